@@ -20,6 +20,10 @@ pub struct Execution {
     pub files: Vec<ExecutionFile>,
     /// Paths of files to return after the run. Missing ones are omitted.
     pub fetch: Vec<String>,
+    /// A second source file of a program in C or C++, which is compiled separately and linked.
+    pub linked: Option<ExecutionFile>,
+    /// Arguments of a program in C or C++. Other programs do not see them.
+    pub arguments: Vec<String>,
     /// Limit in seconds. It is converted to work at the rate of one core.
     pub seconds: f64,
     /// Limit of memory in bytes, including the interpreter; `None` for the maximum.

@@ -383,6 +383,157 @@ async fn programs_of_codeforces_requests_use_files() {
     assert_eq!(passes(&execute(&service, &body).await), Some(true));
 }
 
+/// A request of the same client for one test of a problem of the IOI: `run_submission` of its
+/// `competitive_programming/ioi_scoring.py`.
+fn ioi(task_type: &str, submission: &str, expected: &str, checker: Option<&str>) -> Value {
+    let configuration = json!({"task_type": task_type, "code": "sum", "time_limit": 2.0,
+        "memory_limit": 268_435_456});
+    let grader = "#include \"sum.h\"\n#include <cstdio>\nstatic int numbers[2];\n\
+                  int main() { scanf(\"%d %d\", numbers, numbers + 1);\n\
+                  printf(\"%d\\n\", sum(numbers[0], numbers[1])); }\n";
+    let mut files = vec![
+        json!({"name": "graders/sum.cpp", "content": submission}),
+        json!({"name": "input.txt", "content": "2 3\n"}),
+        json!({"name": "correct_output.txt", "content": expected}),
+        json!({"name": "graders/grader.cpp", "content": grader}),
+        json!({"name": "graders/sum.h", "content": "int sum(int a, int b);\n"}),
+        json!({"name": "graders/grader_config.json", "content": configuration.to_string()}),
+    ];
+    if let Some(checker) = checker {
+        files.push(json!({"name": "checker/checker.cpp", "content": checker}));
+    }
+    json!({"files": files, "run_timeout": 5_000, "run_memory_limit": 268_435_456,
+        "language": "cms_ioi", "version": "*"})
+}
+
+/// How that client reads a reply: the score and the feedback (`execute_ioi`).
+fn score(reply: &Value) -> (String, String) {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let (compile, run) = (&reply["compile"], &reply["run"]);
+    if compile["code"] != 0 {
+        return (
+            "0".to_owned(),
+            format!("Compilation error {}", text(&compile["stderr"])),
+        );
+    }
+    if run["code"] == 1 && text(&run["stderr"]).contains("MemoryError") {
+        return ("0".to_owned(), "Memory limit exceeded".to_owned());
+    }
+    (text(&run["stdout"]), text(&run["stderr"]))
+}
+
+#[tokio::test]
+async fn grades_requests_for_the_ioi() {
+    let service = service().await;
+    let header = "#include \"sum.h\"\nstatic int numbers[2];\n";
+    for (body, expected, feedback) in [
+        (
+            "int sum(int a, int b) { return a + b; }",
+            1.0,
+            "Output is correct",
+        ),
+        (
+            "int sum(int a, int b) { return a - b; }",
+            0.0,
+            "Output isn't correct",
+        ),
+        (
+            "int sum(int a, int b) { return missing; }",
+            0.0,
+            "Compilation error sum.cpp:3:32:",
+        ),
+        (
+            "int add(int a, int b) { return a + b; }",
+            0.0,
+            "Compilation error",
+        ),
+        (
+            "#include <cstdlib>\nint sum(int, int) { std::exit(3); }",
+            0.0,
+            "exit code 3",
+        ),
+        (
+            "#include <vector>\nint sum(int, int) { return std::vector<long>(1 << 26, 1)[5]; }",
+            0.0,
+            "Memory limit exceeded",
+        ),
+        (
+            "int sum(int a, int b) { for (volatile int i = 0;; i = i + 1) {} }",
+            0.0,
+            "Time limit exceeded",
+        ),
+        (
+            "#include <cstdio>\nint sum(int a, int b) { fclose(stdout); return a + b; }",
+            0.0,
+            "Output isn't correct",
+        ),
+        (
+            "#ifndef EVAL\n#error\n#endif\nint sum(int a, int b) { return a + b; }",
+            1.0,
+            "Output is correct",
+        ),
+    ] {
+        let mut request = ioi("Batch", &format!("{header}{body}\n"), "5\n", None);
+        if body.contains("for (") {
+            request["run_timeout"] = json!(500);
+        }
+        let (points, reason) = score(&execute(&service, &request).await);
+        let points: f64 = points.trim().parse().unwrap();
+        assert_eq!(
+            (points, reason.contains(feedback)),
+            (expected, true),
+            "{body}: {reason}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn checkers_of_the_ioi_score_outputs() {
+    let service = service().await;
+    let checker = "#include <fstream>\n#include <iostream>\n\
+        int main(int count, char **names) {\n\
+        int a, b, expected, got; std::ifstream(names[1]) >> a >> b;\n\
+        std::ifstream(names[2]) >> expected; std::ifstream(names[3]) >> got;\n\
+        std::cout << (count == 4 && got == expected ? 1 : got > a + b ? 0.5 : 0) << std::endl;\n\
+        std::cerr << \"checked\" << std::endl; }\n";
+    for (offset, expected) in [(0, "1\n"), (1, "0.5\n"), (-1, "0\n")] {
+        let submission = format!("int sum(int a, int b) {{ return a + b + {offset}; }}\n");
+        let request = ioi("Batch", &submission, "5\n", Some(checker));
+        let (points, reason) = score(&execute(&service, &request).await);
+        assert_eq!(
+            (points.as_str(), reason.as_str()),
+            (expected, "checked\n"),
+            "{offset}"
+        );
+    }
+    let request = ioi(
+        "Batch",
+        "int sum(int a, int b) { return 5; }\n",
+        "5\n",
+        Some("int main("),
+    );
+    let message = refused(&service, &request).await;
+    assert!(
+        message.contains("`checker/checker.cpp` does not compile"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn refuses_problems_of_the_ioi_with_managers() {
+    let service = service().await;
+    let message = refused(&service, &ioi("Communication", "int x;\n", "", None)).await;
+    assert!(message.contains("`Communication`"), "{message}");
+    let mut request = ioi("Batch", "int x;\n", "5\n", None);
+    let files = request["files"].as_array_mut().unwrap();
+    files.retain(|file| file["name"] != "graders/grader_config.json");
+    let message = refused(&service, &request).await;
+    assert!(
+        message.contains("not `graders/grader_config.json`"),
+        "{message}"
+    );
+}
+
 #[tokio::test]
 async fn the_version_in_a_name_selects_the_standard() {
     let service = service().await;

@@ -2,8 +2,8 @@
 
 use assay_wasm::{Folder, Programs};
 use assay_worker::program::{
-    Compile, Compiled, End, File, Limits, Part, Ran, Reply, Request, Run, Test, Translation,
-    WORK_PER_SECOND,
+    Callee, Compile, Compiled, End, File, Limits, Part, Ran, Reply, Request, Run, Test,
+    Translation, WORK_PER_SECOND,
 };
 
 use crate::programs::images;
@@ -19,7 +19,7 @@ impl Sandbox {
     }
 
     fn compile(&self, standard: &str, parts: &[(&str, &str)]) -> Compiled {
-        self.compile_with(standard, parts, &[])
+        self.compile_with(standard, parts, &[], &[])
     }
 
     fn compile_with(
@@ -27,6 +27,7 @@ impl Sandbox {
         standard: &str,
         parts: &[(&str, &str)],
         files: &[(&str, &str)],
+        calls: &[Callee],
     ) -> Compiled {
         let parts = parts.iter().map(|(name, text)| Part {
             name: (*name).to_owned(),
@@ -37,6 +38,8 @@ impl Sandbox {
             translation: Translation::None,
             standard: standard.to_owned(),
             parts: parts.collect(),
+            calls: calls.to_vec(),
+            linked: None,
             files: files
                 .iter()
                 .map(|(path, text)| File {
@@ -58,10 +61,14 @@ impl Sandbox {
     }
 
     fn reply(&self, code: &[u8], stdin: &str) -> Reply {
+        self.test(code, Test::Stdin(stdin.as_bytes().to_vec()))
+    }
+
+    fn test(&self, code: &[u8], test: Test) -> Reply {
         self.0.reply(&Request::Run(Run {
             image: "cpp".to_owned(),
             code: code.to_vec(),
-            test: Test::Stdin(stdin.as_bytes().to_vec()),
+            test,
             limits: Limits {
                 work: WORK_PER_SECOND / 10,
                 memory_bytes: 96 << 20,
@@ -71,6 +78,7 @@ impl Sandbox {
             translation: Translation::None,
             files: Vec::new(),
             fetch: Vec::new(),
+            arguments: Vec::new(),
         }))
     }
 
@@ -264,7 +272,7 @@ fn programs_include_files_of_the_task() {
         ];
         let text = "#include \"graph.h\"\nint size(Edge e) { return e.to - e.from; }\n\
                     int main() { return size({1, 4}); }\n";
-        match sandbox.compile_with("gnu++17", &[("main.cpp", text)], &files) {
+        match sandbox.compile_with("gnu++17", &[("main.cpp", text)], &files, &[]) {
             Compiled::Code(code) => assert_eq!(sandbox.run(&code, "").end, End::Exited(3)),
             Compiled::Rejected(message) => panic!("{message}"),
         }
@@ -289,5 +297,87 @@ fn malformed_code_is_not_run() {
             raised(&empty_module.end, "the program failed"),
             "{empty_module:?}"
         );
+    });
+}
+
+fn callee(function: &str, arguments: usize) -> Callee {
+    Callee {
+        function: function.to_owned(),
+        arguments,
+    }
+}
+
+fn call(function: &str, args: &str) -> Test {
+    Test::Call {
+        function: function.to_owned(),
+        args: args.to_owned(),
+        kwargs: "{}".to_owned(),
+    }
+}
+
+#[test]
+fn functions_return_values_in_the_notation_of_drivers() {
+    in_sandbox(|sandbox| {
+        let text = "#include <map>\n#include <set>\n#include <string>\n#include <vector>\n\
+            int add(int a, int b) { return a + b; }\n\
+            std::map<std::string, double> half(std::vector<int> v) { return {{\"x\", v[0] / 2.0}}; }\n\
+            std::set<char> letters(const std::string &s) { return {s.begin(), s.end()}; }\n\
+            int quit(int status) { exit(status); }\n\
+            int main() { return 3; }\n";
+        let calls = [
+            callee("add", 2),
+            callee("half", 1),
+            callee("letters", 1),
+            callee("quit", 1),
+        ];
+        let compiled = sandbox.compile_with("gnu++17", &[("main.cpp", text)], &[], &calls);
+        let Compiled::Code(code) = compiled else {
+            panic!("{compiled:?}");
+        };
+        let end = |function: &str, args: &str| match sandbox.test(&code, call(function, args)) {
+            Reply::Ran(ran) => ran.end,
+            other => panic!("not run: {other:?}"),
+        };
+        let returned = |text: &str| End::Returned(text.to_owned());
+        assert_eq!(end("add", "[ 2, -5 ]"), returned("-3"));
+        let map = r#"{"$":"dict","v":[["x",2.5]]}"#;
+        assert_eq!(end("half", "[[5]]"), returned(map));
+        let set = r#"{"$":"set","v":["a","b"]}"#;
+        assert_eq!(end("letters", r#"["ba\u0062"]"#), returned(set));
+        assert_eq!(end("quit", "[0]"), End::Finished);
+        assert_eq!(end("quit", "[7]"), End::Exited(7));
+        // The function was not compiled for three arguments.
+        assert_eq!(end("add", "[1, 2, 3]"), End::Exited(1));
+        let ran = sandbox.run(&code, "");
+        assert_eq!(ran.end, End::Exited(3));
+        let Reply::Unable(message) = sandbox.test(&code, call("add", "5")) else {
+            panic!("the arguments are not an array");
+        };
+        assert!(message.contains("not a JSON array"), "{message}");
+    });
+}
+
+#[test]
+fn compile_errors_of_called_programs_have_their_own_lines() {
+    in_sandbox(|sandbox| {
+        let rejected = |standard: &str, file: &str, text: &str| {
+            let calls = [callee("add", 2)];
+            match sandbox.compile_with(standard, &[(file, text)], &[], &calls) {
+                Compiled::Rejected(message) => message,
+                Compiled::Code(_) => panic!("{text} compiles"),
+            }
+        };
+        let text = "int add(int a, int b)\n{\n    return a + missing;\n}\n";
+        for (standard, file) in [("gnu++17", "main.cpp"), ("gnu17", "main.c")] {
+            let message = rejected(standard, file, text);
+            assert!(
+                message.starts_with(&format!("{file}:3:16: error:")),
+                "{message}"
+            );
+        }
+        let message = rejected("gnu++17", "main.cpp", "int sum(int a, int b);");
+        assert!(message.contains("the program defines neither"), "{message}");
+        let message = rejected("gnu17", "main.c", "int add(int *a, int n) { return *a; }");
+        assert!(message.contains("parameter 1 of `add`"), "{message}");
     });
 }

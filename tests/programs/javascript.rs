@@ -62,6 +62,8 @@ impl Sandbox {
         let image = IMAGE.to_owned();
         match self.0.reply(&Request::Compile(Compile {
             files: Vec::new(),
+            calls: Vec::new(),
+            linked: None,
             image,
             translation: Translation::None,
             standard: String::new(),
@@ -86,6 +88,7 @@ impl Sandbox {
             translation: Translation::None,
             files: Vec::new(),
             fetch: Vec::new(),
+            arguments: Vec::new(),
         });
         match self.0.reply(&request) {
             Reply::Ran(ran) => ran,

@@ -50,6 +50,8 @@ async fn compile(workers: &WorkerPool, text: &str) -> Vec<u8> {
     }];
     let request = Request::Compile(Compile {
         files: Vec::new(),
+        calls: Vec::new(),
+        linked: None,
         image: "python".to_owned(),
         translation: Translation::None,
         standard: String::new(),
@@ -75,6 +77,7 @@ fn request(code: &[u8], stdin: &str) -> Request {
         seed: 7,
         files: Vec::new(),
         fetch: Vec::new(),
+        arguments: Vec::new(),
     })
 }
 

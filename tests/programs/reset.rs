@@ -37,6 +37,8 @@ impl Sandbox {
         let image = "python".to_owned();
         match self.0.reply(&Request::Compile(Compile {
             files: Vec::new(),
+            calls: Vec::new(),
+            linked: None,
             image,
             translation: Translation::None,
             standard: String::new(),
@@ -61,6 +63,7 @@ impl Sandbox {
             seed,
             files: Vec::new(),
             fetch: Vec::new(),
+            arguments: Vec::new(),
         });
         match self.0.reply(&request) {
             Reply::Ran(ran) => ran,

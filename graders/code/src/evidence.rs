@@ -54,7 +54,11 @@ pub(crate) fn with_compile_error(
     message: &str,
     limit: Option<&Limit>,
 ) -> Evidence {
-    let lines = program.lines(&traceback::lines(message));
+    let mut lines = traceback::lines(message);
+    if lines.is_empty() {
+        lines = traceback::lines_of_diagnostics(message);
+    }
+    let lines = program.lines(&lines);
     let mut evidence = evidence.text("message", message);
     if let Some(limit) = limit {
         evidence = evidence.value("limit", limit_fields(limit));

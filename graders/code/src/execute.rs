@@ -118,6 +118,7 @@ impl Programs {
             name: language.file("main"),
             text: execution.text.clone(),
         }];
+        let linked = linked_part(execution.linked, &language).map_err(failed)?;
         let files = execution.files.into_iter();
         let files: Vec<File> = files
             .map(|ExecutionFile { path, bytes }| File { path, bytes })
@@ -131,6 +132,8 @@ impl Programs {
                 true => files.clone(),
                 false => Vec::new(),
             },
+            calls: Vec::new(),
+            linked,
         };
         #[expect(
             clippy::cast_possible_truncation,
@@ -144,7 +147,11 @@ impl Programs {
             output_bytes: OUTPUT,
         };
         let Execution {
-            stdin, turn, fetch, ..
+            stdin,
+            turn,
+            fetch,
+            arguments,
+            ..
         } = execution;
         let run = |code: &[u8]| Run {
             image: image.name.to_owned(),
@@ -155,6 +162,7 @@ impl Programs {
             seed: 0,
             files,
             fetch,
+            arguments,
         };
         let step = |step| {
             if language.is_compiled {
@@ -177,6 +185,26 @@ impl Programs {
                 }
             }
         })
+    }
+}
+
+/// The second source file of a program.
+fn linked_part(
+    linked: Option<ExecutionFile>,
+    language: &Language,
+) -> Result<Option<Part>, String> {
+    let Some(ExecutionFile { path, bytes }) = linked else {
+        return Ok(None);
+    };
+    if !language.includes_files {
+        let name = language.name;
+        return Err(format!(
+            "a program in `{name}` has one source file, not also `{path}`"
+        ));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(Part { name: path, text })),
+        Err(_) => Err(format!("the source file `{path}` is not UTF-8")),
     }
 }
 

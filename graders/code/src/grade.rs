@@ -8,7 +8,7 @@ use assay_core::{
     Score, Verdict,
 };
 use assay_worker::compute;
-use assay_worker::program::{self, Compile, Part, Run};
+use assay_worker::program::{self, Callee, Compile, Part, Run};
 use futures::StreamExt;
 use tokio::sync::OnceCell;
 
@@ -157,7 +157,9 @@ impl PreparedCode {
     async fn compile(&self, text: &str) -> Result<Result<Program, NoProgram>, Fault> {
         let mut first = None;
         for candidate in candidates(text, self.task.language.name) {
-            let (image, build) = self.compile_text(&candidate.text).await?;
+            let (image, build) = self
+                .compile_text(&candidate.text, self.task.calls())
+                .await?;
             match build.code() {
                 Ok(code) => {
                     return Ok(Ok(Program {
@@ -192,17 +194,18 @@ impl PreparedCode {
     }
 
     /// Compiles a program in the image that it needs.
-    async fn compile_text(&self, text: &str) -> Result<(Image, Build), Fault> {
+    async fn compile_text(&self, text: &str, calls: Vec<Callee>) -> Result<(Image, Build), Fault> {
         let image = self.task.image(text);
         if let Some(reason) = self.programs.missing(image) {
             return Err(Fault::permanent(ErrorCode::GraderUnavailable, reason));
         }
-        let part = |stem: &str, text: &str| Part {
+        let part = |stem: &str, text: String| Part {
             name: self.task.language.file(stem),
-            text: text.to_owned(),
+            text,
         };
-        let prelude = self.task.prelude.texts().map(|text| part("prelude", text));
-        let parts = prelude.chain([part("main", text)]).collect();
+        let prelude = self.task.prelude.texts_for(text).into_iter();
+        let prelude = prelude.map(|text| part("prelude", text));
+        let parts = prelude.chain([part("main", text.to_owned())]).collect();
         let compile = Compile {
             image: image.name.to_owned(),
             translation: self.task.language.translation,
@@ -212,6 +215,8 @@ impl PreparedCode {
                 true => self.task.files.clone(),
                 false => Vec::new(),
             },
+            calls,
+            linked: None,
         };
         Ok((image, self.programs.compile(compile).await?))
     }
@@ -243,11 +248,16 @@ impl PreparedCode {
         if self.task.reference.is_some() || tests.peek().is_none() {
             return Ok(());
         }
-        let (image, build) = self.compile_text(self.task.language.empty_program).await?;
+        let (image, build) = self
+            .compile_text(self.task.language.empty_program, Vec::new())
+            .await?;
         let code = build
             .code()
             .map_err(|message| self.not_compiled("the prelude", message))?;
-        for (_, test) in tests {
+        // The empty program does not define the functions that a compiled program must define.
+        let can_run =
+            |test: &Test| !(self.task.language.compiles_calls && matches!(test, Test::Call { .. }));
+        for (_, test) in tests.filter(|(_, test)| can_run(test)) {
             let code = Code { code, image };
             self.programs.run(self.run_of(code, test)).await?;
             check_cancelled(cx)?;
@@ -344,6 +354,7 @@ impl PreparedCode {
             seed: self.seed,
             files: self.task.files.clone(),
             fetch: Vec::new(),
+            arguments: Vec::new(),
         }
     }
 
@@ -441,7 +452,7 @@ impl PreparedCode {
     }
 
     async fn run_reference(&self, text: &str, cx: &GradeContext) -> Result<u64, Blocked> {
-        let (image, build) = self.compile_text(text).await?;
+        let (image, build) = self.compile_text(text, self.task.calls()).await?;
         let code = build
             .code()
             .map_err(|message| self.not_compiled("the reference program", message))?;

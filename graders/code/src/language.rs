@@ -30,8 +30,9 @@ pub(crate) struct Language {
     /// Top-level names of the modules that a text imports. Empty if they do not affect the choice
     /// of an image.
     pub(crate) imports: fn(&str) -> Vec<&str>,
-    /// Whether `call` and `assert` tests can test its programs.
-    pub(crate) has_calls: bool,
+    /// Whether functions are found when the program is compiled, for `call` tests. Such languages
+    /// have no `assert` tests.
+    pub(crate) compiles_calls: bool,
     /// Whether `pytest` tests can test its programs.
     pub(crate) has_pytest: bool,
     /// The feature that the sandbox does not support, if messages of the compiler show that a
@@ -65,7 +66,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         extension: "py",
         presets: &[("leetcode", include_str!("presets/leetcode.py"))],
         imports,
-        has_calls: true,
+        compiles_calls: false,
         has_pytest: true,
         unsupported: |_| None,
         includes_files: false,
@@ -91,7 +92,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         extension: "js",
         presets: &[("leetcode", include_str!("presets/leetcode.js"))],
         imports: |_| Vec::new(),
-        has_calls: true,
+        compiles_calls: false,
         has_pytest: false,
         unsupported: |_| None,
         includes_files: false,
@@ -108,7 +109,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         extension: "js",
         presets: &[("leetcode", include_str!("presets/leetcode.js"))],
         imports: |_| Vec::new(),
-        has_calls: true,
+        compiles_calls: false,
         has_pytest: false,
         unsupported: |_| None,
         includes_files: false,
@@ -143,9 +144,12 @@ pub(crate) const LANGUAGES: &[Language] = &[
         image_language: "cpp",
         translation: Translation::None,
         extension: "cpp",
-        presets: &[("competitive", include_str!("presets/competitive.cpp"))],
+        presets: &[
+            ("competitive", include_str!("presets/competitive.cpp")),
+            ("leetcode", include_str!("presets/leetcode.cpp")),
+        ],
         imports: |_| Vec::new(),
-        has_calls: false,
+        compiles_calls: true,
         has_pytest: false,
         unsupported: features::of_cpp,
         includes_files: true,
@@ -174,7 +178,7 @@ int main() {
         extension: "c",
         presets: &[],
         imports: |_| Vec::new(),
-        has_calls: false,
+        compiles_calls: true,
         has_pytest: false,
         unsupported: features::of_c,
         includes_files: true,

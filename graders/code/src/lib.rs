@@ -42,6 +42,7 @@
 //! ```
 
 mod checker;
+mod definitions;
 mod driver_evidence;
 mod evidence;
 mod execute;

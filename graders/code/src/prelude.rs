@@ -3,7 +3,14 @@
 
 use serde::Deserialize;
 
+use crate::definitions::defines;
 use crate::language::Language;
+
+/// The classes that presets of C++ define, each unless a macro is defined.
+const PRESET_CLASSES: [&str; 2] = ["ListNode", "TreeNode"];
+
+/// The name of these macros, before the name of the class.
+const GUARD: &str = "ASSAY_DEFINES_";
 
 /// A prelude as given in a task.
 #[derive(Deserialize)]
@@ -64,6 +71,24 @@ impl Prelude {
         }
     }
 
+    /// The texts for a program, in order. A preset of C++ does not define what the program defines.
+    pub(crate) fn texts_for(&self, program: &str) -> Vec<String> {
+        let defined = PRESET_CLASSES.iter().filter(|class| {
+            let guard = format!("#ifndef {GUARD}{class}");
+            self.preset.contains(&guard) && defines(program, class)
+        });
+        let guards: String = defined
+            .map(|class| format!("#define {GUARD}{class}\n"))
+            .collect();
+        let mut texts: Vec<String> = self.texts().map(str::to_owned).collect();
+        if !guards.is_empty()
+            && let Some(preset) = texts.first_mut()
+        {
+            preset.insert_str(0, &guards);
+        }
+        texts
+    }
+
     /// The texts that are not empty, in order.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         [self.preset, self.text.as_str()]
@@ -78,5 +103,25 @@ impl Prelude {
     /// Bytes of the task's own text.
     pub(crate) fn bytes(&self) -> usize {
         self.text.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language;
+
+    #[test]
+    fn presets_do_not_define_classes_of_the_program() {
+        let cpp = language::named("cpp").unwrap();
+        let preset = NamedPreset {
+            preset: "leetcode".to_owned(),
+            text: "int limit;".to_owned(),
+        };
+        let prelude = Prelude::read(RawPrelude::Preset(preset), &cpp).unwrap();
+        let texts = prelude.texts_for("struct TreeNode { int val; };");
+        assert!(texts[0].starts_with("#define ASSAY_DEFINES_TreeNode\n#include <bits/stdc++.h>"));
+        assert_eq!(texts[1], "int limit;");
+        assert!(prelude.texts_for("// struct TreeNode {")[0].starts_with("#include"));
     }
 }

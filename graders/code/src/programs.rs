@@ -7,7 +7,7 @@ use std::time::Duration;
 use assay_core::execution::ExecuteError;
 use assay_core::{BoxFuture, ErrorCode, Fault, Hash};
 use assay_worker::program::{
-    Compile, Compiled, ImageInfo, Limits, NATIVE_COMPILE_WORK, Reply, Request, Run, Test,
+    Callee, Compile, Compiled, ImageInfo, Limits, NATIVE_COMPILE_WORK, Reply, Request, Run, Test,
     Translation,
 };
 use assay_worker::{Settled, WorkerError, WorkerPermit, WorkerPool};
@@ -326,7 +326,20 @@ fn compile_key(compile: &Compile) -> Hash {
     for file in &compile.files {
         parts.extend([file.path.as_bytes(), file.bytes.as_slice()]);
     }
+    parts.push(b"");
+    let counts: Vec<[u8; 8]> = compile.calls.iter().map(count_of).collect();
+    for (call, count) in compile.calls.iter().zip(&counts) {
+        parts.extend([call.function.as_bytes(), count.as_slice()]);
+    }
+    parts.push(b"");
+    if let Some(linked) = &compile.linked {
+        parts.extend([linked.name.as_bytes(), linked.text.as_bytes()]);
+    }
     Hash::of_parts(&parts)
+}
+
+fn count_of(call: &Callee) -> [u8; 8] {
+    (call.arguments as u64).to_le_bytes()
 }
 
 fn name_of(translation: Translation) -> &'static [u8] {
@@ -377,6 +390,8 @@ fn run_key(run: &Run) -> Hash {
     let mut all: Vec<&[u8]> = vec![run.image.as_bytes(), &run.code, kind, translation];
     all.extend(parts);
     all.push(&numbers);
+    all.extend(run.arguments.iter().map(String::as_bytes));
+    all.push(b"");
     for file in &run.files {
         all.extend([file.path.as_bytes(), &file.bytes]);
     }

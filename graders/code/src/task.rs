@@ -1,10 +1,10 @@
 //! Parses and validates `code` tasks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::{ErrorCode, Task, TaskError, heap};
 use assay_documents::Json;
-use assay_worker::program::{File, Limits, WORK_PER_SECOND};
+use assay_worker::program::{Callee, File, Limits, WORK_PER_SECOND};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -263,18 +263,12 @@ impl CodeTask {
                 .map_err(|(field, message)| invalid(&format!("/tests/{index}{field}"), message))
         });
         let tests = tests.collect::<Result<Vec<_>, _>>()?;
-        let needs_calls =
-            |test: &Test| matches!(test, Test::Call { .. } | Test::Assert { pytest: false, .. });
-        if let Some(index) = tests
-            .iter()
-            .position(needs_calls)
-            .filter(|_| !language.has_calls)
-        {
-            let message = format!(
-                "programs in `{}` are tested with `stdin` and `stdout` only",
-                language.name
-            );
-            return Err(invalid(&format!("/tests/{index}"), message));
+        if language.compiles_calls {
+            for (index, test) in tests.iter().enumerate() {
+                check_compiled(test, &language).map_err(|(field, message)| {
+                    invalid(&format!("/tests/{index}{field}"), message)
+                })?;
+            }
         }
         let is_pytest = |test: &Test| matches!(test, Test::Assert { pytest: true, .. });
         let first_pytest = tests.iter().position(is_pytest);
@@ -361,6 +355,21 @@ impl CodeTask {
             return self.own_image;
         }
         images::chosen(&self.language, [program])
+    }
+
+    /// The functions that are called, if this must be known when a program is compiled.
+    pub(crate) fn calls(&self) -> Vec<Callee> {
+        if !self.language.compiles_calls {
+            return Vec::new();
+        }
+        let calls = self.tests.iter().filter_map(|test| match test {
+            Test::Call { function, args, .. } => Some(Callee {
+                function: function.clone(),
+                arguments: serde_json::from_str::<Vec<IgnoredAny>>(args).map_or(0, |all| all.len()),
+            }),
+            Test::Stdin { .. } | Test::Assert { .. } => None,
+        });
+        calls.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Whether grading may stop after the first failing test.
@@ -486,6 +495,33 @@ fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
         });
     }
     Err(("", WITHOUT_KIND.to_owned()))
+}
+
+/// Whether a test can test programs of a language whose calls are compiled.
+fn check_compiled(test: &Test, language: &Language) -> Result<(), (&'static str, String)> {
+    let name = language.name;
+    match test {
+        Test::Stdin { .. } | Test::Assert { pytest: true, .. } => Ok(()),
+        Test::Assert { .. } => Err((
+            "/assert",
+            format!("programs in `{name}` are tested with `stdin` or `call` only"),
+        )),
+        Test::Call { kwargs, .. } if !is_empty_object(kwargs) => Err((
+            "/kwargs",
+            format!("functions in `{name}` have no keyword arguments"),
+        )),
+        Test::Call { function, .. } if !is_identifier(function) || function == "main" => Err((
+            "/call",
+            format!("`call` must be the name of a function in `{name}`, and not `main`"),
+        )),
+        Test::Call { .. } => Ok(()),
+    }
+}
+
+fn is_empty_object(json: &str) -> bool {
+    json.strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'))
+        .is_some_and(|inside| inside.trim().is_empty())
 }
 
 fn is_identifier(name: &str) -> bool {

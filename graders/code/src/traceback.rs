@@ -7,6 +7,9 @@ const FRAME: &str = "File \"main.py\", line ";
 /// The place of a frame in a stack trace of JavaScript, followed by the line and the column.
 const PLACE: &str = "main.js:";
 
+/// The beginnings of places in the messages of the compiler of C and C++, followed by the line.
+const SOURCES: [&str; 2] = ["main.cpp:", "main.c:"];
+
 /// Line before the frames of an exception in Python. An exception that was raised from another one
 /// follows it.
 const TRACEBACK: &str = "Traceback (most recent call last)";
@@ -26,6 +29,24 @@ pub(crate) fn lines(text: &str) -> Vec<usize> {
     let text = &text[start..];
     let lines = frames(text);
     if lines.is_empty() { stack(text) } else { lines }
+}
+
+/// Lines to which a message of the compiler of C and C++ refers, in its order.
+pub(crate) fn lines_of_diagnostics(message: &str) -> Vec<usize> {
+    let place = |line: &str| {
+        let mut sources = SOURCES.iter();
+        sources.find_map(|source| leading_number(line.strip_prefix(source)?))
+    };
+    let mut lines = Vec::new();
+    for line in message.lines().filter_map(place) {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+        if lines.len() == MAX_FRAMES {
+            break;
+        }
+    }
+    lines
 }
 
 /// Lines of the last traceback of Python.
@@ -116,6 +137,16 @@ ZeroDivisionError: division by zero
             lines(&"    at main.js:7:2\n".repeat(1_000)),
             [7; MAX_FRAMES]
         );
+    }
+
+    #[test]
+    fn returns_lines_of_diagnostics() {
+        let text = "main.cpp:7:5: error: no matching function\nmain.cpp:2:16: note: \
+                    candidate\nmain.cpp:7:9: error: again\ncall.cpp:3:1: error: other file\n  main.cpp:9\n";
+        assert_eq!(lines_of_diagnostics(text), [7, 2]);
+        assert_eq!(lines_of_diagnostics("main.c:3:1: error: x"), [3]);
+        let many: String = (1..100).map(|line| format!("main.c:{line}:\n")).collect();
+        assert_eq!(lines_of_diagnostics(&many).len(), MAX_FRAMES);
     }
 
     #[test]

@@ -51,6 +51,7 @@ def build(cache, jobs, result):
         files = sysroot.headers(tree, compiler_headers)
         files["library.o"] = built.addresses
         files["start.o"] = built.start
+        files["calls.o"] = built.start_with_calls
         files["functions.txt"] = built.functions.encode()
         callers = mains.objects(steps)
         names = {key: f"main{number}.o" for number, key in enumerate(sorted(callers))}

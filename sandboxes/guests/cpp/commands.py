@@ -115,6 +115,7 @@ ACCEPTED_CXX = (
 
 PRECOMPILED = "bits/instantiations.h"
 
+
 COMPILE_CXX = SHARED + CXX + LAST + ACCEPTED_CXX + ("-emit-obj", "-o", "{object}", "-x", "c++")
 COMPILE_C = SHARED + C + LAST + ACCEPTED_C + ("-emit-obj", "-o", "{object}", "-x", "c", "{source}")
 
@@ -154,8 +155,10 @@ def link(table_base, global_base):
         "-m",
         "wasm64",
         f"{ROOT}/library.o",
-        f"{ROOT}/start.o",
+        f"{ROOT}/{{start}}",
         "{object}",
+        "{linked}",
+        "{calls}",
         "{caller}",
         "--no-entry",
         f"--allow-undefined-file={ROOT}/functions.txt",

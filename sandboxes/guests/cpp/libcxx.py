@@ -21,7 +21,7 @@ CXX = (
 # Files that are for other configurations, or that `c/` replaces.
 UNUSED = ("libcxxabi/src/cxa_noexception.cpp", "libcxx/src/hash.cpp")
 
-OWN = ("hash.cpp", "new.cpp", "streams.cpp", "terminate.cpp")
+OWN = ("calls.cpp", "hash.cpp", "new.cpp", "streams.cpp", "terminate.cpp")
 
 
 def units(tree):

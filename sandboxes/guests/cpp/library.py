@@ -29,6 +29,7 @@ class Library(NamedTuple):
     module: bytes
     addresses: bytes
     start: bytes
+    start_with_calls: bytes
     functions: str
     table_base: int
     global_base: int
@@ -88,10 +89,16 @@ def build(steps, linked, scratch):
     ]
     base = layout.pages * PAGE
     names = sorted(set(layout.functions) - set(INITIALIZE))
+
+    def start(*flags):
+        unit = Unit("start.c", flags, own=True)
+        return steps.clang(unit, TARGET + ("-isystem", "builtin")).read_bytes()
+
     return Library(
         module=module,
         addresses=objects.object_of_addresses(addresses, base),
-        start=steps.clang(Unit("start.c", own=True), TARGET + ("-isystem", "builtin")).read_bytes(),
+        start=start(),
+        start_with_calls=start("-DCALLS"),
         functions="".join(f"{name}\n" for name in [*names, *TAGS]),
         table_base=layout.table_size,
         global_base=base,

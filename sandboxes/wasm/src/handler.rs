@@ -10,6 +10,7 @@ use assay_worker::program::{
     Test, Translation,
 };
 use assay_worker::{ExecutableCode, Handler};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use wasmtime::Engine;
 
@@ -28,7 +29,7 @@ use crate::peer::{Peer, PeerMessage, connection};
 use crate::program_thread::ProgramThread;
 use crate::request_error::RequestError;
 use crate::state::{DRIVER_OUTPUT, EPOCH, State};
-use crate::toolchain::{ProgramRun, Toolchain};
+use crate::toolchain::{Entry, ProgramRun, Toolchain};
 use crate::translate::Translator;
 
 /// Minimum memory of the instance of a test, in bytes. The limit of the program does not apply to
@@ -382,10 +383,22 @@ fn run_compiled(
     run: &Run,
     context: &RunContext,
 ) -> Result<Ran, RequestError> {
-    let (Test::Stdin(input) | Test::Check(input)) = &run.test else {
-        return Err(RequestError::Permanent(
-            "compiled programs are tested by their standard input and output only".to_owned(),
-        ));
+    let (entry, input) = match &run.test {
+        Test::Stdin(input) | Test::Check(input) => {
+            (Entry::Main(run.arguments.clone()), input.clone())
+        }
+        Test::Call { function, args, .. } => {
+            let args: Vec<&RawValue> = serde_json::from_str(args).map_err(|error| {
+                RequestError::Permanent(format!("the arguments are not a JSON array: {error}"))
+            })?;
+            let args = args.iter().map(|one| one.get().to_owned()).collect();
+            (Entry::Call(function.clone(), args), Vec::new())
+        }
+        Test::Assert { .. } => {
+            return Err(RequestError::Permanent(
+                "asserts cannot test compiled programs".to_owned(),
+            ));
+        }
     };
     let limits = toolchain.limits(run.limits);
     let ProgramRun {
@@ -394,7 +407,7 @@ fn run_compiled(
         stderr,
         work,
         memory_bytes,
-    } = toolchain.run(&run.code, limits, context.state(limits, input.clone()))?;
+    } = toolchain.run(&run.code, entry, limits, context.state(limits, input))?;
     Ok(Ran {
         end,
         driver_evidence: None,

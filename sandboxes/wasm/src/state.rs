@@ -46,6 +46,8 @@ pub(crate) struct State {
     pub(crate) stdin: Vec<u8>,
     stdin_read: usize,
     pub(crate) stdout: Vec<u8>,
+    /// What the called function of a compiled program returned, as its driver writes it.
+    pub(crate) returned: Vec<u8>,
     /// Whether standard output is kept and limited. The output of test code is discarded.
     pub(crate) keeps_stdout: bool,
     pub(crate) stderr: Vec<u8>,
@@ -110,6 +112,7 @@ impl State {
             stdin,
             stdin_read: 0,
             stdout: Vec::new(),
+            returned: Vec::new(),
             keeps_stdout: true,
             stderr: Vec::new(),
             keeps_stderr_start: false,
@@ -141,19 +144,12 @@ impl State {
         if !self.keeps_stdout {
             return Ok(());
         }
-        let capacity = self
-            .limits
-            .output_bytes
-            .saturating_sub(self.stdout.len() as u64);
-        let length = usize::try_from(capacity)
-            .unwrap_or(usize::MAX)
-            .min(bytes.len());
-        self.stdout.extend_from_slice(&bytes[..length]);
-        if length < bytes.len() {
-            Err(Stop::Output)
-        } else {
-            Ok(())
-        }
+        append(&mut self.stdout, bytes, self.limits.output_bytes)
+    }
+
+    /// Appends to the returned value, up to the same limit.
+    pub(crate) fn write_returned(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        append(&mut self.returned, bytes, self.limits.output_bytes)
     }
 
     /// Appends to standard error, of which the end or the beginning is retained.
@@ -174,6 +170,20 @@ impl State {
     /// The end of what was written to standard error.
     pub(crate) fn stderr_tail(&self) -> &[u8] {
         &self.stderr[self.stderr.len().saturating_sub(STDERR_TAIL)..]
+    }
+}
+
+/// Appends as much as fits below a limit.
+fn append(target: &mut Vec<u8>, bytes: &[u8], limit: u64) -> Result<(), Stop> {
+    let capacity = limit.saturating_sub(target.len() as u64);
+    let length = usize::try_from(capacity)
+        .unwrap_or(usize::MAX)
+        .min(bytes.len());
+    target.extend_from_slice(&bytes[..length]);
+    if length < bytes.len() {
+        Err(Stop::Output)
+    } else {
+        Ok(())
     }
 }
 

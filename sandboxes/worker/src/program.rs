@@ -73,6 +73,20 @@ pub struct Compile {
     pub parts: Vec<Part>,
     /// Files that an image with a compiler can include.
     pub files: Vec<File>,
+    /// The functions that tests call, for an image with a compiler. Others find a function when it
+    /// is called.
+    pub calls: Vec<Callee>,
+    /// A second source that an image with a compiler compiles separately and links.
+    pub linked: Option<Part>,
+}
+
+/// A function that tests call.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Callee {
+    /// Its name.
+    pub function: String,
+    /// The number of arguments that a test passes.
+    pub arguments: usize,
 }
 
 /// One run of a program.
@@ -95,6 +109,8 @@ pub struct Run {
     pub files: Vec<File>,
     /// Paths of files to return after the run. Missing ones are omitted.
     pub fetch: Vec<String>,
+    /// Arguments of a compiled program.
+    pub arguments: Vec<String>,
 }
 
 /// Maximum total size of the files that a run returns, in bytes.

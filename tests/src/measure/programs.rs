@@ -245,6 +245,8 @@ async fn compile(workers: &WorkerPool, program: Program<'_>) -> anyhow::Result<V
     }];
     let request = Request::Compile(Compile {
         files: Vec::new(),
+        calls: Vec::new(),
+        linked: None,
         image: program.image.to_owned(),
         translation: Translation::None,
         standard: String::new(),
@@ -275,6 +277,7 @@ async fn run_program(
         seed: 0,
         files: Vec::new(),
         fetch: Vec::new(),
+        arguments: Vec::new(),
     });
     match workers.ask(&request, TIMEOUT).await? {
         Reply::Ran(ran) => Ok(ran),

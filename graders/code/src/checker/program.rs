@@ -38,6 +38,8 @@ pub(crate) async fn run_checker(
     let build = programs
         .compile(Compile {
             files: Vec::new(),
+            calls: Vec::new(),
+            linked: None,
             image: image.name.to_owned(),
             translation: checker.language.translation,
             standard: checker.language.standard.to_owned(),
@@ -62,6 +64,7 @@ pub(crate) async fn run_checker(
             seed,
             files: Vec::new(),
             fetch: Vec::new(),
+            arguments: Vec::new(),
         };
         Ok::<_, Blocked>(programs.run(run).await?.run)
     };

@@ -89,6 +89,13 @@ _Noreturn void assay_start(const struct program *program)
     exit(assay_call_main(program->main, count, arguments));
 }
 
+/* Ends a run of a program without `main`. */
+_Noreturn void assay_no_main(void)
+{
+    fputs("the program has no `main`\n", stderr);
+    exit(EXIT_FAILURE);
+}
+
 _Noreturn void abort(void)
 {
     void (*handler)(int) = signal(SIGABRT, SIG_DFL);

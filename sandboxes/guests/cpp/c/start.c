@@ -1,4 +1,5 @@
-/* The entry point of each program, which is linked into it. */
+/* The entry points of each program, which is linked into it. It is compiled twice: with CALLS for
+ * programs whose functions tests call. */
 #include <stddef.h>
 
 extern char __heap_base;
@@ -15,6 +16,7 @@ struct program {
 void __wasm_call_ctors(void);
 _Noreturn void assay_start(const struct program *program);
 void *assay_new(size_t size);
+_Noreturn void assay_no_main(void);
 void *malloc(size_t size);
 void free(void *memory);
 
@@ -49,14 +51,28 @@ static void default_delete(void *memory) { free(memory); }
 void *_Znwm(size_t size) __attribute__((weak, alias("default_new")));
 void _ZdlPv(void *memory) __attribute__((weak, alias("default_delete")));
 
-__attribute__((export_name("_start"))) void _start(void)
+static void start(int (*main)(int, char **))
 {
     struct program program = {
         .heap = &__heap_base,
         .constructors = __wasm_call_ctors,
-        .main = call_main,
+        .main = main,
         .replaced_new = _Znwm == default_new ? NULL : _Znwm,
         .replaced_delete = _ZdlPv == default_delete ? NULL : _ZdlPv,
     };
     assay_start(&program);
 }
+
+__attribute__((export_name("_start"))) void _start(void) { start(call_main); }
+
+#ifdef CALLS
+
+/* Calls the function that the arguments name. The host defines it (`call.cpp`, `call.c`). */
+int assay_call_function(int count, char **arguments);
+
+__attribute__((export_name("_call"))) void _call(void) { start(assay_call_function); }
+
+/* A program whose functions are called needs no `main`, except for tests of its output. */
+__attribute__((weak)) int __main_argc_argv(int count, char **arguments) { assay_no_main(); }
+
+#endif

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use assay_worker::program::{COMPILE_MEMORY, Compile, Compiled, NATIVE_COMPILE_WORK, Part};
 
+use super::c_calls;
+use super::calls::{Language, with_calls};
 use super::entry::signature_of_main;
 use super::narrow::{self, ModuleKind};
 use super::tool::{self, SharedFiles, ToolEnd, ToolLimits, lock};
@@ -21,6 +23,10 @@ const LIMITS: ToolLimits = ToolLimits {
 
 /// Names of the files that the tools write.
 const OBJECT: &str = "program.o";
+const LINKED_OBJECT: &str = "linked.o";
+const CALLS_OBJECT: &str = "call.o";
+/// Source of the object that calls the functions of a program in C.
+const CALLS_SOURCE: &str = "call.c";
 const MODULE: &str = "program.wasm";
 
 impl Toolchain {
@@ -35,14 +41,21 @@ impl Toolchain {
                 "the compiler does not support the standard `{standard}`"
             )));
         };
-        let (name, text) = source(&compile.parts);
+        let written_in = match language {
+            "c" => Language::C,
+            _ => Language::Cpp,
+        };
+        let name = name_of_source(&compile.parts);
+        let text = source(&with_calls(&compile.parts, &compile.calls, written_in));
         let mut files = self.files().map_err(|error| {
             RequestError::Permanent(format!("the headers cannot be read: {error:?}"))
         })?;
         let included = compile.files.iter();
         let included = included.map(|file| (file.path.as_str(), file.bytes.as_slice()));
         // The source comes last: a file of its name would replace it.
-        for (path, bytes) in included.chain([(name.as_str(), text.as_bytes())]) {
+        let linked = compile.linked.iter();
+        let linked = linked.map(|part| (part.name.as_str(), part.text.as_bytes()));
+        for (path, bytes) in included.chain(linked).chain([(name, text.as_bytes())]) {
             if let Err(error) = files.store(path, bytes, EPOCH) {
                 return Ok(Compiled::Rejected(format!(
                     "`{path}` cannot be stored: {error:?}"
@@ -51,11 +64,19 @@ impl Toolchain {
         }
         let files: SharedFiles = Arc::new(Mutex::new(files));
         let header = precompiled(standard);
-        let run = |purpose: &str, caller: &str| {
+        let start = match compile.calls.as_slice() {
+            [] => "start.o",
+            _ => "calls.o",
+        };
+        let linked_object = compile.linked.as_ref().map_or("", |_| LINKED_OBJECT);
+        let run = |purpose: &str, [source, object]: [&str; 2], [calls, caller]: [&str; 2]| {
             let values = [
                 ("standard", standard),
-                ("source", name.as_str()),
-                ("object", OBJECT),
+                ("source", source),
+                ("object", object),
+                ("start", start),
+                ("calls", calls),
+                ("linked", linked_object),
                 ("caller", caller),
                 ("module", MODULE),
                 ("precompiled", header.as_str()),
@@ -64,7 +85,9 @@ impl Toolchain {
             tool::run(&self.compiler, &files, LIMITS, command)
         };
         let caller_of_main = || {
-            let signature = lock(&files).content(OBJECT).and_then(signature_of_main);
+            let files = lock(&files);
+            let mut objects = [OBJECT, LINKED_OBJECT].into_iter();
+            let signature = objects.find_map(|name| signature_of_main(files.content(name)?));
             signature.and_then(|signature| self.manifest.main_callers.get(&signature))
         };
         // A name of the program may clash with one that only the precompiled header declares, so a
@@ -73,18 +96,47 @@ impl Toolchain {
             .manifest
             .precompiled_standards()
             .any(|known| known == standard);
-        let mut compiled = None;
-        if with_header {
-            compiled = Some(run(&format!("{language} with precompiled header"), ""));
+        let compile_source = |files: [&str; 2]| {
+            if with_header {
+                let purpose = format!("{language} with precompiled header");
+                match run(&purpose, files, ["", ""]) {
+                    ToolEnd::Failed(_) => {}
+                    ended => return ended,
+                }
+            }
+            run(language, files, ["", ""])
+        };
+        let mut compiled = compile_source([name, OBJECT]);
+        if let Some(Part { name, .. }) = &compile.linked
+            && compiled == ToolEnd::Succeeded
+        {
+            compiled = compile_source([name, LINKED_OBJECT]);
         }
-        if matches!(compiled, None | Some(ToolEnd::Failed(_))) {
-            compiled = Some(run(language, ""));
+        let mut calls = "";
+        if compiled == ToolEnd::Succeeded && !compile.calls.is_empty() && written_in == Language::C
+        {
+            let source = match lock(&files).content(OBJECT) {
+                Some(object) => c_calls::source(object, &compile.calls),
+                None => Err("the compiler wrote no object\n".to_owned()),
+            };
+            let source = match source {
+                Ok(source) => source,
+                Err(message) => return Ok(Compiled::Rejected(format!("{name}: {message}"))),
+            };
+            if let Err(error) = lock(&files).store(CALLS_SOURCE, source.as_bytes(), EPOCH) {
+                return Ok(Compiled::Rejected(format!(
+                    "`{CALLS_SOURCE}` cannot be stored: {error:?}"
+                )));
+            }
+            calls = CALLS_OBJECT;
+            compiled = run(language, [CALLS_SOURCE, CALLS_OBJECT], ["", ""]);
         }
         let linked = match compiled {
-            Some(ToolEnd::Succeeded) | None => {
-                run("link", caller_of_main().map_or("", String::as_str))
+            ToolEnd::Succeeded => {
+                let caller = caller_of_main().map_or("", String::as_str);
+                run("link", [name, OBJECT], [calls, caller])
             }
-            Some(failed) => failed,
+            failed => failed,
         };
         if let Some(message) = message(linked)? {
             return Ok(Compiled::Rejected(message));
@@ -111,10 +163,14 @@ impl Toolchain {
     }
 }
 
-/// The name and the text of the source file. It contains all parts of the program, with `#line`
-/// directives so that messages refer to the name and the line of a part.
-fn source(parts: &[Part]) -> (String, String) {
-    let name = parts.last().map_or("main.cpp", |part| part.name.as_str());
+/// The name of the source file.
+fn name_of_source(parts: &[Part]) -> &str {
+    parts.last().map_or("main.cpp", |part| part.name.as_str())
+}
+
+/// The text of the source file. It contains all parts of the program, with `#line` directives so
+/// that messages refer to the name and the line of a part.
+fn source(parts: &[Part]) -> String {
     let mut text = String::new();
     for part in parts {
         if parts.len() > 1 {
@@ -126,7 +182,7 @@ fn source(parts: &[Part]) -> (String, String) {
             text.push('\n');
         }
     }
-    (name.to_owned(), text)
+    text
 }
 
 /// The error message of a failed compilation; `None` if it succeeded.
@@ -160,10 +216,10 @@ mod tests {
             part("prelude.cpp", "int f();"),
             part("main.cpp", "int x;\n"),
         ];
-        let (name, text) = source(&parts);
-        assert_eq!(name, "main.cpp");
+        assert_eq!(name_of_source(&parts), "main.cpp");
+        let text = source(&parts);
         let expected = "#line 1 \"prelude.cpp\"\nint f();\n#line 1 \"main.cpp\"\nint x;\n";
         assert_eq!(text, expected);
-        assert_eq!(source(&parts[1..]).1, "int x;\n");
+        assert_eq!(source(&parts[1..]), "int x;\n");
     }
 }

@@ -7,6 +7,8 @@
 
 mod archive;
 mod build;
+mod c_calls;
+mod calls;
 mod code;
 mod compile;
 mod entry;
@@ -31,7 +33,7 @@ use crate::{ImageError, trusted, wasi};
 pub(crate) use build::build;
 use code::CompiledPrograms;
 use manifest::Manifest;
-pub(crate) use program::ProgramRun;
+pub(crate) use program::{Entry, ProgramRun};
 
 /// A loaded image with a compiler.
 pub(crate) struct Toolchain {

@@ -3,10 +3,18 @@
 use assay_worker::program::{End, Limits};
 use wasmtime::{Extern, Instance, Ref, Store, Trap, format_err};
 
-use super::Toolchain;
 use super::code::Program;
+use super::{Toolchain, calls};
 use crate::request_error::RequestError;
 use crate::state::{State, Stop};
+
+/// What a run starts.
+pub(crate) enum Entry {
+    /// `main`, with these arguments.
+    Main(Vec<String>),
+    /// A function, by its name and its arguments, as JSON.
+    Call(String, Vec<String>),
+}
 
 /// A run of a program that has ended.
 pub(crate) struct ProgramRun {
@@ -25,6 +33,7 @@ impl Toolchain {
     pub(crate) fn run(
         &self,
         code: &[u8],
+        entry: Entry,
         limits: Limits,
         mut state: State,
     ) -> Result<ProgramRun, RequestError> {
@@ -32,17 +41,34 @@ impl Toolchain {
             RequestError::Permanent(format!("cannot load compiled code: {error:#}"))
         })?;
         state.arguments = vec!["program".to_owned()];
+        let start = match entry {
+            Entry::Main(arguments) => {
+                state.arguments.extend(arguments);
+                "_start"
+            }
+            Entry::Call(function, arguments) => {
+                state
+                    .arguments
+                    .push(calls::name_of(&function, arguments.len()));
+                state.arguments.extend(arguments);
+                "_call"
+            }
+        };
         state.clock_start = limits.work;
         let mut store = Store::new(self.runtime_library.module().engine(), state);
         store.limiter(|state| state);
-        let ended = self.start(&mut store, &program, limits);
+        let ended = self.start(&mut store, (&program, start), limits);
         let work = limits.work - store.get_fuel().unwrap_or_default().min(limits.work);
         let end = match ended {
             Ok(bytes) => (End::Finished, bytes),
             Err((error, bytes)) => (end_of(&error, store.data())?, bytes),
         };
-        let (end, memory_bytes) = end;
+        let (mut end, memory_bytes) = end;
         let state = store.data();
+        // A program that exits before its function returns has written nothing.
+        if end == End::Finished && !state.returned.is_empty() {
+            end = End::Returned(String::from_utf8_lossy(&state.returned).into_owned());
+        }
         Ok(ProgramRun {
             end,
             stdout: state.stdout.clone(),
@@ -66,7 +92,7 @@ impl Toolchain {
     fn start(
         &self,
         store: &mut Store<State>,
-        program: &Program,
+        (program, start): (&Program, &str),
         limits: Limits,
     ) -> Result<u64, (wasmtime::Error, u64)> {
         store.set_fuel(limits.work).map_err(|error| (error, 0))?;
@@ -74,7 +100,7 @@ impl Toolchain {
             .runtime_library
             .instantiate(&mut *store)
             .map_err(|error| (error, 0))?;
-        let ended = execute(store, &library, program);
+        let ended = execute(store, &library, program, start);
         let bytes = library
             .get_memory(&mut *store, "memory")
             .map_or(0, |memory| memory.data_size(&*store) as u64);
@@ -87,6 +113,7 @@ fn execute(
     store: &mut Store<State>,
     library: &Instance,
     program: &Program,
+    start: &str,
 ) -> wasmtime::Result<()> {
     let mut imports = Vec::with_capacity(program.imports.len());
     for name in &program.imports {
@@ -111,7 +138,7 @@ fn execute(
         }
     }
     let instance = Instance::new(&mut *store, &program.module, &imports)?;
-    let start = instance.get_typed_func::<(), ()>(&mut *store, "_start")?;
+    let start = instance.get_typed_func::<(), ()>(&mut *store, start)?;
     start.call(&mut *store, ())
 }
 

@@ -53,6 +53,7 @@ pub(crate) fn linker(engine: &Engine, module: &Module) -> Result<Linker<State>> 
     )?;
     linker.func_wrap(HOST, "exchange", exchange)?;
     linker.func_wrap(HOST, "fetch", fetch)?;
+    linker.func_wrap(HOST, "return", append_returned)?;
     Ok(linker)
 }
 
@@ -228,6 +229,20 @@ fn exchange(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<i32> 
     let length = i32::try_from(reply.len())?;
     caller.data_mut().reply = reply;
     Ok(length)
+}
+
+/// Appends to the value that the called function of a compiled program returned.
+fn append_returned(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<()> {
+    let length = unsigned(length);
+    charge(&mut caller, CALL_WORK.saturating_add(length as u64))?;
+    let (data, state) = memory(&mut caller)?.data_and_store_mut(&mut caller);
+    let range = unsigned(at)
+        .checked_add(length)
+        .and_then(|end| data.get(unsigned(at)..end));
+    match range {
+        Some(bytes) => Ok(state.write_returned(bytes)?),
+        None => bail!("the program returns bytes outside of its memory"),
+    }
 }
 
 /// Copies the reply of the last exchange into a buffer that the guest allocated.

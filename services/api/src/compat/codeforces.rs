@@ -155,6 +155,8 @@ impl GradedTest {
                 file(OUTPUT, output),
             ],
             fetch: Vec::new(),
+            linked: None,
+            arguments: Vec::new(),
             seconds: CHECKER_SECONDS,
             memory_bytes: None,
             turn: QUEUE_TIMEOUT,

@@ -3,6 +3,7 @@
 
 mod codeforces;
 mod grading;
+mod ioi;
 pub(crate) mod nemo_gym;
 pub(crate) mod openrlhf;
 pub(crate) mod peer;

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::codeforces::{self, GradedTest};
+use super::ioi::{self, IoiTest};
 use super::programs::{BUSY, NotRun, QUEUE_TIMEOUT, from_base64, this_node_runs};
 use super::reward::{PeerError, retry_after};
 use crate::Api;
@@ -199,11 +200,18 @@ pub(crate) async fn execute(
                        `stdin` or in a file";
         return Err(PeerError::Input(message.to_owned()).into());
     }
-    let language = codeforces::language(&request.language);
+    let is_ioi = request.language == ioi::PACKAGE;
+    let language = match is_ioi {
+        true => ioi::LANGUAGE,
+        false => codeforces::language(&request.language),
+    };
     let runtime = selected(&api, language, &request.version)?;
     let seconds = seconds(request.run_timeout, request.run_cpu_time)?;
     let (text, mut files) = split(request.files)?;
-    let test = GradedTest::take(&mut files)?;
+    let graded = match is_ioi {
+        true => Graded::Ioi(IoiTest::take(&mut files)?),
+        false => GradedTest::take(&mut files)?.map_or(Graded::Not, Graded::Codeforces),
+    };
     let mut execution = Execution {
         language: language.to_owned(),
         image: None,
@@ -211,6 +219,8 @@ pub(crate) async fn execute(
         stdin: request.stdin.unwrap_or_default().into_bytes(),
         files,
         fetch: Vec::new(),
+        linked: None,
+        arguments: Vec::new(),
         seconds,
         memory_bytes: request
             .run_memory_limit
@@ -218,8 +228,10 @@ pub(crate) async fn execute(
             .filter(|bytes| *bytes > 0),
         turn: QUEUE_TIMEOUT,
     };
-    if let Some(test) = &test {
-        test.prepare(&mut execution);
+    match &graded {
+        Graded::Not => {}
+        Graded::Codeforces(test) => test.prepare(&mut execution),
+        Graded::Ioi(test) => test.prepare(&mut execution),
     }
     let not_run = |error| match error {
         NotRun::Busy => PeerError::Busy(BUSY.to_owned(), 1),
@@ -228,10 +240,19 @@ pub(crate) async fn execute(
     let mut executed = super::programs::execute(&api, execution)
         .await
         .map_err(not_run)?;
-    if let Some(test) = test {
-        executed = test.judge(&api, executed).await.map_err(not_run)?;
-    }
+    executed = match graded {
+        Graded::Not => executed,
+        Graded::Codeforces(test) => test.judge(&api, executed).await.map_err(not_run)?,
+        Graded::Ioi(test) => test.judge(&api, executed).await.map_err(not_run)?,
+    };
     Ok(Json(ExecuteReply::new(&runtime, &executed)).into_response())
+}
+
+/// The test on which a program is graded.
+enum Graded {
+    Not,
+    Codeforces(GradedTest),
+    Ioi(IoiTest),
 }
 
 /// The language that a request asks for.

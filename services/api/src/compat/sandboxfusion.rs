@@ -114,6 +114,8 @@ pub(crate) async fn run_code(
         stdin: request.stdin.unwrap_or_default().into_bytes(),
         files,
         fetch,
+        linked: None,
+        arguments: Vec::new(),
         seconds,
         memory_bytes: request
             .memory_limit_mb

@@ -295,6 +295,8 @@ async fn time_program(
             stdin: format!("1 2 {number}\n").into_bytes(),
             files: Vec::new(),
             fetch: Vec::new(),
+            linked: None,
+            arguments: Vec::new(),
             seconds: 10.0,
             memory_bytes: None,
             turn: Duration::from_secs(60),

@@ -37,6 +37,8 @@ fn empty_program(image: &ImageInfo) -> Execution {
         stdin: Vec::new(),
         files: Vec::new(),
         fetch: Vec::new(),
+        linked: None,
+        arguments: Vec::new(),
         seconds: 1.0,
         memory_bytes: None,
         turn: WARM_UP,

@@ -3,6 +3,7 @@
 #ifndef ASSAY_BITS_INSTANTIATIONS_H
 #define ASSAY_BITS_INSTANTIATIONS_H
 
+#include <assay/calls.h>
 #include <bits/stdc++.h>
 
 namespace assay {
