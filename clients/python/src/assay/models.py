@@ -2936,7 +2936,7 @@ class InputRequest(TypedDict, total=False):
 
 class _ItemRequestRequired(TypedDict):
     completion: str | list[Message]
-    task: Task
+    task: Task | TemplateTask
 
 
 class ItemRequest(_ItemRequestRequired, total=False):
@@ -2944,7 +2944,8 @@ class ItemRequest(_ItemRequestRequired, total=False):
 
     - `channel`: Task family. The grader's name and the family form the channel, such as `math/gsm-
       like`.
-    - `checks`: Further tasks by name, which are graded too and reported as components.
+    - `checks`: Further tasks by name, which are graded too and reported as components. They can
+      name templates too.
     - `completion`: The model's output: a string or an array of messages.
     - `group`: Name of the group, shared by the items of one prompt; an item without one is a group
       of one.
@@ -2955,11 +2956,12 @@ class ItemRequest(_ItemRequestRequired, total=False):
     - `prompt`: The prompt: a string or an array of messages.
     - `prompt_key`: Key of the prompt's history over steps; a hash of the prompt and task by
       default.
-    - `task`: see the API.
+    - `task`: What the completion should achieve and how to check it: an object whose `type` names
+      the grader, or a `template` and a `row` of which the service makes one.
     """
 
     channel: str | None
-    checks: dict[str, Task]
+    checks: dict[str, Task | TemplateTask]
     group: str | None
     id: str | None
     meta: dict[str, Any]
@@ -3252,11 +3254,17 @@ class TextTask(_TextTaskRequired, total=False):
     - `match`: `exact`: the text equals a gold, except for white space at both ends. `normalised`:
       it equals a gold after normalisation. `contains`: it contains a gold. `pattern`: a regular
       expression matches in it.
+    - `reject`: Texts that must not match, compared as the golds are.
+    - `require`: Which golds the text must match. `any`: at least one. `all`: each of them.
     - `type`: see the API.
+    - `words`: The number of words of the text, which are runs of letters, digits and underscores.
     """
 
     extract: Literal["whole", "auto"]
     match: Literal["exact", "normalised", "contains", "pattern"]
+    reject: list[str]
+    require: Literal["any", "all"]
+    words: dict[str, Any]
 
 
 class _ToolsTaskRequired(TypedDict):
@@ -3300,6 +3308,20 @@ class ToolsTask(_ToolsTaskRequired, total=False):
     strings: Literal["exact", "folded"]
     tools: list[dict[str, Any]]
     turns: list[list[Any]]
+
+
+class _TemplateTaskRequired(TypedDict):
+    template: str
+    row: dict[str, Any]
+
+
+class TemplateTask(_TemplateTaskRequired, total=False):
+    """A task that the service makes of a row of a dataset.
+
+    - `row`: The row: its columns by name.
+    - `template`: Name of a template: a built-in one, which `docs/TEMPLATES.md` lists, or one of the
+      configuration.
+    """
 
 
 Task = Union[
