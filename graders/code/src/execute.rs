@@ -189,10 +189,7 @@ impl Programs {
 }
 
 /// The second source file of a program.
-fn linked_part(
-    linked: Option<ExecutionFile>,
-    language: &Language,
-) -> Result<Option<Part>, String> {
+fn linked_part(linked: Option<ExecutionFile>, language: &Language) -> Result<Option<Part>, String> {
     let Some(ExecutionFile { path, bytes }) = linked else {
         return Ok(None);
     };

@@ -1,16 +1,16 @@
 //! Programs in C whose functions tests call. C has no templates, so the host reads the types of the
 //! functions from the compiled program, and writes the source of a second object that calls them.
 //!
-//! After the program, the host declares for each function a pointer to it, and a function that takes
-//! such a pointer and is `overloadable`. The compiler mangles its name as in C++, so that it contains
-//! the types: `_Z17assay_signature_0PFiiPKcE` is that of `int (*)(int, const char *)`.
+//! After the program, the host declares for each function a pointer to it, and a function that
+//! takes such a pointer and is `overloadable`. The compiler mangles its name as in C++, so that it
+//! contains the types: `_Z17assay_signature_0PFiiPKcE` is that of `int (*)(int, const char *)`.
 
 use std::fmt::Write as _;
 
 use assay_worker::program::Callee;
 use wasmparser::{BinaryReaderError, KnownCustom, Linking, Parser, Payload, SymbolInfo};
 
-use super::calls::{functions, name_of, without_macros};
+use super::callees::{functions, name_of, without_macros};
 
 /// Name of the pointer to a function, before its number.
 const POINTER: &str = "assay_function_";

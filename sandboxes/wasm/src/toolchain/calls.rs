@@ -1,12 +1,12 @@
 //! Programs whose functions tests call: what the host adds to their source. In C++, templates of a
 //! header read the arguments and write the returned value by the types of the function.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use assay_worker::program::{Callee, Part};
 
 use super::c_calls;
+use super::callees::{functions, name_of, without_macros};
 
 /// The header of the guest that C++ programs include first.
 const HEADER: &str = "#include <assay/calls.h>\n";
@@ -19,11 +19,6 @@ const CLASS: &str = "Solution";
 pub(super) enum Language {
     C,
     Cpp,
-}
-
-/// The argument by which a program is told which function to call.
-pub(super) fn name_of(function: &str, arguments: usize) -> String {
-    format!("{function}/{arguments}")
 }
 
 /// The parts of a program, with what its calls need before and after it.
@@ -47,26 +42,6 @@ pub(super) fn with_calls(parts: &[Part], calls: &[Callee], language: Language) -
         .chain(parts.iter().cloned())
         .chain([after])
         .collect()
-}
-
-/// The names of called functions, each once.
-pub(super) fn functions(calls: &[Callee]) -> BTreeSet<&str> {
-    calls.iter().map(|call| call.function.as_str()).collect()
-}
-
-/// A text, after directives by which macros of the program do not change its words.
-pub(super) fn without_macros(text: &str, functions: &BTreeSet<&str>) -> String {
-    let words: BTreeSet<&str> = text
-        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
-        .filter(|word| !functions.contains(word))
-        .collect();
-    let mut clean = String::new();
-    for word in words {
-        // Writing to a string cannot fail.
-        let _ = writeln!(clean, "#undef {word}");
-    }
-    clean + "#line 1\n" + text
 }
 
 /// The function that calls the others, in C++.

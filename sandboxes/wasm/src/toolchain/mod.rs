@@ -8,6 +8,7 @@
 mod archive;
 mod build;
 mod c_calls;
+mod callees;
 mod calls;
 mod code;
 mod compile;

@@ -4,7 +4,7 @@ use assay_worker::program::{End, Limits};
 use wasmtime::{Extern, Instance, Ref, Store, Trap, format_err};
 
 use super::code::Program;
-use super::{Toolchain, calls};
+use super::{Toolchain, callees};
 use crate::request_error::RequestError;
 use crate::state::{State, Stop};
 
@@ -49,7 +49,7 @@ impl Toolchain {
             Entry::Call(function, arguments) => {
                 state
                     .arguments
-                    .push(calls::name_of(&function, arguments.len()));
+                    .push(callees::name_of(&function, arguments.len()));
                 state.arguments.extend(arguments);
                 "_call"
             }
