@@ -27,8 +27,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
             let first = rest.chars().next()?;
             let length = if rest.starts_with("//") {
                 rest.find('\n').unwrap_or(rest.len())
-            } else if rest.starts_with("/*") {
-                rest[2..].find("*/").map_or(rest.len(), |end| end + 4)
+            } else if let Some(comment) = rest.strip_prefix("/*") {
+                comment.find("*/").map_or(rest.len(), |end| end + 4)
             } else if first == '"' || first == '\'' {
                 literal(rest, first)
             } else {
