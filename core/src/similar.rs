@@ -10,8 +10,7 @@ pub fn nearest<N: AsRef<str>>(name: &str, known: impl IntoIterator<Item = N>) ->
 /// The end of an error message about an unknown name: `; did you mean …?` with the most similar
 /// known name, or nothing if none is similar.
 pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
-    // At most a third of the letters differ. Other names are rather different names than typing
-    // errors.
+    // At most a third of the letters differ. A name that differs more is probably not a typo.
     let is_similar = |known: &&str| {
         let letters = name.chars().count().max(known.chars().count());
         distance(name, known) * 3 <= letters
@@ -21,8 +20,7 @@ pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) ->
         .map_or_else(String::new, |known| format!("; did you mean `{known}`?"))
 }
 
-/// The end of a message of serde about an unknown field or variant, which lists the known ones; see
-/// [`did_you_mean`].
+/// The same for a message of serde about an unknown field or variant, which lists the known ones.
 pub(crate) fn did_you_mean_in(message: &str) -> String {
     let Some((unknown, expected)) = message.split_once("`, expected ") else {
         return String::new();

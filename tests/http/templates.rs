@@ -78,8 +78,8 @@ async fn errors_name_the_column_and_the_template_that_fits() {
                 "answer": " ", "metadata": { "source_dataset": "caesar_cipher" },
             } }),
             "/items/0/task/row",
-            "template `reasoning-gym` makes an invalid task of the row: `/task/answer`: a gold is \
-             empty",
+            "template `reasoning-gym` makes an invalid task from the row: `/task/answer`: a gold \
+             is empty",
         ),
         (
             json!({ "template": "swe", "row": { "instance_id": "a", "repo": "b" } }),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measures the time of a new user: from an empty environment to the first training step with
-rewards of the service (TRL), or to the first rewards of verl's reward manager, whose training needs
-a GPU.
+"""Measures how long a new user waits: from an empty environment to the first training step with
+rewards of the service (TRL), or to the first rewards of the reward manager (verl, whose training
+needs a GPU).
 
 usage: first_step.py WHEEL [--shared PYTHON]
 

@@ -19,7 +19,7 @@ from assay.trl import Reward
 ROWS = [
     {"prompt": "What is 1 plus 1?", "answer": "2"},
     {"prompt": "What is 2 plus 1?", "answer": "3"},
-    # The answer is missing, so this row has no rewards. It does not train the model.
+    # The answer is missing, so completions of this row have no reward and do not train the model.
     {"prompt": "What is 1 divided by 0?", "answer": ""},
 ]
 

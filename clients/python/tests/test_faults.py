@@ -211,7 +211,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture)
 
 @HANGS
 @pytest.mark.usefixtures("impatient")
-def test_a_server_that_hangs_does_not_cost_the_deadline(
+def test_another_server_grades_when_one_hangs(
     nodes: list[Node], tmp_path: Path, run: str, grade: Grade, caplog: pytest.LogCaptureFixture
 ) -> None:
     nodes += [Node(tmp_path / f"node{number}").start() for number in range(2)]
@@ -226,7 +226,7 @@ def test_a_server_that_hangs_does_not_cost_the_deadline(
         assert recorded_ids(nodes[1:], name) == IDS
         assert time.monotonic() - began < 40
     assert "none to `GET /healthz`" in caplog.text
-    # The server does not grade what it finds when it goes on, because its client is gone.
+    # When the server resumes, it does not grade the request, because its client is gone.
     nodes[0].resume()
     sync_grade([nodes[0].url], "later", 30.0)
     assert recorded_ids(nodes[:1], "later") == IDS
@@ -250,7 +250,7 @@ def test_a_server_that_hangs_for_a_while_grades_nothing_twice(
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("is_async", [False, True])
-def test_a_slow_server_that_is_alive_is_not_given_up(
+def test_waits_for_a_slow_server_that_is_alive(
     node: Node,
     run: str,
     is_async: bool,

@@ -70,7 +70,7 @@ fn literal(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// What follows a raw string, of which the text begins with the delimiter.
+/// What follows a raw string. The text begins with the delimiter of the string.
 fn after_raw_string(text: &str) -> &str {
     let Some((delimiter, rest)) = text.split_once('(') else {
         return "";

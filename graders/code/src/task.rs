@@ -497,7 +497,7 @@ fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
     Err(("", WITHOUT_KIND.to_owned()))
 }
 
-/// Whether a test can test programs of a language whose calls are compiled.
+/// Checks that a test can test programs in a language whose calls are compiled.
 fn check_compiled(test: &Test, language: &Language) -> Result<(), (&'static str, String)> {
     let name = language.name;
     match test {

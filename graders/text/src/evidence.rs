@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::matching::Comparison;
 use crate::task::TextTask;
 
-/// The compared text with its position, the gold that decides (the first one if none does), how
+/// The compared text with its position, the deciding gold (the first one if none decides), how
 /// they were compared, the rejected text that it matches, and its number of words.
 pub(crate) fn of(task: &TextTask, found: &Extracted<'_>, comparison: &Comparison) -> Evidence {
     let evidence = Evidence::new()

@@ -76,7 +76,7 @@ impl Default for ConnectionLimits {
 pub struct ApiParts {
     /// Grades batches and provides access to the record.
     pub engine: Engine,
-    /// The templates that make tasks of rows.
+    /// The templates that make tasks from rows.
     pub templates: Arc<Templates>,
     /// Runs programs for routes that do not grade them.
     pub programs: Arc<dyn Execute>,

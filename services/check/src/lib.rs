@@ -1,4 +1,4 @@
-//! Owns the validation of datasets: reads rows, makes tasks of them, grades probes (completions
+//! Owns the validation of datasets: reads rows, makes tasks from them, grades probes (completions
 //! with a known verdict) and reports findings. Grades nothing itself: the engine does, with the
 //! graders that will grade the rollouts.
 //!

@@ -40,7 +40,7 @@ pub(crate) struct TaskProblem {
 pub(crate) enum Cause {
     /// A column that the task needs is missing.
     FieldMissing,
-    /// The template cannot make a task of the row.
+    /// The template cannot make a task from the row.
     TemplateFails,
     /// The grader rejects the task.
     TaskRejected,
@@ -131,7 +131,7 @@ impl SubjectReader<'_> {
                     let columns: Vec<_> =
                         row.columns.keys().map(|name| format!("`{name}`")).collect();
                     let message = format!(
-                        "the row has no column `task`; name a template that makes tasks of its \
+                        "the row has no column `task`; name a template that makes tasks from its \
                          columns ({}), such as `--template gsm8k`",
                         columns.join(", ")
                     );

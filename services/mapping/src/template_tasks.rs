@@ -1,4 +1,4 @@
-//! Makes tasks of rows with the templates of a node.
+//! Makes tasks from rows with the templates of a node.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const MAX_ROW_BYTES: usize = 16 << 20;
 /// Maximum size of the task that a template makes, in bytes of its text.
 const MAX_TASK_BYTES: usize = 64 << 20;
 
-/// Bytes of tasks that are kept for equal rows.
+/// Total size of the tasks that are kept for equal rows, in bytes.
 const KEPT_BYTES: usize = 64 << 20;
 
 /// Makes the tasks of one request or file. Each pair of a template and a row is expanded once, as
@@ -32,7 +32,7 @@ pub struct TemplateTasks {
 }
 
 impl TemplateTasks {
-    /// Makes tasks of at most `max_bytes` in total, which `engine` checks.
+    /// Makes tasks of at most `max_bytes` in total. `engine` validates them.
     #[must_use]
     pub fn new(templates: Arc<Templates>, engine: Engine, max_bytes: usize) -> Self {
         Self {
@@ -45,18 +45,18 @@ impl TemplateTasks {
         }
     }
 
-    /// Bytes of all tasks that were made of rows, so far.
+    /// Bytes of all tasks that were made from rows so far.
     #[must_use]
     pub fn made_bytes(&self) -> usize {
         self.made_bytes
     }
 
-    /// The task that the template `name` makes of a row. `pointer` locates the row in the request.
+    /// The task that the template `name` makes from a row, which `pointer` locates in the request.
     ///
     /// # Errors
     /// A [`Problem`] at `pointer`, or below if a column is missing: the template is unknown or
-    /// cannot make a task of the row, or the grader rejects the task. It names templates that fit
-    /// the row.
+    /// cannot make a task from the row, or the grader rejects the task. The message names templates
+    /// that fit the row.
     pub fn make(&mut self, name: &str, row: &Row, pointer: &str) -> Result<Task, Problem> {
         let template = self.template(name, pointer)?;
         let task = template
@@ -65,7 +65,7 @@ impl TemplateTasks {
         let bytes = task.body.get().len();
         if bytes > MAX_TASK_BYTES {
             let message = format!(
-                "the task that template `{name}` makes of the row has {bytes} bytes, more than \
+                "the task that template `{name}` makes from the row has {bytes} bytes, more than \
                  {MAX_TASK_BYTES}; grade the row with fewer tests"
             );
             return Err(Problem::at(
@@ -77,7 +77,7 @@ impl TemplateTasks {
         self.made_bytes = self.made_bytes.saturating_add(bytes);
         if self.made_bytes > self.max_made_bytes {
             let message = format!(
-                "the tasks that templates make of the rows have more than {} bytes; split the \
+                "the tasks that templates make from the rows have more than {} bytes; split the \
                  request into several",
                 self.max_made_bytes
             );
@@ -92,7 +92,7 @@ impl TemplateTasks {
             let problem = batch::problem(error);
             let place = problem.pointer.unwrap_or_default();
             let message = format!(
-                "template `{name}` makes an invalid task of the row: `{place}`: {}{}",
+                "template `{name}` makes an invalid task from the row: `{place}`: {}{}",
                 problem.message,
                 self.templates.suggestion(row, name)
             );

@@ -128,7 +128,7 @@ impl Node {
         &self.engine
     }
 
-    /// The templates that make tasks of rows.
+    /// The templates that make tasks from rows.
     #[must_use]
     pub fn templates(&self) -> &Arc<Templates> {
         &self.templates

@@ -29,7 +29,7 @@ pub enum TemplateError {
         known: String,
     },
     /// A template with this name exists.
-    #[error("there is another template `{0}`; choose another name")]
+    #[error("a template named `{0}` already exists; choose another name")]
     Taken(String),
 }
 

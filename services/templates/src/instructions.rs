@@ -1,7 +1,7 @@
 //! Instructions about the form of a response, as in IFEval and IFBench, as one `text` task.
 //!
 //! Only instructions whose check can be written exactly as patterns are supported. A row with any
-//! other is refused, because its response would be graded by a part of its instructions.
+//! other is refused, because its responses would be graded by only some of its instructions.
 
 use regex::escape;
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ impl Instruction<'_> {
     }
 }
 
-/// Most repetitions in a pattern, whose compiled size is limited.
+/// Maximum number of repetitions in a pattern, whose compiled size is limited.
 const MAX_REPETITIONS: u64 = 40;
 
 impl Rules {
@@ -151,7 +151,8 @@ impl Rules {
                     self.has_words(count, None);
                 } else {
                     let max = count.checked_sub(1);
-                    self.has_words(0, Some(max.ok_or("fewer than 0 words".to_owned())?));
+                    let max = max.ok_or("no response has fewer than 0 words".to_owned())?;
+                    self.has_words(0, Some(max));
                 }
             }
             "count:word_count_range" => {
@@ -215,7 +216,7 @@ impl Rules {
     ) -> Result<(), String> {
         if count > MAX_REPETITIONS {
             return Err(format!(
-                "`{}` counts more than {MAX_REPETITIONS} occurrences",
+                "`{}` asks for more than {MAX_REPETITIONS} occurrences",
                 instruction.id
             ));
         }

@@ -6,7 +6,7 @@ use minijinja::{Environment, Error, ErrorKind, Value};
 
 use crate::{calls, code_tests, instructions, pickled, tool_schemas};
 
-/// Maximum number of places in a text at which an array is searched.
+/// Maximum number of positions in a text at which an array is tried.
 const MAX_STARTS: usize = 64;
 
 /// Maximum number of values in a JSON text: each takes much more memory than its text.
@@ -41,7 +41,7 @@ fn text(value: &Value) -> Result<&str, Error> {
     text.ok_or_else(|| invalid(format!("expected a text, not {}", value.kind())))
 }
 
-/// Replaces the filter of Jinja, which would make the gold `None` of a null.
+/// Replaces Jinja's filter, which would turn a null into the gold `None`.
 fn string(value: &Value) -> Result<String, Error> {
     if value.is_undefined() || value.is_none() {
         return Err(ErrorKind::UndefinedError.into());

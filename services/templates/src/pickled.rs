@@ -1,6 +1,6 @@
-//! Texts that Python pickled, as in the private tests of LiveCodeBench: base64 of a zlib stream of
-//! a pickle of one string. Nothing of the pickle is executed: only the operations that load a
-//! single string are read, and all others are errors.
+//! Pickled strings, as in the private tests of LiveCodeBench: base64 of a zlib stream of a pickle
+//! of one string. The pickle is not executed: only the operations that load a single string are
+//! read, and all others are errors.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use assay_jinja::MAX_BYTES;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// The string in base64, zlib and pickle.
+/// The string in a base64-encoded, zlib-compressed pickle.
 ///
 /// # Errors
 /// What is wrong with the text, or that it has more than [`MAX_BYTES`].

@@ -1,4 +1,4 @@
-//! A template: makes the task of a row, and optionally its prompt, solution and id.
+//! A template: makes a task from a row, and optionally its prompt, solution and id.
 
 use std::collections::BTreeSet;
 
@@ -174,13 +174,13 @@ impl Template {
         self.part(self.id.as_ref(), row)
     }
 
-    /// The dataset that the template is for, in words.
+    /// A description of the dataset that the template is for.
     #[must_use]
     pub fn dataset(&self) -> Option<&str> {
         self.dataset.as_deref()
     }
 
-    /// The names of the graders of its tasks, without those that depend on the row.
+    /// The names of the graders of its tasks, except those that depend on the row.
     #[must_use]
     pub fn graders(&self) -> BTreeSet<&str> {
         let tasks = self
@@ -213,7 +213,7 @@ impl Template {
         tasks.map(|task| expected_form(&constants(task))).collect()
     }
 
-    /// The columns that its tasks are made of.
+    /// The columns that its tasks are made from.
     #[must_use]
     pub fn columns(&self) -> BTreeSet<&str> {
         let mut columns = BTreeSet::new();
@@ -229,7 +229,7 @@ impl Template {
         columns
     }
 
-    /// The columns that its tasks, prompts, solutions and ids are made of.
+    /// The columns that its tasks, prompts, solutions and ids are made from.
     pub(crate) fn all_columns(&self) -> BTreeSet<&str> {
         let mut columns = self.columns();
         for node in [&self.prompt, &self.solution, &self.id]

@@ -1,4 +1,4 @@
-//! Templates by name: those of this crate, and those that the configuration names.
+//! Templates by name: the built-in ones, and those in the configuration.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{NAMES, Row, Template, TemplateError, source};
 
-/// Most templates that a message suggests for a row.
+/// Maximum number of templates that a message suggests for a row.
 const MAX_SUGGESTIONS: usize = 3;
 
 /// Templates by name. Built-in ones are compiled when first used.
@@ -90,8 +90,7 @@ impl Templates {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// The templates that make a task of a row. Those that read the most of its columns are first,
-    /// and the others are left out.
+    /// Of the templates that can make a task from a row, those that read the most of its columns.
     #[must_use]
     pub fn fitting(&self, row: &Row) -> Vec<&str> {
         let mut fitting: Vec<(usize, &str)> = Vec::new();
@@ -115,8 +114,8 @@ impl Templates {
         fitting.into_iter().map(|(_, name)| name).collect()
     }
 
-    /// What a message about a row that a template cannot use says about other templates: which
-    /// make a task of it. Empty if none does.
+    /// The end of a message about a row that a template cannot use: the other templates that can
+    /// make a task from it. Empty if there are none.
     #[must_use]
     pub fn suggestion(&self, row: &Row, name: &str) -> String {
         let fitting = self.fitting(row);

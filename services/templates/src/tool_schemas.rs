@@ -1,11 +1,11 @@
-//! Definitions of tools with parameters in the notation of Python, converted to JSON Schema.
+//! Converts tool definitions with Python type names to JSON Schema.
 
 use serde_json::{Map, Value, json};
 
 /// Maximum nesting of a schema.
 const MAX_DEPTH: usize = 64;
 
-/// Tools whose `parameters` are a schema with Python's names of types, or descriptions by name, as
+/// Tools whose `parameters` are a schema with Python type names, or descriptions by name, such as
 /// `{"city": {"type": "str, optional", "default": ""}}`.
 ///
 /// # Errors
@@ -56,7 +56,7 @@ fn by_name(parameters: &Map<String, Value>) -> Result<Value, String> {
     Ok(json!({ "type": "object", "properties": properties, "required": required }))
 }
 
-/// A schema with the names of JSON Schema for types.
+/// A schema with the type names of JSON Schema.
 fn schema(value: &Value, depth: usize) -> Result<Value, String> {
     if depth > MAX_DEPTH {
         return Err(format!("a schema nests deeper than {MAX_DEPTH} levels"));
@@ -77,7 +77,7 @@ fn schema(value: &Value, depth: usize) -> Result<Value, String> {
                 .collect::<Result<Map<_, _>, String>>()?
                 .into(),
             ("items", value) => schema(value, depth + 1)?,
-            // Other keywords only describe, and some rows contain invalid ones.
+            // Other keywords are only descriptive, and some rows contain invalid ones.
             ("required" | "enum" | "default" | "description", value) => value.clone(),
             _ => continue,
         };
@@ -86,7 +86,7 @@ fn schema(value: &Value, depth: usize) -> Result<Value, String> {
     Ok(Value::Object(converted))
 }
 
-/// The type of JSON Schema for a type of Python; `None` if it allows several.
+/// The JSON Schema type for a Python type; `None` if it allows several.
 fn json_type(name: &str) -> Option<&'static str> {
     Some(match name {
         "object" | "dict" | "HashMap" => "object",

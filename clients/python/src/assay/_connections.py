@@ -1,7 +1,7 @@
 """Connections of threads, whose every read and write ends at the deadline of the request.
 
 The timeouts of `httpx` are those of single reads, so a server that sends a byte now and then would
-extend a request for ever. A read or write that takes long checks whether the server is alive.
+extend a request forever. During a long read or write, the client checks that the server is alive.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Deadline:
 
     def __init__(self) -> None:
         self.ends_at: float | None = None
-        # Seconds of a read or write after which `check` is called with the seconds that are left,
-        # and raises if the server is not alive; never without.
+        # Seconds of a read or write after which `check` is called with the remaining seconds. It
+        # raises if the server is not alive. `None`: it is never called.
         self.silence: float | None = None
         self.check: Callable[[float | None], None] = lambda _: None
 
@@ -41,7 +41,7 @@ class Deadline:
     def transfer(
         self, act: Callable[[float | None], T], timeout: float | None, error: type[Exception]
     ) -> T:
-        """Reads or writes by a function of the seconds that it may take."""
+        """Reads or writes with `act`, a function of the seconds that it may take."""
         while True:
             left = self.left(timeout, error)
             if self.silence is None or (left is not None and left <= self.silence):

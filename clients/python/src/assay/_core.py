@@ -32,8 +32,8 @@ log = logging.getLogger("assay")
 NDJSON = "application/x-ndjson"
 # A probe delays a request, even if other servers are up.
 PROBE_TIMEOUT = 1.0
-# Seconds without bytes from a server after which it is asked whether it is alive, and seconds for
-# its answer. Grading may take longer, but a server that grades answers at once.
+# Seconds without bytes from a server after which the client checks that it is alive, and seconds
+# for the reply. Grading may take longer, but a server that is grading replies to the check at once.
 SILENCE = 10.0
 SHORTEST_SILENCE = 0.1
 HEALTH_TIMEOUT = 5.0
@@ -93,8 +93,8 @@ class Send:
     silence: float | None = None
 
     def health(self, left: float | None) -> Send:
-        """The request that a silent server must answer, with whatever status. It has a connection
-        of its own, because one that was idle may have been closed."""
+        """The request that a silent server must answer, with any status. It uses a new connection,
+        because an idle one may have been closed."""
         timeout = HEALTH_TIMEOUT if left is None else min(HEALTH_TIMEOUT, left)
         return Send(self.node, HEALTH, timeout)
 
@@ -145,7 +145,7 @@ HEALTH = Request("GET", "/healthz")
 
 
 class SilentServerError(OSError):
-    """A server accepted a request, and answers neither it nor `GET /healthz`."""
+    """A server accepted a request, but answers neither the request nor `GET /healthz`."""
 
     def __init__(self, silence: float, cause: Exception) -> None:
         super().__init__(f"no answer for {silence:g} s, and none to `GET /healthz`: {cause}")
@@ -315,7 +315,7 @@ class Core:
         A server that may have accepted a request with an idempotency key gets it again, because
         only that server knows whether it has graded the batch. Another server gets it if it was not
         accepted, or if the first does not come back within `server_timeout`. A server that neither
-        answers nor is alive is treated as one whose connection was lost.
+        answers nor is alive is treated as if its connection was lost.
         """
         silence = max(min(SILENCE, self.settings.server_timeout), SHORTEST_SILENCE)
         attempt = _Attempt(self, request, only)

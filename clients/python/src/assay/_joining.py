@@ -82,7 +82,7 @@ class Joiner:
                 elif calls:
                     await self._together(calls)
             except BaseException as error:
-                # Whatever happens, no call waits for ever.
+                # Whatever happens, no call waits forever.
                 for call in calls:
                     _fail(call, error)
                 if not isinstance(error, Exception):

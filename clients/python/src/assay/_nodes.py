@@ -43,7 +43,7 @@ class Node:
         self.down_since = 0.0
         # Why the last request failed.
         self.failure = ""
-        # Failures before this time are not logged again.
+        # Failures before this time are not logged.
         self.report_at = 0.0
         self.is_probing = False
         # A node that is overloaded is up, but takes nothing before this time.
@@ -162,7 +162,7 @@ class Nodes:
         return "; ".join(node.failure for node in self.all if node.is_down)
 
     def must_report(self, node: Node) -> bool:
-        """Whether a failure of the node is logged, which it is from time to time."""
+        """Whether to log a failure of the node: at most one per `REPORT_PAUSE`."""
         with self._lock:
             now = self._clock()
             is_due = node.report_at <= now

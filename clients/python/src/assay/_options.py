@@ -52,8 +52,8 @@ def check_value(what: str, value: str) -> None:
 
 
 def config_file(config: str | os.PathLike[str] | None) -> str:
-    """The configuration file of a command. By default it is empty: the binary would read an
-    `assay.toml` in the current folder, which differs from run to run."""
+    """The configuration file of a command. By default it is empty, because the binary would
+    otherwise read any `assay.toml` in the current folder."""
     return os.devnull if config is None else os.fspath(config)
 
 

@@ -4,9 +4,9 @@
 
     workflow = RLVRWorkflow(reward_fn=assay.areal.Reward("http://127.0.0.1:8080"), …)
 
-AReaL rejects a trajectory whose reward function raises an error, and goes on without it. But it
-turns a timeout, of its own or a `TimeoutError`, into a reward of 0. `Reward` gives up before that,
-and raises another error.
+AReaL rejects a trajectory whose reward function raises an error, and continues without it. But it
+counts its own timeout and a `TimeoutError` as a reward of 0. `Reward` gives up before that, and
+raises another error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from assay.rollouts import RolloutOptions
 
-# AReaL waits for 15 seconds.
+# AReaL waits 15 seconds for a reward.
 DEADLINE = 12.0
 
 

@@ -8,8 +8,8 @@ In an environment, with one group for each item:
         group, completions = await self.sample(item)
         return await scorer.score(group, item, completions), []
 
-Atropos drops a group that is `None` and samples another. It has no scores without a number, so a
-group with a completion without a reward is dropped.
+Atropos drops a group that is `None` and samples another. It requires a score for every completion,
+so a group that has a completion without a reward is dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Group = TypeVar("Group", bound="dict[str, Any]")
 
 
 class Scorer:
-    """Scores groups.
+    """Scores groups of completions.
 
     - `server`: URL of a server, or several; by default the process starts a private node.
     - `missing`: `"drop_group"`, or `"raise"` for an error, which Atropos logs and then drops the

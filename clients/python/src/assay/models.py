@@ -2957,7 +2957,7 @@ class ItemRequest(_ItemRequestRequired, total=False):
     - `prompt_key`: Key of the prompt's history over steps; a hash of the prompt and task by
       default.
     - `task`: What the completion should achieve and how to check it: an object whose `type` names
-      the grader, or a `template` and a `row` of which the service makes one.
+      the grader, or a `template` and a `row` from which the service makes one.
     """
 
     channel: str | None
@@ -3316,7 +3316,7 @@ class _TemplateTaskRequired(TypedDict):
 
 
 class TemplateTask(_TemplateTaskRequired, total=False):
-    """A task that the service makes of a row of a dataset.
+    """A task that the service makes from a row of a dataset.
 
     - `row`: The row: its columns by name.
     - `template`: Name of a template: a built-in one, which `docs/TEMPLATES.md` lists, or one of the

@@ -7,7 +7,7 @@ server-sent events.
     Server([Math]).run(port=8090)
 
 The answer to a task is the argument of the tool `submit`. If it has no reward, the tool raises an
-error, which clients get as an error; with `missing="mask"` the reward of the output is null.
+error, which is reported to the client. With `missing="mask"`, the reward of the output is null.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ def environment(
 ) -> type[Environment]:
     """A class of environments with one task for each row.
 
-    - `name`: the name of the environment. `rows`: the rows, of the split `train` or by split.
-    - `prompt`: the column that has the prompt.
+    - `name`: the name of the environment.
+    - `rows`: the rows of the split `train`, or the rows of each split by its name.
+    - `prompt`: the column that contains the prompt.
     - `server`: URL of a server, or several; by default the process starts a private node.
     - `missing`: `"raise"` or `"mask"`, as described above.
     - `options`: the arguments of `assay.Rollouts`.

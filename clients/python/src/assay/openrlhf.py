@@ -4,12 +4,13 @@
 
     reward_func = assay.openrlhf.reward_func("http://127.0.0.1:8080", template="gsm8k")
 
-OpenRLHF logs an error of the function, and stops before the optimizer step with another error,
-because it has no rewards without a number. With `missing="drop_group"` the reward is NaN, and
-dynamic filtering (`--algo.dynamic_filtering_enable`) drops all samples of the prompt and
-generates others; without dynamic filtering do not use it, because NaN would enter the loss.
+OpenRLHF logs an error of the function, and fails before the optimizer step, because it requires a
+number for every reward. With `missing="drop_group"`, the reward is NaN, and dynamic filtering
+(`--algo.dynamic_filtering_enable`) drops all samples of the prompt and generates others. Do not use
+it without dynamic filtering, because NaN would enter the loss.
 
-Without a file, `--reward.remote_url http://127.0.0.1:8080/compat/openrlhf/grade?template=gsm8k`.
+The same works without a file:
+`--reward.remote_url http://127.0.0.1:8080/compat/openrlhf/grade?template=gsm8k`.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def reward_func(
 ) -> Callable[..., dict[str, Any]]:
     """The function `reward_func` of OpenRLHF.
 
-    The row of a sample is its label, if that is a JSON object, and else has the column `label`; it
-    also has `prompt`. By default the label is the task.
+    The row of a sample has the columns `label` and `prompt` and, if the label is a JSON object, the
+    fields of the label. By default the label is the task.
 
     - `server`: URL of a server, or several; by default the process starts a private node.
     - `missing`: `"raise"` or `"drop_group"`, as described above.

@@ -6,8 +6,8 @@
     def compute_rewards(self, data):
         return DataProto.from_dict(tensors=self.rewards(data, self.tokenizer))
 
-ROLL has no rewards without a number, so a rollout without one raises an error, which stops the
-training.
+ROLL requires a number for every reward, so a rollout without a reward raises an error, which stops
+the training.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Grades the rollouts of a trainer: makes items of its examples, and gives back rewards.
+"""Grades the rollouts of a trainer: makes items from rows and completions, and returns rewards.
 
-The adapters of the trainers use it. Each adapter says what it does with an item without a reward in
-the way its trainer has for it, and never turns it into a 0.
+The adapters use it. Each passes an item without a reward to its trainer in the way that the trainer
+supports, and never as a wrong answer.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ DEADLINE = 600.0
 
 
 def task_maker(task: TaskOf | None, template: str | None) -> Callable[[Row], dict[str, Any]]:
-    """The function that makes the task of a row."""
+    """The function that makes the task from a row."""
     if template is not None:
         if task is not None:
             raise ValueError("`task` and `template` exclude each other; pass one of them")
@@ -80,7 +80,7 @@ def task_maker(task: TaskOf | None, template: str | None) -> Callable[[Row], dic
             raise TypeError(
                 f"the column `{column}` is a {type(found).__name__}; a task is an object or JSON"
             )
-        # Tables have one set of keys for all rows, and null where a row has no such key.
+        # Tables have one set of keys for all rows, with null where a row lacks a key.
         return {key: value for key, value in found.items() if value is not None}
 
     return read
@@ -95,8 +95,8 @@ def group_of(prompt: Any) -> str:
 class Rollouts:
     """Grades the rollouts of a trainer, with a server or a private node of this process.
 
-    It can be pickled and used after a fork: each process connects for itself. The adapters use it,
-    and so can trainers without an adapter.
+    It can be pickled and used after a fork: each process opens its own connections. The adapters
+    use it, and so can trainers without an adapter.
 
     - `server`: one URL or several; `None` starts a private node.
     - `key`, `headers`, `deadline`: as in `Client`; 600 seconds by default.
@@ -141,7 +141,7 @@ class Rollouts:
     ) -> Results:
         """Grades the completion of each row."""
         items = self._items(rows, completions, groups)
-        return self.client().grade(items, fields=FIELDS, **self._of_batch(step))
+        return self.client().grade(items, fields=FIELDS, **self._batch_arguments(step))
 
     async def grade_async(
         self,
@@ -151,9 +151,9 @@ class Rollouts:
         groups: Sequence[str] | None = None,
         step: int | None = None,
     ) -> Results:
-        """As `grade`, for asyncio."""
+        """Like `grade`, for asyncio."""
         items = self._items(rows, completions, groups)
-        return await self.async_client().grade(items, fields=FIELDS, **self._of_batch(step))
+        return await self.async_client().grade(items, fields=FIELDS, **self._batch_arguments(step))
 
     def reward(self, row: Row, completion: Completion) -> float:
         """The reward of one completion.
@@ -163,7 +163,7 @@ class Rollouts:
         return self.grade([row], [completion]).rewards()[0]
 
     async def reward_async(self, row: Row, completion: Completion) -> float:
-        """As `reward`, for asyncio."""
+        """Like `reward`, for asyncio."""
         return (await self.grade_async([row], [completion])).rewards()[0]
 
     def _items(
@@ -183,7 +183,7 @@ class Rollouts:
             items.append(item)
         return items
 
-    def _of_batch(self, step: int | None) -> dict[str, Any]:
+    def _batch_arguments(self, step: int | None) -> dict[str, Any]:
         return {
             "run": self._options.get("run"),
             "step": step,
@@ -196,17 +196,17 @@ class Rollouts:
         """The client of this process."""
         with self._lock:
             if self._client is None:
-                self._client = Client(self._servers(), **self._of_client())
+                self._client = Client(self._servers(), **self._client_arguments())
             return self._client
 
     def async_client(self) -> AsyncClient:
         """The client of this process for asyncio."""
         with self._lock:
             if self._async_client is None:
-                self._async_client = AsyncClient(self._servers(), **self._of_client())
+                self._async_client = AsyncClient(self._servers(), **self._client_arguments())
             return self._async_client
 
-    def _of_client(self) -> dict[str, Any]:
+    def _client_arguments(self) -> dict[str, Any]:
         given = {name: self._options.get(name) for name in ("key", "headers")}
         return {**given, "deadline": self._options.get("deadline", DEADLINE)}
 

@@ -6,8 +6,9 @@ In a module of your own, which `skyrl_gym.register(id="assay", entry_point="my_e
 
     Env = assay.skyrl.environment("http://127.0.0.1:8080", template="verl-math")
 
-SkyRL has no rewards without a number: an error of `step` stops the training. With `missing="mask"`
-the reward is NaN, and `mask` in the generator leaves the trajectory out of the loss.
+SkyRL requires a number for every reward, and an error of `step` stops the training. With
+`missing="mask"`, the reward is NaN, and `mask` in the generator leaves the trajectory out of the
+loss.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from assay.rollouts import RolloutOptions
 
-# Entry of the metadata of a sample without a reward.
+# Key in the metadata of a sample without a reward.
 WITHOUT_REWARD = "assay_without_reward"
 FILTER = "assay.slime.check_graded"
 
@@ -78,7 +78,7 @@ def check_graded(args: Any, samples: Sequence[Any], **kwargs: Any) -> Any:
 
 
 def _check_arguments(args: Any, missing: str, is_group: bool) -> None:
-    """Rejects arguments of slime with which a sample without a reward would be a 0."""
+    """Rejects arguments of slime with which a sample without a reward would count as 0."""
     path = getattr(args, "dynamic_sampling_filter_path", None)
     if missing == "drop_group" and path != FILTER:
         raise ValueError(

@@ -1,10 +1,10 @@
-"""An environment for the reinforcement learning of the Tinker cookbook.
+"""An environment for reinforcement learning with the Tinker cookbook.
 
     Env = assay.tinker.environment("http://127.0.0.1:8080", template="gsm8k")
     builder = ProblemGroupBuilder(env_thunk=partial(Env, renderer, row, row["question"]), …)
 
 A completion without a reward raises an error. The strategy `FailFast` (the default) stops the
-training; `MinViableGroup` goes on with the other trajectories of the group.
+training; `MinViableGroup` continues with the other trajectories of the group.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def environment(
     server: str | Iterable[str] | None = None,
     **options: Unpack[RolloutOptions],
 ) -> Callable[..., ProblemEnv]:
-    """A class of environments with one question; its arguments are the renderer, the row and the
+    """A class of single-question environments; its arguments are the renderer, the row and the
     question.
 
     - `server`: URL of a server, or several; by default the process starts a private node.

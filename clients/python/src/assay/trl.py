@@ -1,12 +1,12 @@
-"""Rewards for TRL, and for trainers that are built on it, such as Unsloth and Axolotl.
+"""Rewards for TRL and trainers that are built on it, such as Unsloth and Axolotl.
 
     from assay.trl import Reward
 
     trainer = GRPOTrainer(model, reward_funcs=Reward("http://127.0.0.1:8080"), train_dataset=rows)
 
 TRL leaves a completion out of the mean and the deviation of its group, and gives it an advantage of
-0, if every reward function returned `None` for it. Versions before 1.6 count it as a reward
-of 0, so `Reward` rejects them.
+0, if every reward function returned `None` for it. Versions before 1.6 count `None` as a reward of
+0, so `Reward` rejects them unless `missing` is `"raise"`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Reward:
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Completion], **columns: Any
     ) -> list[float | None]:
-        """Grades the completions; `None` is the reward of one that has none."""
+        """The rewards of the completions; `None` for a completion without a reward."""
         groups = [group_of(prompt) for prompt in prompts]
         state = columns.get("trainer_state")
         results = self._rollouts.grade(
@@ -83,8 +83,9 @@ class Reward:
     def gate(self, other: OtherReward) -> OtherReward:
         """Another reward function, which returns `None` wherever this one did.
 
-        TRL adds up the functions that returned a number, so the others would train a completion
-        without a reward. List them after this one: `reward_funcs=[reward, reward.gate(length)]`.
+        TRL adds up the functions that returned a number, so other functions would still train a
+        completion without a reward. List them after this one:
+        `reward_funcs=[reward, reward.gate(length)]`.
         """
 
         def gated(completions: Sequence[Completion], **columns: Any) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""A reward for tasks of verifiers, and so for prime-rl.
+"""A reward for tasks of verifiers, which prime-rl uses too.
 
     import assay.verifiers
     import verifiers.v1 as vf
@@ -34,10 +34,10 @@ def reward(
 ) -> Callable[..., Awaitable[float]]:
     """A method of a task that grades the last reply of a trace.
 
-    The row of a trace has the fields of the data of its task.
+    The row of a trace has the fields of its task's data.
 
     - `server`: URL of a server, or several; by default the process starts a private node.
-    - `name`, `weight`: of the reward in a trace.
+    - `name`, `weight`: the name and weight of the reward in a trace.
     - `options`: the arguments of `assay.Rollouts`.
     """
     rollouts = Rollouts(server, **options)

@@ -61,7 +61,7 @@ def compute_score(
             results.rewards()
         reward = results.rewards_or(masked=NAN)[0]
         graded = results.mask[0]
-        # verl reads the keys of the first rollout from all of them, so they are always the same.
+        # verl reads the keys of the first rollout from every rollout, so all have the same keys.
         return {
             "score": reward,
             "acc": float(results[0].pass_ is True) if graded else NAN,
@@ -72,7 +72,7 @@ def compute_score(
 
 
 def _row(data_source: str, ground_truth: Any, extra_info: Mapping[str, Any]) -> dict[str, Any]:
-    # verl adds these to `extra_info`.
+    # Keys that verl adds to `extra_info`.
     added = ("num_turns", "rollout_reward_scores")
     extra = {name: value for name, value in extra_info.items() if name not in added}
     return {

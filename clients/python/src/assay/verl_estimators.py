@@ -22,10 +22,10 @@ def assay_grpo(
     config: Any = None,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Advantages of GRPO, in which a NaN among the rewards of a rollout marks it as not graded.
+    """Advantages of GRPO without the rollouts that have a NaN among their rewards.
 
-    It does not enter the mean and the deviation of its group, and its advantage is 0. A group with
-    fewer than two rewards has advantages of 0, because nothing can be compared.
+    Such a rollout does not enter the mean and the deviation of its group, and its advantage is 0. A
+    group with fewer than two rewards has advantages of 0, because there is nothing to compare.
     """
     by_deviation = True if config is None else config.get("norm_adv_by_std_in_grpo", True)
     scores = token_level_rewards.sum(dim=-1)

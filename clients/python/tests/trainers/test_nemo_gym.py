@@ -78,7 +78,7 @@ def call(node: Node, method: str, path: str, **options: Any) -> Any:
         # NeMo Gym keeps one session for its process, and each call here has its own loop.
         server_utils._GLOBAL_AIOHTTP_CLIENT = None
         request = client.request("assay", f"/compat/nemo-gym{path}", method, **options)
-        # It tries again for ever.
+        # The client retries forever.
         reply = await asyncio.wait_for(request, 30)
         found = reply.status, await reply.json()
         await server_utils.get_global_aiohttp_client().close()

@@ -54,22 +54,24 @@ def file(folder: Path, node: Node, missing: str) -> str:
     return str(path)
 
 
-def test_the_function_file_gives_rewards(node: Node, tmp_path: Path) -> None:
+def test_the_function_file_returns_rewards(node: Node, tmp_path: Path) -> None:
     url = file(tmp_path, node, "raise")
     assert sample(url, "\\boxed{2}", GOLD)["reward"] == 1.0
     assert sample(url, "\\boxed{3}", GOLD)["reward"] == 0.0
-    # The executor logs the error; the sample has no reward, and not one of 0.
+    # The executor logs the error. The sample has no reward, not a reward of 0.
     assert sample(url, "\\boxed{2}", UNGRADABLE)["reward"] is None
 
 
-def test_the_route_gives_rewards(node: Node) -> None:
+def test_the_route_returns_rewards(node: Node) -> None:
     url = f"{node.url}/compat/openrlhf/grade"
     found = sample(url, "\\boxed{2}", GOLD)
     assert found["reward"] == [1.0] and found["scores"] == [1.0]
     assert sample(url, "\\boxed{3}", GOLD)["reward"] == [0.0]
 
 
-def test_the_route_gives_no_reward_of_0(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_route_never_returns_0_for_a_missing_reward(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def at_once(seconds: float) -> None:
         pass
 

@@ -51,7 +51,7 @@ def group(node: Node, tasks: list[Any], strategy: Any) -> list[float]:
     return [sum(one.reward for one in found.transitions) for found in result.trajectories]
 
 
-def test_gives_rewards(node: Node) -> None:
+def test_returns_rewards(node: Node) -> None:
     assert group(node, [GOLD, {"type": "math", "answer": "3"}], FailFast()) == [1.0, 0.0]
 
 

@@ -31,7 +31,7 @@ class Steps:
 
 
 def some_fail() -> Callable[[Any], dict[str, Any]]:
-    """A task for each completion; that of every third is at fault."""
+    """Returns tasks, of which every third is at fault."""
     count = itertools.count()
     return lambda row: UNGRADABLE if next(count) % 3 == 2 else GOLD
 
@@ -104,7 +104,7 @@ def test_a_missing_reward_does_not_train(node: Node, tmp_path: Path, run: str) -
     assert sum(grade["outcome"] == "ungradable" for grade in recorded) == 2 * STEPS
 
 
-def test_a_plain_function_trains_it_as_a_wrong_answer(node: Node, tmp_path: Path) -> None:
+def test_a_reward_of_0_trains_as_a_wrong_answer(node: Node, tmp_path: Path) -> None:
     task = some_fail()
     with assay.Client(node.url) as client:
 
@@ -117,7 +117,7 @@ def test_a_plain_function_trains_it_as_a_wrong_answer(node: Node, tmp_path: Path
     assert any(one < -0.1 for one in spurious), spurious
 
 
-def test_other_functions_train_it_unless_they_are_gated(node: Node, tmp_path: Path) -> None:
+def test_other_functions_train_unless_they_are_gated(node: Node, tmp_path: Path) -> None:
     def length(completions: Any, **columns: Any) -> list[float]:
         return [float(position) for position in range(len(completions))]
 

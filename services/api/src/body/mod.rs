@@ -165,13 +165,13 @@ async fn read(
     })
 }
 
-/// Whether decoding a body may take long: it is large, or may contain rows of which templates make
-/// larger tasks.
+/// Whether decoding a body may take long: it is large, or may contain rows from which templates
+/// make larger tasks.
 fn is_slow(bytes: &[u8]) -> bool {
     bytes.len() >= LARGE_BODY || memchr::memmem::find(bytes, b"\"template\"").is_some()
 }
 
-/// Decodes a body: one that may take long on a blocking thread.
+/// Decodes a body, on a blocking thread if that may take long.
 pub(crate) async fn decode_bytes<T: Send + 'static>(
     bytes: Bytes,
     decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,

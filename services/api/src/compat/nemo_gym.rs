@@ -1,6 +1,6 @@
 //! `/compat/nemo-gym`: a resources server of NeMo Gym. A rollout without a reward has
-//! `mask_sample`, so that it is left out of the loss; its `reward` is 0 because the format requires
-//! a number.
+//! `mask_sample: true`, so it is left out of the loss. Its `reward` is 0 because the format
+//! requires a number.
 
 use axum::Json;
 use axum::body::Body;

@@ -9,9 +9,9 @@
 //! It uses only the first reply, but retries every request that fails and then drops the reward. An
 //! empty list is therefore answered with empty lists, without a model.
 //!
-//! `POST /compat/openrlhf/grade` has the same format, but grades the responses. The client has no
-//! rewards without a number, so a sample without a reward is an error: the client logs it, and
-//! stops before the optimizer step.
+//! `POST /compat/openrlhf/grade` has the same format, but grades the responses. The client requires
+//! a number for every reward, so a sample without a reward is an error: the client logs it, and
+//! fails before the optimizer step.
 
 use assay_core::reward_model::{ModelInput, Truncate};
 use axum::Json;

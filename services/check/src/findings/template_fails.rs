@@ -6,7 +6,7 @@ use super::code::{Code, Severity};
 pub(crate) const CODE: Code = Code {
     name: "template-fails",
     severity: Severity::Error,
-    title: "the template cannot make a task of the row",
+    title: "the template cannot make a task from the row",
     found: "\
 The template fails on the row, or its result is not a task: for example, a GSM8K answer without
 `####`, or a list where a text is needed.",

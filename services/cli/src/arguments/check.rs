@@ -50,7 +50,7 @@ pub(crate) struct Check {
     /// Print the documentation of a finding and exit
     #[arg(long, value_name = "CODE", value_parser = finding_code, exclusive = true)]
     pub(crate) explain: Option<String>,
-    /// Template that makes tasks of rows [default: the `task` column]
+    /// Template that makes tasks from rows [default: the `task` column]
     #[arg(long, alias = "task", value_name = "NAME|FILE|JSON")]
     pub(crate) template: Option<String>,
     /// Completion that should pass, as a template such as `{{ canonical_solution }}`

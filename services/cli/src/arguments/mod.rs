@@ -39,7 +39,7 @@ pub(crate) enum Command {
     Grade(Grade),
     /// Validate datasets with the graders that will grade their rollouts
     Check(Box<Check>),
-    /// List templates, show one, and make tasks of the rows of a dataset
+    /// List templates, show one, and make tasks from the rows of a dataset
     Templates(Templates),
     /// List the graders of this binary
     Graders(OutputFormat),

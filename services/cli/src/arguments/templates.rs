@@ -11,10 +11,10 @@ pub(crate) struct Templates {
     /// Template to show [default: list all]
     #[arg(value_name = "NAME|FILE|JSON")]
     pub(crate) template: Option<String>,
-    /// Make the task of one row, a JSON object in this file; `-` for standard input
+    /// Make a task from one row, a JSON object in this file; `-` for standard input
     #[arg(long, value_name = "FILE", requires = "template")]
     pub(crate) row: Option<PathBuf>,
-    /// Make the tasks of all rows of a dataset, as JSON lines
+    /// Make tasks from all rows of a dataset, as JSON lines
     #[arg(
         long,
         value_name = "DATASET",

@@ -1,4 +1,4 @@
-//! `assay templates`: lists templates, shows one, and makes tasks of rows.
+//! `assay templates`: lists templates, shows one, and makes tasks from rows.
 
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::process::{block_on, configuration, stop_signal};
 use crate::progress::Progress;
 use crate::{table, terminal};
 
-/// Most rows that are reported one by one.
+/// Maximum number of rows without a task that are listed.
 const MAX_REPORTED: u64 = 20;
 
 /// Maximum size of the file of `--row`, in bytes.
@@ -154,7 +154,7 @@ fn show(chosen: &Chosen, arguments: &Templates) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a template makes of a row, with the names of the columns that `assay check` reads.
+/// What a template makes from a row, with the names of the columns that `assay check` reads.
 #[derive(Serialize)]
 struct Made {
     #[serde(skip_serializing_if = "Option::is_none")]

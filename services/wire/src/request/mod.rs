@@ -85,7 +85,7 @@ pub struct ItemRequest {
     #[schema(value_type = Object)]
     pub completion: Completion,
     /// What the completion should achieve and how to check it: an object whose `type` names the
-    /// grader, or a `template` and a `row` of which the service makes one.
+    /// grader, or a `template` and a `row` from which the service makes one.
     #[schema(value_type = Object)]
     pub task: Box<RawValue>,
     /// Further tasks by name, which are graded too and reported as components. They can name

@@ -1,4 +1,4 @@
-//! Tasks of items: in their own form, or as a template and a row of which the service makes them.
+//! Tasks of items: in their own form, or as a template and a row from which the service makes them.
 
 use assay_core::{ErrorCode, Task};
 use serde::{Deserialize, Serialize};
@@ -10,10 +10,10 @@ use crate::reading::read_object;
 
 /// Makes the tasks of items from their JSON.
 pub trait ReadTask {
-    /// What a task becomes.
+    /// The type of a task after reading.
     type Task;
 
-    /// Makes a task of JSON, which `pointer` locates in the request.
+    /// Makes a task from JSON, which `pointer` locates in the request.
     ///
     /// # Errors
     /// A [`Problem`] at `pointer` or below.
@@ -32,7 +32,7 @@ impl ReadTask for OwnForm {
     }
 }
 
-/// A task that the service makes of a row of a dataset.
+/// A task that the service makes from a row of a dataset.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TemplateTask {

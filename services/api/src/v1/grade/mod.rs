@@ -123,8 +123,8 @@ pub(crate) async fn grade(
     Ok(response(sealed))
 }
 
-/// Grades a request that a route in the format of another server made of its body, which `permit`
-/// counts, and returns the reply.
+/// Grades a request that a route in the format of another server made from its body, and returns
+/// the reply. `permit` counts the body.
 pub(crate) async fn grade_made(
     api: &Api,
     request: &Value,

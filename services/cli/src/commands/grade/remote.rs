@@ -11,7 +11,7 @@ use super::chunk::{ChunkResults, merge};
 use super::input::{self, Chunk, MAX_CHUNK_BYTES};
 use crate::arguments::Grade;
 
-/// Checks tasks without making them of rows, which the server does with its own templates.
+/// Checks tasks without making them from rows, which the server does with its own templates.
 pub(super) struct Unexpanded;
 
 impl ReadTask for Unexpanded {
