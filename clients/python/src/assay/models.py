@@ -3082,8 +3082,8 @@ class CodeTask(_CodeTaskRequired, total=False):
       a point or an exponent. None by default.
     - `image`: Image in which the program runs. By default the one that has the packages that the
       program and the tests import.
-    - `language`: Language of the program: `python`, `javascript` or `typescript`. Other usual names
-      are accepted, such as `PYTHON3`, `nodejs` or `ts`.
+    - `language`: Language of the program: `python`, `javascript`, `typescript`, `cpp` or `c`. Other
+      usual names are accepted, such as `PYTHON3`, `nodejs` or `c++20`.
     - `limits`: Limits of each test.
     - `prelude`: Code that runs before the program, in the same module: a string, or a preset
       followed by a string.
@@ -3100,7 +3100,7 @@ class CodeTask(_CodeTaskRequired, total=False):
     checker: Literal["tokens", "exact", "lines", "unordered_lines", "json"] | dict[str, Any]
     files: dict[str, str | dict[str, Any]]
     float_tolerance: float
-    image: Literal["python", "python-scientific", "javascript"]
+    image: Literal["python", "python-scientific", "javascript", "cpp"]
     limits: dict[str, Any]
     prelude: str | dict[str, Any]
     reference: str | None

@@ -89,7 +89,7 @@ const TYPES: &[CType] = types! {
     "d" "double" "assay_read_double()" "assay_write_double"
 };
 
-/// What follows the program in its file.
+/// The declarations that follow the program in its file.
 pub(super) fn declarations(calls: &[Callee]) -> String {
     let functions = functions(calls);
     let mut text = String::new();

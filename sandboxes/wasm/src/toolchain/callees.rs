@@ -1,4 +1,4 @@
-//! What the texts that the host adds to C and to C++ programs have in common.
+//! Common parts of the source that the host adds to C and C++ programs.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,7 +15,8 @@ pub(super) fn functions(calls: &[Callee]) -> BTreeSet<&str> {
     calls.iter().map(|call| call.function.as_str()).collect()
 }
 
-/// A text, after directives by which macros of the program do not change its words.
+/// A text, preceded by directives that undefine its words, so that macros of the program do not
+/// change it.
 pub(super) fn without_macros(text: &str, functions: &BTreeSet<&str>) -> String {
     let words: BTreeSet<&str> = text
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))

@@ -1,5 +1,5 @@
 //! Programs whose functions tests call: what the host adds to their source. In C++, templates of a
-//! header read the arguments and write the returned value by the types of the function.
+//! header read the arguments and write the returned value according to the types of the function.
 
 use std::fmt::Write as _;
 

@@ -101,7 +101,7 @@ impl IntoResponse for ErrorResponse {
 }
 
 /// Grades a program on all tests of a problem, in ScaleBox's format. A problem that cannot be
-/// graded is the status 422, and a failure of the node 504, which clients retry.
+/// graded returns the status 422, and a failure of the node 504, which clients retry.
 #[utoipa::path(post, path = "/compat/sandboxfusion/common_evaluate_batch", tag = "compatibility",
     request_body(content = Evaluate, content_type = "application/json", example = json!({
         "completion": "```python\nprint(int(input()) * 2)\n```",

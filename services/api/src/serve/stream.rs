@@ -18,8 +18,8 @@ use super::activity::Activity;
 pub(crate) struct Client(Arc<TcpStream>);
 
 impl Client {
-    /// Whether it has closed its connection, and all that it sent was read. Asks the system, so
-    /// that it is known even if the process was suspended in the meantime.
+    /// Whether the client has closed its connection and everything that it sent was read. Asks the
+    /// system, so the answer is current even after the process was suspended.
     pub(crate) fn is_gone(&self) -> bool {
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         match recv(&*self.0, &mut [0; 1], flags) {
