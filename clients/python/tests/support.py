@@ -214,6 +214,9 @@ class FaultProxy:
         host, port = url.rsplit("/", 1)[1].split(":")
         proxy = self
         self.plan = list(plan)
+        # What happens to checks whether the node is alive, and how many there were.
+        self.on_check: Fault = passed
+        self.checks = 0
         self.faults = 0
         self.requests = 0
         self.keys: list[str | None] = []
@@ -234,6 +237,10 @@ class FaultProxy:
                         if proxy.plan:
                             act = proxy.plan.pop(0)
                             proxy.faults += 1
+                elif self.path == "/healthz":
+                    with lock:
+                        proxy.checks += 1
+                    act = proxy.on_check
                 try:
                     act(exchange)
                 except OSError:

@@ -21,9 +21,11 @@ from support import (
     free_port,
     lost_reply,
     lost_request,
+    math_item,
     math_items,
     recorded_ids,
     rejected,
+    sockets,
 )
 
 import assay
@@ -202,6 +204,11 @@ def stream_grade(urls: list[str], run: str, server_timeout: float) -> list[float
 HANGS = pytest.mark.parametrize("grade", [sync_grade, async_grade, stream_grade])
 
 
+def slowly(exchange: Exchange) -> None:
+    time.sleep(3.0)
+    exchange.answer(*exchange.forward())
+
+
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(_core, "SILENCE", 0.5)
@@ -260,13 +267,73 @@ def test_waits_for_a_slow_server_that_is_alive(
     # Longer than any pause of a busy machine.
     monkeypatch.setattr(_core, "HEALTH_TIMEOUT", 30.0)
 
-    def slow(exchange: Exchange) -> None:
-        time.sleep(3.0)
-        exchange.answer(*exchange.forward())
-
-    proxy = FaultProxy(node.url, [slow])
+    proxy = FaultProxy(node.url, [slowly])
     grade = async_grade if is_async else sync_grade
     assert grade([proxy.url], run, 30.0) == expected_rewards(COUNT)
     proxy.close()
     assert proxy.requests == COUNT // 8
+    assert "healthz" not in caplog.text
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("is_async", [False, True])
+def test_checks_of_a_slow_server_leave_no_connections(
+    node: Node, run: str, is_async: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_core, "SILENCE", 0.1)
+    monkeypatch.setattr(_core, "HEALTH_TIMEOUT", 30.0)
+    proxy = FaultProxy(node.url, [slowly])
+    item = [math_item("i", 1, 1)]
+
+    async def in_loop() -> int:
+        async with assay.AsyncClient(proxy.url, deadline=30) as client:
+            before = sockets()
+            assert (await client.grade(item, run=run)).rewards() == [1.0]
+            return sockets() - before
+
+    if is_async:
+        added = asyncio.run(in_loop())
+    else:
+        with assay.Client(proxy.url, deadline=30) as client:
+            before = sockets()
+            assert client.grade(item, run=run).rewards() == [1.0]
+            added = sockets() - before
+    proxy.close()
+    assert proxy.checks > 5
+    # Those of the request and of the last check, with their other ends in the proxy.
+    assert added <= 4
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_server_that_closes_new_connections_is_alive(
+    node: Node, run: str, is_async: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    # As a server does at its limit of connections.
+    proxy = FaultProxy(node.url, [slowly])
+    proxy.on_check = Exchange.hang_up
+    grade = async_grade if is_async else sync_grade
+    assert grade([proxy.url], run, 30.0) == expected_rewards(COUNT)
+    proxy.close()
+    assert (proxy.requests, proxy.checks > 0) == (COUNT // 8, True)
+    assert "healthz" not in caplog.text
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_event_loop_that_is_blocked_does_not_cost_a_connection(
+    node: Node, run: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy = FaultProxy(node.url, [slowly])
+
+    async def train() -> list[float]:
+        async with assay.AsyncClient(proxy.url, deadline=30) as client:
+            call = asyncio.ensure_future(client.grade([math_item("i", 1, 1)], run=run))
+            while not call.done():
+                await asyncio.sleep(0)
+                time.sleep(0.6)
+            return (await call).rewards()
+
+    assert asyncio.run(train()) == [1.0]
+    proxy.close()
+    assert (proxy.requests, proxy.checks > 0) == (1, True)
     assert "healthz" not in caplog.text

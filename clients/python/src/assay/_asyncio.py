@@ -13,7 +13,6 @@ import httpx
 
 from assay import _http
 from assay._core import (
-    HEALTH,
     PROBE,
     Broken,
     Command,
@@ -24,6 +23,7 @@ from assay._core import (
     SilentServerError,
     Sleep,
 )
+from assay._threaded import check
 
 T = TypeVar("T")
 
@@ -33,8 +33,8 @@ class LoopState:
 
     def __init__(self, core: Core) -> None:
         self.slots = asyncio.Semaphore(core.settings.connections)
-        self._headers = core.settings.headers
-        self._verify = _http.tls(core.settings.urls)
+        self.headers = core.settings.headers
+        self.verify = _http.tls(core.settings.urls)
         # Clients with a connection that no request uses, by server.
         self._idle: dict[str, list[httpx.AsyncClient]] = {}
         self._is_closed = False
@@ -42,11 +42,7 @@ class LoopState:
     def take(self, url: str) -> httpx.AsyncClient:
         """A client with a connection to a server, or with none yet."""
         idle = self._idle.get(url)
-        return idle.pop() if idle else self.new()
-
-    def new(self) -> httpx.AsyncClient:
-        """A client without a connection."""
-        return _http.async_client(self._headers, self._verify)
+        return idle.pop() if idle else _http.async_client(self.headers, self.verify)
 
     async def give_back(self, url: str, client: httpx.AsyncClient) -> None:
         """Keeps the connection of a request that has ended."""
@@ -142,7 +138,7 @@ class AsyncTransport:
             state.slots.release()
 
     async def _send(self, state: LoopState, send: Send, timeout: float | None) -> Outcome:
-        client = state.new() if send.request is HEALTH else state.take(send.node.url)
+        client = state.take(send.node.url)
         try:
             outcome = await asyncio.wait_for(self._watch(state, client, send), timeout)
         except _http.UNSENDABLE:
@@ -172,10 +168,14 @@ class AsyncTransport:
                 done, _ = await asyncio.wait([task], timeout=send.silence)
                 if done:
                     return task.result()
-                check = send.health(None)
-                health = await self._send(state, check, check.timeout)
-                if isinstance(health, Broken) and not task.done():
-                    raise SilentServerError(send.silence, health.error)
+                try:
+                    # In a thread, because other code may block the event loop for long.
+                    await asyncio.to_thread(
+                        check, state.headers, state.verify, send.node, send.silence, None
+                    )
+                except SilentServerError:
+                    if not task.done():
+                        raise
         finally:
             if not task.done():
                 task.cancel()

@@ -89,14 +89,8 @@ class Send:
     request: Request
     # Seconds until the deadline; none without one.
     timeout: float | None
-    # Seconds without bytes after which the server must answer `health`; never if there is none.
+    # Seconds without bytes after which the server must answer `health`; never if it is none.
     silence: float | None = None
-
-    def health(self, left: float | None) -> Send:
-        """The request that a silent server must answer, with any status. It uses a new connection,
-        because an idle one may have been closed."""
-        timeout = HEALTH_TIMEOUT if left is None else min(HEALTH_TIMEOUT, left)
-        return Send(self.node, HEALTH, timeout)
 
 
 @dataclass(frozen=True)
@@ -124,6 +118,11 @@ class Broken:
     may_be_sent: bool
     timed_out: bool = False
 
+    @property
+    def shows_life(self) -> bool:
+        """Whether the server closed the connection, as it does with new ones at the limit."""
+        return self.may_be_sent and not self.timed_out
+
 
 Command = Union[Send, Sleep]
 Outcome = Union[Reply, Broken, None]
@@ -142,6 +141,11 @@ class Call(Generic[T]):
 # Requests that do not wait for others to end.
 PROBE = Request("GET", "/readyz")
 HEALTH = Request("GET", "/healthz")
+
+
+def health(node: Node, left: float | None) -> Send:
+    """The request that a silent server must answer, with any status."""
+    return Send(node, HEALTH, HEALTH_TIMEOUT if left is None else min(HEALTH_TIMEOUT, left))
 
 
 class SilentServerError(OSError):

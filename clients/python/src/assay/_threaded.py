@@ -7,12 +7,12 @@ import ssl
 import threading
 import time
 import weakref
+from collections.abc import Mapping
 from typing import TypeVar
 
 from assay import _http
 from assay._connections import Connection
 from assay._core import (
-    HEALTH,
     PROBE,
     Broken,
     Command,
@@ -22,7 +22,9 @@ from assay._core import (
     Send,
     SilentServerError,
     Sleep,
+    health,
 )
+from assay._nodes import Node
 
 T = TypeVar("T")
 
@@ -82,9 +84,19 @@ class Transport:
             self._slots.release()
 
     def _send(self, send: Send) -> Outcome:
-        idle, connection = self._take(send.node.url, is_new=send.request is HEALTH)
+        idle, connection = self._take(send.node.url)
+        # Does not refer to the body, which an idle connection would keep.
+        headers, verify, node, silence = (
+            self._core.settings.headers,
+            self._verify,
+            send.node,
+            send.silence,
+        )
+        deadline = connection.deadline
+        deadline.silence = silence
+        deadline.check = lambda left: check(headers, verify, node, silence or 0.0, left)
         try:
-            outcome = self._exchange(connection, send)
+            outcome = _exchange(connection, send)
         except BaseException:
             connection.close()
             raise
@@ -94,38 +106,11 @@ class Transport:
             self._give_back(idle, send.node.url, connection)
         return outcome
 
-    def _exchange(self, connection: Connection, send: Send) -> Outcome:
-        deadline = connection.deadline
-        deadline.ends_at = None if send.timeout is None else time.monotonic() + send.timeout
-        deadline.silence, deadline.check = send.silence, lambda left: self._check(send, left)
-        client = connection.client
-        try:
-            response = client.send(_http.build(client, send), stream=True)
-            try:
-                receiver = _http.Receiver(send, response)
-                for data in response.iter_raw():
-                    if not receiver.feed(data):
-                        break
-            finally:
-                response.close()
-        except _http.UNSENDABLE:
-            raise
-        except _http.LOST as error:
-            return _http.broken(error)
-        return receiver.reply()
-
-    def _check(self, send: Send, left: float | None) -> None:
-        """Raises if a server from which nothing arrived is not alive."""
-        health = self._send(send.health(left))
-        if isinstance(health, Broken):
-            assert send.silence is not None
-            raise SilentServerError(send.silence, health.error)
-
-    def _take(self, url: str, is_new: bool) -> tuple[dict[str, list[Connection]], Connection]:
+    def _take(self, url: str) -> tuple[dict[str, list[Connection]], Connection]:
         """A connection to a server, which may have to be opened."""
         with self._lock:
             idle = self._idle
-            if idle.get(url) and not is_new:
+            if idle.get(url):
                 return idle, idle[url].pop()
             if not self._is_verify_known:
                 self._is_verify_known = True
@@ -141,6 +126,43 @@ class Transport:
                 return
         # The transport was closed in the meantime.
         connection.close()
+
+
+def _exchange(connection: Connection, send: Send) -> Outcome:
+    connection.deadline.ends_at = None if send.timeout is None else time.monotonic() + send.timeout
+    client = connection.client
+    try:
+        response = client.send(_http.build(client, send), stream=True)
+        try:
+            receiver = _http.Receiver(send, response)
+            for data in response.iter_raw():
+                if not receiver.feed(data):
+                    break
+        finally:
+            response.close()
+    except _http.UNSENDABLE:
+        raise
+    except _http.LOST as error:
+        return _http.broken(error)
+    return receiver.reply()
+
+
+def check(
+    headers: Mapping[str, str],
+    verify: ssl.SSLContext | None,
+    node: Node,
+    silence: float,
+    left: float | None,
+) -> None:
+    """Raises if a server from which nothing arrived is not alive. The check has a connection of
+    its own, because one that was idle may have been closed."""
+    connection = _http.connection(headers, verify)
+    try:
+        outcome = _exchange(connection, health(node, left))
+    finally:
+        connection.close()
+    if isinstance(outcome, Broken) and not outcome.shows_life:
+        raise SilentServerError(silence, outcome.error)
 
 
 _TRANSPORTS: weakref.WeakSet[Transport] = weakref.WeakSet()
