@@ -22,7 +22,8 @@ pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) ->
 
 /// The same for a message of serde about an unknown field or variant, which lists the known ones.
 pub(crate) fn did_you_mean_in(message: &str) -> String {
-    let Some((unknown, expected)) = message.split_once("`, expected ") else {
+    // The last, because the unknown name can contain anything.
+    let Some((unknown, expected)) = message.rsplit_once("`, expected ") else {
         return String::new();
     };
     let name = ["unknown field `", "unknown variant `"]
@@ -84,6 +85,10 @@ mod tests {
             (
                 "unknown field `answr`, expected `answer`",
                 "; did you mean `answer`?",
+            ),
+            (
+                "unknown field ``, expected `math``, expected one of `tests`, `answer`",
+                "",
             ),
             ("unknown field `answr`, there are no fields", ""),
             ("missing field `answer`", ""),

@@ -26,7 +26,10 @@ pub enum ImageError {
         folder: PathBuf,
     },
     /// A packaged image cannot be used.
-    #[error("cannot use the packaged image `{}`: {reason}", path.display())]
+    #[error(
+        "cannot use the packaged image `{}`: {reason}; install the package again",
+        path.display()
+    )]
     Package {
         /// The file.
         path: PathBuf,
@@ -81,6 +84,17 @@ pub enum ImageError {
     WritableByOthers {
         /// The folder.
         folder: PathBuf,
+    },
+    /// Another user owns a file of an image, or can write to it.
+    #[error(
+        "`{}` belongs to an image, which is machine code, and another user owns it or can write \
+         to it; remove it, so that the image is compiled again, or set `sandbox_workers.images` \
+         (`ASSAY_SANDBOX_WORKERS_IMAGES`) to another folder",
+        path.display()
+    )]
+    Foreign {
+        /// The file or folder.
+        path: PathBuf,
     },
     /// There is no such image.
     #[error("no image `{0}`; run `assay images` to list the installed ones")]

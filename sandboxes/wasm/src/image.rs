@@ -1,6 +1,7 @@
 //! Images: the files on disk, and loading.
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,6 +21,15 @@ use crate::{ImageError, engine, info, trusted, wasi};
 
 /// The permission of all users to write.
 const WRITABLE_BY_OTHERS: u32 = 0o002;
+
+/// Whether another user owns a file or folder, or can write to it. Links are followed.
+fn is_foreign(path: &Path, user: u32) -> bool {
+    let link = std::fs::symlink_metadata(path);
+    let target = std::fs::metadata(path);
+    let is_owned = |file: &Metadata| file.uid() == 0 || file.uid() == user;
+    link.is_ok_and(|link| !is_owned(&link))
+        || target.is_ok_and(|file| !is_owned(&file) || file.mode() & WRITABLE_BY_OTHERS != 0)
+}
 
 /// A folder of images. For each image with an interpreter it contains the module `NAME.wasm`, the
 /// compiled module `NAME.ENGINE.cwasm` and the metadata `NAME.json`. An image with a compiler is a
@@ -97,12 +107,12 @@ impl Folder {
         &self.path
     }
 
-    /// Checks that no other user can write to the folder, whose machine code workers run. A folder
-    /// that does not exist passes.
+    /// Checks that no other user can write to the folder, whose machine code workers run, and that
+    /// no other user has placed images in it before. A folder that does not exist passes.
     ///
     /// # Errors
-    /// [`ImageError::NoFolder`] without a path, [`ImageError::OtherOwner`], and
-    /// [`ImageError::WritableByOthers`].
+    /// [`ImageError::NoFolder`] without a path, [`ImageError::OtherOwner`],
+    /// [`ImageError::WritableByOthers`], and [`ImageError::Foreign`].
     pub fn check_owner(&self) -> Result<(), ImageError> {
         if self.path.as_os_str().is_empty() {
             return Err(ImageError::NoFolder);
@@ -123,7 +133,21 @@ impl Folder {
                 user,
             });
         }
+        let entries = std::fs::read_dir(&self.path).into_iter().flatten();
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if self.is_of_image(&name) && is_foreign(&entry.path(), user) {
+                return Err(ImageError::Foreign { path: entry.path() });
+            }
+        }
         Ok(())
+    }
+
+    /// Whether an entry of the folder is that of an image.
+    fn is_of_image(&self, name: &str) -> bool {
+        let mut kinds = IMAGES.iter();
+        self.packaged.values().any(|hash| hash == name)
+            || kinds.any(|kind| name.split('.').next() == Some(kind.name))
     }
 
     /// The images that are built and compatible with this binary. They are not loaded.

@@ -1,24 +1,21 @@
 //! Installs packaged images: compiles them for this engine, once, into a folder of images.
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wasmtime::Engine;
 
-use crate::build::write;
+use crate::build::{create_folder, write};
 use crate::image::{Folder, started_name};
 use crate::info::engine_name;
 use crate::kind::ImageContent;
 use crate::package::Package;
 use crate::{ImageError, engine, toolchain};
-
-/// Permissions of new folders: only this user writes to them, whatever the umask.
-const FOLDER_MODE: u32 = 0o755;
 
 /// The current step of an installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,16 +153,15 @@ pub fn install(
         error,
     };
     folder.check_owner()?;
-    let mut directories = DirBuilder::new();
-    directories.recursive(true).mode(FOLDER_MODE);
-    directories.create(&home).map_err(unusable)?;
+    create_folder(&home).map_err(unusable)?;
     // Another user may have created it in the meantime, if its parent is writable by all.
     folder.check_owner()?;
     let lock = File::options()
         .create(true)
         .write(true)
         .truncate(false)
-        .custom_flags(libc::O_NOFOLLOW)
+        // Opening a pipe would wait for its other end.
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(home.join("lock"))
         .map_err(unusable)?;
     match lock.try_lock() {
@@ -232,7 +228,7 @@ fn compile_interpreter(folder: &Folder, package: &Package) -> Result<(), ImageEr
 
 fn build_toolchain(home: &Path, package: &Package) -> Result<(), ImageError> {
     let guest = home.join("guest.part");
-    std::fs::create_dir_all(&guest).map_err(|error| ImageError::File {
+    create_folder(&guest).map_err(|error| ImageError::File {
         path: guest.clone(),
         error,
     })?;

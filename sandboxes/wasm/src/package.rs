@@ -125,13 +125,13 @@ impl Package {
         zstd::Decoder::new(compressed.as_slice())
             .and_then(|decoder| {
                 // One more byte than expected shows that the file is too long.
-                decoder.take(expected.bytes + 1).read_to_end(&mut bytes)
+                decoder
+                    .take(expected.bytes.saturating_add(1))
+                    .read_to_end(&mut bytes)
             })
             .map_err(|error| broken(error.to_string()))?;
         if bytes.len() as u64 != expected.bytes || hash(&bytes) != expected.blake3 {
-            return Err(broken(
-                "its content does not match its hash; install the package again".to_owned(),
-            ));
+            return Err(broken("its content does not match its hash".to_owned()));
         }
         Ok(bytes)
     }

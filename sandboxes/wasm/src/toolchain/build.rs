@@ -16,7 +16,7 @@ use super::manifest::Manifest;
 use super::narrow::{ModuleKind, narrow};
 use super::tool::{self, ToolEnd, ToolLimits, lock};
 use super::{MAX_WRITTEN, Paths, archive, precompiled, snapshot};
-use crate::build::{Built, read, write};
+use crate::build::{Built, create_folder, read, write};
 use crate::engine::{self, MAX_MEMORY};
 use crate::files::{FileBytes, Files};
 use crate::image::Folder;
@@ -75,7 +75,7 @@ pub(crate) fn build(
         let path = path.to_owned();
         move |error: io::Error| ImageError::File { path, error }
     };
-    std::fs::create_dir_all(&staging.folder).map_err(failed(&staging.folder))?;
+    create_folder(&staging.folder).map_err(failed(&staging.folder))?;
     let library = {
         tracing::info!(image = kind.name, "initializing the library");
         let library = read(&guest.join("library.wasm"))?;

@@ -201,6 +201,41 @@ fn rejects_folders_that_other_users_can_write() {
 }
 
 #[test]
+fn images_that_other_users_can_write_are_not_used() {
+    let packaged = Packaged::new();
+    let images = packaged.path("images");
+    // Without a umask, files and folders are safe nevertheless.
+    let mut command = Command::new("sh");
+    command.args(["-c", "umask 0; exec \"$0\" grade items.jsonl"]);
+    command
+        .arg(env!("CARGO_BIN_EXE_assay"))
+        .current_dir(packaged.folder.path())
+        .env("ASSAY_SANDBOX_WORKERS_PACKAGES", packaged.path("packages"))
+        .env("ASSAY_SANDBOX_WORKERS_IMAGES", &images);
+    assert_eq!(only_result(&command.output().unwrap())["reward"], 1.0);
+    let home = std::fs::read_dir(&images).unwrap().next().unwrap().unwrap();
+    let files = std::fs::read_dir(home.path()).unwrap().flatten();
+    for path in files.map(|file| file.path()).chain([home.path()]) {
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert!(
+            mode & 0o002 == 0 || path.ends_with("lock"),
+            "{}",
+            path.display()
+        );
+    }
+    // As if another user had placed it while the folder was writable.
+    std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let output = packaged.grade(&images).wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let message = format!("`{}` belongs to an image", home.path().display());
+    assert!(
+        text(&output.stderr).contains(&message),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
 fn compiles_named_images_and_lists_their_state() {
     let packaged = Packaged::new();
     let images = packaged.path("images");
