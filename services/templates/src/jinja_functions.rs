@@ -1,10 +1,10 @@
 //! Filters and functions for templates, in addition to those of Jinja.
 
 use assay_extraction::{Mode, Options, extract};
-use minijinja::value::Serde;
+use minijinja::value::{Serde, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, Value};
 
-use crate::{calls, code_tests, instructions, pickled, tool_schemas};
+use crate::{calls, code_tests, has_large_integer, instructions, pickled, tool_schemas};
 
 /// Maximum number of places in a text at which an array is searched.
 const MAX_STARTS: usize = 64;
@@ -74,6 +74,12 @@ fn parsed(function: &str, text: &str) -> Result<serde_json::Value, Error> {
             "the argument of `{function}` has more than {MAX_JSON_VALUES} values"
         )));
     }
+    if has_large_integer(text) {
+        return Err(invalid(format!(
+            "the argument of `{function}` has an integer of more than 64 bits, which would lose \
+             digits"
+        )));
+    }
     serde_json::from_str(text)
         .map_err(|error| invalid(format!("the argument of `{function}` is not JSON: {error}")))
 }
@@ -97,6 +103,10 @@ fn values_at_most(text: &str) -> usize {
 fn elements(list: &Value) -> Result<Vec<Value>, Error> {
     if list.is_undefined() || list.is_none() {
         return Err(ErrorKind::UndefinedError.into());
+    }
+    // The elements of a text would be its characters, and those of an object its keys.
+    if !matches!(list.kind(), ValueKind::Seq | ValueKind::Iterable) {
+        return Err(invalid(format!("expected a list, not {}", list.kind())));
     }
     Ok(list.try_iter()?.collect())
 }
