@@ -41,10 +41,20 @@ fn text(value: &Value) -> Result<&str, Error> {
     text.ok_or_else(|| invalid(format!("expected a text, not {}", value.kind())))
 }
 
-/// Replaces the filter of Jinja, which would make the gold `None` of a null.
+/// Replaces the filter of Jinja, which would make the gold `None` of a null, and `["1", "2"]` of a
+/// list of answers.
 fn string(value: &Value) -> Result<String, Error> {
     if value.is_undefined() || value.is_none() {
         return Err(ErrorKind::UndefinedError.into());
+    }
+    if matches!(
+        value.kind(),
+        ValueKind::Seq | ValueKind::Iterable | ValueKind::Map
+    ) {
+        return Err(invalid(format!(
+            "expected a text or a number, not {}",
+            value.kind()
+        )));
     }
     Ok(value.to_string())
 }
@@ -169,6 +179,13 @@ fn tool_calls(value: &Value) -> Result<Value, Error> {
 /// The first JSON array in a text that also contains prose.
 fn first_array(value: &Value) -> Result<Value, Error> {
     let text = text(value)?;
+    // Prose may contain unpaired quotes, so all marks count.
+    let marks = text.bytes().filter(|byte| b",[{".contains(byte)).count();
+    if marks > MAX_JSON_VALUES {
+        return Err(invalid(format!(
+            "the argument of `first_array` has more than {MAX_JSON_VALUES} values"
+        )));
+    }
     for (at, _) in text.match_indices('[').take(MAX_STARTS) {
         let mut values =
             serde_json::Deserializer::from_str(&text[at..]).into_iter::<Vec<serde_json::Value>>();

@@ -161,6 +161,8 @@ fn rejects_rows_whose_tests_or_answer_would_be_misread() {
     for tests in [json!("assert True"), json!({ "a": 1 })] {
         assert!(error("acecode", json!({ "test_cases": tests })).contains("expected a list"));
     }
+    let listed = json!({ "problem": "?", "answer": ["1", "2"] });
+    assert!(error("deepscaler", listed).contains("expected a text or a number"));
     let unlabelled = json!({ "choices": ["1", "2", "3", "5"], "answer": -1 });
     assert!(error("mmlu", unlabelled).contains("not one of 0, 1, 2 and 3"));
     let large = r#"{"fn_name": "f", "inputs": [[36893488147419103233]], "outputs": [1]}"#;
