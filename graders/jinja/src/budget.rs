@@ -16,8 +16,8 @@ const MAX_DEPTH: usize = 128;
 /// Bytes of a value in a list or a map, without its text.
 pub(crate) const VALUE_BYTES: usize = 32;
 
-/// Maximum number of bytes of text that filters and methods read. One instruction can read a text of
-/// any length, so the number of instructions does not bound time.
+/// Maximum number of bytes of text that filters and methods read. One instruction can read a text
+/// of any length, so the number of instructions does not bound time.
 const MAX_READ: usize = 4 << 30;
 
 thread_local! {
