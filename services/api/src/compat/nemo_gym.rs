@@ -173,9 +173,9 @@ impl VerifyReply {
     }
 }
 
-/// The text of the last message of the assistant in a response. It is empty if the model wrote none,
-/// for example because it ran out of tokens: that is no answer rather than an error, which would let
-/// a model avoid a low reward.
+/// The text of the last message of the assistant in a response. It is empty if the model wrote
+/// none, for example because it ran out of tokens: that is no answer rather than an error, which
+/// would let a model avoid a low reward.
 fn last_text(response: &Value) -> Option<String> {
     let output = response["output"].as_array()?;
     if output.is_empty() {
