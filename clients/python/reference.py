@@ -42,7 +42,7 @@ DATA = {
     "assay.verl_estimators": ("assay_grpo",),
     "assay.openrlhf": ("reward_func",),
     "assay.slime": ("reward", "check_graded"),
-    "assay.areal": ("Reward",),
+    "assay.areal": ("Reward", "AsyncReward"),
     "assay.skyrl": ("environment", "mask"),
     "assay.roll": ("Rewards",),
     "assay.verifiers": ("reward",),

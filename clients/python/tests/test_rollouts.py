@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
 import pickle
+import signal
 from collections.abc import Awaitable
 from types import SimpleNamespace
 from typing import Any
@@ -112,6 +114,18 @@ def test_can_be_pickled_after_use(node: Node) -> None:
     assert copied.reward({"gold": GOLD}, WRONG) == 0.0
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_works_after_a_fork_while_another_thread_connects(node: Node) -> None:
+    rollouts = assay.Rollouts(node.url)
+    with rollouts._lock:
+        child = os.fork()
+        if child == 0:
+            # A child that waits for the lock is killed by the alarm.
+            signal.alarm(30)
+            os._exit(0 if rollouts.reward({"task": GOLD}, RIGHT) == 1.0 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
 def test_sends_the_key_and_headers(node: Node) -> None:
     with pytest.raises(ValueError, match="line break"):
         assay.Rollouts(node.url, key="a\nb").reward({"task": GOLD}, RIGHT)
@@ -152,7 +166,7 @@ def test_trl_can_drop_the_group_or_stop(node: Node) -> None:
     tasks, completions = [GOLD, UNGRADABLE, GOLD, GOLD], [RIGHT, RIGHT, RIGHT, WRONG]
     dropped = trl.Reward(node.url, missing="drop_group")
     assert called_by_trl(dropped, tasks, completions)[0] == [None, None, 1.0, 0.0]
-    with pytest.raises(assay.NotGradedError, match="item 1: ungradable"):
+    with pytest.raises(assay.NotGradedError, match=r"items\[1\]: ungradable"):
         called_by_trl(trl.Reward(node.url, missing="raise"), tasks, completions)
 
 
@@ -252,6 +266,14 @@ def test_openrlhf_gets_an_error_or_nan(node: Node) -> None:
     assert math.isnan(found["rewards"]) and math.isnan(found["scores"])
 
 
+def test_openrlhf_rejects_lists_of_different_lengths(node: Node) -> None:
+    function = openrlhf.reward_func(node.url)
+    label = json.dumps(GOLD)
+    for prompts, labels in [([""], [label] * 2), (["", ""], [label])]:
+        with pytest.raises(ValueError, match="2 queries"):
+            function([RIGHT, RIGHT], prompts, labels)
+
+
 # -- slime
 
 
@@ -302,6 +324,29 @@ def test_areal_gets_no_timeout_error(node: Node) -> None:
     assert not isinstance(failed.value, TimeoutError)
 
 
+def test_areal_can_await_rewards_without_its_pool(node: Node) -> None:
+    reward = areal.AsyncReward(node.url)
+    assert finish(reward("2+2?", RIGHT, [1], [2], task=GOLD)) == 1.0
+    with pytest.raises(assay.NotGradedError):
+        finish(reward("2+2?", RIGHT, [1], [2], task=UNGRADABLE))
+
+
+def late(row: Any) -> Any:
+    raise TimeoutError
+
+
+def test_areal_gets_no_timeout_error_of_the_function_for_the_task(node: Node) -> None:
+    with pytest.raises(assay.AssayError) as failed:
+        areal.Reward(node.url, task=late)("2+2?", RIGHT)
+    assert not isinstance(failed.value, TimeoutError)
+
+
+@pytest.mark.parametrize("deadline", [None, 15.0, math.inf, math.nan])
+def test_areal_rejects_a_deadline_after_its_own(deadline: float | None) -> None:
+    with pytest.raises(ValueError, match="at most 12 seconds"):
+        areal.Reward("http://127.0.0.1:8080", deadline=deadline)
+
+
 # -- Atropos
 
 
@@ -314,3 +359,5 @@ def test_atropos_drops_the_group(node: Node) -> None:
     strict = atropos.Scorer(node.url, missing="raise")
     with pytest.raises(assay.NotGradedError):
         finish(strict.score({}, {"task": UNGRADABLE}, [RIGHT]))
+    with pytest.raises(ValueError, match="1 completions for a group of 2"):
+        finish(scorer.score({"tokens": [[1], [2]]}, {"task": GOLD}, [RIGHT]))

@@ -16,16 +16,22 @@ const MAX_DEPTH: usize = 128;
 /// Bytes of a value in a list or a map, without its text.
 pub(crate) const VALUE_BYTES: usize = 32;
 
+/// Maximum number of bytes of text that filters and methods read. One instruction can read a text
+/// of any length, so the number of instructions does not bound time.
+const MAX_READ: usize = 4 << 30;
+
 thread_local! {
     // A rendering stays on its thread, and renderings do not nest.
     static BYTES: Cell<usize> = const { Cell::new(MAX_BYTES) };
     static VALUES: Cell<usize> = const { Cell::new(MAX_VALUES) };
+    static READ: Cell<usize> = const { Cell::new(MAX_READ) };
 }
 
 /// Resets the budget at the start of a rendering on this thread.
 pub(crate) fn reset() {
     BYTES.set(MAX_BYTES);
     VALUES.set(MAX_VALUES);
+    READ.set(MAX_READ);
 }
 
 /// The error for an exceeded budget.
@@ -43,6 +49,24 @@ fn budget_exceeded() -> Error {
 /// If fewer bytes are left.
 pub(crate) fn charge(bytes: usize) -> Result<(), Error> {
     BYTES.set(BYTES.get().checked_sub(bytes).ok_or_else(budget_exceeded)?);
+    Ok(())
+}
+
+/// Counts the texts that a filter or method reads.
+///
+/// # Errors
+/// If the rendering has read more than `MAX_READ`.
+pub(crate) fn read(arguments: &[Value]) -> Result<(), Error> {
+    for text in arguments.iter().filter_map(Value::as_str) {
+        let left = READ.get().checked_sub(text.len());
+        READ.set(left.ok_or_else(|| {
+            let message = format!(
+                "the template reads more than {} GiB of text",
+                MAX_READ >> 30
+            );
+            Error::new(ErrorKind::InvalidOperation, message)
+        })?);
+    }
     Ok(())
 }
 

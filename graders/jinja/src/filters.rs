@@ -8,7 +8,7 @@ use minijinja::{
 };
 use minijinja_contrib::pycompat;
 
-use crate::budget::{VALUE_BYTES, charge, charge_value, expect, size};
+use crate::budget::{VALUE_BYTES, charge, charge_value, expect, read, size};
 
 // The engine removes spaces from names of filters. Templates cannot refer to these: none is an
 // identifier.
@@ -45,7 +45,7 @@ pub(crate) fn bound(environment: &mut Environment<'static>) {
         "selectattr" => filters::selectattr, "reject" => filters::reject,
         "rejectattr" => filters::rejectattr, "map" => filters::map, "groupby" => filters::groupby,
         "unique" => filters::unique, "chain" => filters::chain, "zip" => filters::zip,
-        "format" => filters::format,
+        "format" => filters::format, "length" => filters::length, "count" => filters::length,
     }
     environment.remove_filter("pprint");
     environment.remove_global("debug");
@@ -96,6 +96,7 @@ fn wrapped(
 ) -> impl Fn(&mut State<'_, '_>, Arguments) -> Result<Value, Error> + Send + Sync + 'static {
     move |state: &mut State<'_, '_>, arguments: Arguments| {
         let arguments = arguments.into_values();
+        read(&arguments)?;
         before(name, &arguments)?;
         let value = function.call(state, &arguments)?;
         charge_value(&value)?;
@@ -114,6 +115,7 @@ pub fn method(
     arguments: &[Value],
 ) -> Result<Value, Error> {
     let all: Vec<Value> = std::iter::once(value).chain(arguments).cloned().collect();
+    read(&all)?;
     match name {
         // Here the list is the argument and the separator is the value.
         "join" if value.as_str().is_some() && all.len() == 2 => {

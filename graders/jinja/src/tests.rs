@@ -29,6 +29,18 @@ fn render(source: &str) -> Result<String, String> {
 }
 
 #[test]
+fn stops_templates_that_read_a_text_again_and_again() {
+    for read in ["s.count('z')", "s | length"] {
+        let source = format!(
+            "{{% set s = text * 3000000 %}}{{% for i in range(100000) %}}{{% if {read} == 1 %}}\
+             {{% endif %}}{{% endfor %}}"
+        );
+        let error = render(&source).unwrap_err();
+        assert!(error.contains("reads more than 4 GiB of text"), "{error}");
+    }
+}
+
+#[test]
 fn stops_templates_that_multiply_text() {
     let twice = |body: &str| {
         format!(

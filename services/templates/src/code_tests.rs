@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::has_large_integer;
+
 /// Tests from lists of inputs and outputs: of a program that reads standard input or, if `function`
 /// is a name, of a function.
 ///
@@ -103,18 +105,14 @@ fn call(function: &str, input: &Value, output: &Value) -> Result<Value, String> 
         Value::String(lines) => lines
             .lines()
             .filter(|line| !line.trim().is_empty())
-            .map(|line| {
-                serde_json::from_str(line)
-                    .map_err(|error| format!("an argument of `{function}` is not JSON: {error}"))
-            })
+            .map(|line| parsed(&format!("an argument of `{function}`"), line))
             .collect::<Result<_, _>>()?,
         Value::Null => return Err("the input is missing".to_owned()),
         _ => return Err("the input is not a list of arguments".to_owned()),
     };
     let expected = match output {
         // A text is JSON if its input is.
-        Value::String(text) if input.is_string() => serde_json::from_str(text)
-            .map_err(|error| format!("the output is not JSON: {error}"))?,
+        Value::String(text) if input.is_string() => parsed("the output", text)?,
         Value::Null => return Err("the output is missing".to_owned()),
         other => other.clone(),
     };
@@ -124,6 +122,16 @@ fn call(function: &str, input: &Value, output: &Value) -> Result<Value, String> 
         }
         _ => Ok(json!({ "call": function, "args": arguments, "returns": expected })),
     }
+}
+
+/// The value of a JSON text.
+fn parsed(what: &str, text: &str) -> Result<Value, String> {
+    if has_large_integer(text) {
+        return Err(format!(
+            "{what} has an integer of more than 64 bits, which would lose digits"
+        ));
+    }
+    serde_json::from_str(text).map_err(|error| format!("{what} is not JSON: {error}"))
 }
 
 /// Python code that passes if the function returns a list or its only element.

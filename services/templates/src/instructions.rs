@@ -76,9 +76,13 @@ impl Instruction<'_> {
 
     fn texts(&self, name: &str) -> Result<Vec<&str>, String> {
         let texts = self.arguments[name].as_array();
+        let texts = texts.filter(|texts| !texts.is_empty());
         let texts = texts.ok_or_else(|| self.missing(name))?.iter();
         texts
-            .map(|text| text.as_str().ok_or_else(|| self.missing(name)))
+            .map(|text| {
+                let text = text.as_str().filter(|text| !text.is_empty());
+                text.ok_or_else(|| self.missing(name))
+            })
             .collect()
     }
 
@@ -299,7 +303,14 @@ mod tests {
             reason("language:response_language", json!({ "language": "de" }))
                 .contains("`language:response_language`")
         );
-        assert!(reason("keywords:existence", json!({})).contains("no argument `keywords`"));
+        // Every response would contain them.
+        for arguments in [
+            json!({}),
+            json!({ "keywords": [] }),
+            json!({ "keywords": [""] }),
+        ] {
+            assert!(reason("keywords:existence", arguments).contains("no argument `keywords`"));
+        }
         let often = json!({ "letter": "e", "let_relation": "at least", "let_frequency": 99 });
         assert!(reason("keywords:letter_frequency", often).contains("more than 40"));
     }

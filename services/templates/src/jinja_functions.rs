@@ -1,10 +1,10 @@
 //! Filters and functions for templates, in addition to those of Jinja.
 
 use assay_extraction::{Mode, Options, extract};
-use minijinja::value::Serde;
+use minijinja::value::{Serde, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, Value};
 
-use crate::{calls, code_tests, instructions, pickled, tool_schemas};
+use crate::{calls, code_tests, has_large_integer, instructions, pickled, tool_schemas};
 
 /// Maximum number of positions in a text at which an array is tried.
 const MAX_STARTS: usize = 64;
@@ -41,10 +41,20 @@ fn text(value: &Value) -> Result<&str, Error> {
     text.ok_or_else(|| invalid(format!("expected a text, not {}", value.kind())))
 }
 
-/// Replaces Jinja's filter, which would turn a null into the gold `None`.
+/// Replaces Jinja's filter, which would turn a null into the gold `None`, and a list of answers into
+/// `["1", "2"]`.
 fn string(value: &Value) -> Result<String, Error> {
     if value.is_undefined() || value.is_none() {
         return Err(ErrorKind::UndefinedError.into());
+    }
+    if matches!(
+        value.kind(),
+        ValueKind::Seq | ValueKind::Iterable | ValueKind::Map
+    ) {
+        return Err(invalid(format!(
+            "expected a text or a number, not {}",
+            value.kind()
+        )));
     }
     Ok(value.to_string())
 }
@@ -74,6 +84,12 @@ fn parsed(function: &str, text: &str) -> Result<serde_json::Value, Error> {
             "the argument of `{function}` has more than {MAX_JSON_VALUES} values"
         )));
     }
+    if has_large_integer(text) {
+        return Err(invalid(format!(
+            "the argument of `{function}` has an integer of more than 64 bits, which would lose \
+             digits"
+        )));
+    }
     serde_json::from_str(text)
         .map_err(|error| invalid(format!("the argument of `{function}` is not JSON: {error}")))
 }
@@ -97,6 +113,10 @@ fn values_at_most(text: &str) -> usize {
 fn elements(list: &Value) -> Result<Vec<Value>, Error> {
     if list.is_undefined() || list.is_none() {
         return Err(ErrorKind::UndefinedError.into());
+    }
+    // The elements of a text would be its characters, and those of an object its keys.
+    if !matches!(list.kind(), ValueKind::Seq | ValueKind::Iterable) {
+        return Err(invalid(format!("expected a list, not {}", list.kind())));
     }
     Ok(list.try_iter()?.collect())
 }
@@ -159,6 +179,13 @@ fn tool_calls(value: &Value) -> Result<Value, Error> {
 /// The first JSON array in a text that also contains prose.
 fn first_array(value: &Value) -> Result<Value, Error> {
     let text = text(value)?;
+    // Prose may contain unpaired quotes, so all marks count.
+    let marks = text.bytes().filter(|byte| b",[{".contains(byte)).count();
+    if marks > MAX_JSON_VALUES {
+        return Err(invalid(format!(
+            "the argument of `first_array` has more than {MAX_JSON_VALUES} values"
+        )));
+    }
     for (at, _) in text.match_indices('[').take(MAX_STARTS) {
         let mut values =
             serde_json::Deserializer::from_str(&text[at..]).into_iter::<Vec<serde_json::Value>>();

@@ -25,6 +25,7 @@ mod error;
 mod expected_form;
 mod instructions;
 mod jinja_functions;
+mod large_integers;
 mod named;
 mod pickled;
 mod solution;
@@ -34,6 +35,7 @@ mod tool_schemas;
 
 pub use error::{RowError, TemplateError};
 pub use expected_form::expected_form;
+pub use large_integers::has_large_integer;
 pub use named::{NAMES, source};
 pub use solution::SolutionTemplate;
 pub use template::Template;

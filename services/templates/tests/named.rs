@@ -153,6 +153,23 @@ fn makes_the_task_of_each_dataset() {
 }
 
 #[test]
+fn rejects_rows_whose_tests_or_answer_would_be_misread() {
+    let error = |name: &str, columns: Value| {
+        let template = Template::named(name).unwrap();
+        template.task(&row(&columns)).unwrap_err().to_string()
+    };
+    for tests in [json!("assert True"), json!({ "a": 1 })] {
+        assert!(error("acecode", json!({ "test_cases": tests })).contains("expected a list"));
+    }
+    let listed = json!({ "problem": "?", "answer": ["1", "2"] });
+    assert!(error("deepscaler", listed).contains("expected a text or a number"));
+    let unlabelled = json!({ "choices": ["1", "2", "3", "5"], "answer": -1 });
+    assert!(error("mmlu", unlabelled).contains("not one of 0, 1, 2 and 3"));
+    let large = r#"{"fn_name": "f", "inputs": [[36893488147419103233]], "outputs": [1]}"#;
+    assert!(error("taco", json!({ "input_output": large })).contains("more than 64 bits"));
+}
+
+#[test]
 fn missing_column_is_reported_with_the_pointer_that_reads_it() {
     let template = Template::named("gsm8k").unwrap();
     let missing = RowError::Missing {

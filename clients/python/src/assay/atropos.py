@@ -50,6 +50,9 @@ class Scorer:
         self, group: Group, row: Row, completions: Sequence[Completion]
     ) -> Group | None:
         """The group with its `scores`, or `None` if a completion has no reward."""
+        sampled = group.get("tokens", completions)
+        if len(sampled) != len(completions):
+            raise ValueError(f"{len(completions)} completions for a group of {len(sampled)}")
         names = [group_of(row)] * len(completions)
         results = await self._rollouts.grade_async(
             [row] * len(completions), completions, groups=names

@@ -52,6 +52,11 @@ def reward_func(
     def rewards(
         queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
     ) -> dict[str, Any]:
+        if not len(queries) == len(prompts) == len(labels):
+            raise ValueError(
+                f"{len(queries)} queries, {len(prompts)} prompts and {len(labels)} labels; pass "
+                "one of each for a sample"
+            )
         rows = [row(prompt, label) for prompt, label in zip(prompts, labels)]
         responses = [response(query, prompt) for query, prompt in zip(queries, prompts)]
         results = rollouts.grade(rows, responses)

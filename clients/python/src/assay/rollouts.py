@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Union
 
@@ -121,6 +123,7 @@ class Rollouts:
         self._node: Server | None = None
         self._client: Client | None = None
         self._async_client: AsyncClient | None = None
+        _ROLLOUTS.add(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_urls": self._urls, "_options": self._options}
@@ -216,6 +219,19 @@ class Rollouts:
         if self._node is None:
             self._node = serve()
         return self._node.url
+
+
+_ROLLOUTS: weakref.WeakSet[Rollouts] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """Renews the locks in a child, which other threads of the parent may have held."""
+    for rollouts in list(_ROLLOUTS):
+        rollouts._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def check_missing(missing: str, allowed: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ import pytest
 from support import Node, free_port
 
 import assay
-from assay.areal import Reward
+from assay.areal import AsyncReward, Reward
 
 FOLDER = Path(str(distribution("areal").locate_file("areal")))
 for name in ("areal", "areal.api", "areal.utils"):
@@ -53,6 +53,21 @@ def test_a_server_that_is_down_is_an_error(node: Node) -> None:
     # A plain function ends with a `TimeoutError`, which AReaL turns into a reward of 0.
     plain = assay.Rollouts(url, deadline=0.5).reward
     assert rewarded(PlainReward(plain), "\\boxed{2}", GOLD) == 0
+
+
+def test_the_queue_of_the_pool_gives_zeros_and_the_asynchronous_function_errors() -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+
+    async def rewards(function: Any) -> list[Any]:
+        calls = [function("1+1?", "\\boxed{2}", [1], [2], task=GOLD) for _ in range(8)]
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    pooled = AsyncRewardWrapper(
+        Reward(url, deadline=0.4), timeout_seconds=0.5, max_workers=1, max_retries=0
+    )
+    assert 0 in asyncio.run(rewards(pooled))
+    found = asyncio.run(rewards(AsyncReward(url, deadline=0.4)))
+    assert len(found) == 8 and all(isinstance(error, assay.AssayError) for error in found)
 
 
 class PlainReward:

@@ -3,6 +3,8 @@
 
 mod kind;
 
+use std::sync::LazyLock;
+
 use assay_core::{ErrorCode, json_pointer};
 use assay_engine::BodyPermit;
 use assay_wire::unicode::{Step, Treatment, read_replacing};
@@ -12,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
 
 use crate::Api;
 use crate::arrival::TooSlow;
@@ -23,6 +26,15 @@ pub(crate) use kind::BodyKind;
 /// Bodies from this size on are parsed off the runtime, so that a large one does not delay small
 /// ones.
 const LARGE_BODY: usize = 64 << 10;
+
+/// Maximum number of bodies that are decoded off the runtime at the same time. A template may need
+/// 250 MiB to read a row of 150 KB, which is not counted before its task is made.
+const MAX_DECODERS: usize = 8;
+
+static DECODERS: LazyLock<Semaphore> = LazyLock::new(|| {
+    let processors = std::thread::available_parallelism().map_or(2, usize::from);
+    Semaphore::new(processors.min(MAX_DECODERS))
+});
 
 /// Maximum nesting of a body that is parsed as one value; serde_json rejects deeper values.
 const MAX_DEPTH: usize = 127;
@@ -179,12 +191,20 @@ pub(crate) async fn decode_bytes<T: Send + 'static>(
     if !is_slow(&bytes) {
         return Ok(decode(&bytes)?);
     }
-    match tokio::task::spawn_blocking(move || decode(&bytes)).await {
+    let internal = || {
+        let message =
+            "cannot parse the body because of an internal error; report it with the request";
+        ApiError::new(ErrorCode::Internal, message)
+    };
+    let permit = DECODERS.acquire().await.map_err(|_| internal())?;
+    let decode = move || {
+        // Also held if the client is gone: the thread goes on.
+        let _permit = permit;
+        decode(&bytes)
+    };
+    match tokio::task::spawn_blocking(decode).await {
         Ok(decoded) => Ok(decoded?),
-        Err(_) => Err(ApiError::new(
-            ErrorCode::Internal,
-            "cannot parse the body because of an internal error; report it with the request",
-        )),
+        Err(_) => Err(internal()),
     }
 }
 

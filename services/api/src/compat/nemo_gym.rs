@@ -120,7 +120,7 @@ pub(crate) async fn verify(
     let query = GradingQuery::of(query)?;
     let (VerifyRequest { response, row }, permit) = read(&api, &headers, body).await?;
     let completion = last_text(&response).ok_or_else(|| {
-        PeerError::Input("`response` has no message of the assistant in `output`".to_owned())
+        PeerError::Input("`response` has no `output`, or a message without a text".to_owned())
     })?;
     let mut columns = row.clone();
     columns.remove("responses_create_params");
@@ -173,13 +173,18 @@ impl VerifyReply {
     }
 }
 
-/// The text of the last message of the assistant in a response.
+/// The text of the last message of the assistant in a response. It is empty if the model wrote
+/// none, for example because it ran out of tokens: that is no answer rather than an error, which
+/// would let a model avoid a low reward.
 fn last_text(response: &Value) -> Option<String> {
     let output = response["output"].as_array()?;
-    let message = output
-        .iter()
-        .rev()
-        .find(|entry| entry["type"] == "message" && entry["role"] == "assistant")?;
+    if output.is_empty() {
+        return None;
+    }
+    let is_message = |entry: &&Value| entry["type"] == "message" && entry["role"] == "assistant";
+    let Some(message) = output.iter().rev().find(is_message) else {
+        return Some(String::new());
+    };
     let text = match &message["content"] {
         Value::String(text) => text.clone(),
         content => content
@@ -231,7 +236,8 @@ mod tests {
         let tool = json!({ "type": "function_call", "name": "f", "arguments": "{}" });
         let response = json!({ "output": [message("a"), tool, message("b"), tool] });
         assert_eq!(last_text(&response).as_deref(), Some("b"));
-        assert_eq!(last_text(&json!({ "output": [tool] })), None);
+        assert_eq!(last_text(&json!({ "output": [tool] })).as_deref(), Some(""));
+        assert_eq!(last_text(&json!({ "output": [] })), None);
         assert_eq!(last_text(&json!({})), None);
     }
 }

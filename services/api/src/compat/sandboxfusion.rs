@@ -121,7 +121,7 @@ pub(crate) async fn run_code(
             .memory_limit_mb
             .and_then(|mib| u64::try_from(mib).ok())
             .filter(|mib| *mib > 0)
-            .map(|mib| mib << 20),
+            .map(|mib| mib.saturating_mul(1 << 20)),
         turn: QUEUE_TIMEOUT,
     };
     Ok(match super::programs::execute(&api, execution).await {

@@ -1,6 +1,7 @@
 //! `POST /compat/sandboxfusion/common_evaluate_batch`: the route of ScaleBox, a server that extends
 //! SandboxFusion. It grades the program of a completion on all tests of a problem.
 
+use assay_templates::has_large_integer;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -128,7 +129,8 @@ pub(crate) async fn evaluate(
     let task = json!({
         "type": "code", "language": language, "tests": tests, "stop_at_first_failure": false,
         "limits": {
-            "seconds": config.run_timeout.unwrap_or(10.0), "memory_mb": config.memory_limit_mb,
+            "seconds": config.run_timeout.unwrap_or(10.0),
+            "memory_mb": config.memory_limit_mb.and_then(whole_mebibytes),
         },
     });
     let task = without_nulls(task);
@@ -164,9 +166,12 @@ impl TestCases {
         });
         let pairs = self.input.into_iter().zip(self.output);
         match (kind, &self.fn_name) {
-            ("stdin_stdout", _) => Ok(pairs
-                .map(|(input, output)| json!({ "stdin": text(&input), "stdout": text(&output) }))
-                .collect()),
+            ("stdin_stdout", _) => pairs
+                .map(|(input, output)| {
+                    let (stdin, stdout) = (text("an input", input)?, text("an output", output)?);
+                    Ok(json!({ "stdin": stdin, "stdout": stdout }))
+                })
+                .collect(),
             ("function_call", Some(function)) => pairs
                 .map(|(input, output)| {
                     let returns = returned(output)?;
@@ -181,11 +186,22 @@ impl TestCases {
     }
 }
 
-fn text(value: &Value) -> String {
+fn text(what: &str, value: Value) -> Result<String, PeerError> {
     match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::String(text) => Ok(text),
+        Value::Null => Err(PeerError::Input(format!("`test_cases`: {what} is null"))),
+        other => Ok(other.to_string()),
     }
+}
+
+/// A memory limit of the grader. Clients write -1 for no limit.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the limit is positive, and the grader rejects one that is too large"
+)]
+fn whole_mebibytes(limit: f64) -> Option<u64> {
+    (limit > 0.0).then(|| limit.ceil() as u64)
 }
 
 /// The arguments of a call: an array, or JSON with one argument on each line.
@@ -207,6 +223,11 @@ fn returned(output: Value) -> Result<Value, PeerError> {
 }
 
 fn json_of(what: &str, text: &str) -> Result<Value, PeerError> {
+    if has_large_integer(text) {
+        return Err(PeerError::Input(format!(
+            "`test_cases`: {what} has an integer of more than 64 bits, which would lose digits"
+        )));
+    }
     serde_json::from_str(text)
         .map_err(|error| PeerError::Input(format!("`test_cases`: {what} is not JSON: {error}")))
 }
@@ -283,5 +304,16 @@ mod tests {
         assert!(tests(other).unwrap_err().contains("`assert`"));
         let text = json!({ "fn_name": "f", "input": ["{"], "output": ["1"] });
         assert!(tests(text).unwrap_err().contains("is not JSON"));
+        let null = json!({ "input": ["1"], "output": [null] });
+        assert!(tests(null).unwrap_err().contains("an output is null"));
+        let large = json!({ "fn_name": "f", "input": ["36893488147419103233"], "output": ["1"] });
+        assert!(tests(large).unwrap_err().contains("more than 64 bits"));
+    }
+
+    #[test]
+    fn reads_memory_limits_of_clients() {
+        assert_eq!(whole_mebibytes(512.0), Some(512));
+        assert_eq!(whole_mebibytes(0.5), Some(1));
+        assert_eq!(whole_mebibytes(-1.0), None);
     }
 }
