@@ -7,6 +7,10 @@ use serde_json::{Map, Value, json};
 
 /// Fields that are omitted if they have no value, by schema.
 const OPTIONAL: &[(&str, &[&str])] = &[
+    (
+        "NemoGymVerifyReply",
+        &["_ng_failure_class", "_ng_failure_terminal"],
+    ),
     ("PistonReply", &["compile"]),
     ("ScoreBody", &["steps", "labels", "classes", "embedding"]),
     ("TeiRank", &["text"]),
