@@ -6,8 +6,8 @@
 
 use assay_core::execution::{CompileStep, Execution, ExecutionEnd, ExecutionFile, ExecutionResult};
 
+use super::peer_error::PeerError;
 use super::programs::{self, NotRun, QUEUE_TIMEOUT};
-use super::reward::PeerError;
 use crate::Api;
 
 /// Prefix of the names of these packages, as in `cf_python3`.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::IntoParams;
 
-use super::reward::PeerError;
+use super::peer_error::PeerError;
 use crate::Api;
 use crate::error::ApiError;
 use crate::v1::grade::grade_made;
@@ -110,4 +110,19 @@ pub(super) async fn grade(
     let mut reply = grade_made(api, &request, permit).await?;
     serde_json::from_value(reply["results"].take())
         .map_err(|error| PeerError::Failed(format!("cannot read the results: {error}")))
+}
+
+/// Grades one completion with its task. `permit` counts the body that it comes from.
+pub(super) async fn grade_one(
+    api: &Api,
+    query: &GradingQuery,
+    completion: String,
+    task: Value,
+    permit: BodyPermit,
+) -> Result<Graded, PeerError> {
+    let graded = grade(api, query, vec![(completion, task)], permit).await?;
+    graded
+        .into_iter()
+        .next()
+        .ok_or_else(|| PeerError::Failed("the reply has no result".to_owned()))
 }

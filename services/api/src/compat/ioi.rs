@@ -8,8 +8,8 @@
 use assay_core::execution::{CompileStep, Execution, ExecutionEnd, ExecutionFile, ExecutionResult};
 use serde::Deserialize;
 
+use super::peer_error::PeerError;
 use super::programs::{self, NotRun, QUEUE_TIMEOUT};
-use super::reward::PeerError;
 use crate::Api;
 
 /// The name of the package.

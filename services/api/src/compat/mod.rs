@@ -7,6 +7,7 @@ mod ioi;
 pub(crate) mod nemo_gym;
 pub(crate) mod openrlhf;
 pub(crate) mod peer;
+pub(crate) mod peer_error;
 pub(crate) mod piston;
 mod programs;
 mod reward;

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::grading::{self, Graded, GradingQuery};
-use super::reward::{PeerError, read, retry_after};
+use super::grading::{Graded, GradingQuery, grade_one};
+use super::peer_error::{PeerError, retry_after};
+use super::reward::read;
 use crate::Api;
 
 /// The request: a rollout with the fields of its row of the dataset, such as `task`.
@@ -70,33 +71,9 @@ pub(super) struct ErrorBody {
     detail: String,
 }
 
-/// An error in the format of NeMo Gym.
-pub(crate) struct ErrorResponse(PeerError);
-
-impl From<PeerError> for ErrorResponse {
-    fn from(error: PeerError) -> Self {
-        Self(error)
-    }
-}
-
-impl IntoResponse for ErrorResponse {
-    fn into_response(self) -> Response {
-        error_response(self.0)
-    }
-}
-
 /// The error in the format of NeMo Gym, whose client retries 429 and 5xx.
 pub(super) fn error_response(error: PeerError) -> Response {
-    let (status, detail, after) = match error {
-        PeerError::Input(detail) | PeerError::Empty(detail) => {
-            (StatusCode::UNPROCESSABLE_ENTITY, detail, None)
-        }
-        PeerError::UnknownModel(detail) => (StatusCode::NOT_FOUND, detail, None),
-        PeerError::NotReady(detail) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(1)),
-        PeerError::Busy(detail, after) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(after)),
-        PeerError::Failed(detail) => (StatusCode::INTERNAL_SERVER_ERROR, detail, None),
-        PeerError::Rejected(status, detail) => (status, detail, None),
-    };
+    let (status, detail, after) = error.parts(StatusCode::UNPROCESSABLE_ENTITY);
     retry_after((status, Json(ErrorBody { detail })).into_response(), after)
 }
 
@@ -116,7 +93,7 @@ pub(crate) async fn verify(
     query: Result<Query<GradingQuery>, QueryRejection>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let query = GradingQuery::of(query)?;
     let (VerifyRequest { response, row }, permit) = read(&api, &headers, body).await?;
     let completion = last_text(&response).ok_or_else(|| {
@@ -125,10 +102,7 @@ pub(crate) async fn verify(
     let mut columns = row.clone();
     columns.remove("responses_create_params");
     let task = query.task(columns, "task")?;
-    let graded = grading::grade(&api, &query, vec![(completion, task)], permit).await?;
-    let Some(graded) = graded.into_iter().next() else {
-        return Err(PeerError::Failed("the reply has no result".to_owned()).into());
-    };
+    let graded = grade_one(&api, &query, completion, task, permit).await?;
     let mut request = row;
     request.insert("response".to_owned(), response);
     Ok(Json(VerifyReply::new(graded, request)).into_response())

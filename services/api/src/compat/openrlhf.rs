@@ -25,7 +25,8 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::grading::{self, GradingQuery};
-use super::reward::{PeerError, read, retry_after, score_inputs};
+use super::peer_error::{PeerError, retry_after};
+use super::reward::{read, score_inputs};
 use crate::Api;
 
 /// The request. As in OpenRLHF, other fields such as `prompts` and `labels` are ignored.
@@ -53,39 +54,15 @@ struct ExtraLogs {
     dummy_scores: Vec<f32>,
 }
 
-/// An error in OpenRLHF's format.
-pub(crate) struct ErrorResponse(PeerError);
-
-impl From<PeerError> for ErrorResponse {
-    fn from(error: PeerError) -> Self {
-        Self(error)
-    }
-}
-
 /// Error body of OpenRLHF.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ErrorBody {
     detail: String,
 }
 
-impl IntoResponse for ErrorResponse {
-    fn into_response(self) -> Response {
-        error_response(self.0)
-    }
-}
-
 /// The error in OpenRLHF's format.
 pub(super) fn error_response(error: PeerError) -> Response {
-    let (status, detail, after) = match error {
-        PeerError::Input(detail) | PeerError::Empty(detail) => {
-            (StatusCode::UNPROCESSABLE_ENTITY, detail, None)
-        }
-        PeerError::UnknownModel(detail) => (StatusCode::NOT_FOUND, detail, None),
-        PeerError::NotReady(detail) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(1)),
-        PeerError::Busy(detail, after) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(after)),
-        PeerError::Failed(detail) => (StatusCode::INTERNAL_SERVER_ERROR, detail, None),
-        PeerError::Rejected(status, detail) => (status, detail, None),
-    };
+    let (status, detail, after) = error.parts(StatusCode::UNPROCESSABLE_ENTITY);
     retry_after((status, Json(ErrorBody { detail })).into_response(), after)
 }
 
@@ -103,7 +80,7 @@ pub(crate) async fn get_reward(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (RewardRequest { query }, _permit) = read(&api, &headers, body).await?;
     if query.is_empty() {
         return Ok(Json(RewardReply::default()).into_response());
@@ -176,7 +153,7 @@ pub(crate) async fn grade(
     query: Result<Query<GradingQuery>, QueryRejection>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let parameters = GradingQuery::of(query)?;
     let (request, permit) = read(&api, &headers, body).await?;
     let GradeRequest {
@@ -189,7 +166,7 @@ pub(crate) async fn grade(
     }
     if labels.len() != query.len() || (!prompts.is_empty() && prompts.len() != query.len()) {
         let message = "`query`, `prompts` and `labels` must have the same length";
-        return Err(PeerError::Input(message.to_owned()).into());
+        return Err(PeerError::Input(message.to_owned()));
     }
     let mut prompts = prompts.into_iter();
     let items = query.into_iter().zip(labels).map(|(text, label)| {

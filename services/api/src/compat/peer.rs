@@ -1,7 +1,7 @@
 //! The servers whose APIs are emulated: the path prefix and the error format of each.
 //!
-//! Errors from the layers that all routes share are converted to the emulated server's format, like
-//! those of its own routes.
+//! Errors of its routes, and of the layers that all routes share, are converted to the emulated
+//! server's format.
 
 use assay_core::ErrorCode;
 use axum::extract::Request;
@@ -11,7 +11,7 @@ use http::{StatusCode, header};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::reward::PeerError;
+use super::peer_error::PeerError;
 use super::{nemo_gym, openrlhf, piston, sandboxfusion, sglang, tei, vllm};
 use crate::error::ApiError;
 
@@ -97,15 +97,17 @@ impl Peer {
     }
 }
 
-/// Converts errors of the shared layers to the format of the requested route.
+/// Converts errors of routes and of shared layers to the format of the requested route.
 pub(crate) async fn convert_errors(request: Request, next: Next) -> Response {
     let peer = Peer::for_path(request.uri().path());
     let mut response = next.run(request).await;
     let Some(peer) = peer else { return response };
-    let Some(error) = response.extensions_mut().remove::<ApiError>() else {
+    let extensions = response.extensions_mut();
+    let error = extensions.remove::<ApiError>().map(PeerError::from);
+    let Some(error) = error.or_else(|| extensions.remove()) else {
         return response;
     };
-    let mut converted = (peer.error_response)(error.into());
+    let mut converted = (peer.error_response)(error);
     if let Some(allow) = response.headers_mut().remove(header::ALLOW) {
         converted.headers_mut().insert(header::ALLOW, allow);
     }

@@ -20,8 +20,8 @@ use utoipa::ToSchema;
 
 use super::codeforces::{self, GradedTest};
 use super::ioi::{self, IoiTest};
+use super::peer_error::{PeerError, retry_after};
 use super::programs::{BUSY, NotRun, QUEUE_TIMEOUT, from_base64, this_node_runs};
-use super::reward::{PeerError, retry_after};
 use crate::Api;
 use crate::body::{self, BodyKind};
 
@@ -124,21 +124,6 @@ struct Stage {
     memory: Option<()>,
 }
 
-/// An error in Piston's format.
-pub(crate) struct ErrorResponse(PeerError);
-
-impl From<PeerError> for ErrorResponse {
-    fn from(error: PeerError) -> Self {
-        Self(error)
-    }
-}
-
-impl IntoResponse for ErrorResponse {
-    fn into_response(self) -> Response {
-        error_response(self.0)
-    }
-}
-
 /// Error body of Piston.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ErrorBody {
@@ -147,16 +132,7 @@ pub(super) struct ErrorBody {
 
 /// The error in Piston's format.
 pub(super) fn error_response(error: PeerError) -> Response {
-    let (status, message, after) = match error {
-        PeerError::Input(message) | PeerError::Empty(message) => {
-            (StatusCode::BAD_REQUEST, message, None)
-        }
-        PeerError::UnknownModel(message) => (StatusCode::NOT_FOUND, message, None),
-        PeerError::NotReady(message) => (StatusCode::SERVICE_UNAVAILABLE, message, Some(1)),
-        PeerError::Busy(message, after) => (StatusCode::SERVICE_UNAVAILABLE, message, Some(after)),
-        PeerError::Failed(message) => (StatusCode::INTERNAL_SERVER_ERROR, message, None),
-        PeerError::Rejected(status, message) => (status, message, None),
-    };
+    let (status, message, after) = error.parts(StatusCode::BAD_REQUEST);
     retry_after((status, Json(ErrorBody { message })).into_response(), after)
 }
 
@@ -190,7 +166,7 @@ pub(crate) async fn execute(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (request, _permit) =
         body::lenient_json::<ExecuteRequest>(&api, &headers, body, BodyKind::Document)
             .await
@@ -198,7 +174,7 @@ pub(crate) async fn execute(
     if request.args.as_ref().is_some_and(|args| !args.is_empty()) {
         let message = "`args` must be empty: programs have no arguments; send the values in \
                        `stdin` or in a file";
-        return Err(PeerError::Input(message.to_owned()).into());
+        return Err(PeerError::Input(message.to_owned()));
     }
     let is_ioi = request.language == ioi::PACKAGE;
     let language = match is_ioi {

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
+use super::peer_error::{PeerError, retry_after};
 use super::programs::{BUSY, NotRun, QUEUE_TIMEOUT, from_base64, this_node_runs};
-use super::reward::{PeerError, retry_after};
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;

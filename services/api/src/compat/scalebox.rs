@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::grading::{self, Graded, GradingQuery};
-use super::reward::{PeerError, read};
-use super::sandboxfusion::{RunReply, error_response};
+use super::grading::{Graded, GradingQuery, grade_one};
+use super::peer_error::PeerError;
+use super::reward::read;
+use super::sandboxfusion::RunReply;
 use crate::Api;
 
 const ACCEPTED: &str = "accepted";
@@ -86,21 +87,6 @@ struct TestReply {
     test_info: Value,
 }
 
-/// An error in SandboxFusion's format.
-pub(crate) struct ErrorResponse(PeerError);
-
-impl From<PeerError> for ErrorResponse {
-    fn from(error: PeerError) -> Self {
-        Self(error)
-    }
-}
-
-impl IntoResponse for ErrorResponse {
-    fn into_response(self) -> Response {
-        error_response(self.0)
-    }
-}
-
 /// Grades a program on all tests of a problem, in ScaleBox's format. A problem that cannot be
 /// graded returns the status 422, and a failure of the node 504, which clients retry.
 #[utoipa::path(post, path = "/compat/sandboxfusion/common_evaluate_batch", tag = "compatibility",
@@ -114,7 +100,7 @@ pub(crate) async fn evaluate(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (request, permit) = read(&api, &headers, body).await?;
     let Evaluate {
         id,
@@ -135,17 +121,14 @@ pub(crate) async fn evaluate(
     });
     let task = without_nulls(task);
     let query = GradingQuery::default();
-    let graded = grading::grade(&api, &query, vec![(completion, task)], permit).await?;
-    let Some(graded) = graded.into_iter().next() else {
-        return Err(PeerError::Failed("the reply has no result".to_owned()).into());
-    };
+    let graded = grade_one(&api, &query, completion, task, permit).await?;
     if graded.reward.is_none() {
         let message = graded.reason();
-        return Err(ErrorResponse(if graded.has_failed() {
+        return Err(if graded.has_failed() {
             PeerError::NotReady(message)
         } else {
             PeerError::Input(message)
-        }));
+        });
     }
     Ok(Json(EvalReply::new(id, count, &graded)).into_response())
 }

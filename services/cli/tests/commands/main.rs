@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 #![expect(clippy::print_stdout, reason = "tests print their figures")]
 
+mod action;
 mod check;
 mod command_line;
 mod crash;

@@ -5,7 +5,7 @@ use assay_core::reward_model::ModelInput;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::PeerError;
+use crate::compat::peer_error::PeerError;
 
 /// One text or several.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]

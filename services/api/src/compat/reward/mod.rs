@@ -1,5 +1,5 @@
 //! Shared code of the routes that emulate reward-model servers: a request is converted to one
-//! request to a model, and an error to a [`PeerError`], which each server formats in its own way.
+//! request to a model, and an error to a [`PeerError`].
 //!
 //! Some servers apply a sigmoid by default. These routes return the raw score of a reward model
 //! unless the request asks for an activation. Response headers contain the version of the model and
@@ -10,20 +10,21 @@ mod numbers;
 
 use std::sync::Arc;
 
+use assay_core::BatchId;
 use assay_core::reward_model::{ModelInfo, ModelInput, ModelRequest, ModelScore, Scale, Truncate};
-use assay_core::{BatchId, ErrorCode};
 use assay_engine::BodyPermit;
 use assay_wire::reward_models::scale_name;
 use assay_wire::scoring::is_finite;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
 use crate::Api;
 use crate::body::{self, BodyKind};
+use crate::compat::peer_error::PeerError;
 use crate::error::ApiError;
 use crate::v1::grade::LOCAL_CALLER;
 use numbers::sigmoid_f32;
@@ -39,50 +40,6 @@ const SCALE: &str = "assay-scale";
 
 /// Maximum number of characters of a model name that an error quotes.
 const MAX_QUOTED: usize = 200;
-
-/// Why a request in another server's format failed.
-#[derive(Debug)]
-pub(super) enum PeerError {
-    /// The request is invalid; sending it again fails again.
-    Input(String),
-    /// The request has no input.
-    Empty(String),
-    /// The request names a model that does not exist.
-    UnknownModel(String),
-    /// No model is ready yet.
-    NotReady(String),
-    /// The queue is full; retry after this many seconds.
-    Busy(String, u64),
-    /// An error of the node.
-    Failed(String),
-    /// An error of a shared layer, which keeps its status on every route.
-    Rejected(StatusCode, String),
-}
-
-impl From<ApiError> for PeerError {
-    fn from(error: ApiError) -> Self {
-        let message = error.problem().to_string();
-        match error.problem().code {
-            ErrorCode::Overloaded | ErrorCode::ShuttingDown | ErrorCode::DeadlineExceeded => {
-                Self::Busy(message, error.retry_after_s().unwrap_or(1))
-            }
-            ErrorCode::ModelUnavailable => Self::NotReady(message),
-            ErrorCode::UnknownModel => Self::UnknownModel(message),
-            ErrorCode::EmptyBatch => Self::Empty(message),
-            ErrorCode::Internal => Self::Failed(message),
-            code @ (ErrorCode::OtherSite
-            | ErrorCode::NotFound
-            | ErrorCode::MethodNotAllowed
-            | ErrorCode::BodyTooLarge
-            | ErrorCode::InvalidParameter
-            | ErrorCode::UnsupportedMedia) => Self::Rejected(
-                StatusCode::from_u16(code.status()).unwrap_or(StatusCode::BAD_REQUEST),
-                message,
-            ),
-            _ => Self::Input(message),
-        }
-    }
-}
 
 /// The scores of all inputs of a request.
 pub(super) struct ModelScores {
@@ -133,16 +90,6 @@ impl ModelScores {
         );
         response
     }
-}
-
-/// Adds a `Retry-After` header with this many seconds, if any.
-pub(super) fn retry_after(mut response: Response, seconds: Option<u64>) -> Response {
-    if let Some(seconds) = seconds {
-        response
-            .headers_mut()
-            .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-    }
-    response
 }
 
 /// Token usage of a request, in OpenAI's format.

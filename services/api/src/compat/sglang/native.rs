@@ -6,15 +6,13 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::error_parts;
 use crate::Api;
-use crate::compat::reward::{
-    Activation, Inputs, PeerError, new_reply_id, read, retry_after, score_inputs, values,
-};
+use crate::compat::peer_error::{PeerError, retry_after};
+use crate::compat::reward::{Activation, Inputs, new_reply_id, read, score_inputs, values};
 use crate::error::ApiError;
 
 /// The request. As in SGLang, other fields are ignored.
@@ -59,15 +57,6 @@ enum Reply {
     Several(Vec<ClassifyResult>),
 }
 
-/// An error in the format of SGLang's own routes.
-pub(crate) struct ErrorResponse(PeerError);
-
-impl From<PeerError> for ErrorResponse {
-    fn from(error: PeerError) -> Self {
-        Self(error)
-    }
-}
-
 /// Error body of SGLang's own routes.
 #[derive(Serialize, ToSchema)]
 pub(in crate::compat) struct ErrorBody {
@@ -80,15 +69,9 @@ struct ErrorInfo {
     message: String,
 }
 
-impl IntoResponse for ErrorResponse {
-    fn into_response(self) -> Response {
-        error_response(self.0)
-    }
-}
-
 /// The error in the format of SGLang's own routes.
 pub(in crate::compat) fn error_response(error: PeerError) -> Response {
-    let (status, message, after) = error_parts(error);
+    let (status, message, after) = error.parts(StatusCode::BAD_REQUEST);
     retry_after(
         (
             status,
@@ -114,7 +97,7 @@ pub(crate) async fn classify(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (ClassifyRequest { text, input_ids }, _permit) = read(&api, &headers, body).await?;
     let inputs = match (text, input_ids) {
         (Some(text @ (Inputs::Text(_) | Inputs::Texts(_))), None) => text,
@@ -122,7 +105,7 @@ pub(crate) async fn classify(
         _ => {
             let message = "send either `text`, a string or a list of strings, or `input_ids`, a \
                            list of token ids or a list of such lists";
-            return Err(PeerError::Input(message.to_owned()).into());
+            return Err(PeerError::Input(message.to_owned()));
         }
     };
     let is_list = inputs.is_list();
@@ -158,7 +141,7 @@ pub(crate) async fn classify_put(
     state: State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     classify(state, headers, body).await
 }
 
@@ -166,7 +149,7 @@ pub(crate) async fn classify_put(
 #[utoipa::path(get, path = "/compat/sglang/health", tag = "compatibility", responses(
     (status = 200, description = "A model is ready"),
 ))]
-pub(crate) async fn health(State(api): State<Api>) -> Result<(), ErrorResponse> {
+pub(crate) async fn health(State(api): State<Api>) -> Result<(), PeerError> {
     api.models()
         .find(None)
         .map_err(|error| PeerError::NotReady(ApiError::from(error).problem().to_string()))?;

@@ -6,25 +6,15 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::error_parts;
 use crate::Api;
+use crate::compat::peer_error::{PeerError, error_kind, retry_after};
 use crate::compat::reward::{
-    Activation, Inputs, PeerError, Texts, Usage, argmax, label, new_reply_id, read, retry_after,
-    score_inputs, values,
+    Activation, Inputs, Texts, Usage, argmax, label, new_reply_id, read, score_inputs, values,
 };
-
-/// An error in the format of SGLang's OpenAI-compatible routes.
-pub(crate) struct ErrorResponse(PeerError);
-
-impl From<PeerError> for ErrorResponse {
-    fn from(error: PeerError) -> Self {
-        Self(error)
-    }
-}
 
 /// Error body of SGLang's OpenAI-compatible routes.
 #[derive(Serialize, ToSchema)]
@@ -37,25 +27,13 @@ pub(in crate::compat) struct ErrorBody {
     code: u16,
 }
 
-impl IntoResponse for ErrorResponse {
-    fn into_response(self) -> Response {
-        error_response(self.0)
-    }
-}
-
 /// The error in the format of SGLang's OpenAI-compatible routes.
 pub(in crate::compat) fn error_response(error: PeerError) -> Response {
-    let (status, message, after) = error_parts(error);
-    let kind = match status.as_u16() {
-        403 | 405 | 413 | 415 | 400 => "BadRequestError",
-        404 => "NotFoundError",
-        503 => "ServiceUnavailableError",
-        _ => "InternalServerError",
-    };
+    let (status, message, after) = error.parts(StatusCode::BAD_REQUEST);
     let body = ErrorBody {
         object: "error",
         message,
-        kind,
+        kind: error_kind(status),
         param: None,
         code: status.as_u16(),
     };
@@ -102,7 +80,7 @@ pub(crate) async fn classify(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (InputsRequest { input }, _permit) = read(&api, &headers, body).await?;
     let answer = score_inputs(&api, None, input.into_inputs(true), Truncate::Reject).await?;
     let data = answer.scores.iter().enumerate().map(|(index, score)| {
@@ -160,7 +138,7 @@ pub(crate) async fn embeddings(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (InputsRequest { input }, _permit) = read(&api, &headers, body).await?;
     let answer = score_inputs(&api, None, input.into_inputs(true), Truncate::Reject).await?;
     let data = answer
@@ -225,12 +203,12 @@ pub(crate) async fn score(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (request, _permit) = read::<ScoreRequest>(&api, &headers, body).await?;
     if !request.apply_softmax {
         let message =
             "`apply_softmax` must be true, because probabilities are normalised over the labels";
-        return Err(PeerError::Input(message.to_owned()).into());
+        return Err(PeerError::Input(message.to_owned()));
     }
     let items = request.items.into_list();
     // Each input repeats the query, so that a small body could expand to very large inputs. Their
@@ -244,7 +222,7 @@ pub(crate) async fn score(
             "the inputs, each of which contains the query, have more than {max} bytes; send fewer \
              items at once"
         );
-        return Err(PeerError::Input(message).into());
+        return Err(PeerError::Input(message));
     }
     let inputs = items.into_iter().map(|item| {
         let text = if request.item_first {
@@ -261,7 +239,7 @@ pub(crate) async fn score(
             "the model has {labels} labels, but `label_token_ids` has {}",
             ids.len()
         );
-        return Err(PeerError::Input(message).into());
+        return Err(PeerError::Input(message));
     }
     let scores = answer.scores.iter().map(|score| match &score.readout {
         ModelOutput::Labels(values) => Ok(values.clone()),

@@ -9,9 +9,10 @@ use http::HeaderMap;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Direction, ErrorResponse, truncation};
+use super::{Direction, truncation};
 use crate::Api;
-use crate::compat::reward::{PeerError, Texts, read, score_inputs};
+use crate::compat::peer_error::PeerError;
+use crate::compat::reward::{Texts, read, score_inputs};
 
 /// The request. As in text-embeddings-inference, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
@@ -42,7 +43,7 @@ pub(crate) async fn embed(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (request, _permit) = read::<EmbedRequest>(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let inputs = request

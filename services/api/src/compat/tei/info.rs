@@ -9,9 +9,9 @@ use axum::response::Response;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::ErrorResponse;
 use crate::Api;
-use crate::compat::reward::{ModelScores, PeerError, label};
+use crate::compat::peer_error::PeerError;
+use crate::compat::reward::{ModelScores, label};
 use crate::error::ApiError;
 
 #[derive(Serialize, ToSchema)]
@@ -77,7 +77,7 @@ impl ModelType {
 #[utoipa::path(get, path = "/compat/tei/info", tag = "compatibility", responses(
     (status = 200, description = "The model", body = Info),
 ))]
-pub(crate) async fn info(State(api): State<Api>) -> Result<Response, ErrorResponse> {
+pub(crate) async fn info(State(api): State<Api>) -> Result<Response, PeerError> {
     let model = api
         .models()
         .find(None)
@@ -116,7 +116,7 @@ pub(crate) async fn info(State(api): State<Api>) -> Result<Response, ErrorRespon
 #[utoipa::path(get, path = "/compat/tei/health", tag = "compatibility", responses(
     (status = 200, description = "The model is ready"),
 ))]
-pub(crate) async fn health(State(api): State<Api>) -> Result<(), ErrorResponse> {
+pub(crate) async fn health(State(api): State<Api>) -> Result<(), PeerError> {
     api.models()
         .find(None)
         .map_err(|error| PeerError::from(ApiError::from(error)))?;

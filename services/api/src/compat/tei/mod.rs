@@ -16,7 +16,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::reward::{PeerError, retry_after};
+use super::peer_error::{PeerError, retry_after};
 
 /// The end at which a long text is truncated.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
@@ -36,26 +36,11 @@ fn truncation(truncate: Option<bool>, direction: Direction) -> Truncate {
     }
 }
 
-/// An error in TEI's format.
-pub(crate) struct ErrorResponse(PeerError);
-
-impl From<PeerError> for ErrorResponse {
-    fn from(error: PeerError) -> Self {
-        Self(error)
-    }
-}
-
 /// Error body of TEI.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ErrorBody {
     error: String,
     error_type: &'static str,
-}
-
-impl IntoResponse for ErrorResponse {
-    fn into_response(self) -> Response {
-        error_response(self.0)
-    }
 }
 
 /// The error in TEI's format.

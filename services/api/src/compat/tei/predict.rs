@@ -9,9 +9,10 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Direction, ErrorResponse, truncation};
+use super::{Direction, truncation};
 use crate::Api;
-use crate::compat::reward::{Activation, PeerError, label, read, score_inputs, values};
+use crate::compat::peer_error::PeerError;
+use crate::compat::reward::{Activation, label, read, score_inputs, values};
 
 /// The request. As in text-embeddings-inference, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
@@ -67,7 +68,7 @@ pub(crate) async fn predict(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (request, _permit) = read::<PredictRequest>(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let (inputs, is_batch) = match request.inputs {

@@ -9,8 +9,9 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Direction, ErrorResponse, truncation};
+use super::{Direction, truncation};
 use crate::Api;
+use crate::compat::peer_error::PeerError;
 use crate::compat::reward::{read, score_inputs};
 
 /// The request. As in text-embeddings-inference, other fields are ignored.
@@ -51,7 +52,7 @@ pub(crate) async fn rerank(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (request, _permit) = read::<RerankRequest>(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let query: std::sync::Arc<str> = request.query.into();

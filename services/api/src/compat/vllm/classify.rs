@@ -9,10 +9,11 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{CommonFields, ErrorResponse, List, RequestOptions};
+use super::{CommonFields, List, RequestOptions};
 use crate::Api;
+use crate::compat::peer_error::PeerError;
 use crate::compat::reward::{
-    Inputs, PeerError, argmax, conversation, label, new_reply_id, read, score_inputs, values,
+    Inputs, argmax, conversation, label, new_reply_id, read, score_inputs, values,
 };
 
 /// The inputs to score: texts, token ids, or one conversation.
@@ -93,7 +94,7 @@ pub(crate) async fn classify(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (ClassifyRequest { common, input }, _permit) = read(&api, &headers, body).await?;
     let RequestOptions {
         model,

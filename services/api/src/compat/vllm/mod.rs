@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::reward::{Activation, ModelScores, PeerError, Usage, resolve, retry_after};
+use super::peer_error::{PeerError, error_kind, retry_after};
+use super::reward::{Activation, ModelScores, Usage, resolve};
 use crate::Api;
 
 /// Fields of all requests. As in vLLM, other fields are ignored.
@@ -116,15 +117,6 @@ impl<T: Serialize> List<T> {
     }
 }
 
-/// An error in vLLM's format.
-pub(crate) struct ErrorResponse(PeerError);
-
-impl From<PeerError> for ErrorResponse {
-    fn from(error: PeerError) -> Self {
-        Self(error)
-    }
-}
-
 /// Error body of vLLM.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ErrorBody {
@@ -141,46 +133,12 @@ struct ErrorInfo {
     code: u16,
 }
 
-impl IntoResponse for ErrorResponse {
-    fn into_response(self) -> Response {
-        error_response(self.0)
-    }
-}
-
 /// The error in vLLM's format.
 pub(super) fn error_response(error: PeerError) -> Response {
-    // Clients do not retry a 4xx but retry a 5xx, so a busy node returns 503.
-    let (status, kind, message, after) = match error {
-        PeerError::Input(message) | PeerError::Empty(message) => {
-            (StatusCode::BAD_REQUEST, "BadRequestError", message, None)
-        }
-        PeerError::UnknownModel(message) => (StatusCode::NOT_FOUND, "NotFoundError", message, None),
-        PeerError::NotReady(message) => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "ServiceUnavailableError",
-            message,
-            Some(1),
-        ),
-        PeerError::Busy(message, after) => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "ServiceUnavailableError",
-            message,
-            Some(after),
-        ),
-        PeerError::Failed(message) => (
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "InternalServerError",
-            message,
-            None,
-        ),
-        PeerError::Rejected(StatusCode::NOT_FOUND, message) => {
-            (StatusCode::NOT_FOUND, "NotFoundError", message, None)
-        }
-        PeerError::Rejected(status, message) => (status, "BadRequestError", message, None),
-    };
+    let (status, message, after) = error.parts(StatusCode::BAD_REQUEST);
     let error = ErrorInfo {
         message,
-        kind,
+        kind: error_kind(status),
         param: None,
         code: status.as_u16(),
     };

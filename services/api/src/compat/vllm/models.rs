@@ -7,9 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::ErrorResponse;
 use crate::Api;
-use crate::compat::reward::PeerError;
+use crate::compat::peer_error::PeerError;
 use crate::error::ApiError;
 
 #[derive(Serialize, ToSchema)]
@@ -66,7 +65,7 @@ pub(crate) async fn models(State(api): State<Api>) -> Json<Models> {
 #[utoipa::path(get, path = "/compat/vllm/health", tag = "compatibility", responses(
     (status = 200, description = "A model is ready"),
 ))]
-pub(crate) async fn health(State(api): State<Api>) -> Result<(), ErrorResponse> {
+pub(crate) async fn health(State(api): State<Api>) -> Result<(), PeerError> {
     api.models()
         .find(None)
         .map_err(|error| PeerError::NotReady(ApiError::from(error).problem().to_string()))?;

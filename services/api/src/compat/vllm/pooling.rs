@@ -11,9 +11,10 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::classify::ScoredInput;
-use super::{CommonFields, ErrorResponse, List, RequestOptions};
+use super::{CommonFields, List, RequestOptions};
 use crate::Api;
-use crate::compat::reward::{PeerError, new_reply_id, read, score_inputs, values};
+use crate::compat::peer_error::PeerError;
+use crate::compat::reward::{new_reply_id, read, score_inputs, values};
 
 #[derive(Deserialize, ToSchema)]
 #[schema(as = VllmPoolingRequest)]
@@ -69,20 +70,24 @@ pub(crate) async fn pooling(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (request, _permit) = read::<PoolingRequest>(&api, &headers, body).await?;
     if request
         .encoding_format
         .as_deref()
         .is_some_and(|format| format != "float")
     {
-        return Err(PeerError::Input("`encoding_format` must be `float`".to_owned()).into());
+        return Err(PeerError::Input(
+            "`encoding_format` must be `float`".to_owned(),
+        ));
     }
     if request
         .dimensions
         .is_some_and(|dimensions| !dimensions.is_null())
     {
-        return Err(PeerError::Input("`dimensions` is not supported; omit it".to_owned()).into());
+        return Err(PeerError::Input(
+            "`dimensions` is not supported; omit it".to_owned(),
+        ));
     }
     let RequestOptions {
         model,

@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::CommonFields;
 use super::score::score_pairs;
-use super::{CommonFields, ErrorResponse};
 use crate::Api;
+use crate::compat::peer_error::PeerError;
 use crate::compat::reward::{Texts, new_reply_id, read};
 
 #[derive(Deserialize, ToSchema)]
@@ -75,7 +76,7 @@ pub(crate) async fn rerank(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (
         RerankRequest {
             common,
@@ -132,7 +133,7 @@ pub(crate) async fn v1_rerank(
     state: State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     rerank(state, headers, body).await
 }
 
@@ -144,6 +145,6 @@ pub(crate) async fn v2_rerank(
     state: State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     rerank(state, headers, body).await
 }

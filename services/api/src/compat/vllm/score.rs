@@ -11,11 +11,10 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{CommonFields, ErrorResponse, List, RequestOptions};
+use super::{CommonFields, List, RequestOptions};
 use crate::Api;
-use crate::compat::reward::{
-    Activation, ModelScores, PeerError, Texts, new_reply_id, read, score_inputs,
-};
+use crate::compat::peer_error::PeerError;
+use crate::compat::reward::{Activation, ModelScores, Texts, new_reply_id, read, score_inputs};
 use crate::error::ApiError;
 
 /// The texts, under any of the names that vLLM accepts.
@@ -57,7 +56,7 @@ pub(crate) async fn score(
     State(api): State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     let (request, _permit) = read::<ScoreRequest>(&api, &headers, body).await?;
     let options = request.common.validate(&api)?;
     let pairs = pair_texts(request.text_1.into_list(), request.text_2.into_list())?;
@@ -81,7 +80,7 @@ pub(crate) async fn v1_score(
     state: State<Api>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, ErrorResponse> {
+) -> Result<Response, PeerError> {
     score(state, headers, body).await
 }
 
