@@ -3,7 +3,7 @@
 attention, load, training and speed. Writes `gpu.json` and `gpu.md`, and fails if a part fails.
 
 usage: prove.py [--device cuda:0|cpu] [--assay FILE] [--trainer FILE] [--minutes N] [--small]
-                [--output FOLDER] [--only PART]
+                [--output FOLDER] [--only PART] [--shapes NAME,NAME]
 
 `make gpu-proof` builds a bundle that contains this script with the binaries. The machine needs a
 driver, the libraries of CUDA 13, and Python with torch, transformers, tokenizers and safetensors.
@@ -154,6 +154,11 @@ def main():
     parser.add_argument("--small", action="store_true", help="small shapes, for a CPU")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("gpu-proof"))
     parser.add_argument("--only", choices=PARTS, help="run this part only")
+    parser.add_argument(
+        "--shapes",
+        type=lambda text: text.split(","),
+        help="measure the speed of these models with the default settings only",
+    )
     # Used by the script itself.
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     parser.add_argument("--report", type=pathlib.Path, help=argparse.SUPPRESS)

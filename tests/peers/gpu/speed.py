@@ -180,9 +180,11 @@ def run(options, folder, report, deadline):
     """One row for each shape, length and setting."""
     peak = ceiling(options)
     report.row({"shape": "product", "TFLOP/s": f"{peak / 1e12:.2f}"})
-    names = ["0.1b"] if options.small else [name for name in SHAPES if name != "0.1b"]
-    fastest = compare_settings(names[0], options, report, deadline, peak)
-    report.note(f"fastest settings with equal bits: {fastest or 'none'}")
+    names, fastest = options.shapes, {}
+    if not names:
+        names = ["0.1b"] if options.small else [name for name in SHAPES if name != "0.1b"]
+        fastest = compare_settings(names[0], options, report, deadline, peak)
+        report.note(f"fastest settings with equal bits: {fastest or 'none'}")
     for name in names:
         compare_with_peers(name, fastest, options, report, deadline, peak)
 
