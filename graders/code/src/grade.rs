@@ -21,12 +21,16 @@ use crate::program_run::{Blocked, ProgramEnd};
 use crate::programs::{Attempt, Build, Programs};
 use crate::result::TestResult;
 use crate::score::score;
+use crate::series::{Series, run_once};
 use crate::task::{Checker, CodeTask, Test};
 use crate::visible::Visible;
 use crate::{metrics, value, verdict};
 
 /// Most tests that are run with an empty program to validate the task's own code.
 const MAX_VALIDATED_TESTS: usize = 100;
+
+/// Most tests that are run before others may use the worker.
+const MAX_SERIES: usize = 16;
 
 /// A prepared task.
 pub(crate) struct PreparedCode {
@@ -259,7 +263,7 @@ impl PreparedCode {
             |test: &Test| !(self.task.language.compiles_calls && matches!(test, Test::Call { .. }));
         for (_, test) in tests.filter(|(_, test)| can_run(test)) {
             let code = Code { code, image };
-            self.programs.run(self.run_of(code, test)).await?;
+            run_once(&self.programs, self.run_of(code, test)).await?;
             check_cancelled(cx)?;
         }
         Ok(())
@@ -272,37 +276,49 @@ impl PreparedCode {
         code: Code<'_>,
         cx: &GradeContext,
     ) -> Result<Vec<TestResult>, Blocked> {
-        let run = |test| -> BoxFuture<'_, _> { Box::pin(self.run_test(code, test)) };
-        let runs: Vec<_> = self.task.tests.iter().map(run).collect();
-        let mut runs = futures::stream::iter(runs).buffered(self.programs.concurrency());
+        let lanes = self.programs.concurrency();
+        let size = self.task.tests.len().div_ceil(lanes).clamp(1, MAX_SERIES);
+        let parts = self.task.tests.chunks(size);
+        let run = |tests| -> BoxFuture<'_, _> { Box::pin(self.run_series(code, tests, cx)) };
+        let parts: Vec<_> = parts.map(run).collect();
+        let mut parts = futures::stream::iter(parts).buffered(lanes);
         let mut results = Vec::with_capacity(self.task.tests.len());
-        let mut has_failed = false;
-        while let Some(result) = runs.next().await {
-            let result = result?;
-            let passed = result.verdict == verdict::ACCEPTED;
-            // Only the first failure is shown. Retaining the outputs of all tests could take much
-            // memory.
-            results.push(if has_failed {
-                result.without_failure()
-            } else {
-                result
-            });
-            has_failed |= !passed;
-            if has_failed && self.task.stops_early() {
+        while let Some(part) = parts.next().await {
+            if add_results(&mut results, part?) && self.task.stops_early() {
                 break;
             }
-            check_cancelled(cx)?;
         }
         Ok(results)
     }
 
-    async fn run_test(&self, code: Code<'_>, test: &Test) -> Result<TestResult, Blocked> {
-        let run = self.run_of(code, test);
-        let attempt = match self.programs.run(run.clone()).await {
-            Ok(attempt) => attempt,
-            Err(blocked) => self.attempt_of_blocked(run, blocked).await?,
-        };
-        self.judge(test, attempt).await
+    /// Runs tests in order, one at a time.
+    async fn run_series(
+        &self,
+        code: Code<'_>,
+        tests: &[Test],
+        cx: &GradeContext,
+    ) -> Result<Vec<TestResult>, Blocked> {
+        let mut series = Series::new(&self.programs);
+        let mut results = Vec::with_capacity(tests.len());
+        for (at, test) in tests.iter().enumerate() {
+            let next = tests.get(at + 1).map(|test| self.run_of(code, test));
+            let run = self.run_of(code, test);
+            let attempt = match series.run(run.clone(), next.as_ref()).await {
+                Ok(attempt) => attempt,
+                Err(blocked) => self.attempt_of_blocked(run, blocked).await?,
+            };
+            if let Checker::Program(_) = self.task.checker {
+                // It runs in a worker, too.
+                series.release().await;
+            }
+            let result = self.judge(test, attempt).await?;
+            if add_results(&mut results, [result]) && self.task.stops_early() {
+                break;
+            }
+            check_cancelled(cx)?;
+        }
+        series.release().await;
+        Ok(results)
     }
 
     /// The attempt of a run without a result. If the program may have caused this by writing files,
@@ -315,7 +331,7 @@ impl PreparedCode {
             return Err(blocked);
         }
         *shares_files = false;
-        match self.programs.run(run).await {
+        match run_once(&self.programs, run).await {
             Ok(_) => Ok(Attempt::of_failed_test(blocked.fault.message)),
             Err(_) => Err(blocked),
         }
@@ -565,6 +581,23 @@ fn cacheable<T>(result: Result<T, Blocked>) -> Result<Result<T, Blocked>, Blocke
         Err(blocked) if blocked.fault.retryable => Err(blocked),
         result => Ok(result),
     }
+}
+
+/// Appends results, and returns whether one of all has failed. Only the first failure is shown:
+/// retaining the outputs of all tests could take much memory.
+fn add_results(results: &mut Vec<TestResult>, more: impl IntoIterator<Item = TestResult>) -> bool {
+    let passed = |result: &TestResult| result.verdict == verdict::ACCEPTED;
+    let mut has_failed = !results.iter().all(passed);
+    for result in more {
+        let passed = passed(&result);
+        results.push(if has_failed {
+            result.without_failure()
+        } else {
+            result
+        });
+        has_failed |= !passed;
+    }
+    has_failed
 }
 
 /// Stops if the client no longer waits for the result.

@@ -62,6 +62,7 @@ mod program_run;
 mod programs;
 mod result;
 mod score;
+mod series;
 mod spec;
 mod task;
 

@@ -86,6 +86,24 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
+    /// The attempt of a request to run a program.
+    ///
+    /// # Errors
+    /// A fault of the service or of the task. Neither is ever an [`Attempt`].
+    pub(crate) fn read(settled: Settled<Reply>) -> Result<Self, Blocked> {
+        match settled {
+            Settled::Answered(Reply::Ran(ran)) => Ok(Self {
+                run: Arc::new(ProgramRun::read(ran)?),
+                deterministic: true,
+            }),
+            Settled::Answered(other) => Err(fault_of_reply(&other).into()),
+            Settled::Overran => Ok(Self {
+                run: Arc::new(ProgramRun::overran()),
+                deterministic: false,
+            }),
+        }
+    }
+
     /// The attempt of a program that made the test fail, with this message.
     pub(crate) fn of_failed_test(message: String) -> Self {
         Self {
@@ -146,7 +164,7 @@ impl Programs {
     }
 
     /// Waits until workers can run programs in an image.
-    async fn prepare(&self, image: &str) -> Result<(), Fault> {
+    pub(crate) async fn prepare(&self, image: &str) -> Result<(), Fault> {
         let Some(preparation) = &self.0.preparation else {
             return Ok(());
         };
@@ -210,41 +228,35 @@ impl Programs {
         })
     }
 
-    /// Runs a compiled program on one test.
-    ///
-    /// # Errors
-    /// A fault of the service or of the task. Neither is ever an [`Attempt`].
-    pub(crate) async fn run(&self, run: Run) -> Result<Attempt, Blocked> {
-        let key = run_key(&run);
-        if let Some(cached) = self.0.runs.get(&key) {
-            let run = cached.map_err(|blocked| Blocked::clone(&blocked))?;
-            return Ok(Attempt {
+    /// The workers in which programs run.
+    pub(crate) fn workers(&self) -> &WorkerPool {
+        &self.0.workers
+    }
+
+    /// The result of an earlier run with this key.
+    pub(crate) fn cached_run(&self, key: &Hash) -> Option<Result<Attempt, Blocked>> {
+        let cached = self.0.runs.get(key)?;
+        Some(match cached {
+            Ok(run) => Ok(Attempt {
                 run,
                 deterministic: true,
-            });
-        }
-        self.prepare(&run.image).await?;
-        let permit = self
-            .0
-            .workers
-            .acquire(Duration::MAX)
-            .await
-            .map_err(|error| fault(&error))?;
-        match run_with(&permit, run).await {
-            Ok(attempt) => {
-                if attempt.deterministic {
-                    self.0.runs.insert(key, Ok(Arc::clone(&attempt.run)));
-                }
-                Ok(attempt)
-            }
-            Err(blocked) => {
-                // A retryable fault is not cached.
-                if !blocked.fault.retryable {
-                    self.0.runs.insert(key, Err(Arc::new(blocked.clone())));
-                }
-                Err(blocked)
-            }
-        }
+            }),
+            Err(blocked) => Err(Blocked::clone(&blocked)),
+        })
+    }
+
+    /// Keeps the result of a run unless another run may have a different one.
+    pub(crate) fn cache_run(&self, key: Hash, result: &Result<Attempt, Blocked>) {
+        let cached = match result {
+            Ok(Attempt {
+                deterministic: false,
+                ..
+            }) => return,
+            Ok(attempt) => Ok(Arc::clone(&attempt.run)),
+            Err(blocked) if blocked.fault.retryable => return,
+            Err(blocked) => Err(Arc::new(blocked.clone())),
+        };
+        self.0.runs.insert(key, cached);
     }
 
     /// Compiles a program and runs it with a single permit, for which it waits at most
@@ -282,33 +294,19 @@ impl Programs {
             Ok(code) => run(code),
             Err(message) => return Ok(Err(message.to_owned())),
         };
-        let attempt = run_with(&permit, run)
+        let timeout = timeout(run.limits.work);
+        let settled = permit
+            .settle(&Request::Run(run), timeout)
             .await
-            .map_err(|blocked| ExecuteError::Failed(blocked.fault))?;
+            .map_err(|error| ExecuteError::Failed(fault(&error)))?;
+        let attempt = Attempt::read(settled);
+        let attempt = attempt.map_err(|blocked| ExecuteError::Failed(blocked.fault))?;
         Ok(Ok(attempt.run))
     }
 }
 
-async fn run_with(permit: &WorkerPermit<'_>, run: Run) -> Result<Attempt, Blocked> {
-    let timeout = timeout(run.limits.work);
-    match permit
-        .settle(&Request::Run(run), timeout)
-        .await
-        .map_err(|error| fault(&error))?
-    {
-        Settled::Answered(Reply::Ran(ran)) => Ok(Attempt {
-            run: Arc::new(ProgramRun::read(ran)?),
-            deterministic: true,
-        }),
-        Settled::Answered(other) => Err(fault_of_reply(&other).into()),
-        Settled::Overran => Ok(Attempt {
-            run: Arc::new(ProgramRun::overran()),
-            deterministic: false,
-        }),
-    }
-}
-
-fn timeout(work: u64) -> Duration {
+/// How long a worker may take for this work.
+pub(crate) fn timeout(work: u64) -> Duration {
     START_TIMEOUT + Duration::from_secs(work / MIN_WORK_PER_SECOND)
 }
 
@@ -350,7 +348,7 @@ fn name_of(translation: Translation) -> &'static [u8] {
 }
 
 /// A hash of everything on which a run depends. The code identifies the image that compiled it.
-fn run_key(run: &Run) -> Hash {
+pub(crate) fn run_key(run: &Run) -> Hash {
     let (kind, parts): (&[u8], [&[u8]; 3]) = match &run.test {
         Test::Stdin(input) => (b"stdin", [input, b"", b""]),
         Test::Check(input) => (b"check", [input, b"", b""]),

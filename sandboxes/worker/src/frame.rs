@@ -71,9 +71,9 @@ pub(crate) async fn receive(from: &mut (impl AsyncRead + Unpin)) -> io::Result<V
     Ok(frame)
 }
 
-/// Writes one finished frame.
-pub(crate) async fn send(to: &mut (impl AsyncWrite + Unpin), frame: &[u8]) -> io::Result<()> {
-    to.write_all(frame).await?;
+/// Writes finished frames.
+pub(crate) async fn send(to: &mut (impl AsyncWrite + Unpin), frames: &[u8]) -> io::Result<()> {
+    to.write_all(frames).await?;
     to.flush().await
 }
 

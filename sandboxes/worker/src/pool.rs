@@ -10,6 +10,7 @@ use tracing::Instrument as _;
 use crate::confine::{self, Confinement};
 use crate::metrics::{self, ended};
 use crate::options::WorkerOptions;
+use crate::pipeline::Pipeline;
 use crate::process::{CallResult, Worker};
 use crate::request::{self, WorkerRequest};
 use crate::{Death, WorkerError};
@@ -177,7 +178,7 @@ impl WorkerPool {
     }
 
     /// Sends a framed request to a worker, and to another one if that worker dies.
-    async fn exchange<W: WorkerRequest>(
+    pub(crate) async fn exchange<W: WorkerRequest>(
         &self,
         request: &[u8],
         timeout: Duration,
@@ -188,11 +189,11 @@ impl WorkerPool {
             match worker.call(request, timeout).await {
                 CallResult::Replied(reply) => {
                     let (reply, is_reusable) = request::reply_of::<W>(&reply);
-                    if is_reusable && worker.uses() < self.0.options.uses {
-                        self.put_back(worker);
+                    if is_reusable {
+                        self.keep(worker);
                     } else {
-                        ended(if is_reusable { "used" } else { "tainted" });
-                        self.replace();
+                        drop(worker);
+                        self.replace("tainted");
                     }
                     return reply;
                 }
@@ -201,8 +202,7 @@ impl WorkerPool {
                     return Err(WorkerError::Overran { timeout, cpu });
                 }
                 CallResult::Died(death) => {
-                    tracing::warn!(%death, "a worker died during a request");
-                    ended(if death.is_crash() { "crashed" } else { "died" });
+                    count_death(&death);
                     deaths.push(death);
                     if deaths.len() == MAX_ATTEMPTS {
                         // A crash is reported only if every worker crashed. Otherwise the request
@@ -218,8 +218,18 @@ impl WorkerPool {
         }
     }
 
+    /// Returns a worker to the idle ones, or replaces it if it was used often enough.
+    pub(crate) fn keep(&self, worker: Worker) {
+        if worker.uses() < self.0.options.uses {
+            self.put_back(worker);
+        } else {
+            drop(worker);
+            self.replace("used");
+        }
+    }
+
     /// Returns a worker to the idle ones, or kills it if the pool is stopping.
-    fn put_back(&self, worker: Worker) {
+    pub(crate) fn put_back(&self, worker: Worker) {
         let mut idle = self.idle();
         // Checked under the lock: `stop` sets the flag before it takes the idle workers.
         if !*self.0.stopping.borrow() {
@@ -227,13 +237,27 @@ impl WorkerPool {
         }
     }
 
-    /// Starts a replacement for a worker that is not reused, before a request needs it.
-    fn replace(&self) {
+    /// Starts a replacement for a worker that is not reused for this reason, before a request needs
+    /// it.
+    pub(crate) fn replace(&self, reason: &'static str) {
+        ended(reason);
         match self.start() {
             Ok(worker) => self.put_back(worker),
             // The next request that needs a worker tries again and returns the error.
             Err(error) => tracing::warn!(%error, "cannot replace a worker"),
         }
+    }
+
+    /// Returns when the pool is stopping.
+    pub(crate) async fn stopped(&self) {
+        // Fails if the sender is gone, but this pool has it.
+        drop(
+            self.0
+                .stopping
+                .subscribe()
+                .wait_for(|stopping| *stopping)
+                .await,
+        );
     }
 
     fn start(&self) -> Result<Worker, WorkerError> {
@@ -243,7 +267,7 @@ impl WorkerPool {
     }
 
     /// An idle worker that is still running, else a new one.
-    fn take(&self) -> Result<Worker, WorkerError> {
+    pub(crate) fn take(&self) -> Result<Worker, WorkerError> {
         loop {
             let Some(mut worker) = self.idle().pop() else {
                 return self.start();
@@ -266,13 +290,30 @@ impl WorkerPool {
     }
 }
 
+/// Counts and logs a worker that died during a request.
+pub(crate) fn count_death(death: &Death) {
+    tracing::warn!(%death, "a worker died during a request");
+    ended(if death.is_crash() { "crashed" } else { "died" });
+}
+
 /// A permit to run one request at a time. When it is dropped, the next waiter gets it.
 pub struct WorkerPermit<'a> {
     pool: &'a WorkerPool,
     _permit: SemaphorePermit<'a>,
 }
 
-impl WorkerPermit<'_> {
+impl<'a> WorkerPermit<'a> {
+    /// The pool that issued it.
+    pub(crate) fn pool(&self) -> &'a WorkerPool {
+        self.pool
+    }
+
+    /// Uses the permit for requests to one worker.
+    #[must_use]
+    pub fn pipeline<W: WorkerRequest>(self) -> Pipeline<'a, W> {
+        Pipeline::new(self)
+    }
+
     /// Sends a request to a worker and returns its reply. `timeout` applies to each attempt, from
     /// the time when a worker receives the request. If the worker dies, the request is sent to
     /// another one, at most three times in all. Dropping the future kills the worker that runs the
@@ -287,11 +328,9 @@ impl WorkerPermit<'_> {
     ) -> Result<W::Reply, WorkerError> {
         let request = request::framed(request)?;
         let span = tracing::info_span!("worker", kind = W::KIND, bytes = request.len());
-        let mut stopping = self.pool.0.stopping.subscribe();
-        let stopped = async { drop(stopping.wait_for(|stopping| *stopping).await) };
         tokio::select! {
             biased;
-            () = stopped => Err(WorkerError::Stopping),
+            () = self.pool.stopped() => Err(WorkerError::Stopping),
             reply = self.pool.exchange::<W>(&request, timeout).instrument(span) => reply,
         }
     }
@@ -310,10 +349,20 @@ impl WorkerPermit<'_> {
         if matches!(result, Err(WorkerError::Overran { .. })) {
             result = self.ask(request, timeout).await;
         }
+        Settled::of(result, timeout)
+    }
+}
+
+impl<R> Settled<R> {
+    /// The result of the second attempt after a timeout, or of the first one.
+    pub(crate) fn of(
+        result: Result<R, WorkerError>,
+        timeout: Duration,
+    ) -> Result<Self, WorkerError> {
         match result {
-            Ok(reply) => Ok(Settled::Answered(reply)),
+            Ok(reply) => Ok(Self::Answered(reply)),
             // A worker that had less than half of the processor was slowed down by the machine.
-            Err(WorkerError::Overran { cpu, .. }) if cpu > timeout / 2 => Ok(Settled::Overran),
+            Err(WorkerError::Overran { cpu, .. }) if cpu > timeout / 2 => Ok(Self::Overran),
             Err(error) => Err(error),
         }
     }

@@ -99,10 +99,10 @@ impl Worker {
         self.uses
     }
 
-    /// Sends one framed request and waits for the reply. Without a reply, the worker is dead
-    /// afterwards.
-    pub(crate) async fn call(&mut self, request: &[u8], timeout: Duration) -> CallResult {
-        match self.exchange(request, timeout).await {
+    /// Sends framed requests, if there are any, and waits for the next reply. Without a reply, the
+    /// worker is dead afterwards.
+    pub(crate) async fn call(&mut self, requests: &[u8], timeout: Duration) -> CallResult {
+        match self.exchange(requests, timeout).await {
             Ok(Ok(reply)) => {
                 self.uses = self.uses.saturating_add(1);
                 CallResult::Replied(reply)
@@ -119,7 +119,7 @@ impl Worker {
     /// Returns the reply, or on a timeout the processor time that the worker used.
     async fn exchange(
         &mut self,
-        request: &[u8],
+        requests: &[u8],
         timeout: Duration,
     ) -> Result<io::Result<Vec<u8>>, Duration> {
         let id = self.process.id();
@@ -127,7 +127,7 @@ impl Worker {
             // Concurrently: a worker that replies before it has read the whole request must not
             // block on a full pipe.
             let (sent, received) = tokio::join!(
-                frame::send(&mut self.requests, request),
+                frame::send(&mut self.requests, requests),
                 frame::receive(&mut self.replies)
             );
             sent.and(received)

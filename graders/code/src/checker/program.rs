@@ -8,6 +8,7 @@ use serde_json::json;
 use super::result::CheckerResult;
 use crate::program_run::{Blocked, ProgramEnd};
 use crate::programs::Programs;
+use crate::series::run_once;
 use crate::task::CheckerProgram;
 
 /// Limits of a checker program on one test.
@@ -66,7 +67,7 @@ pub(crate) async fn run_checker(
             fetch: Vec::new(),
             arguments: Vec::new(),
         };
-        Ok::<_, Blocked>(programs.run(run).await?.run)
+        Ok::<_, Blocked>(run_once(programs, run).await?.run)
     };
     let run = check(got).await?;
     let stdout = String::from_utf8_lossy(&run.stdout).into_owned();

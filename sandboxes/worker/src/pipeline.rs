@@ -1,0 +1,164 @@
+//! Requests to one worker, of which the next is sent before the reply to the last one is read.
+
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use tracing::Instrument as _;
+
+use crate::pool::{Settled, WorkerPermit, count_death};
+use crate::process::{CallResult, Worker};
+use crate::request::{self, WorkerRequest};
+use crate::{WorkerError, metrics};
+
+/// Longest frame that is sent ahead, in bytes. It fits into the buffer of a pipe behind another
+/// one, so that sending it never waits for the worker.
+const MAX_AHEAD: usize = 16 << 10;
+
+/// How long the reply to a request that is no longer needed is waited for.
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A permit with which requests are sent to one worker, one after another. The worker finds the
+/// next request when it has answered the last one, and does not have to wait for it: waking up an
+/// idle core costs as much as a short request.
+///
+/// Dropping it while a reply is due kills the worker.
+pub struct Pipeline<'a, W: WorkerRequest> {
+    permit: WorkerPermit<'a>,
+    worker: Option<Worker>,
+    /// The frame that was sent ahead, whose reply is due.
+    sent: Option<Vec<u8>>,
+    requests: PhantomData<fn(W)>,
+}
+
+impl<'a, W: WorkerRequest> Pipeline<'a, W> {
+    pub(crate) fn new(permit: WorkerPermit<'a>) -> Self {
+        Self {
+            permit,
+            worker: None,
+            sent: None,
+            requests: PhantomData,
+        }
+    }
+
+    /// Sends `request` unless it was sent ahead, and also `next`, then waits for the reply to
+    /// `request`. The reply to `next` is returned if the following call is for it, and discarded
+    /// otherwise. `next` is not sent if it is long.
+    ///
+    /// If the worker dies, `request` alone is sent to others, as by [`WorkerPermit::ask`].
+    ///
+    /// # Errors
+    /// [`WorkerError`].
+    pub async fn ask(
+        &mut self,
+        request: &W,
+        next: Option<&W>,
+        timeout: Duration,
+    ) -> Result<W::Reply, WorkerError> {
+        let request = request::framed(request)?;
+        let next = next.map(request::framed).transpose()?;
+        let next = next.filter(|next| next.len() <= MAX_AHEAD);
+        let span = tracing::info_span!("worker", kind = W::KIND, bytes = request.len());
+        tokio::select! {
+            biased;
+            () = self.permit.pool().stopped() => Err(WorkerError::Stopping),
+            reply = self.exchange(&request, next, timeout).instrument(span) => reply,
+        }
+    }
+
+    /// The same as [`Pipeline::ask`] for untrusted work; see [`WorkerPermit::settle`].
+    ///
+    /// # Errors
+    /// [`WorkerError`], also for a timeout that is not the fault of the work.
+    pub async fn settle(
+        &mut self,
+        request: &W,
+        next: Option<&W>,
+        timeout: Duration,
+    ) -> Result<Settled<W::Reply>, WorkerError> {
+        let mut result = self.ask(request, next, timeout).await;
+        if matches!(result, Err(WorkerError::Overran { .. })) {
+            result = self.ask(request, None, timeout).await;
+        }
+        Settled::of(result, timeout)
+    }
+
+    async fn exchange(
+        &mut self,
+        request: &[u8],
+        next: Option<Vec<u8>>,
+        timeout: Duration,
+    ) -> Result<W::Reply, WorkerError> {
+        if self.sent.as_deref().is_some_and(|sent| sent != request) {
+            self.discard().await;
+        }
+        let mut frames = match self.sent.take() {
+            Some(_) => Vec::new(),
+            None => request.to_vec(),
+        };
+        frames.extend(next.iter().flatten());
+        // While the worker is called it belongs to this future, which kills it when it is dropped.
+        let mut worker = match self.worker.take() {
+            Some(worker) => worker,
+            None => self.permit.pool().take()?,
+        };
+        match worker.call(&frames, timeout).await {
+            CallResult::Replied(reply) => {
+                let (reply, is_reusable) = request::reply_of::<W>(&reply);
+                if is_reusable {
+                    self.worker = Some(worker);
+                    self.sent = next;
+                } else {
+                    drop(worker);
+                    self.permit.pool().replace("tainted");
+                }
+                reply
+            }
+            CallResult::TimedOut { cpu } => {
+                metrics::ended("overran");
+                Err(WorkerError::Overran { timeout, cpu })
+            }
+            CallResult::Died(death) => {
+                count_death(&death);
+                self.permit.pool().exchange::<W>(request, timeout).await
+            }
+        }
+    }
+
+    /// Waits for the reply to a request that is no longer needed. Without a reply, or if the worker
+    /// must not be used again, the worker is killed.
+    async fn discard(&mut self) {
+        self.sent = None;
+        let Some(mut worker) = self.worker.take() else {
+            return;
+        };
+        match worker.call(&[], DISCARD_TIMEOUT).await {
+            CallResult::Replied(reply) if request::reply_of::<W>(&reply).1 => {
+                self.worker = Some(worker);
+            }
+            CallResult::Replied(_) => {
+                drop(worker);
+                self.permit.pool().replace("tainted");
+            }
+            CallResult::TimedOut { .. } => metrics::ended("overran"),
+            CallResult::Died(death) => count_death(&death),
+        }
+    }
+
+    /// Waits for the reply that is due, if there is one, and returns the worker and the permit.
+    pub async fn finish(mut self) {
+        if self.sent.is_some() {
+            self.discard().await;
+        }
+        if let Some(worker) = self.worker.take() {
+            self.permit.pool().keep(worker);
+        }
+    }
+}
+
+impl<W: WorkerRequest> Drop for Pipeline<'_, W> {
+    fn drop(&mut self) {
+        if let (Some(worker), None) = (self.worker.take(), &self.sent) {
+            self.permit.pool().put_back(worker);
+        }
+    }
+}
