@@ -56,6 +56,48 @@ async fn grades_programs_and_mathematics_in_one_batch() {
     );
 }
 
+/// Tests are sent to a worker ahead with little work. Those that need more have the limit of the
+/// task, and the same result as when they are graded alone.
+#[tokio::test]
+async fn tests_in_a_series_have_the_results_of_tests_alone() {
+    let text = "n = int(input())\nfor _ in range(n): pass\nprint(n)";
+    let test = |n: u64| json!({"stdin": format!("{n}\n"), "stdout": format!("{n}\n")});
+    // About 2e7, 1e9 and more than 2e10 units of work.
+    let (short, long, endless) = (10_000, 10_000_000, 100_000_000_000_u64);
+    let series = [short, short + 1, short + 2, long, short + 3, short + 4];
+    let result = async |numbers: &[u64]| {
+        let tests: Vec<Value> = numbers.iter().copied().map(test).collect();
+        let items = batch([program(text, &json!(tests))]);
+        // Without the cached runs of others.
+        let mut reply = service().await.grade(&items).await.json();
+        reply["results"][0].take()
+    };
+    let passed = result(&series).await;
+    assert_eq!(passed["verdict"], "accepted");
+    assert_eq!(passed["measures"]["tests_passed"], 6.0);
+    let mut most = 0.0_f64;
+    for number in series {
+        let alone = result(&[number]).await;
+        most = most.max(alone["measures"]["work"].as_f64().unwrap());
+    }
+    assert!(most > 2e8, "{most}");
+    assert_eq!(passed["measures"]["work"], most);
+    let failed = result(&[short, short + 1, endless, short + 2]).await;
+    let alone = result(&[endless]).await;
+    assert_eq!(failed["verdict"], "time_limit");
+    assert_eq!(failed["measures"]["tests_passed"], 2.0);
+    assert_eq!(failed["measures"]["work"], alone["measures"]["work"]);
+    let (mut failure, mut alone) = (
+        failed["evidence"]["first_failure"].clone(),
+        alone["evidence"]["first_failure"].clone(),
+    );
+    assert_eq!(
+        (failure["test"].take(), alone["test"].take()),
+        (json!(2), json!(0))
+    );
+    assert_eq!(failure, alone);
+}
+
 /// The results of these items, each a task with a program.
 async fn results(service: &Service, items: &[(&str, Value)]) -> Vec<Value> {
     let item = |(text, task): &(&str, Value)| {

@@ -6,6 +6,7 @@ mod confinement;
 mod cpp;
 mod image;
 mod javascript;
+mod pipeline;
 mod reset;
 mod variety;
 mod work;
