@@ -46,6 +46,9 @@ SHARED = (
     "-fgnuc-version=4.2.1",
     "-vectorize-loops",
     "-vectorize-slp",
+    # Each iteration of a loop counts its work, which takes as long as several instructions.
+    "-mllvm",
+    "-unroll-partial-threshold=200",
     "-w",
     "-ferror-limit",
     "20",
