@@ -193,9 +193,7 @@ def test_control_characters_of_an_error_are_escaped() -> None:
     world.scripts["http://one"] = [Reply(422, body)]
     with pytest.raises(RequestRejectedError) as raised:
         world.exchange()
-    assert str(raised.value) == (
-        "422 `a\\x1bb` at `/f\\r`: c\\x1b[2Jd\\ne\\x9bé\\u202e"
-    )
+    assert str(raised.value) == ("422 `a\\x1bb` at `/f\\r`: c\\x1b[2Jd\\ne\\x9bé\\u202e")
 
 
 def test_gives_up_on_a_request_that_breaks_its_server() -> None:

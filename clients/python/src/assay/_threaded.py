@@ -147,9 +147,7 @@ def _exchange(connection: Connection, send: Send) -> Outcome:
     return receiver.reply()
 
 
-def send_alone(
-    headers: Mapping[str, str], verify: ssl.SSLContext | None, send: Send
-) -> Outcome:
+def send_alone(headers: Mapping[str, str], verify: ssl.SSLContext | None, send: Send) -> Outcome:
     """Sends a request with a connection of its own, because an idle one may have been closed."""
     connection = _http.connection(headers, verify)
     try:

@@ -11,11 +11,10 @@ generates others. With `missing="mask"` and `--group-rm`, slime leaves the sampl
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.rollouts import Rollouts, check_missing
+from assay.rollouts import Rollouts, check_missing, label_fields
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -90,14 +89,5 @@ def _check_arguments(args: Any, missing: str, is_group: bool) -> None:
 
 def _row(sample: Any) -> dict[str, Any]:
     label = sample.label
-    entries: Mapping[str, Any] = {}
-    if isinstance(label, Mapping):
-        entries = label
-    elif isinstance(label, str):
-        try:
-            found = json.loads(label)
-        except ValueError:
-            found = None
-        if isinstance(found, dict):
-            entries = found
-    return {**(sample.metadata or {}), **entries, "label": label, "prompt": sample.prompt}
+    fields = label_fields(label)
+    return {**(sample.metadata or {}), **fields, "label": label, "prompt": sample.prompt}
