@@ -277,7 +277,9 @@ mod tests {
         );
         let problem = selection(&["mth"]).unwrap_err();
         assert!(
-            problem.message.contains("`mth`; the keys are `id`, `group`"),
+            problem
+                .message
+                .contains("`mth`; the keys are `id`, `group`"),
             "{problem}"
         );
         let problem = selection(&["group_s"]).unwrap_err();

@@ -184,8 +184,8 @@ fn last_text(response: &Value) -> Option<String> {
             .as_array()?
             .iter()
             .filter(|part| part["type"] == "output_text")
-            .filter_map(|part| part["text"].as_str())
-            .collect(),
+            .map(|part| part["text"].as_str())
+            .collect::<Option<_>>()?,
     };
     Some(text)
 }
@@ -231,6 +231,9 @@ mod tests {
         assert_eq!(last_text(&response).as_deref(), Some("b"));
         assert_eq!(last_text(&json!({ "output": [tool] })).as_deref(), Some(""));
         assert_eq!(last_text(&json!({ "output": [] })), None);
+        let mut malformed = message("c");
+        malformed["content"][0]["text"] = json!(5);
+        assert_eq!(last_text(&json!({ "output": [malformed] })), None);
         assert_eq!(last_text(&json!({})), None);
     }
 }
