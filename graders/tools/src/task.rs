@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::bfcl;
 use crate::compare::{Argument, ExpectedCall, Strings};
 use crate::state::{RawState, StateTask};
-use crate::tool::{Tools, field};
+use crate::tool::{Tool, Tools, field};
 
 /// Maximum number of expected calls of a turn.
 const MAX_EXPECTED: usize = 128;
@@ -415,8 +415,8 @@ fn bfcl_call(
         return Err(invalid(&format!("{pointer}/{name}/{key}"), message));
     }
     let is_missing = |key: &&str| !arguments.iter().any(|argument| argument.name == **key);
-    let required = tool.map(Tool::required).into_iter().flatten();
-    if let Some(key) = required.into_iter().find(is_missing) {
+    let mut required = tool.into_iter().flat_map(Tool::required);
+    if let Some(key) = required.find(is_missing) {
         let message =
             format!("no call can match: `{name}` requires `{key}`, which has no accepted values");
         return Err(invalid(&format!("{pointer}/{name}"), message));

@@ -6,7 +6,8 @@
 
 An error of the function stops the rollout. With `missing="drop_group"` and
 `--dynamic-sampling-filter-path assay.slime.check_graded`, slime drops the samples of the prompt and
-generates others. With `missing="mask"` and `--group-rm`, slime leaves the sample out of the loss.
+generates others; in evaluation, which has no filter, the reward is NaN. With `missing="mask"` and
+`--group-rm`, slime leaves the sample out of the loss.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from assay.rollouts import RolloutOptions
 
+NAN = float("nan")
 # Key in the metadata of a sample without a reward.
 WITHOUT_REWARD = "assay_without_reward"
 FILTER = "assay.slime.check_graded"
@@ -56,13 +58,16 @@ def reward(
         if missing == "raise":
             results.rewards()
         found = [one for one in results.rewards_or(masked=None) if one is not None]
-        # The mean of the others does not change the mean of the group.
-        mean = sum(found) / len(found) if found else 0.0
+        # Evaluation has no filter, so what the filter would drop must not be a number.
+        placeholder = NAN
+        if missing == "mask":
+            # The mean of the others does not change the mean of the group.
+            placeholder = sum(found) / len(found) if found else 0.0
         for sample, graded in zip(group, results.mask):
             if not graded:
                 sample.metadata = {**(sample.metadata or {}), WITHOUT_REWARD: True}
                 sample.remove_sample = True
-        values = results.rewards_or(masked=mean)
+        values = results.rewards_or(masked=placeholder)
         return values if is_group else values[0]
 
     return rewards

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,6 +98,8 @@ def test_the_filter_drops_a_group_without_a_reward(reward_path: Any, by_group: b
     for tasks, keeps in (([GOLD, GOLD], True), ([GOLD, UNGRADABLE], False)):
         group = [sample(task, 2) for task in tasks]
         rewarded(arguments, group, by_group)
+        # Evaluation has no filter, and its mean must not count a missing reward as 0.
+        assert math.isnan(sum(one.reward for one in group)) is not keeps
         output = load_function(arguments.dynamic_sampling_filter_path)(arguments, group)
         assert output == DynamicFilterOutput(keeps, None if keeps else "without_reward")
 
