@@ -1,5 +1,5 @@
-//! `POST /compat/nemo-gym/aggregate_metrics`: statistics of the rollouts of a collection. At its end,
-//! NeMo Gym sends them to each agent, and most agents pass them on to their resources server.
+//! `POST /compat/nemo-gym/aggregate_metrics`: statistics of the rollouts of a collection. NeMo Gym
+//! sends them to each agent at its end, and most agents pass them on to their resources server.
 //!
 //! The statistics have the names that NeMo Gym's own servers give them. A rollout without a reward
 //! does not count in those of `reward`; in NeMo Gym's own, its reward of 0 does.

@@ -30,7 +30,7 @@ struct VerifyRequest {
     #[schema(value_type = Value)]
     response: Box<RawValue>,
     /// The row, and `responses_create_params`.
-    #[schema(value_type = Object)]
+    #[schema(value_type = Map<String, Value>)]
     #[serde(flatten)]
     row: RawObject,
 }
