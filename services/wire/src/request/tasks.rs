@@ -51,9 +51,7 @@ impl TemplateTask {
     #[must_use]
     pub fn name(json: &RawValue) -> Option<String> {
         // Most tasks do not contain the word, so their fields are not read here.
-        if memchr::memmem::find(json.get().as_bytes(), b"\"template\"").is_none() {
-            return None;
-        }
+        memchr::memmem::find(json.get().as_bytes(), b"\"template\"")?;
         #[derive(Deserialize)]
         struct Head<'a> {
             #[serde(borrow)]

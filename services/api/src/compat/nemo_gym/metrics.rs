@@ -131,7 +131,7 @@ fn statistics<'n>(rollouts: impl Iterator<Item = &'n Numbers>) -> Map<String, Va
         };
         let mean = mean(&numbers);
         let middle = numbers.len() / 2;
-        let median = if numbers.len() % 2 == 0 {
+        let median = if numbers.len().is_multiple_of(2) {
             f64::midpoint(numbers[middle - 1], numbers[middle])
         } else {
             numbers[middle]
