@@ -308,7 +308,7 @@ fn calls_that_no_call_can_match_are_rejected() {
     for (parameters, arguments, pointer) in [
         (city.clone(), json!({}), "/expected/0/f"),
         (
-            city.clone(),
+            city,
             json!({ "city": ["Rome"], "unit": ["K"] }),
             "/expected/0/f/unit",
         ),

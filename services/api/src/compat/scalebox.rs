@@ -297,7 +297,7 @@ impl EvalReply {
 mod tests {
     use super::*;
 
-    fn tests(cases: Value) -> Result<Vec<Test>, String> {
+    fn tests(cases: &Value) -> Result<Vec<Test>, String> {
         let cases: TestCases = serde_json::from_str(&cases.to_string()).unwrap();
         cases.tests().map_err(|error| match error {
             PeerError::Input(message) => message,
@@ -309,11 +309,11 @@ mod tests {
     fn reads_both_kinds_of_tests() {
         let stdin = json!({ "input": ["1\n"], "output": ["2\n"] });
         let expected = json!([{ "stdin": "1\n", "stdout": "2\n" }]);
-        assert_eq!(json!(tests(stdin).unwrap()), expected);
+        assert_eq!(json!(tests(&stdin).unwrap()), expected);
         let call = json!([{ "call": "f", "args": [1, [2]], "returns": 3 }]);
         for (input, output) in [(json!("1\n[2]"), json!("3")), (json!([1, [2]]), json!([3]))] {
             let cases = json!({ "fn_name": "f", "input": [input], "output": [output] });
-            assert_eq!(json!(tests(cases).unwrap()), call);
+            assert_eq!(json!(tests(&cases).unwrap()), call);
         }
     }
 
@@ -321,16 +321,16 @@ mod tests {
     fn rejects_tests_it_cannot_run() {
         let uneven = json!({ "input": ["1"], "output": [] });
         assert!(
-            tests(uneven)
+            tests(&uneven)
                 .unwrap_err()
                 .contains("1 inputs and 0 outputs")
         );
         let other = json!({ "type": "assert", "input": ["1"], "output": ["1"] });
-        assert!(tests(other).unwrap_err().contains("`assert`"));
+        assert!(tests(&other).unwrap_err().contains("`assert`"));
         let text = json!({ "fn_name": "f", "input": ["{"], "output": ["1"] });
-        assert!(tests(text).unwrap_err().contains("is not JSON"));
+        assert!(tests(&text).unwrap_err().contains("is not JSON"));
         let null = json!({ "input": ["1"], "output": [null] });
-        assert!(tests(null).unwrap_err().contains("an output is null"));
+        assert!(tests(&null).unwrap_err().contains("an output is null"));
     }
 
     #[test]
