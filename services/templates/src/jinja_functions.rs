@@ -41,8 +41,8 @@ fn text(value: &Value) -> Result<&str, Error> {
     text.ok_or_else(|| invalid(format!("expected a text, not {}", value.kind())))
 }
 
-/// Replaces Jinja's filter, which would turn a null into the gold `None`, a truth value into `true`,
-/// and a list of answers into `["1", "2"]`.
+/// Replaces Jinja's filter, which would turn a null into the gold `None`, a truth value into
+/// `true`, and a list of answers into `["1", "2"]`.
 fn string(value: &Value) -> Result<String, Error> {
     if value.is_undefined() || value.is_none() {
         return Err(ErrorKind::UndefinedError.into());
