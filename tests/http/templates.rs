@@ -1,5 +1,7 @@
 //! Templates and rows in place of tasks.
 
+use axum::body::Body;
+use http::Request;
 use serde_json::{Value, json};
 
 use crate::http::fixtures::{batch, service};
@@ -40,6 +42,54 @@ async fn makes_tasks_of_rows_and_records_them() {
     let recorded = service.get(&path).await.json();
     assert_eq!(recorded["task"]["answer"], own["answer"], "{recorded}");
     assert!(recorded["task"].get("template").is_none(), "{recorded}");
+    assert_eq!(recorded["meta"], json!({ "template": "gsm8k" }));
+    let page = service.get(&path.replace("/v1/grades", "/ui/grades")).await;
+    let page = String::from_utf8(page.bytes.to_vec()).unwrap();
+    assert!(page.contains("gsm8k"), "{page}");
+    let path = format!(
+        "/v1/grades/{}",
+        reply["results"][2]["grade"].as_str().unwrap()
+    );
+    let recorded = service.get(&path).await.json();
+    let of_checks = json!({ "templates_of_checks": { "again": "gsm8k" } });
+    assert_eq!(recorded["meta"], of_checks);
+}
+
+#[tokio::test]
+async fn sent_facts_are_kept() {
+    let service = service().await;
+    let mut sent = item("a", r"\boxed{42}", &gsm8k("#### 42"));
+    sent["meta"] = json!({ "template": 7 });
+    let reply = service.grade(&batch([sent])).await.json();
+    let path = format!(
+        "/v1/grades/{}",
+        reply["results"][0]["grade"].as_str().unwrap()
+    );
+    let recorded = service.get(&path).await.json();
+    assert_eq!(recorded["meta"], json!({ "template": 7 }));
+}
+
+#[tokio::test]
+async fn duplicate_keys_of_rows_are_rejected() {
+    let service = service().await;
+    for (row, key) in [
+        (r##"{"answer":"a #### 1","answer":"a #### 2"}"##, "answer"),
+        (r##"{"answer":"a #### 1","x":[{"y":1,"y":1}]}"##, "y"),
+    ] {
+        let body = format!(
+            r#"{{"items":[{{"completion":"1","task":{{"template":"gsm8k","row":{row}}}}}]}}"#
+        );
+        let request = Request::post("/v1/grade").header("content-type", "application/json");
+        let reply = service.send(request.body(Body::from(body)).unwrap()).await;
+        let error = &reply.json()["error"];
+        assert_eq!(reply.status, 422);
+        assert_eq!(error["pointer"], "/items/0/task/row");
+        let message = error["message"].as_str().unwrap();
+        assert!(
+            message.contains(&format!("duplicate key `{key}`")),
+            "{message}"
+        );
+    }
 }
 
 #[tokio::test]

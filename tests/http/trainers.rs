@@ -117,6 +117,27 @@ async fn nemo_gym_masks_a_rollout_without_a_reward() {
 }
 
 #[tokio::test]
+async fn nemo_gym_gets_statistics_without_masked_rewards() {
+    let service = service().await;
+    let mut replies = Vec::new();
+    for (index, answer) in ["2", "", "3"].into_iter().enumerate() {
+        let body = rollout("\\boxed{2}", &math(answer));
+        let mut reply = post(&service, "/compat/nemo-gym/verify", &body)
+            .await
+            .json();
+        reply["_ng_task_index"] = json!(0);
+        reply["_ng_rollout_index"] = json!(index);
+        replies.push(reply);
+    }
+    let body = json!({ "verify_responses": replies });
+    let got = post(&service, "/compat/nemo-gym/aggregate_metrics", &body).await;
+    let metrics = got.json();
+    assert_eq!(got.status.as_u16(), 200, "{metrics}");
+    assert_eq!(metrics["key_metrics"]["mean/reward"], 0.5);
+    assert_eq!(metrics["group_level_metrics"][0]["num_rollouts"], 3);
+}
+
+#[tokio::test]
 async fn nemo_gym_sessions_have_no_state() {
     let service = service().await;
     let mode = service.get("/compat/nemo-gym/reverify_mode").await;
@@ -222,5 +243,96 @@ async fn templates_make_tasks_of_rows() {
     assert!(
         unknown.status.as_u16() == 422 && detail.contains("none"),
         "{detail}"
+    );
+}
+
+/// An integer of more than 64 bits, which no number of `serde_json` represents.
+const LARGE: &str = "123456789012345678901234567891";
+
+async fn post_text(service: &Service, path: &str, body: String) -> Got {
+    let request = Request::post(path).header("content-type", "application/json");
+    service.send(request.body(Body::from(body)).unwrap()).await
+}
+
+#[tokio::test]
+async fn large_integers_keep_their_digits() {
+    let service = service().await;
+    // The last digit decides.
+    let other = LARGE.replace("91", "92");
+    for (answer, reward) in [(LARGE, 1.0), (other.as_str(), 0.0)] {
+        let body = format!(
+            r#"{{"response":{{"seed":{LARGE},"output":[{{"type":"message","role":"assistant",
+                "content":"{{\"n\":{answer}}}"}}]}},"seed":{LARGE},
+                "task":{{"type":"structured","expected":{{"n":{LARGE}}}}}}}"#
+        );
+        let got = post_text(&service, "/compat/nemo-gym/verify", body).await;
+        assert_eq!(got.json()["reward"], reward, "{answer}: {}", got.json());
+        let text = String::from_utf8(got.bytes.to_vec()).unwrap();
+        for part in [
+            format!(r#""seed":{LARGE},"task":{{"type":"structured","expected":{{"n":{LARGE}}}"#),
+            format!(r#"{{"seed":{LARGE},"output""#),
+        ] {
+            assert!(text.contains(&part), "{text}");
+        }
+        let query = format!(r#""query":["{{\"n\":{answer}}}"]"#);
+        let label = format!(r#"{{"type":"structured","expected":{{"n":{LARGE}}}}}"#);
+        for label in [label.clone(), Value::String(label).to_string()] {
+            let body = format!(r#"{{{query},"labels":[{label}]}}"#);
+            let got = post_text(&service, OPENRLHF, body).await;
+            assert_eq!(got.json()["rewards"], json!([reward]), "{label} {answer}");
+        }
+        // A template would lose them.
+        let body = format!(r#"{{{query},"labels":[{{"answer":{LARGE}}}]}}"#);
+        let got = post_text(&service, "/compat/openrlhf/grade?template=aime", body).await;
+        let detail = got.json()["detail"].to_string();
+        assert_eq!(got.status.as_u16(), 422, "{detail}");
+        assert!(detail.contains("more than 64 bits"), "{detail}");
+        let call = format!(
+            r#"{{"id":{LARGE},"completion":"```python\ndef f(n):\n    return n\n```",
+                "config":{{"language":"python","provided_data":{{"test_cases":{{"fn_name":"f",
+                "input":[[{LARGE}]],"output":["{answer}"]}}}}}}}}"#
+        );
+        let got = post_text(&service, SCALEBOX, call).await;
+        let accepted = answer == LARGE;
+        assert_eq!(got.json()["accepted"], accepted, "{answer}: {}", got.json());
+        let text = String::from_utf8(got.bytes.to_vec()).unwrap();
+        assert!(text.contains(&format!(r#""id":{LARGE}"#)), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn duplicate_fields_are_rejected() {
+    let service = service().await;
+    let message = r#"[{"type":"message","role":"assistant","content":"\\boxed{2}"}]"#;
+    let rollout =
+        format!(r#"{{"response":{{"output":{message}}},"answer":"2","answer":"3","task":{{}}}}"#);
+    for (path, body) in [
+        ("/compat/nemo-gym/verify?template=aime", rollout),
+        (
+            "/compat/openrlhf/grade?template=aime",
+            r#"{"query":["2"],"labels":[{"answer":"2","answer":"3"}]}"#.to_owned(),
+        ),
+        (
+            "/compat/openrlhf/grade?template=aime",
+            r#"{"query":["2"],"labels":["{\"answer\":\"2\",\"answer\":\"3\"}"]}"#.to_owned(),
+        ),
+    ] {
+        let got = post_text(&service, path, body).await;
+        let detail = got.json()["detail"].to_string();
+        assert_eq!(got.status.as_u16(), 422, "{detail}");
+        assert!(detail.contains("duplicate field `answer`"), "{detail}");
+    }
+}
+
+#[tokio::test]
+async fn lone_surrogates_are_replaced() {
+    let service = service().await;
+    let body = r#"{"response":{"output":[{"type":"message","role":"assistant",
+        "content":"\ud800 \\boxed{2}"}]},"note":"\udfff","task":{"type":"math","answer":"2"}}"#;
+    let got = post_text(&service, "/compat/nemo-gym/verify", body.to_owned()).await;
+    let reply = got.json();
+    assert_eq!(
+        (&reply["reward"], &reply["note"]),
+        (&json!(1.0), &json!("\u{fffd}"))
     );
 }

@@ -165,6 +165,37 @@ def test_gives_up_after_its_server_timeout() -> None:
     assert 9.0 < world.slept < 20.0
 
 
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_time_in_which_the_process_was_suspended_does_not_count(comes_back: bool) -> None:
+    world = World(ONE, server_timeout=60.0)
+    world.scripts["http://one"] = [REFUSED]
+
+    def is_up(url: str) -> bool:
+        if len(world.probed) > 1:
+            return comes_back
+        # The probe fails, and its result is read long after.
+        world.now += 300.0
+        return False
+
+    world.is_up = is_up
+    if comes_back:
+        assert world.exchange() == {"done": True}
+    else:
+        with pytest.raises(ServerUnavailableError):
+            world.exchange()
+    assert len(world.probed) == 2
+
+
+def test_control_characters_of_an_error_are_escaped() -> None:
+    world = World(ONE)
+    error = {"code": "a\x1bb", "message": "c\x1b[2Jd\ne\x9bé\u202e", "pointer": "/f\r"}
+    body = json.dumps({"error": error, "request_id": None}).encode()
+    world.scripts["http://one"] = [Reply(422, body)]
+    with pytest.raises(RequestRejectedError) as raised:
+        world.exchange()
+    assert str(raised.value) == ("422 `a\\x1bb` at `/f\\r`: c\\x1b[2Jd\\ne\\x9bé\\u202e")
+
+
 def test_gives_up_on_a_request_that_breaks_its_server() -> None:
     world = World(ONE)
     world.scripts["http://one"] = [LOST] * 100

@@ -337,3 +337,21 @@ def test_an_event_loop_that_is_blocked_does_not_cost_a_connection(
     proxy.close()
     assert (proxy.requests, proxy.checks > 0) == (1, True)
     assert "healthz" not in caplog.text
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_event_loop_that_is_blocked_recovers_after_a_failure(node: Node, run: str) -> None:
+    proxy = FaultProxy(node.url, [lost_request])
+
+    async def train() -> list[float]:
+        async with assay.AsyncClient(proxy.url, deadline=60, server_timeout=4) as client:
+            call = asyncio.ensure_future(client.grade([math_item("i", 1, 1)], run=run))
+            while not call.done():
+                await asyncio.sleep(0)
+                # Longer than a probe may take.
+                time.sleep(1.1)
+            return (await call).rewards()
+
+    assert asyncio.run(train()) == [1.0]
+    proxy.close()
+    assert (proxy.faults, proxy.requests) == (1, 2)

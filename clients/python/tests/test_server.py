@@ -231,3 +231,9 @@ def test_shows_notices_of_slow_work(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[1] == "b"
     read_log(io.BytesIO(log), lines, True)
     assert capsys.readouterr().err == log.decode()
+
+
+@pytest.mark.parametrize("port", [True, False])
+def test_rejects_a_port_that_is_a_truth_value(port: bool) -> None:
+    with pytest.raises(TypeError, match=f"`port` is {port}"):
+        assay.serve(port=port)

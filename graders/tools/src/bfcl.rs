@@ -76,16 +76,8 @@ pub(crate) fn compare<'a>(
     let Some(tool) = tools.get(&expected.name) else {
         return differs("unknown_function");
     };
-    let required = tool
-        .parameters
-        .get("required")
-        .map(Json::elements)
-        .unwrap_or_default();
-    if required
-        .iter()
-        .filter_map(Json::text)
-        .any(|name| actual.arguments.get(name).is_none())
-    {
+    let is_absent = |name| actual.arguments.get(name).is_none();
+    if tool.required().any(is_absent) {
         return differs("missing_required");
     }
     for (name, value) in actual.arguments.members() {
@@ -108,7 +100,7 @@ pub(crate) fn compare<'a>(
 }
 
 /// BFCL marks an optional argument by an empty string among its accepted values.
-fn is_optional(argument: &Argument) -> bool {
+pub(crate) fn is_optional(argument: &Argument) -> bool {
     argument.optional || argument.accepted.iter().any(is_empty)
 }
 

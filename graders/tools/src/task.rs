@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::bfcl;
 use crate::compare::{Argument, ExpectedCall, Strings};
 use crate::state::{RawState, StateTask};
-use crate::tool::{Tools, field};
+use crate::tool::{Tool, Tools, field};
 
 /// Maximum number of expected calls of a turn.
 const MAX_EXPECTED: usize = 128;
@@ -400,19 +400,26 @@ fn bfcl_call(
         .iter()
         .map(argument)
         .collect::<Result<Vec<_>, _>>()?;
+    let tool = tools.get(name);
     let cannot_match = |argument: &&Argument| {
-        let parameter = tools
-            .get(name)
-            .and_then(|tool| tool.parameter(&argument.name));
+        let parameter = tool.and_then(|tool| tool.parameter(&argument.name));
         argument.accepted.is_empty()
             || parameter.is_some_and(|parameter| !bfcl::has_type(parameter))
+            || parameter.is_none() && !bfcl::is_optional(argument)
     };
     if let Some(Argument { name: key, .. }) = arguments.iter().find(cannot_match) {
         let message = format!(
-            "no call can match: `{key}` has no accepted values, or BFCL does not know the type of \
-             this parameter of `{name}`"
+            "no call can match: `{key}` has no accepted values, is not a parameter of `{name}`, or \
+             BFCL does not know its type"
         );
         return Err(invalid(&format!("{pointer}/{name}/{key}"), message));
+    }
+    let is_missing = |key: &&str| !arguments.iter().any(|argument| argument.name == **key);
+    let mut required = tool.into_iter().flat_map(Tool::required);
+    if let Some(key) = required.find(is_missing) {
+        let message =
+            format!("no call can match: `{name}` requires `{key}`, which has no accepted values");
+        return Err(invalid(&format!("{pointer}/{name}"), message));
     }
     Ok(ExpectedCall {
         name: name.to_owned(),

@@ -172,6 +172,12 @@ impl Tool {
         self.parameters.get("properties")?.get(name)
     }
 
+    /// The names of the required parameters.
+    pub(crate) fn required(&self) -> impl Iterator<Item = &str> {
+        let required = self.parameters.get("required").map(Json::elements);
+        required.unwrap_or_default().iter().filter_map(Json::text)
+    }
+
     /// The names of the parameters in the order of the definition.
     fn parameter_names(&self) -> impl Iterator<Item = &str> {
         let properties = self

@@ -291,3 +291,40 @@ fn grading_is_deterministic() {
     let text = calls(&["b", "x", "a", "b"]);
     assert_eq!(grade(&task, &text), grade(&task, &text));
 }
+
+#[test]
+fn calls_that_no_call_can_match_are_rejected() {
+    let task = |parameters: Value, arguments: Value| {
+        let task = json!({ "type": "tools", "mode": "bfcl",
+            "tools": [{ "name": "f", "parameters": parameters }], "expected": [{ "f": arguments }] });
+        let task = Task::from_json(&task.to_string()).expect("a task");
+        ToolsGrader.check(&task, &PrepareContext::new(&GraderTable::new(Vec::new())))
+    };
+    let city = json!({ "type": "dict", "properties": { "city": { "type": "string" } },
+        "required": ["city"] });
+    assert!(task(city.clone(), json!({ "city": ["Rome"] })).is_ok());
+    // An argument that may be omitted need not be a parameter.
+    assert!(task(city.clone(), json!({ "city": ["Rome"], "unit": ["K", ""] })).is_ok());
+    for (parameters, arguments, pointer) in [
+        (city.clone(), json!({}), "/expected/0/f"),
+        (
+            city,
+            json!({ "city": ["Rome"], "unit": ["K"] }),
+            "/expected/0/f/unit",
+        ),
+        (
+            json!({ "type": "dict", "properties": 5 }),
+            json!({ "city": ["Rome"] }),
+            "/expected/0/f/city",
+        ),
+        (
+            Value::Null,
+            json!({ "city": ["Rome"] }),
+            "/expected/0/f/city",
+        ),
+    ] {
+        let error = task(parameters, arguments).expect_err("no call can match");
+        assert_eq!(error.pointer, pointer, "{error}");
+        assert!(error.message.contains("no call can match"), "{error}");
+    }
+}

@@ -88,6 +88,7 @@ pub(crate) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(compat::openrlhf::get_reward))
         .routes(routes!(compat::openrlhf::grade))
         .routes(routes!(compat::nemo_gym::verify))
+        .routes(routes!(compat::nemo_gym::metrics::aggregate))
         .routes(routes!(compat::nemo_gym::reverify_mode))
         .routes(routes!(compat::nemo_gym::seed_session))
         .routes(routes!(compat::nemo_gym::close_session))

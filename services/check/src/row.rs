@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use assay_core::Hash;
-use assay_templates::Row;
+use assay_templates::{Row, UniqueValue, has_large_integer};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -38,6 +38,8 @@ pub(crate) struct DatasetRow {
     pub(crate) columns: Row,
     /// The column `task` as JSON text, so that numbers keep their digits.
     pub(crate) task: Option<Box<RawValue>>,
+    /// Whether an integer of more than 64 bits lost digits in its column.
+    pub(crate) lost_digits: bool,
 }
 
 /// A row, or the reason why it cannot be read.
@@ -75,6 +77,7 @@ impl SourceRow {
                 location,
                 columns,
                 task,
+                lost_digits: has_large_integer(text),
             }),
             Err(error) => Self::Unreadable {
                 location,
@@ -99,6 +102,7 @@ impl DatasetRow {
             location,
             columns,
             task,
+            lost_digits: false,
         }
     }
 
@@ -139,7 +143,8 @@ impl<'de> Deserialize<'de> for Columns {
                     } else if name == TASK || columns.contains_key(&name) {
                         return Err(de::Error::custom(format_args!("duplicate column `{name}`")));
                     } else {
-                        columns.insert(name, object.next_value()?);
+                        let UniqueValue(value) = object.next_value()?;
+                        columns.insert(name, value);
                     }
                 }
                 Ok(Columns { columns, task })

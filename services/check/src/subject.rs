@@ -1,7 +1,7 @@
 //! The task of a row, with its prompt, solution and id.
 
 use assay_core::{ErrorCode, GraderTable, PrepareContext, Task, TaskError};
-use assay_templates::{RowError, SolutionTemplate, Template};
+use assay_templates::{RowError, RowTextError, SolutionTemplate, Template};
 use serde_json::{Map, Value};
 
 use crate::row::{DatasetRow, TASK};
@@ -117,6 +117,12 @@ impl SubjectReader<'_> {
     pub(crate) fn read(&self, row: &mut DatasetRow) -> Result<Subject, TaskProblem> {
         let task = match self.template {
             Some(template) => {
+                if row.lost_digits {
+                    return Err(TaskProblem {
+                        cause: Cause::TemplateFails,
+                        message: RowTextError::LargeInteger.to_string(),
+                    });
+                }
                 if let Some(task) = row.task.take() {
                     // With a template, `task` is an ordinary column.
                     row.columns.insert(

@@ -1,14 +1,16 @@
 //! Conversion of requests to batches of the engine.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use assay_core::{ErrorCode, Item};
+use assay_core::{ErrorCode, Item, RawJson};
 use assay_engine::{Batch, BatchItem, Engine, EngineError, RewardPolicy};
 use assay_rewards::Statistic;
 use assay_rewards::policy::PolicyError;
 use assay_wire::request::{Decoded, DecodedItem};
-use assay_wire::{Problem, Warning};
+use assay_wire::{ItemRequest, Problem, TemplateTask, Warning};
+use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::to_raw_value;
 
 /// Converts a request to a batch and resolves its policies and statistics.
 pub fn from_request(
@@ -156,10 +158,11 @@ pub fn problem(error: EngineError) -> Problem {
 #[must_use]
 pub fn item(decoded: DecodedItem) -> BatchItem {
     let DecodedItem {
-        request,
+        mut request,
         task,
         checks,
     } = decoded;
+    add_templates(&mut request);
     let item = Item {
         prompt: request.prompt,
         completion: request.completion,
@@ -172,6 +175,33 @@ pub fn item(decoded: DecodedItem) -> BatchItem {
     batch_item.channel = request.channel;
     batch_item.checks = checks;
     batch_item
+}
+
+/// The fact with the name of the template that made the task of an item, and the fact with those of
+/// its checks.
+const TEMPLATE: &str = "template";
+const TEMPLATES_OF_CHECKS: &str = "templates_of_checks";
+
+/// Adds the names of templates to the facts of an item, so that the record contains them. Facts
+/// that the caller sent are kept.
+fn add_templates(request: &mut ItemRequest) {
+    let of_checks: BTreeMap<&str, String> = request
+        .checks
+        .iter()
+        .filter_map(|(check, task)| Some((check.as_str(), TemplateTask::name(task)?)))
+        .collect();
+    let of_checks = (!of_checks.is_empty()).then(|| fact(&of_checks)).flatten();
+    let own = TemplateTask::name(&request.task).and_then(|name| fact(&name));
+    for (name, fact) in [(TEMPLATE, own), (TEMPLATES_OF_CHECKS, of_checks)] {
+        if let Some(fact) = fact {
+            request.meta.rest.entry(name.to_owned()).or_insert(fact);
+        }
+    }
+}
+
+/// A fact about an item. A text or a map of texts can always be written.
+fn fact(value: &impl Serialize) -> Option<RawJson> {
+    RawJson::compact(&to_raw_value(value).ok()?).ok()
 }
 
 /// Converts an error in a policy; `pointer` of the policy is prepended to the pointer of the error.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use assay_core::{ErrorCode, Hash, Item, Task};
 use assay_engine::{BatchItem, Engine};
-use assay_templates::{Row, RowError, Template, Templates, has_large_integer};
+use assay_templates::{Row, RowError, Template, Templates, read_row};
 use assay_wire::{OwnForm, Problem, ReadTask, TemplateTask};
 use serde_json::value::RawValue;
 
@@ -149,14 +149,8 @@ impl ReadTask for TemplateTasks {
             );
             return Err(Problem::at(ErrorCode::InvalidTask, pointer, message));
         }
-        if has_large_integer(text) {
-            let message = "the row has an integer of more than 64 bits, which would lose digits; \
-                           write it as a string";
-            return Err(Problem::at(ErrorCode::InvalidTask, pointer, message));
-        }
-        let row: Row = serde_json::from_str(text).map_err(|error| {
-            let message = format!("the row is not an object with its columns: {error}");
-            Problem::at(ErrorCode::InvalidTask, pointer.clone(), message)
+        let row = read_row(text).map_err(|error| {
+            Problem::at(ErrorCode::InvalidTask, pointer.clone(), error.to_string())
         })?;
         let task = self.make(&template, &row, &pointer)?;
         let bytes = task.body.get().len();

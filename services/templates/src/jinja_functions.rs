@@ -41,15 +41,15 @@ fn text(value: &Value) -> Result<&str, Error> {
     text.ok_or_else(|| invalid(format!("expected a text, not {}", value.kind())))
 }
 
-/// Replaces Jinja's filter, which would turn a null into the gold `None`, and a list of answers
-/// into `["1", "2"]`.
+/// Replaces Jinja's filter, which would turn a null into the gold `None`, a truth value into
+/// `true`, and a list of answers into `["1", "2"]`.
 fn string(value: &Value) -> Result<String, Error> {
     if value.is_undefined() || value.is_none() {
         return Err(ErrorKind::UndefinedError.into());
     }
     if matches!(
         value.kind(),
-        ValueKind::Seq | ValueKind::Iterable | ValueKind::Map
+        ValueKind::Bool | ValueKind::Seq | ValueKind::Iterable | ValueKind::Map
     ) {
         return Err(invalid(format!(
             "expected a text or a number, not {}",

@@ -20,7 +20,9 @@ pub(crate) fn from_python(tools: &[Value]) -> Result<Vec<Value>, String> {
             Value::Object(fields) if fields.get("properties").is_some_and(Value::is_object) => {
                 schema(&tool["parameters"], 0)?
             }
-            Value::Object(fields) => by_name(fields)?,
+            Value::Object(fields) => by_name(fields).map_err(|parameter| {
+                format!("the parameter `{parameter}` of `{name}` is not an object")
+            })?,
             _ => return Err(format!("the parameters of `{name}` are not an object")),
         };
         let description = tool["description"].as_str().unwrap_or_default();
@@ -31,9 +33,15 @@ pub(crate) fn from_python(tools: &[Value]) -> Result<Vec<Value>, String> {
 
 /// The schema of an object with these parameters. Those with a default, and those whose type says
 /// so, are optional.
+///
+/// # Errors
+/// The name of a parameter that has no description.
 fn by_name(parameters: &Map<String, Value>) -> Result<Value, String> {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for (name, parameter) in parameters {
+        if !parameter.is_object() {
+            return Err(name.clone());
+        }
         let kind = parameter["type"].as_str().unwrap_or_default();
         let is_optional = kind
             .split(',')

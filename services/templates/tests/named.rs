@@ -355,3 +355,40 @@ fn json_with_too_many_values_is_refused() {
     // Marks in strings are not values.
     made(format!("[\"{}\"]", "0,".repeat(2_000_000))).unwrap();
 }
+
+#[test]
+fn rows_of_wrong_types_are_refused() {
+    let tool = json!({ "name": "f", "parameters": { "type": "dict", "properties": 5 } });
+    for (name, columns, part) in [
+        ("aime", json!({ "answer": true }), "not bool"),
+        (
+            "humaneval",
+            json!({ "test": "", "entry_point": "f" }),
+            "defines no function `check`",
+        ),
+        (
+            "humaneval",
+            json!({ "test": 5, "entry_point": "f" }),
+            "/task/tests/0/assert",
+        ),
+        (
+            "leetcode",
+            json!({ "test": ["def check"], "entry_point": "f", "prompt": "" }),
+            "",
+        ),
+        (
+            "toolace",
+            json!({ "system": json!([tool]).to_string(), "conversations": [
+                { "from": "user", "value": "?" }, { "from": "assistant", "value": "[f()]" },
+            ] }),
+            "of `f` is not an object",
+        ),
+    ] {
+        let error = Template::named(name)
+            .unwrap()
+            .task(&row(&columns))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(part), "{name}: {error}");
+    }
+}

@@ -9,6 +9,7 @@ pub mod pairs;
 mod parsed;
 mod pointer;
 pub mod problem;
+mod raw_object;
 mod reading;
 pub mod ready;
 pub mod reply;
@@ -22,6 +23,7 @@ mod warning;
 
 pub use parsed::{Parsed, Scanner, parsed};
 pub use problem::{Problem, ProblemBody};
+pub use raw_object::RawObject;
 pub use reading::DecodeLimits;
 pub use ready::{ReadyBody, RecordBody};
 pub use request::{Decoded, GradeRequest, ItemRequest, OwnForm, ReadTask, TemplateTask, decode};

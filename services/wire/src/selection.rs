@@ -1,6 +1,6 @@
 //! The parts of a reply that a request selects with `fields`.
 
-use assay_core::{ErrorCode, nearest};
+use assay_core::{ErrorCode, did_you_mean};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -74,11 +74,13 @@ impl Selection {
                     chosen.channels |= name == CHANNELS;
                 }
                 None => {
-                    let known = NAMES.iter().chain(others).copied();
-                    let message = format!(
-                        "results have no key `{name}`; did you mean `{}`?",
-                        nearest(name, known).unwrap_or_default()
-                    );
+                    let known = || NAMES.iter().chain(others).copied();
+                    let mut suggestion = did_you_mean(name, known());
+                    if suggestion.is_empty() {
+                        let known: Vec<_> = known().map(|known| format!("`{known}`")).collect();
+                        suggestion = format!("; the keys are {}", known.join(", "));
+                    }
+                    let message = format!("results have no key `{name}`{suggestion}");
                     return Err(Problem::at(
                         ErrorCode::InvalidField,
                         format!("/fields/{at}"),
@@ -271,6 +273,13 @@ mod tests {
         assert_eq!(problem.pointer.as_deref(), Some("/fields/1"));
         assert!(
             problem.message.ends_with("did you mean `verdict`?"),
+            "{problem}"
+        );
+        let problem = selection(&["mth"]).unwrap_err();
+        assert!(
+            problem
+                .message
+                .contains("`mth`; the keys are `id`, `group`"),
             "{problem}"
         );
         let problem = selection(&["group_s"]).unwrap_err();

@@ -23,7 +23,7 @@ from assay._core import (
     SilentServerError,
     Sleep,
 )
-from assay._threaded import check
+from assay._threaded import check, send_alone
 
 T = TypeVar("T")
 
@@ -123,7 +123,8 @@ class AsyncTransport:
             return None
         state = self._loops.get()
         if command.request is PROBE:
-            return await self._send(state, command, command.timeout)
+            # In a thread, because other code may block the event loop for longer than its timeout.
+            return await asyncio.to_thread(send_alone, state.headers, state.verify, command)
         began = time.monotonic()
         try:
             await asyncio.wait_for(state.slots.acquire(), command.timeout)

@@ -466,6 +466,10 @@ class _Attempt:
             since = min(since, self.pinned.down_since)
         if now - since < server_timeout:
             return False
+        tried_at = max(node.tried_at for node in nodes)
+        if server_timeout > 0 and tried_at < since + server_timeout / 2:
+            # The process or its event loop was suspended for long, so the servers had no chance.
+            return False
         if self.pinned is not None and self.only is None and len(self.core.nodes.all) > 1:
             log.warning(
                 "%s stays down, and may have accepted a batch; another server grades it, so "
@@ -572,9 +576,24 @@ def problem(reply: Reply) -> tuple[str | None, str, str | None, str | None]:
     try:
         body = decode(reply.body)
         error = body["error"]
-        return str(error["code"]), str(error["message"]), error["pointer"], body["request_id"]
+        pointer = error["pointer"]
+        return (
+            printable(str(error["code"])),
+            printable(str(error["message"])),
+            None if pointer is None else printable(str(pointer)),
+            body["request_id"],
+        )
     except (DecodeError, KeyError, TypeError):
-        return None, reply.body[:200].decode("utf-8", "replace"), None, None
+        return None, printable(reply.body[:200].decode("utf-8", "replace")), None, None
+
+
+def printable(text: str) -> str:
+    """A text of a server with its control characters escaped, which would act on a terminal or
+    break lines of a log."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in text
+    )
 
 
 def check_result(result: Any) -> None:

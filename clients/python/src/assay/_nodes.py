@@ -41,6 +41,8 @@ class Node:
         self.failures = 0
         self.retry_at = 0.0
         self.down_since = 0.0
+        # When the last request or probe began.
+        self.tried_at = 0.0
         # Why the last request failed.
         self.failure = ""
         # Failures before this time are not logged.
@@ -102,13 +104,14 @@ class Nodes:
             ]
             if due:
                 node = min(due, key=lambda node: node.retry_at)
-                node.is_probing = True
+                node.is_probing, node.tried_at = True, now
                 return node, True
             ready = [node for node in candidates if not node.is_down and node.busy_until <= now]
             if ready:
                 # Ties are broken at random, so that clients do not all begin with the first.
                 node = min(ready, key=lambda node: (node.load, self._chance()))
                 node.load += weight
+                node.tried_at = now
                 return node, False
             times = [
                 node.busy_until

@@ -59,6 +59,8 @@ def config_file(config: str | os.PathLike[str] | None) -> str:
 
 def checked_port(port: int | None) -> int:
     """The port of a private node; 0 for a free one."""
+    if isinstance(port, bool):
+        raise TypeError(f"`port` is {port}; pass a number, or `None` for a free port")
     number = 0 if port is None else operator.index(port)
     if not 0 <= number <= 65535:
         raise ValueError(f"`port` is {number}; it must be at most 65535, or `None` for a free port")

@@ -147,6 +147,15 @@ def _exchange(connection: Connection, send: Send) -> Outcome:
     return receiver.reply()
 
 
+def send_alone(headers: Mapping[str, str], verify: ssl.SSLContext | None, send: Send) -> Outcome:
+    """Sends a request with a connection of its own, because an idle one may have been closed."""
+    connection = _http.connection(headers, verify)
+    try:
+        return _exchange(connection, send)
+    finally:
+        connection.close()
+
+
 def check(
     headers: Mapping[str, str],
     verify: ssl.SSLContext | None,
@@ -154,13 +163,8 @@ def check(
     silence: float,
     left: float | None,
 ) -> None:
-    """Raises if a server from which nothing arrived is not alive. The check has a connection of
-    its own, because one that was idle may have been closed."""
-    connection = _http.connection(headers, verify)
-    try:
-        outcome = _exchange(connection, health(node, left))
-    finally:
-        connection.close()
+    """Raises if a server from which nothing arrived is not alive."""
+    outcome = send_alone(headers, verify, health(node, left))
     if isinstance(outcome, Broken) and not outcome.shows_life:
         raise SilentServerError(silence, outcome.error)
 

@@ -15,11 +15,10 @@ The same works without a file:
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.rollouts import Rollouts, check_missing
+from assay.rollouts import Rollouts, check_missing, label_fields
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -73,16 +72,7 @@ def reward_func(
 
 def row(prompt: str, label: Any) -> dict[str, Any]:
     """The row of a sample."""
-    if isinstance(label, str):
-        try:
-            found = json.loads(label)
-        except ValueError:
-            found = None
-        if isinstance(found, dict):
-            return {"prompt": prompt, **found, "label": label}
-    if isinstance(label, Mapping):
-        return {"prompt": prompt, **label, "label": label}
-    return {"prompt": prompt, "label": label}
+    return {"prompt": prompt, **label_fields(label), "label": label}
 
 
 def response(query: str, prompt: str) -> str:

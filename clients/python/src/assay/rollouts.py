@@ -73,7 +73,7 @@ def task_maker(task: TaskOf | None, template: str | None) -> Callable[[Row], dic
         found = row[column]
         if isinstance(found, str):
             try:
-                found = json.loads(found)
+                found = from_json(found)
             except ValueError as error:
                 raise ValueError(
                     f"the column `{column}` is not JSON: {error}: {found[:200]}"
@@ -86,6 +86,52 @@ def task_maker(task: TaskOf | None, template: str | None) -> Callable[[Row], dic
         return {key: value for key, value in found.items() if value is not None}
 
     return read
+
+
+def from_json(text: str) -> Any:
+    """The value of a JSON text. A duplicate key is an error: either value could be meant."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in found:
+                raise DuplicateKeyError(f"duplicate key `{name}`")
+            found[name] = value
+        return found
+
+    return json.loads(text, object_pairs_hook=unique)
+
+
+class DuplicateKeyError(ValueError):
+    """An object in a JSON text has a key twice."""
+
+
+def label_fields(label: Any) -> Mapping[str, Any]:
+    """The fields of a label that is an object, possibly as JSON text; none of another label."""
+    if isinstance(label, Mapping):
+        return label
+    if isinstance(label, str):
+        try:
+            found = from_json(label)
+        except DuplicateKeyError as error:
+            raise DuplicateKeyError(f"the label has a {error}: {label[:200]}") from None
+        except ValueError:
+            return {}
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def completion_of(position: int, completion: Any) -> str | list[Mapping[str, Any]]:
+    """A completion as the server expects it."""
+    if isinstance(completion, str):
+        return completion
+    if isinstance(completion, (bytes, Mapping)) or not isinstance(completion, Iterable):
+        raise TypeError(
+            f"the completion at position {position} is a {type(completion).__name__}; a completion "
+            "is a text or a list of messages"
+        )
+    return list(completion)
 
 
 def group_of(prompt: Any) -> str:
@@ -179,8 +225,10 @@ class Rollouts:
             raise ValueError(f"{len(completions)} completions for {len(rows)} rows")
         items = []
         for position, (row, completion) in enumerate(zip(rows, completions)):
-            text = completion if isinstance(completion, str) else list(completion)
-            item: dict[str, Any] = {"completion": text, "task": self._make_task(row)}
+            item: dict[str, Any] = {
+                "completion": completion_of(position, completion),
+                "task": self._make_task(row),
+            }
             if groups is not None:
                 item["group"] = groups[position]
             items.append(item)

@@ -6,22 +6,23 @@
 
 An error of the function stops the rollout. With `missing="drop_group"` and
 `--dynamic-sampling-filter-path assay.slime.check_graded`, slime drops the samples of the prompt and
-generates others. With `missing="mask"` and `--group-rm`, slime leaves the sample out of the loss.
+generates others; in evaluation, which has no filter, the reward is NaN. With `missing="mask"` and
+`--group-rm`, slime leaves the sample out of the loss.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.rollouts import Rollouts, check_missing
+from assay.rollouts import Rollouts, check_missing, label_fields
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from assay.rollouts import RolloutOptions
 
+NAN = float("nan")
 # Key in the metadata of a sample without a reward.
 WITHOUT_REWARD = "assay_without_reward"
 FILTER = "assay.slime.check_graded"
@@ -57,13 +58,16 @@ def reward(
         if missing == "raise":
             results.rewards()
         found = [one for one in results.rewards_or(masked=None) if one is not None]
-        # The mean of the others does not change the mean of the group.
-        mean = sum(found) / len(found) if found else 0.0
+        # Evaluation has no filter, so what the filter would drop must not be a number.
+        placeholder = NAN
+        if missing == "mask":
+            # The mean of the others does not change the mean of the group.
+            placeholder = sum(found) / len(found) if found else 0.0
         for sample, graded in zip(group, results.mask):
             if not graded:
                 sample.metadata = {**(sample.metadata or {}), WITHOUT_REWARD: True}
                 sample.remove_sample = True
-        values = results.rewards_or(masked=mean)
+        values = results.rewards_or(masked=placeholder)
         return values if is_group else values[0]
 
     return rewards
@@ -90,14 +94,5 @@ def _check_arguments(args: Any, missing: str, is_group: bool) -> None:
 
 def _row(sample: Any) -> dict[str, Any]:
     label = sample.label
-    entries: Mapping[str, Any] = {}
-    if isinstance(label, Mapping):
-        entries = label
-    elif isinstance(label, str):
-        try:
-            found = json.loads(label)
-        except ValueError:
-            found = None
-        if isinstance(found, dict):
-            entries = found
-    return {**(sample.metadata or {}), **entries, "label": label, "prompt": sample.prompt}
+    fields = label_fields(label)
+    return {**(sample.metadata or {}), **fields, "label": label, "prompt": sample.prompt}

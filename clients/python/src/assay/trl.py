@@ -102,11 +102,17 @@ class Reward:
 
 
 def _rows(prompts: Sequence[Any], columns: Mapping[str, Any]) -> list[Row]:
+    # The columns of a dataset are lists. TRL also passes objects, and may pass others.
     listed = {
         name: values
         for name, values in columns.items()
-        if name not in NOT_COLUMNS and name != "completion_ids"
+        if name not in NOT_COLUMNS and name != "completion_ids" and isinstance(values, list)
     }
+    for name, values in listed.items():
+        if len(values) != len(prompts):
+            raise ValueError(
+                f"the column `{name}` has {len(values)} values for {len(prompts)} completions"
+            )
     return [
         {"prompt": prompt, **{name: values[position] for name, values in listed.items()}}
         for position, prompt in enumerate(prompts)

@@ -15,7 +15,9 @@ from support import Node
 sys.modules["mlflow"] = ModuleType("mlflow")
 from nemo_gym import server_utils  # noqa: E402
 from nemo_gym.base_resources_server import BaseVerifyRequest, BaseVerifyResponse  # noqa: E402
+from nemo_gym.config_types import AggregateMetrics, AggregateMetricsRequest  # noqa: E402
 from nemo_gym.openai_utils import NeMoGymResponse  # noqa: E402
+from nemo_gym.reward_profile import compute_aggregate_metrics  # noqa: E402
 from nemo_gym.server_utils import ServerClient  # noqa: E402
 from omegaconf import OmegaConf  # noqa: E402
 
@@ -112,6 +114,52 @@ def test_masks_a_rollout_without_a_reward(node: Node) -> None:
     assert status == 200 and reply.mask_sample
     assert reply.failure_kind == "assay:ungradable" and "gold_unparsable" in reply.failure_reason
     assert body["_ng_failure_class"] == "task_ungradable" and body["_ng_failure_terminal"]
+
+
+def collected(node: Node, answers: list[str], tasks: list[dict[str, str]]) -> list[dict[str, Any]]:
+    """Rollouts as NeMo Gym sends them to be aggregated: without long texts, with their indices."""
+    rollouts = []
+    for position, (answer, task) in enumerate(zip(answers, tasks)):
+        status, body = call(node, "POST", "/verify", json=request(answer, task))
+        assert status == 200
+        kept = {k: v for k, v in body.items() if k not in ("response", "responses_create_params")}
+        kept["response"] = {"usage": {"output_tokens": 7 + position}}
+        rollouts.append(kept | {"_ng_task_index": position // 2, "_ng_rollout_index": position % 2})
+    return rollouts
+
+
+def aggregated(node: Node, rollouts: list[dict[str, Any]]) -> AggregateMetrics:
+    sent = AggregateMetricsRequest(verify_responses=rollouts)
+    status, body = call(node, "POST", "/aggregate_metrics", json=sent)
+    assert status == 200
+    return AggregateMetrics.model_validate(body)
+
+
+def test_statistics_are_those_of_its_own_servers(node: Node) -> None:
+    answers = ["\\boxed{2}", "\\boxed{3}", "\\boxed{2}", "\\boxed{2}"]
+    rollouts = collected(node, answers, [GOLD] * 4)
+    ours, theirs = aggregated(node, rollouts), compute_aggregate_metrics(rollouts)
+    assert ours.agent_metrics == pytest.approx(theirs.agent_metrics)
+    assert ours.agent_metrics["mean/reward"] == 0.75
+    for group, other in zip(ours.group_level_metrics, theirs.group_level_metrics):
+        assert group == pytest.approx({name: other[name] for name in group})
+        assert {name for name in other if "/" in name} <= set(group)
+
+
+def test_statistics_leave_out_what_has_no_reward(node: Node) -> None:
+    rollouts = collected(node, ["\\boxed{2}"] * 2, [GOLD, UNGRADABLE])
+    assert aggregated(node, rollouts).key_metrics["mean/reward"] == 1.0
+    # Those of NeMo Gym count its reward of 0.
+    assert compute_aggregate_metrics(rollouts).key_metrics["mean/reward"] == 0.5
+
+
+def test_a_response_without_a_message_is_an_empty_answer(node: Node) -> None:
+    # As for NeMo Gym's own servers, whose `output_text` is then empty.
+    sent = request("", GOLD).model_dump()
+    sent["response"]["output"] = [{"id": "r", "type": "reasoning", "summary": []}]
+    assert NeMoGymResponse.model_validate(sent["response"]).output_text == ""
+    status, body = call(node, "POST", "/verify", json=sent)
+    assert (status, body["reward"], body["mask_sample"]) == (200, 0.0, False)
 
 
 def test_the_node_is_stateless(node: Node) -> None:

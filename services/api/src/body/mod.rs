@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use assay_core::{ErrorCode, json_pointer};
 use assay_engine::BodyPermit;
-use assay_wire::unicode::{Step, Treatment, read_replacing};
+use assay_wire::unicode::{Step, Treatment, read_replacing, without_lone_surrogates};
 use assay_wire::{Parsed, Problem, Scanner};
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
@@ -78,18 +78,16 @@ where
     T: DeserializeOwned,
     U: Send + 'static,
 {
-    value(
-        api,
-        headers,
-        body,
-        kind,
-        Treatment::Reject(ErrorCode::InvalidField),
-        check,
-    )
+    value(api, headers, body, kind, |body| {
+        let reject = |_: &[Step]| Treatment::Reject(ErrorCode::InvalidField);
+        let (value, _) = read_replacing(body, "", reject, parse)?;
+        check(value)
+    })
     .await
 }
 
-/// Reads a single JSON value in the format of another server, with lone surrogates read as U+FFFD.
+/// Reads a single JSON value in the format of another server, with lone surrogates read as U+FFFD,
+/// also those in parts that keep their text.
 pub(crate) async fn lenient_json<T>(
     api: &Api,
     headers: &HeaderMap,
@@ -99,27 +97,40 @@ pub(crate) async fn lenient_json<T>(
 where
     T: DeserializeOwned + Send + 'static,
 {
-    value(api, headers, body, kind, Treatment::Replace, Ok).await
+    checked_lenient_json(api, headers, body, kind, Ok).await
 }
 
-async fn value<T: DeserializeOwned, U: Send + 'static>(
+/// Reads a value as [`lenient_json`] does, and passes it to `check` on the thread that parsed it.
+pub(crate) async fn checked_lenient_json<T, U>(
     api: &Api,
     headers: &HeaderMap,
     body: Body,
     kind: BodyKind,
-    surrogates: Treatment,
     check: impl FnOnce(T) -> Result<U, Problem> + Send + 'static,
-) -> ApiResult<(U, BodyPermit)> {
+) -> ApiResult<(U, BodyPermit)>
+where
+    T: DeserializeOwned,
+    U: Send + 'static,
+{
+    value(api, headers, body, kind, |body| {
+        check(parse(&without_lone_surrogates(body))?)
+    })
+    .await
+}
+
+async fn value<T: Send + 'static>(
+    api: &Api,
+    headers: &HeaderMap,
+    body: Body,
+    kind: BodyKind,
+    decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
+) -> ApiResult<(T, BodyPermit)> {
     let ReadBody {
         bytes,
         permit,
         parsed,
     } = read(api, headers, body, kind).await?;
     reject_too_deep(&parsed)?;
-    let decode = move |body: &[u8]| {
-        let (value, _) = read_replacing(body, "", |_: &[Step]| surrogates, parse)?;
-        check(value)
-    };
     Ok((decode_bytes(bytes, decode).await?, permit))
 }
 

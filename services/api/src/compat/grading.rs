@@ -3,10 +3,12 @@
 
 use assay_core::ErrorCode;
 use assay_engine::BodyPermit;
+use assay_wire::{RawObject, TemplateTask};
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use utoipa::IntoParams;
 
 use super::peer_error::PeerError;
@@ -40,21 +42,40 @@ impl GradingQuery {
     ///
     /// # Errors
     /// If there is no template, and the row has no such field.
-    pub(super) fn task(
-        &self,
-        mut row: Map<String, Value>,
-        field: &str,
-    ) -> Result<Value, PeerError> {
+    pub(super) fn task(&self, mut row: RawObject, field: &str) -> Result<Box<RawValue>, PeerError> {
         match &self.template {
-            Some(template) => Ok(json!({ "template": template, "row": row })),
-            None => match row.remove(field) {
-                Some(task @ Value::Object(_)) => Ok(task),
+            Some(template) => to_json(&TemplateTask {
+                template: template.clone(),
+                row: to_json(&row)?,
+            }),
+            None => match row.0.remove(field) {
+                Some(task) if task.get().starts_with('{') => Ok(task),
                 _ => Err(PeerError::Input(format!(
                     "`{field}` is not a task; add one, or `?template=NAME` to the URL"
                 ))),
             },
         }
     }
+}
+
+/// A value as JSON.
+pub(super) fn to_json(value: &impl Serialize) -> Result<Box<RawValue>, PeerError> {
+    to_raw_value(value).map_err(|error| PeerError::Failed(format!("cannot write JSON: {error}")))
+}
+
+/// A request to `POST /v1/grade`.
+#[derive(Serialize)]
+struct Request<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a str>,
+    fields: [&'static str; 6],
+    items: Vec<RequestItem>,
+}
+
+#[derive(Serialize)]
+struct RequestItem {
+    completion: String,
+    task: Box<RawValue>,
 }
 
 /// The result of an item.
@@ -95,19 +116,20 @@ impl Graded {
 pub(super) async fn grade(
     api: &Api,
     query: &GradingQuery,
-    items: Vec<(String, Value)>,
+    items: Vec<(String, Box<RawValue>)>,
     permit: BodyPermit,
 ) -> Result<Vec<Graded>, PeerError> {
-    let items: Vec<Value> = items
-        .into_iter()
-        .map(|(completion, task)| json!({ "completion": completion, "task": task }))
-        .collect();
-    let fields = ["outcome", "verdict", "reward", "grade", "error", "evidence"];
-    let mut request = json!({ "items": items, "fields": fields });
-    if let Some(run) = &query.run {
-        request["run"] = json!(run);
-    }
-    let mut reply = grade_made(api, &request, permit).await?;
+    let items = items.into_iter();
+    let request = Request {
+        run: query.run.as_deref(),
+        fields: ["outcome", "verdict", "reward", "grade", "error", "evidence"],
+        items: items
+            .map(|(completion, task)| RequestItem { completion, task })
+            .collect(),
+    };
+    let request = serde_json::to_vec(&request)
+        .map_err(|error| PeerError::Failed(format!("cannot write JSON: {error}")))?;
+    let mut reply = grade_made(api, request, permit).await?;
     serde_json::from_value(reply["results"].take())
         .map_err(|error| PeerError::Failed(format!("cannot read the results: {error}")))
 }
@@ -117,7 +139,7 @@ pub(super) async fn grade_one(
     api: &Api,
     query: &GradingQuery,
     completion: String,
-    task: Value,
+    task: Box<RawValue>,
     permit: BodyPermit,
 ) -> Result<Graded, PeerError> {
     let graded = grade(api, query, vec![(completion, task)], permit).await?;

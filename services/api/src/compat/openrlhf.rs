@@ -13,7 +13,10 @@
 //! a number for every reward, so a sample without a reward is an error: the client logs it, and
 //! fails before the optimizer step.
 
+use std::borrow::Cow;
+
 use assay_core::reward_model::{ModelInput, Truncate};
+use assay_wire::RawObject;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
@@ -21,10 +24,10 @@ use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::grading::{self, GradingQuery};
+use super::grading::{self, GradingQuery, to_json};
 use super::peer_error::{PeerError, retry_after};
 use super::reward::{read, score_inputs};
 use crate::Api;
@@ -125,7 +128,8 @@ struct GradeRequest {
     prompts: Vec<String>,
     /// For each text, the row of its sample: an object, possibly as JSON text, or any other value,
     /// which is then the column `label`. The prompt is the column `prompt`.
-    labels: Vec<Value>,
+    #[schema(value_type = Vec<Value>)]
+    labels: Vec<Box<RawValue>>,
 }
 
 /// Rewards of graded samples.
@@ -172,7 +176,7 @@ pub(crate) async fn grade(
     let items = query.into_iter().zip(labels).map(|(text, label)| {
         let prompt = prompts.next().unwrap_or_default();
         let response = text.strip_prefix(prompt.as_str()).map(str::to_owned);
-        let task = task(&parameters, label, prompt)?;
+        let task = task(&parameters, label, &prompt)?;
         Ok((response.unwrap_or(text), task))
     });
     let items = items.collect::<Result<Vec<_>, PeerError>>()?;
@@ -196,18 +200,37 @@ pub(crate) async fn grade(
 }
 
 /// The task of a sample.
-fn task(parameters: &GradingQuery, label: Value, prompt: String) -> Result<Value, PeerError> {
-    let parsed = match &label {
-        Value::String(text) => serde_json::from_str::<Map<String, Value>>(text).ok(),
-        Value::Object(fields) => Some(fields.clone()),
-        _ => None,
-    };
-    let label = match (&parameters.template, &parsed) {
-        (None, Some(fields)) => Value::Object(fields.clone()),
+fn task(
+    parameters: &GradingQuery,
+    label: Box<RawValue>,
+    prompt: &str,
+) -> Result<Box<RawValue>, PeerError> {
+    let fields = fields_of(&label)?;
+    let label = match (&parameters.template, &fields) {
+        (None, Some(fields)) => to_json(fields)?,
         _ => label,
     };
-    let mut row = parsed.unwrap_or_default();
-    row.insert("label".to_owned(), label);
-    row.insert("prompt".to_owned(), Value::String(prompt));
+    let mut row = fields.unwrap_or_default();
+    row.0.insert("label".to_owned(), label);
+    row.0.insert("prompt".to_owned(), to_json(&prompt)?);
     parameters.task(row, "label")
+}
+
+/// The fields of a label that is an object, possibly as JSON text.
+fn fields_of(label: &RawValue) -> Result<Option<RawObject>, PeerError> {
+    let text: Cow<'_, str> = if label.get().starts_with('"') {
+        let text = serde_json::from_str(label.get());
+        Cow::Owned(text.map_err(|error| PeerError::Input(format!("invalid label: {error}")))?)
+    } else {
+        Cow::Borrowed(label.get())
+    };
+    if !text.trim_start().starts_with('{') {
+        return Ok(None);
+    }
+    match serde_json::from_str(&text) {
+        Ok(fields) => Ok(Some(fields)),
+        // A duplicate field. Other texts in braces are not JSON.
+        Err(error) if error.is_data() => Err(PeerError::Input(format!("invalid label: {error}"))),
+        Err(_) => Ok(None),
+    }
 }

@@ -1,17 +1,17 @@
 //! `POST /compat/sandboxfusion/common_evaluate_batch`: the route of ScaleBox, a server that extends
 //! SandboxFusion. It grades the program of a completion on all tests of a problem.
 
-use assay_templates::has_large_integer;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::grading::{Graded, GradingQuery, grade_one};
+use super::grading::{Graded, GradingQuery, grade_one, to_json};
 use super::peer_error::PeerError;
 use super::reward::read;
 use super::sandboxfusion::RunReply;
@@ -24,7 +24,8 @@ const ACCEPTED: &str = "accepted";
 #[schema(as = ScaleBoxRequest)]
 struct Evaluate {
     #[serde(default)]
-    id: Value,
+    #[schema(value_type = Option<Value>)]
+    id: Option<Box<RawValue>>,
     completion: String,
     config: Config,
 }
@@ -59,16 +60,52 @@ struct TestCases {
     fn_name: Option<String>,
     /// Standard input of each test, or the arguments of the call: an array, or JSON with one
     /// argument on each line.
-    input: Vec<Value>,
+    #[schema(value_type = Vec<Value>)]
+    input: Vec<Box<RawValue>>,
     /// Standard output of each test, or the returned value: JSON text, or an array with one value.
-    output: Vec<Value>,
+    #[schema(value_type = Vec<Value>)]
+    output: Vec<Box<RawValue>>,
+}
+
+/// A task of the `code` grader.
+#[derive(Serialize)]
+struct CodeTask {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    language: String,
+    tests: Vec<Test>,
+    stop_at_first_failure: bool,
+    limits: Limits,
+}
+
+#[derive(Serialize)]
+struct Limits {
+    seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_mb: Option<u64>,
+}
+
+/// A test of the `code` grader.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Test {
+    Stdin {
+        stdin: String,
+        stdout: String,
+    },
+    Call {
+        call: String,
+        args: Box<RawValue>,
+        returns: Box<RawValue>,
+    },
 }
 
 /// The result of all tests.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ScaleBoxReply)]
 struct EvalReply {
-    id: Value,
+    #[schema(value_type = Value)]
+    id: Option<Box<RawValue>>,
     /// Whether the program passes all tests.
     accepted: bool,
     extracted_code: String,
@@ -112,14 +149,16 @@ pub(crate) async fn evaluate(
     let language = config.language.ok_or_else(|| {
         PeerError::Input("`config.language` is missing; name a language".to_owned())
     })?;
-    let task = json!({
-        "type": "code", "language": language, "tests": tests, "stop_at_first_failure": false,
-        "limits": {
-            "seconds": config.run_timeout.unwrap_or(10.0),
-            "memory_mb": config.memory_limit_mb.and_then(whole_mebibytes),
+    let task = to_json(&CodeTask {
+        kind: "code",
+        language,
+        tests,
+        stop_at_first_failure: false,
+        limits: Limits {
+            seconds: config.run_timeout.unwrap_or(10.0),
+            memory_mb: config.memory_limit_mb.and_then(whole_mebibytes),
         },
-    });
-    let task = without_nulls(task);
+    })?;
     let query = GradingQuery::default();
     let graded = grade_one(&api, &query, completion, task, permit).await?;
     if graded.reward.is_none() {
@@ -135,7 +174,7 @@ pub(crate) async fn evaluate(
 
 impl TestCases {
     /// The tests of a task.
-    fn tests(self) -> Result<Vec<Value>, PeerError> {
+    fn tests(self) -> Result<Vec<Test>, PeerError> {
         if self.input.len() != self.output.len() {
             return Err(PeerError::Input(format!(
                 "`test_cases` has {} inputs and {} outputs",
@@ -151,14 +190,19 @@ impl TestCases {
         match (kind, &self.fn_name) {
             ("stdin_stdout", _) => pairs
                 .map(|(input, output)| {
-                    let (stdin, stdout) = (text("an input", input)?, text("an output", output)?);
-                    Ok(json!({ "stdin": stdin, "stdout": stdout }))
+                    Ok(Test::Stdin {
+                        stdin: text("an input", &input)?,
+                        stdout: text("an output", &output)?,
+                    })
                 })
                 .collect(),
             ("function_call", Some(function)) => pairs
                 .map(|(input, output)| {
-                    let returns = returned(output)?;
-                    Ok(json!({ "call": function, "args": arguments(input)?, "returns": returns }))
+                    Ok(Test::Call {
+                        call: function.clone(),
+                        args: arguments(input)?,
+                        returns: returned(output)?,
+                    })
                 })
                 .collect(),
             _ => Err(PeerError::Input(format!(
@@ -169,12 +213,21 @@ impl TestCases {
     }
 }
 
-fn text(what: &str, value: Value) -> Result<String, PeerError> {
-    match value {
-        Value::String(text) => Ok(text),
-        Value::Null => Err(PeerError::Input(format!("`test_cases`: {what} is null"))),
-        other => Ok(other.to_string()),
+/// The value if it is a text.
+fn text_of(what: &str, value: &RawValue) -> Result<Option<String>, PeerError> {
+    if !value.get().starts_with('"') {
+        return Ok(None);
     }
+    serde_json::from_str(value.get())
+        .map(Some)
+        .map_err(|error| PeerError::Input(format!("`test_cases`: {what} is not a text: {error}")))
+}
+
+fn text(what: &str, value: &RawValue) -> Result<String, PeerError> {
+    if value.get() == "null" {
+        return Err(PeerError::Input(format!("`test_cases`: {what} is null")));
+    }
+    Ok(text_of(what, value)?.unwrap_or_else(|| value.get().to_owned()))
 }
 
 /// A memory limit of the grader. Clients write -1 for no limit.
@@ -188,43 +241,32 @@ fn whole_mebibytes(limit: f64) -> Option<u64> {
 }
 
 /// The arguments of a call: an array, or JSON with one argument on each line.
-fn arguments(input: Value) -> Result<Value, PeerError> {
-    let Value::String(text) = input else {
+fn arguments(input: Box<RawValue>) -> Result<Box<RawValue>, PeerError> {
+    let Some(text) = text_of("an input", &input)? else {
         return Ok(input);
     };
     let lines = text.lines().map(|line| json_of("an argument", line));
-    lines.collect::<Result<Vec<_>, _>>().map(Value::Array)
+    to_json(&lines.collect::<Result<Vec<_>, _>>()?)
 }
 
 /// The value that a call returns: JSON text, or an array with one value.
-fn returned(output: Value) -> Result<Value, PeerError> {
-    match output {
-        Value::String(text) => json_of("an output", &text),
-        Value::Array(mut values) if values.len() == 1 => Ok(values.remove(0)),
-        other => Ok(other),
+fn returned(output: Box<RawValue>) -> Result<Box<RawValue>, PeerError> {
+    if let Some(text) = text_of("an output", &output)? {
+        return json_of("an output", &text);
+    }
+    match serde_json::from_str::<[Box<RawValue>; 1]>(output.get()) {
+        Ok([value]) => Ok(value),
+        Err(_) => Ok(output),
     }
 }
 
-fn json_of(what: &str, text: &str) -> Result<Value, PeerError> {
-    if has_large_integer(text) {
-        return Err(PeerError::Input(format!(
-            "`test_cases`: {what} has an integer of more than 64 bits, which would lose digits"
-        )));
-    }
+fn json_of(what: &str, text: &str) -> Result<Box<RawValue>, PeerError> {
     serde_json::from_str(text)
         .map_err(|error| PeerError::Input(format!("`test_cases`: {what} is not JSON: {error}")))
 }
 
-/// The task without limits that are not given.
-fn without_nulls(mut task: Value) -> Value {
-    if let Some(limits) = task["limits"].as_object_mut() {
-        limits.retain(|_, limit| !limit.is_null());
-    }
-    task
-}
-
 impl EvalReply {
-    fn new(id: Value, count: usize, graded: &Graded) -> Self {
+    fn new(id: Option<Box<RawValue>>, count: usize, graded: &Graded) -> Self {
         let evidence = &graded.evidence;
         let results = evidence["results"].as_array();
         let verdict = |at: usize| {
@@ -255,8 +297,8 @@ impl EvalReply {
 mod tests {
     use super::*;
 
-    fn tests(cases: Value) -> Result<Vec<Value>, String> {
-        let cases: TestCases = serde_json::from_value(cases).unwrap();
+    fn tests(cases: &Value) -> Result<Vec<Test>, String> {
+        let cases: TestCases = serde_json::from_str(&cases.to_string()).unwrap();
         cases.tests().map_err(|error| match error {
             PeerError::Input(message) => message,
             other => panic!("{other:?}"),
@@ -267,11 +309,11 @@ mod tests {
     fn reads_both_kinds_of_tests() {
         let stdin = json!({ "input": ["1\n"], "output": ["2\n"] });
         let expected = json!([{ "stdin": "1\n", "stdout": "2\n" }]);
-        assert_eq!(json!(tests(stdin).unwrap()), expected);
+        assert_eq!(json!(tests(&stdin).unwrap()), expected);
         let call = json!([{ "call": "f", "args": [1, [2]], "returns": 3 }]);
         for (input, output) in [(json!("1\n[2]"), json!("3")), (json!([1, [2]]), json!([3]))] {
             let cases = json!({ "fn_name": "f", "input": [input], "output": [output] });
-            assert_eq!(json!(tests(cases).unwrap()), call);
+            assert_eq!(json!(tests(&cases).unwrap()), call);
         }
     }
 
@@ -279,18 +321,38 @@ mod tests {
     fn rejects_tests_it_cannot_run() {
         let uneven = json!({ "input": ["1"], "output": [] });
         assert!(
-            tests(uneven)
+            tests(&uneven)
                 .unwrap_err()
                 .contains("1 inputs and 0 outputs")
         );
         let other = json!({ "type": "assert", "input": ["1"], "output": ["1"] });
-        assert!(tests(other).unwrap_err().contains("`assert`"));
+        assert!(tests(&other).unwrap_err().contains("`assert`"));
         let text = json!({ "fn_name": "f", "input": ["{"], "output": ["1"] });
-        assert!(tests(text).unwrap_err().contains("is not JSON"));
+        assert!(tests(&text).unwrap_err().contains("is not JSON"));
         let null = json!({ "input": ["1"], "output": [null] });
-        assert!(tests(null).unwrap_err().contains("an output is null"));
-        let large = json!({ "fn_name": "f", "input": ["36893488147419103233"], "output": ["1"] });
-        assert!(tests(large).unwrap_err().contains("more than 64 bits"));
+        assert!(tests(&null).unwrap_err().contains("an output is null"));
+    }
+
+    #[test]
+    fn integers_keep_their_digits() {
+        const LARGE: &str = "36893488147419103233";
+        for (input, output) in [
+            (format!("[{LARGE}]"), format!("[{LARGE}]")),
+            (format!("\"{LARGE}\""), LARGE.to_owned()),
+        ] {
+            let json = format!(r#"{{"fn_name":"f","input":[{input}],"output":[{output}]}}"#);
+            let cases: TestCases = serde_json::from_str(&json).unwrap();
+            let test = serde_json::to_string(&cases.tests().ok().unwrap()).unwrap();
+            let expected = format!(r#"[{{"call":"f","args":[{LARGE}],"returns":{LARGE}}}]"#);
+            assert_eq!(test, expected);
+        }
+        let json = format!(r#"{{"input":[{LARGE}],"output":[{LARGE}]}}"#);
+        let cases: TestCases = serde_json::from_str(&json).unwrap();
+        let test = serde_json::to_string(&cases.tests().ok().unwrap()).unwrap();
+        assert_eq!(
+            test,
+            format!(r#"[{{"stdin":"{LARGE}","stdout":"{LARGE}"}}]"#)
+        );
     }
 
     #[test]

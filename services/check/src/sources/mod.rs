@@ -12,7 +12,7 @@ mod rows;
 
 use std::path::{Path, PathBuf};
 
-use assay_templates::Row;
+use assay_templates::{Row, RowTextError};
 
 use crate::row::{RowLocation, SourceRow};
 use rows::Locations;
@@ -80,6 +80,10 @@ pub fn read_rows(
     path: &Path,
 ) -> Result<impl Iterator<Item = (RowLocation, Result<Row, String>)> + use<>, SourceError> {
     Ok(open(name, path)?.map(|row| match row {
+        SourceRow::Row(row) if row.lost_digits => {
+            let message = RowTextError::LargeInteger.to_string();
+            (row.location, Err(message))
+        }
         SourceRow::Row(row) => (row.location, Ok(row.columns)),
         SourceRow::Unreadable { location, message } => (location, Err(message)),
     }))

@@ -14,6 +14,30 @@ pub(crate) fn resolve_optional(
     argument.map(resolve).transpose()
 }
 
+/// A template that makes the items of rows, with its name if it has one.
+pub(crate) struct RowTemplate {
+    pub(crate) name: Option<String>,
+    pub(crate) template: Template,
+}
+
+impl RowTemplate {
+    /// Resolves the argument of `--template`; `None` without an argument.
+    pub(crate) fn resolve(
+        templates: &Templates,
+        argument: Option<&str>,
+    ) -> anyhow::Result<Option<Self>> {
+        let Some(template) = resolve_optional(templates, argument)? else {
+            return Ok(None);
+        };
+        let is_name =
+            |argument: &&str| !Path::new(argument).is_file() && templates.get(argument).is_ok();
+        Ok(Some(Self {
+            name: argument.filter(is_name).map(str::to_owned),
+            template,
+        }))
+    }
+}
+
 /// The JSON of the template that an argument names.
 pub(crate) fn json(templates: &Templates, argument: &str) -> anyhow::Result<String> {
     if argument.trim_start().starts_with('{') {

@@ -8,7 +8,7 @@ use assay_core::{Item, RawJson};
 use assay_engine::{BatchItem, Engine};
 use assay_mapping::batch;
 use assay_node::{Config, Node};
-use assay_templates::{Row, Template, expected_form};
+use assay_templates::{Row, Template, expected_form, read_row};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -199,7 +199,7 @@ async fn try_row(
     file: &Path,
     arguments: &Templates,
 ) -> anyhow::Result<CommandStatus> {
-    let row = read_row(file)?;
+    let row = read_row_of(file)?;
     let node = Node::start(config).await?;
     let made = make(node.engine(), node.templates(), chosen, &row);
     node.stop().await;
@@ -214,7 +214,7 @@ async fn try_row(
     Ok(CommandStatus::Done)
 }
 
-fn read_row(file: &Path) -> anyhow::Result<Row> {
+fn read_row_of(file: &Path) -> anyhow::Result<Row> {
     let shown = file.display();
     let reader: Box<dyn Read> = if file.as_os_str() == "-" {
         Box::new(std::io::stdin())
@@ -230,7 +230,7 @@ fn read_row(file: &Path) -> anyhow::Result<Row> {
         text.len() as u64 <= MAX_ROW_BYTES,
         "`{shown}` has more than {MAX_ROW_BYTES} bytes; it must contain one row"
     );
-    serde_json::from_str(&text).with_context(|| {
+    read_row(&text).with_context(|| {
         format!("`{shown}` must contain one row, a JSON object of columns by name")
     })
 }

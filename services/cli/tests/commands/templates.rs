@@ -134,6 +134,34 @@ fn writes_the_tasks_of_a_dataset_that_check_reads() {
 }
 
 #[test]
+fn rows_that_lose_digits_or_have_duplicate_keys_have_no_task() {
+    let folder = tempfile::tempdir().unwrap();
+    for (row, message) in [
+        (
+            r#"{"answer": 123456789012345678901, "completion": "1"}"#,
+            "more than 64 bits",
+        ),
+        (
+            r#"{"answer": "1", "more": [{"a": 1, "a": 2}], "completion": "1"}"#,
+            "duplicate key `a`",
+        ),
+    ] {
+        std::fs::write(folder.path().join("rows.jsonl"), row).unwrap();
+        for (arguments, code) in [
+            (["templates", "aime", "--row", "rows.jsonl"], 2),
+            (["templates", "aime", "--dataset", "rows.jsonl"], 1),
+            (["check", "rows.jsonl", "--template", "aime"], 1),
+            (["grade", "rows.jsonl", "--template", "aime"], 1),
+        ] {
+            let output = assay(folder.path(), &arguments);
+            let printed = format!("{}{}", text(&output.stdout), text(&output.stderr));
+            assert_eq!(output.status.code(), Some(code), "{arguments:?}: {printed}");
+            assert!(printed.contains(message), "{arguments:?}: {printed}");
+        }
+    }
+}
+
+#[test]
 fn grades_rows_in_files_here_and_on_a_server() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(

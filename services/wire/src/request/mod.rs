@@ -8,16 +8,15 @@
 mod tasks;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use assay_core::{Completion, ErrorCode, Meta, Task};
-use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::pointer::escape;
+use crate::raw_object::RawObject;
 use crate::reading::{
     MAX_NAME_BYTES, UnknownFields, body_problem, check_item_count, read_envelope, read_field,
     reject_duplicate_ids, reject_long_name,
@@ -285,28 +284,7 @@ pub fn is_showable(name: &str) -> bool {
 fn unique_names<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, Box<RawValue>>, D::Error> {
-    struct Checks;
-
-    impl<'de> Visitor<'de> for Checks {
-        type Value = BTreeMap<String, Box<RawValue>>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object of tasks by name")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-            let mut checks = BTreeMap::new();
-            while let Some((name, task)) = object.next_entry::<String, Box<RawValue>>()? {
-                if checks.contains_key(&name) {
-                    return Err(de::Error::custom(format_args!("duplicate field `{name}`")));
-                }
-                checks.insert(name, task);
-            }
-            Ok(checks)
-        }
-    }
-
-    deserializer.deserialize_map(Checks)
+    RawObject::deserialize(deserializer).map(|RawObject(checks)| checks)
 }
 
 fn decode_tasks<R: ReadTask>(

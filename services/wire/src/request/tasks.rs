@@ -2,6 +2,7 @@
 
 use assay_core::{ErrorCode, Task};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -46,29 +47,36 @@ pub struct TemplateTask {
 }
 
 impl TemplateTask {
+    /// The name of the template; `None` if the task has its own form. The row is not read.
+    #[must_use]
+    pub fn name(json: &RawValue) -> Option<String> {
+        // Most tasks do not contain the word, so their fields are not read here.
+        memchr::memmem::find(json.get().as_bytes(), b"\"template\"")?;
+        #[derive(Deserialize)]
+        struct Head<'a> {
+            #[serde(borrow)]
+            r#type: Option<&'a RawValue>,
+            template: Option<Value>,
+        }
+        match serde_json::from_str::<Head<'_>>(json.get()) {
+            Ok(Head {
+                r#type: None,
+                template: Some(template),
+            }) if json.get().starts_with('{') => {
+                Some(template.as_str().unwrap_or_default().to_owned())
+            }
+            // Whatever else is wrong is reported when the task is read.
+            _ => None,
+        }
+    }
+
     /// Reads the template and the row of a task; `None` if the task has its own form.
     ///
     /// # Errors
     /// A [`Problem`] at `pointer` or below, for a template or a row of the wrong type.
     pub fn read(json: &RawValue, pointer: &str) -> Result<Option<Self>, Problem> {
-        // Most tasks do not contain the word, so their fields are not read here.
-        if memchr::memmem::find(json.get().as_bytes(), b"\"template\"").is_none() {
+        if Self::name(json).is_none() {
             return Ok(None);
-        }
-        #[derive(Deserialize)]
-        struct Head<'a> {
-            #[serde(borrow)]
-            r#type: Option<&'a RawValue>,
-            #[serde(borrow)]
-            template: Option<&'a RawValue>,
-        }
-        match serde_json::from_str::<Head<'_>>(json.get()) {
-            Ok(Head {
-                r#type: None,
-                template: Some(_),
-            }) if json.get().starts_with('{') => {}
-            // Whatever else is wrong is reported when the task is read.
-            _ => return Ok(None),
         }
         let task: Self = read_object(json, pointer, ErrorCode::InvalidTask)?;
         if !task.row.get().starts_with('{') {

@@ -6,6 +6,8 @@
 //! that affect grading, such as a task, they are an error. Bodies are searched for them only after
 //! parsing failed, so other bodies pay no cost.
 
+use std::borrow::Cow;
+
 use assay_core::ErrorCode;
 use memchr::{memchr_iter, memchr2};
 
@@ -97,6 +99,15 @@ pub fn read_replacing<T>(
                 Ok((value, replaced.into_warnings().collect()))
             }
         },
+    }
+}
+
+/// A JSON text with its lone surrogates read as U+FFFD.
+#[must_use]
+pub fn without_lone_surrogates(text: &[u8]) -> Cow<'_, [u8]> {
+    match replace(text, "", |_| Treatment::Replace) {
+        Ok(Some(replaced)) => Cow::Owned(replaced.text),
+        _ => Cow::Borrowed(text),
     }
 }
 

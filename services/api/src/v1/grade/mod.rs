@@ -123,11 +123,11 @@ pub(crate) async fn grade(
     Ok(response(sealed))
 }
 
-/// Grades a request that a route in the format of another server made from its body, and returns
-/// the reply. `permit` counts the body.
+/// Grades a request, as JSON, that a route in the format of another server made from its body, and
+/// returns the reply. `permit` counts the body.
 pub(crate) async fn grade_made(
     api: &Api,
-    request: &Value,
+    request: Vec<u8>,
     mut permit: BodyPermit,
 ) -> ApiResult<Value> {
     let limits = DecodeLimits {
@@ -146,7 +146,7 @@ pub(crate) async fn grade_made(
         };
         Ok((batch, framing, tasks.made_bytes()))
     };
-    let decoded = body::decode_bytes(request.to_string().into(), decode).await?;
+    let decoded = body::decode_bytes(request.into(), decode).await?;
     let (mut batch, framing, made_bytes) = decoded;
     permit.grow(made_bytes)?;
     batch.held = Some(permit);

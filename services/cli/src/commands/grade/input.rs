@@ -8,13 +8,13 @@ use std::path::Path;
 
 use anyhow::Context;
 use assay_core::{ErrorCode, Task};
-use assay_templates::Template;
 use assay_wire::Problem;
 use assay_wire::request::{DecodedItem, ReadTask, decode_item};
 use futures::{Stream, stream};
 use tokio::sync::mpsc;
 
 use super::rows;
+use crate::commands::template::RowTemplate;
 
 /// Number of items after which a chunk ends at the end of the current group.
 const CHUNK_ITEMS: usize = 1_024;
@@ -124,7 +124,7 @@ pub(super) struct Chunk<T = Task> {
 /// standard input.
 pub(super) fn chunks<R>(
     file: &Path,
-    template: Option<Template>,
+    template: Option<RowTemplate>,
     division: Division,
     mut tasks: R,
 ) -> anyhow::Result<(impl Stream<Item = Chunk<R::Task>> + use<R>, Option<u64>)>
@@ -171,7 +171,7 @@ fn count_lines(mut reader: impl BufRead) -> std::io::Result<u64> {
 
 fn read<R: ReadTask>(
     mut reader: impl BufRead,
-    template: Option<&Template>,
+    template: Option<&RowTemplate>,
     division: Division,
     tasks: &mut R,
     sender: &mpsc::Sender<Chunk<R::Task>>,
@@ -242,7 +242,7 @@ fn empty<T>() -> Chunk<T> {
 fn decode_line<R: ReadTask>(
     line: &[u8],
     number: u64,
-    template: Option<&Template>,
+    template: Option<&RowTemplate>,
     tasks: &mut R,
 ) -> Result<DecodedItem<R::Task>, Problem> {
     let text = std::str::from_utf8(line)

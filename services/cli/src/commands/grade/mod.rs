@@ -19,7 +19,7 @@ use assay_templates::Templates;
 use assay_wire::Selection;
 use futures::{Stream, StreamExt};
 
-use super::template;
+use super::template::RowTemplate;
 use crate::arguments::Grade;
 use crate::exit::CommandStatus;
 use crate::image_progress;
@@ -85,7 +85,7 @@ async fn grade_local(
     node.load_models().await?;
     let (chunks, total) = input::chunks(
         &arguments.file,
-        template::resolve_optional(node.templates(), arguments.template.as_deref())?,
+        RowTemplate::resolve(node.templates(), arguments.template.as_deref())?,
         if arguments.one_batch {
             Division::OneBatch
         } else {
@@ -116,7 +116,7 @@ async fn grade_remote(
 ) -> anyhow::Result<CommandStatus> {
     let (chunks, total) = input::chunks(
         &arguments.file,
-        template::resolve_optional(templates, arguments.template.as_deref())?,
+        RowTemplate::resolve(templates, arguments.template.as_deref())?,
         Division::Chunks,
         remote::Unexpanded,
     )?;

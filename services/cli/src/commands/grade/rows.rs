@@ -2,10 +2,12 @@
 //! `completion`.
 
 use assay_core::{ErrorCode, RawJson};
-use assay_templates::{Row, RowError, Template};
+use assay_templates::{Row, RowError, read_row};
 use assay_wire::Problem;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::commands::template::RowTemplate;
 
 /// Columns that are copied to the item under the same name. The others are only for the template.
 const FIELDS: &[&str] = &[
@@ -21,13 +23,10 @@ const FIELDS: &[&str] = &[
 ];
 
 /// Converts a row to an item, as JSON.
-pub(super) fn item(line: &str, template: &Template) -> Result<String, Problem> {
-    let row: Row = serde_json::from_str(line).map_err(|error| {
-        Problem::new(
-            ErrorCode::MalformedJson,
-            format!("the row is not a JSON object of columns: {error}"),
-        )
-    })?;
+pub(super) fn item(line: &str, row_template: &RowTemplate) -> Result<String, Problem> {
+    let RowTemplate { name, template } = row_template;
+    let row = read_row(line)
+        .map_err(|error| Problem::new(ErrorCode::MalformedJson, error.to_string()))?;
     let problem = |error: RowError| match error {
         RowError::Missing { column, .. } => {
             let message = "missing column; the template needs it to make the task";
@@ -68,6 +67,12 @@ pub(super) fn item(line: &str, template: &Template) -> Result<String, Problem> {
     if let Some(Value::Number(id)) = fields.get("id") {
         let id = Value::from(id.to_string());
         fields.insert("id".to_owned(), id);
+    }
+    if let Some(name) = name
+        && let Value::Object(facts) = fields.entry("meta").or_insert_with(|| json!({}))
+    {
+        // As in requests, so that the record contains the name.
+        facts.entry("template").or_insert_with(|| json!(name));
     }
     let item = Item {
         fields,

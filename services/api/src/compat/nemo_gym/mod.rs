@@ -2,30 +2,49 @@
 //! `mask_sample: true`, so it is left out of the loss. Its `reward` is 0 because the format
 //! requires a number.
 
+pub(crate) mod metrics;
+
+use assay_wire::RawObject;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde::de::{self, Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::grading::{Graded, GradingQuery, grade_one};
-use super::peer_error::{PeerError, retry_after};
-use super::reward::read;
 use crate::Api;
+use crate::compat::grading::{Graded, GradingQuery, grade_one};
+use crate::compat::peer_error::{PeerError, retry_after};
+use crate::compat::reward::read;
 
 /// The request: a rollout with the fields of its row of the dataset, such as `task`.
-#[derive(Deserialize, ToSchema)]
+#[derive(ToSchema)]
 #[schema(as = NemoGymVerifyRequest)]
 struct VerifyRequest {
     /// A response of OpenAI's API. The text of its last message is graded.
-    response: Value,
+    #[schema(value_type = Value)]
+    response: Box<RawValue>,
     /// The row, and `responses_create_params`.
+    #[schema(value_type = Map<String, Value>)]
     #[serde(flatten)]
-    row: Map<String, Value>,
+    row: RawObject,
+}
+
+/// Implemented manually, because the derive for flattened fields would lose digits of numbers.
+impl<'de> Deserialize<'de> for VerifyRequest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut row = RawObject::deserialize(deserializer)?;
+        let response = row.0.remove("response");
+        Ok(Self {
+            response: response.ok_or_else(|| de::Error::missing_field("response"))?,
+            row,
+        })
+    }
 }
 
 /// The reply: the request with these fields.
@@ -53,7 +72,7 @@ struct VerifyReply {
     grade: Option<String>,
     #[serde(flatten)]
     #[schema(value_type = Object)]
-    request: Map<String, Value>,
+    request: RawObject,
 }
 
 /// The reply about the end of a session.
@@ -96,20 +115,22 @@ pub(crate) async fn verify(
 ) -> Result<Response, PeerError> {
     let query = GradingQuery::of(query)?;
     let (VerifyRequest { response, row }, permit) = read(&api, &headers, body).await?;
-    let completion = last_text(&response).ok_or_else(|| {
+    let parsed: Value = serde_json::from_str(response.get())
+        .map_err(|error| PeerError::Input(format!("cannot read `response`: {error}")))?;
+    let completion = last_text(&parsed).ok_or_else(|| {
         PeerError::Input("`response` has no `output`, or a message without a text".to_owned())
     })?;
     let mut columns = row.clone();
-    columns.remove("responses_create_params");
+    columns.0.remove("responses_create_params");
     let task = query.task(columns, "task")?;
     let graded = grade_one(&api, &query, completion, task, permit).await?;
     let mut request = row;
-    request.insert("response".to_owned(), response);
+    request.0.insert("response".to_owned(), response);
     Ok(Json(VerifyReply::new(graded, request)).into_response())
 }
 
 impl VerifyReply {
-    fn new(graded: Graded, request: Map<String, Value>) -> Self {
+    fn new(graded: Graded, mut request: RawObject) -> Self {
         let is_missing = graded.reward.is_none();
         let failed = graded.has_failed();
         let own = [
@@ -122,6 +143,7 @@ impl VerifyReply {
             "verdict",
             "grade",
         ];
+        request.0.retain(|name, _| !own.contains(&name.as_str()));
         Self {
             reward: graded.reward.unwrap_or(0.0),
             mask_sample: is_missing,
@@ -139,17 +161,14 @@ impl VerifyReply {
             failure_terminal: is_missing.then_some(!failed),
             verdict: graded.verdict,
             grade: graded.grade,
-            request: request
-                .into_iter()
-                .filter(|(name, _)| !own.contains(&name.as_str()))
-                .collect(),
+            request,
         }
     }
 }
 
 /// The text of the last message of the assistant in a response. It is empty if the model wrote
 /// none, for example because it ran out of tokens: that is no answer rather than an error, which
-/// would let a model avoid a low reward.
+/// would let a model avoid a low reward. NeMo Gym's own servers do the same.
 fn last_text(response: &Value) -> Option<String> {
     let output = response["output"].as_array()?;
     if output.is_empty() {
@@ -165,8 +184,8 @@ fn last_text(response: &Value) -> Option<String> {
             .as_array()?
             .iter()
             .filter(|part| part["type"] == "output_text")
-            .filter_map(|part| part["text"].as_str())
-            .collect(),
+            .map(|part| part["text"].as_str())
+            .collect::<Option<_>>()?,
     };
     Some(text)
 }
@@ -212,6 +231,9 @@ mod tests {
         assert_eq!(last_text(&response).as_deref(), Some("b"));
         assert_eq!(last_text(&json!({ "output": [tool] })).as_deref(), Some(""));
         assert_eq!(last_text(&json!({ "output": [] })), None);
+        let mut malformed = message("c");
+        malformed["content"][0]["text"] = json!(5);
+        assert_eq!(last_text(&json!({ "output": [malformed] })), None);
         assert_eq!(last_text(&json!({})), None);
     }
 }
