@@ -3,6 +3,7 @@
 //!
 //! Each endpoint has its own file; `routes` lists them.
 
+mod access;
 mod arrival;
 mod body;
 mod compat;
@@ -20,6 +21,6 @@ mod state;
 mod trace;
 mod v1;
 
-pub use routes::{document, router};
+pub use routes::{document, route_table, router};
 pub use serve::serve;
 pub use state::{Api, ApiLimits, ApiParts, ConnectionLimits};

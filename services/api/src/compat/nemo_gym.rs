@@ -4,8 +4,8 @@
 
 use axum::Json;
 use axum::body::Body;
+use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ pub(super) fn error_response(error: PeerError) -> Response {
     })),
     responses((status = 200, description = "The request with its reward", body = VerifyReply)))]
 pub(crate) async fn verify(
-    State(api): State<Api>,
+    api: Api,
     query: Result<Query<GradingQuery>, QueryRejection>,
     headers: HeaderMap,
     body: Body,

@@ -4,7 +4,6 @@
 use assay_templates::has_large_integer;
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -97,7 +96,7 @@ struct TestReply {
     })),
     responses((status = 200, description = "The result of each test", body = EvalReply)))]
 pub(crate) async fn evaluate(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
