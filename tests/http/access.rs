@@ -12,7 +12,7 @@ use http::{Method, Request, StatusCode, header};
 use serde_json::{Value, json};
 use tracing_subscriber::fmt::format::FmtSpan;
 
-use crate::fixtures::{Got, Service, batch, item, service_with};
+use crate::http::fixtures::{Got, Service, batch, item, service_with};
 
 /// A node that requires keys, with a key of every role.
 pub(crate) struct Keyed {

@@ -25,5 +25,6 @@ mod shapes;
 mod stored;
 mod templates;
 mod texts;
+mod tls;
 mod trainers;
 mod workers;

@@ -234,6 +234,7 @@ fn counted(service: &Service) -> (Router, Arc<AtomicUsize>) {
         metrics: Arc::new(String::new),
         warming: Arc::default(),
         gate: Arc::new(Gate::open(Arc::new(SystemClock::new()))),
+        tls: None,
         limits: ApiLimits::default(),
     });
     (assay_api::router(api), writes)

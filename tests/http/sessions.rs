@@ -5,8 +5,8 @@ use assay_record::access::Role;
 use axum::body::Body;
 use http::{Request, StatusCode, header};
 
-use crate::access::Keyed;
-use crate::fixtures::Got;
+use crate::http::access::Keyed;
+use crate::http::fixtures::Got;
 
 async fn sign_in(keyed: &Keyed, form: &str, headers: &[(&str, &str)]) -> Got {
     let mut request = Request::post("/ui/sign-in")

@@ -13,6 +13,9 @@ use crate::metrics;
 /// After this time, a client may retry a request that does not fit by waiting alone.
 const NEVER: Duration = Duration::from_secs(3_600);
 
+/// Allowance of grading time, in seconds, from which on a request is admitted.
+const LEAST_TIME: f64 = 1e-3;
+
 /// A quota of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quota {
@@ -264,8 +267,8 @@ impl Meter {
         let amount = items as f64;
         if let Some(limit) = quotas.cpu_seconds_per_minute {
             buckets.cpu_seconds.refill(limit, now);
-            // The time is charged when it is known; until then any positive allowance admits.
-            if let Some(wait) = buckets.cpu_seconds.wait(f64::EPSILON, limit) {
+            // The time is charged when it is known.
+            if let Some(wait) = buckets.cpu_seconds.wait(LEAST_TIME, limit) {
                 return Err(ExceededQuota {
                     quota: Quota::CpuSecondsPerMinute,
                     limit,

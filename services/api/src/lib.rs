@@ -22,5 +22,5 @@ mod trace;
 mod v1;
 
 pub use routes::{document, route_table, router};
-pub use serve::serve;
+pub use serve::{Tls, TlsError, serve};
 pub use state::{Api, ApiLimits, ApiParts, ConnectionLimits};

@@ -129,8 +129,11 @@ pub fn document(graders: &GraderTable) -> Value {
 /// The endpoints and pages of a node, with the role that each needs.
 fn endpoints(api: &Api) -> Endpoints {
     let document = document(api.engine().graders());
-    let (pages, roles_of_pages) =
-        assay_operators::router(api.engine().clone(), Arc::clone(api.shared_gate()));
+    let (pages, roles_of_pages) = assay_operators::router(
+        api.engine().clone(),
+        Arc::clone(api.shared_gate()),
+        api.tls().is_some(),
+    );
     documented()
         .merge(docs::router(&document), docs::ROUTES.iter().cloned())
         .merge(pages, roles_of_pages)

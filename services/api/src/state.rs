@@ -11,6 +11,7 @@ use assay_engine::Engine;
 use assay_templates::Templates;
 
 use crate::access::{Caller, RoleTable};
+use crate::serve::Tls;
 
 /// Limits on requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +92,8 @@ pub struct ApiParts {
     pub warming: Arc<AtomicBool>,
     /// Decides who may call the node.
     pub gate: Arc<Gate>,
+    /// The certificate; `None` for connections without TLS.
+    pub tls: Option<Arc<Tls>>,
     /// Limits on requests.
     pub limits: ApiLimits,
 }
@@ -142,6 +145,10 @@ impl Api {
 
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
+    }
+
+    pub(crate) fn tls(&self) -> Option<&Arc<Tls>> {
+        self.parts.tls.as_ref()
     }
 
     pub(crate) fn shared_gate(&self) -> &Arc<Gate> {

@@ -14,6 +14,9 @@ pub enum NodeError {
     /// The record cannot be opened.
     #[error("cannot open the record")]
     Store(#[from] OpenError),
+    /// The certificate cannot be used.
+    #[error("`server.tls_certificate`, `server.tls_key`: {0}")]
+    Tls(#[from] assay_api::TlsError),
     /// The keys of callers cannot be read.
     #[error("cannot read the keys of callers: {0}")]
     Keys(#[from] assay_record::store::StoreError),

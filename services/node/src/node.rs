@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_access::{COMMAND_LINE, Gate, Key, KeyPolicy, NewKey};
-use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits};
+use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits, Tls};
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
@@ -18,7 +18,7 @@ use assay_templates::Templates;
 use assay_worker::{Confinement, Wall, WorkerError};
 use tokio::net::TcpListener;
 
-use crate::config::KeyRequirement;
+use crate::config::{KeyRequirement, Server};
 use crate::error::{NodeError, names};
 use crate::sandboxes::Sandboxes;
 use crate::{Config, files, graders, models, observe};
@@ -35,6 +35,7 @@ const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE_TIMEOUT.as_secs())
 pub struct Node {
     engine: Engine,
     gate: Arc<Gate>,
+    tls: Option<Arc<Tls>>,
     templates: Arc<Templates>,
     config: Config,
     sandboxes: Sandboxes,
@@ -68,6 +69,7 @@ impl Node {
         let graders = GraderTable::new(graders.iter().cloned().chain(others).collect());
         let opened = open_store(&config, &clock).await?;
         let gate = gate(&config, opened.as_deref(), &clock).await?;
+        let tls = tls(&config.server)?;
         let store = opened.map(|store| store as Arc<dyn Store>);
         let defaults = Limits::default();
         let limits = Limits {
@@ -108,6 +110,7 @@ impl Node {
         Ok(Self {
             engine,
             gate: Arc::new(gate),
+            tls,
             templates: Arc::new(templates),
             config,
             sandboxes,
@@ -136,6 +139,12 @@ impl Node {
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The scheme of the URL of the node.
+    #[must_use]
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
     }
 
     /// Decides who may call the node.
@@ -237,6 +246,7 @@ impl Node {
             metrics: observe::metrics()?,
             warming: Arc::clone(&self.warming),
             gate: Arc::clone(&self.gate),
+            tls: self.tls.clone(),
             limits,
         }))
     }
@@ -283,6 +293,7 @@ impl Node {
             let gate = Arc::clone(&self.gate);
             async move { gate.run().await }
         });
+        let certificate = self.tls.clone().map(|tls| tokio::spawn(tls.watch()));
         let (stopping, stopped) = tokio::sync::oneshot::channel();
         let mut serving = tokio::spawn(assay_api::serve(listener, api, async move {
             stop.await;
@@ -294,6 +305,9 @@ impl Node {
         warming.abort();
         loading.abort();
         watching.abort();
+        if let Some(certificate) = certificate {
+            certificate.abort();
+        }
         self.gate.finish().await;
         self.finish().await;
         // The last replies are being sent. Do not wait for clients that do not read them.
@@ -406,6 +420,16 @@ async fn check_confinement(sandboxes: &Sandboxes, required: &[Wall]) -> Result<(
 /// If the spool's folder cannot be read.
 pub fn set_aside_entries(config: &Config) -> std::io::Result<u64> {
     assay_store::set_aside_entries(&StoreOptions::new(&config.store.database))
+}
+
+/// The certificate of the node, if one is configured.
+fn tls(server: &Server) -> Result<Option<Arc<Tls>>, NodeError> {
+    let (certificate, key) = (&server.tls_certificate, &server.tls_key);
+    if certificate.as_os_str().is_empty() && key.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let tls = Tls::load(certificate.clone(), key.clone())?;
+    Ok(Some(Arc::new(tls)))
 }
 
 /// Decides who may call the node, by its address and its keys.

@@ -67,10 +67,12 @@ impl Pages {
 }
 
 /// The pages of `engine`, at `/ui` and below, to which `/` redirects, and who may see each. `S` is
-/// the state of the router that they are merged into.
+/// the state of the router that they are merged into; `secure` says
+/// whether connections use TLS.
 pub fn router<S: Clone + Send + Sync + 'static>(
     engine: Engine,
     gate: Arc<Gate>,
+    secure: bool,
 ) -> (Router<S>, Vec<(Method, &'static str, Access)>) {
     const PUBLIC: Access = Access::Public;
     const TRAINER: Access = Access::Role(Role::Trainer);
@@ -109,7 +111,11 @@ pub fn router<S: Clone + Send + Sync + 'static>(
     let router = pages
         .router
         .layer(map_response(add_headers))
-        .with_state(Site { engine, gate });
+        .with_state(Site {
+            engine,
+            gate,
+            secure,
+        });
     (router, pages.roles)
 }
 

@@ -16,6 +16,8 @@ use crate::failure::Failure;
 pub(crate) struct Site {
     pub(crate) engine: Engine,
     pub(crate) gate: Arc<Gate>,
+    /// Whether connections use TLS, in which case cookies are sent only over TLS.
+    pub(crate) secure: bool,
 }
 
 /// The caller of a page, and the site as this caller sees it.

@@ -188,11 +188,7 @@ fn add_headers(status: &str, response: &mut Value) {
         return;
     }
     let (name, description, schema) = match status {
-        "401" => (
-            "WWW-Authenticate",
-            "`Bearer`",
-            json!({ "type": "string" }),
-        ),
+        "401" => ("WWW-Authenticate", "`Bearer`", json!({ "type": "string" })),
         "405" => (
             "Allow",
             "Methods that the path supports",

@@ -4,8 +4,10 @@ mod activity;
 mod connection;
 mod open;
 mod stream;
+mod tls;
 
 pub(crate) use stream::Client;
+pub use tls::{Tls, TlsError};
 
 use std::future::Future;
 use std::pin::pin;
@@ -39,7 +41,8 @@ pub async fn serve(
     let limits = api.limits().connections.clone();
     let mut checks = tokio::time::interval(check_interval(&limits));
     checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut connections = Connections::new(limits, router(api));
+    let tls = api.tls().cloned();
+    let mut connections = Connections::new(limits, router(api), tls);
     let mut stop = pin!(stop);
     loop {
         tokio::select! {

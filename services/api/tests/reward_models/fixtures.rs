@@ -325,6 +325,7 @@ pub(crate) fn service_with(models: Vec<ModelInfo>, limits: ApiLimits) -> Service
         metrics: Arc::new(String::new),
         warming: Arc::default(),
         gate: Arc::new(Gate::open(Arc::new(SystemClock::new()))),
+        tls: None,
         limits,
     };
     Service {

@@ -54,7 +54,7 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandS
         let address = listener.local_addr()?;
         tracing::info!(%address, "listening");
         if serve.print_url {
-            writeln!(std::io::stdout(), "http://{address}")?;
+            writeln!(std::io::stdout(), "{}://{address}", node.scheme())?;
         }
         let input_closed = serve.exit_on_stdin_close.then(stdin_closed);
         let stop = async {

@@ -249,7 +249,7 @@ mod tests {
         for (variable, text, expected) in [
             ("ASSAY_ENGINE_WORKERS", "007", Value::Integer(7)),
             ("ASSAY_CHANNELS_PRIOR_CHECKS", "1e5", Value::Float(1e5)),
-            ("ASSAY_SERVER_INSECURE", "true", Value::Boolean(true)),
+            ("ASSAY_SERVER_BODY_BYTES", "true", Value::Boolean(true)),
             (
                 "ASSAY_REWARD_MODELS_FETCH",
                 "[\"org/*\"]",

@@ -26,6 +26,11 @@ pub(super) const MAX_WORKERS: usize = 1_024;
 pub struct Server {
     /// Address to listen on.
     pub listen: SocketAddr,
+    /// File with the certificate chain for TLS, in PEM; empty for no TLS. It is read again when it
+    /// changes.
+    pub tls_certificate: PathBuf,
+    /// File with the private key of the certificate, in PEM.
+    pub tls_key: PathBuf,
     /// Maximum size of a request body after decompression, in bytes.
     pub body_bytes: usize,
     /// Maximum memory of one parsed body, in bytes.
@@ -53,6 +58,8 @@ impl Default for Server {
         let limits = assay_api::ApiLimits::default();
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            tls_certificate: PathBuf::new(),
+            tls_key: PathBuf::new(),
             body_bytes: limits.body_bytes,
             parsed_bytes: limits.parsed_bytes,
             batch_items: limits.batch_items,

@@ -64,7 +64,7 @@ pub(crate) async fn sign_in(
     {
         Ok(cookie) => {
             let age = MAX_AGE.as_secs();
-            with_cookie(&then, &format!("{cookie}; Max-Age={age}"))
+            with_cookie(&site, &then, &format!("{cookie}; Max-Age={age}"))
         }
         Err(denied) => form(StatusCode::UNAUTHORIZED, then, Some(&denied.to_string())),
     }
@@ -75,13 +75,14 @@ pub(crate) async fn sign_out(State(site): State<Site>, headers: HeaderMap) -> Re
     if let Some(cookie) = session(&headers) {
         site.gate.sign_out(cookie);
     }
-    with_cookie("/ui/sign-in", "; Max-Age=0")
+    with_cookie(&site, "/ui/sign-in", "; Max-Age=0")
 }
 
 /// A redirect that sets the cookie. Scripts cannot read it, and no request of another site has it.
-fn with_cookie(address: &str, value: &str) -> Response {
+fn with_cookie(site: &Site, address: &str, value: &str) -> Response {
     let mut response = Redirect::to(address).into_response();
-    let cookie = format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict");
+    let secure = if site.secure { "; Secure" } else { "" };
+    let cookie = format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{secure}");
     if let Ok(cookie) = HeaderValue::try_from(cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
