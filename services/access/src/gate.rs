@@ -22,6 +22,10 @@ const REFRESH: Duration = Duration::from_secs(1);
 /// After this many refreshes, the use of keys is written.
 const REFRESHES_PER_WRITE: u32 = 60;
 
+/// After this many refreshes, the refused callers are written to the audit log. An attacker then
+/// adds at most six entries a minute.
+const REFRESHES_PER_REFUSALS: u32 = 10;
+
 /// Maximum number of ids of refused keys in one entry of the audit log.
 const MAX_REFUSED_IDS: usize = 8;
 
@@ -333,7 +337,9 @@ impl Gate {
             refreshes = refreshes.wrapping_add(1);
             let done = async {
                 self.refresh().await?;
-                self.write_refusals().await?;
+                if refreshes.is_multiple_of(REFRESHES_PER_REFUSALS) {
+                    self.write_refusals().await?;
+                }
                 if refreshes.is_multiple_of(REFRESHES_PER_WRITE) {
                     self.write_use().await?;
                 }

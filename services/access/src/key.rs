@@ -1,5 +1,5 @@
 //! The text of a key: `assay_ID_SECRET`. The id is public. The secret has 256 random bits and ends
-//! with a checksum, by which a mistyped key is told from a wrong one.
+//! with a checksum, which distinguishes a mistyped key from a wrong one.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use metrics::{Unit, counter, describe_counter};
 
-use crate::quota::Quota;
-
 const REQUESTS: &str = "assay_key_requests_total";
 const ITEMS: &str = "assay_key_items_total";
 const MICROSECONDS: &str = "assay_key_grade_microseconds_total";
@@ -49,8 +47,8 @@ pub(crate) fn spent(key: &Arc<str>, time: Duration) {
     counter!(MICROSECONDS, "key" => Arc::clone(key)).increment(micros);
 }
 
-pub(crate) fn exceeded(key: &Arc<str>, quota: Quota) {
-    counter!(EXCEEDED, "key" => Arc::clone(key), "quota" => quota.as_str()).increment(1);
+pub(crate) fn exceeded(key: &Arc<str>, quota: &'static str) {
+    counter!(EXCEEDED, "key" => Arc::clone(key), "quota" => quota).increment(1);
 }
 
 pub(crate) fn refused(reason: &'static str) {

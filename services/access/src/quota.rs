@@ -229,7 +229,7 @@ impl Meter {
         now: Duration,
     ) -> Result<Charge, ExceededQuota> {
         self.try_admit(items, bytes, now)
-            .inspect_err(|exceeded| metrics::exceeded(&self.name, exceeded.quota))
+            .inspect_err(|exceeded| metrics::exceeded(&self.name, exceeded.quota.as_str()))
     }
 
     fn try_admit(

@@ -15,12 +15,15 @@ mod openapi;
 mod origin;
 mod over_limit;
 mod request_id;
+mod roles;
 mod routes;
 mod serve;
 mod state;
+mod tls;
 mod trace;
 mod v1;
 
 pub use routes::{document, route_table, router};
-pub use serve::{Tls, TlsError, serve};
+pub use serve::serve;
 pub use state::{Api, ApiLimits, ApiParts, ConnectionLimits};
+pub use tls::{Tls, TlsError};

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assay_access::Gate;
+use assay_access::{Caller, Gate};
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_engine::Engine;
 use assay_templates::Templates;
 
-use crate::access::{Caller, RoleTable};
-use crate::serve::Tls;
+use crate::roles::RoleTable;
+use crate::tls::Tls;
 
 /// Limits on requests.
 #[derive(Debug, Clone, PartialEq, Eq)]

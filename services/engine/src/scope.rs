@@ -52,11 +52,9 @@ impl ScopedStore {
         })
     }
 
-    fn own_summary(&self, summary: RunSummary) -> Option<RunSummary> {
-        Some(RunSummary {
-            run: self.own(&summary.run)?,
-            ..summary
-        })
+    fn own_summary(&self, mut summary: RunSummary) -> Option<RunSummary> {
+        summary.run = self.own(&summary.run)?;
+        Some(summary)
     }
 }
 

@@ -4,7 +4,10 @@
 mod endpoints;
 mod key_path;
 
-use assay_access::{Charge, Denied, ExceededQuota};
+use std::borrow::Cow;
+use std::time::Duration;
+
+use assay_access::{Caller, Charge, Denied, ExceededQuota, redact};
 use assay_core::ErrorCode;
 use assay_engine::Spend;
 use assay_record::access::{Access, Role};
@@ -13,10 +16,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, header};
-use std::time::Duration;
 
-pub(crate) use assay_access::Caller;
-pub(crate) use endpoints::{Endpoints, RoleTable};
+pub(crate) use endpoints::Endpoints;
 pub(crate) use key_path::{KEYED_PATHS, PathKey, split_key};
 
 use crate::error::{ApiError, ApiResult};
@@ -28,8 +29,15 @@ pub(crate) async fn authenticate(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let is_page = assay_operators::is_page(request.uri().path());
-    let (method, address) = (request.method().clone(), request.uri().to_string());
+    let page = assay_operators::is_page(request.uri().path()).then(|| {
+        let address = request.uri().path_and_query();
+        // The form of the sign-in contains the address, which may have a key by mistake.
+        let address = address
+            .map(|address| address.as_str())
+            .filter(|address| matches!(redact(address), Cow::Borrowed(_)))
+            .unwrap_or("/ui");
+        (request.method().clone(), address.to_owned())
+    });
     let has_path_key = request.extensions().get::<PathKey>().is_some();
     match admitted(&api, &request) {
         Ok(caller) => {
@@ -44,11 +52,13 @@ pub(crate) async fn authenticate(
             }
             response
         }
-        Err(error) if is_page => {
-            let problem = error.problem();
-            assay_operators::refusal(problem.code, &problem.message, &method, &address).await
-        }
-        Err(error) => error.into_response(),
+        Err(error) => match page {
+            Some((method, address)) => {
+                let problem = error.problem();
+                assay_operators::refusal(problem.code, &problem.message, &method, &address).await
+            }
+            None => error.into_response(),
+        },
     }
 }
 

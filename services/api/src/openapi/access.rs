@@ -3,7 +3,7 @@
 use assay_record::access::Access;
 use serde_json::{Map, Value, json};
 
-use crate::access::RoleTable;
+use crate::roles::RoleTable;
 
 /// Adds the security scheme, and a requirement to each operation that needs a key. The requirement
 /// is optional, because a node on loopback may have no keys.

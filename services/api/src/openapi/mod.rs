@@ -11,7 +11,7 @@ use assay_core::GraderTable;
 use serde_json::Value;
 use utoipa::OpenApi;
 
-use crate::access::RoleTable;
+use crate::roles::RoleTable;
 
 #[derive(OpenApi)]
 #[openapi(

@@ -4,10 +4,8 @@ mod activity;
 mod connection;
 mod open;
 mod stream;
-mod tls;
 
 pub(crate) use stream::Client;
-pub use tls::{Tls, TlsError};
 
 use std::future::Future;
 use std::pin::pin;

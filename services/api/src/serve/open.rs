@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use super::activity::{Activity, Reason};
 use super::connection;
-use super::tls::Tls;
 use crate::state::ConnectionLimits;
+use crate::tls::Tls;
 
 /// Number of connections that are accepted beyond the limit. They serve health checks and metrics;
 /// other requests are rejected because the node is busy.

@@ -3,7 +3,7 @@
 
 use assay_core::BoxFuture;
 use assay_record::access::{
-    AccessState, AccessStore, AuditEntry, AuditRecord, KeyError, KeyRecord, KeyUse, Quotas,
+    AccessState, AccessStore, AuditEntry, AuditRecord, KeyError, KeyRecord, KeyUse, Quotas, Role,
 };
 use assay_record::store::StoreError;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous};
@@ -77,7 +77,7 @@ impl SqliteAccess {
             .fetch_one(&self.pool)
             .await?;
         Ok(AccessState {
-            secret: hash(&row, "secret")?.ok_or_else(|| invalid("access", "secret", "is null"))?,
+            secret: hash(&row, "secret")?.ok_or_else(|| invalid("access", "secret", &"is null"))?,
             version: row.try_get("version")?,
         })
     }
@@ -232,7 +232,7 @@ async fn append(
     )
     .bind(entry.time_us)
     .bind(&entry.caller)
-    .bind(entry.role.map(|role| role.as_str()))
+    .bind(entry.role.map(Role::as_str))
     .bind(&entry.action)
     .bind(&entry.target)
     .bind(entry.details.to_string())
@@ -245,7 +245,7 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn invalid(table: &'static str, column: &'static str, reason: impl ToString) -> DatabaseError {
+fn invalid(table: &'static str, column: &'static str, reason: &dyn ToString) -> DatabaseError {
     DatabaseError::Row {
         table,
         column,
@@ -259,7 +259,7 @@ fn hash(row: &SqliteRow, column: &'static str) -> Result<Option<[u8; 32]>, Datab
         .map(|bytes| {
             bytes
                 .try_into()
-                .map_err(|_| invalid(TABLE, column, "has not 32 bytes"))
+                .map_err(|_| invalid(TABLE, column, &"has not 32 bytes"))
         })
         .transpose()
 }
@@ -277,8 +277,8 @@ fn read_key(row: &SqliteRow) -> Result<KeyRecord, DatabaseError> {
         name: row.try_get("name")?,
         role: role
             .parse()
-            .map_err(|error| invalid(TABLE, "role", error))?,
-        hash: hash(row, "hash")?.ok_or_else(|| invalid(TABLE, "hash", "is null"))?,
+            .map_err(|error| invalid(TABLE, "role", &error))?,
+        hash: hash(row, "hash")?.ok_or_else(|| invalid(TABLE, "hash", &"is null"))?,
         previous: hash(row, "previous_hash")?.zip(until_us),
         quotas: Quotas {
             items_per_minute: limit("items_per_minute")?,
@@ -306,11 +306,11 @@ fn read_audit(row: &SqliteRow) -> Result<AuditRecord, DatabaseError> {
             role: role
                 .map(str::parse)
                 .transpose()
-                .map_err(|error| invalid("audit", "role", error))?,
+                .map_err(|error| invalid("audit", "role", &error))?,
             action: row.try_get("action")?,
             target: row.try_get("target")?,
             details: serde_json::from_str(details)
-                .map_err(|error| invalid("audit", "details", error))?,
+                .map_err(|error| invalid("audit", "details", &error))?,
         },
     })
 }

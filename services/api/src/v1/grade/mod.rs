@@ -6,6 +6,7 @@ mod stream;
 
 use std::sync::Arc;
 
+use assay_access::Caller;
 use assay_core::{ErrorCode, Hash};
 use assay_engine::{Answer, Batch, BodyPermit, Engine, IdempotentRequest, Mode};
 use assay_mapping::{TemplateTasks, batch};
@@ -19,7 +20,6 @@ use http::{HeaderMap, header};
 use serde_json::Value;
 
 use crate::Api;
-use crate::access::Caller;
 use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
 use crate::serve::Client;

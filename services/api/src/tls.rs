@@ -97,13 +97,13 @@ impl Tls {
         }
     }
 
-    pub(super) fn acceptor(&self) -> TlsAcceptor {
+    pub(crate) fn acceptor(&self) -> TlsAcceptor {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         TlsAcceptor::from(Arc::clone(&current.1))
     }
 }
 
-fn file_error(path: &Path, reason: impl ToString) -> TlsError {
+fn file_error(path: &Path, reason: &dyn ToString) -> TlsError {
     TlsError::File {
         path: path.to_owned(),
         reason: reason.to_string(),
@@ -112,10 +112,10 @@ fn file_error(path: &Path, reason: impl ToString) -> TlsError {
 
 fn stamp(certificate: &Path, key: &Path) -> Result<Stamp, TlsError> {
     let of = |path: &Path| {
-        let metadata = fs::metadata(path).map_err(|error| file_error(path, error))?;
+        let metadata = fs::metadata(path).map_err(|error| file_error(path, &error))?;
         let modified = metadata
             .modified()
-            .map_err(|error| file_error(path, error))?;
+            .map_err(|error| file_error(path, &error))?;
         Ok((modified, metadata.len()))
     };
     Ok([of(certificate)?, of(key)?])
@@ -124,11 +124,11 @@ fn stamp(certificate: &Path, key: &Path) -> Result<Stamp, TlsError> {
 fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| file_error(certificate, error))?;
+        .map_err(|error| file_error(certificate, &error))?;
     if chain.is_empty() {
-        return Err(file_error(certificate, "it contains no certificate"));
+        return Err(file_error(certificate, &"it contains no certificate"));
     }
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| file_error(key, error))?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| file_error(key, &error))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
