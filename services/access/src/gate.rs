@@ -58,6 +58,9 @@ pub enum Denied {
     /// The key is not valid.
     #[error(transparent)]
     Refused(#[from] RefusedKey),
+    /// A page was opened without a session.
+    #[error("sign in to open this page")]
+    NotSignedIn,
     /// The session has ended.
     #[error("the session has ended; sign in again")]
     NoSession,
@@ -66,7 +69,7 @@ pub enum Denied {
 impl Denied {
     const fn reason(self) -> &'static str {
         match self {
-            Self::Missing => "missing",
+            Self::Missing | Self::NotSignedIn => "missing",
             Self::Several => "several",
             Self::Malformed(MalformedKey::Form) => "malformed",
             Self::Malformed(MalformedKey::Checksum) => "mistyped",

