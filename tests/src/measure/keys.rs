@@ -24,6 +24,7 @@ pub(crate) struct Arguments {
     most: u128,
 }
 
+#[expect(clippy::print_stdout, reason = "a report is what this binary is for")]
 pub(crate) async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { tries, keys, most } = *arguments;
     ensure!(
