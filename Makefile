@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -170,6 +170,9 @@ mutants: images ## run mutation tests on the crates in ARGS: ARGS="graders/math 
 
 load: ## compare batches over HTTP with the same batches in-process; ARGS such as `--items FILE.jsonl`
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- load $(ARGS)
+
+keys: ## compare the times to accept and to refuse a key, 10,000 tries each
+	$(CARGO) run --locked --package assay-tests --bin assay-measure -- keys $(ARGS)
 
 programs: images ## compare programs in workers with native python3: a trivial and nine CPU-bound ones
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- programs $(ARGS)

@@ -42,6 +42,12 @@ error_codes! {
     InvalidParameter = "invalid_parameter", 400;
     /// A browser sent the request on behalf of a page of another site.
     OtherSite = "other_site", 403;
+    /// The node requires a key, and the request has none that is valid.
+    Unauthenticated = "unauthenticated", 401;
+    /// The key does not have the role that the endpoint needs.
+    Forbidden = "forbidden", 403;
+    /// A quota of the key is exceeded; retry after the time in `Retry-After`.
+    QuotaExceeded = "quota_exceeded", 429;
     /// The `type` of a task is not a known grader.
     UnknownGrader = "unknown_grader", 422;
     /// The body of a task is not valid for its grader.

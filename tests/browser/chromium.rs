@@ -265,8 +265,24 @@ impl Browser {
     /// Closes the browser. Asserts that its console is empty and that pages sent requests only to
     /// the service.
     pub(crate) async fn close(self) {
+        self.close_after(&[]).await;
+    }
+
+    /// Closes the browser as [`Browser::close`] does, after pages with these statuses, which the
+    /// console reports.
+    pub(crate) async fn close_after(self, statuses: &[u16]) {
         let console = self.post("/se/log", json!({ "type": "browser" })).await;
-        assert_eq!(console, json!([]), "the console is empty");
+        let is_expected = |line: &&Value| {
+            let message = line["message"].as_str().unwrap();
+            let status = |status: &u16| message.contains(&format!("with a status of {status} "));
+            statuses.iter().any(status)
+        };
+        let console = console.as_array().unwrap().iter();
+        let unexpected: Vec<&Value> = console.filter(|line| !is_expected(line)).collect();
+        assert!(
+            unexpected.is_empty(),
+            "the console is empty: {unexpected:?}"
+        );
         let events = self.post("/se/log", json!({ "type": "performance" })).await;
         for event in events.as_array().unwrap() {
             let event: Value = serde_json::from_str(event["message"].as_str().unwrap()).unwrap();

@@ -28,6 +28,9 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
             "check",
             format!("/ui/checks/{}", check["check"].as_str().unwrap()),
         ),
+        ("audit", "/ui/audit".to_owned()),
+        ("keys", "/ui/keys".to_owned()),
+        ("sign-in", "/ui/sign-in".to_owned()),
         ("missing", "/ui/nothing".to_owned()),
     ]
 }

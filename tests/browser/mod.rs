@@ -9,3 +9,4 @@ mod chromium;
 mod flows;
 mod looks;
 mod service;
+mod sign_in;

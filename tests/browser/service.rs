@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
+use assay_access::{Key, NewKey};
+use assay_core::SystemClock;
 use assay_node::{Config, Node};
+use assay_record::access::{Quotas, Role};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -20,6 +23,11 @@ pub(crate) struct Service {
 impl Service {
     /// A node that reloads rates for every batch.
     pub(crate) async fn start() -> Self {
+        Self::with_keys(&[]).await.0
+    }
+
+    /// The same with a key for each of these roles, which is named like its role.
+    pub(crate) async fn with_keys(roles: &[Role]) -> (Self, Vec<Key>) {
         let folder = tempfile::tempdir().unwrap();
         let mut config: Config =
             assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
@@ -27,6 +35,19 @@ impl Service {
         config.server.listen = "127.0.0.1:0".parse().unwrap();
         config.channels.refresh_seconds = 0.0;
         let node = Node::with_graders(config, Vec::new()).await.unwrap();
+        let store = node.gate().store().unwrap();
+        let (clock, mut keys) = (SystemClock::new(), Vec::new());
+        for role in roles {
+            let new = NewKey {
+                name: role.to_string(),
+                role: *role,
+                quotas: Quotas::default(),
+                expires_us: None,
+            };
+            let key = assay_access::create(store.as_ref(), &clock, "test", new).await;
+            keys.push(key.unwrap());
+        }
+        node.gate().refresh().await.unwrap();
         let listener = node.listen().await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
@@ -36,12 +57,13 @@ impl Service {
             };
             node.serve(listener, stopped).await.unwrap();
         });
-        Self {
+        let service = Self {
             address,
             stop: Some(stop),
             serving: Some(serving),
             _folder: folder,
-        }
+        };
+        (service, keys)
     }
 
     /// The same with a run of some steps, in which the share of correct answers grows.
@@ -55,6 +77,12 @@ impl Service {
 
     pub(crate) async fn grade(&self, batch: &Value) -> Value {
         self.post("/v1/grade", batch).await
+    }
+
+    /// Grades a batch with a key, which clients without headers send in the path.
+    pub(crate) async fn grade_as(&self, key: &Key, batch: &Value) -> Value {
+        self.post(&format!("/k/{}/v1/grade", key.reveal()), batch)
+            .await
     }
 
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Value {
@@ -107,7 +135,7 @@ pub(crate) fn check() -> Value {
 }
 
 /// Eight groups of four answers: mathematics with a check, programs, documents.
-fn of_step(step: u32) -> Value {
+pub(crate) fn of_step(step: u32) -> Value {
     let items = (0..32u32).map(|n| {
         let lot = (n * 7 + step * 3) % 10;
         let mut item = match (n / 4) % 4 {

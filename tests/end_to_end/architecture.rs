@@ -35,6 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-record", &["core"]),
     ("assay-rewards", &["core", "record"]),
     ("assay-store", &["core", "record"]),
+    ("assay-access", &["core", "record"]),
     ("assay-wire", &["core", "record"]),
     ("assay-engine", &["core", "record", "rewards"]),
     (
@@ -43,11 +44,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "assay-operators",
-        &["core", "record", "rewards", "engine", "wire"],
+        &["access", "core", "record", "rewards", "engine", "wire"],
     ),
     (
         "assay-api",
         &[
+            "access",
             "core",
             "record",
             "rewards",
@@ -69,6 +71,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "assay",
         &[
+            "access",
             "core",
             "record",
             "rewards",

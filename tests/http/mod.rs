@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
+mod access;
 mod bodies;
 mod checks;
 mod connections;
@@ -19,9 +20,11 @@ mod reading;
 mod repeating;
 mod reward_models;
 mod runs;
+mod sessions;
 mod shapes;
 mod stored;
 mod templates;
 mod texts;
+mod tls;
 mod trainers;
 mod workers;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use assay_access::Gate;
 use assay_api::{Api, ApiLimits, ApiParts};
 use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionResult, Runtime};
 use assay_core::reward_model::{
@@ -60,6 +61,14 @@ impl Reader for Counting {
         limit: u32,
     ) -> BoxFuture<'a, Result<GradePage, StoreError>> {
         self.inner.grades(filter, before, limit)
+    }
+
+    fn runs_of<'a>(
+        &'a self,
+        caller: &'a str,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<RunSummary>, StoreError>> {
+        self.inner.runs_of(caller, limit)
     }
 
     fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
@@ -224,6 +233,8 @@ fn counted(service: &Service) -> (Router, Arc<AtomicUsize>) {
         models: Arc::new(Nothing),
         metrics: Arc::new(String::new),
         warming: Arc::default(),
+        gate: Arc::new(Gate::open(Arc::new(SystemClock::new()))),
+        tls: None,
         limits: ApiLimits::default(),
     });
     (assay_api::router(api), writes)

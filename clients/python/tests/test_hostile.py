@@ -218,6 +218,20 @@ def test_headers_are_sent(node: Node) -> None:
     assert seen[0]["x-trainer"] == "a b"
 
 
+def test_the_key_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    def headers(**options: Any) -> dict[str, str]:
+        with assay.Client("http://127.0.0.1:1", **options) as client:
+            return dict(client._core.settings.headers)
+
+    monkeypatch.setenv("ASSAY_KEY", "variable")
+    assert headers() == {"authorization": "Bearer variable"}
+    assert headers(key="given") == {"authorization": "Bearer given"}
+    own = {"Authorization": "Basic own"}
+    assert headers(headers=own) == own
+    monkeypatch.setenv("ASSAY_KEY", "")
+    assert headers() == {}
+
+
 def test_idempotency_keys_are_checked(client: assay.Client) -> None:
     for key in ("a\nb", "", "ä", "a" * 300):
         with pytest.raises(ValueError, match="visible ASCII"):

@@ -1,5 +1,8 @@
 //! Conversion of all errors to responses with one JSON format, and the status of each error code.
 
+use std::borrow::Cow;
+
+use assay_access::redact;
 use assay_core::ErrorCode;
 use assay_core::reward_model::ModelError;
 use assay_engine::{ChannelError, EngineError, ReplayError, RunPairsError, SuggestError};
@@ -11,6 +14,9 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 
 use crate::request_id;
+
+/// How to authenticate (RFC 6750).
+const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"assay\"");
 
 /// An error response. It is attached to the response as an extension, so that a layer can convert
 /// it to another format.
@@ -27,6 +33,14 @@ impl ApiError {
         Problem::new(code, message).into()
     }
 
+    /// This error with another value of `Retry-After`.
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
+        Self {
+            retry_after_s: Some(seconds),
+            ..self
+        }
+    }
+
     /// Value of `Retry-After` in seconds, if a retry can succeed.
     pub(crate) fn retry_after_s(&self) -> Option<u64> {
         self.retry_after_s
@@ -38,8 +52,12 @@ impl ApiError {
 }
 
 impl From<Problem> for ApiError {
-    fn from(problem: Problem) -> Self {
+    fn from(mut problem: Problem) -> Self {
         let retry_after_s = retry_after_s(problem.code);
+        // Messages quote paths and fields, which may contain a key by mistake.
+        if let Cow::Owned(redacted) = redact(&problem.message) {
+            problem.message = redacted.into();
+        }
         Self {
             problem,
             retry_after_s,
@@ -160,6 +178,11 @@ impl IntoResponse for ApiError {
             response
                 .headers_mut()
                 .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.problem.code == ErrorCode::Unauthenticated {
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, CHALLENGE);
         }
         response.extensions_mut().insert(self);
         response

@@ -3,7 +3,6 @@
 use assay_core::ErrorCode;
 use assay_wire::{ReadyBody, RecordBody};
 use axum::Json;
-use axum::extract::State;
 use http::header;
 
 use crate::Api;
@@ -25,7 +24,7 @@ pub(crate) async fn healthz() -> &'static str {
     (status = 200, description = "Ready, with the state of the record", body = ReadyBody),
     (status = 503, description = "Not ready, with the reason", body = assay_wire::ProblemBody),
 ))]
-pub(crate) async fn readyz(State(api): State<Api>) -> ApiResult<Json<ReadyBody>> {
+pub(crate) async fn readyz(api: Api) -> ApiResult<Json<ReadyBody>> {
     if !api.engine().admission().is_open() {
         return Err(ApiError::new(
             ErrorCode::ShuttingDown,
@@ -57,9 +56,7 @@ pub(crate) async fn readyz(State(api): State<Api>) -> ApiResult<Json<ReadyBody>>
 #[utoipa::path(get, path = "/metrics", tag = "node", responses(
     (status = 200, description = "Metrics", body = String),
 ))]
-pub(crate) async fn metrics(
-    State(api): State<Api>,
-) -> ([(header::HeaderName, &'static str); 1], String) {
+pub(crate) async fn metrics(api: Api) -> ([(header::HeaderName, &'static str); 1], String) {
     (
         [(
             header::CONTENT_TYPE,

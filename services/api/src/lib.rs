@@ -3,6 +3,7 @@
 //!
 //! Each endpoint has its own file; `routes` lists them.
 
+mod access;
 mod arrival;
 mod body;
 mod compat;
@@ -14,12 +15,15 @@ mod openapi;
 mod origin;
 mod over_limit;
 mod request_id;
+mod roles;
 mod routes;
 mod serve;
 mod state;
+mod tls;
 mod trace;
 mod v1;
 
-pub use routes::{document, router};
+pub use routes::{document, route_table, router};
 pub use serve::serve;
 pub use state::{Api, ApiLimits, ApiParts, ConnectionLimits};
+pub use tls::{Tls, TlsError};

@@ -25,7 +25,7 @@ pub(crate) async fn reject_other_sites(
         request.method(),
         request.headers(),
         request.uri(),
-        api.limits().local_names,
+        api.limits().local_names && !api.gate().requires_key() && !api.gate().is_off(),
     ) {
         Some(message) => ApiError::new(ErrorCode::OtherSite, message).into_response(),
         None => next.run(request).await,
@@ -54,8 +54,8 @@ fn rejection(
     if local_names && host.as_ref().is_some_and(|host| !host.is_local()) {
         return Some(
             "the request was sent to a host name that may belong to another site, and the service \
-             listens only on this machine; send it to `localhost` or an address, or set \
-             `server.insecure = true` behind a proxy that authenticates"
+             listens only on this machine; send it to `localhost` or an address, require keys, or \
+             set `access.keys = \"off\"` behind a proxy that authenticates"
                 .to_owned(),
         );
     }

@@ -1,13 +1,19 @@
 //! The list of endpoints, and the middleware of all requests.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 
+use assay_access::redact;
 use assay_core::{ErrorCode, GraderTable};
+use assay_record::access::{Access, Role};
+use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use axum::{Router, middleware};
-use http::{Request, StatusCode, header};
+use http::{Method, Request, StatusCode, header};
 use serde_json::Value;
+use tower::Layer as _;
+use tower::util::MapRequestLayer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::classify::ServerErrorsFailureClass;
 use tower_http::compression::CompressionLayer;
@@ -15,102 +21,141 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 use tower_http::decompression::RequestDecompressionLayer;
 use tower_http::trace::TraceLayer;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
-use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::access::{Endpoints, KEYED_PATHS, split_key};
 use crate::error::ApiError;
 use crate::origin::reject_other_sites;
 use crate::request_id::RequestId;
-use crate::{Api, arrival, compat, docs, health, openapi, over_limit, request_id, trace, v1};
+use crate::{
+    Api, access, arrival, compat, docs, health, openapi, over_limit, request_id, trace, v1,
+};
 
 /// Maximum length of a text in a span, in bytes.
 const MAX_SPAN_TEXT: usize = 256;
 
-/// Endpoints that the OpenAPI document lists.
-pub(crate) fn documented() -> OpenApiRouter<Api> {
-    OpenApiRouter::new()
-        .routes(routes!(v1::grade::grade))
-        .routes(routes!(v1::grades::list::list))
-        .routes(routes!(v1::grades::get::get))
-        .routes(routes!(v1::grades::replay::replay))
-        .routes(routes!(v1::grades::adjudicate::adjudicate))
-        .routes(routes!(v1::adjudications::next))
-        .routes(routes!(v1::channels::list))
-        .routes(routes!(v1::channels::compare))
-        .routes(routes!(v1::channels::calibrate))
-        .routes(routes!(v1::checks::record, v1::checks::list))
-        .routes(routes!(v1::checks::get))
-        .routes(routes!(v1::policies::list))
-        .routes(routes!(v1::policies::get))
-        .routes(routes!(v1::policies::check))
-        .routes(routes!(v1::prompts::suggest))
-        .routes(routes!(v1::graders::graders))
-        .routes(routes!(v1::runs::list::list))
-        .routes(routes!(v1::runs::get::get))
-        .routes(routes!(v1::reward_models::list::list))
-        .routes(routes!(
-            v1::reward_models::list::get,
-            v1::reward_models::load::load,
-            v1::reward_models::load::unload
-        ))
-        .routes(routes!(v1::reward_models::score::score))
-        .routes(routes!(
-            v1::reward_models::pairs::collect,
-            v1::reward_models::pairs::page
-        ))
-        .routes(routes!(v1::reward_models::run_pairs::collect))
-        .routes(routes!(compat::sandboxfusion::run_code))
-        .routes(routes!(compat::scalebox::evaluate))
-        .routes(routes!(compat::piston::runtimes))
-        .routes(routes!(compat::piston::execute))
-        .routes(routes!(compat::tei::predict::predict))
-        .routes(routes!(compat::tei::rerank::rerank))
-        .routes(routes!(compat::tei::embed::embed))
-        .routes(routes!(compat::tei::info::info))
-        .routes(routes!(compat::tei::info::health))
-        .routes(routes!(compat::vllm::classify::classify))
-        .routes(routes!(compat::vllm::pooling::pooling))
-        .routes(routes!(compat::vllm::score::score))
-        .routes(routes!(compat::vllm::score::v1_score))
-        .routes(routes!(compat::vllm::rerank::rerank))
-        .routes(routes!(compat::vllm::rerank::v1_rerank))
-        .routes(routes!(compat::vllm::rerank::v2_rerank))
-        .routes(routes!(compat::vllm::models::models))
-        .routes(routes!(compat::vllm::models::health))
-        .routes(routes!(
-            compat::sglang::native::classify,
-            compat::sglang::native::classify_put
-        ))
-        .routes(routes!(compat::sglang::native::health))
-        .routes(routes!(compat::sglang::openai::classify))
-        .routes(routes!(compat::sglang::openai::embeddings))
-        .routes(routes!(compat::sglang::openai::score))
-        .routes(routes!(compat::openrlhf::get_reward))
-        .routes(routes!(compat::openrlhf::grade))
-        .routes(routes!(compat::nemo_gym::verify))
-        .routes(routes!(compat::nemo_gym::metrics::aggregate))
-        .routes(routes!(compat::nemo_gym::reverify_mode))
-        .routes(routes!(compat::nemo_gym::seed_session))
-        .routes(routes!(compat::nemo_gym::close_session))
-        .routes(routes!(health::healthz))
-        .routes(routes!(health::readyz))
-        .routes(routes!(health::metrics))
+/// Endpoints that the OpenAPI document lists, with the role that each needs.
+fn documented() -> Endpoints {
+    use Role::{Checker, Operator, Trainer};
+    Endpoints::new()
+        .role(Trainer, routes!(v1::grade::grade))
+        .role(Trainer, routes!(v1::grades::list::list))
+        .role(Trainer, routes!(v1::grades::get::get))
+        .role(Trainer, routes!(v1::grades::replay::replay))
+        .role(Operator, routes!(v1::grades::adjudicate::adjudicate))
+        .role(Operator, routes!(v1::adjudications::next))
+        // Counts of all callers, and names of channels that others chose.
+        .role(Operator, routes!(v1::channels::list))
+        .role(Operator, routes!(v1::channels::compare))
+        .role(Operator, routes!(v1::channels::calibrate))
+        .role(Checker, routes!(v1::checks::record, v1::checks::list))
+        .role(Checker, routes!(v1::checks::get))
+        .role(Trainer, routes!(v1::policies::list))
+        .role(Trainer, routes!(v1::policies::get))
+        .role(Trainer, routes!(v1::policies::check))
+        .role(Trainer, routes!(v1::prompts::suggest))
+        .role(Trainer, routes!(v1::graders::graders))
+        .role(Trainer, routes!(v1::runs::list::list))
+        .role(Trainer, routes!(v1::runs::get::get))
+        .role(Trainer, routes!(v1::reward_models::list::list))
+        .role(Trainer, routes!(v1::reward_models::list::get))
+        .role(
+            Operator,
+            routes!(
+                v1::reward_models::load::load,
+                v1::reward_models::load::unload
+            ),
+        )
+        .role(Trainer, routes!(v1::reward_models::score::score))
+        // The number of known pairs tells what others have collected.
+        .role(
+            Operator,
+            routes!(
+                v1::reward_models::pairs::collect,
+                v1::reward_models::pairs::page
+            ),
+        )
+        .role(Operator, routes!(v1::reward_models::run_pairs::collect))
+        .role(Operator, routes!(v1::audit::page))
+        .role(Trainer, routes!(compat::sandboxfusion::run_code))
+        .role(Trainer, routes!(compat::scalebox::evaluate))
+        .role(Trainer, routes!(compat::piston::runtimes))
+        .role(Trainer, routes!(compat::piston::execute))
+        .role(Trainer, routes!(compat::tei::predict::predict))
+        .role(Trainer, routes!(compat::tei::rerank::rerank))
+        .role(Trainer, routes!(compat::tei::embed::embed))
+        .role(Trainer, routes!(compat::tei::info::info))
+        // The emulated servers answer probes without a key.
+        .public(routes!(compat::tei::info::health))
+        .role(Trainer, routes!(compat::vllm::classify::classify))
+        .role(Trainer, routes!(compat::vllm::pooling::pooling))
+        .role(Trainer, routes!(compat::vllm::score::score))
+        .role(Trainer, routes!(compat::vllm::score::v1_score))
+        .role(Trainer, routes!(compat::vllm::rerank::rerank))
+        .role(Trainer, routes!(compat::vllm::rerank::v1_rerank))
+        .role(Trainer, routes!(compat::vllm::rerank::v2_rerank))
+        .role(Trainer, routes!(compat::vllm::models::models))
+        .public(routes!(compat::vllm::models::health))
+        .role(
+            Trainer,
+            routes!(
+                compat::sglang::native::classify,
+                compat::sglang::native::classify_put
+            ),
+        )
+        .public(routes!(compat::sglang::native::health))
+        .role(Trainer, routes!(compat::sglang::openai::classify))
+        .role(Trainer, routes!(compat::sglang::openai::embeddings))
+        .role(Trainer, routes!(compat::sglang::openai::score))
+        .role(Trainer, routes!(compat::openrlhf::get_reward))
+        .role(Trainer, routes!(compat::openrlhf::grade))
+        .role(Trainer, routes!(compat::nemo_gym::verify))
+        .role(Trainer, routes!(compat::nemo_gym::metrics::aggregate))
+        .role(Trainer, routes!(compat::nemo_gym::reverify_mode))
+        .role(Trainer, routes!(compat::nemo_gym::seed_session))
+        .role(Trainer, routes!(compat::nemo_gym::close_session))
+        .public(routes!(health::healthz))
+        .public(routes!(health::readyz))
+        .role(Operator, routes!(health::metrics))
 }
 
 /// The document served at `/openapi.json`, for a node with these graders.
 #[must_use]
 pub fn document(graders: &GraderTable) -> Value {
-    let (_, paths) = documented().split_for_parts();
-    openapi::document(paths, graders)
+    let Endpoints { router, roles } = documented();
+    let (_, paths) = router.split_for_parts();
+    openapi::document(paths, graders, &roles)
+}
+
+/// The endpoints and pages of a node, with the role that each needs.
+fn endpoints(api: &Api) -> Endpoints {
+    let document = document(api.engine().graders());
+    let (pages, roles_of_pages) = assay_operators::router(
+        api.engine().clone(),
+        Arc::clone(api.shared_gate()),
+        api.tls().is_some(),
+    );
+    documented()
+        .merge(docs::router(&document), docs::ROUTES.iter().cloned())
+        .merge(pages, roles_of_pages)
+}
+
+/// The method, path and access of every route of the router that [`router`] builds, by path.
+#[must_use]
+pub fn route_table(api: &Api) -> Vec<(Method, String, Access)> {
+    let endpoints = endpoints(api);
+    let rows = endpoints.roles.rows().into_iter();
+    rows.map(|(path, method, access)| (method.clone(), path.to_owned(), access))
+        .collect()
 }
 
 /// Builds the router with all endpoints, documents and pages.
 pub fn router(api: Api) -> Router {
-    let (documented, paths) = documented().split_for_parts();
-    let document = openapi::document(paths, api.engine().graders());
-    documented
-        .merge(docs::router(&document))
-        .merge(assay_operators::router(api.engine().clone()))
+    let Endpoints { router, roles } = endpoints(&api);
+    let api = api.with_roles(roles);
+    let routed = router
+        .split_for_parts()
+        .0
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         // Compressing a stream would delay lines until a block is full.
@@ -120,6 +165,7 @@ pub fn router(api: Api) -> Router {
         .layer(RequestDecompressionLayer::new().gzip(true).zstd(true))
         .layer(middleware::from_fn_with_state(api.clone(), arrival::limit))
         .layer(middleware::map_response(problem_for_encoding))
+        .layer(middleware::from_fn_with_state(api.clone(), access::authenticate))
         .layer(middleware::from_fn_with_state(api.clone(), reject_other_sites))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(middleware::from_fn(over_limit::reject))
@@ -130,7 +176,10 @@ pub fn router(api: Api) -> Router {
                 .on_failure(log_failure),
         )
         .layer(middleware::from_fn_with_state(api.clone(), request_id::identify))
-        .with_state(api)
+        .with_state(api);
+    // Keys in paths are removed before a route is chosen.
+    let keyless = MapRequestLayer::new(split_key::<Body>).layer(routed);
+    Router::new().fallback_service(keyless)
 }
 
 /// Logs a response with a status of 500 or more.
@@ -158,7 +207,7 @@ fn span<B>(request: &Request<B>) -> tracing::Span {
         "request",
         id = id.map(RequestId::as_str),
         method = excerpt(request.method().as_str()),
-        path = excerpt(request.uri().path()),
+        path = excerpt(&redact(request.uri().path())),
     );
     if let Some(caller) = trace::caller(request.headers()) {
         // Fails if traces are not exported.
@@ -173,6 +222,10 @@ fn excerpt(text: &str) -> &str {
 }
 
 async fn not_found(uri: http::Uri) -> ApiError {
+    if uri.path() == KEYED_PATHS {
+        let message = "`/k/KEY/` must be followed by `v1/` or `compat/`; the pages have a sign-in";
+        return ApiError::new(ErrorCode::NotFound, message);
+    }
     if let Some(reason) = compat::sandboxfusion::refusal(uri.path()) {
         return ApiError::new(ErrorCode::NotFound, reason);
     }

@@ -4,10 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use assay_access::{Caller, Gate};
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_engine::Engine;
 use assay_templates::Templates;
+
+use crate::roles::RoleTable;
+use crate::tls::Tls;
 
 /// Limits on requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,9 +28,9 @@ pub struct ApiLimits {
     pub body_total: Duration,
     /// Limits on connections.
     pub connections: ConnectionLimits,
-    /// Whether the host of a request must be `localhost` or an address. Set if the service listens
-    /// on a loopback address, because any other name can be pointed at this machine (DNS
-    /// rebinding).
+    /// Whether the host of a request must be `localhost` or an address while callers need no key.
+    /// Set if the service listens on a loopback address, because any other name can be pointed at
+    /// this machine (DNS rebinding). With keys, a page of another site has none.
     pub local_names: bool,
 }
 
@@ -86,46 +90,104 @@ pub struct ApiParts {
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// Whether the node is still being warmed up and therefore not ready.
     pub warming: Arc<AtomicBool>,
+    /// Decides who may call the node.
+    pub gate: Arc<Gate>,
+    /// The certificate; `None` for connections without TLS.
+    pub tls: Option<Arc<Tls>>,
     /// Limits on requests.
     pub limits: ApiLimits,
 }
 
-/// The state that all endpoints share. Cheap to clone.
+/// The state that all endpoints share, as the caller of a request sees it. Cheap to clone.
 #[derive(Clone)]
-pub struct Api(Arc<ApiParts>);
+pub struct Api {
+    parts: Arc<ApiParts>,
+    roles: Arc<RoleTable>,
+    /// The engine, with the part of the record that the caller sees.
+    engine: Engine,
+    caller: Caller,
+}
 
 impl Api {
     /// Creates the API from its parts.
     #[must_use]
     pub fn new(parts: ApiParts) -> Self {
-        Self(Arc::new(parts))
+        Self {
+            engine: parts.engine.clone(),
+            parts: Arc::new(parts),
+            roles: Arc::default(),
+            caller: Caller::local(),
+        }
+    }
+
+    /// The API with the roles that its endpoints need.
+    pub(crate) fn with_roles(self, roles: RoleTable) -> Self {
+        Self {
+            roles: Arc::new(roles),
+            ..self
+        }
+    }
+
+    /// The API as a caller sees it.
+    pub(crate) fn seen_by(&self, caller: Caller) -> Self {
+        let engine = &self.parts.engine;
+        Self {
+            parts: Arc::clone(&self.parts),
+            roles: Arc::clone(&self.roles),
+            engine: if caller.role().sees_all() {
+                engine.clone()
+            } else {
+                engine.seen_by(caller.name())
+            },
+            caller,
+        }
+    }
+
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    pub(crate) fn tls(&self) -> Option<&Arc<Tls>> {
+        self.parts.tls.as_ref()
+    }
+
+    pub(crate) fn shared_gate(&self) -> &Arc<Gate> {
+        &self.parts.gate
+    }
+
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.parts.gate
+    }
+
+    pub(crate) fn roles(&self) -> &RoleTable {
+        &self.roles
     }
 
     pub(crate) fn engine(&self) -> &Engine {
-        &self.0.engine
+        &self.engine
     }
 
     pub(crate) fn templates(&self) -> &Arc<Templates> {
-        &self.0.templates
+        &self.parts.templates
     }
 
     pub(crate) fn limits(&self) -> &ApiLimits {
-        &self.0.limits
+        &self.parts.limits
     }
 
     pub(crate) fn programs(&self) -> &dyn Execute {
-        self.0.programs.as_ref()
+        self.parts.programs.as_ref()
     }
 
     pub(crate) fn models(&self) -> &dyn RewardModels {
-        self.0.models.as_ref()
+        self.parts.models.as_ref()
     }
 
     pub(crate) fn is_warming(&self) -> bool {
-        self.0.warming.load(Ordering::Acquire)
+        self.parts.warming.load(Ordering::Acquire)
     }
 
     pub(crate) fn metrics(&self) -> String {
-        (self.0.metrics)()
+        (self.parts.metrics)()
     }
 }

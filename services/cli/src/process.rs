@@ -5,11 +5,14 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
+use assay_client::{Client, Retry};
 use assay_node::Config;
 use assay_node::config::Override;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use tokio::signal::unix::{SignalKind, signal};
+
+use crate::arguments::ServerKey;
 
 /// Reads the configuration of this process. Environment variables override the file, and `settings`
 /// override both.
@@ -25,6 +28,15 @@ pub(crate) fn configuration(
     assay_node::observe::logs(&loaded.config.log)?;
     loaded.warn();
     Ok(loaded.config)
+}
+
+/// A client of `server` that sends the key, if there is one.
+pub(crate) fn client(server: &str, key: &ServerKey) -> anyhow::Result<Client> {
+    let client = Client::new(server, Retry::default())?;
+    match key.key.as_deref().filter(|key| !key.is_empty()) {
+        Some(key) => Ok(client.with_key(key)?),
+        None => Ok(client),
+    }
 }
 
 /// Rejects unknown variables, for `--strict`.

@@ -36,6 +36,9 @@ pub enum ClientError {
         /// What is wrong.
         reason: String,
     },
+    /// The key cannot be sent.
+    #[error("malformed key; it has characters that a header cannot contain")]
+    BadKey,
     /// The server cannot be reached, or the connection failed.
     #[error("the request to `{url}` failed")]
     Transport {
@@ -77,6 +80,8 @@ pub struct Client {
     http: reqwest::Client,
     base: Url,
     retry: Retry,
+    /// Value of `Authorization`.
+    key: Option<header::HeaderValue>,
 }
 
 impl Client {
@@ -105,6 +110,21 @@ impl Client {
             http,
             base: base_url,
             retry,
+            key: None,
+        })
+    }
+
+    /// A client that sends this key.
+    ///
+    /// # Errors
+    /// [`ClientError::BadKey`] if the key has characters that a header cannot contain.
+    pub fn with_key(self, key: &str) -> Result<Self, ClientError> {
+        let mut value = header::HeaderValue::try_from(format!("Bearer {key}"))
+            .map_err(|_| ClientError::BadKey)?;
+        value.set_sensitive(true);
+        Ok(Self {
+            key: Some(value),
+            ..self
         })
     }
 
@@ -405,7 +425,7 @@ impl Client {
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        Ok(self.http.request(method, url))
+        Ok(self.authorized(self.http.request(method, url)))
     }
 
     fn call(
@@ -421,7 +441,14 @@ impl Client {
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        Ok(self.http.request(method, url))
+        Ok(self.authorized(self.http.request(method, url)))
+    }
+
+    fn authorized(&self, request: RequestBuilder) -> RequestBuilder {
+        match &self.key {
+            Some(key) => request.header(header::AUTHORIZATION, key),
+            None => request,
+        }
     }
 
     async fn send<T: DeserializeOwned>(

@@ -1,6 +1,7 @@
 //! A batch as the engine accepts it: decoded, but its tasks are not checked yet.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use assay_core::{Hash, Item, Task};
 use assay_rewards::Statistic;
@@ -83,6 +84,12 @@ impl BatchItem {
     }
 }
 
+/// Is charged for the grading of a batch. It is dropped with the batch and its reply.
+pub trait Spend: Send + Sync + std::fmt::Debug {
+    /// Charges the time that graders took for items of the batch.
+    fn spend(&self, time: Duration);
+}
+
 /// The items of one request.
 #[derive(Debug)]
 pub struct Batch {
@@ -101,6 +108,8 @@ pub struct Batch {
     /// Counts the memory of the request until the batch and its reply are dropped, which may be
     /// after the client has disconnected.
     pub held: Option<BodyPermit>,
+    /// Is charged for the batch.
+    pub charge: Option<Box<dyn Spend>>,
 }
 
 impl Batch {
@@ -121,6 +130,7 @@ impl Batch {
             statistics: Vec::new(),
             items,
             held: None,
+            charge: None,
         }
     }
 }

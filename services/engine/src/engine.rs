@@ -16,10 +16,11 @@ use crate::appeal::appeal;
 use crate::compose::compose;
 use crate::context::{self, BatchContext};
 use crate::correct::correct;
-use crate::grade::{grade, is_transient};
+use crate::grade::{GradedItem, grade, is_transient};
 use crate::keys_in_flight::KeyLock;
 use crate::plan::{Plan, plan};
 use crate::policy::{Policies, RewardPolicy};
+use crate::scope::ScopedStore;
 use crate::state::{EngineParts, EngineState};
 use crate::tasks::{self, Received, task_pointer};
 use crate::{
@@ -44,6 +45,8 @@ pub enum Mode {
 #[derive(Clone)]
 pub struct Engine {
     state: Arc<EngineState>,
+    /// What is read of the record: all of it, or what one caller sees.
+    store: Option<Arc<dyn Store>>,
 }
 
 /// The parameters of one run of the pipeline, other than the batch.
@@ -61,9 +64,22 @@ impl Engine {
     /// # Errors
     /// If a thread cannot be started.
     pub fn start(parts: EngineParts) -> std::io::Result<Self> {
+        let store = parts.store.clone();
         Ok(Self {
             state: Arc::new(EngineState::start(parts)?),
+            store,
         })
+    }
+
+    /// This engine with the record as `caller` sees it: without the runs and grades of others.
+    #[must_use]
+    pub fn seen_by(&self, caller: &str) -> Self {
+        let store = self.state.store.clone();
+        let scoped = store.map(|store| ScopedStore::new(store, caller.into()));
+        Self {
+            state: Arc::clone(&self.state),
+            store: scoped.map(|store| Arc::new(store) as Arc<dyn Store>),
+        }
     }
 
     /// Grades a batch. Dropping the future cancels the items that are not graded yet.
@@ -200,6 +216,9 @@ impl Engine {
         let mut graded_items = grade(&self.state, &plan);
         let (mut reply, mut sealed, mut is_connected) = (Reply::new(&plan), None, true);
         while let Some(wave) = graded_items.next(whole).await {
+            if let Some(charge) = &plan.batch.charge {
+                charge.spend(wave.iter().map(GradedItem::grade_time).sum());
+            }
             let wave = appeal(&self.state, &plan, wave).await;
             let wave = compose(&plan, wave);
             let wave = if whole { correct(&plan, wave) } else { wave };
@@ -359,10 +378,10 @@ impl Engine {
         self.state.ids.batch(self.state.clock.as_ref())
     }
 
-    /// The record, if there is one.
+    /// The record, if there is one, as far as this engine [sees](Engine::seen_by) it.
     #[must_use]
     pub fn store(&self) -> Option<&Arc<dyn Store>> {
-        self.state.store.as_ref()
+        self.store.as_ref()
     }
 
     /// Admission of batches and bodies.

@@ -6,6 +6,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use assay_core::{
     CancelFlag, ErrorCode, Fault, Grade, GradeContext, Item, Lane, Outcome, Prepared, Score, Spec,
@@ -43,6 +44,14 @@ pub(crate) struct GradedUnit {
 pub(crate) struct GradedItem {
     pub(crate) main: GradedUnit,
     pub(crate) checks: Vec<GradedUnit>,
+}
+
+impl GradedItem {
+    /// Time that the graders of its units took.
+    pub(crate) fn grade_time(&self) -> Duration {
+        let units = std::iter::once(&self.main).chain(&self.checks);
+        Duration::from_micros(units.map(|unit| unit.grade_us).sum())
+    }
 }
 
 /// Receives items as they finish. Dropping it cancels the rest.
@@ -363,6 +372,7 @@ impl UnitRunner {
                 .then(|| batch_item.item.context_hash());
             let hash = self.task_hash(unit);
             outcome_key(
+                &self.plan.batch.caller,
                 task.spec,
                 hash,
                 batch_item.completion_hash(),

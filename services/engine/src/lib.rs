@@ -27,6 +27,7 @@ mod policy;
 mod record;
 mod replay;
 mod reply;
+mod scope;
 mod state;
 mod suggest;
 mod tasks;
@@ -34,7 +35,7 @@ mod warm;
 mod worker_threads;
 
 pub use admission::{Admission, BodyPermit, Permit};
-pub use batch::{Batch, BatchItem};
+pub use batch::{Batch, BatchItem, Spend};
 pub use channel_cache::ChannelSettings;
 pub use channels::{ChannelError, Draws};
 pub use checks::NewDatasetCheck;

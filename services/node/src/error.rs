@@ -14,6 +14,22 @@ pub enum NodeError {
     /// The record cannot be opened.
     #[error("cannot open the record")]
     Store(#[from] OpenError),
+    /// The certificate cannot be used.
+    #[error("`server.tls_certificate`, `server.tls_key`: {0}")]
+    Tls(#[from] assay_api::TlsError),
+    /// The keys of callers cannot be read.
+    #[error("cannot read the keys of callers: {0}")]
+    Keys(#[from] assay_record::store::StoreError),
+    /// The first key cannot be created.
+    #[error("cannot create the first key: {0}")]
+    FirstKey(#[from] assay_access::ManageError),
+    /// Callers need keys, which are in the record, and the node has none.
+    #[error(
+        "callers of `{0}` need keys, which are stored with the record, but `store.database` is \
+         empty; name a database, listen on loopback, or set `access.keys = \"off\"` behind a proxy \
+         that authenticates"
+    )]
+    NoKeys(std::net::SocketAddr),
     /// A reward policy is invalid.
     #[error("`policies.{name}`: {error}")]
     Policy {

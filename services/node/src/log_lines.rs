@@ -2,12 +2,14 @@
 //! written by a thread. Lines that cannot be written or do not fit into the queue are dropped and
 //! counted.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use assay_access::redact;
 use assay_core::visible;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -88,6 +90,15 @@ impl LogLines {
     }
 }
 
+/// A line without the secrets of keys, which no line should have: a message may quote a text that
+/// contains one.
+fn without_keys(line: &[u8]) -> Cow<'_, [u8]> {
+    match redact(&String::from_utf8_lossy(line)) {
+        Cow::Owned(redacted) => Cow::Owned(redacted.into_bytes()),
+        Cow::Borrowed(_) => Cow::Borrowed(line),
+    }
+}
+
 fn write_lines(
     lines: &Receiver<Message>,
     mut out: impl Write,
@@ -97,7 +108,8 @@ fn write_lines(
     for message in lines {
         match message {
             Message::Line(line) => {
-                if out.write_all(&line).and_then(|()| out.flush()).is_err() {
+                let written = out.write_all(&without_keys(&line));
+                if written.and_then(|()| out.flush()).is_err() {
                     dropped.fetch_add(1, Ordering::Relaxed);
                 }
                 queued.fetch_sub(line.len() + LINE_BYTES, Ordering::AcqRel);

@@ -5,20 +5,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits};
+use assay_access::{COMMAND_LINE, Gate, Key, KeyPolicy, NewKey};
+use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits, Tls};
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_engine::{Engine, EngineParts, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
+use assay_record::access::{AccessStore, Quotas, Role};
 use assay_record::store::Store;
 use assay_store::{DurableStore, StoreOptions};
 use assay_templates::Templates;
 use assay_worker::{Confinement, Wall, WorkerError};
 use tokio::net::TcpListener;
 
+use crate::config::{KeyRequirement, Server};
 use crate::error::{NodeError, names};
 use crate::sandboxes::Sandboxes;
 use crate::{Config, files, graders, models, observe};
+
+/// Name of the key that is created if a node needs keys and has none.
+const FIRST_KEY: &str = "admin";
 
 /// Maximum time for the database to apply the entries in the spool when the record is closed. Less
 /// than [`RECORD_CLOSE_TIMEOUT`], which includes the other steps.
@@ -28,6 +34,8 @@ const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE_TIMEOUT.as_secs())
 /// One running process with its configuration, graders and record.
 pub struct Node {
     engine: Engine,
+    gate: Arc<Gate>,
+    tls: Option<Arc<Tls>>,
     templates: Arc<Templates>,
     config: Config,
     sandboxes: Sandboxes,
@@ -59,7 +67,10 @@ impl Node {
         let models: Arc<dyn RewardModels> = Arc::new(models::open(&config.reward_models, &clock)?);
         let graders = graders::graders(&sandboxes, Arc::clone(&models));
         let graders = GraderTable::new(graders.iter().cloned().chain(others).collect());
-        let store = open_store(&config, &clock).await?;
+        let opened = open_store(&config, &clock).await?;
+        let gate = gate(&config, opened.as_deref(), &clock).await?;
+        let tls = tls(&config.server)?;
+        let store = opened.map(|store| store as Arc<dyn Store>);
         let defaults = Limits::default();
         let limits = Limits {
             workers: if config.engine.workers == 0 {
@@ -98,6 +109,8 @@ impl Node {
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;
         Ok(Self {
             engine,
+            gate: Arc::new(gate),
+            tls,
             templates: Arc::new(templates),
             config,
             sandboxes,
@@ -126,6 +139,43 @@ impl Node {
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The scheme of the URL of the node.
+    #[must_use]
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// Decides who may call the node.
+    #[must_use]
+    pub fn gate(&self) -> &Arc<Gate> {
+        &self.gate
+    }
+
+    /// Creates the first key, of an admin, if callers need keys and there are none.
+    ///
+    /// # Errors
+    /// [`NodeError::FirstKey`]
+    pub async fn first_key(&self) -> Result<Option<Key>, NodeError> {
+        let Some(store) = self.gate.store().filter(|_| self.gate.lacks_keys()) else {
+            return Ok(None);
+        };
+        let new = NewKey {
+            name: FIRST_KEY.to_owned(),
+            role: Role::Admin,
+            quotas: Quotas::default(),
+            expires_us: None,
+        };
+        let key = assay_access::create(
+            store.as_ref(),
+            self.gate.clock().as_ref(),
+            COMMAND_LINE,
+            new,
+        );
+        let key = key.await?;
+        self.gate.refresh().await?;
+        Ok(Some(key))
     }
 
     /// The templates that make tasks from rows.
@@ -186,7 +236,7 @@ impl Node {
             body_pause: Duration::from_secs(server.body_pause_seconds),
             body_total: Duration::from_secs(server.body_seconds),
             connections,
-            local_names: server.listen.ip().is_loopback() && !server.insecure,
+            local_names: server.listen.ip().is_loopback(),
         };
         Ok(Api::new(ApiParts {
             engine: self.engine.clone(),
@@ -195,6 +245,8 @@ impl Node {
             models: Arc::clone(&self.models),
             metrics: observe::metrics()?,
             warming: Arc::clone(&self.warming),
+            gate: Arc::clone(&self.gate),
+            tls: self.tls.clone(),
             limits,
         }))
     }
@@ -237,6 +289,11 @@ impl Node {
                 }
             }
         });
+        let watching = tokio::spawn({
+            let gate = Arc::clone(&self.gate);
+            async move { gate.run().await }
+        });
+        let certificate = self.tls.clone().map(|tls| tokio::spawn(tls.watch()));
         let (stopping, stopped) = tokio::sync::oneshot::channel();
         let mut serving = tokio::spawn(assay_api::serve(listener, api, async move {
             stop.await;
@@ -247,6 +304,11 @@ impl Node {
         let _ = stopped.await;
         warming.abort();
         loading.abort();
+        watching.abort();
+        if let Some(certificate) = certificate {
+            certificate.abort();
+        }
+        self.gate.finish().await;
         self.finish().await;
         // The last replies are being sent. Do not wait for clients that do not read them.
         if tokio::time::timeout(REPLY_TIMEOUT, &mut serving)
@@ -314,6 +376,15 @@ pub async fn listen(config: &Config) -> Result<TcpListener, NodeError> {
         .map_err(|error| NodeError::Listen { address, error })
 }
 
+/// Opens the keys and the audit log of the configured database, which a node may be using.
+///
+/// # Errors
+/// [`NodeError::Store`] if the database cannot be opened.
+pub async fn open_keys(config: &Config) -> Result<Box<dyn AccessStore>, NodeError> {
+    let access = assay_store::open_access(&config.store.database).await?;
+    Ok(Box::new(access))
+}
+
 /// Logs which kernel mechanisms are missing.
 ///
 /// # Errors
@@ -351,10 +422,39 @@ pub fn set_aside_entries(config: &Config) -> std::io::Result<u64> {
     assay_store::set_aside_entries(&StoreOptions::new(&config.store.database))
 }
 
+/// The certificate of the node, if one is configured.
+fn tls(server: &Server) -> Result<Option<Arc<Tls>>, NodeError> {
+    let (certificate, key) = (&server.tls_certificate, &server.tls_key);
+    if certificate.as_os_str().is_empty() && key.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let tls = Tls::load(certificate.clone(), key.clone())?;
+    Ok(Some(Arc::new(tls)))
+}
+
+/// Decides who may call the node, by its address and its keys.
+async fn gate(
+    config: &Config,
+    store: Option<&DurableStore>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Gate, NodeError> {
+    let address = config.server.listen;
+    let policy = match config.access.keys {
+        KeyRequirement::Off => KeyPolicy::Off,
+        KeyRequirement::Auto if address.ip().is_loopback() => KeyPolicy::IfAny,
+        KeyRequirement::Auto | KeyRequirement::Required => KeyPolicy::Required,
+    };
+    if policy == KeyPolicy::Required && store.is_none() {
+        return Err(NodeError::NoKeys(address));
+    }
+    let store = store.map(|store| Arc::new(store.access()) as Arc<dyn AccessStore>);
+    Ok(Gate::start(policy, store, Arc::clone(clock)).await?)
+}
+
 async fn open_store(
     config: &Config,
     clock: &Arc<dyn Clock>,
-) -> Result<Option<Arc<dyn Store>>, NodeError> {
+) -> Result<Option<Arc<DurableStore>>, NodeError> {
     if config.store.database.is_empty() {
         return Ok(None);
     }

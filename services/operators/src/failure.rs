@@ -1,5 +1,6 @@
 //! Errors of pages, which are shown as pages.
 
+use assay_access::redact;
 use assay_core::ErrorCode;
 use assay_engine::{ChannelError, ReplayError};
 use assay_record::store::StoreError;
@@ -74,7 +75,8 @@ impl IntoResponse for Failure {
             self.status,
             ErrorPage {
                 status: self.status,
-                message: self.message,
+                // It may quote a path, which may contain a key by mistake.
+                message: redact(&self.message).into_owned(),
             },
         )
             .into_response()

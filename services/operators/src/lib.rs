@@ -18,5 +18,6 @@ mod query;
 mod record;
 mod routes;
 mod row;
+mod site;
 
-pub use routes::router;
+pub use routes::{is_page, refusal, router, session};

@@ -1,47 +1,150 @@
 //! The routes of the pages, and the headers of their responses.
 
+use std::sync::Arc;
+
+use assay_access::Gate;
+use assay_core::ErrorCode;
 use assay_engine::Engine;
+use assay_record::access::{Access, Role};
 use axum::Router;
+use axum::handler::Handler;
 use axum::middleware::map_response;
-use axum::response::{Redirect, Response};
-use axum::routing::{get, post};
-use http::{HeaderValue, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{MethodRouter, get, post};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::assets;
 use crate::failure::Failure;
 use crate::pages::{
-    channels, check, checks, disagreements, grade, grades, home, queue, run, runs, suspects,
+    audit, channels, check, checks, disagreements, grade, grades, home, keys, queue, run, runs,
+    sign_in, suspects,
 };
+use crate::site::Site;
 
 /// Pages may load from and send to this service only. Inline scripts and styles are blocked, so a
 /// script in a completion would not run even if it were not escaped.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \
                                        frame-ancestors 'none'; object-src 'none'";
 
-/// The pages of `engine`, at `/ui` and below, to which `/` redirects. `S` is the state of the
-/// router that they are merged into.
-pub fn router<S: Clone + Send + Sync + 'static>(engine: Engine) -> Router<S> {
-    Router::new()
-        .route("/", get(async || Redirect::temporary("/ui")))
-        .route("/ui", get(home::page))
-        .route("/ui/", get(async || Redirect::permanent("/ui")))
-        .route("/ui/runs", get(runs::page))
-        .route("/ui/run", get(run::page))
-        .route("/ui/grades", get(grades::page))
-        .route("/ui/grades/{id}", get(grade::page))
-        .route("/ui/grades/{id}/replay", post(grade::replay))
-        .route("/ui/grades/{id}/adjudicate", post(grade::adjudicate))
-        .route("/ui/queue", get(queue::page).post(queue::draw))
-        .route("/ui/queue/{id}", get(queue::drawn))
-        .route("/ui/channels", get(channels::page))
-        .route("/ui/checks", get(checks::page))
-        .route("/ui/checks/{id}", get(check::page))
-        .route("/ui/disagreements", get(disagreements::page))
-        .route("/ui/suspects", get(suspects::page))
-        .route("/ui/assets/{name}", get(assets::asset))
-        .route("/ui/{*rest}", get(unknown_page))
+/// The pages, with who may see each. A page cannot be added without saying so.
+struct Pages {
+    router: Router<Site>,
+    roles: Vec<(Method, &'static str, Access)>,
+}
+
+impl Pages {
+    fn get<T: 'static>(
+        self,
+        access: Access,
+        path: &'static str,
+        handler: impl Handler<T, Site>,
+    ) -> Self {
+        self.add(Method::GET, access, path, get(handler))
+    }
+
+    fn post<T: 'static>(
+        self,
+        access: Access,
+        path: &'static str,
+        handler: impl Handler<T, Site>,
+    ) -> Self {
+        self.add(Method::POST, access, path, post(handler))
+    }
+
+    fn add(
+        mut self,
+        method: Method,
+        access: Access,
+        path: &'static str,
+        route: MethodRouter<Site>,
+    ) -> Self {
+        self.roles.push((method, path, access));
+        Self {
+            router: self.router.route(path, route),
+            ..self
+        }
+    }
+}
+
+/// The pages of `engine`, at `/ui` and below, to which `/` redirects, and who may see each. `S` is
+/// the state of the router that they are merged into; `secure` says
+/// whether connections use TLS.
+pub fn router<S: Clone + Send + Sync + 'static>(
+    engine: Engine,
+    gate: Arc<Gate>,
+    secure: bool,
+) -> (Router<S>, Vec<(Method, &'static str, Access)>) {
+    const PUBLIC: Access = Access::Public;
+    const TRAINER: Access = Access::Role(Role::Trainer);
+    const CHECKER: Access = Access::Role(Role::Checker);
+    const OPERATOR: Access = Access::Role(Role::Operator);
+    const ADMIN: Access = Access::Role(Role::Admin);
+    let pages = Pages {
+        router: Router::new(),
+        roles: Vec::new(),
+    };
+    let pages = pages
+        .get(PUBLIC, "/", async || Redirect::temporary("/ui"))
+        .get(TRAINER, "/ui", home::page)
+        .get(PUBLIC, "/ui/", async || Redirect::permanent("/ui"))
+        .get(PUBLIC, "/ui/sign-in", sign_in::page)
+        .post(PUBLIC, "/ui/sign-in", sign_in::sign_in)
+        .post(PUBLIC, "/ui/sign-out", sign_in::sign_out)
+        .get(TRAINER, "/ui/runs", runs::page)
+        .get(TRAINER, "/ui/run", run::page)
+        .get(TRAINER, "/ui/grades", grades::page)
+        .get(TRAINER, "/ui/grades/{id}", grade::page)
+        .post(TRAINER, "/ui/grades/{id}/replay", grade::replay)
+        .post(OPERATOR, "/ui/grades/{id}/adjudicate", grade::adjudicate)
+        .get(OPERATOR, "/ui/queue", queue::page)
+        .post(OPERATOR, "/ui/queue", queue::draw)
+        .get(OPERATOR, "/ui/queue/{id}", queue::drawn)
+        .get(OPERATOR, "/ui/channels", channels::page)
+        .get(CHECKER, "/ui/checks", checks::page)
+        .get(CHECKER, "/ui/checks/{id}", check::page)
+        .get(OPERATOR, "/ui/disagreements", disagreements::page)
+        .get(OPERATOR, "/ui/suspects", suspects::page)
+        .get(OPERATOR, "/ui/audit", audit::page)
+        .get(ADMIN, "/ui/keys", keys::page)
+        .get(PUBLIC, "/ui/assets/{name}", assets::asset)
+        .get(TRAINER, "/ui/{*rest}", unknown_page);
+    let router = pages
+        .router
         .layer(map_response(add_headers))
-        .with_state(engine)
+        .with_state(Site {
+            engine,
+            gate,
+            secure,
+        });
+    (router, pages.roles)
+}
+
+/// Whether a path belongs to the pages.
+#[must_use]
+pub fn is_page(path: &str) -> bool {
+    path == "/ui" || path.starts_with("/ui/")
+}
+
+/// The cookie of the session of a request.
+#[must_use]
+pub fn session(headers: &HeaderMap) -> Option<&str> {
+    sign_in::session(headers)
+}
+
+/// The response to a request for a page that its caller may not see. `address` is that of the page.
+pub async fn refusal(code: ErrorCode, message: &str, method: &Method, address: &str) -> Response {
+    let response = if code == ErrorCode::Unauthenticated {
+        let then = if *method == Method::GET {
+            address
+        } else {
+            "/ui"
+        };
+        sign_in::form(StatusCode::UNAUTHORIZED, then.to_owned(), Some(message))
+    } else {
+        let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::FORBIDDEN);
+        Failure::new(status, message).into_response()
+    };
+    add_headers(response).await
 }
 
 async fn unknown_page(uri: http::Uri) -> Failure {

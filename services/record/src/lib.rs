@@ -1,7 +1,8 @@
-//! The data of the record: grades, bodies, events, counts and charts, and the trait
+//! The data of the record: grades, bodies, events, counts, charts, keys, audit, and the trait
 //! [`store::Store`] by which they are written and read. Contains no database; `assay-store`
 //! implements the trait.
 
+pub mod access;
 pub mod appeal;
 pub mod body;
 pub mod channel;

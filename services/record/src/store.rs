@@ -108,6 +108,8 @@ pub struct GradeFilter {
     pub appeal: Option<String>,
     /// Exact batch.
     pub batch: Option<assay_core::clock::BatchId>,
+    /// Exact name of the caller.
+    pub caller: Option<String>,
     /// Exact id of the item, as sent.
     pub item: Option<String>,
     /// Exact group, as sent.
@@ -142,6 +144,10 @@ impl GradeFilter {
                 .as_deref()
                 .is_none_or(|result| grade.appeal.as_ref().map(Appeal::as_str) == Some(result))
             && matches(self.batch.as_ref(), Some(&grade.batch))
+            && self
+                .caller
+                .as_deref()
+                .is_none_or(|caller| *grade.caller == *caller)
             && matches(self.item.as_ref(), grade.item.as_ref())
             && matches(self.group.as_ref(), grade.group.as_ref())
             && self
@@ -215,6 +221,17 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// [`StoreError`], as all reads.
     fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>>;
+
+    /// Returns at most `limit` runs of a caller, the most recently used first. Their names have the
+    /// prefix of the caller; see [`recorded_run`](crate::access::recorded_run).
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn runs_of<'a>(
+        &'a self,
+        caller: &'a str,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<RunSummary>, StoreError>>;
 
     /// Returns the summary of one run; `None` if it has no grades.
     ///

@@ -166,9 +166,10 @@ pub(crate) trait Snapshot: Send {
         batches: &'a [BatchId],
     ) -> BoxFuture<'a, Result<HashMap<BatchId, HashSet<GradeId>>, DatabaseError>>;
 
-    /// The runs used last, at most `limit`, and the `named` ones.
+    /// The runs used last whose names start with `prefix`, at most `limit`, and the `named` ones.
     fn runs<'a>(
         &'a mut self,
+        prefix: &'a str,
         limit: u32,
         named: &'a [Arc<str>],
     ) -> BoxFuture<'a, Result<HashMap<Arc<str>, RunTotals>, DatabaseError>>;

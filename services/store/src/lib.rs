@@ -35,7 +35,8 @@ mod writer;
 
 pub use options::StoreOptions;
 pub use spool::OpenSpoolError;
-pub use store::{DurableStore, OpenError, set_aside_entries};
+pub use sqlite::SqliteAccess;
+pub use store::{DurableStore, OpenError, open_access, set_aside_entries};
 
 /// How long a claim under an idempotency key is kept: a day, in microseconds.
 pub const CLAIM_LIFETIME_US: i64 = 24 * 60 * 60 * 1_000_000;

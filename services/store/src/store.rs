@@ -11,6 +11,7 @@ use std::time::Duration;
 use assay_core::url::redacted;
 use assay_core::{BatchId, BoxFuture, Clock, GradeId, Hash, Ids};
 use assay_record::Visit;
+use assay_record::access::recorded_run;
 use assay_record::channel::ChannelCounts;
 use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
@@ -38,7 +39,7 @@ use crate::spool::frame::Seal;
 use crate::spool::segment::Folder;
 use crate::spool::set_aside::{SetAsideFile, SetAsideFolder, SetAsideNote};
 use crate::spool::{OpenSpoolError, frame, recovery};
-use crate::sqlite::{Location, POSITION_BITS, Sqlite};
+use crate::sqlite::{Location, POSITION_BITS, Sqlite, SqliteAccess};
 use crate::writer::Writer;
 use crate::{CLAIM_LIFETIME_US, metrics};
 
@@ -70,6 +71,21 @@ pub enum OpenError {
     Thread(std::io::Error),
 }
 
+/// Opens only the keys of callers and the audit log of a database, which a node may be using at the
+/// same time.
+///
+/// # Errors
+/// [`OpenError`] if the database cannot be opened or migrated.
+pub async fn open_access(url: &str) -> Result<SqliteAccess, OpenError> {
+    let location = Location::parse(url).ok_or_else(|| OpenError::UnknownDatabase(redacted(url)))?;
+    SqliteAccess::open(&location)
+        .await
+        .map_err(|error| OpenError::Database {
+            url: url.to_owned(),
+            reason: error.to_string(),
+        })
+}
+
 /// The record of one node: SQLite behind a spool.
 ///
 /// It must be used in the tokio runtime in which it was opened. If it is dropped without
@@ -77,6 +93,7 @@ pub enum OpenError {
 /// the spool for the next start.
 pub struct DurableStore {
     database: Arc<dyn Database>,
+    access: SqliteAccess,
     pending: Arc<Pending>,
     folder: Option<Arc<Folder>>,
     clock: Arc<dyn Clock>,
@@ -129,6 +146,7 @@ impl DurableStore {
         let sqlite = Sqlite::open(&location, spool, options.readers)
             .await
             .map_err(|error| open_error(error.into()))?;
+        let access = sqlite.access(&location).await.map_err(open_error)?;
         let database: Arc<dyn Database> = Arc::new(sqlite);
         let progress = database.progress().await.map_err(open_error)?;
 
@@ -205,6 +223,7 @@ impl DurableStore {
         };
         Ok(Self {
             database,
+            access,
             pending,
             folder,
             clock,
@@ -221,6 +240,12 @@ impl DurableStore {
             })),
             draining,
         })
+    }
+
+    /// The keys of callers and the audit log, which are in the same database.
+    #[must_use]
+    pub fn access(&self) -> SqliteAccess {
+        self.access.clone()
     }
 
     /// Number of entries that are recorded but not in the database yet.
@@ -394,6 +419,7 @@ impl DurableStore {
                     .to_owned(),
             ));
         }
+        self.access.close().await;
         self.database.close().await;
         if let Some(folder) = &self.folder {
             folder.unlock();
@@ -565,7 +591,16 @@ impl Reader for DurableStore {
     }
 
     fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
-        Box::pin(async move { self.sources().runs(limit).await })
+        Box::pin(async move { self.sources().runs("", limit).await })
+    }
+
+    fn runs_of<'a>(
+        &'a self,
+        caller: &'a str,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<RunSummary>, StoreError>> {
+        let prefix = recorded_run(caller, "");
+        Box::pin(async move { self.sources().runs(&prefix, limit).await })
     }
 
     fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {

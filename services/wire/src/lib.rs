@@ -2,6 +2,7 @@
 //! grading.
 
 pub mod appeals;
+pub mod audit;
 pub mod channels;
 pub mod checks;
 pub mod grades;

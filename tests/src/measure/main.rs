@@ -4,6 +4,7 @@
 mod calls;
 mod escape;
 mod fill;
+mod keys;
 mod load;
 mod noisy;
 mod overhead;
@@ -21,6 +22,7 @@ use tokio::runtime::Builder;
 enum Command {
     Calls(calls::Arguments),
     Fill(fill::Arguments),
+    Keys(keys::Arguments),
     Load(load::Arguments),
     Noisy(noisy::Arguments),
     Overhead(overhead::Arguments),
@@ -36,7 +38,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let command = Command::parse();
     let mut runtime = match command {
         // Other threads would add to the processor time.
-        Command::Programs(_) => Builder::new_current_thread(),
+        Command::Keys(_) | Command::Programs(_) => Builder::new_current_thread(),
         _ => Builder::new_multi_thread(),
     };
     runtime.enable_all().build()?.block_on(run(command))?;
@@ -47,6 +49,7 @@ async fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Calls(arguments) => calls::run(&arguments),
         Command::Fill(arguments) => fill::run(&arguments).await,
+        Command::Keys(arguments) => keys::run(&arguments).await,
         Command::Load(arguments) => load::run(arguments).await,
         Command::Noisy(arguments) => noisy::run(arguments).await,
         Command::Overhead(arguments) => overhead::run(&arguments).await,

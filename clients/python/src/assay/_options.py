@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 
 from assay._core import Settings
 
+KEY_VARIABLE = "ASSAY_KEY"
+
 
 def settings(
     urls: str | Iterable[str],
@@ -28,6 +30,9 @@ def settings(
         if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
             raise ValueError(f"{name!r} is not a valid header name")
         check_value(f"the header `{name}`", value)
+    has_credentials = any(name.lower() == "authorization" for name in given)
+    if key is None and not has_credentials:
+        key = os.environ.get(KEY_VARIABLE) or None
     if key is not None:
         check_value("`key`", key)
         given["authorization"] = f"Bearer {key}"

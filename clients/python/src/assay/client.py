@@ -54,7 +54,8 @@ class Client:
     """A client of one or more servers. Threads can share it, and so can forked processes.
 
     - `urls`: one URL, or several servers among which requests are balanced.
-    - `key`: sent as a bearer token. `headers`: further headers of all requests.
+    - `key`: sent as a bearer token; by default the variable `ASSAY_KEY`, if it is set. `headers`:
+      further headers of all requests.
     - `deadline`: seconds after which a call gives up, unless the call has its own deadline;
       `None` for never.
     - `server_timeout`: seconds for which a server that cannot be reached, or that hangs, is

@@ -147,6 +147,74 @@ class Appeal(View):
         return value
 
 
+class Audit(View):
+    """An administrative act."""
+
+    __slots__ = ()
+
+    @property
+    def action(self) -> str:
+        """What was done."""
+        value: str = self._get("action")
+        return value
+
+    @property
+    def caller(self) -> str:
+        """Name of the caller; `command line` for commands that open the database, `unknown` for
+        refused callers.
+        """
+        value: str = self._get("caller")
+        return value
+
+    @property
+    def details(self) -> Any:
+        """Further details."""
+        value: Any = self._get("details")
+        return value
+
+    @property
+    def no(self) -> int:
+        """Number of the entry, in the order of the log."""
+        value: int = self._get("no")
+        return value
+
+    @property
+    def role(self) -> str | None:
+        """Role of the caller; `None` if it has none."""
+        value: str | None = self._get("role")
+        return value
+
+    @property
+    def target(self) -> str:
+        """To what, such as the name of a key."""
+        value: str = self._get("target")
+        return value
+
+    @property
+    def time_us(self) -> int:
+        """When it happened, in microseconds since the Unix epoch."""
+        value: int = self._get("time_us")
+        return value
+
+
+class AuditPage(View):
+    """A page of the audit log."""
+
+    __slots__ = ()
+
+    @property
+    def entries(self) -> list[Audit]:
+        """The entries, newest first."""
+        value = self._get("entries")
+        return [Audit(item) for item in value]
+
+    @property
+    def next(self) -> int | None:
+        """Value of `before` for the next page; `None` on the last."""
+        value: int | None = self._get("next")
+        return value
+
+
 class Calibration(View):
     """Counts from labelled data, from which error rates are calibrated."""
 
@@ -3340,6 +3408,7 @@ class GradeFilters(TypedDict, total=False):
     - `verdict`: Exact verdict, such as `wrong_answer`.
     - `appeal`: Result of the appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
     - `batch`: Exact id of the batch.
+    - `caller`: Exact name of the caller; only for roles that see the grades of all.
     - `id`: Exact id of the item, as sent.
     - `group`: Exact group, as sent.
     - `score_min`: Minimum score, inclusive.
@@ -3356,6 +3425,7 @@ class GradeFilters(TypedDict, total=False):
     verdict: str
     appeal: str
     batch: str
+    caller: str
     id: str
     group: str
     score_min: float

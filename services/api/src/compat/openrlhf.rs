@@ -19,8 +19,8 @@ use assay_core::reward_model::{ModelInput, Truncate};
 use assay_wire::RawObject;
 use axum::Json;
 use axum::body::Body;
+use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,7 @@ pub(super) fn error_response(error: PeerError) -> Response {
         (status = 200, description = "One raw score for each query", body = RewardReply),
     ))]
 pub(crate) async fn get_reward(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
@@ -153,7 +153,7 @@ struct GradeReply {
         (status = 200, description = "One reward for each query", body = GradeReply),
     ))]
 pub(crate) async fn grade(
-    State(api): State<Api>,
+    api: Api,
     query: Result<Query<GradingQuery>, QueryRejection>,
     headers: HeaderMap,
     body: Body,

@@ -108,8 +108,10 @@ pub(crate) async fn convert_errors(request: Request, next: Next) -> Response {
         return response;
     };
     let mut converted = (peer.error_response)(error);
-    if let Some(allow) = response.headers_mut().remove(header::ALLOW) {
-        converted.headers_mut().insert(header::ALLOW, allow);
+    for name in [header::ALLOW, header::WWW_AUTHENTICATE] {
+        if let Some(value) = response.headers_mut().remove(&name) {
+            converted.headers_mut().insert(name, value);
+        }
     }
     converted
 }

@@ -30,7 +30,10 @@ impl From<ApiError> for PeerError {
     fn from(error: ApiError) -> Self {
         let message = error.problem().to_string();
         match error.problem().code {
-            ErrorCode::Overloaded | ErrorCode::ShuttingDown | ErrorCode::DeadlineExceeded => {
+            ErrorCode::Overloaded
+            | ErrorCode::QuotaExceeded
+            | ErrorCode::ShuttingDown
+            | ErrorCode::DeadlineExceeded => {
                 Self::Busy(message, error.retry_after_s().unwrap_or(1))
             }
             ErrorCode::ModelUnavailable => Self::NotReady(message),
@@ -38,6 +41,8 @@ impl From<ApiError> for PeerError {
             ErrorCode::EmptyBatch => Self::Empty(message),
             ErrorCode::Internal => Self::Failed(message),
             code @ (ErrorCode::OtherSite
+            | ErrorCode::Unauthenticated
+            | ErrorCode::Forbidden
             | ErrorCode::NotFound
             | ErrorCode::MethodNotAllowed
             | ErrorCode::BodyTooLarge

@@ -12,7 +12,6 @@ use assay_core::execution::{
 };
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -140,7 +139,7 @@ pub(super) fn error_response(error: PeerError) -> Response {
 #[utoipa::path(get, path = "/compat/piston/api/v2/runtimes", tag = "compatibility", responses(
     (status = 200, description = "The languages", body = Vec<RuntimeInfo>),
 ))]
-pub(crate) async fn runtimes(State(api): State<Api>) -> Response {
+pub(crate) async fn runtimes(api: Api) -> Response {
     let runtimes = api.programs().runtimes().into_iter();
     let infos: Vec<_> = runtimes
         .map(|runtime| RuntimeInfo {
@@ -163,7 +162,7 @@ pub(crate) async fn runtimes(State(api): State<Api>) -> Response {
                                       language has one", body = ExecuteReply),
     ))]
 pub(crate) async fn execute(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {

@@ -37,10 +37,12 @@ pub(super) enum NotRun {
 /// # Errors
 /// [`NotRun`] if it did not run.
 pub(super) async fn execute(api: &Api, execution: Execution) -> Result<ExecutionResult, NotRun> {
+    // Clients retry when the node is busy, which is what an exceeded quota requires.
+    let charge = api.charge(1, 0).map_err(|_| NotRun::Busy)?;
     let Ok(_admitted) = api.engine().admission().admit(1) else {
         return Err(NotRun::Busy);
     };
-    let executed = api.programs().execute(execution).await;
+    let executed = api.metered(charge, api.programs().execute(execution)).await;
     executed.map_err(|error| match error {
         ExecuteError::Failed(fault) if !fault.retryable => NotRun::Failed(fault.message),
         ExecuteError::Busy | ExecuteError::Failed(_) => NotRun::Busy,

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_core::execution::{CompileStep, Execution, ExecutionEnd, ExecutionFile, ExecutionResult};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -81,11 +80,7 @@ fn default_timeout_s() -> f64 {
         (status = 200, description = "`status` is `Success`, `Failed` or `SandboxError`",
          body = RunReply),
     ))]
-pub(crate) async fn run_code(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult<Response> {
+pub(crate) async fn run_code(api: Api, headers: HeaderMap, body: Body) -> ApiResult<Response> {
     let (request, _permit) =
         body::lenient_json::<RunCode>(&api, &headers, body, BodyKind::Document).await?;
     if !LANGUAGES.contains(&request.language.as_str()) {

@@ -3,7 +3,6 @@
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -134,7 +133,7 @@ struct TestReply {
     })),
     responses((status = 200, description = "The result of each test", body = EvalReply)))]
 pub(crate) async fn evaluate(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use assay_core::ErrorCode;
 use serde_json::{Map, Value, json};
 
+use super::access::needs_key;
 use crate::compat::peer::{PEERS, Peer};
 
 /// The properties of an operation that determine its errors.
@@ -18,6 +19,7 @@ struct OperationTraits {
     uses_node: bool,
     /// Whether it is a route of an emulated server that uses a reward model.
     uses_model: bool,
+    needs_key: bool,
 }
 
 type Applies = fn(&OperationTraits) -> bool;
@@ -34,6 +36,10 @@ const SHARED_ERRORS: &[(Applies, &[ErrorCode])] = &[
         ],
     ),
     (
+        |traits| traits.needs_key,
+        &[ErrorCode::Unauthenticated, ErrorCode::Forbidden],
+    ),
+    (
         |traits| traits.has_parameter,
         &[ErrorCode::InvalidParameter],
     ),
@@ -45,6 +51,7 @@ const SHARED_ERRORS: &[(Applies, &[ErrorCode])] = &[
             ErrorCode::InvalidField,
             ErrorCode::BodyTooLarge,
             ErrorCode::Overloaded,
+            ErrorCode::QuotaExceeded,
         ],
     ),
     (|traits| traits.uses_node, &[ErrorCode::StoreUnavailable]),
@@ -67,9 +74,11 @@ const MEANINGS: &[(u16, &str)] = &[
         400,
         "A parameter or field is invalid, or the body is not JSON",
     ),
+    (401, "The node requires a key, and the request has none"),
     (
         403,
-        "Sent by a page of another site, or to a host name of another machine",
+        "The key does not have the required role, or the request was sent by a page of another \
+         site or to a host name of another machine",
     ),
     (404, "No resource has this id or name"),
     (
@@ -81,7 +90,7 @@ const MEANINGS: &[(u16, &str)] = &[
     (415, "The type or encoding of the body is not supported"),
     (422, "A field is invalid"),
     (424, "The model failed"),
-    (429, "Too much work is in progress"),
+    (429, "Too much work is in progress, or a quota is exceeded"),
     (431, "The header fields are too long"),
     (500, "Internal error"),
     (
@@ -135,6 +144,7 @@ impl OperationTraits {
             has_parameter: parameters.is_some_and(|parameters| !parameters.is_empty()),
             uses_node: path.starts_with("/v1/"),
             uses_model: peer.is_some_and(|peer| peer.uses_model),
+            needs_key: needs_key(operation),
         }
     }
 }
@@ -178,6 +188,7 @@ fn add_headers(status: &str, response: &mut Value) {
         return;
     }
     let (name, description, schema) = match status {
+        "401" => ("WWW-Authenticate", "`Bearer`", json!({ "type": "string" })),
         "405" => (
             "Allow",
             "Methods that the path supports",

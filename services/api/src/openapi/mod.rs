@@ -1,6 +1,7 @@
 //! The OpenAPI document, built from the annotations of the endpoints and the specifications of the
 //! graders.
 
+mod access;
 mod errors;
 mod fields;
 mod replies;
@@ -9,6 +10,8 @@ mod tasks;
 use assay_core::GraderTable;
 use serde_json::Value;
 use utoipa::OpenApi;
+
+use crate::roles::RoleTable;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -46,8 +49,12 @@ use utoipa::OpenApi;
 )]
 struct Document;
 
-/// The document of these paths, for a node with these graders.
-pub(crate) fn document(paths: utoipa::openapi::OpenApi, graders: &GraderTable) -> Value {
+/// The document of these paths, for a node with these graders. `roles` has who may call each.
+pub(crate) fn document(
+    paths: utoipa::openapi::OpenApi,
+    graders: &GraderTable,
+    roles: &RoleTable,
+) -> Value {
     let mut document = Document::openapi();
     document.merge(paths);
     // The document is plain data; serialising it cannot fail.
@@ -56,6 +63,7 @@ pub(crate) fn document(paths: utoipa::openapi::OpenApi, graders: &GraderTable) -
     fields::describe(&mut document);
     fields::name_unsigned(&mut document["paths"]);
     fields::name_unsigned(&mut document["components"]);
+    access::declare(&mut document, roles);
     errors::declare(&mut document);
     replies::require_fields(&mut document);
     replies::declare_selections(&mut document);

@@ -12,8 +12,10 @@ use http::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
+use tokio_rustls::TlsAcceptor;
 use tower::{Service, ServiceExt};
 
 use super::activity::Activity;
@@ -55,6 +57,7 @@ pub(super) fn protocol(limits: &ConnectionLimits) -> Builder<TokioExecutor> {
 /// Serves a connection. The task may be aborted at any time.
 pub(super) async fn run(
     stream: TcpStream,
+    acceptor: Option<TlsAcceptor>,
     builder: Builder<TokioExecutor>,
     router: Router,
     activity: Arc<Activity>,
@@ -69,6 +72,22 @@ pub(super) async fn run(
         activity: Arc::clone(&activity),
         over_limit,
     };
+    match acceptor {
+        None => serve(stream, builder, service, &activity).await,
+        // A handshake that takes too long ends as a head that does.
+        Some(acceptor) => match acceptor.accept(stream).await {
+            Ok(stream) => serve(stream, builder, service, &activity).await,
+            Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
+        },
+    }
+}
+
+async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    builder: Builder<TokioExecutor>,
+    service: ConnectionService,
+    activity: &Activity,
+) {
     let mut connection =
         pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)));
     let ended = tokio::select! {

@@ -39,7 +39,8 @@ pub async fn serve(
     let limits = api.limits().connections.clone();
     let mut checks = tokio::time::interval(check_interval(&limits));
     checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut connections = Connections::new(limits, router(api));
+    let tls = api.tls().cloned();
+    let mut connections = Connections::new(limits, router(api), tls);
     let mut stop = pin!(stop);
     loop {
         tokio::select! {

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::activity::{Activity, Reason};
 use super::connection;
 use crate::state::ConnectionLimits;
+use crate::tls::Tls;
 
 /// Number of connections that are accepted beyond the limit. They serve health checks and metrics;
 /// other requests are rejected because the node is busy.
@@ -27,6 +28,7 @@ pub(super) struct Connections {
     limits: ConnectionLimits,
     builder: Builder<TokioExecutor>,
     router: Router,
+    tls: Option<Arc<Tls>>,
     tasks: JoinSet<u64>,
     open: BTreeMap<u64, OpenConnection>,
     next: u64,
@@ -38,7 +40,7 @@ struct OpenConnection {
 }
 
 impl Connections {
-    pub(super) fn new(limits: ConnectionLimits, router: Router) -> Self {
+    pub(super) fn new(limits: ConnectionLimits, router: Router, tls: Option<Arc<Tls>>) -> Self {
         metrics::describe_gauge!(OPEN, "Open connections.");
         metrics::describe_counter!(CLOSED, "Connections that the server closed, by reason.");
         let builder = connection::protocol(&limits);
@@ -46,6 +48,7 @@ impl Connections {
             limits,
             builder,
             router,
+            tls,
             tasks: JoinSet::new(),
             open: BTreeMap::new(),
             next: 0,
@@ -67,10 +70,11 @@ impl Connections {
         }
         let activity = Arc::new(Activity::new(Instant::now()));
         let (builder, router) = (self.builder.clone(), self.router.clone());
+        let acceptor = self.tls.as_ref().map(|tls| tls.acceptor());
         let (of_task, number) = (Arc::clone(&activity), self.next);
         self.next += 1;
         let task = self.tasks.spawn(async move {
-            connection::run(stream, builder, router, of_task, over_limit).await;
+            connection::run(stream, acceptor, builder, router, of_task, over_limit).await;
             number
         });
         self.open.insert(number, OpenConnection { activity, task });

@@ -4,8 +4,8 @@ use assay_core::ErrorCode;
 use assay_engine::Draws;
 use assay_wire::channels::DrawnBody;
 use axum::Json;
+use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -39,7 +39,7 @@ pub(crate) struct NextQuery {
      body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn next(
-    State(api): State<Api>,
+    api: Api,
     query: Result<Query<NextQuery>, QueryRejection>,
 ) -> ApiResult<Json<DrawnBody>> {
     let Query(NextQuery {

@@ -8,13 +8,12 @@ use assay_wire::channels::{CalibrationBody, ChannelsBody, ComparisonBody};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::Query;
-use axum::extract::State;
 use axum::extract::rejection::QueryRejection;
 use http::HeaderMap;
 use serde::Deserialize;
+use serde_json::json;
 use utoipa::IntoParams;
 
-use super::grade::LOCAL_CALLER;
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
@@ -23,7 +22,7 @@ use crate::error::{ApiError, ApiResult};
 #[utoipa::path(get, path = "/v1/channels", tag = "noise", responses(
     (status = 200, description = "The channels", body = ChannelsBody),
 ))]
-pub(crate) async fn list(State(api): State<Api>) -> ApiResult<Json<ChannelsBody>> {
+pub(crate) async fn list(api: Api) -> ApiResult<Json<ChannelsBody>> {
     let ledger = api.engine().channels().await?;
     Ok(Json(ChannelsBody {
         channels: ledger.reports().map(render::channel_report).collect(),
@@ -48,7 +47,7 @@ pub(crate) struct CompareQuery {
     (status = 404, description = "A channel has no grades", body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn compare(
-    State(api): State<Api>,
+    api: Api,
     query: Result<Query<CompareQuery>, QueryRejection>,
 ) -> ApiResult<Json<ComparisonBody>> {
     let Query(CompareQuery { first, second }) = query.map_err(|error| {
@@ -84,7 +83,7 @@ fn find_report<'l>(ledger: &'l Ledger, name: &str) -> ApiResult<&'l Report> {
         (status = 200, description = "The stored calibration", body = CalibrationBody),
     ))]
 pub(crate) async fn calibrate(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Json<CalibrationBody>> {
@@ -101,10 +100,11 @@ pub(crate) async fn calibrate(
         );
         return Err(Problem::at(ErrorCode::UnknownGrader, "/channel".to_owned(), message).into());
     }
-    Ok(Json(
-        api.engine()
-            .calibrate(calibration, LOCAL_CALLER)
-            .await?
-            .into(),
-    ))
+    let stored = api
+        .engine()
+        .calibrate(calibration, api.caller().name())
+        .await?;
+    let channel = format!("{}@{}", stored.channel, stored.version);
+    api.audit("channel.calibrate", &channel, json!({})).await;
+    Ok(Json(stored.into()))
 }

@@ -10,12 +10,11 @@ use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use http::HeaderMap;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::grade::LOCAL_CALLER;
 use super::grades::{parse_id, store};
 use super::page;
 use crate::Api;
@@ -27,17 +26,13 @@ use crate::error::{ApiError, ApiResult};
 #[utoipa::path(post, path = "/v1/checks", tag = "record", request_body = CheckReport, responses(
     (status = 200, description = "The stored check", body = CheckBody),
 ))]
-pub(crate) async fn record(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult<Json<CheckBody>> {
+pub(crate) async fn record(api: Api, headers: HeaderMap, body: Body) -> ApiResult<Json<CheckBody>> {
     let convert = |report: CheckReport| new_check(&report);
     let (check, _permit) =
         body::checked_json(&api, &headers, body, BodyKind::Batch, convert).await?;
     Ok(Json(
         api.engine()
-            .record_dataset_check(check, LOCAL_CALLER)
+            .record_dataset_check(check, api.caller().name())
             .await?
             .into(),
     ))
@@ -87,7 +82,7 @@ pub(crate) struct PageQuery {
     (status = 200, description = "A page of checks", body = ChecksBody),
 ))]
 pub(crate) async fn list(
-    State(api): State<Api>,
+    api: Api,
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> ApiResult<Json<ChecksBody>> {
     let Query(PageQuery { before, limit }) = query.map_err(|error| {
@@ -124,7 +119,7 @@ pub(crate) async fn list(
         (status = 404, description = "No check has this id", body = ProblemBody),
     ))]
 pub(crate) async fn get(
-    State(api): State<Api>,
+    api: Api,
     path: Result<Path<String>, PathRejection>,
 ) -> ApiResult<Json<CheckDetail>> {
     let Path(id) = path.map_err(|error| {

@@ -2,7 +2,6 @@
 
 use assay_wire::grades::{GraderBody, GradersBody};
 use axum::Json;
-use axum::extract::State;
 
 use crate::Api;
 
@@ -10,7 +9,7 @@ use crate::Api;
 #[utoipa::path(get, path = "/v1/graders", tag = "node", responses(
     (status = 200, description = "The graders", body = GradersBody),
 ))]
-pub(crate) async fn graders(State(api): State<Api>) -> Json<GradersBody> {
+pub(crate) async fn graders(api: Api) -> Json<GradersBody> {
     let graders = api.engine().graders().iter();
     Json(GradersBody {
         graders: graders

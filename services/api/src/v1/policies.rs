@@ -6,8 +6,8 @@ use assay_mapping::render;
 use assay_wire::channels::{PoliciesBody, PolicyBody};
 use axum::Json;
 use axum::body::Body;
+use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
 use http::HeaderMap;
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ use crate::error::{ApiError, ApiResult};
 #[utoipa::path(get, path = "/v1/policies", tag = "noise", responses(
     (status = 200, description = "The policies", body = PoliciesBody),
 ))]
-pub(crate) async fn list(State(api): State<Api>) -> Json<PoliciesBody> {
+pub(crate) async fn list(api: Api) -> Json<PoliciesBody> {
     Json(PoliciesBody {
         policies: api
             .engine()
@@ -38,7 +38,7 @@ pub(crate) async fn list(State(api): State<Api>) -> Json<PoliciesBody> {
         (status = 404, description = "No policy has this name", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn get(
-    State(api): State<Api>,
+    api: Api,
     path: Result<Path<String>, PathRejection>,
 ) -> ApiResult<Json<PolicyBody>> {
     let Path(name) = path.map_err(|error| {
@@ -65,11 +65,7 @@ pub(crate) async fn get(
     responses(
         (status = 200, description = "The policy with its defaults", body = PolicyBody),
     ))]
-pub(crate) async fn check(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult<Json<PolicyBody>> {
+pub(crate) async fn check(api: Api, headers: HeaderMap, body: Body) -> ApiResult<Json<PolicyBody>> {
     let (json, _permit) = body::json::<Value>(&api, &headers, body, BodyKind::Settings).await?;
     let policy = api
         .engine()

@@ -7,7 +7,6 @@ use assay_wire::Problem;
 use assay_wire::channels::{SuggestRequest, SuggestionBody, SuggestionsBody};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use http::HeaderMap;
 use serde_json::Value;
 
@@ -21,7 +20,7 @@ use crate::error::ApiResult;
         (status = 200, description = "The prompts, best first", body = SuggestionsBody),
     ))]
 pub(crate) async fn suggest(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Json<SuggestionsBody>> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use assay_access::Gate;
 use assay_api::{Api, ApiLimits, ApiParts};
 use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionResult, Runtime};
 use assay_core::reward_model::{
@@ -323,6 +324,8 @@ pub(crate) fn service_with(models: Vec<ModelInfo>, limits: ApiLimits) -> Service
         models: models.clone(),
         metrics: Arc::new(String::new),
         warming: Arc::default(),
+        gate: Arc::new(Gate::open(Arc::new(SystemClock::new()))),
+        tls: None,
         limits,
     };
     Service {

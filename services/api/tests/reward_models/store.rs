@@ -102,6 +102,14 @@ impl Reader for Memory {
         unsupported()
     }
 
+    fn runs_of<'a>(
+        &'a self,
+        _: &'a str,
+        _: u32,
+    ) -> BoxFuture<'a, Result<Vec<RunSummary>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     fn runs(&self, _: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
         unsupported()
     }

@@ -6,6 +6,8 @@ use assay_check::DEFAULT_MAX_FINDINGS;
 use assay_check::reports::{FORMATS, Format};
 use clap::Args;
 
+use super::ServerKey;
+
 /// A report format and its file. Without a file, the report is written to `--output`.
 #[derive(Debug, Clone)]
 pub(crate) struct ReportTarget {
@@ -98,6 +100,8 @@ pub(crate) struct Check {
     /// Store the report on this server, which shows it under `/ui/checks`
     #[arg(long, value_name = "URL")]
     pub(crate) record: Option<String>,
+    #[command(flatten)]
+    pub(crate) key: ServerKey,
     /// Grade each gold and solution N times, to find verdicts that vary
     #[arg(
         long,

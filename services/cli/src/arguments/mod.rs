@@ -1,6 +1,7 @@
 //! Command-line arguments.
 
 mod check;
+mod keys;
 mod record;
 mod templates;
 
@@ -11,6 +12,7 @@ use assay_node::models::{AttentionKernel, Lengths, ProductRows};
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use check::Check;
+pub(crate) use keys::{Audit, CreateKey, KeyAction, Keys};
 pub(crate) use record::{
     Export, ExportFormat, GradeSelection, Grades, Record, RecordAction, Replay, Runs,
     SetAsideArguments, Tail,
@@ -59,6 +61,10 @@ pub(crate) enum Command {
     Models(Models),
     /// Grade recorded items again with this binary and compare the verdicts
     Replay(Replay),
+    /// List, create, rotate and revoke the keys of callers
+    Keys(Keys),
+    /// Show the audit log: administrative acts and refused callers
+    Audit(Audit),
     /// Maintain the record while no server is running
     Record {
         #[command(subcommand)]
@@ -70,6 +76,20 @@ pub(crate) enum Command {
     Doctor(OutputFormat),
 }
 
+/// The key of a server.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ServerKey {
+    /// Key for the server; prefer the variable, because others can see the arguments of a process
+    #[arg(
+        long = "key",
+        env = "ASSAY_KEY",
+        hide_env_values = true,
+        value_name = "KEY",
+        global = true
+    )]
+    pub(crate) key: Option<String>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// Address to listen on [default: 127.0.0.1:8080]
@@ -78,6 +98,9 @@ pub(crate) struct Serve {
     /// Database URL; empty to record nothing [default: sqlite://assay.db]
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
+    /// Require no keys, behind a proxy that authenticates
+    #[arg(long)]
+    pub(crate) no_auth: bool,
     /// Format of log lines [default: text]
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
     pub(crate) log_format: Option<String>,
@@ -122,6 +145,8 @@ pub(crate) struct Grade {
     /// Grade on this server instead of in this process
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) key: ServerKey,
     /// Record the grades in this database [default: record nothing]
     #[arg(long, value_name = "URL", conflicts_with = "server")]
     pub(crate) database: Option<String>,
@@ -248,6 +273,8 @@ pub(crate) struct Policies {
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
     #[command(flatten)]
+    pub(crate) key: ServerKey,
+    #[command(flatten)]
     pub(crate) output: OutputFormat,
 }
 
@@ -258,6 +285,8 @@ pub(crate) struct Models {
     /// Server URL [default: the configured address; `score` runs in this process]
     #[arg(long, value_name = "URL", global = true)]
     pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) key: ServerKey,
     #[command(flatten)]
     pub(crate) output: OutputFormat,
 }

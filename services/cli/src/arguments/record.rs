@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::OutputFormat;
+use super::{OutputFormat, ServerKey};
 
 /// Location of the record.
 #[derive(Debug, Clone, Args)]
@@ -12,6 +12,8 @@ pub(crate) struct Record {
     /// Read through this server; needed while it uses the database
     #[arg(long, value_name = "URL", global = true)]
     pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) key: ServerKey,
     /// Database URL [default: sqlite://assay.db]
     #[arg(long, value_name = "URL", conflicts_with = "server", global = true)]
     pub(crate) database: Option<String>,
@@ -50,6 +52,9 @@ pub(crate) struct GradeSelection {
     /// Exact channel, such as `math/default`
     #[arg(long)]
     pub(crate) channel: Option<String>,
+    /// Exact name of the caller
+    #[arg(long)]
+    pub(crate) caller: Option<String>,
     /// Outcome: `graded`, `ungradable` or `failed`
     #[arg(long)]
     pub(crate) outcome: Option<String>,
@@ -112,6 +117,8 @@ pub(crate) struct Tail {
     /// Server URL [default: the configured address]
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) key: ServerKey,
     #[command(flatten)]
     pub(crate) output: OutputFormat,
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod audit;
 mod channels;
 mod check;
 mod dataset_files;
@@ -9,6 +10,7 @@ mod grade;
 mod graders;
 mod grades;
 mod images;
+mod keys;
 mod models;
 mod policies;
 mod record;
@@ -43,6 +45,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
         Command::Policies(policies) => policies::run(file, &policies),
         Command::Models(models) => models::run(file, models),
         Command::Replay(replay) => replay::run(file, &replay),
+        Command::Keys(keys) => keys::run(file, &keys),
+        Command::Audit(arguments) => audit::run(file, &arguments),
         Command::Record {
             action: RecordAction::SetAside(arguments),
         } => set_aside::run(file, &arguments),

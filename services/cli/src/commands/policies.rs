@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use assay_client::{Client, Retry};
 use assay_engine::RewardPolicy;
 use assay_mapping::render;
 use assay_node::Node;
@@ -13,7 +12,7 @@ use assay_wire::channels::{PoliciesBody, PolicyBody};
 
 use crate::arguments::Policies;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, configuration};
+use crate::process::{block_on, client, configuration};
 use crate::table;
 use crate::terminal;
 
@@ -51,9 +50,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<C
         return explain(&mut out, &render::policy_body(&policy), json);
     }
     let body = match &arguments.server {
-        Some(server) => {
-            block_on(async { Ok(Client::new(server, Retry::default())?.policies().await?) })?
-        }
+        Some(server) => block_on(async { Ok(client(server, &arguments.key)?.policies().await?) })?,
         None => {
             let config = configuration(file, Vec::new())?;
             let policies = config

@@ -23,6 +23,9 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandS
     if let Some(format) = &serve.log_format {
         settings.push(("log", "format", format.clone().into()));
     }
+    if serve.no_auth {
+        settings.push(("access", "keys", "off".into()));
+    }
     if serve.exit_on_stdin_close {
         // The program that would read the replies has ended.
         settings.push(("server", "shutdown_seconds", SHUTDOWN_WITH_PARENT.into()));
@@ -38,10 +41,20 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandS
     block_on(async {
         let listener = assay_node::listen(&config).await?;
         let node = Node::start(config).await?;
+        if let Some(key) = node.first_key().await? {
+            // Not a log line, which would be stored and forwarded.
+            let mut err = std::io::stderr().lock();
+            writeln!(
+                err,
+                "created the key `admin`, which is shown only now:\n\n    {}\n\ncreate others with \
+                 `assay keys create`",
+                key.reveal()
+            )?;
+        }
         let address = listener.local_addr()?;
         tracing::info!(%address, "listening");
         if serve.print_url {
-            writeln!(std::io::stdout(), "http://{address}")?;
+            writeln!(std::io::stdout(), "{}://{address}", node.scheme())?;
         }
         let input_closed = serve.exit_on_stdin_close.then(stdin_closed);
         let stop = async {

@@ -10,14 +10,13 @@ use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
-use assay_client::{Client, Retry};
 use assay_wire::grades::GradeBody;
 
 use super::grades::{HEAD, fields};
 use super::record::{PAGE, Rows, Source};
 use crate::arguments::Tail;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, configuration, stop_signal};
+use crate::process::{block_on, client, configuration, stop_signal};
 use crate::table::printable;
 use crate::terminal;
 
@@ -29,7 +28,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<Comma
         Some(server) => server.clone(),
         None => format!("http://{}", configuration(file, Vec::new())?.server.listen),
     };
-    let source = Source::Server(Client::new(&server, Retry::default())?);
+    let source = Source::Server(client(&server, &arguments.key)?);
     block_on(async {
         let mut stop = pin!(stop_signal());
         let mut seen = PrintedGrades::default();

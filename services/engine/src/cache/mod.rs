@@ -145,8 +145,11 @@ fn prepared_key(spec: &Spec, task: Hash) -> Hash {
     ])
 }
 
-/// Key of an outcome: everything that the outcome of a deterministic grader depends on.
+/// Key of an outcome: everything that the outcome of a deterministic grader depends on, and the
+/// caller. A hit is visible in `cached` and in the time of the reply, so callers that shared
+/// outcomes could find out which completions others have had graded.
 pub(crate) fn outcome_key(
+    caller: &str,
     spec: &Spec,
     task: Hash,
     completion: Hash,
@@ -154,6 +157,7 @@ pub(crate) fn outcome_key(
     context: Option<Hash>,
 ) -> Hash {
     Hash::of_parts(&[
+        caller.as_bytes(),
         spec.name.as_bytes(),
         &spec.version.to_le_bytes(),
         task.as_bytes(),

@@ -280,6 +280,14 @@ impl Reader for MemoryStore {
         Box::pin(std::future::ready(Ok(GradePage { grades, next: None })))
     }
 
+    fn runs_of<'a>(
+        &'a self,
+        _: &'a str,
+        _: u32,
+    ) -> BoxFuture<'a, Result<Vec<RunSummary>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     fn runs(&self, _: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }

@@ -14,6 +14,9 @@ const PREFIX: &str = "ASSAY_";
 /// setting's own variable overrides it.
 const RUST_LOG: (&str, &str, &str) = ("RUST_LOG", "log", "filter");
 
+/// The key that commands send to a server. It is not a setting of a node.
+const CLIENT_KEY: &str = "ASSAY_KEY";
+
 /// Protocols that Kubernetes names in variables.
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 
@@ -98,7 +101,7 @@ impl Environment {
         };
         for (name, value) in variables {
             let name = name.to_string_lossy().into_owned();
-            if !name.starts_with(PREFIX) {
+            if !name.starts_with(PREFIX) || name == CLIENT_KEY {
                 continue;
             }
             let Some(setting) = known.iter().find(|setting| setting.variable() == name) else {
@@ -246,7 +249,7 @@ mod tests {
         for (variable, text, expected) in [
             ("ASSAY_ENGINE_WORKERS", "007", Value::Integer(7)),
             ("ASSAY_CHANNELS_PRIOR_CHECKS", "1e5", Value::Float(1e5)),
-            ("ASSAY_SERVER_INSECURE", "true", Value::Boolean(true)),
+            ("ASSAY_SERVER_BODY_BYTES", "true", Value::Boolean(true)),
             (
                 "ASSAY_REWARD_MODELS_FETCH",
                 "[\"org/*\"]",

@@ -31,7 +31,9 @@ use self::error::{describe, shown};
 pub use self::fetching::Fetching;
 pub use self::log::{Log, LogFormat};
 pub use self::reward_models::RewardModels;
-pub use self::sections::{Channels, Engine, SandboxWorkers, Server, Sql, Store};
+pub use self::sections::{
+    Access, Channels, Engine, KeyRequirement, SandboxWorkers, Server, Sql, Store,
+};
 pub use self::server_url::ServerUrl;
 
 /// The file that is read by default if it exists.
@@ -43,6 +45,8 @@ pub const DEFAULT_FILE: &str = "assay.toml";
 pub struct Config {
     /// HTTP server.
     pub server: Server,
+    /// Callers.
+    pub access: Access,
     /// The record.
     pub store: Store,
     /// Limits of grading.

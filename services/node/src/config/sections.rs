@@ -26,9 +26,11 @@ pub(super) const MAX_WORKERS: usize = 1_024;
 pub struct Server {
     /// Address to listen on.
     pub listen: SocketAddr,
-    /// Whether to allow a listen address that is not loopback, and any `Host`, although callers are
-    /// not authenticated.
-    pub insecure: bool,
+    /// File with the certificate chain for TLS, in PEM; empty for no TLS. It is read again when it
+    /// changes.
+    pub tls_certificate: PathBuf,
+    /// File with the private key of the certificate, in PEM.
+    pub tls_key: PathBuf,
     /// Maximum size of a request body after decompression, in bytes.
     pub body_bytes: usize,
     /// Maximum memory of one parsed body, in bytes.
@@ -56,7 +58,8 @@ impl Default for Server {
         let limits = assay_api::ApiLimits::default();
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
-            insecure: false,
+            tls_certificate: PathBuf::new(),
+            tls_key: PathBuf::new(),
             body_bytes: limits.body_bytes,
             parsed_bytes: limits.parsed_bytes,
             batch_items: limits.batch_items,
@@ -73,14 +76,6 @@ impl Default for Server {
 
 impl Server {
     pub(super) fn check(&self) -> Result<(), String> {
-        if !self.listen.ip().is_loopback() && !self.insecure {
-            return Err(format!(
-                "callers are not authenticated, so anyone who can reach `{}` could grade and read \
-                 the record; listen on loopback, or set `server.insecure = true` behind a proxy \
-                 that authenticates",
-                self.listen
-            ));
-        }
         require_positive(&[
             ("server.body_bytes", self.body_bytes),
             ("server.parsed_bytes", self.parsed_bytes),
@@ -103,6 +98,28 @@ impl Server {
             None => Ok(()),
         }
     }
+}
+
+/// `[access]`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Access {
+    /// Whether callers need a key: `auto` if the node listens beyond loopback or has keys,
+    /// `required`, or `off`, which is for nodes behind a proxy that authenticates.
+    pub keys: KeyRequirement,
+}
+
+/// Value of `access.keys`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyRequirement {
+    /// If the node listens beyond loopback or has keys.
+    #[default]
+    Auto,
+    /// Always.
+    Required,
+    /// Never.
+    Off,
 }
 
 /// `[store]`

@@ -426,8 +426,16 @@ fn rejects_time_limits_of_zero() {
 }
 
 #[test]
-fn rejects_addresses_other_than_loopback_unless_insecure() {
-    let open = "[server]\nlisten = \"0.0.0.0:8080\"\n";
-    assert!(load(open, &[], Vec::new()).is_err());
-    assert!(load(&format!("{open}insecure = true\n"), &[], Vec::new()).is_ok());
+fn reads_whether_keys_are_required() {
+    let keys = |file: &str| load(file, &[], Vec::new()).map(|config| config.access.keys);
+    assert_eq!(keys("").unwrap(), KeyRequirement::Auto);
+    assert_eq!(
+        keys("[access]\nkeys = \"off\"\n").unwrap(),
+        KeyRequirement::Off
+    );
+    let error = keys("[access]\nkeys = \"maybe\"\n")
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("access.keys"), "{error}");
+    assert!(keys("[server]\ninsecure = true\n").is_err());
 }

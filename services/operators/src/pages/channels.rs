@@ -1,18 +1,17 @@
 //! The list of channels with their error rates.
 
 use askama::Template;
-use assay_engine::Engine;
 use assay_rewards::channel::Report;
 use assay_rewards::channel::drift::Change;
 use assay_rewards::channel::report::{Rate, Source};
 use assay_rewards::interval::Estimate;
-use axum::extract::State;
 
 use crate::chart::{Svg, interval};
 use crate::display::{cell, count, number, percent};
 use crate::failure::Result;
 use crate::page::{Page, Section};
 use crate::query::link;
+use crate::site::Viewer;
 
 /// An estimate with its interval, as a drawing and as text.
 pub(crate) struct RateCell {
@@ -122,7 +121,7 @@ pub(crate) struct Channels {
     channels: Vec<ChannelRow>,
 }
 
-pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Channels>> {
+pub(crate) async fn page(Viewer { engine, .. }: Viewer) -> Result<Page<Channels>> {
     let ledger = engine.channels().await?;
     Ok(Page(Channels {
         section: Section::Channels,

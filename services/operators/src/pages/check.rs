@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use assay_core::BatchId;
-use assay_engine::Engine;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::store::Store;
 use assay_wire::checks::{CheckFinding, CheckReport, CheckSeverity, CheckedDataset};
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, RawQuery};
 
 use super::checks::{address, names};
 use crate::display::{cell, count, name, percent, text, time};
@@ -16,6 +15,7 @@ use crate::failure::{Failure, Result};
 use crate::page::{Page, Section};
 use crate::query::{Pairs, link};
 use crate::record::store;
+use crate::site::Viewer;
 
 /// Findings per page.
 const PAGE: usize = 100;
@@ -122,7 +122,7 @@ pub(crate) struct Check {
 }
 
 pub(crate) async fn page(
-    State(engine): State<Engine>,
+    Viewer { engine, .. }: Viewer,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Check>> {

@@ -2,15 +2,15 @@
 
 use askama::Template;
 use assay_core::BatchId;
-use assay_engine::Engine;
 use assay_record::dataset_check::DatasetCheck;
-use axum::extract::{RawQuery, State};
+use axum::extract::RawQuery;
 
 use crate::display::{cell, count, name, time};
 use crate::failure::Result;
 use crate::page::{Page, Section};
 use crate::query::{Pairs, link};
 use crate::record::store;
+use crate::site::Viewer;
 
 /// Checks per page.
 const PAGE: u32 = 100;
@@ -55,7 +55,7 @@ pub(crate) struct Checks {
 }
 
 pub(crate) async fn page(
-    State(engine): State<Engine>,
+    Viewer { engine, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Checks>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());

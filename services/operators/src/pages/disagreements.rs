@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use assay_engine::Engine;
 use assay_record::GradeRecord;
 use assay_record::channel::{Checked, OPERATOR};
 use assay_record::store::{GradeFilter, Store};
-use axum::extract::State;
 use serde_json::Value;
 
 use crate::display::{cell, count, percent};
@@ -17,6 +15,7 @@ use crate::pages::NEWEST_GRADES;
 use crate::query::link;
 use crate::record::store;
 use crate::row::Row;
+use crate::site::Viewer;
 
 /// Maximum number of rows per list.
 const ROWS: usize = 25;
@@ -52,7 +51,7 @@ pub(crate) struct Disagreements {
     rows: Vec<Row>,
 }
 
-pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Disagreements>> {
+pub(crate) async fn page(Viewer { engine, .. }: Viewer) -> Result<Page<Disagreements>> {
     let store = store(&engine)?.as_ref();
     let newest = async {
         Ok(store

@@ -3,8 +3,9 @@
 use askama::Template;
 use assay_core::GradeId;
 use assay_engine::{Draws, Engine, Replay};
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::Redirect;
+use serde_json::json;
 
 use crate::display::{MAX_NOTE_BYTES, cell, optional_number};
 use crate::failure::{Failure, Result};
@@ -14,9 +15,7 @@ use crate::pages::queue;
 use crate::query::{Pairs, grade_id};
 use crate::record::store;
 use crate::row::Badge;
-
-/// The caller of adjudications. The service does not authenticate operators.
-const CALLER: &str = "local";
+use crate::site::Viewer;
 
 /// One side of a replay.
 struct ReplayRow {
@@ -44,7 +43,7 @@ pub(crate) struct GradePage {
 }
 
 pub(crate) async fn page(
-    State(engine): State<Engine>,
+    Viewer { engine, .. }: Viewer,
     Path(id): Path<String>,
 ) -> Result<Page<GradePage>> {
     show(&engine, grade_id(&id)?, None).await
@@ -52,7 +51,7 @@ pub(crate) async fn page(
 
 /// Grades the item again and shows the page with the result.
 pub(crate) async fn replay(
-    State(engine): State<Engine>,
+    Viewer { engine, .. }: Viewer,
     Path(id): Path<String>,
 ) -> Result<Page<GradePage>> {
     let id = grade_id(&id)?;
@@ -62,7 +61,7 @@ pub(crate) async fn replay(
 
 /// Records an adjudication and redirects to the next grade of the queue, or back to the grade.
 pub(crate) async fn adjudicate(
-    State(engine): State<Engine>,
+    viewer: Viewer,
     Path(id): Path<String>,
     form: String,
 ) -> Result<Redirect> {
@@ -84,11 +83,15 @@ pub(crate) async fn adjudicate(
             "the note is longer than {MAX_NOTE_BYTES} bytes; shorten it"
         )));
     }
-    engine.adjudicate(id, pass, note, CALLER).await?;
+    let Viewer { engine, caller, .. } = &viewer;
+    engine.adjudicate(id, pass, note, caller.name()).await?;
+    viewer
+        .audit("grade.adjudicate", &id.to_string(), json!({ "pass": pass }))
+        .await;
     match form.get("then") {
         Some(then) => {
             let draws: Draws = queue::draws(&Pairs::read(then))?;
-            queue::next(&engine, &draws).await
+            queue::next(engine, &draws).await
         }
         None => Ok(Redirect::to(&format!("/ui/grades/{id}#adjudications"))),
     }

@@ -2,13 +2,14 @@
 
 use askama::Template;
 use assay_engine::Engine;
-use axum::extract::{RawQuery, State};
+use axum::extract::RawQuery;
 
 use crate::failure::Result;
 use crate::page::{Page, Section};
 use crate::query::{Listing, Pairs};
 use crate::record::store;
 use crate::row::Row;
+use crate::site::Viewer;
 
 /// Rows per page.
 const ROWS: u32 = 50;
@@ -34,7 +35,7 @@ pub(crate) struct Grades {
 }
 
 pub(crate) async fn page(
-    State(engine): State<Engine>,
+    Viewer { engine, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Grades>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());

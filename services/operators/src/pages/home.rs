@@ -1,9 +1,8 @@
 //! The overview: state of the service, recent runs, channels with problems, recent failures.
 
 use askama::Template;
-use assay_engine::Engine;
+use assay_record::access::Role;
 use assay_record::store::GradeFilter;
-use axum::extract::State;
 
 use crate::display::{cell, count};
 use crate::failure::Result;
@@ -12,6 +11,7 @@ use crate::pages::runs::RunRow;
 use crate::query::link;
 use crate::record::store;
 use crate::row::Row;
+use crate::site::Viewer;
 
 /// Maximum number of rows per list.
 const ROWS: u32 = 8;
@@ -33,9 +33,19 @@ pub(crate) struct Home {
     runs: Vec<RunRow>,
     concerns: Vec<Concern>,
     rows: Vec<Row>,
+    /// Name of the caller's key; `None` without one.
+    key: Option<String>,
+    sees_audit: bool,
+    sees_keys: bool,
 }
 
-pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Home>> {
+pub(crate) async fn page(
+    Viewer {
+        engine,
+        caller,
+        gate,
+    }: Viewer,
+) -> Result<Page<Home>> {
     let store = store(&engine)?;
     let runs = store.runs(ROWS).await?;
     let failed = GradeFilter {
@@ -44,7 +54,9 @@ pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Home>> {
     };
     let failed = store.grades(&failed, None, ROWS).await?;
     let ledger = engine.channels().await?;
-    let concerns = ledger.reports().filter_map(|report| {
+    // Only operators can act on channels, which have the grades of all callers.
+    let reports = ledger.reports().filter(|_| caller.role().sees_all());
+    let concerns = reports.filter_map(|report| {
         let reason = match &report.uncorrected {
             _ if report.drift.drifting => "the error rates have changed".to_owned(),
             Some(reason) => format!("scores are not corrected: {reason}").replace('`', ""),
@@ -65,5 +77,8 @@ pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Home>> {
         runs: runs.iter().map(RunRow::from).collect(),
         concerns: concerns.take(ROWS as usize).collect(),
         rows: failed.grades.iter().map(Row::from).collect(),
+        key: caller.meter().map(|meter| cell(meter.name())),
+        sees_audit: gate.store().is_some() && caller.role() >= Role::Operator,
+        sees_keys: gate.store().is_some() && caller.role() >= Role::Admin,
     }))
 }

@@ -1,5 +1,6 @@
 //! The pages, one module each.
 
+pub(crate) mod audit;
 pub(crate) mod channels;
 pub(crate) mod check;
 pub(crate) mod checks;
@@ -7,9 +8,11 @@ pub(crate) mod disagreements;
 pub(crate) mod grade;
 pub(crate) mod grades;
 pub(crate) mod home;
+pub(crate) mod keys;
 pub(crate) mod queue;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod sign_in;
 pub(crate) mod suspects;
 
 /// Number of newest grades that pages read where the record has no sums. It is large enough to show

@@ -5,7 +5,7 @@ use askama::Template;
 use assay_core::GradeId;
 use assay_engine::{Draws, Engine};
 use assay_rewards::channel::Ledger;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, RawQuery};
 use axum::response::Redirect;
 
 use crate::display::cell;
@@ -15,6 +15,7 @@ use crate::page::{Page, Section};
 use crate::pages::channels::ChannelRow;
 use crate::query::{Pairs, grade_id, link};
 use crate::record::store;
+use crate::site::Viewer;
 
 /// Maximum number of recent adjudications listed.
 const MAX_RECENT: u32 = 20;
@@ -54,7 +55,7 @@ pub(crate) struct Drawn {
 
 /// The queue: the form to draw a grade, and recent adjudications.
 pub(crate) async fn page(
-    State(engine): State<Engine>,
+    Viewer { engine, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Queue>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
@@ -91,13 +92,13 @@ pub(crate) async fn page(
 }
 
 /// Draws a grade and redirects to it.
-pub(crate) async fn draw(State(engine): State<Engine>, form: String) -> Result<Redirect> {
+pub(crate) async fn draw(Viewer { engine, .. }: Viewer, form: String) -> Result<Redirect> {
     next(&engine, &draws(&Pairs::read(&form))?).await
 }
 
 /// The page of a drawn grade.
 pub(crate) async fn drawn(
-    State(engine): State<Engine>,
+    Viewer { engine, .. }: Viewer,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Drawn>> {

@@ -6,7 +6,7 @@ use askama::Template;
 use assay_engine::Engine;
 use assay_record::chart::{Counted, Number, Steps, Topic};
 use assay_record::store::RunSummary;
-use axum::extract::{RawQuery, State};
+use axum::extract::RawQuery;
 
 use crate::chart::{self, Line, Svg, band, heat, lines, shares};
 use crate::display::{bytes, cell, count, optional_number, percent, span, time};
@@ -15,6 +15,7 @@ use crate::page::{Page, Section};
 use crate::pages::suspects;
 use crate::query::{Pairs, link};
 use crate::record::store;
+use crate::site::Viewer;
 
 /// Number of recent steps in the table below the charts.
 const MAX_STEPS: usize = 20;
@@ -64,7 +65,7 @@ pub(crate) struct Run {
 }
 
 pub(crate) async fn page(
-    State(engine): State<Engine>,
+    Viewer { engine, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Run>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());

@@ -1,15 +1,14 @@
 //! The list of runs.
 
 use askama::Template;
-use assay_engine::Engine;
 use assay_record::store::RunSummary;
-use axum::extract::State;
 
 use crate::display::{cell, count, optional_number, percent, time};
 use crate::failure::Result;
 use crate::page::{Page, Section};
 use crate::query::link;
 use crate::record::store;
+use crate::site::Viewer;
 
 /// Maximum number of runs listed.
 const MAX_RUNS: u32 = 200;
@@ -57,7 +56,7 @@ pub(crate) struct Runs {
     more: bool,
 }
 
-pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Runs>> {
+pub(crate) async fn page(Viewer { engine, .. }: Viewer) -> Result<Page<Runs>> {
     let runs = store(&engine)?.runs(MAX_RUNS).await?;
     let more = runs.len() == MAX_RUNS as usize;
     Ok(Page(Runs {

@@ -5,11 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
-use assay_engine::Engine;
 use assay_record::GradeRecord;
 use assay_record::chart::{Number, Steps, Sums};
 use assay_record::store::GradeFilter;
-use axum::extract::{RawQuery, State};
+use axum::extract::RawQuery;
 use serde_json::Value;
 
 use crate::chart;
@@ -20,6 +19,7 @@ use crate::pages::NEWEST_GRADES;
 use crate::query::{Pairs, link};
 use crate::record::store;
 use crate::row::Row;
+use crate::site::Viewer;
 
 /// Maximum number of rows per list.
 const ROWS: usize = 25;
@@ -77,7 +77,7 @@ pub(crate) struct Suspects {
 }
 
 pub(crate) async fn page(
-    State(engine): State<Engine>,
+    Viewer { engine, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Suspects>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());

@@ -15,18 +15,21 @@ impl Sources<'_> {
     pub(crate) async fn run(&self, run: &str) -> Result<Option<RunSummary>, StoreError> {
         let of_run =
             |digest: &Digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0;
-        let totals = self.totals(of_run, 0, &[run.into()]).await?;
+        let totals = self.totals(of_run, "", 0, &[run.into()]).await?;
         Ok(totals.get(run).and_then(|totals| totals.summary(run)))
     }
 
-    pub(crate) async fn runs(&self, limit: u32) -> Result<Vec<RunSummary>, StoreError> {
-        let runs = self
-            .totals(
-                |digest| digest.run.is_some() && digest.totals.grades > 0,
-                limit,
-                &[],
-            )
-            .await?;
+    /// The runs used last whose names start with `prefix`.
+    pub(crate) async fn runs(
+        &self,
+        prefix: &str,
+        limit: u32,
+    ) -> Result<Vec<RunSummary>, StoreError> {
+        let of_prefix = |digest: &Digest| {
+            let run = digest.run.as_deref();
+            run.is_some_and(|run| run.starts_with(prefix)) && digest.totals.grades > 0
+        };
+        let runs = self.totals(of_prefix, prefix, limit, &[]).await?;
         let mut summaries: Vec<RunSummary> = runs
             .iter()
             .filter_map(|(run, totals)| totals.summary(run))
@@ -37,11 +40,12 @@ impl Sources<'_> {
         Ok(summaries)
     }
 
-    /// Totals of the runs used last, at most `limit`, of the `named` ones, and of those that have
-    /// pending entries whose digest passes.
+    /// Totals of the runs used last, at most `limit` whose names start with `prefix`, of the `named`
+    /// ones, and of those that have pending entries whose digest passes.
     async fn totals(
         &self,
         passes: impl Fn(&Digest) -> bool,
+        prefix: &str,
         limit: u32,
         named: &[Arc<str>],
     ) -> Result<BTreeMap<Arc<str>, RunTotals>, StoreError> {
@@ -49,8 +53,11 @@ impl Sources<'_> {
         let pending_runs = pending.iter().filter_map(|entry| entry.digest.run.clone());
         let named: BTreeSet<Arc<str>> = pending_runs.chain(named.iter().cloned()).collect();
         let named: Vec<Arc<str>> = named.into_iter().collect();
-        let mut runs: BTreeMap<Arc<str>, RunTotals> =
-            snapshot.runs(limit, &named).await?.into_iter().collect();
+        let mut runs: BTreeMap<Arc<str>, RunTotals> = snapshot
+            .runs(prefix, limit, &named)
+            .await?
+            .into_iter()
+            .collect();
         let groups = by_batch(pending);
         for chunk in groups.chunks(LOOKUP) {
             let present = snapshot.present(&batches(chunk)).await?;

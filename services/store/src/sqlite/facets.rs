@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::BatchId;
 use assay_record::GradeRecord;
+use assay_record::access::LOCAL_CALLER;
 use assay_record::store::GradeFilter;
 use sqlx::sqlite::SqliteConnection;
 
@@ -70,6 +71,11 @@ pub(super) async fn insert<'g>(
     };
     for (batch, kind, _) in sums {
         let (run, id) = (batch.run, batch.entry.batch);
+        // Without keys, all batches have the same caller, and the facet would distinguish nothing.
+        let caller = batch.entry.caller.as_ref();
+        if caller != LOCAL_CALLER {
+            add("caller", caller, run, id);
+        }
         add("channel", kind.channel, run, id);
         add("grader", kind.grader, run, id);
         if kind.outcome != "graded" {
@@ -152,7 +158,10 @@ pub(super) fn required(filter: &GradeFilter, run: i64) -> RequiredFacets {
             .extend(value.map(|value| (name(property, value), run)));
     }
     add_scores(&mut required, filter, run);
+    let caller = filter.caller.as_ref();
+    let caller = caller.filter(|caller| *caller != LOCAL_CALLER);
     for (property, value) in [
+        ("caller", &caller.cloned()),
         ("verdict", &filter.verdict),
         ("channel", &filter.channel),
         ("grader", &filter.grader),

@@ -24,6 +24,7 @@
 //! connection of a failed transaction is therefore closed, and the next transaction opens a new
 //! one. An in-memory database exists only as long as its connection, which is rolled back instead.
 
+mod access;
 mod apply;
 mod channels;
 mod charts;
@@ -67,6 +68,7 @@ use crate::panics::CatchPanic;
 use crate::spool::Position;
 use crate::spool::segment::FileId;
 
+pub use access::SqliteAccess;
 pub(crate) use rows::POSITION_BITS;
 
 /// Version, description and text of each migration, in order; see `build.rs`.
@@ -105,6 +107,23 @@ impl Location {
         let in_memory = url.contains(":memory:") || url.contains("mode=memory");
         let path = (!in_memory).then(|| options.get_filename().to_owned());
         Some(Self { options, path })
+    }
+
+    /// Options of a connection that writes and creates the database if it is missing.
+    fn writable(&self) -> SqliteConnectOptions {
+        self
+            .options
+            .clone()
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Normal)
+            .busy_timeout(BUSY_TIMEOUT)
+            // 64 MiB, so that a page that several transactions change is copied to the database
+            // once.
+            .pragma("wal_autocheckpoint", "16384")
+            .pragma("journal_size_limit", "134217728")
+            .pragma("cache_size", "-32768")
+            .disable_statement_logging()
     }
 
     /// The default folder of the spool, next to the database file. Symbolic links are followed,
@@ -184,19 +203,7 @@ impl Sqlite {
         readers: u32,
     ) -> Result<Self, sqlx::Error> {
         let in_memory = location.path.is_none();
-        let options = location
-            .options
-            .clone()
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Normal)
-            .busy_timeout(BUSY_TIMEOUT)
-            // 64 MiB, so that a page that several transactions change is copied to the database
-            // once.
-            .pragma("wal_autocheckpoint", "16384")
-            .pragma("journal_size_limit", "134217728")
-            .pragma("cache_size", "-32768")
-            .disable_statement_logging();
+        let options = location.writable();
         let one = SqlitePoolOptions::new()
             .max_connections(1)
             .idle_timeout(None)
@@ -225,6 +232,11 @@ impl Sqlite {
             spool,
             file,
         })
+    }
+
+    /// The keys and the audit log of this database.
+    pub(crate) async fn access(&self, location: &Location) -> Result<SqliteAccess, DatabaseError> {
+        SqliteAccess::beside(location, &self.writer).await
     }
 
     /// Applies a request in a transaction that ends with `end`: `commit` or `rollback`.

@@ -219,6 +219,10 @@ pub(super) fn list(
     if let Some(batch) = filter.batch {
         query.push(" and b.id = ").push_bind(id_bytes(batch));
     }
+    if let Some(caller) = &filter.caller {
+        // `+`, because the facet is the better index.
+        query.push(" and +b.caller = ").push_bind(caller.as_str());
+    }
     if let Some(since) = filter.since_us {
         query.push(" and b.last_us >= ").push_bind(since);
         query.push(" and g.time_us >= ").push_bind(since);
@@ -397,6 +401,21 @@ mod tests {
                 GradeFilter {
                     run: text(),
                     group: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    caller: text(),
+                    ..all()
+                },
+            ),
+            (
+                "x USING PRIMARY KEY (facet=? AND run=? AND batch=?)",
+                GradeFilter {
+                    caller: text(),
+                    verdict: text(),
                     ..all()
                 },
             ),

@@ -162,12 +162,20 @@ impl ReadTransaction {
 
     async fn read_runs(
         &mut self,
+        prefix: &str,
         limit: u32,
         named: &[Arc<str>],
     ) -> Result<HashMap<Arc<str>, RunTotals>, DatabaseError> {
         const SELECT: &str = "select name, grades, graded, ungradable, failed, passed, scores, \
              score_sum, last_step, first_us, last_us from runs where grades > 0";
         let mut query = QueryBuilder::<Sqlite>::new(SELECT);
+        if !prefix.is_empty() {
+            // No text in UTF-8 sorts after the last character.
+            query.push(" and name >= ").push_bind(prefix.to_owned());
+            query
+                .push(" and name < ")
+                .push_bind(format!("{prefix}{}", char::MAX));
+        }
         query
             .push(" order by last_us desc, name limit ")
             .push_bind(i64::from(limit));
@@ -321,10 +329,11 @@ impl Snapshot for ReadTransaction {
 
     fn runs<'a>(
         &'a mut self,
+        prefix: &'a str,
         limit: u32,
         named: &'a [Arc<str>],
     ) -> BoxFuture<'a, Result<HashMap<Arc<str>, RunTotals>, DatabaseError>> {
-        Box::pin(self.read_runs(limit, named))
+        Box::pin(self.read_runs(prefix, limit, named))
     }
 
     fn run_steps<'a>(

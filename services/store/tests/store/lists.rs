@@ -88,6 +88,7 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
                 verdict,
                 appeal,
                 batch,
+                caller: None,
                 item,
                 group,
                 score_min,

@@ -6,6 +6,7 @@
     reason = "helpers of tests fail by panicking, as tests do"
 )]
 
+mod access;
 mod channels;
 mod checks;
 mod claims;

@@ -7,8 +7,8 @@ pub(crate) mod metrics;
 use assay_wire::RawObject;
 use axum::Json;
 use axum::body::Body;
+use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
@@ -108,7 +108,7 @@ pub(super) fn error_response(error: PeerError) -> Response {
     })),
     responses((status = 200, description = "The request with its reward", body = VerifyReply)))]
 pub(crate) async fn verify(
-    State(api): State<Api>,
+    api: Api,
     query: Result<Query<GradingQuery>, QueryRejection>,
     headers: HeaderMap,
     body: Body,

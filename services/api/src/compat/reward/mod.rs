@@ -26,7 +26,6 @@ use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::compat::peer_error::PeerError;
 use crate::error::ApiError;
-use crate::v1::grade::LOCAL_CALLER;
 use numbers::sigmoid_f32;
 
 pub(super) use inputs::{Inputs, Texts, conversation};
@@ -146,12 +145,13 @@ pub(super) async fn score_inputs(
             inputs.len()
         )));
     }
+    let charge = api.charge(inputs.len(), 0)?;
     let _admitted = api
         .engine()
         .admission()
         .admit(inputs.len())
         .map_err(ApiError::from)?;
-    let caller = LOCAL_CALLER.into();
+    let caller = api.caller().name().into();
     let request = ModelRequest {
         model,
         caller,
@@ -160,7 +160,8 @@ pub(super) async fn score_inputs(
         expected_version: None,
         timeout: None,
     };
-    let reply = api.models().score(request).await.map_err(ApiError::from)?;
+    let reply = api.metered(charge, api.models().score(request)).await;
+    let reply = reply.map_err(ApiError::from)?;
     let mut scores = Vec::with_capacity(reply.scores.len());
     for (at, score) in reply.scores.into_iter().enumerate() {
         let score = score.map_err(|refusal| PeerError::Input(format!("input {at}: {refusal}")))?;

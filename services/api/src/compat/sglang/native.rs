@@ -4,7 +4,6 @@
 use assay_core::reward_model::Truncate;
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -94,7 +93,7 @@ pub(in crate::compat) fn error_response(error: PeerError) -> Response {
                                       single input, an array for a list", body = Reply),
     ))]
 pub(crate) async fn classify(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
@@ -138,18 +137,18 @@ pub(crate) async fn classify(
     request_body(content = ClassifyRequest, content_type = "application/json"),
     responses((status = 200, description = "As for `POST`", body = Reply)))]
 pub(crate) async fn classify_put(
-    state: State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
-    classify(state, headers, body).await
+    classify(api, headers, body).await
 }
 
 /// Reports whether a model is ready, in SGLang's format.
 #[utoipa::path(get, path = "/compat/sglang/health", tag = "compatibility", responses(
     (status = 200, description = "A model is ready"),
 ))]
-pub(crate) async fn health(State(api): State<Api>) -> Result<(), PeerError> {
+pub(crate) async fn health(api: Api) -> Result<(), PeerError> {
     api.models()
         .find(None)
         .map_err(|error| PeerError::NotReady(ApiError::from(error).problem().to_string()))?;

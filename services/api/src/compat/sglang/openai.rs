@@ -4,7 +4,6 @@
 use assay_core::reward_model::{ModelInput, ModelOutput, Truncate};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -77,7 +76,7 @@ struct Classified {
          body = ClassifyReply),
     ))]
 pub(crate) async fn classify(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
@@ -135,7 +134,7 @@ struct Embedded {
          body = EmbeddingsReply),
     ))]
 pub(crate) async fn embeddings(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
@@ -199,11 +198,7 @@ struct ScoreReply {
         (status = 200, description = "The probability of each label for each item, in \
                                       `scores`", body = ScoreReply),
     ))]
-pub(crate) async fn score(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
+pub(crate) async fn score(api: Api, headers: HeaderMap, body: Body) -> Result<Response, PeerError> {
     let (request, _permit) = read::<ScoreRequest>(&api, &headers, body).await?;
     if !request.apply_softmax {
         let message =

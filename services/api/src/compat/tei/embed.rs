@@ -3,7 +3,6 @@
 use assay_core::reward_model::{ModelInput, ModelOutput, unit};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::Deserialize;
@@ -39,11 +38,7 @@ fn default_true() -> bool {
     responses(
         (status = 200, description = "One vector for each input", body = Vec<Vec<f32>>),
     ))]
-pub(crate) async fn embed(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
+pub(crate) async fn embed(api: Api, headers: HeaderMap, body: Body) -> Result<Response, PeerError> {
     let (request, _permit) = read::<EmbedRequest>(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let inputs = request

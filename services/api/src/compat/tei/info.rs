@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use assay_core::reward_model::ModelInfo;
 use axum::Json;
-use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -77,7 +76,7 @@ impl ModelType {
 #[utoipa::path(get, path = "/compat/tei/info", tag = "compatibility", responses(
     (status = 200, description = "The model", body = Info),
 ))]
-pub(crate) async fn info(State(api): State<Api>) -> Result<Response, PeerError> {
+pub(crate) async fn info(api: Api) -> Result<Response, PeerError> {
     let model = api
         .models()
         .find(None)
@@ -116,7 +115,7 @@ pub(crate) async fn info(State(api): State<Api>) -> Result<Response, PeerError> 
 #[utoipa::path(get, path = "/compat/tei/health", tag = "compatibility", responses(
     (status = 200, description = "The model is ready"),
 ))]
-pub(crate) async fn health(State(api): State<Api>) -> Result<(), PeerError> {
+pub(crate) async fn health(api: Api) -> Result<(), PeerError> {
     api.models()
         .find(None)
         .map_err(|error| PeerError::from(ApiError::from(error)))?;

@@ -3,7 +3,6 @@
 use assay_core::reward_model::{ModelInfo, ModelInput, ModelOutput, ModelScore};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -65,7 +64,7 @@ enum Predictions {
                                       input of a batch", body = Predictions),
     ))]
 pub(crate) async fn predict(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {

@@ -3,7 +3,6 @@
 use assay_core::reward_model::ModelInput;
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -49,7 +48,7 @@ struct Rank {
         (status = 200, description = "Ranks, best first", body = Vec<Rank>),
     ))]
 pub(crate) async fn rerank(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {

@@ -3,7 +3,6 @@
 use assay_core::Completion;
 use assay_core::reward_model::ModelInput;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -91,7 +90,7 @@ struct Classified {
          body = List<Classified>),
     ))]
 pub(crate) async fn classify(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {

@@ -2,7 +2,6 @@
 
 use assay_core::reward_model::ModelState;
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -36,7 +35,7 @@ struct Card {
 #[utoipa::path(get, path = "/compat/vllm/v1/models", tag = "compatibility", responses(
     (status = 200, description = "The models", body = Models),
 ))]
-pub(crate) async fn models(State(api): State<Api>) -> Json<Models> {
+pub(crate) async fn models(api: Api) -> Json<Models> {
     let ready = api
         .models()
         .list()
@@ -65,7 +64,7 @@ pub(crate) async fn models(State(api): State<Api>) -> Json<Models> {
 #[utoipa::path(get, path = "/compat/vllm/health", tag = "compatibility", responses(
     (status = 200, description = "A model is ready"),
 ))]
-pub(crate) async fn health(State(api): State<Api>) -> Result<(), PeerError> {
+pub(crate) async fn health(api: Api) -> Result<(), PeerError> {
     api.models()
         .find(None)
         .map_err(|error| PeerError::NotReady(ApiError::from(error).problem().to_string()))?;

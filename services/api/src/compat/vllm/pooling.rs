@@ -3,7 +3,6 @@
 
 use assay_core::reward_model::ModelOutput;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -67,7 +66,7 @@ enum Numbers {
          body = List<Pooled>),
     ))]
 pub(crate) async fn pooling(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -73,7 +72,7 @@ struct Document {
         (status = 200, description = "Documents, best first", body = Reranked),
     ))]
 pub(crate) async fn rerank(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
@@ -130,11 +129,11 @@ pub(crate) async fn rerank(
     request_body(content = RerankRequest, content_type = "application/json"),
     responses((status = 200, description = "As `/compat/vllm/rerank`", body = Reranked)))]
 pub(crate) async fn v1_rerank(
-    state: State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
-    rerank(state, headers, body).await
+    rerank(api, headers, body).await
 }
 
 /// Ranks documents by relevance, under the third path of vLLM.
@@ -142,9 +141,9 @@ pub(crate) async fn v1_rerank(
     request_body(content = RerankRequest, content_type = "application/json"),
     responses((status = 200, description = "As `/compat/vllm/rerank`", body = Reranked)))]
 pub(crate) async fn v2_rerank(
-    state: State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
-    rerank(state, headers, body).await
+    rerank(api, headers, body).await
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use assay_core::Completion;
 use assay_core::reward_model::ModelInput;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -52,11 +51,7 @@ struct Scored {
         (status = 200, description = "One score for each pair, in `data[].score`",
          body = List<Scored>),
     ))]
-pub(crate) async fn score(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
+pub(crate) async fn score(api: Api, headers: HeaderMap, body: Body) -> Result<Response, PeerError> {
     let (request, _permit) = read::<ScoreRequest>(&api, &headers, body).await?;
     let options = request.common.validate(&api)?;
     let pairs = pair_texts(request.text_1.into_list(), request.text_2.into_list())?;
@@ -77,11 +72,11 @@ pub(crate) async fn score(
     request_body(content = ScoreRequest, content_type = "application/json"),
     responses((status = 200, description = "As `/compat/vllm/score`", body = List<Scored>)))]
 pub(crate) async fn v1_score(
-    state: State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
-    score(state, headers, body).await
+    score(api, headers, body).await
 }
 
 /// Pairs the texts. A single text on the left is paired with each on the right; otherwise both

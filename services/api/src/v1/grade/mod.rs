@@ -6,14 +6,15 @@ mod stream;
 
 use std::sync::Arc;
 
+use assay_access::Caller;
 use assay_core::{ErrorCode, Hash};
-use assay_engine::{Answer, BodyPermit, IdempotentRequest, Mode};
+use assay_engine::{Answer, Batch, BodyPermit, Engine, IdempotentRequest, Mode};
 use assay_mapping::{TemplateTasks, batch};
 use assay_record::{RequestKey, SealedReply};
-use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody};
+use assay_wire::request::Decoded;
+use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody, Warning};
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, header};
 use serde_json::Value;
@@ -26,9 +27,6 @@ use framing::Framing;
 use response::{JSON, response};
 
 pub(crate) use response::NDJSON;
-
-/// Name of callers without a key.
-pub(crate) const LOCAL_CALLER: &str = "local";
 
 /// Maximum length of an idempotency key, in bytes.
 const MAX_KEY_BYTES: usize = 255;
@@ -60,7 +58,7 @@ const MAX_KEY_BYTES: usize = 255;
          body = ProblemBody),
     ))]
 pub(crate) async fn grade(
-    State(api): State<Api>,
+    api: Api,
     client: Option<Extension<Client>>,
     headers: HeaderMap,
     body: Body,
@@ -71,6 +69,7 @@ pub(crate) async fn grade(
         items: api.limits().batch_items,
     };
     let (engine, is_keyed) = (api.engine().clone(), key.is_some());
+    let caller = api.caller().clone();
     let (templates, made_bytes) = (Arc::clone(api.templates()), api.limits().parsed_bytes);
     let decode = move |bytes: &[u8]| {
         let media_type = if streamed { NDJSON } else { JSON };
@@ -79,12 +78,12 @@ pub(crate) async fn grade(
         let decoded = assay_wire::decode(bytes, &limits, &mut tasks)?;
         let made_bytes = tasks.made_bytes();
         let selection = decoded.selection;
-        let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER, &engine)?;
+        let (batch, warnings) = from_caller(decoded, &caller, &engine)?;
         let framing = Framing {
             warnings: warnings.into(),
             selection,
         };
-        Ok((batch, framing, request, made_bytes))
+        Ok((batch, framing, request, made_bytes, bytes.len()))
     };
     let (decoded, mut permit) =
         body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
@@ -94,12 +93,13 @@ pub(crate) async fn grade(
         let message = "the client closed the connection before the batch was accepted".to_owned();
         return Err(ApiError::new(ErrorCode::MalformedJson, message));
     }
-    let (mut batch, framing, request, made_bytes) = decoded;
+    let (mut batch, framing, request, made_bytes, body_bytes) = decoded;
     permit.grow(made_bytes)?;
     batch.held = Some(permit);
+    batch.charge = api.charge_batch(batch.items.len(), body_bytes)?;
     let keyed = key.zip(request).map(|(key, request)| IdempotentRequest {
         key: RequestKey {
-            caller: LOCAL_CALLER.into(),
+            caller: api.caller().name().into(),
             key,
         },
         request,
@@ -133,28 +133,44 @@ pub(crate) async fn grade_made(
     let limits = DecodeLimits {
         items: api.limits().batch_items,
     };
-    let engine = api.engine().clone();
+    let (engine, caller) = (api.engine().clone(), api.caller().clone());
     let (templates, max_bytes) = (Arc::clone(api.templates()), api.limits().parsed_bytes);
     let decode = move |bytes: &[u8]| {
         let mut tasks = TemplateTasks::new(templates, engine.clone(), max_bytes);
         let decoded = assay_wire::decode(bytes, &limits, &mut tasks)?;
         let selection = decoded.selection;
-        let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER, &engine)?;
+        let (batch, warnings) = from_caller(decoded, &caller, &engine)?;
         let framing = Framing {
             warnings: warnings.into(),
             selection,
         };
-        Ok((batch, framing, tasks.made_bytes()))
+        Ok((batch, framing, tasks.made_bytes(), bytes.len()))
     };
     let decoded = body::decode_bytes(request.into(), decode).await?;
-    let (mut batch, framing, made_bytes) = decoded;
+    let (mut batch, framing, made_bytes, body_bytes) = decoded;
     permit.grow(made_bytes)?;
     batch.held = Some(permit);
+    batch.charge = api.charge_batch(batch.items.len(), body_bytes)?;
     let reply = api.engine().grade(batch, Mode::Whole).await?;
     serde_json::from_slice(&framing.whole(&reply)).map_err(|error| {
         let message = format!("cannot read the reply: {error}");
         Problem::new(ErrorCode::Internal, message).into()
     })
+}
+
+/// Converts a request to a batch of `caller`, in its namespace.
+fn from_caller(
+    decoded: Decoded,
+    caller: &Caller,
+    engine: &Engine,
+) -> Result<(Batch, Vec<Warning>), Problem> {
+    let (batch, warnings) = batch::from_request(decoded, caller.name(), engine)?;
+    let run = batch.run.as_deref().map(|run| caller.recorded_run(run));
+    let batch = Batch {
+        run: run.map(Into::into),
+        ..batch
+    };
+    Ok((batch, warnings))
 }
 
 fn accepts_stream(headers: &HeaderMap) -> bool {

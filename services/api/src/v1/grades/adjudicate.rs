@@ -6,15 +6,15 @@ use assay_wire::appeals::AdjudicationBody;
 use assay_wire::channels::AdjudicateRequest;
 use axum::Json;
 use axum::body::Body;
+use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
 use http::HeaderMap;
+use serde_json::json;
 
 use super::path_id;
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
-use crate::v1::grade::LOCAL_CALLER;
 
 /// Maximum length of a note, in bytes.
 const MAX_NOTE_BYTES: usize = 4_096;
@@ -33,7 +33,7 @@ const MAX_NOTE_BYTES: usize = 4_096;
                                       invalid", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn adjudicate(
-    State(api): State<Api>,
+    api: Api,
     path: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     body: Body,
@@ -50,7 +50,9 @@ pub(crate) async fn adjudicate(
     }
     let adjudication = api
         .engine()
-        .adjudicate(id, pass, note, LOCAL_CALLER)
+        .adjudicate(id, pass, note, api.caller().name())
         .await?;
+    api.audit("grade.adjudicate", &id.to_string(), json!({ "pass": pass }))
+        .await;
     Ok(Json(adjudication.into()))
 }

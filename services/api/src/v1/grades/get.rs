@@ -6,8 +6,8 @@ use assay_record::{Body, BodyKind, GradeRecord};
 use assay_wire::appeals::AdjudicationBody;
 use assay_wire::grades::{GradeBody, GradeDetail};
 use axum::Json;
+use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
 use serde_json::Value;
 
 use super::{path_id, store};
@@ -23,7 +23,7 @@ use crate::error::{ApiError, ApiResult};
         (status = 404, description = "No grade has this id", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn get(
-    State(api): State<Api>,
+    api: Api,
     path: Result<Path<String>, PathRejection>,
 ) -> ApiResult<Json<GradeDetail>> {
     let id = path_id(path)?;

@@ -4,8 +4,8 @@ use assay_core::{ErrorCode, GradeId};
 use assay_record::store::GradeFilter;
 use assay_wire::grades::{GradeBody, GradesBody};
 use axum::Json;
+use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -42,6 +42,8 @@ pub(crate) struct ListQuery {
     /// Exact id of the batch.
     #[param(pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
     batch: Option<String>,
+    /// Exact name of the caller; only for roles that see the grades of all.
+    caller: Option<String>,
     /// Exact id of the item, as sent.
     id: Option<String>,
     /// Exact group, as sent.
@@ -67,7 +69,7 @@ pub(crate) struct ListQuery {
     (status = 200, description = "A page of grades", body = GradesBody),
 ))]
 pub(crate) async fn list(
-    State(api): State<Api>,
+    api: Api,
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> ApiResult<Json<GradesBody>> {
     let Query(query) = query.map_err(|error| {
@@ -124,6 +126,7 @@ pub(crate) async fn list(
         outcome: query.outcome,
         verdict: query.verdict,
         appeal: query.appeal,
+        caller: query.caller,
         item: query.id,
         group: query.group,
         score_min: query.score_min,

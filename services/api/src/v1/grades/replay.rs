@@ -3,8 +3,8 @@
 use assay_mapping::render;
 use assay_wire::grades::ReplayBody;
 use axum::Json;
+use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
 
 use super::path_id;
 use crate::Api;
@@ -24,9 +24,11 @@ use crate::error::ApiResult;
         (status = 429, description = "The queue is full", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn replay(
-    State(api): State<Api>,
+    api: Api,
     path: Result<Path<String>, PathRejection>,
 ) -> ApiResult<Json<ReplayBody>> {
     let id = path_id(path)?;
-    Ok(Json(render::replay_body(&api.engine().replay(id).await?)))
+    let charge = api.charge(1, 0)?;
+    let replay = api.metered(charge, api.engine().replay(id)).await?;
+    Ok(Json(render::replay_body(&replay)))
 }

@@ -4,8 +4,8 @@ use assay_core::reward_model::ModelError;
 use assay_wire::ProblemBody;
 use assay_wire::reward_models::{RewardModelBody, RewardModelsBody};
 use axum::Json;
+use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
 
 use super::path_name;
 use crate::Api;
@@ -15,7 +15,7 @@ use crate::error::ApiResult;
 #[utoipa::path(get, path = "/v1/reward-models", tag = "reward models", responses(
     (status = 200, description = "The models", body = RewardModelsBody),
 ))]
-pub(crate) async fn list(State(api): State<Api>) -> Json<RewardModelsBody> {
+pub(crate) async fn list(api: Api) -> Json<RewardModelsBody> {
     Json(RewardModelsBody {
         reward_models: api
             .models()
@@ -35,7 +35,7 @@ pub(crate) async fn list(State(api): State<Api>) -> Json<RewardModelsBody> {
         (status = 404, description = "No reward model has this name", body = ProblemBody),
     ))]
 pub(crate) async fn get(
-    State(api): State<Api>,
+    api: Api,
     path: Result<Path<String>, PathRejection>,
 ) -> ApiResult<Json<RewardModelBody>> {
     let name = path_name(path)?;

@@ -6,10 +6,10 @@ use assay_wire::reward_models::{LoadRequest, ModelBody, UnloadedBody};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::body::Body;
+use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
 use http::HeaderMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::path_name;
 use crate::Api;
@@ -31,7 +31,7 @@ use crate::error::ApiResult;
          body = ProblemBody),
     ))]
 pub(crate) async fn load(
-    State(api): State<Api>,
+    api: Api,
     path: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     body: Body,
@@ -40,8 +40,13 @@ pub(crate) async fn load(
     let (request, _permit) =
         body::json::<LoadRequest>(&api, &headers, body, BodyKind::Settings).await?;
     reject_templates(&request)?;
+    let source = request.source.clone();
     match api.models().load(name.clone(), request.into()).await {
-        Ok(model) => Ok(Json(ModelBody::from(model.as_ref()))),
+        Ok(model) => {
+            let details = json!({ "source": source, "version": model.version });
+            api.audit("model.load", &name, details).await;
+            Ok(Json(ModelBody::from(model.as_ref())))
+        }
         Err(error) => {
             remove_empty(&api, &name);
             Err(error.into())
@@ -99,10 +104,11 @@ fn remove_empty(api: &Api, name: &str) {
         (status = 404, description = "No reward model has this name", body = ProblemBody),
     ))]
 pub(crate) async fn unload(
-    State(api): State<Api>,
+    api: Api,
     path: Result<Path<String>, PathRejection>,
 ) -> ApiResult<Json<UnloadedBody>> {
     let name = path_name(path)?;
     api.models().unload(&name)?;
+    api.audit("model.unload", &name, json!({})).await;
     Ok(Json(UnloadedBody { unloaded: name }))
 }

@@ -7,7 +7,7 @@ use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use http::HeaderMap;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -17,7 +17,6 @@ use super::path_name;
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
-use crate::v1::grade::LOCAL_CALLER;
 use crate::v1::page;
 
 /// Stores preference pairs for a reward model: an accepted and a rejected completion of the same
@@ -31,7 +30,7 @@ use crate::v1::page;
         (status = 404, description = "No reward model has this name", body = ProblemBody),
     ))]
 pub(crate) async fn collect(
-    State(api): State<Api>,
+    api: Api,
     path: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     body: Body,
@@ -48,7 +47,7 @@ pub(crate) async fn collect(
         total,
     } = api
         .engine()
-        .collect_pairs(&name, pairs, LOCAL_CALLER)
+        .collect_pairs(&name, pairs, api.caller().name())
         .await?;
     Ok(Json(CollectedBody {
         added,
@@ -129,7 +128,7 @@ pub(crate) struct PageQuery {
         (status = 200, description = "A page of pairs", body = PairsBody),
     ))]
 pub(crate) async fn page(
-    State(api): State<Api>,
+    api: Api,
     path: Result<Path<String>, PathRejection>,
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> ApiResult<Json<PairsBody>> {

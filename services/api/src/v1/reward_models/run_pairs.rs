@@ -6,8 +6,8 @@ use assay_wire::pairs::{RunPairsBody, RunPairsRequest};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::body::Body;
+use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
 use http::HeaderMap;
 
 use super::pairs::require_model;
@@ -15,7 +15,6 @@ use super::path_name;
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
-use crate::v1::grade::LOCAL_CALLER;
 
 const DEFAULT_GRADES: u32 = 20_000;
 const MAX_GRADES: u32 = 100_000;
@@ -34,7 +33,7 @@ const MAX_PER_PROMPT: u32 = 32;
         (status = 404, description = "No reward model or run has this name", body = ProblemBody),
     ))]
 pub(crate) async fn collect(
-    State(api): State<Api>,
+    api: Api,
     path: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     body: Body,
@@ -46,7 +45,7 @@ pub(crate) async fn collect(
     let engine = api.engine();
     let _admitted = engine.admission().admit(1)?;
     let found = engine
-        .collect_pairs_of_run(&name, &choice, LOCAL_CALLER)
+        .collect_pairs_of_run(&name, &choice, api.caller().name())
         .await?;
     let RunPairs {
         added,

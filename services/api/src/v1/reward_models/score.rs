@@ -5,15 +5,14 @@ use assay_wire::scoring::{DecodedScore, ScoreReply, ScoreRequest, decode_score};
 use assay_wire::{DecodeLimits, ProblemBody};
 use axum::Json;
 use axum::body::Body;
+use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
 use http::HeaderMap;
 
 use super::path_name;
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
-use crate::v1::grade::LOCAL_CALLER;
 
 /// Scores inputs, all with the same version of the model. `raw` is the output of the model without
 /// normalisation, `score` is `raw` after the model's configured normalisation. An input that the
@@ -36,7 +35,7 @@ use crate::v1::grade::LOCAL_CALLER;
          body = ProblemBody),
     ))]
 pub(crate) async fn score(
-    State(api): State<Api>,
+    api: Api,
     path: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     body: Body,
@@ -54,12 +53,13 @@ pub(crate) async fn score(
         timeout,
         warnings,
     } = decoded;
+    let charge = api.charge(inputs.len(), 0)?;
     let _admitted = api.engine().admission().admit(inputs.len())?;
     let (ids, inputs) = inputs
         .into_iter()
         .map(|decoded| (decoded.id, decoded.input))
         .unzip();
-    let caller = LOCAL_CALLER.into();
+    let caller = api.caller().name().into();
     let request = ModelRequest {
         model: Some(name),
         caller,
@@ -68,6 +68,6 @@ pub(crate) async fn score(
         expected_version,
         timeout,
     };
-    let reply = api.models().score(request).await?;
+    let reply = api.metered(charge, api.models().score(request)).await?;
     Ok(Json(ScoreReply::new(reply, ids, warnings)))
 }

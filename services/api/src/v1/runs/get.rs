@@ -5,7 +5,7 @@ use assay_mapping::runs::run_detail;
 use assay_wire::runs::RunDetail;
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -36,7 +36,7 @@ pub(crate) struct DetailQuery {
         (status = 404, description = "No run has this name", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn get(
-    State(api): State<Api>,
+    api: Api,
     path: Result<Path<String>, PathRejection>,
     query: Result<Query<DetailQuery>, QueryRejection>,
 ) -> ApiResult<Json<RunDetail>> {

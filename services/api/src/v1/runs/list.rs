@@ -2,7 +2,6 @@
 
 use assay_wire::runs::{RunBody, RunsBody};
 use axum::Json;
-use axum::extract::State;
 
 use crate::Api;
 use crate::error::ApiResult;
@@ -15,7 +14,7 @@ const MAX_RUNS: u32 = 1_000;
 #[utoipa::path(get, path = "/v1/runs", tag = "record", responses(
     (status = 200, description = "The runs", body = RunsBody),
 ))]
-pub(crate) async fn list(State(api): State<Api>) -> ApiResult<Json<RunsBody>> {
+pub(crate) async fn list(api: Api) -> ApiResult<Json<RunsBody>> {
     let runs = store(&api)?.runs(MAX_RUNS).await?;
     Ok(Json(RunsBody {
         runs: runs.into_iter().map(RunBody::from).collect(),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use assay_check::reports::Format;
 use assay_check::{Baseline, Benchmark, Options, Report, Rollouts, findings};
-use assay_client::{Client, Retry};
+use assay_client::Client;
 use assay_node::{Config, Node};
 use assay_templates::{SolutionTemplate, Templates};
 use assay_wire::checks::{self, CheckReport};
@@ -18,7 +18,7 @@ use assay_wire::checks::{self, CheckReport};
 use super::{dataset_files, template};
 use crate::arguments::Check;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, configuration, stop_signal};
+use crate::process::{block_on, client, configuration, stop_signal};
 use crate::progress::Progress;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<CommandStatus> {
@@ -37,7 +37,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Comm
     let record = arguments
         .record
         .as_deref()
-        .map(|server| Client::new(server, Retry::default()))
+        .map(|server| client(server, &arguments.key))
         .transpose()?;
     let Some(report) = block_on(run_check(config, arguments, options))? else {
         return Ok(CommandStatus::Interrupted);

@@ -12,7 +12,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use anyhow::{anyhow, ensure};
-use assay_client::{Client, Retry};
+use assay_client::Client;
 use assay_mapping::TemplateTasks;
 use assay_node::{Config, Node};
 use assay_templates::Templates;
@@ -23,7 +23,7 @@ use super::template::RowTemplate;
 use crate::arguments::Grade;
 use crate::exit::CommandStatus;
 use crate::image_progress;
-use crate::process::{block_on, configuration, stdout_closed, stop_signal};
+use crate::process::{block_on, client, configuration, stdout_closed, stop_signal};
 use crate::progress::Progress;
 use crate::terminal;
 use chunk::ChunkResults;
@@ -53,7 +53,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Comm
     block_on(async {
         match &arguments.server {
             Some(server) => {
-                let client = Client::new(server, Retry::default())?;
+                let client = client(server, &arguments.key)?;
                 grade_remote(arguments, selection, client, &config.templates()?).await
             }
             None => grade_local(arguments, selection, config).await,

@@ -6,12 +6,12 @@ mod score;
 use std::io::Write;
 use std::path::Path;
 
-use assay_client::{Client, Retry};
+use assay_client::Client;
 use assay_wire::reward_models::{LoadRequest, RewardModelBody};
 
-use crate::arguments::{ModelAction, Models};
+use crate::arguments::{ModelAction, Models, ServerKey};
 use crate::exit::CommandStatus;
-use crate::process::{block_on, configuration};
+use crate::process::{self, block_on, configuration};
 use crate::table::{self, cell};
 use crate::terminal;
 
@@ -19,13 +19,14 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
     let Models {
         action,
         server,
+        key,
         output,
     } = arguments;
     match action.unwrap_or(ModelAction::List) {
-        ModelAction::Score(score) => return score::run(file, &score, server.as_deref()),
+        ModelAction::Score(score) => return score::run(file, &score, server.as_deref(), &key),
         ModelAction::Bench(bench) => return bench::run(&bench, output.json),
         ModelAction::List => {
-            let client = client(file, server)?;
+            let client = client(file, server, &key)?;
             let known = block_on(async { Ok(client.reward_models().await?) })?;
             let mut out = terminal::stdout();
             if output.json {
@@ -42,7 +43,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
             )?;
         }
         ModelAction::Load { name, source } => {
-            let client = client(file, server)?;
+            let client = client(file, server, &key)?;
             let request = LoadRequest {
                 source,
                 ..LoadRequest::default()
@@ -60,7 +61,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
             }
         }
         ModelAction::Unload { name } => {
-            let client = client(file, server)?;
+            let client = client(file, server, &key)?;
             let reply = block_on(async { Ok(client.unload_model(&name).await?) })?;
             let mut out = terminal::stdout();
             if output.json {
@@ -74,12 +75,12 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
 }
 
 /// A client of the named server, or of the address in the configuration.
-fn client(file: Option<&Path>, server: Option<String>) -> anyhow::Result<Client> {
+fn client(file: Option<&Path>, server: Option<String>, key: &ServerKey) -> anyhow::Result<Client> {
     let server = match server {
         Some(server) => server,
         None => format!("http://{}", configuration(file, Vec::new())?.server.listen),
     };
-    Ok(Client::new(&server, Retry::default())?)
+    process::client(&server, key)
 }
 
 fn row(status: &RewardModelBody) -> [String; 8] {

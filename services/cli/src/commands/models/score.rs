@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use assay_client::{Client, Retry};
+use assay_client::Client;
 use assay_core::reward_model::{ModelLoad, ModelRequest, Truncate};
 use assay_node::Node;
 use assay_node::models::RawScale;
@@ -17,10 +17,10 @@ use assay_wire::scoring::{
 };
 use serde::Serialize;
 
-use crate::arguments::Score;
+use crate::arguments::{Score, ServerKey};
 use crate::commands::grade;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, configuration};
+use crate::process::{block_on, client, configuration};
 use crate::progress::Progress;
 
 /// Maximum number of inputs per request.
@@ -63,6 +63,7 @@ pub(super) fn run(
     file: Option<&Path>,
     arguments: &Score,
     server: Option<&str>,
+    key: &ServerKey,
 ) -> anyhow::Result<CommandStatus> {
     grade::reject_same_file(&arguments.file, &arguments.output)?;
     let Some(truncate) = parse_truncate(&arguments.truncate) else {
@@ -74,7 +75,7 @@ pub(super) fn run(
     let lines = open(&arguments.file)?;
     block_on(async {
         let scorer = match server {
-            Some(server) => remote(server, arguments).await?,
+            Some(server) => remote(server, key, arguments).await?,
             None => local(file, arguments).await?,
         };
         let ended = write(arguments, lines, &scorer, truncate).await;
@@ -93,8 +94,8 @@ fn open(file: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::with_capacity(1 << 20, opened)))
 }
 
-async fn remote(server: &str, arguments: &Score) -> anyhow::Result<Scorer> {
-    let client = Client::new(server, Retry::default())?;
+async fn remote(server: &str, key: &ServerKey, arguments: &Score) -> anyhow::Result<Scorer> {
+    let client = client(server, key)?;
     let name = match &arguments.model {
         Some(name) => name.clone(),
         None => {

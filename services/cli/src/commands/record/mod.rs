@@ -5,11 +5,11 @@ mod rows;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use assay_client::{Client, Retry};
+use assay_client::Client;
 use assay_node::Node;
 
 use crate::arguments::Record;
-use crate::process::configuration;
+use crate::process::{client, configuration};
 
 pub(crate) use rows::{PAGE, Rows};
 
@@ -36,7 +36,7 @@ pub(crate) async fn open(file: Option<&Path>, record: &Record) -> anyhow::Result
     // Also read when a server is named, because it configures the log.
     let config = configuration(file, database.collect())?;
     if let Some(server) = &record.server {
-        return Ok(Source::Server(Client::new(server, Retry::default())?));
+        return Ok(Source::Server(client(server, &record.key)?));
     }
     require_database(&config.store.database)?;
     let node = Node::start(config).await;

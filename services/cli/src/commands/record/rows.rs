@@ -77,6 +77,7 @@ fn filter(selection: &GradeSelection) -> anyhow::Result<GradeFilter> {
         verdict: selection.verdict.clone(),
         appeal: selection.appeal.clone(),
         batch: selection.batch.as_deref().map(str::parse).transpose()?,
+        caller: selection.caller.clone(),
         item: selection.id.clone(),
         group: selection.group.clone(),
         score_min: selection.score_min,
@@ -95,6 +96,7 @@ fn query(selection: &GradeSelection) -> Vec<(&'static str, String)> {
         ("verdict", &selection.verdict),
         ("appeal", &selection.appeal),
         ("batch", &selection.batch),
+        ("caller", &selection.caller),
         ("id", &selection.id),
         ("group", &selection.group),
     ];

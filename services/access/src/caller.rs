@@ -1,0 +1,74 @@
+//! Who sent a request, and who may call an endpoint.
+
+use std::sync::Arc;
+
+use assay_record::access::{LOCAL_CALLER, Role, recorded_run};
+
+use crate::quota::Meter;
+
+/// The sender of a request.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    name: Arc<str>,
+    role: Role,
+    meter: Option<Arc<Meter>>,
+}
+
+impl Caller {
+    /// The caller of a node that requires no keys. It may do everything.
+    #[must_use]
+    pub fn local() -> Self {
+        Self {
+            name: LOCAL_CALLER.into(),
+            role: Role::Admin,
+            meter: None,
+        }
+    }
+
+    /// A caller that sends no key to an endpoint that needs none. It sees nothing of the record.
+    #[must_use]
+    pub fn anonymous() -> Self {
+        Self {
+            name: "unknown".into(),
+            role: Role::Trainer,
+            meter: None,
+        }
+    }
+
+    pub(crate) fn with_key(meter: Arc<Meter>, role: Role) -> Self {
+        Self {
+            name: Arc::clone(meter.name()),
+            role,
+            meter: Some(meter),
+        }
+    }
+
+    /// Name of its key, or `local`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its role.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The name under which its run is recorded. Callers that see all runs share one namespace with
+    /// the runs of callers without keys; each other caller has a namespace of its own.
+    #[must_use]
+    pub fn recorded_run(&self, run: &str) -> String {
+        if self.role.sees_all() {
+            run.to_owned()
+        } else {
+            recorded_run(&self.name, run)
+        }
+    }
+
+    /// Meters its use; `None` without a key, which has no limits.
+    #[must_use]
+    pub fn meter(&self) -> Option<&Arc<Meter>> {
+        self.meter.as_ref()
+    }
+}

@@ -1,0 +1,394 @@
+//! Authenticates callers. The keys are in memory and are read again within about a second after
+//! they change, so a request costs no query.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use assay_core::Clock;
+use assay_record::access::{AccessState, AccessStore, AuditEntry, KeyUse};
+use assay_record::store::StoreError;
+use serde_json::{Value, json};
+
+use crate::caller::Caller;
+use crate::key::{Key, MalformedKey};
+use crate::keyring::{Keyring, RefusedKey};
+use crate::metrics;
+use crate::session::{SessionKey, Sessions};
+
+/// How often a node looks for changes of keys.
+const REFRESH: Duration = Duration::from_secs(1);
+
+/// After this many refreshes, the use of keys is written.
+const REFRESHES_PER_WRITE: u32 = 60;
+
+/// After this many refreshes, the refused callers are written to the audit log. An attacker then
+/// adds at most six entries a minute.
+const REFRESHES_PER_REFUSALS: u32 = 10;
+
+/// Maximum number of ids of refused keys in one entry of the audit log.
+const MAX_REFUSED_IDS: usize = 8;
+
+/// When a node requires keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyPolicy {
+    /// As soon as there is a key, even one that was revoked.
+    IfAny,
+    /// Always.
+    Required,
+    /// Never.
+    Off,
+}
+
+/// Why a caller is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Denied {
+    /// The request has no key.
+    #[error(
+        "this node requires a key; send it as `Authorization: Bearer KEY`, or use \
+         `/k/KEY/` as the start of the path"
+    )]
+    Missing,
+    /// The request has several keys.
+    #[error("the request has several keys; send one")]
+    Several,
+    /// The key is malformed.
+    #[error(transparent)]
+    Malformed(#[from] MalformedKey),
+    /// The key is not valid.
+    #[error(transparent)]
+    Refused(#[from] RefusedKey),
+    /// A page was opened without a session.
+    #[error("sign in to open this page")]
+    NotSignedIn,
+    /// The session has ended.
+    #[error("the session has ended; sign in again")]
+    NoSession,
+}
+
+impl Denied {
+    const fn reason(self) -> &'static str {
+        match self {
+            Self::Missing | Self::NotSignedIn => "missing",
+            Self::Several => "several",
+            Self::Malformed(MalformedKey::Form) => "malformed",
+            Self::Malformed(MalformedKey::Checksum) => "mistyped",
+            Self::Refused(RefusedKey::Unknown) => "unknown",
+            Self::Refused(RefusedKey::Rotated) => "rotated",
+            Self::Refused(RefusedKey::Expired) => "expired",
+            Self::Refused(RefusedKey::Revoked) => "revoked",
+            Self::NoSession => "no_session",
+        }
+    }
+}
+
+/// Callers that were refused since the last entry in the audit log. One entry counts them all, so
+/// that an attacker cannot fill the database.
+#[derive(Debug, Default)]
+struct Refusals {
+    by_reason: BTreeMap<&'static str, u64>,
+    ids: Vec<String>,
+}
+
+/// Decides who may call a node.
+pub struct Gate {
+    policy: KeyPolicy,
+    store: Option<Arc<dyn AccessStore>>,
+    clock: Arc<dyn Clock>,
+    keyring: RwLock<Arc<Keyring>>,
+    /// The state of the database that the keyring has; `None` before it is first read.
+    state: Mutex<Option<AccessState>>,
+    refusals: Mutex<Refusals>,
+    sessions: Sessions,
+}
+
+impl Gate {
+    /// The gate of a node without keys.
+    #[must_use]
+    pub fn open(clock: Arc<dyn Clock>) -> Self {
+        Self::new(KeyPolicy::Off, None, clock)
+    }
+
+    fn new(policy: KeyPolicy, store: Option<Arc<dyn AccessStore>>, clock: Arc<dyn Clock>) -> Self {
+        metrics::describe();
+        Self {
+            policy,
+            store,
+            clock,
+            keyring: RwLock::default(),
+            state: Mutex::default(),
+            refusals: Mutex::default(),
+            sessions: Sessions::default(),
+        }
+    }
+
+    /// The gate of a node whose keys are in `store`; without one, the node has no keys.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the keys cannot be read.
+    pub async fn start(
+        policy: KeyPolicy,
+        store: Option<Arc<dyn AccessStore>>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StoreError> {
+        let gate = Self::new(policy, store, clock);
+        gate.refresh().await?;
+        Ok(gate)
+    }
+
+    fn keyring(&self) -> Arc<Keyring> {
+        Arc::clone(&self.keyring.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether callers need a key.
+    #[must_use]
+    pub fn requires_key(&self) -> bool {
+        match self.policy {
+            KeyPolicy::Off => false,
+            KeyPolicy::Required => true,
+            KeyPolicy::IfAny => self.keyring().has_keys(),
+        }
+    }
+
+    /// Whether keys were turned off explicitly.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        self.policy == KeyPolicy::Off
+    }
+
+    /// Whether callers need keys but there are none.
+    #[must_use]
+    pub fn lacks_keys(&self) -> bool {
+        self.policy == KeyPolicy::Required && !self.keyring().has_keys()
+    }
+
+    /// The storage of keys and of the audit log, if the node has a record.
+    #[must_use]
+    pub fn store(&self) -> Option<&Arc<dyn AccessStore>> {
+        self.store.as_ref()
+    }
+
+    /// The clock by which quotas are measured.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// The caller with this key. Without a need for keys, every caller is `local`.
+    ///
+    /// # Errors
+    /// [`Denied`], which is counted and goes to the audit log.
+    pub fn authenticate(&self, key: Option<&str>) -> Result<Caller, Denied> {
+        if !self.requires_key() {
+            return Ok(Caller::local());
+        }
+        let key = match key.map(Key::parse) {
+            Some(Ok(key)) => key,
+            Some(Err(malformed)) => return Err(self.refuse(malformed.into(), None)),
+            None => return Err(self.refuse(Denied::Missing, None)),
+        };
+        self.verify(&key)
+            .map_err(|refused| self.refuse(refused.into(), Some(key.id())))
+    }
+
+    fn verify(&self, key: &Key) -> Result<Caller, RefusedKey> {
+        let now_us = self.clock.unix_us();
+        let caller = self.keyring().verify(key, now_us)?;
+        note_use(&caller, now_us);
+        Ok(caller)
+    }
+
+    /// Starts a session for the pages and returns its cookie.
+    ///
+    /// # Errors
+    /// [`Denied`] if the key is not valid, or was rotated.
+    pub fn sign_in(&self, text: &str) -> Result<String, Denied> {
+        let key = Key::parse(text).map_err(|malformed| self.refuse(malformed.into(), None))?;
+        let signed_in = || {
+            self.verify(&key)?;
+            let current = self.keyring().current(&key);
+            let hash = current.ok_or(RefusedKey::Rotated)?;
+            let id = key.id().to_owned();
+            self.sessions
+                .start(SessionKey { id, hash }, self.clock.monotonic())
+                .map_err(|_| Denied::NoSession)
+        };
+        signed_in().map_err(|denied| self.refuse(denied, Some(key.id())))
+    }
+
+    /// The caller of a session.
+    ///
+    /// # Errors
+    /// [`Denied`] if the session has ended, or its key is no longer valid or was rotated.
+    pub fn resume(&self, cookie: &str) -> Result<Caller, Denied> {
+        let session = self.sessions.key(cookie, self.clock.monotonic());
+        let SessionKey { id, hash } = session.ok_or(Denied::NoSession)?;
+        let now_us = self.clock.unix_us();
+        let caller = self.keyring().still_valid(&id, &hash, now_us)?;
+        note_use(&caller, now_us);
+        Ok(caller)
+    }
+
+    /// Ends a session.
+    pub fn sign_out(&self, cookie: &str) {
+        self.sessions.end(cookie);
+    }
+
+    /// Counts a refused caller; `id` is the public part of its key, if that is well formed.
+    pub fn refuse(&self, denied: Denied, id: Option<&str>) -> Denied {
+        metrics::refused(denied.reason());
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        *refusals.by_reason.entry(denied.reason()).or_default() += 1;
+        if let Some(id) = id
+            && refusals.ids.len() < MAX_REFUSED_IDS
+            && !refusals.ids.iter().any(|known| known == id)
+        {
+            refusals.ids.push(id.to_owned());
+        }
+        denied
+    }
+
+    /// Reads the keys if they changed.
+    ///
+    /// # Errors
+    /// [`StoreError`] if they cannot be read; the earlier keys stay valid.
+    pub async fn refresh(&self) -> Result<(), StoreError> {
+        let Some(store) = self.store.as_ref().filter(|_| !self.is_off()) else {
+            return Ok(());
+        };
+        let state = store.state().await?;
+        if *self.state.lock().unwrap_or_else(PoisonError::into_inner) == Some(state) {
+            return Ok(());
+        }
+        let records = store.keys().await?;
+        let keyring = Keyring::new(
+            state.secret,
+            records,
+            &self.keyring(),
+            self.clock.monotonic(),
+        );
+        *self.keyring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keyring);
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+        Ok(())
+    }
+
+    /// Writes when keys were used.
+    ///
+    /// # Errors
+    /// [`StoreError`] if that fails; it is tried again the next time.
+    pub async fn write_use(&self) -> Result<(), StoreError> {
+        let Some(store) = &self.store else {
+            return Ok(());
+        };
+        let keyring = self.keyring();
+        let uses = keyring.meters().filter_map(|meter| {
+            let (last_used_us, bytes) = meter.take_use()?;
+            let key_use = KeyUse {
+                id: meter.id().to_owned(),
+                last_used_us,
+                bytes,
+            };
+            Some((Arc::clone(meter), key_use))
+        });
+        let (meters, uses): (Vec<_>, Vec<_>) = uses.unzip();
+        if uses.is_empty() {
+            return Ok(());
+        }
+        let written = store.record_use(&uses).await;
+        if written.is_err() {
+            for (meter, key_use) in meters.iter().zip(&uses) {
+                meter.put_back(key_use.last_used_us, key_use.bytes);
+            }
+        }
+        written
+    }
+
+    /// Writes the refused callers since the last call to the audit log, as one entry.
+    ///
+    /// # Errors
+    /// [`StoreError`] if that fails.
+    pub async fn write_refusals(&self) -> Result<(), StoreError> {
+        let refusals =
+            std::mem::take(&mut *self.refusals.lock().unwrap_or_else(PoisonError::into_inner));
+        let Some(store) = self
+            .store
+            .as_ref()
+            .filter(|_| !refusals.by_reason.is_empty())
+        else {
+            return Ok(());
+        };
+        let entry = AuditEntry {
+            time_us: self.clock.unix_us(),
+            caller: "unknown".to_owned(),
+            role: None,
+            action: "caller.refused".to_owned(),
+            target: refusals.ids.join(" "),
+            details: json!(refusals.by_reason),
+        };
+        store.append_audit(&entry).await
+    }
+
+    /// Keeps the keys up to date, and writes their use and the refused callers. Runs until it is
+    /// dropped.
+    pub async fn run(&self) {
+        if self.store.is_none() {
+            return std::future::pending().await;
+        }
+        let (mut failing, mut refreshes) = (false, 0u32);
+        loop {
+            tokio::time::sleep(REFRESH).await;
+            refreshes = refreshes.wrapping_add(1);
+            let done = async {
+                self.refresh().await?;
+                if refreshes.is_multiple_of(REFRESHES_PER_REFUSALS) {
+                    self.write_refusals().await?;
+                }
+                if refreshes.is_multiple_of(REFRESHES_PER_WRITE) {
+                    self.write_use().await?;
+                }
+                Ok::<_, StoreError>(())
+            };
+            let done = done.await;
+            if let Err(error) = &done
+                && !failing
+            {
+                tracing::error!(%error, "cannot read or write the keys of callers");
+            }
+            failing = done.is_err();
+        }
+    }
+
+    /// Writes what [`Gate::run`] has not written yet, when a node stops.
+    pub async fn finish(&self) {
+        let written = async {
+            self.write_refusals().await?;
+            self.write_use().await
+        };
+        if let Err(error) = written.await {
+            tracing::warn!(%error, "cannot write the use of keys");
+        }
+    }
+
+    /// Appends an administrative act to the audit log. A failure is logged: the act has happened.
+    pub async fn audit(&self, caller: &Caller, action: &str, target: &str, details: Value) {
+        let Some(store) = &self.store else { return };
+        let entry = AuditEntry {
+            time_us: self.clock.unix_us(),
+            caller: caller.name().to_owned(),
+            role: caller.meter().map(|_| caller.role()),
+            action: action.to_owned(),
+            target: target.to_owned(),
+            details,
+        };
+        if let Err(error) = store.append_audit(&entry).await {
+            tracing::error!(%error, action, target, "cannot write to the audit log");
+        }
+    }
+}
+
+fn note_use(caller: &Caller, now_us: i64) {
+    if let Some(meter) = caller.meter() {
+        meter.used(now_us);
+        metrics::requested(meter.name());
+    }
+}

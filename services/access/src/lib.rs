@@ -1,0 +1,26 @@
+//! Owns who may call a node: keys and their verification, roles, quotas, the refusal of callers and
+//! the entries of the audit log. Contains no HTTP and no database: `assay-record` has the trait of
+//! the storage, `assay-store` implements it, and `assay-api` enforces what this crate decides.
+//!
+//! - `key`: the text of a key, and how it is hidden in logs;
+//! - `keyring`: which keys are valid, in memory;
+//! - `quota`: what a key may use, and what it has used;
+//! - `session`: cookies of the pages;
+//! - `gate`: authenticates callers, and keeps the keyring up to date;
+//! - `manage`: creates, rotates and revokes keys.
+
+mod caller;
+mod gate;
+mod key;
+mod keyring;
+mod manage;
+pub mod metrics;
+mod quota;
+mod session;
+
+pub use caller::Caller;
+pub use gate::{Denied, Gate, KeyPolicy};
+pub use key::{Key, MalformedKey, redact};
+pub use keyring::RefusedKey;
+pub use manage::{COMMAND_LINE, ManageError, NewKey, create, revoke, rotate};
+pub use quota::{Charge, ExceededQuota, Meter, Quota};

@@ -1,0 +1,185 @@
+//! Creates, rotates and revokes keys, each with an entry in the audit log.
+
+use assay_core::Clock;
+use assay_record::access::{
+    AccessStore, AuditEntry, KeyError, KeyRecord, LOCAL_CALLER, Quotas, Role,
+};
+use assay_record::store::StoreError;
+use serde_json::{Value, json};
+
+use crate::key::Key;
+
+/// The caller in the audit log of commands that open the database.
+pub const COMMAND_LINE: &str = "command line";
+
+/// Longest name of a key, in bytes.
+const MAX_NAME: usize = 64;
+
+/// Names that have another meaning as the caller of a batch.
+const RESERVED: &[&str] = &[LOCAL_CALLER, "replay", "unknown"];
+
+/// What a new key is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewKey {
+    /// Its name.
+    pub name: String,
+    /// Its role.
+    pub role: Role,
+    /// Its quotas.
+    pub quotas: Quotas,
+    /// When it expires, in microseconds since the Unix epoch.
+    pub expires_us: Option<i64>,
+}
+
+/// A key cannot be created or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ManageError {
+    /// The name is not allowed.
+    #[error(
+        "a key cannot be named `{0}`; use 1 to 64 of the characters `a-z`, `0-9`, `.`, `_` and `-`, \
+         starting with a letter or digit, and none of `local`, `replay` and `unknown`"
+    )]
+    Name(String),
+    /// The system has no random numbers.
+    #[error("cannot create a key: {0}")]
+    Random(#[from] std::io::Error),
+    /// It cannot be stored.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+}
+
+impl From<StoreError> for ManageError {
+    fn from(error: StoreError) -> Self {
+        Self::Key(error.into())
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let allowed = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'_' | b'-')
+    };
+    (1..=MAX_NAME).contains(&name.len())
+        && name.bytes().all(allowed)
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && !RESERVED.contains(&name)
+}
+
+/// Creates a key and returns it. It is not stored and cannot be shown again.
+///
+/// # Errors
+/// [`ManageError`]
+pub async fn create(
+    store: &dyn AccessStore,
+    clock: &dyn Clock,
+    by: &str,
+    new: NewKey,
+) -> Result<Key, ManageError> {
+    if !is_name(&new.name) {
+        return Err(ManageError::Name(new.name));
+    }
+    let secret = store.state().await?.secret;
+    let key = Key::random()?;
+    let record = KeyRecord {
+        id: key.id().to_owned(),
+        name: new.name,
+        role: new.role,
+        hash: key.hash(&secret),
+        previous: None,
+        quotas: new.quotas,
+        created_us: clock.unix_us(),
+        rotated_us: None,
+        expires_us: new.expires_us,
+        revoked_us: None,
+        last_used_us: None,
+        bytes_stored: 0,
+    };
+    let details = json!({
+        "id": record.id, "role": record.role, "expires_us": record.expires_us,
+        "quotas": record.quotas,
+    });
+    let audit = entry(clock, by, "key.create", &record.name, details);
+    store.create_key(&record, &audit).await?;
+    Ok(key)
+}
+
+/// Gives a key a new secret and returns it. The old one is valid until `old_until_us`.
+///
+/// # Errors
+/// [`ManageError`]
+pub async fn rotate(
+    store: &dyn AccessStore,
+    clock: &dyn Clock,
+    by: &str,
+    name: &str,
+    old_until_us: i64,
+) -> Result<Key, ManageError> {
+    let secret = store.state().await?.secret;
+    let record = find(store, name).await?;
+    let key = Key::with_id(&record.id)?;
+    let record = KeyRecord {
+        previous: Some((record.hash, old_until_us)),
+        hash: key.hash(&secret),
+        rotated_us: Some(clock.unix_us()),
+        ..record
+    };
+    let details = json!({ "id": record.id, "old_until_us": old_until_us });
+    let audit = entry(clock, by, "key.rotate", name, details);
+    store.replace_key(&record, &audit).await?;
+    Ok(key)
+}
+
+/// Revokes a key, for ever.
+///
+/// # Errors
+/// [`ManageError`]
+pub async fn revoke(
+    store: &dyn AccessStore,
+    clock: &dyn Clock,
+    by: &str,
+    name: &str,
+) -> Result<(), ManageError> {
+    let record = find(store, name).await?;
+    let record = KeyRecord {
+        revoked_us: Some(clock.unix_us()),
+        ..record
+    };
+    let audit = entry(clock, by, "key.revoke", name, json!({ "id": record.id }));
+    store.replace_key(&record, &audit).await?;
+    Ok(())
+}
+
+async fn find(store: &dyn AccessStore, name: &str) -> Result<KeyRecord, ManageError> {
+    let keys = store.keys().await?;
+    keys.into_iter()
+        .find(|key| key.name == name)
+        .ok_or_else(|| KeyError::Unknown(name.to_owned()).into())
+}
+
+fn entry(clock: &dyn Clock, by: &str, action: &str, target: &str, details: Value) -> AuditEntry {
+    AuditEntry {
+        time_us: clock.unix_us(),
+        caller: by.to_owned(),
+        role: None,
+        action: action.to_owned(),
+        target: target.to_owned(),
+        details,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short_and_plain() {
+        for name in ["a", "alice", "team-1.ci_x", "0"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in [
+            "", "local", "replay", "a:b", "a/b", "A", ".a", "-a", "é", "a b",
+        ] {
+            assert!(!is_name(name), "{name}");
+        }
+        assert!(!is_name(&"a".repeat(65)));
+    }
+}

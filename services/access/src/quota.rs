@@ -1,0 +1,438 @@
+//! Quotas of keys. Each is enforced by a meter in memory, so a restart starts with full allowances;
+//! the bytes stored are kept with the key.
+
+use std::fmt;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use assay_record::access::Quotas;
+
+use crate::metrics;
+
+/// After this time, a client may retry a request that does not fit by waiting alone.
+const NEVER: Duration = Duration::from_secs(3_600);
+
+/// Allowance of grading time, in seconds, from which on a request is admitted.
+const LEAST_TIME: f64 = 1e-3;
+
+/// A quota of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quota {
+    /// Items submitted in a minute.
+    ItemsPerMinute,
+    /// Seconds of grading in a minute.
+    CpuSecondsPerMinute,
+    /// Items in progress.
+    ItemsInFlight,
+    /// Bytes recorded.
+    BytesStored,
+}
+
+impl Quota {
+    /// Name of the quota, as in `assay keys`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ItemsPerMinute => "items_per_minute",
+            Self::CpuSecondsPerMinute => "cpu_seconds_per_minute",
+            Self::ItemsInFlight => "items_in_flight",
+            Self::BytesStored => "bytes_stored",
+        }
+    }
+}
+
+impl fmt::Display for Quota {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A request exceeds a quota of its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExceededQuota {
+    /// The quota.
+    pub quota: Quota,
+    /// Its value.
+    pub limit: u64,
+    /// When the request fits; `None` if time alone does not free the quota.
+    pub retry_after: Option<Duration>,
+}
+
+impl fmt::Display for ExceededQuota {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            quota,
+            limit,
+            retry_after,
+        } = self;
+        write!(f, "the quota `{quota}` of the key ({limit}) is exceeded; ")?;
+        match (quota, retry_after) {
+            (Quota::ItemsInFlight, _) => f.write_str("retry when earlier requests are done"),
+            (_, Some(wait)) => write!(f, "it frees in {} s", seconds(*wait)),
+            (_, None) => {
+                f.write_str("it does not free by itself; ask the operator of the node to raise it")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ExceededQuota {}
+
+/// Whole seconds, rounded up, at least 1.
+fn seconds(wait: Duration) -> u64 {
+    (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
+}
+
+impl ExceededQuota {
+    /// Seconds to wait before the request is sent again.
+    #[must_use]
+    pub fn retry_after_s(&self) -> u64 {
+        seconds(self.retry_after.unwrap_or(NEVER))
+    }
+}
+
+/// A bucket of tokens that fills at a constant rate up to the limit of a minute. Spending may make
+/// it negative: a batch larger than the limit is admitted when the bucket is full, and delays later
+/// ones, so that the rate holds on average.
+#[derive(Debug)]
+struct Bucket {
+    /// Tokens when it was last used.
+    tokens: f64,
+    /// When that was.
+    at: Duration,
+}
+
+impl Bucket {
+    #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^52")]
+    fn refill(&mut self, limit: u64, now: Duration) {
+        let limit = limit as f64;
+        let passed = now.saturating_sub(self.at).as_secs_f64();
+        self.tokens = (self.tokens + passed * limit / 60.0).min(limit);
+        self.at = now;
+    }
+
+    /// How long until the bucket has `amount` tokens, or is full.
+    #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^52")]
+    fn wait(&self, amount: f64, limit: u64) -> Option<Duration> {
+        if limit == 0 {
+            return Some(NEVER);
+        }
+        let missing = amount.min(limit as f64) - self.tokens;
+        (missing > 0.0)
+            .then(|| Duration::try_from_secs_f64(missing * 60.0 / limit as f64).unwrap_or(NEVER))
+    }
+}
+
+#[derive(Debug)]
+struct Buckets {
+    items: Bucket,
+    cpu_seconds: Bucket,
+}
+
+/// Meters what a key uses. Survives changes of the key.
+#[derive(Debug)]
+pub struct Meter {
+    id: String,
+    name: Arc<str>,
+    quotas: Mutex<Quotas>,
+    buckets: Mutex<Buckets>,
+    in_flight: AtomicU64,
+    stored: AtomicU64,
+    /// Of those, not written to the database yet.
+    unwritten: AtomicU64,
+    /// When the key was last used, in microseconds since the Unix epoch; 0 for not since the last
+    /// write.
+    used_us: AtomicI64,
+}
+
+impl Meter {
+    /// A meter with full allowances.
+    #[must_use]
+    pub fn new(id: &str, name: &str, quotas: Quotas, stored: u64, now: Duration) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^52")]
+        let full = |limit: Option<u64>| Bucket {
+            tokens: limit.unwrap_or(0) as f64,
+            at: now,
+        };
+        let buckets = Buckets {
+            items: full(quotas.items_per_minute),
+            cpu_seconds: full(quotas.cpu_seconds_per_minute),
+        };
+        Self {
+            id: id.to_owned(),
+            name: name.into(),
+            quotas: Mutex::new(quotas),
+            buckets: Mutex::new(buckets),
+            in_flight: AtomicU64::new(0),
+            stored: AtomicU64::new(stored),
+            unwritten: AtomicU64::new(0),
+            used_us: AtomicI64::new(0),
+        }
+    }
+
+    /// Public part of the key.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Name of the key.
+    #[must_use]
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    pub(crate) fn set_quotas(&self, quotas: Quotas) {
+        *self.quotas.lock().unwrap_or_else(PoisonError::into_inner) = quotas;
+    }
+
+    /// Replaces the bytes stored by what the database has, plus what is not written yet.
+    pub(crate) fn set_stored(&self, stored: u64) {
+        let unwritten = self.unwritten.load(Ordering::Relaxed);
+        self.stored.store(stored + unwritten, Ordering::Relaxed);
+    }
+
+    /// Bytes recorded for the key.
+    #[must_use]
+    pub fn stored(&self) -> u64 {
+        self.stored.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn used(&self, now_us: i64) {
+        self.used_us.fetch_max(now_us, Ordering::Relaxed);
+    }
+
+    /// When the key was last used and the bytes recorded since the last call; `None` if it was not
+    /// used.
+    pub(crate) fn take_use(&self) -> Option<(i64, u64)> {
+        let used_us = self.used_us.swap(0, Ordering::Relaxed);
+        let bytes = self.unwritten.swap(0, Ordering::Relaxed);
+        (used_us != 0 || bytes != 0).then_some((used_us, bytes))
+    }
+
+    /// Undoes [`Meter::take_use`] if the use could not be written.
+    pub(crate) fn put_back(&self, used_us: i64, bytes: u64) {
+        self.used(used_us);
+        self.unwritten.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Admits a request of `items` whose recorded texts have up to `bytes` bytes, at the monotonic
+    /// time `now`.
+    ///
+    /// # Errors
+    /// [`ExceededQuota`]; nothing is counted.
+    pub fn admit(
+        self: &Arc<Self>,
+        items: usize,
+        bytes: usize,
+        now: Duration,
+    ) -> Result<Charge, ExceededQuota> {
+        self.try_admit(items, bytes, now)
+            .inspect_err(|exceeded| metrics::exceeded(&self.name, exceeded.quota.as_str()))
+    }
+
+    fn try_admit(
+        self: &Arc<Self>,
+        items: usize,
+        bytes: usize,
+        now: Duration,
+    ) -> Result<Charge, ExceededQuota> {
+        let quotas = *self.quotas.lock().unwrap_or_else(PoisonError::into_inner);
+        let (items, bytes) = (items as u64, bytes as u64);
+        if let Some(limit) = quotas.bytes_stored
+            && self.stored().saturating_add(bytes) > limit
+        {
+            return Err(ExceededQuota {
+                quota: Quota::BytesStored,
+                limit,
+                retry_after: None,
+            });
+        }
+        // Also makes the check of the items in flight and their count one step.
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_flight = self.in_flight.load(Ordering::Acquire);
+        if let Some(limit) = quotas.items_in_flight
+            // A batch that is larger than the limit is admitted alone.
+            && (in_flight > 0 || limit == 0)
+            && in_flight.saturating_add(items) > limit
+        {
+            return Err(ExceededQuota {
+                quota: Quota::ItemsInFlight,
+                limit,
+                retry_after: Some(Duration::from_secs(1)),
+            });
+        }
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+        let amount = items as f64;
+        if let Some(limit) = quotas.cpu_seconds_per_minute {
+            buckets.cpu_seconds.refill(limit, now);
+            // The time is charged when it is known.
+            if let Some(wait) = buckets.cpu_seconds.wait(LEAST_TIME, limit) {
+                return Err(ExceededQuota {
+                    quota: Quota::CpuSecondsPerMinute,
+                    limit,
+                    retry_after: Some(wait),
+                });
+            }
+        }
+        if let Some(limit) = quotas.items_per_minute {
+            buckets.items.refill(limit, now);
+            if let Some(wait) = buckets.items.wait(amount, limit) {
+                return Err(ExceededQuota {
+                    quota: Quota::ItemsPerMinute,
+                    limit,
+                    retry_after: Some(wait),
+                });
+            }
+            buckets.items.tokens -= amount;
+        }
+        self.in_flight.fetch_add(items, Ordering::AcqRel);
+        drop(buckets);
+        metrics::admitted(&self.name, items);
+        self.stored.fetch_add(bytes, Ordering::Relaxed);
+        self.unwritten.fetch_add(bytes, Ordering::Relaxed);
+        Ok(Charge {
+            meter: Arc::clone(self),
+            items,
+        })
+    }
+
+    /// Charges grading time.
+    fn spend(&self, time: Duration) {
+        metrics::spent(&self.name, time);
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        buckets.cpu_seconds.tokens -= time.as_secs_f64();
+    }
+}
+
+/// An admitted request. Its items are in flight until this is dropped.
+#[derive(Debug)]
+pub struct Charge {
+    meter: Arc<Meter>,
+    items: u64,
+}
+
+impl Charge {
+    /// Charges grading time.
+    pub fn spend(&self, time: Duration) {
+        self.meter.spend(time);
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.meter.in_flight.fetch_sub(self.items, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meter(quotas: Quotas) -> Arc<Meter> {
+        Arc::new(Meter::new("id", "alice", quotas, 0, Duration::ZERO))
+    }
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn items_per_minute_free_at_a_constant_rate() {
+        let meter = meter(Quotas {
+            items_per_minute: Some(60),
+            ..Quotas::default()
+        });
+        meter.admit(60, 0, at(0)).unwrap();
+        let exceeded = meter.admit(10, 0, at(4)).unwrap_err();
+        assert_eq!(exceeded.quota, Quota::ItemsPerMinute);
+        assert_eq!(exceeded.retry_after_s(), 6);
+        assert!(
+            exceeded
+                .to_string()
+                .contains("`items_per_minute` of the key (60)"),
+            "{exceeded}"
+        );
+        meter.admit(10, 0, at(10)).unwrap();
+        assert!(meter.admit(1, 0, at(10)).is_err());
+    }
+
+    #[test]
+    fn a_batch_above_the_limit_delays_later_ones() {
+        let meter = meter(Quotas {
+            items_per_minute: Some(60),
+            ..Quotas::default()
+        });
+        meter.admit(180, 0, at(0)).unwrap();
+        assert_eq!(meter.admit(1, 0, at(0)).unwrap_err().retry_after_s(), 121);
+        meter.admit(1, 0, at(121)).unwrap();
+    }
+
+    #[test]
+    fn time_is_charged_when_it_is_known() {
+        let meter = meter(Quotas {
+            cpu_seconds_per_minute: Some(30),
+            ..Quotas::default()
+        });
+        let charge = meter.admit(1, 0, at(0)).unwrap();
+        charge.spend(at(40));
+        let exceeded = meter.admit(1, 0, at(10)).unwrap_err();
+        assert_eq!(
+            (exceeded.quota, exceeded.limit),
+            (Quota::CpuSecondsPerMinute, 30)
+        );
+        assert_eq!(exceeded.retry_after_s(), 11);
+        meter.admit(1, 0, at(21)).unwrap();
+    }
+
+    #[test]
+    fn items_are_in_flight_until_the_request_is_done() {
+        let meter = meter(Quotas {
+            items_in_flight: Some(4),
+            ..Quotas::default()
+        });
+        let first = meter.admit(3, 0, at(0)).unwrap();
+        assert_eq!(
+            meter.admit(2, 0, at(0)).unwrap_err().quota,
+            Quota::ItemsInFlight
+        );
+        let second = meter.admit(1, 0, at(0)).unwrap();
+        drop(first);
+        assert!(meter.admit(5, 0, at(0)).is_err());
+        drop(second);
+        // Alone, a batch above the limit is admitted, because it could never be sent otherwise.
+        drop(meter.admit(5, 0, at(0)).unwrap());
+        assert_eq!(meter.in_flight.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn bytes_do_not_free_by_themselves() {
+        let meter = meter(Quotas {
+            bytes_stored: Some(100),
+            ..Quotas::default()
+        });
+        meter.admit(1, 60, at(0)).unwrap();
+        let exceeded = meter.admit(1, 60, at(9_999)).unwrap_err();
+        assert_eq!(
+            (exceeded.quota, exceeded.retry_after),
+            (Quota::BytesStored, None)
+        );
+        assert_eq!(meter.take_use(), Some((0, 60)));
+        meter.put_back(7, 60);
+        assert_eq!(meter.take_use(), Some((7, 60)));
+        assert_eq!(meter.take_use(), None);
+    }
+
+    #[test]
+    fn a_limit_of_zero_admits_nothing() {
+        let meter = meter(Quotas {
+            items_per_minute: Some(0),
+            ..Quotas::default()
+        });
+        assert_eq!(
+            meter.admit(1, 0, at(9_999)).unwrap_err().retry_after_s(),
+            3_600
+        );
+    }
+}

@@ -1,0 +1,222 @@
+//! Who may call an endpoint: authenticates the caller of each request and compares its role with
+//! the one that the endpoint needs.
+
+mod endpoints;
+mod key_path;
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use assay_access::{Caller, Charge, Denied, ExceededQuota, redact};
+use assay_core::ErrorCode;
+use assay_engine::Spend;
+use assay_record::access::{Access, Role};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Method, header};
+
+pub(crate) use endpoints::Endpoints;
+pub(crate) use key_path::{KEYED_PATHS, PathKey, split_key};
+
+use crate::error::{ApiError, ApiResult};
+use crate::state::Api;
+
+/// Lets only callers pass that may call the endpoint, and tells the endpoint who they are.
+pub(crate) async fn authenticate(
+    State(api): State<Api>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let page = assay_operators::is_page(request.uri().path()).then(|| {
+        let address = request.uri().path_and_query();
+        // The form of the sign-in contains the address, which may have a key by mistake.
+        let address = address
+            .map(PathAndQuery::as_str)
+            .filter(|address| matches!(redact(address), Cow::Borrowed(_)))
+            .unwrap_or("/ui");
+        (request.method().clone(), address.to_owned())
+    });
+    let has_path_key = request.extensions().get::<PathKey>().is_some();
+    match admitted(&api, &request) {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            let mut response = next.run(request).await;
+            if has_path_key {
+                // What the reply links to must not be told the key.
+                response.headers_mut().insert(
+                    header::REFERRER_POLICY,
+                    HeaderValue::from_static("no-referrer"),
+                );
+            }
+            response
+        }
+        Err(error) => match page {
+            Some((method, address)) => {
+                let problem = error.problem();
+                assay_operators::refusal(problem.code, &problem.message, &method, &address).await
+            }
+            None => error.into_response(),
+        },
+    }
+}
+
+/// The caller of a request, if it may call the endpoint.
+fn admitted(api: &Api, request: &Request) -> ApiResult<Caller> {
+    let matched = request.extensions().get::<MatchedPath>();
+    let access = api
+        .roles()
+        .access(request.method(), matched.map(MatchedPath::as_str));
+    let gate = api.gate();
+    if !gate.requires_key() {
+        return Ok(Caller::local());
+    }
+    let Access::Role(role) = access else {
+        return Ok(Caller::anonymous());
+    };
+    let caller = match key(request) {
+        Ok(None) if assay_operators::is_page(request.uri().path()) => {
+            // Endpoints accept only keys, which no page of another site can send.
+            match assay_operators::session(request.headers()) {
+                Some(cookie) => gate.resume(cookie)?,
+                None => return Err(gate.refuse(Denied::NotSignedIn, None).into()),
+            }
+        }
+        Ok(key) => gate.authenticate(key)?,
+        Err(denied) => {
+            return Err(gate.refuse(denied, None).into());
+        }
+    };
+    if caller.role() < role {
+        return Err(forbidden(&caller, role, request.method()));
+    }
+    Ok(caller)
+}
+
+/// The key of a request, from its path or its header.
+fn key(request: &Request) -> Result<Option<&str>, Denied> {
+    let in_path = request.extensions().get::<PathKey>();
+    let in_header = bearer(request.headers())?;
+    match (in_path, in_header) {
+        (Some(_), Some(_)) => Err(Denied::Several),
+        (Some(key), None) => Ok(Some(key.as_str())),
+        (None, key) => Ok(key),
+    }
+}
+
+/// The key in `Authorization: Bearer`.
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Denied> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    if values.next().is_some() {
+        return Err(Denied::Several);
+    }
+    // Any other scheme or text is not a key, which is reported as such.
+    let text = value.to_str().unwrap_or_default();
+    let key = text.split_once(' ').and_then(|(scheme, key)| {
+        scheme
+            .eq_ignore_ascii_case("bearer")
+            .then(|| key.trim_matches(' '))
+    });
+    Ok(Some(key.unwrap_or_default()))
+}
+
+fn forbidden(caller: &Caller, needed: Role, method: &Method) -> ApiError {
+    let message = format!(
+        "this {} needs the role `{needed}`; the key `{}` has the role `{}`",
+        if method == Method::GET {
+            "resource"
+        } else {
+            "operation"
+        },
+        caller.name(),
+        caller.role()
+    );
+    ApiError::new(ErrorCode::Forbidden, message)
+}
+
+impl From<Denied> for ApiError {
+    fn from(denied: Denied) -> Self {
+        Self::new(ErrorCode::Unauthenticated, denied.to_string())
+    }
+}
+
+impl From<ExceededQuota> for ApiError {
+    fn from(exceeded: ExceededQuota) -> Self {
+        Self::new(ErrorCode::QuotaExceeded, exceeded.to_string())
+            .retry_after(exceeded.retry_after_s())
+    }
+}
+
+/// Endpoints get the API as their caller sees it.
+impl FromRequestParts<Api> for Api {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Response> {
+        // Without a caller nothing is served, whatever the order of the layers.
+        let unknown = || {
+            let message = "the caller of the request is not known";
+            ApiError::new(ErrorCode::Internal, message).into_response()
+        };
+        let caller = parts.extensions.get::<Caller>().ok_or_else(unknown)?;
+        Ok(api.seen_by(caller.clone()))
+    }
+}
+
+/// Charges a batch to the key that sent it.
+#[derive(Debug)]
+pub(crate) struct BatchCharge(Charge);
+
+impl Spend for BatchCharge {
+    fn spend(&self, time: Duration) {
+        self.0.spend(time);
+    }
+}
+
+impl Api {
+    /// Admits work of the caller within its quotas. The work is in progress until the charge is
+    /// dropped. `None` if the caller has no key.
+    pub(crate) fn charge(&self, items: usize, bytes: usize) -> ApiResult<Option<Charge>> {
+        let Some(meter) = self.caller().meter() else {
+            return Ok(None);
+        };
+        let now = self.gate().clock().monotonic();
+        Ok(Some(meter.admit(items, bytes, now)?))
+    }
+
+    /// Writes an administrative act of the caller to the audit log.
+    pub(crate) async fn audit(&self, action: &str, target: &str, details: serde_json::Value) {
+        self.gate()
+            .audit(self.caller(), action, target, details)
+            .await;
+    }
+
+    /// As [`Api::charge`], for a batch.
+    pub(crate) fn charge_batch(
+        &self,
+        items: usize,
+        bytes: usize,
+    ) -> ApiResult<Option<Box<dyn Spend>>> {
+        let charge = self.charge(items, bytes)?;
+        Ok(charge.map(|charge| Box::new(BatchCharge(charge)) as Box<dyn Spend>))
+    }
+
+    /// Runs `work` and charges the time that it takes.
+    pub(crate) async fn metered<T>(
+        &self,
+        charge: Option<Charge>,
+        work: impl Future<Output = T>,
+    ) -> T {
+        let clock = self.gate().clock();
+        let started = clock.monotonic();
+        let done = work.await;
+        if let Some(charge) = charge {
+            charge.spend(clock.monotonic().saturating_sub(started));
+        }
+        done
+    }
+}

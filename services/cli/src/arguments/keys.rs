@@ -1,0 +1,125 @@
+//! Arguments of the commands for keys and the audit log.
+
+use assay_record::access::{Quotas, Role};
+use clap::{Args, Subcommand};
+
+use super::OutputFormat;
+
+#[derive(Debug, Args)]
+pub(crate) struct Keys {
+    #[command(subcommand)]
+    pub(crate) action: Option<KeyAction>,
+    /// Database URL [default: sqlite://assay.db]
+    #[arg(long, value_name = "URL", global = true)]
+    pub(crate) database: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputFormat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyAction {
+    /// List all keys (the default)
+    List,
+    /// Create a key and print it; it cannot be shown again
+    Create(CreateKey),
+    /// Give a key a new secret and print it
+    Rotate {
+        /// Name of the key
+        name: String,
+        /// How long the old key stays valid, such as `1h`
+        #[arg(long, value_name = "TIME", default_value = "0s", value_parser = seconds)]
+        grace: u64,
+    },
+    /// Revoke a key for ever; a running server refuses it within two seconds
+    Revoke {
+        /// Name of the key
+        name: String,
+    },
+    /// Show one key: its role, quotas, expiry and use
+    Show {
+        /// Name of the key
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateKey {
+    /// Name of the caller, unique among all keys
+    pub(crate) name: String,
+    /// Role: `trainer`, `checker`, `operator` or `admin`
+    #[arg(long, default_value = "trainer")]
+    pub(crate) role: Role,
+    /// How long the key is valid, such as `90d` [default: for ever]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub(crate) expires: Option<u64>,
+    /// Maximum number of items in a minute
+    #[arg(long, value_name = "N")]
+    pub(crate) items_per_minute: Option<u64>,
+    /// Maximum grading time in a minute, in seconds
+    #[arg(long, value_name = "N")]
+    pub(crate) cpu_seconds_per_minute: Option<u64>,
+    /// Maximum number of items in progress
+    #[arg(long, value_name = "N")]
+    pub(crate) items_in_flight: Option<u64>,
+    /// Maximum number of bytes of recorded requests
+    #[arg(long, value_name = "N")]
+    pub(crate) bytes_stored: Option<u64>,
+}
+
+impl CreateKey {
+    pub(crate) fn quotas(&self) -> Quotas {
+        Quotas {
+            items_per_minute: self.items_per_minute,
+            cpu_seconds_per_minute: self.cpu_seconds_per_minute,
+            items_in_flight: self.items_in_flight,
+            bytes_stored: self.bytes_stored,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// Number of entries to show, newest first; `--json` prints all, one per line
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) lines: u32,
+    /// Database URL [default: sqlite://assay.db]
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputFormat,
+}
+
+/// Parses a time such as `30s`, `15m`, `12h` or `90d`.
+fn seconds(text: &str) -> Result<u64, String> {
+    let (digits, unit) = text.split_at(text.len().saturating_sub(1));
+    let factor = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 60 * 60,
+        "d" => 24 * 60 * 60,
+        _ => 0,
+    };
+    let seconds = digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|n| n.checked_mul(factor));
+    // A century, far from the end of the clock.
+    seconds
+        .filter(|seconds| factor > 0 && *seconds <= 100 * 365 * 24 * 60 * 60)
+        .ok_or_else(|| "expected a number and `s`, `m`, `h` or `d`, such as `90d`".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_times() {
+        assert_eq!(seconds("0s"), Ok(0));
+        assert_eq!(seconds("90d"), Ok(7_776_000));
+        assert_eq!(seconds("2h"), Ok(7_200));
+        for text in ["", "d", "1", "1w", "-1s", "é", "99999999999999999d"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

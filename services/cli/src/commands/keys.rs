@@ -1,0 +1,192 @@
+//! `assay keys`: lists, creates, rotates and revokes the keys of callers in the database, which a
+//! server may be using at the same time.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use assay_access::{COMMAND_LINE, Key, NewKey, create, revoke, rotate};
+use assay_core::{Clock, SystemClock};
+use assay_record::access::{AccessStore, KeyRecord, Quotas, Role};
+use serde::Serialize;
+
+use crate::arguments::{CreateKey, KeyAction, Keys};
+use crate::exit::CommandStatus;
+use crate::process::{block_on, configuration};
+use crate::{table, terminal};
+
+const MICROS: i64 = 1_000_000;
+
+/// A key without its secret.
+#[derive(Serialize)]
+struct KeyBody {
+    name: String,
+    id: String,
+    role: Role,
+    /// `valid`, `expired` or `revoked`.
+    state: &'static str,
+    quotas: Quotas,
+    created_us: i64,
+    rotated_us: Option<i64>,
+    expires_us: Option<i64>,
+    revoked_us: Option<i64>,
+    last_used_us: Option<i64>,
+    bytes_stored: u64,
+}
+
+impl KeyBody {
+    fn new(key: KeyRecord, now_us: i64) -> Self {
+        let state = match key.expires_us {
+            _ if key.revoked_us.is_some() => "revoked",
+            Some(expires_us) if expires_us <= now_us => "expired",
+            _ => "valid",
+        };
+        Self {
+            name: key.name,
+            id: key.id,
+            role: key.role,
+            state,
+            quotas: key.quotas,
+            created_us: key.created_us,
+            rotated_us: key.rotated_us,
+            expires_us: key.expires_us,
+            revoked_us: key.revoked_us,
+            last_used_us: key.last_used_us,
+            bytes_stored: key.bytes_stored,
+        }
+    }
+}
+
+/// A new key, with its secret.
+#[derive(Serialize)]
+struct NewKeyBody<'k> {
+    name: &'k str,
+    key: &'k str,
+}
+
+pub(crate) fn run(file: Option<&Path>, arguments: &Keys) -> anyhow::Result<CommandStatus> {
+    let database = arguments
+        .database
+        .iter()
+        .map(|url| ("store", "database", url.clone().into()));
+    let config = configuration(file, database.collect())?;
+    let clock = SystemClock::new();
+    let json = arguments.output.json;
+    block_on(async {
+        let store = assay_node::open_keys(&config).await?;
+        let store = store.as_ref();
+        match arguments.action.as_ref().unwrap_or(&KeyAction::List) {
+            KeyAction::List => list(&bodies(store, &clock).await?, json),
+            KeyAction::Show { name } => {
+                let keys = bodies(store, &clock).await?;
+                let key = keys.into_iter().find(|key| key.name == *name);
+                show(
+                    &key.with_context(|| {
+                        format!("no key is named `{name}`; run `assay keys list`")
+                    })?,
+                )
+            }
+            KeyAction::Create(new) => {
+                let key = create(store, &clock, COMMAND_LINE, new_key(new, &clock)).await?;
+                print(&new.name, &key, json)
+            }
+            KeyAction::Rotate { name, grace } => {
+                let until_us = after(&clock, *grace);
+                let key = rotate(store, &clock, COMMAND_LINE, name, until_us).await?;
+                print(name, &key, json)
+            }
+            KeyAction::Revoke { name } => {
+                revoke(store, &clock, COMMAND_LINE, name).await?;
+                let mut out = terminal::stdout();
+                if json {
+                    let revoked = serde_json::json!({ "revoked": name });
+                    writeln!(out, "{}", terminal::pretty(&revoked)?)?;
+                } else {
+                    writeln!(out, "revoked {name}")?;
+                }
+                Ok(())
+            }
+        }
+    })?;
+    Ok(CommandStatus::Done)
+}
+
+fn new_key(new: &CreateKey, clock: &dyn Clock) -> NewKey {
+    NewKey {
+        name: new.name.clone(),
+        role: new.role,
+        quotas: new.quotas(),
+        expires_us: new.expires.map(|seconds| after(clock, seconds)),
+    }
+}
+
+/// The time in `seconds` from now, in microseconds since the Unix epoch.
+fn after(clock: &dyn Clock, seconds: u64) -> i64 {
+    let micros = i64::try_from(seconds)
+        .unwrap_or(i64::MAX)
+        .saturating_mul(MICROS);
+    clock.unix_us().saturating_add(micros)
+}
+
+async fn bodies(store: &dyn AccessStore, clock: &dyn Clock) -> anyhow::Result<Vec<KeyBody>> {
+    let now_us = clock.unix_us();
+    let keys = store.keys().await?.into_iter();
+    Ok(keys.map(|key| KeyBody::new(key, now_us)).collect())
+}
+
+fn list(keys: &[KeyBody], json: bool) -> anyhow::Result<()> {
+    let mut out = terminal::stdout();
+    if json {
+        writeln!(out, "{}", terminal::pretty(keys)?)?;
+        return Ok(());
+    }
+    let rows: Vec<_> = keys.iter().map(row).collect();
+    table::write(
+        &mut out,
+        [
+            "NAME",
+            "ID",
+            "ROLE",
+            "STATE",
+            "BYTES",
+            "LAST USED (UNIX TIME)",
+        ],
+        &rows,
+    )?;
+    Ok(())
+}
+
+fn row(key: &KeyBody) -> [String; 6] {
+    [
+        key.name.clone(),
+        key.id.clone(),
+        key.role.to_string(),
+        key.state.to_owned(),
+        key.bytes_stored.to_string(),
+        table::cell(key.last_used_us.map(|time_us| time_us / MICROS)),
+    ]
+}
+
+fn show(key: &KeyBody) -> anyhow::Result<()> {
+    writeln!(terminal::stdout(), "{}", terminal::pretty(key)?)?;
+    Ok(())
+}
+
+/// Prints a new key to standard output, alone, so that a script can read it.
+fn print(name: &str, key: &Key, json: bool) -> anyhow::Result<()> {
+    let mut out = terminal::stdout();
+    if json {
+        let body = NewKeyBody {
+            name,
+            key: key.reveal(),
+        };
+        writeln!(out, "{}", terminal::pretty(&body)?)?;
+    } else {
+        writeln!(out, "{}", key.reveal())?;
+        writeln!(
+            terminal::stderr(),
+            "this is the only time that the key `{name}` is shown"
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! The state of the pages, and what a page gets of it.
+
+use std::sync::Arc;
+
+use assay_access::{Caller, Gate};
+use assay_engine::Engine;
+use axum::extract::FromRequestParts;
+use http::StatusCode;
+use http::request::Parts;
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// The state of the pages.
+#[derive(Clone)]
+pub(crate) struct Site {
+    pub(crate) engine: Engine,
+    pub(crate) gate: Arc<Gate>,
+    /// Whether connections use TLS, in which case cookies are sent only over TLS.
+    pub(crate) secure: bool,
+}
+
+/// The caller of a page, and the site as this caller sees it.
+pub(crate) struct Viewer {
+    /// The engine, with the part of the record that the caller sees.
+    pub(crate) engine: Engine,
+    pub(crate) caller: Caller,
+    pub(crate) gate: Arc<Gate>,
+}
+
+impl Viewer {
+    /// Writes an administrative act of the caller to the audit log.
+    pub(crate) async fn audit(&self, action: &str, target: &str, details: Value) {
+        self.gate.audit(&self.caller, action, target, details).await;
+    }
+}
+
+impl FromRequestParts<Site> for Viewer {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Failure> {
+        // Without a caller nothing is shown, whatever the order of the layers.
+        let caller = parts.extensions.get::<Caller>().cloned().ok_or_else(|| {
+            let message = "the caller of the request is not known";
+            Failure::new(StatusCode::INTERNAL_SERVER_ERROR, message)
+        })?;
+        let engine = if caller.role().sees_all() {
+            site.engine.clone()
+        } else {
+            site.engine.seen_by(caller.name())
+        };
+        Ok(Self {
+            engine,
+            caller,
+            gate: Arc::clone(&site.gate),
+        })
+    }
+}

@@ -1,0 +1,202 @@
+//! Keys of callers, the audit log, and reads of one caller.
+
+use assay_record::access::{AccessStore, AuditEntry, KeyError, KeyRecord, KeyUse, Quotas, Role};
+use assay_record::store::{GradeFilter, Reader};
+use serde_json::json;
+
+use crate::fixture::{Fixture, entry, record};
+
+fn audit(action: &str) -> AuditEntry {
+    AuditEntry {
+        time_us: 7,
+        caller: "test".to_owned(),
+        role: Some(Role::Admin),
+        action: action.to_owned(),
+        target: "alice".to_owned(),
+        details: json!({ "n": 1 }),
+    }
+}
+
+fn key(name: &str) -> KeyRecord {
+    KeyRecord {
+        id: format!("id-{name}"),
+        name: name.to_owned(),
+        role: Role::Checker,
+        hash: [1; 32],
+        previous: None,
+        quotas: Quotas {
+            items_per_minute: Some(7),
+            ..Quotas::default()
+        },
+        created_us: 1,
+        rotated_us: None,
+        expires_us: Some(9),
+        revoked_us: None,
+        last_used_us: None,
+        bytes_stored: 0,
+    }
+}
+
+#[tokio::test]
+async fn keys_are_stored_replaced_and_never_deleted() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let access = store.access();
+    let first = access.state().await.unwrap();
+    assert_ne!(first.secret, [0; 32]);
+    access
+        .create_key(&key("alice"), &audit("create"))
+        .await
+        .unwrap();
+    assert_eq!(access.keys().await.unwrap(), [key("alice")]);
+    let exists = access.create_key(&key("alice"), &audit("create")).await;
+    assert!(matches!(exists, Err(KeyError::Exists(name)) if name == "alice"));
+
+    let rotated = KeyRecord {
+        hash: [2; 32],
+        previous: Some(([1; 32], 5)),
+        rotated_us: Some(3),
+        ..key("alice")
+    };
+    access
+        .replace_key(&rotated, &audit("rotate"))
+        .await
+        .unwrap();
+    assert_eq!(access.keys().await.unwrap()[0], rotated);
+    let changed = access.state().await.unwrap();
+    assert_eq!(changed.secret, first.secret);
+    assert_ne!(changed.version, first.version);
+
+    let used = KeyUse {
+        id: "id-alice".to_owned(),
+        last_used_us: 8,
+        bytes: 100,
+    };
+    access.record_use(&[used.clone(), used]).await.unwrap();
+    let keys = access.keys().await.unwrap();
+    assert_eq!((keys[0].last_used_us, keys[0].bytes_stored), (Some(8), 200));
+    // The use of a key does not make nodes read the keys again.
+    assert_eq!(access.state().await.unwrap(), changed);
+
+    let revoked = KeyRecord {
+        revoked_us: Some(4),
+        ..rotated
+    };
+    access
+        .replace_key(&revoked, &audit("revoke"))
+        .await
+        .unwrap();
+    let again = access.replace_key(&revoked, &audit("revoke")).await;
+    assert!(matches!(again, Err(KeyError::Revoked(_))));
+    let unknown = access.replace_key(&key("bob"), &audit("revoke")).await;
+    assert!(matches!(unknown, Err(KeyError::Unknown(_))));
+    assert!(fixture.execute("delete from keys").await.is_err());
+
+    let log = access.audit_log(None, 10).await.unwrap();
+    let actions: Vec<&str> = log.iter().map(|one| one.entry.action.as_str()).collect();
+    assert_eq!(actions, ["revoke", "rotate", "create"]);
+}
+
+#[tokio::test]
+async fn another_process_changes_keys_while_a_node_runs() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let version = store.access().state().await.unwrap().version;
+    let url = format!("sqlite://{}", fixture.database().display());
+    let command = assay_store::open_access(&url).await.unwrap();
+    command
+        .create_key(&key("alice"), &audit("create"))
+        .await
+        .unwrap();
+    record(&store, entry(1, 3)).await;
+    assert_ne!(store.access().state().await.unwrap().version, version);
+    assert_eq!(store.access().keys().await.unwrap().len(), 1);
+    command.close().await;
+}
+
+#[tokio::test]
+async fn the_audit_log_is_append_only() {
+    let fixture = Fixture::new();
+    let access = fixture.open().await.access();
+    for action in ["a", "b", "c"] {
+        access.append_audit(&audit(action)).await.unwrap();
+    }
+    assert!(
+        fixture
+            .execute("update audit set caller = 'other'")
+            .await
+            .is_err()
+    );
+    assert!(fixture.execute("delete from audit").await.is_err());
+    let newest = access.audit_log(None, 2).await.unwrap();
+    assert_eq!(newest[0].entry, audit("c"));
+    let older = access.audit_log(Some(newest[1].no), 2).await.unwrap();
+    assert_eq!(older.len(), 1);
+    assert_eq!(older[0].entry, audit("a"));
+}
+
+#[tokio::test]
+async fn a_key_does_not_inherit_runs_that_look_like_its_own() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    record(&store, of_caller(entry(1, 3), "local", "alice:r")).await;
+    fixture.applied(&store).await;
+    let created = store
+        .access()
+        .create_key(&key("alice"), &audit("create"))
+        .await;
+    assert!(matches!(created, Err(KeyError::OwnsRuns(_))));
+    store
+        .access()
+        .create_key(&key("alic"), &audit("create"))
+        .await
+        .unwrap();
+}
+
+/// The entry as one of this caller and run.
+fn of_caller(mut entry: assay_record::Entry, caller: &str, run: &str) -> assay_record::Entry {
+    entry.caller = caller.into();
+    entry.run = Some(run.into());
+    for grade in &mut entry.grades {
+        grade.caller = caller.into();
+        grade.run = Some(run.into());
+    }
+    entry
+}
+
+#[tokio::test]
+async fn lists_by_caller_find_pending_and_stored_entries() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let callers = ["alice", "bob", "local"];
+    for pass in 0..2 {
+        for (n, caller) in (1..).zip(callers) {
+            let run = assay_record::access::recorded_run(caller, "r");
+            record(&store, of_caller(entry(10 * pass + n, 4), caller, &run)).await;
+        }
+        // Once with entries that are in the database, once with pending ones.
+        if pass == 0 {
+            fixture.applied(&store).await;
+        }
+    }
+    for caller in callers {
+        let filter = GradeFilter {
+            caller: Some(caller.to_owned()),
+            ..GradeFilter::default()
+        };
+        let page = store.grades(&filter, None, 100).await.unwrap();
+        assert_eq!(page.grades.len(), 8, "{caller}");
+        assert!(page.grades.iter().all(|grade| *grade.caller == *caller));
+    }
+    for caller in ["alice", "bob"] {
+        let runs = store.runs_of(caller, 10).await.unwrap();
+        assert_eq!(runs.len(), 1, "{caller}");
+        assert_eq!(
+            (runs[0].run.as_str(), runs[0].grades),
+            (format!("{caller}:r").as_str(), 8)
+        );
+    }
+    assert_eq!(store.runs(10).await.unwrap().len(), 3);
+    assert!(store.runs_of("carol", 10).await.unwrap().is_empty());
+    assert!(store.runs_of("ali", 10).await.unwrap().is_empty());
+}

@@ -1,0 +1,668 @@
+//! Keys, roles, the scope of callers and quotas, over the router of a real node.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use assay_access::{Key, NewKey};
+use assay_core::SystemClock;
+use assay_node::config::KeyRequirement;
+use assay_record::access::{Access, Quotas, Role};
+use axum::body::Body;
+use http::{Method, Request, StatusCode, header};
+use serde_json::{Value, json};
+use tracing_subscriber::fmt::format::FmtSpan;
+
+use crate::http::fixtures::{Got, Service, batch, item, service_with};
+
+/// A node that requires keys, with a key of every role.
+pub(crate) struct Keyed {
+    pub(crate) service: Service,
+    keys: Vec<(Role, Key)>,
+}
+
+impl Keyed {
+    pub(crate) async fn start() -> Self {
+        let service = service_with(|config| config.access.keys = KeyRequirement::Required).await;
+        let mut keyed = Self {
+            service,
+            keys: Vec::new(),
+        };
+        for role in Role::ALL {
+            let key = keyed.create(role.as_str(), *role, Quotas::default()).await;
+            keyed.keys.push((*role, key));
+        }
+        keyed
+    }
+
+    pub(crate) async fn create(&self, name: &str, role: Role, quotas: Quotas) -> Key {
+        let gate = self.service.node.gate();
+        let new = NewKey {
+            name: name.to_owned(),
+            role,
+            quotas,
+            expires_us: None,
+        };
+        let store = gate.store().unwrap().as_ref();
+        let key = assay_access::create(store, &SystemClock::new(), "test", new)
+            .await
+            .unwrap();
+        gate.refresh().await.unwrap();
+        key
+    }
+
+    pub(crate) fn key(&self, role: Role) -> &Key {
+        &self.keys.iter().find(|(of, _)| *of == role).unwrap().1
+    }
+
+    pub(crate) async fn send(&self, key: &Key, method: Method, path: &str, body: &Value) -> Got {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::AUTHORIZATION, format!("Bearer {}", key.reveal()))
+            .header(header::CONTENT_TYPE, "application/json");
+        let body = if body.is_null() {
+            Body::empty()
+        } else {
+            Body::from(body.to_string())
+        };
+        self.service.send(request.body(body).unwrap()).await
+    }
+
+    pub(crate) async fn get(&self, key: &Key, path: &str) -> Got {
+        self.send(key, Method::GET, path, &Value::Null).await
+    }
+
+    pub(crate) async fn grade(&self, key: &Key, batch: &Value) -> Got {
+        self.send(key, Method::POST, "/v1/grade", batch).await
+    }
+}
+
+/// A path of the router with values for its parameters.
+fn example(path: &str) -> String {
+    path.replace("{id}", "01JD5XW7P9V6F8K4M3N2Q1R0ST")
+        .replace("{*rest}", "rest")
+        .replace("{run}", "run")
+        .replace("{name}", "name")
+}
+
+#[tokio::test]
+async fn every_route_needs_the_role_that_it_declares() {
+    let keyed = Keyed::start().await;
+    let table = assay_api::route_table(&keyed.service.node.api().unwrap());
+    assert!(table.len() > 80, "{}", table.len());
+    for (method, path, access) in table {
+        let path = example(&path);
+        assert!(!path.contains('{'), "no example for `{path}`");
+        let route = format!("{method} {path}");
+        let without = Request::builder()
+            .method(method.clone())
+            .uri(&path)
+            .body(Body::empty());
+        let got = keyed.service.send(without.unwrap()).await;
+        let Access::Role(needed) = access else {
+            assert_ne!(got.status, StatusCode::FORBIDDEN, "{route}");
+            // Signing in without a key is refused as well.
+            assert!(
+                got.status != StatusCode::UNAUTHORIZED || path == "/ui/sign-in",
+                "{route}"
+            );
+            continue;
+        };
+        assert_eq!(got.status, StatusCode::UNAUTHORIZED, "{route}");
+        let is_page = path.starts_with("/ui");
+        assert!(is_page || got.headers[header::WWW_AUTHENTICATE] == "Bearer realm=\"assay\"");
+        for role in Role::ALL {
+            let got = keyed
+                .send(keyed.key(*role), method.clone(), &path, &json!({}))
+                .await;
+            let text = String::from_utf8_lossy(&got.bytes);
+            assert!(!text.contains(keyed.key(*role).reveal()), "{route}");
+            if *role < needed {
+                assert_eq!(got.status, StatusCode::FORBIDDEN, "{route} as {role}");
+                assert!(text.contains(needed.as_str()), "{route} as {role}: {text}");
+            } else {
+                let refused = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
+                assert!(!refused.contains(&got.status), "{route} as {role}: {text}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_table_of_roles_has_every_operation_of_the_document() {
+    let keyed = Keyed::start().await;
+    let api = keyed.service.node.api().unwrap();
+    let table = assay_api::route_table(&api);
+    let document = assay_api::document(keyed.service.node.engine().graders());
+    let mut operations = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys() {
+            operations += 1;
+            let declared = table.iter().any(|(declared, at, _)| {
+                at == path && declared.as_str().eq_ignore_ascii_case(method)
+            });
+            assert!(declared, "{method} {path}");
+        }
+    }
+    assert!(operations > 50, "{operations}");
+}
+
+#[tokio::test]
+async fn unknown_paths_and_methods_need_a_key_too() {
+    let keyed = Keyed::start().await;
+    for (method, path) in [(Method::GET, "/v1/nothing"), (Method::PATCH, "/v1/grade")] {
+        let request = Request::builder().method(method.clone()).uri(path);
+        let got = keyed
+            .service
+            .send(request.body(Body::empty()).unwrap())
+            .await;
+        assert_eq!(got.status, StatusCode::UNAUTHORIZED, "{path}");
+        let key = keyed.key(Role::Trainer);
+        let got = keyed.send(key, method, path, &Value::Null).await;
+        assert!(
+            [404, 405].contains(&got.status.as_u16()),
+            "{path}: {}",
+            got.status
+        );
+    }
+}
+
+#[tokio::test]
+async fn says_why_a_key_is_refused() {
+    let keyed = Keyed::start().await;
+    let valid = keyed.key(Role::Trainer).reveal().to_owned();
+    let unknown = Key::random().unwrap().reveal().to_owned();
+    let typo = &valid[..valid.len() - 1];
+    let header = |value: &str| {
+        Request::get("/v1/runs")
+            .header(header::AUTHORIZATION, value)
+            .body(Body::empty())
+            .unwrap()
+    };
+    for (value, reason) in [
+        (format!("Bearer {unknown}"), "not one of this node"),
+        (format!("Bearer {typo}"), "mistyped or incomplete"),
+        ("Bearer EMPTY".to_owned(), "malformed key"),
+        (format!("Basic {valid}"), "malformed key"),
+        (valid.clone(), "malformed key"),
+    ] {
+        let got = keyed.service.send(header(&value)).await;
+        assert_eq!(got.refusal().1, "unauthenticated", "{value}");
+        let message = got.json()["error"]["message"].to_string();
+        assert!(message.contains(reason), "{value}: {message}");
+    }
+    let twice = Request::get("/v1/runs")
+        .header(header::AUTHORIZATION, format!("Bearer {valid}"))
+        .header(header::AUTHORIZATION, format!("Bearer {valid}"));
+    let got = keyed.service.send(twice.body(Body::empty()).unwrap()).await;
+    assert_eq!(got.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(
+        keyed
+            .service
+            .send(header(&format!("bearer  {valid}")))
+            .await
+            .status,
+        200
+    );
+}
+
+/// A batch of one item in the run `r`.
+fn one(answer: &str) -> Value {
+    let mut batch = batch([item(answer, &format!("so it is \\boxed{{{answer}}}"))]);
+    batch["run"] = json!("r");
+    batch
+}
+
+#[tokio::test]
+async fn what_belongs_to_another_caller_does_not_exist() {
+    let keyed = Keyed::start().await;
+    let alice = keyed
+        .create("alice", Role::Trainer, Quotas::default())
+        .await;
+    let bob = keyed.create("bob", Role::Checker, Quotas::default()).await;
+    let operator = keyed.key(Role::Operator);
+    let reply = keyed.grade(&alice, &one("1")).await.json();
+    let grade = reply["results"][0]["grade"].as_str().unwrap().to_owned();
+    let batch = reply["batch"].as_str().unwrap().to_owned();
+
+    for path in [
+        "/v1/runs/r".to_owned(),
+        "/v1/runs/alice:r".to_owned(),
+        format!("/v1/grades/{grade}"),
+        "/ui/run?name=r".to_owned(),
+        format!("/ui/grades/{grade}"),
+    ] {
+        assert_eq!(
+            keyed.get(&bob, &path).await.status,
+            StatusCode::NOT_FOUND,
+            "{path}"
+        );
+    }
+    let replay = format!("/v1/grades/{grade}/replay");
+    let got = keyed.send(&bob, Method::POST, &replay, &Value::Null).await;
+    assert_eq!(got.status, StatusCode::NOT_FOUND);
+    for path in [
+        "/v1/grades".to_owned(),
+        "/v1/grades?run=r".to_owned(),
+        "/v1/grades?run=alice:r".to_owned(),
+        "/v1/grades?caller=alice".to_owned(),
+        format!("/v1/grades?batch={batch}"),
+        "/v1/grades?verdict=correct".to_owned(),
+    ] {
+        let got = keyed.get(&bob, &path).await.json();
+        assert_eq!(got["grades"], json!([]), "{path}");
+    }
+    assert_eq!(keyed.get(&bob, "/v1/runs").await.json()["runs"], json!([]));
+    let home = keyed.get(&bob, "/ui/runs").await;
+    assert!(!String::from_utf8_lossy(&home.bytes).contains("name=r"));
+
+    // Both have a run `r`, each its own.
+    let batch = keyed.grade(&bob, &one("2")).await.json()["batch"].clone();
+    let own = keyed.get(&bob, "/v1/grades?run=r").await.json();
+    assert_eq!(own["grades"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&own["grades"][0]["batch"], &own["grades"][0]["run"]),
+        (&batch, &json!("r"))
+    );
+    assert_eq!(keyed.get(&bob, "/v1/runs/r").await.json()["grades"], 1);
+    assert_eq!(
+        keyed
+            .get(&alice, &format!("/v1/grades/{grade}"))
+            .await
+            .status,
+        200
+    );
+    let got = keyed
+        .send(&alice, Method::POST, &replay, &Value::Null)
+        .await;
+    assert_eq!(got.status, StatusCode::OK);
+
+    // Operators see all, under names that tell the caller.
+    let runs = keyed.get(operator, "/v1/runs").await.json();
+    let mut names: Vec<&str> = runs["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["run"].as_str().unwrap())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["alice:r", "bob:r"]);
+    let of_alice = keyed.get(operator, "/v1/grades?caller=alice").await.json();
+    assert_eq!(of_alice["grades"][0]["grade"], json!(grade));
+    assert_eq!(of_alice["grades"].as_array().unwrap().len(), 1);
+    assert_eq!(of_alice["grades"][0]["caller"], "alice");
+}
+
+#[tokio::test]
+async fn cached_outcomes_and_idempotency_keys_are_not_shared() {
+    let keyed = Keyed::start().await;
+    let alice = keyed
+        .create("alice", Role::Trainer, Quotas::default())
+        .await;
+    let bob = keyed.create("bob", Role::Trainer, Quotas::default()).await;
+    let cached = |got: Got| got.json()["results"][0]["cached"].as_bool().unwrap();
+    assert!(!cached(keyed.grade(&alice, &one("7")).await));
+    assert!(cached(keyed.grade(&alice, &one("7")).await));
+    assert!(!cached(keyed.grade(&bob, &one("7")).await));
+
+    let once = async |key: &Key| {
+        let bearer = format!("Bearer {}", key.reveal());
+        let headers = [("authorization", bearer.as_str()), ("idempotency-key", "k")];
+        keyed
+            .service
+            .grade_with(one("8").to_string(), &headers)
+            .await
+            .json()["batch"]
+            .clone()
+    };
+    let of_alice = once(&alice).await;
+    assert_eq!(of_alice, once(&alice).await);
+    assert_ne!(of_alice, once(&bob).await);
+}
+
+#[tokio::test]
+async fn an_exceeded_quota_is_named_and_says_when_it_frees() {
+    let keyed = Keyed::start().await;
+    let quotas = Quotas {
+        items_per_minute: Some(2),
+        ..Quotas::default()
+    };
+    let key = keyed.create("small", Role::Trainer, quotas).await;
+    for _ in 0..2 {
+        assert_eq!(keyed.grade(&key, &one("1")).await.status, StatusCode::OK);
+    }
+    let got = keyed.grade(&key, &one("1")).await;
+    assert_eq!(got.refusal(), (429, "quota_exceeded".to_owned(), None));
+    let message = got.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(
+        message.contains("`items_per_minute` of the key (2)"),
+        "{message}"
+    );
+    let after: u64 = got.headers[header::RETRY_AFTER]
+        .to_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!((1..=30).contains(&after), "{after}");
+    assert!(message.contains(&format!("{after} s")), "{message}");
+
+    // Clients of emulated servers retry a 503.
+    let verify = json!({
+        "response": { "output": [{ "type": "message", "role": "assistant", "content":
+            [{ "type": "output_text", "text": "\\boxed{1}" }] }] },
+        "task": { "type": "math", "answer": "1" },
+    });
+    let path = "/compat/nemo-gym/verify";
+    let got = keyed.send(&key, Method::POST, path, &verify).await;
+    assert_eq!(
+        got.status,
+        StatusCode::SERVICE_UNAVAILABLE,
+        "{:?}",
+        got.bytes
+    );
+    assert!(got.headers.contains_key(header::RETRY_AFTER));
+
+    let stored = Quotas {
+        bytes_stored: Some(10),
+        ..Quotas::default()
+    };
+    let key = keyed.create("full", Role::Trainer, stored).await;
+    let got = keyed.grade(&key, &one("1")).await;
+    assert_eq!(got.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(String::from_utf8_lossy(&got.bytes).contains("`bytes_stored` of the key (10)"));
+}
+
+#[tokio::test]
+async fn revoked_and_rotated_keys_are_refused_after_a_refresh() {
+    let keyed = Keyed::start().await;
+    let gate = keyed.service.node.gate();
+    let (store, clock) = (gate.store().unwrap().as_ref(), SystemClock::new());
+    let key = keyed.create("old", Role::Trainer, Quotas::default()).await;
+    assert_eq!(keyed.get(&key, "/v1/runs").await.status, StatusCode::OK);
+    let until_us = i64::MAX;
+    let new = assay_access::rotate(store, &clock, "test", "old", until_us)
+        .await
+        .unwrap();
+    gate.refresh().await.unwrap();
+    for valid in [&key, &new] {
+        assert_eq!(keyed.get(valid, "/v1/runs").await.status, StatusCode::OK);
+    }
+    let newest = assay_access::rotate(store, &clock, "test", "old", 0)
+        .await
+        .unwrap();
+    gate.refresh().await.unwrap();
+    for refused in [&key, &new] {
+        assert_eq!(
+            keyed.get(refused, "/v1/runs").await.status,
+            StatusCode::UNAUTHORIZED
+        );
+    }
+    assert_eq!(keyed.get(&newest, "/v1/runs").await.status, StatusCode::OK);
+    assay_access::revoke(store, &clock, "test", "old")
+        .await
+        .unwrap();
+    gate.refresh().await.unwrap();
+    assert_eq!(
+        keyed.get(&newest, "/v1/runs").await.status,
+        StatusCode::UNAUTHORIZED
+    );
+    assert!(
+        assay_access::rotate(store, &clock, "test", "old", 0)
+            .await
+            .is_err()
+    );
+}
+
+#[tokio::test]
+async fn a_running_node_notices_changes_of_keys() {
+    let keyed = Keyed::start().await;
+    let gate = keyed.service.node.gate().clone();
+    let running = tokio::spawn({
+        let gate = gate.clone();
+        async move { gate.run().await }
+    });
+    let key = keyed.key(Role::Trainer);
+    assert_eq!(keyed.get(key, "/v1/runs").await.status, StatusCode::OK);
+    let store = gate.store().unwrap().as_ref();
+    assay_access::revoke(store, &SystemClock::new(), "test", "trainer")
+        .await
+        .unwrap();
+    let refused = async {
+        while keyed.get(key, "/v1/runs").await.status == StatusCode::OK {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), refused)
+        .await
+        .unwrap();
+    running.abort();
+}
+
+#[tokio::test]
+async fn keys_in_paths_work_and_stay_out_of_replies() {
+    let keyed = Keyed::start().await;
+    let key = keyed.key(Role::Trainer).reveal();
+    let post = |path: &str| {
+        Request::post(path)
+            .body(Body::from(one("1").to_string()))
+            .unwrap()
+    };
+    let got = keyed
+        .service
+        .send(post(&format!("/k/{key}/v1/grade")))
+        .await;
+    assert_eq!(got.status, StatusCode::OK);
+    assert_eq!(got.headers[header::REFERRER_POLICY], "no-referrer");
+
+    // One key only, whichever of them is valid.
+    let both = Request::get(format!("/k/{key}/v1/runs"))
+        .header(header::AUTHORIZATION, format!("Bearer {key}"));
+    let got = keyed.service.send(both.body(Body::empty()).unwrap()).await;
+    assert_eq!(got.status, StatusCode::UNAUTHORIZED);
+    assert!(String::from_utf8_lossy(&got.bytes).contains("several keys"));
+
+    let secret = &key[key.len() - 20..];
+    for path in [
+        format!("/k/{key}"),
+        format!("/k/{key}/"),
+        format!("/k/{key}/ui"),
+        format!("/k/{key}//v1/runs"),
+        format!("/k/{key}/../v1/runs"),
+        format!("/k/{key}/v1/../../ui"),
+        format!("/k/{key}%2fv1/runs"),
+        format!("/k/{key}/%76%31/runs"),
+        format!("/k/{key}/k/{key}/v1/runs"),
+        format!("/k//v1/runs/{key}"),
+        format!("//k/{key}/v1/runs"),
+        format!("/K/{key}/v1/runs"),
+        format!("/./k/{key}/v1/runs"),
+        format!("/v1/runs/../k/{key}/v1/runs"),
+        format!("/k/{key}/v1/nothing"),
+        format!("/{key}"),
+        format!("/v1/{key}?key={key}"),
+        format!("/ui/{key}"),
+        format!("/k/{key}x/v1/runs"),
+    ] {
+        let got = keyed.service.get(&path).await;
+        assert!(
+            [401, 404].contains(&got.status.as_u16()),
+            "{path}: {}",
+            got.status
+        );
+        let text = String::from_utf8_lossy(&got.bytes);
+        assert!(!text.contains(secret), "{path}: {text}");
+        let headers = format!("{:?}", got.headers);
+        assert!(!headers.contains(secret), "{path}: {headers}");
+    }
+    // With a valid key in a header, messages about the path do not repeat it.
+    for path in [format!("/v1/{key}"), format!("/ui/{key}")] {
+        let got = keyed.get(keyed.key(Role::Admin), &path).await;
+        assert_eq!(got.status, StatusCode::NOT_FOUND, "{path}");
+        assert!(
+            !String::from_utf8_lossy(&got.bytes).contains(secret),
+            "{path}"
+        );
+    }
+}
+
+/// Collects everything that is traced.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn keys_are_in_no_log_line_or_span() {
+    let keyed = Keyed::start().await;
+    let key = keyed.key(Role::Trainer).reveal().to_owned();
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_span_events(FmtSpan::FULL)
+        .with_writer(move || writer.clone())
+        .finish();
+    let guard = tracing::subscriber::set_default(subscriber);
+    for path in [
+        format!("/k/{key}/v1/runs"),
+        format!("/k/{key}/v1/nothing"),
+        format!("/k/{key}"),
+        format!("//k/{key}/v1/runs"),
+        format!("/v1/{key}"),
+        format!("/k/{key}/v1/grades?run={key}"),
+    ] {
+        keyed.service.get(&path).await;
+        keyed.get(keyed.key(Role::Admin), &path).await;
+    }
+    drop(guard);
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    // The spans of the requests are there.
+    assert!(text.contains("/v1/runs"), "{text}");
+    assert!(!text.contains(&key[key.len() - 20..]), "{text}");
+}
+
+#[tokio::test]
+async fn emulated_servers_refuse_in_their_own_format() {
+    let keyed = Keyed::start().await;
+    let got = keyed
+        .service
+        .post("/compat/vllm/classify", &json!({}))
+        .await;
+    assert_eq!(got.status, StatusCode::UNAUTHORIZED);
+    assert!(got.headers.contains_key(header::WWW_AUTHENTICATE));
+    assert_eq!(got.json()["error"]["code"], 401);
+    let got = keyed
+        .service
+        .post("/compat/piston/api/v2/execute", &json!({}))
+        .await;
+    assert_eq!(got.status, StatusCode::UNAUTHORIZED);
+    assert!(got.json()["message"].is_string(), "{:?}", got.bytes);
+}
+
+#[tokio::test]
+async fn acts_and_refusals_are_in_the_audit_log() {
+    let keyed = Keyed::start().await;
+    let operator = keyed.key(Role::Operator);
+    let trainer = keyed.key(Role::Trainer);
+    let reply = keyed.grade(trainer, &one("1")).await.json();
+    let grade = reply["results"][0]["grade"].as_str().unwrap();
+    let path = format!("/v1/grades/{grade}/adjudicate");
+    let got = keyed
+        .send(operator, Method::POST, &path, &json!({ "pass": false }))
+        .await;
+    assert_eq!(got.status, StatusCode::OK, "{:?}", got.bytes);
+    for _ in 0..3 {
+        keyed.service.get("/v1/runs").await;
+    }
+    keyed.service.node.gate().write_refusals().await.unwrap();
+    let log = keyed.get(operator, "/v1/audit?limit=2").await.json();
+    let [refused, adjudicated] = log["entries"].as_array().unwrap().as_slice() else {
+        panic!("{log}")
+    };
+    assert_eq!(
+        (&refused["action"], &refused["details"]),
+        (&json!("caller.refused"), &json!({ "missing": 3 }))
+    );
+    assert_eq!(
+        [
+            &adjudicated["action"],
+            &adjudicated["caller"],
+            &adjudicated["role"],
+            &adjudicated["target"]
+        ],
+        ["grade.adjudicate", "operator", "operator", grade]
+    );
+    let next = log["next"].as_i64().unwrap();
+    let older = keyed
+        .get(operator, &format!("/v1/audit?before={next}"))
+        .await
+        .json();
+    assert_eq!(older["entries"].as_array().unwrap().len(), Role::ALL.len());
+    assert_eq!(older["entries"][0]["action"], "key.create");
+    assert_eq!(older["next"], Value::Null);
+    let text = log.to_string() + &older.to_string();
+    assert!(!text.contains(trainer.reveal()));
+}
+
+#[tokio::test]
+async fn a_node_on_loopback_without_keys_is_open_until_it_has_one() {
+    let service = service_with(|_| {}).await;
+    assert_eq!(service.get("/v1/runs").await.status, StatusCode::OK);
+    let header = Request::get("/v1/runs").header(header::AUTHORIZATION, "Bearer EMPTY");
+    assert_eq!(
+        service
+            .send(header.body(Body::empty()).unwrap())
+            .await
+            .status,
+        StatusCode::OK
+    );
+    assert_eq!(
+        service.get("/k/anything/v1/runs").await.status,
+        StatusCode::OK
+    );
+    let gate = service.node.gate();
+    let new = NewKey {
+        name: "first".to_owned(),
+        role: Role::Trainer,
+        quotas: Quotas::default(),
+        expires_us: None,
+    };
+    let store = gate.store().unwrap().as_ref();
+    assay_access::create(store, &SystemClock::new(), "test", new)
+        .await
+        .unwrap();
+    gate.refresh().await.unwrap();
+    assert_eq!(
+        service.get("/v1/runs").await.status,
+        StatusCode::UNAUTHORIZED
+    );
+    assert_eq!(service.get("/healthz").await.status, StatusCode::OK);
+    assay_access::revoke(store, &SystemClock::new(), "test", "first")
+        .await
+        .unwrap();
+    gate.refresh().await.unwrap();
+    assert_eq!(
+        service.get("/v1/runs").await.status,
+        StatusCode::UNAUTHORIZED
+    );
+}
+
+#[tokio::test]
+async fn creates_one_key_for_a_node_that_needs_keys_and_has_none() {
+    let service = service_with(|config| config.access.keys = KeyRequirement::Required).await;
+    let key = service.node.first_key().await.unwrap().unwrap();
+    assert!(service.node.first_key().await.unwrap().is_none());
+    let request =
+        Request::get("/v1/audit").header(header::AUTHORIZATION, format!("Bearer {}", key.reveal()));
+    let got = service.send(request.body(Body::empty()).unwrap()).await;
+    assert_eq!(got.json()["entries"][0]["target"], "admin");
+}

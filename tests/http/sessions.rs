@@ -1,0 +1,156 @@
+//! Sign-in to the pages.
+
+use assay_core::SystemClock;
+use assay_record::access::Role;
+use axum::body::Body;
+use http::{Request, StatusCode, header};
+
+use crate::http::access::Keyed;
+use crate::http::fixtures::Got;
+
+async fn sign_in(keyed: &Keyed, form: &str, headers: &[(&str, &str)]) -> Got {
+    let mut request = Request::post("/ui/sign-in")
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .header(header::HOST, "assay.example");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    keyed
+        .service
+        .send(request.body(Body::from(form.to_owned())).unwrap())
+        .await
+}
+
+async fn page(keyed: &Keyed, path: &str, cookie: &str) -> StatusCode {
+    let request = Request::get(path).header(header::COOKIE, cookie);
+    keyed
+        .service
+        .send(request.body(Body::empty()).unwrap())
+        .await
+        .status
+}
+
+/// The cookie that a reply sets, as a browser sends it.
+fn cookie(got: &Got) -> String {
+    let set = got.headers[header::SET_COOKIE].to_str().unwrap();
+    for attribute in ["; HttpOnly", "; SameSite=Strict", "; Path=/"] {
+        assert!(set.contains(attribute), "{set}");
+    }
+    set.split(';').next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_key_opens_a_session_for_the_pages_only() {
+    let keyed = Keyed::start().await;
+    let key = keyed.key(Role::Operator).reveal();
+    let got = sign_in(&keyed, &format!("key={key}&then=/ui/runs"), &[]).await;
+    assert_eq!(got.status, StatusCode::SEE_OTHER);
+    assert_eq!(got.headers[header::LOCATION], "/ui/runs");
+    let cookie = cookie(&got);
+    assert!(!cookie.contains(key));
+    assert_eq!(page(&keyed, "/ui/channels", &cookie).await, StatusCode::OK);
+    // No endpoint accepts it, so a forged request could do nothing.
+    assert_eq!(
+        page(&keyed, "/v1/runs", &cookie).await,
+        StatusCode::UNAUTHORIZED
+    );
+    assert_eq!(
+        page(&keyed, "/ui", "assay_session=other").await,
+        StatusCode::UNAUTHORIZED
+    );
+
+    let sign_out = Request::post("/ui/sign-out").header(header::COOKIE, &cookie);
+    keyed
+        .service
+        .send(sign_out.body(Body::empty()).unwrap())
+        .await;
+    assert_eq!(page(&keyed, "/ui", &cookie).await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_session_has_the_role_of_its_key_and_ends_with_it() {
+    let keyed = Keyed::start().await;
+    let key = keyed.key(Role::Trainer).reveal();
+    let cookie = cookie(&sign_in(&keyed, &format!("key={key}"), &[]).await);
+    assert_eq!(page(&keyed, "/ui/runs", &cookie).await, StatusCode::OK);
+    assert_eq!(
+        page(&keyed, "/ui/queue", &cookie).await,
+        StatusCode::FORBIDDEN
+    );
+    let gate = keyed.service.node.gate();
+    let store = gate.store().unwrap().as_ref();
+    let clock = SystemClock::new();
+    assay_access::rotate(store, &clock, "test", "trainer", i64::MAX)
+        .await
+        .unwrap();
+    gate.refresh().await.unwrap();
+    assert_eq!(
+        page(&keyed, "/ui/runs", &cookie).await,
+        StatusCode::UNAUTHORIZED
+    );
+}
+
+#[tokio::test]
+async fn signing_in_never_adopts_a_cookie() {
+    let keyed = Keyed::start().await;
+    let key = keyed.key(Role::Trainer).reveal();
+    let form = format!("key={key}");
+    let planted = "assay_session=planted";
+    let first = cookie(&sign_in(&keyed, &form, &[("cookie", planted)]).await);
+    assert_ne!(first, planted);
+    assert_eq!(page(&keyed, "/ui", planted).await, StatusCode::UNAUTHORIZED);
+    // A second sign-in ends the first session.
+    let second = cookie(&sign_in(&keyed, &form, &[("cookie", &first)]).await);
+    assert_ne!(first, second);
+    assert_eq!(page(&keyed, "/ui", &first).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(page(&keyed, "/ui", &second).await, StatusCode::OK);
+    // Of two cookies, none is used.
+    let both = format!("{second}; {planted}");
+    assert_eq!(page(&keyed, "/ui", &both).await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn other_sites_cannot_sign_in_or_act() {
+    let keyed = Keyed::start().await;
+    let key = keyed.key(Role::Admin).reveal();
+    let form = format!("key={key}");
+    for headers in [
+        [
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-mode", "navigate"),
+        ],
+        [("origin", "http://evil.example"), ("accept", "*/*")],
+    ] {
+        let got = sign_in(&keyed, &form, &headers).await;
+        assert_eq!(got.status, StatusCode::FORBIDDEN, "{headers:?}");
+        assert!(!got.headers.contains_key(header::SET_COOKIE));
+    }
+    let cookie = cookie(&sign_in(&keyed, &form, &[("origin", "http://assay.example")]).await);
+    let forged = Request::post("/ui/grades/01JD5XW7P9V6F8K4M3N2Q1R0ST/adjudicate")
+        .header(header::COOKIE, &cookie)
+        .header(header::HOST, "assay.example")
+        .header(header::ORIGIN, "http://evil.example");
+    let got = keyed
+        .service
+        .send(forged.body(Body::from("decision=right")).unwrap())
+        .await;
+    assert_eq!(got.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn a_wrong_key_shows_the_form_again_without_it() {
+    let keyed = Keyed::start().await;
+    let wrong = assay_access::Key::random().unwrap();
+    let form = format!("key={}&then=//evil.example", wrong.reveal());
+    let got = sign_in(&keyed, &form, &[]).await;
+    assert_eq!(got.status, StatusCode::UNAUTHORIZED);
+    let text = String::from_utf8_lossy(&got.bytes);
+    assert!(
+        text.contains("not one of this node") && text.contains("name=\"key\""),
+        "{text}"
+    );
+    assert!(
+        !text.contains(wrong.reveal()) && !text.contains("evil.example"),
+        "{text}"
+    );
+}
