@@ -47,6 +47,8 @@ pub(crate) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(v1::graders::graders))
         .routes(routes!(v1::runs::list::list))
         .routes(routes!(v1::runs::get::get))
+        .routes(routes!(v1::storage::get))
+        .routes(routes!(v1::storage::prune))
         .routes(routes!(v1::reward_models::list::list))
         .routes(routes!(
             v1::reward_models::list::get,

@@ -36,6 +36,11 @@ pub(crate) fn reject_unknown_variables() -> anyhow::Result<()> {
     Ok(Config::reject_unknown(std::env::vars_os())?)
 }
 
+/// The current time, in microseconds since the Unix epoch.
+pub(crate) fn unix_us() -> i64 {
+    assay_core::Clock::unix_us(&assay_core::SystemClock::new())
+}
+
 /// Longest wait at exit for threads that are blocked on a file of the user, such as a pipe.
 const SHUTDOWN_WAIT: Duration = Duration::from_secs(1);
 

@@ -10,7 +10,8 @@ use http::{HeaderValue, header};
 use crate::assets;
 use crate::failure::Failure;
 use crate::pages::{
-    channels, check, checks, disagreements, grade, grades, home, queue, run, runs, suspects,
+    channels, check, checks, disagreements, grade, grades, home, queue, run, runs, storage,
+    suspects,
 };
 
 /// Pages may load from and send to this service only. Inline scripts and styles are blocked, so a
@@ -38,6 +39,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(engine: Engine) -> Router<S> {
         .route("/ui/checks/{id}", get(check::page))
         .route("/ui/disagreements", get(disagreements::page))
         .route("/ui/suspects", get(suspects::page))
+        .route("/ui/storage", get(storage::page))
         .route("/ui/assets/{name}", get(assets::asset))
         .route("/ui/{*rest}", get(unknown_page))
         .layer(map_response(add_headers))

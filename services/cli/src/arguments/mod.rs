@@ -12,8 +12,8 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use check::Check;
 pub(crate) use record::{
-    Export, ExportFormat, GradeSelection, Grades, Record, RecordAction, Replay, Runs,
-    SetAsideArguments, Tail,
+    Age, BackupArguments, Export, ExportFormat, GradeSelection, Grades, PruneArguments, Record,
+    RecordAction, Replay, Runs, SetAsideArguments, Tail, VerifyArguments,
 };
 pub(crate) use templates::Templates;
 
@@ -59,6 +59,12 @@ pub(crate) enum Command {
     Models(Models),
     /// Grade recorded items again with this binary and compare the verdicts
     Replay(Replay),
+    /// Delete runs, old grades or old bodies from the record
+    Prune(PruneArguments),
+    /// Copy the record to a new folder and check the copy; works while a server uses the record
+    Backup(BackupArguments),
+    /// Check the record for damage; works while a server uses it; exit with status 1 if there is any
+    Verify(VerifyArguments),
     /// Maintain the record while no server is running
     Record {
         #[command(subcommand)]

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod backup;
 mod channels;
 mod check;
 mod dataset_files;
@@ -11,6 +12,7 @@ mod grades;
 mod images;
 mod models;
 mod policies;
+mod prune;
 mod record;
 mod replay;
 mod runs;
@@ -19,6 +21,7 @@ mod set_aside;
 mod tail;
 mod template;
 mod templates;
+mod verify;
 
 use crate::arguments::{Arguments, Command, RecordAction};
 use crate::exit::CommandStatus;
@@ -43,6 +46,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
         Command::Policies(policies) => policies::run(file, &policies),
         Command::Models(models) => models::run(file, models),
         Command::Replay(replay) => replay::run(file, &replay),
+        Command::Prune(prune) => prune::run(file, &prune),
+        Command::Backup(backup) => backup::run(file, &backup),
+        Command::Verify(verify) => verify::run(file, &verify),
         Command::Record {
             action: RecordAction::SetAside(arguments),
         } => set_aside::run(file, &arguments),

@@ -476,6 +476,7 @@ fn fixture_of(memory: MemoryStore, limits: Limits, declared: BTreeMap<String, Ra
         ids: Ids::random(),
         limits,
         policies: Policies::default(),
+        keeping: assay_engine::Keeping::default(),
         channels: ChannelSettings {
             estimate: Settings {
                 declared,

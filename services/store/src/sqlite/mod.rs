@@ -32,6 +32,7 @@ mod codec;
 mod contents;
 mod events;
 mod facets;
+mod holdings;
 mod insert;
 mod keys;
 mod kinds;
@@ -39,10 +40,13 @@ mod pairs;
 mod probe;
 mod prompts;
 mod query;
+mod retention;
 mod rollups;
 mod rows;
 mod snapshot;
+mod storage;
 mod sums;
+pub(crate) mod verifying;
 
 use std::borrow::Cow;
 use std::fs;
@@ -55,8 +59,8 @@ use std::time::Duration;
 use assay_core::BoxFuture;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
-    SqliteSynchronous,
+    SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
+    SqlitePoolOptions, SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, Connection, Row, SqlSafeStr};
 
@@ -64,6 +68,7 @@ use self::apply::ApplyRequest;
 use crate::database::{Applicable, Database, DatabaseError, Snapshot};
 use crate::loaded_entry::LoadedEntry;
 use crate::panics::CatchPanic;
+use crate::retention_step::{RetentionStep, StepOutcome};
 use crate::spool::Position;
 use crate::spool::segment::FileId;
 
@@ -87,6 +92,15 @@ fn migrations() -> Vec<Migration> {
 /// read that waits longer should fail.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Most grades that one step of retention deletes.
+const STEP_GRADES: u32 = 1_024;
+
+/// Most rows that one step of retention looks at in other tables.
+const STEP_ROWS: u32 = 2_048;
+
+/// Most pages that one step of retention returns to the file system.
+const STEP_PAGES: u32 = 1_024;
+
 /// The database to which a URL refers.
 #[derive(Debug, Clone)]
 pub(crate) struct Location {
@@ -105,6 +119,11 @@ impl Location {
         let in_memory = url.contains(":memory:") || url.contains("mode=memory");
         let path = (!in_memory).then(|| options.get_filename().to_owned());
         Some(Self { options, path })
+    }
+
+    /// How to connect to it.
+    pub(crate) fn options(&self) -> SqliteConnectOptions {
+        self.options.clone()
     }
 
     /// The default folder of the spool, next to the database file. Symbolic links are followed,
@@ -176,6 +195,34 @@ pub(crate) struct Sqlite {
     file: Option<DatabaseFile>,
 }
 
+/// What a transaction does.
+enum Work<'w> {
+    Apply(&'w ApplyRequest<'w>),
+    Step(RetentionStep),
+}
+
+impl Work<'_> {
+    async fn run(self, connection: &mut SqliteConnection) -> Result<StepOutcome, DatabaseError> {
+        match self {
+            Work::Apply(request) => {
+                apply::apply(connection, request).await?;
+                Ok(StepOutcome::DONE)
+            }
+            Work::Step(RetentionStep::Count) => retention::count_batch(connection).await,
+            Work::Step(RetentionStep::Bodies(batch)) => {
+                retention::delete_bodies(connection, batch).await
+            }
+            Work::Step(RetentionStep::Grades(batch)) => {
+                retention::delete_grades(connection, batch, STEP_GRADES).await
+            }
+            Work::Step(RetentionStep::Sweep) => retention::sweep(connection, STEP_ROWS).await,
+            Work::Step(RetentionStep::BeginRun(run)) => retention::begin_run(connection, run).await,
+            Work::Step(RetentionStep::Runs) => retention::delete_run(connection, STEP_ROWS).await,
+            Work::Step(RetentionStep::Vacuum) => retention::vacuum(connection, STEP_PAGES).await,
+        }
+    }
+}
+
 impl Sqlite {
     /// Connects to the database and migrates it.
     pub(crate) async fn open(
@@ -188,6 +235,9 @@ impl Sqlite {
             .options
             .clone()
             .create_if_missing(true)
+            // Only for a new database; another one keeps its mode. Without it, the file does not
+            // become smaller when rows are deleted.
+            .auto_vacuum(SqliteAutoVacuum::Incremental)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(BUSY_TIMEOUT)
@@ -233,6 +283,17 @@ impl Sqlite {
         request: ApplyRequest<'_>,
         end: &'static str,
     ) -> Result<(), DatabaseError> {
+        self.in_transaction(Work::Apply(&request), end)
+            .await
+            .map(drop)
+    }
+
+    /// Does `work` in a transaction that ends with `end`: `commit` or `rollback`.
+    async fn in_transaction(
+        &self,
+        work: Work<'_>,
+        end: &'static str,
+    ) -> Result<StepOutcome, DatabaseError> {
         let mut connection = self.writer.acquire().await?;
         let done = CatchPanic::new(async {
             // Plain statements, because the transactions of the driver assume that SQLite never
@@ -240,9 +301,9 @@ impl Sqlite {
             sqlx::query("begin immediate")
                 .execute(&mut *connection)
                 .await?;
-            apply::apply(&mut connection, &request).await?;
+            let outcome = work.run(&mut connection).await?;
             sqlx::query(end).execute(&mut *connection).await?;
-            Ok(())
+            Ok(outcome)
         })
         .await
         .unwrap_or_else(|message| Err(DatabaseError::Panicked(message)));
@@ -256,6 +317,22 @@ impl Sqlite {
             }
         }
         done
+    }
+
+    async fn do_step(&self, step: RetentionStep) -> Result<StepOutcome, DatabaseError> {
+        self.check()?;
+        let outcome = self.in_transaction(Work::Step(step), "commit").await?;
+        self.check()?;
+        Ok(outcome)
+    }
+
+    async fn try_truncate_log(&self) -> Result<(), DatabaseError> {
+        if self.file.is_some() {
+            sqlx::query("pragma wal_checkpoint(truncate)")
+                .fetch_one(&self.writer)
+                .await?;
+        }
+        self.check()
     }
 
     async fn try_checkpoint(&self) -> Result<bool, DatabaseError> {
@@ -371,6 +448,21 @@ impl Database for Sqlite {
             let snapshot = snapshot::open(&self.readers, &self.spool).await?;
             Ok(Box::new(snapshot) as Box<dyn Snapshot>)
         })
+    }
+
+    fn retain(&self, step: RetentionStep) -> BoxFuture<'_, Result<StepOutcome, DatabaseError>> {
+        Box::pin(self.do_step(step))
+    }
+
+    fn truncate_log(&self) -> BoxFuture<'_, Result<(), DatabaseError>> {
+        Box::pin(self.try_truncate_log())
+    }
+
+    fn log_bytes(&self) -> u64 {
+        let Some(file) = &self.file else { return 0 };
+        let mut path = file.path.clone().into_os_string();
+        path.push("-wal");
+        fs::metadata(path).map_or(0, |file| file.len())
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

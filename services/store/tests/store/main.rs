@@ -6,6 +6,8 @@
     reason = "helpers of tests fail by panicking, as tests do"
 )]
 
+mod backups;
+mod batches;
 mod channels;
 mod checks;
 mod claims;
@@ -15,4 +17,5 @@ mod lists;
 mod pairs;
 mod reads;
 mod recovery;
+mod retention;
 mod set_aside;
