@@ -14,7 +14,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnection};
+use sqlx::sqlite::SqliteConnection;
 use sqlx::{ConnectOptions, Connection, Row};
 
 use crate::options::StoreOptions;
@@ -252,11 +252,15 @@ async fn copy_database(
     let mut connection = location
         .options()
         .read_only(true)
-        .auto_vacuum(SqliteAutoVacuum::Incremental)
         .disable_statement_logging()
         .connect()
         .await
         .map_err(failed)?;
+    // Sets the mode of the copy. The error for an original that has this mode already, which is
+    // that it cannot be written, does not matter.
+    let _ = sqlx::query("pragma auto_vacuum = incremental")
+        .execute(&mut connection)
+        .await;
     sqlx::query("vacuum into ?")
         .bind(copy.to_string_lossy().into_owned())
         .execute(&mut connection)

@@ -26,6 +26,9 @@ use crate::retention_step::{PruneTarget, RetentionStep, StepOutcome};
 /// Number of batches that are looked up at once.
 const BATCHES: u32 = 64;
 
+/// Number of batches that are deleted before the size is checked again.
+const BATCHES_PER_CHECK: u64 = 4;
+
 /// Pause after each step, as a multiple of its duration: deletion takes a quarter of the time.
 const PAUSE_FACTOR: u32 = 3;
 
@@ -448,7 +451,7 @@ impl Retention {
                 if left.is_empty() || self.used_bytes().await? <= goal {
                     break;
                 }
-                self.delete(&target, u64::from(BATCHES)).await?;
+                self.delete(&target, BATCHES_PER_CHECK).await?;
             }
             self.repeat(RetentionStep::Sweep).await?;
             if self.used_bytes().await? <= goal {

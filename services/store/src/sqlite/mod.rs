@@ -235,9 +235,6 @@ impl Sqlite {
             .options
             .clone()
             .create_if_missing(true)
-            // Only for a new database; another one keeps its mode. Without it, the file does not
-            // become smaller when rows are deleted.
-            .auto_vacuum(SqliteAutoVacuum::Incremental)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(BUSY_TIMEOUT)
@@ -252,10 +249,13 @@ impl Sqlite {
             .idle_timeout(None)
             .max_lifetime(None)
             .test_before_acquire(false);
-        let writer = one.connect_with(options.clone()).await?;
+        // Has an effect only on a new database; another one keeps its mode. Without it, the file
+        // does not become smaller when rows are deleted.
+        let writing = options.clone().auto_vacuum(SqliteAutoVacuum::Incremental);
+        let writer = one.connect_with(writing.clone()).await?;
         migrate(&writer).await?;
         // A connection that is opened later must not create a new database.
-        writer.set_connect_options(options.clone().create_if_missing(false));
+        writer.set_connect_options(writing.create_if_missing(false));
         // A database in memory exists only in this connection, which therefore serves reads as
         // well.
         let readers = if in_memory {
