@@ -20,6 +20,7 @@ mod repeating;
 mod reward_models;
 mod runs;
 mod shapes;
+mod storage;
 mod stored;
 mod templates;
 mod texts;

@@ -55,14 +55,17 @@ class Server:
             time.sleep(0.1)
 
     def request(self, method, path, body=None):
-        if not hasattr(self.local, "connection"):
+        # The server closes connections that are idle for longer.
+        if time.monotonic() - getattr(self.local, "used", 0.0) > 30:
             self.local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         headers = {"content-type": "application/json"} if body is not None else {}
         self.local.connection.request(
             method, path, None if body is None else json.dumps(body), headers
         )
         reply = self.local.connection.getresponse()
-        return reply.status, reply.read()
+        content = reply.read()
+        self.local.used = time.monotonic()
+        return reply.status, content
 
     def get(self, path):
         status, body = self.request("GET", path)
@@ -172,7 +175,7 @@ def main():
     names, kept = [run["run"] for run in runs], runs[len(runs) // 2]
     before = server.get("/v1/storage")
     print(f"grades {before['grades']:,}, runs {len(runs)}, file {before['file_bytes']:,} bytes")
-    print(f"kept run: {kept['run']}, {kept['grades']:,} grades")
+    print(f"kept run: {kept['run']}, {kept['grades']:,} grades", flush=True)
 
     def during(name, work):
         """Runs `work` while lists are read; reports the delays of replies and lists."""

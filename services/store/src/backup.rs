@@ -13,6 +13,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{ConnectOptions, Connection, Row};
@@ -261,12 +262,46 @@ async fn copy_database(
     let _ = sqlx::query("pragma auto_vacuum = incremental")
         .execute(&mut connection)
         .await;
-    sqlx::query("vacuum into ?")
+    pause_regularly(&mut connection).await.map_err(failed)?;
+    let copying = sqlx::query("vacuum into ?")
         .bind(copy.to_string_lossy().into_owned())
-        .execute(&mut connection)
-        .await
-        .map_err(failed)?;
+        .execute(&mut connection);
+    tokio::select! {
+        copied = copying => { copied.map_err(failed)?; }
+        // Without an end.
+        () = sync_regularly(copy.to_owned()) => {}
+    }
     connection.close().await.map_err(failed)
+}
+
+/// Instructions of SQLite between two pauses, about 2 ms of work, and the length of a pause. A node
+/// that uses the same processors and disk can work in between.
+const WORK: i32 = 20_000;
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Makes the statements of a connection pause regularly.
+async fn pause_regularly(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    let mut handle = connection.lock_handle().await?;
+    handle.set_progress_handler(WORK, || {
+        std::thread::sleep(PAUSE);
+        true
+    });
+    Ok(())
+}
+
+/// Time between two syncs of the copy.
+const SYNC_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Syncs a file regularly while it is written, so that the kernel does not write gigabytes at once,
+/// for which the syncs of the spool would have to wait. Does not end.
+async fn sync_regularly(path: PathBuf) {
+    loop {
+        tokio::time::sleep(SYNC_INTERVAL).await;
+        let path = path.clone();
+        // The last sync reports errors.
+        let sync = move || File::open(path).and_then(|file| file.sync_data());
+        let _ = tokio::task::spawn_blocking(sync).await;
+    }
 }
 
 /// Checks a copied database: its structure, and that it has the grades that its batches count.
@@ -284,6 +319,7 @@ async fn check(copy: &Path) -> Result<Backup, BackupError> {
         .connect()
         .await
         .map_err(failed)?;
+    pause_regularly(&mut connection).await.map_err(failed)?;
     let counts = read_counts(&mut connection).await.map_err(failed)?;
     connection.close().await.map_err(failed)?;
     let bytes = fs::metadata(copy).map_err(|source| at(copy, source))?.len();

@@ -29,8 +29,8 @@ const BATCHES: u32 = 64;
 /// Number of batches that are deleted before the size is checked again.
 const BATCHES_PER_CHECK: u64 = 4;
 
-/// Pause after each step, as a multiple of its duration: deletion takes a quarter of the time.
-const PAUSE_FACTOR: u32 = 3;
+/// Pause after each step, as a multiple of its duration: deletion takes a third of the time.
+const PAUSE_FACTOR: u32 = 2;
 
 /// Shortest and longest pause after a step.
 const MIN_PAUSE: Duration = Duration::from_millis(2);
@@ -51,15 +51,35 @@ const QUEUE: usize = 1;
 /// The progress that readers see.
 #[derive(Debug, Default)]
 struct Shared {
+    /// The prune that was started last.
     prune: Option<PruneProgress>,
     started: u64,
+    /// Number of the prune that the task works on; an earlier one than `prune` while that waits.
+    current: Option<u64>,
     next_check_us: Option<i64>,
+}
+
+impl Shared {
+    /// The prune that the task works on, if it is the one that readers see.
+    fn current(&mut self) -> Option<&mut PruneProgress> {
+        let current = self.current;
+        self.prune
+            .as_mut()
+            .filter(|prune| current == Some(prune.number))
+    }
+}
+
+/// A prune that was requested.
+#[derive(Debug)]
+struct Request {
+    number: u64,
+    filter: PruneFilter,
 }
 
 /// Starts prunes and reports their progress.
 #[derive(Debug)]
 pub(crate) struct RetentionHandle {
-    prunes: mpsc::Sender<PruneFilter>,
+    prunes: mpsc::Sender<Request>,
     shared: Arc<Mutex<Shared>>,
     limits: RetentionLimits,
 }
@@ -84,8 +104,13 @@ impl RetentionHandle {
         {
             return Err(busy());
         }
-        self.prunes.try_send(filter.clone()).map_err(|_| busy())?;
-        Ok(begin(&mut shared, filter, false, now_us))
+        let permit = self.prunes.try_reserve().map_err(|_| busy())?;
+        let progress = begin(&mut shared, filter, false, now_us);
+        permit.send(Request {
+            number: progress.number,
+            filter: progress.filter.clone(),
+        });
+        Ok(progress)
     }
 
     /// Completes a report.
@@ -153,7 +178,7 @@ pub(crate) struct Retention {
     pub(crate) interval: Duration,
     /// Becomes true when the store is closing.
     pub(crate) draining: watch::Receiver<bool>,
-    prunes: mpsc::Receiver<PruneFilter>,
+    prunes: mpsc::Receiver<Request>,
     shared: Arc<Mutex<Shared>>,
 }
 
@@ -200,7 +225,9 @@ impl Retention {
     /// Deletes until the store is closed.
     pub(crate) async fn run(mut self) {
         // What an earlier process left unfinished.
-        self.finish(self.finish_interrupted().await);
+        if let Err(Interruption::Failed(error)) = self.finish_interrupted().await {
+            tracing::warn!(%error, "cannot finish an interrupted prune; the next prune does");
+        }
         loop {
             let wait = (!self.limits.is_none()).then_some(self.interval);
             lock(&self.shared).next_check_us = wait.map(|wait| {
@@ -215,8 +242,9 @@ impl Retention {
             };
             let closing = closing(self.draining.clone());
             tokio::select! {
-                filter = self.prunes.recv() => match filter {
-                    Some(filter) => {
+                request = self.prunes.recv() => match request {
+                    Some(Request { number, filter }) => {
+                        lock(&self.shared).current = Some(number);
                         let pruned = self.prune(&filter).await;
                         self.finish(pruned);
                     }
@@ -245,9 +273,8 @@ impl Retention {
             }
         };
         let now_us = self.clock.unix_us();
-        if let Some(prune) = &mut lock(&self.shared).prune
-            && prune.state == PruneState::Running
-        {
+        let mut shared = lock(&self.shared);
+        if let Some(prune) = shared.current() {
             prune.state = state;
             prune.error = error;
             prune.ended_us = Some(now_us);
@@ -261,10 +288,11 @@ impl Retention {
                 );
             }
         }
+        shared.current = None;
     }
 
     fn enter(&self, phase: &str) {
-        if let Some(prune) = &mut lock(&self.shared).prune {
+        if let Some(prune) = lock(&self.shared).current() {
             phase.clone_into(&mut prune.phase);
         }
     }
@@ -278,7 +306,7 @@ impl Retention {
         let outcome = self.database.retain(step).await?;
         let took = self.clock.monotonic().saturating_sub(started);
         metrics::pruned(took, outcome.grades);
-        if let Some(prune) = &mut lock(&self.shared).prune {
+        if let Some(prune) = lock(&self.shared).current() {
             prune.batches += outcome.batches;
             prune.grades += outcome.grades;
             prune.body_bytes += outcome.body_bytes;
@@ -412,11 +440,21 @@ impl Retention {
             let due = snapshot.next_batches(&target, BatchId::from(0), 1).await?;
             drop(snapshot);
             if !due.is_empty() {
-                begin(&mut lock(&self.shared), filter.clone(), true, now_us);
+                self.begin_automatic(&filter, now_us);
                 self.prune(&filter).await?;
             }
         }
         self.enforce_size(now_us).await
+    }
+
+    /// Shows a prune of the limits, unless a requested one waits.
+    fn begin_automatic(&self, filter: &PruneFilter, now_us: i64) {
+        let mut shared = lock(&self.shared);
+        let waits = |prune: &PruneProgress| prune.state == PruneState::Running && !prune.automatic;
+        if !shared.prune.as_ref().is_some_and(waits) {
+            let progress = begin(&mut shared, filter.clone(), true, now_us);
+            shared.current = Some(progress.number);
+        }
     }
 
     /// Deletes the oldest bodies, then the oldest grades, while the database exceeds its limit.
@@ -437,7 +475,7 @@ impl Retention {
             reason = "a size needs no last digit"
         )]
         let goal = (max as f64 * TARGET_SHARE) as u64;
-        begin(&mut lock(&self.shared), filter(false), true, now_us);
+        self.begin_automatic(&filter(false), now_us);
         self.enter("counting");
         self.finish_interrupted().await?;
         self.repeat(RetentionStep::Count).await?;

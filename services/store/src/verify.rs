@@ -6,6 +6,7 @@
 //! also computes the checksums. Sums (totals and charts of runs, counts of channels, prompt
 //! histories) are not checked.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -291,20 +292,20 @@ impl Bodies {
             found.report(place, format!("the body `{hash}` is missing"));
             return Ok(());
         };
-        if !self.packs.contains_key(&pack) {
-            if self.packs.len() >= MAX_PACKS {
-                self.packs.clear();
-            }
-            let unpacked = match verifying::pack(connection, pack).await? {
-                Some(compressed) => decompress(&compressed).ok(),
-                None => None,
-            };
-            if unpacked.is_none() {
-                found.report(format!("pack {pack}"), "missing, or cannot be decompressed");
-            }
-            self.packs.insert(pack, unpacked);
+        if self.packs.len() >= MAX_PACKS {
+            self.packs.clear();
         }
-        let content = self.packs.get(&pack).and_then(Option::as_deref);
+        let content = match self.packs.entry(pack) {
+            Entry::Occupied(content) => content.into_mut(),
+            Entry::Vacant(vacant) => {
+                let compressed = verifying::pack(connection, pack).await?;
+                let unpacked = compressed.and_then(|compressed| decompress(&compressed).ok());
+                if unpacked.is_none() {
+                    found.report(format!("pack {pack}"), "missing, or cannot be decompressed");
+                }
+                vacant.insert(unpacked)
+            }
+        };
         let Some(content) = content else {
             found.report(place, format!("the body `{hash}` cannot be read"));
             return Ok(());

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::arguments::BackupArguments;
 use crate::commands::record::require_database;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, configuration};
+use crate::process::{block_on, configuration, yield_to_others};
 use crate::terminal;
 
 /// What was copied.
@@ -38,6 +38,7 @@ pub(crate) fn run(
         .map(|url| ("store", "database", url.clone().into()));
     let config = configuration(file, database.collect())?;
     require_database(&config.store.database)?;
+    yield_to_others();
     let copied = block_on(async {
         let copied = assay_node::backup(&config, &arguments.destination).await;
         copied.context("cannot back up the record")

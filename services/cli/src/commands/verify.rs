@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::arguments::VerifyArguments;
 use crate::commands::record::require_database;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, configuration};
+use crate::process::{block_on, configuration, yield_to_others};
 use crate::{table, terminal};
 
 /// The result.
@@ -44,6 +44,7 @@ pub(crate) fn run(
         .map(|url| ("store", "database", url.clone().into()));
     let config = configuration(file, database.collect())?;
     require_database(&config.store.database)?;
+    yield_to_others();
     let found = block_on(async {
         let found = assay_node::verify(&config, |_| {}).await;
         found.context("cannot verify the record")

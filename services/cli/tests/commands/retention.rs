@@ -57,13 +57,17 @@ fn runs(folder: &Path) -> Vec<String> {
     names
 }
 
+/// The arguments of a prune that opens the database.
+fn prune<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [&["prune"], arguments, &DATABASE[..]].concat()
+}
+
 #[test]
 fn prunes_a_record_that_no_server_uses() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     record(folder, "old", 60);
     record(folder, "best", 30);
-    let prune = |arguments: &[&str]| [&["prune"], arguments, &DATABASE[..]].concat();
     assert_fails(folder, &prune(&[]), "name what to delete with `--run`");
     assert_fails(folder, &prune(&["--older-than", "soon"]), "such as `30d`");
 
@@ -140,38 +144,46 @@ fn prunes_backs_up_and_verifies_while_a_server_runs() {
     assert!(text(&damaged.stdout).contains("damaged: checked "));
 }
 
-#[test]
-fn a_prune_continues_after_its_server_was_killed() {
+/// Waits until a prune of this server has deleted some grades, but not all.
+async fn deleted_some(http: &reqwest::Client, url: &str, all: u64) -> bool {
+    loop {
+        let request = http.get(format!("{url}/v1/storage"));
+        let reply = request.send().await.unwrap().bytes().await.unwrap();
+        let storage: Value = serde_json::from_slice(&reply).unwrap();
+        let deleted = storage["prune"]["deleted_grades"].as_u64().unwrap_or(0);
+        if deleted > 0 {
+            return deleted < all;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_prune_continues_after_its_server_was_killed() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     record(folder, "kept", 40);
-    record(folder, "old", 30_000);
-    let mut killed_while_deleting = 0;
-    for _ in 0..4 {
-        let (mut server, url) = serve(folder);
-        let started = std::process::Command::new(env!("CARGO_BIN_EXE_assay"))
-            .args(["prune", "--run", "old", "--server", &url])
-            .current_dir(folder)
-            .stderr(std::process::Stdio::null())
-            .spawn();
-        let mut prune = crate::fixtures::Running(started.unwrap());
-        // Deleting takes several times as long.
-        std::thread::sleep(std::time::Duration::from_millis(150));
-        server.kill();
-        prune.kill();
-        let verified = printed(folder, &[&["verify", "--json"][..], &DATABASE[..]].concat());
-        assert_eq!(verified["damages"], json!([]));
-        let grades = verified["grades"].as_u64().unwrap();
-        killed_while_deleting += u32::from((41..30_040).contains(&grades));
-    }
-    assert!(killed_while_deleting > 0, "no kill interrupted a deletion");
-    let done = printed(
-        folder,
-        &[&["prune", "--run", "old", "--json"][..], &DATABASE[..]].concat(),
-    );
-    assert_eq!(done["prune"]["state"], "done");
+    let (http, all) = (reqwest::Client::new(), 30_000);
+    record(folder, "old", all);
+    let (mut server, url) = serve(folder);
+    let prune = http
+        .post(format!("{url}/v1/storage/prune"))
+        .header("content-type", "application/json")
+        .body(r#"{"runs":["old"]}"#);
+    assert!(prune.send().await.unwrap().status().is_success());
+    assert!(deleted_some(&http, &url, all as u64).await);
+    server.kill();
+    let verify = [&["verify", "--json"][..], &DATABASE[..]].concat();
+    let verified = printed(folder, &verify);
+    assert_eq!(verified["damages"], json!([]));
+    let grades = verified["grades"].as_u64().unwrap();
+    assert!((41..30_040).contains(&grades), "{grades}");
+
+    let prune = [&["prune", "--run", "old", "--json"][..], &DATABASE[..]].concat();
+    assert_eq!(printed(folder, &prune)["prune"]["state"], "done");
     assert_eq!(runs(folder), ["kept"]);
-    let verified = printed(folder, &[&["verify", "--json"][..], &DATABASE[..]].concat());
+    let verified = printed(folder, &verify);
     assert_eq!(
         (&verified["grades"], &verified["damages"]),
         (&json!(40), &json!([]))

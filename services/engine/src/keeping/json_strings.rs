@@ -65,7 +65,7 @@ impl JsonStrings {
                     let literal = &text[at..end];
                     if let Some(last) = open.last_mut().filter(|last| last.expects_name) {
                         last.expects_name = false;
-                        let name = &literal[1..literal.len().max(2) - 1];
+                        let name = literal.trim_matches('"');
                         last.field = Field {
                             is_free: last.is_free || self.free.contains(&name),
                             is_fixed: last.is_fixed || !last.is_free && self.fixed.contains(&name),

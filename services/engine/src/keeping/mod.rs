@@ -9,8 +9,6 @@ pub(crate) mod texts;
 pub use bodies::BodyPolicy;
 pub use redaction::{Redaction, RedactionError, Redactor};
 
-pub(crate) use json_strings::JsonStrings;
-
 /// What is kept of a batch.
 #[derive(Debug, Clone, Default)]
 pub struct Keeping {

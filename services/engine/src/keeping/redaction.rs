@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use regex::{NoExpand, Regex, RegexBuilder};
 
-use super::JsonStrings;
+use super::json_strings::JsonStrings;
 
 /// Maximum number of patterns.
 const MAX_PATTERNS: usize = 64;

@@ -2,7 +2,8 @@
 
 use assay_record::{BodyKind, Claim};
 
-use super::{JsonStrings, Redactor};
+use super::json_strings::JsonStrings;
+use super::redaction::Redactor;
 
 /// All strings.
 pub(crate) const ALL: JsonStrings = JsonStrings {

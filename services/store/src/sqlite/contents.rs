@@ -68,6 +68,24 @@ fn owner(pack: &Pack, number: i64) -> i64 {
     }
 }
 
+/// The bodies to which the grades of an entry refer but which it does not contain, because an
+/// earlier entry did.
+fn referred(loaded: &LoadedEntry) -> BTreeSet<Hash> {
+    let packs = loaded.contents.packs.iter();
+    let contained: HashSet<Hash> = packs
+        .flat_map(|pack| pack.bodies.iter().map(|body| body.hash))
+        .collect();
+    let grades = loaded.entry.grades.iter();
+    grades
+        .filter(|grade| !grade.bodies_omitted)
+        .flat_map(|grade| {
+            let hashes = [grade.task_hash, grade.completion_hash];
+            hashes.into_iter().chain(grade.prompt_hash)
+        })
+        .filter(|hash| !contained.contains(hash))
+        .collect()
+}
+
 /// Inserts the bodies that are not stored, and the packs that contain at least one of them; notes
 /// the uses of bodies that other batches stored. Entries come with the number of their batch.
 /// Returns the bytes of new packs by batch.
@@ -75,6 +93,11 @@ pub(super) async fn insert_bodies(
     connection: &mut SqliteConnection,
     loaded: &[(i64, &LoadedEntry)],
 ) -> Result<BTreeMap<i64, u64>, DatabaseError> {
+    let referred: Vec<(Hash, i64)> = loaded
+        .iter()
+        .filter(|(batch, _)| *batch != PERMANENT)
+        .flat_map(|(batch, loaded)| referred(loaded).into_iter().map(|hash| (hash, *batch)))
+        .collect();
     let first: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from packs")
         .fetch_one(&mut *connection)
         .await?;
@@ -114,17 +137,21 @@ pub(super) async fn insert_bodies(
                 .add(i64::from(body.size));
         })
         .await?;
-    let needed = if written == bodies.len() as u64 {
+    let needed = if written == bodies.len() as u64 && referred.is_empty() {
         packs
     } else {
-        let located = locate(connection, &packs, &bodies).await?;
-        let uses: BTreeSet<(Hash, i64)> = bodies
+        let used = bodies
             .iter()
-            .filter(|(_, batch, body)| {
-                let owner = located.get(&body.hash).map(|(_, owner)| *owner);
+            .map(|(_, batch, body)| (body.hash, *batch))
+            .chain(referred);
+        let used: BTreeSet<(Hash, i64)> = used.collect();
+        let located = locate(connection, &packs, used.iter().map(|(hash, _)| *hash)).await?;
+        let uses: BTreeSet<(Hash, i64)> = used
+            .into_iter()
+            .filter(|(hash, batch)| {
+                let owner = located.get(hash).map(|(_, owner)| *owner);
                 owner.is_some_and(|owner| owner != Some(*batch) && owner != Some(PERMANENT))
             })
-            .map(|(_, batch, body)| (body.hash, *batch))
             .collect();
         let uses: Vec<(Hash, i64)> = uses.into_iter().collect();
         INSERT_USES
@@ -159,12 +186,10 @@ pub(super) async fn insert_bodies(
 async fn locate(
     connection: &mut SqliteConnection,
     packs: &[NewPack<'_>],
-    bodies: &[(i64, i64, &PackedBody)],
+    hashes: impl Iterator<Item = Hash>,
 ) -> Result<HashMap<Hash, (i64, Option<i64>)>, DatabaseError> {
-    let hashes: Vec<Vec<u8>> = bodies
-        .iter()
-        .map(|(_, _, body)| body.hash.as_bytes().to_vec())
-        .collect();
+    let hashes: BTreeSet<Hash> = hashes.collect();
+    let hashes: Vec<Vec<u8>> = hashes.iter().map(|hash| hash.as_bytes().to_vec()).collect();
     let select = "select b.hash, b.pack, p.batch from bodies b left join packs p on p.no = b.pack \
                   where b.hash in";
     let new_owners: HashMap<i64, i64> = packs.iter().map(|new| (new.number, new.batch)).collect();

@@ -7,6 +7,7 @@
 //! the deleted bodies in `bodies`, which are spread over the whole table, are removed later by a
 //! sweep in the order of the table; until then they count as absent.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use assay_core::{BatchId, Hash};
@@ -14,11 +15,10 @@ use assay_record::Body;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::codec::codec;
+use super::codec::{codec, kind};
 use super::contents::{INSERT_PACKS, PERMANENT};
 use super::facets;
 use super::rows::{batch_id, count, id_bytes, key};
-use super::snapshot::kind;
 use crate::database::DatabaseError;
 use crate::packs::{Compressed, PackedBody, body_of, decompress, pack};
 use crate::retention_step::StepOutcome;
@@ -194,7 +194,7 @@ pub(super) async fn count_batch(
 struct SharedBody {
     location: PackedBody,
     pack: i64,
-    /// The batch to which it is moved.
+    /// The batch to which it is moved: the newest, because the oldest is likely to be deleted next.
     owner: i64,
 }
 
@@ -208,7 +208,9 @@ async fn shared_bodies(
     let rows = sqlx::query(concat!(
         used!(),
         "select b.hash, b.kind, b.pack, b.start, b.size, \
-         (select min(u.batch) from body_uses u where u.hash = used.hash and u.batch <> ?3) as owner \
+         coalesce((select 0 from body_uses u where u.hash = used.hash and u.batch = 0), \
+           (select u.batch from body_uses u where u.hash = used.hash and u.batch <> ?3 \
+            order by u.batch desc limit 1)) as owner \
          from used cross join bodies b on b.hash = used.hash \
          cross join packs p on p.no = b.pack and p.batch = ?3 \
          where 1 = exists (select 1 from body_uses u where u.hash = used.hash and u.batch <> ?3)"
@@ -301,6 +303,19 @@ pub(super) async fn delete_bodies(
     })
 }
 
+async fn unpack(connection: &mut SqliteConnection, pack: i64) -> Result<Vec<u8>, DatabaseError> {
+    let row = sqlx::query("select codec, size, content from packs where no = ?")
+        .bind(pack)
+        .fetch_one(connection)
+        .await?;
+    let compressed = Compressed {
+        codec: codec("packs", row.try_get("codec")?)?,
+        size: row.try_get("size")?,
+        content: row.try_get("content")?,
+    };
+    Ok(decompress(&compressed)?)
+}
+
 /// Moves bodies to new packs of the batches that use them; returns the bytes of these packs.
 async fn move_bodies(
     connection: &mut SqliteConnection,
@@ -317,19 +332,11 @@ async fn move_bodies(
         owner,
     } in shared
     {
-        if !unpacked.contains_key(&pack) {
-            let row = sqlx::query("select codec, size, content from packs where no = ?")
-                .bind(pack)
-                .fetch_one(&mut *connection)
-                .await?;
-            let compressed = Compressed {
-                codec: codec("packs", row.try_get("codec")?)?,
-                size: row.try_get("size")?,
-                content: row.try_get("content")?,
-            };
-            unpacked.insert(pack, decompress(&compressed)?);
-        }
-        let body = body_of(&unpacked[&pack], &location)?;
+        let content = match unpacked.entry(pack) {
+            Entry::Occupied(content) => content.into_mut(),
+            Entry::Vacant(vacant) => vacant.insert(unpack(connection, pack).await?),
+        };
+        let body = body_of(content, &location)?;
         by_owner.entry(owner).or_default().push(body);
     }
     let mut next: i64 = sqlx::query_scalar("select max(no) + 1 from packs")

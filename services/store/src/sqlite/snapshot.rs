@@ -13,11 +13,11 @@ use assay_record::pair::{KnownPairs, PairPage};
 use assay_record::retention::{PruneEstimate, PruneFilter, StorageReport};
 use assay_record::rollup::Rollups;
 use assay_record::store::GradeFilter;
-use assay_record::{Body, BodyKind, Claim, GradeRecord, RequestKey, SealedReply, Visit};
+use assay_record::{Body, Claim, GradeRecord, RequestKey, SealedReply, Visit};
 use sqlx::sqlite::{Sqlite, SqliteRow};
 use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 
-use super::codec::codec;
+use super::codec::{codec, kind};
 use super::query::ListLookups;
 use super::rows::{
     POSITION_BITS, SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade,
@@ -276,24 +276,6 @@ fn read_run(row: &SqliteRow, runs: &mut HashMap<Arc<str>, RunTotals>) -> Result<
         },
     );
     Ok(())
-}
-
-pub(super) fn kind(number: i64) -> Result<BodyKind, DatabaseError> {
-    match number {
-        0 => Ok(BodyKind::Text),
-        1 => Ok(BodyKind::Messages),
-        2 => Ok(BodyKind::Task),
-        3 => Ok(BodyKind::Policy),
-        4 => Ok(BodyKind::Pair),
-        5 => Ok(BodyKind::Report),
-        _ => Err(DatabaseError::Row {
-            table: "bodies",
-            column: "kind",
-            reason: format!(
-                "unknown kind of body `{number}`; use the release that wrote it, or a later one"
-            ),
-        }),
-    }
 }
 
 impl Snapshot for ReadTransaction {

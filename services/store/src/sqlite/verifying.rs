@@ -5,9 +5,8 @@ use assay_record::GradeRecord;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::codec::codec;
+use super::codec::{codec, kind};
 use super::rows::{SELECT_GRADE, batch_id, checksum_of_row, key, read_grade};
-use super::snapshot::kind;
 use crate::database::DatabaseError;
 use crate::packs::{Compressed, PackedBody};
 
