@@ -1,7 +1,7 @@
 //! Copies the record while a node may use it, and checks the copy.
 //!
-//! Every entry that was acknowledged before the copy began is in it: an entry is in a segment of the
-//! spool until the database has it durably, and the segments are copied before the state of the
+//! Every entry that was acknowledged before the copy began is in it: an entry is in a segment of
+//! the spool until the database has it durably, and the segments are copied before the state of the
 //! database. An entry whose segment is deleted meanwhile is therefore in the copied database, and
 //! one that is in both is applied once, because the database contains its progress. The copy of a
 //! segment ends with its last valid frame, so an append that is being written is not torn.

@@ -3,9 +3,9 @@
 //! disk syncs the spool in between. Replies do not wait for the database, and readers do not wait
 //! for its writer.
 //!
-//! A prune that ends early, because of an error or a shutdown, leaves the record consistent: a batch
-//! whose grades were being deleted is marked and finished by the next prune, at the latest by the
-//! check of the limits at the next start.
+//! A prune that ends early, because of an error or a shutdown, leaves the record consistent: a
+//! batch whose grades were being deleted is marked and finished by the next prune, at the latest by
+//! the check of the limits at the next start.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,7 @@
-//! Checks a record without changing it, while a node may use it: the structure of the database, every
-//! grade against its checksum, every batch against the number and the checksums of its grades, the
-//! numbers of batches for gaps, every body against its hash, and every frame of the spool.
+//! Checks a record without changing it, while a node may use it: the structure of the database,
+//! every grade against its checksum, every batch against the number and the checksums of its
+//! grades, the numbers of batches for gaps, every body against its hash, and every frame of the
+//! spool.
 //!
 //! Checksums have no key: they detect damage and changes by other programs, and not a program that
 //! also computes the checksums. Sums (totals and charts of runs, counts of channels, prompt

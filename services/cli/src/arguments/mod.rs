@@ -63,7 +63,7 @@ pub(crate) enum Command {
     Prune(PruneArguments),
     /// Copy the record to a new folder and check the copy; works while a server uses the record
     Backup(BackupArguments),
-    /// Check the record for damage; works while a server uses it; exit with status 1 if there is any
+    /// Check the record for damage; works while a server uses it; exit with 1 if there is any
     Verify(VerifyArguments),
     /// Maintain the record while no server is running
     Record {

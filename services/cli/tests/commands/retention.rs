@@ -1,5 +1,5 @@
-//! Retention from the command line: `prune`, `backup`, `verify`, and the settings that decide what is
-//! stored.
+//! Retention from the command line: `prune`, `backup`, `verify`, and the settings that decide what
+//! is stored.
 
 use std::path::Path;
 

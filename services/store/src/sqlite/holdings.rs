@@ -1,5 +1,5 @@
-//! What the record holds, by run and caller: sums over the batches, changed in the transactions that
-//! change these, and read for the page of the storage.
+//! What the record holds, by run and caller: sums over the batches, changed in the transactions
+//! that change these, and read for the page of the storage.
 
 use std::collections::BTreeMap;
 

@@ -3,8 +3,8 @@
 //!
 //! Bodies are stored once and used by many batches. A pack belongs to the batch that stored it;
 //! `body_uses` lists the other batches that refer to bodies in it. When a batch loses its bodies,
-//! those that others use are moved to a pack of one of these, and the packs are deleted. The rows of
-//! the deleted bodies in `bodies`, which are spread over the whole table, are removed later by a
+//! those that others use are moved to a pack of one of these, and the packs are deleted. The rows
+//! of the deleted bodies in `bodies`, which are spread over the whole table, are removed later by a
 //! sweep in the order of the table; until then they count as absent.
 
 use std::collections::hash_map::Entry;
