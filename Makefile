@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads retention crash start storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -228,6 +228,9 @@ record: images ## fill a database with many grades
 
 reads: build ## time lists, runs and pages on that database
 	python3 tests/load/reads.py "$(BINARY)" "$(DATABASE)" $(ARGS)
+
+retention: build ## back up, restore and prune that database to one run under load, and change it thereby
+	python3 tests/load/retention.py "$(BINARY)" "$(DATABASE)" $(ARGS)
 
 worst: ## time answers designed to be slow; fails above 50 ms for one, or 2 ms at p99; ARGS such as `--seed 2`
 	$(CARGO) run --locked --package assay-math --example worst -- $(ARGS)

@@ -61,6 +61,7 @@ const CONFIG: &[&str] = &[
     "services/node/src/config/log.rs",
     "services/node/src/config/sections.rs",
     "services/node/src/config/reward_models.rs",
+    "services/node/src/config/retention.rs",
 ];
 
 /// The comment of a field: the lines of `///` before `pub field:` in the struct with the comment

@@ -22,6 +22,7 @@ mod reward_models;
 mod runs;
 mod sessions;
 mod shapes;
+mod storage;
 mod stored;
 mod templates;
 mod texts;

@@ -223,6 +223,7 @@ fn counted(service: &Service) -> (Router, Arc<AtomicUsize>) {
         ids: Ids::random(),
         limits: Limits::default(),
         policies: Policies::default(),
+        keeping: assay_engine::Keeping::default(),
         channels: ChannelSettings::default(),
     })
     .unwrap();

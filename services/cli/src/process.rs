@@ -48,6 +48,17 @@ pub(crate) fn reject_unknown_variables() -> anyhow::Result<()> {
     Ok(Config::reject_unknown(std::env::vars_os())?)
 }
 
+/// Lowers the priority of this process, for work beside a server on the same machine.
+pub(crate) fn yield_to_others() {
+    // The work is done all the same.
+    let _ = rustix::process::nice(10);
+}
+
+/// The current time, in microseconds since the Unix epoch.
+pub(crate) fn unix_us() -> i64 {
+    assay_core::Clock::unix_us(&assay_core::SystemClock::new())
+}
+
 /// Longest wait at exit for threads that are blocked on a file of the user, such as a pipe.
 const SHUTDOWN_WAIT: Duration = Duration::from_secs(1);
 

@@ -17,6 +17,7 @@ use assay_wire::reply::GradeReply;
 use assay_wire::reward_models::{LoadRequest, ModelBody, RewardModelsBody, UnloadedBody};
 use assay_wire::runs::{RunDetail, RunsBody};
 use assay_wire::scoring::{ScoreReply, ScoreRequest};
+use assay_wire::storage::{PruneReply, PruneRequest, StorageBody};
 use assay_wire::{GradeRequest, Problem, ProblemBody};
 use opentelemetry::trace::TraceContextExt as _;
 use reqwest::{Method, RequestBuilder, StatusCode, Url, header};
@@ -208,6 +209,24 @@ impl Client {
         url.query_pairs_mut()
             .append_pair("steps", &steps.to_string());
         self.send(self.http.get(url), true).await
+    }
+
+    /// Returns what the record of the server holds.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn storage(&self) -> Result<StorageBody, ClientError> {
+        self.send(self.call(Method::GET, "v1/storage", &[])?, true)
+            .await
+    }
+
+    /// Starts a prune on the server, or returns what it would delete.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn prune(&self, request: &PruneRequest) -> Result<PruneReply, ClientError> {
+        let call = self.call(Method::POST, "v1/storage/prune", &[])?;
+        self.send(call.json(request), false).await
     }
 
     /// Lists the channels with their error rates.

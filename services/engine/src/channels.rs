@@ -173,7 +173,7 @@ impl Engine {
             corrects,
             judged: appeal.and_then(|appeal| Some((appeal.judge.clone(), appeal.pass?))),
             caller: caller.to_owned(),
-            note,
+            note: note.map(|note| state.keeping.redactor.text(&note).unwrap_or(note)),
             time_us: state.clock.unix_us(),
         };
         self.record_event(Event::Adjudicated(adjudication.clone()), caller)

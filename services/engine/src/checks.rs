@@ -46,7 +46,7 @@ impl Engine {
             report_json,
         } = new;
         let report = dataset_check::to_body(report_json);
-
+        let report = state.keeping.redactor.stored_body(report);
         let check = DatasetCheck {
             id,
             datasets,

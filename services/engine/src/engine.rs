@@ -282,7 +282,12 @@ impl Engine {
             time_us: self.state.clock.unix_us(),
             reply: sealed.clone(),
         });
-        let entry = record::entry(plan, reply.results().filter(is_new), claim);
+        let entry = record::entry(
+            &self.state.keeping,
+            plan,
+            reply.results().filter(is_new),
+            claim,
+        );
         match store.record(Arc::new(entry)).await {
             Ok(()) => (durable, sealed),
             Err(error) => {

@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 use crate::admission::Admission;
 use crate::cache::Caches;
 use crate::channel_cache::{ChannelCache, ChannelSettings};
+use crate::keeping::Keeping;
 use crate::keys_in_flight::KeysInFlight;
 use crate::metrics;
 use crate::policy::Policies;
@@ -74,6 +75,8 @@ pub struct EngineParts {
     pub policies: Policies,
     /// How error rates of channels are estimated.
     pub channels: ChannelSettings,
+    /// What of a batch is kept in the record.
+    pub keeping: Keeping,
 }
 
 /// The state of an engine, shared by its clones and its batches.
@@ -93,6 +96,7 @@ pub(crate) struct EngineState {
     pub(crate) keys_in_flight: Arc<KeysInFlight>,
     pub(crate) policies: Policies,
     pub(crate) channel_cache: ChannelCache,
+    pub(crate) keeping: Keeping,
     /// Locked while an operator draws or adjudicates a grade, because both depend on earlier draws
     /// and adjudications.
     pub(crate) operators: tokio::sync::Mutex<()>,
@@ -117,6 +121,7 @@ impl EngineState {
             limits,
             policies,
             channels,
+            keeping,
         } = parts;
         metrics::describe();
         let lane =
@@ -138,6 +143,7 @@ impl EngineState {
             keys_in_flight: Arc::new(KeysInFlight::default()),
             policies,
             channel_cache: ChannelCache::new(channels),
+            keeping,
             operators: tokio::sync::Mutex::new(()),
             pairs: tokio::sync::Mutex::new(()),
             pair_choice: tokio::sync::Mutex::new(()),

@@ -1,6 +1,7 @@
 //! Errors of starting a node.
 
 use assay_core::reward_model::ModelError;
+use assay_engine::RedactionError;
 use assay_rewards::PolicyError;
 use assay_store::OpenError;
 use assay_weights::LoadError;
@@ -38,6 +39,9 @@ pub enum NodeError {
         /// The cause.
         error: PolicyError,
     },
+    /// A pattern of the configuration cannot be used.
+    #[error("`redaction`: {0}")]
+    Redaction(#[source] RedactionError),
     /// A template of the configuration cannot be used.
     #[error(transparent)]
     Template(#[from] ConfigError),

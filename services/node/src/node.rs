@@ -1,6 +1,7 @@
 //! One running process: graders, record, engine and API, built from a configuration.
 
 use std::future::Future;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,10 +11,10 @@ use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits, Tls};
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
-use assay_engine::{Engine, EngineParts, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
+use assay_engine::{Engine, EngineParts, Keeping, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
 use assay_record::access::{AccessStore, Quotas, Role};
 use assay_record::store::Store;
-use assay_store::{DurableStore, StoreOptions};
+use assay_store::{Backup, BackupError, DurableStore, StoreOptions, Verification};
 use assay_templates::Templates;
 use assay_worker::{Confinement, Wall, WorkerError};
 use tokio::net::TcpListener;
@@ -97,6 +98,10 @@ impl Node {
             policy.check_judges(&graders).map_err(policy_error)?;
         }
         let channels = config.channels.settings();
+        let keeping = Keeping {
+            bodies: config.retention.body_policy(),
+            redactor: config.redactor().map_err(NodeError::Redaction)?,
+        };
         let parts = EngineParts {
             graders,
             store,
@@ -105,6 +110,7 @@ impl Node {
             limits,
             policies,
             channels,
+            keeping,
         };
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;
         Ok(Self {
@@ -451,6 +457,26 @@ async fn gate(
     Ok(Gate::start(policy, store, Arc::clone(clock)).await?)
 }
 
+/// Copies the configured record to a new folder. Works while a server uses the record.
+///
+/// # Errors
+/// [`BackupError`].
+pub async fn backup(config: &Config, destination: &Path) -> Result<Backup, BackupError> {
+    assay_store::backup(&StoreOptions::new(&config.store.database), destination).await
+}
+
+/// Checks the configured record. Works while a server uses it. `progress` is called with the number
+/// of grades that were checked.
+///
+/// # Errors
+/// [`BackupError`] if the record cannot be read.
+pub async fn verify(
+    config: &Config,
+    progress: impl FnMut(u64),
+) -> Result<Verification, BackupError> {
+    assay_store::verify(&StoreOptions::new(&config.store.database), progress).await
+}
+
 async fn open_store(
     config: &Config,
     clock: &Arc<dyn Clock>,
@@ -460,6 +486,7 @@ async fn open_store(
     }
     let options = StoreOptions {
         close_timeout: DATABASE_CLOSE,
+        limits: config.retention.limits(),
         ..StoreOptions::new(&config.store.database)
     };
     let store = DurableStore::open(&options, Arc::clone(clock)).await?;

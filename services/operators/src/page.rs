@@ -17,6 +17,7 @@ pub(crate) enum Section {
     Disagreements,
     Suspects,
     Checks,
+    Storage,
     Other,
 }
 
@@ -45,6 +46,7 @@ impl Section {
         ),
         (Self::Suspects, "/ui/suspects", "Suspects", "s"),
         (Self::Checks, "/ui/checks", "Checks", "k"),
+        (Self::Storage, "/ui/storage", "Storage", "o"),
     ];
 
     /// The links of the navigation on a page of this section.

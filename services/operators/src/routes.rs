@@ -17,7 +17,7 @@ use crate::assets;
 use crate::failure::Failure;
 use crate::pages::{
     audit, channels, check, checks, disagreements, grade, grades, home, keys, queue, run, runs,
-    sign_in, suspects,
+    sign_in, storage, suspects,
 };
 use crate::site::Site;
 
@@ -105,6 +105,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(
         .get(OPERATOR, "/ui/disagreements", disagreements::page)
         .get(OPERATOR, "/ui/suspects", suspects::page)
         .get(OPERATOR, "/ui/audit", audit::page)
+        .get(OPERATOR, "/ui/storage", storage::page)
         .get(ADMIN, "/ui/keys", keys::page)
         .get(PUBLIC, "/ui/assets/{name}", assets::asset)
         .get(TRAINER, "/ui/{*rest}", unknown_page);

@@ -21,6 +21,19 @@ pub enum BodyKind {
     Report,
 }
 
+impl BodyKind {
+    /// The hash under which a content of this kind is stored.
+    #[must_use]
+    pub fn hash(self, content: &[u8]) -> Hash {
+        match self {
+            Self::Text | Self::Task | Self::Policy => Hash::of(content),
+            Self::Messages => Hash::of_parts(&[b"messages", content]),
+            Self::Pair => Hash::of_parts(&[b"pair", content]),
+            Self::Report => Hash::of_parts(&[b"report", content]),
+        }
+    }
+}
+
 /// Content that is stored once under its hash: a completion, a prompt, a task and so on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Body {

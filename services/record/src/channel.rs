@@ -210,13 +210,16 @@ impl ChannelCounts {
             } else {
                 counts.negatives += 1;
             }
-            match seen.entry((grade.task_hash, grade.completion_hash)) {
-                Entry::Vacant(first) => {
-                    first.insert(pass);
-                }
-                Entry::Occupied(first) => {
-                    counts.repeats += 1;
-                    counts.flips += u64::from(*first.get() != pass);
+            // Redacted completions have equal hashes although their originals may differ.
+            if !grade.redacted {
+                match seen.entry((grade.task_hash, grade.completion_hash)) {
+                    Entry::Vacant(first) => {
+                        first.insert(pass);
+                    }
+                    Entry::Occupied(first) => {
+                        counts.repeats += 1;
+                        counts.flips += u64::from(*first.get() != pass);
+                    }
                 }
             }
             if let Some(appeal) = &grade.appeal

@@ -32,7 +32,7 @@ pub struct DatasetCheck {
 #[must_use]
 pub fn to_body(report_json: Vec<u8>) -> Body {
     Body {
-        hash: Hash::of_parts(&[b"report", &report_json]),
+        hash: BodyKind::Report.hash(&report_json),
         kind: BodyKind::Report,
         content: report_json,
     }

@@ -92,6 +92,15 @@ pub struct GradeRecord {
     pub work: u64,
     /// When it was graded, in microseconds since the Unix epoch.
     pub time_us: i64,
+    /// Whether texts of its task, prompt, completion, metadata or checks were replaced before they
+    /// were stored, so that grading the item again may have another result. The hashes are those of
+    /// the stored bodies. Serialised outside of the row, because the encoding of rows is fixed.
+    #[serde(skip)]
+    pub redacted: bool,
+    /// Whether its task, prompt and completion were not stored, by the policy for bodies.
+    /// Serialised like `redacted`.
+    #[serde(skip)]
+    pub bodies_omitted: bool,
 }
 
 impl GradeRecord {
@@ -139,6 +148,8 @@ impl GradeRecord {
             grade_us: 60,
             work: 7,
             time_us: 0,
+            redacted: false,
+            bodies_omitted: false,
         }
     }
 

@@ -13,6 +13,7 @@ pub mod event;
 pub mod grade;
 pub mod pair;
 pub mod prompt_history;
+pub mod retention;
 pub mod rollup;
 pub mod store;
 pub mod sum;

@@ -28,7 +28,7 @@ impl Pair {
         // Texts and messages were parsed from JSON, so serialising them does not fail.
         let content = serde_json::to_vec(self).unwrap_or_default();
         Body {
-            hash: Hash::of_parts(&[b"pair", &content]),
+            hash: BodyKind::Pair.hash(&content),
             kind: BodyKind::Pair,
             content,
         }

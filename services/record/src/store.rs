@@ -14,6 +14,7 @@ use crate::chart::Steps;
 use crate::dataset_check::DatasetCheck;
 use crate::event::{Adjudication, Draw};
 use crate::pair::{KnownPairs, PairPage};
+use crate::retention::{PruneEstimate, PruneFilter, PruneProgress, StorageReport};
 use crate::rollup::Rollups;
 use crate::{Body, Claim, Entry, GradeRecord, RequestKey};
 
@@ -87,6 +88,21 @@ pub trait Recorder: Send + Sync {
     fn apply_set_aside(&self) -> BoxFuture<'_, Result<Vec<Retried>, StoreError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
+
+    /// Starts to delete what the filter matches, and returns the progress at the start. The
+    /// deletion continues in the background; [`Reader::storage`] has its progress. Batches that
+    /// arrive later are not deleted.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if the store cannot delete, or another prune waits.
+    fn prune(&self, filter: PruneFilter) -> BoxFuture<'_, Result<PruneProgress, StoreError>> {
+        drop(filter);
+        Box::pin(async { Err(cannot_prune()) })
+    }
+}
+
+fn cannot_prune() -> StoreError {
+    StoreError::Unavailable("this store deletes nothing".to_owned())
 }
 
 /// Which grades to list. A field that is `None` does not restrict the result.
@@ -353,6 +369,27 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// [`StoreError`], as all reads.
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Returns what a prune with this filter would delete now.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn prune_estimate<'a>(
+        &'a self,
+        filter: &'a PruneFilter,
+    ) -> BoxFuture<'a, Result<PruneEstimate, StoreError>> {
+        let _ = filter;
+        Box::pin(async { Err(cannot_prune()) })
+    }
+
+    /// Returns what the record holds, with at most `limit` runs.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn storage(&self, limit: u32) -> BoxFuture<'_, Result<StorageReport, StoreError>> {
+        let _ = limit;
+        Box::pin(async { Ok(StorageReport::default()) })
+    }
 
     /// Returns the state of the record.
     fn state(&self) -> RecordState {

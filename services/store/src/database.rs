@@ -12,12 +12,14 @@ use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::event::{Adjudication, Draw};
 use assay_record::pair::{KnownPairs, PairPage};
+use assay_record::retention::{PruneEstimate, PruneFilter, StorageReport};
 use assay_record::rollup::Rollups;
 use assay_record::store::{GradeFilter, StoreError};
 use assay_record::{Body, Claim, GradeRecord, RequestKey};
 
 use crate::loaded_entry::LoadedEntry;
 use crate::packs::BadContent;
+use crate::retention_step::{Interrupted, PruneTarget, PrunedBatch, RetentionStep, StepOutcome};
 use crate::spool::Position;
 use crate::totals::RunTotals;
 
@@ -139,6 +141,15 @@ pub(crate) trait Database: Send + Sync {
     /// A consistent state that can be read until it is dropped.
     fn snapshot(&self) -> BoxFuture<'_, Result<Box<dyn Snapshot>, DatabaseError>>;
 
+    /// Does one step of retention in one transaction.
+    fn retain(&self, step: RetentionStep) -> BoxFuture<'_, Result<StepOutcome, DatabaseError>>;
+
+    /// Empties the write-ahead log, unless a reader prevents it.
+    fn truncate_log(&self) -> BoxFuture<'_, Result<(), DatabaseError>>;
+
+    /// Bytes of the write-ahead log.
+    fn log_bytes(&self) -> u64;
+
     /// Closes every connection.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
@@ -236,6 +247,32 @@ pub(crate) trait Snapshot: Send {
         before: BatchId,
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, DatabaseError>>;
+
+    /// What the database holds, with at most `limit` runs.
+    fn storage(&mut self, limit: u32) -> BoxFuture<'_, Result<StorageReport, DatabaseError>>;
+
+    /// Looks up what a filter names.
+    fn prune_target<'a>(
+        &'a mut self,
+        filter: &'a PruneFilter,
+    ) -> BoxFuture<'a, Result<PruneTarget, DatabaseError>>;
+
+    /// What a prune would delete.
+    fn prune_estimate<'a>(
+        &'a mut self,
+        target: &'a PruneTarget,
+    ) -> BoxFuture<'a, Result<PruneEstimate, DatabaseError>>;
+
+    /// The next batches to delete, by their ids, with an id above `after`, at most `limit`.
+    fn next_batches<'a>(
+        &'a mut self,
+        target: &'a PruneTarget,
+        after: BatchId,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<PrunedBatch>, DatabaseError>>;
+
+    /// What an earlier process left unfinished.
+    fn interrupted(&mut self) -> BoxFuture<'_, Result<Interrupted, DatabaseError>>;
 
     /// Visits of a run by prompt, oldest step first, for the named prompts or for all.
     fn visits<'a>(

@@ -16,6 +16,7 @@
 //! - `database`: the interface of a database, which `sqlite` implements;
 //! - `merge`: reads that combine pending entries and the database.
 
+mod backup;
 mod database;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -27,16 +28,21 @@ mod options;
 mod packs;
 mod panics;
 mod pending;
+mod retention;
+mod retention_step;
 mod spool;
 mod sqlite;
 mod store;
 mod totals;
+mod verify;
 mod writer;
 
+pub use backup::{Backup, BackupError, backup};
 pub use options::StoreOptions;
 pub use spool::OpenSpoolError;
 pub use sqlite::SqliteAccess;
 pub use store::{DurableStore, OpenError, open_access, set_aside_entries};
+pub use verify::{Damage, Verification, verify};
 
 /// How long a claim under an idempotency key is kept: a day, in microseconds.
 pub const CLAIM_LIFETIME_US: i64 = 24 * 60 * 60 * 1_000_000;

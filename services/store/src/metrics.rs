@@ -18,6 +18,8 @@ const APPLIED_ENTRIES: &str = "assay_store_applied_entries_total";
 const APPLY_FAILURES: &str = "assay_store_apply_failures_total";
 const RECORDING: &str = "assay_store_recording";
 const APPLYING: &str = "assay_store_applying";
+const PRUNE_SECONDS: &str = "assay_store_prune_seconds";
+const PRUNED_GRADES: &str = "assay_store_pruned_grades_total";
 const SET_ASIDE: &str = "assay_store_set_aside_entries";
 
 /// Names of all metrics of the store.
@@ -35,6 +37,8 @@ pub const NAMES: &[&str] = &[
     RECORDING,
     APPLYING,
     SET_ASIDE,
+    PRUNE_SECONDS,
+    PRUNED_GRADES,
 ];
 
 /// Describes the metrics to the installed recorder.
@@ -95,6 +99,16 @@ pub(crate) fn describe() {
         Unit::Count,
         "1 if the last transaction succeeded, 0 if entries cannot be applied to the database."
     );
+    describe_histogram!(
+        PRUNE_SECONDS,
+        Unit::Seconds,
+        "Time of one transaction that deletes from the database."
+    );
+    describe_counter!(
+        PRUNED_GRADES,
+        Unit::Count,
+        "Grades deleted from the database."
+    );
     describe_gauge!(
         SET_ASIDE,
         Unit::Count,
@@ -144,6 +158,11 @@ pub(crate) fn applying(works: bool) {
 #[expect(clippy::cast_precision_loss, reason = "a gauge needs no last digit")]
 pub(crate) fn set_aside(entries: u64) {
     gauge!(SET_ASIDE).set(entries as f64);
+}
+
+pub(crate) fn pruned(took: Duration, grades: u64) {
+    histogram!(PRUNE_SECONDS).record(took);
+    counter!(PRUNED_GRADES).increment(grades);
 }
 
 pub(crate) fn apply_failed() {

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_record::retention::RetentionLimits;
+
 /// Location and limits of a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
@@ -27,6 +29,10 @@ pub struct StoreOptions {
     /// Longest time that a read which needs all entries in the database, such as listing pairs,
     /// waits for pending ones.
     pub read_timeout: Duration,
+    /// Limits above which the oldest batches are deleted.
+    pub limits: RetentionLimits,
+    /// Time between two checks of the limits.
+    pub limits_interval: Duration,
 }
 
 impl StoreOptions {
@@ -42,6 +48,8 @@ impl StoreOptions {
             readers: 4,
             close_timeout: Duration::from_secs(30),
             read_timeout: Duration::from_secs(10),
+            limits: RetentionLimits::default(),
+            limits_interval: Duration::from_secs(300),
         }
     }
 }

@@ -213,12 +213,21 @@ impl Pending {
 
     /// Waits until all entries with events that are pending now are in the database.
     pub(crate) async fn wait_for_events(&self) {
+        self.wait_for(|entry| entry.digest.events).await;
+    }
+
+    /// Waits until all entries that are pending now are in the database.
+    pub(crate) async fn wait_for_all(&self) {
+        self.wait_for(|_| true).await;
+    }
+
+    async fn wait_for(&self, passes: impl Fn(&PendingEntry) -> bool) {
         let last = self
             .lock()
             .entries
             .iter()
             .rev()
-            .find(|entry| entry.digest.events)
+            .find(|entry| passes(entry))
             .map(|entry| entry.end);
         let Some(last) = last else { return };
         loop {

@@ -17,6 +17,7 @@ use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::event::{Adjudication, Draw};
 use assay_record::pair::{KnownPairs, PairPage};
+use assay_record::retention::{PruneEstimate, PruneFilter, PruneProgress, StorageReport};
 use assay_record::rollup::Rollups;
 use assay_record::store::{
     GradeFilter, GradePage, Reader, RecordState, Recorder, Retried, RunSummary, SetAside,
@@ -34,6 +35,7 @@ use crate::options::StoreOptions;
 use crate::packs::Contents;
 use crate::panics::CatchPanic;
 use crate::pending::{Digest, Pending};
+use crate::retention::{Retention, RetentionHandle, RetentionParts};
 use crate::spool::commit::{self, Append, Journal};
 use crate::spool::frame::Seal;
 use crate::spool::segment::Folder;
@@ -105,9 +107,12 @@ pub struct DurableStore {
     health: Arc<Health>,
     close_timeout: Duration,
     read_timeout: Duration,
+    retention: RetentionHandle,
     /// `None` once the store is closed.
     tasks: Mutex<Option<BackgroundTasks>>,
     draining: watch::Sender<bool>,
+    /// Becomes true when no more deletions may begin.
+    closing: watch::Sender<bool>,
 }
 
 /// What is stopped when the store is closed.
@@ -115,6 +120,7 @@ struct BackgroundTasks {
     appends: Sender<Append>,
     committer: JoinHandle<()>,
     writer: task::JoinHandle<()>,
+    retention: task::JoinHandle<()>,
 }
 
 impl DurableStore {
@@ -215,6 +221,20 @@ impl DurableStore {
             progress,
             retried,
         };
+        let (closing, closed) = watch::channel(false);
+        let (retention, handle) = Retention::new(RetentionParts {
+            database: database.clone(),
+            pending: pending.clone(),
+            clock: clock.clone(),
+            limits: options.limits.clone(),
+            interval: options.limits_interval,
+            draining: closed,
+        });
+        let retention = async move {
+            if let Err(reason) = CatchPanic::new(retention.run()).await {
+                tracing::error!(reason, "deletion from the record panicked and ended");
+            }
+        };
         let watched_health = health.clone();
         let writer = async move {
             if let Err(reason) = CatchPanic::new(writer.run()).await {
@@ -233,12 +253,15 @@ impl DurableStore {
             health,
             close_timeout: options.close_timeout,
             read_timeout: options.read_timeout,
+            retention: handle,
             tasks: Mutex::new(Some(BackgroundTasks {
                 appends,
                 committer,
                 writer: task::spawn(writer),
+                retention: task::spawn(retention),
             })),
             draining,
+            closing,
         })
     }
 
@@ -304,6 +327,20 @@ impl DurableStore {
         } else {
             self.health.refusal()
         }
+    }
+
+    /// Waits until the entries that are pending now are in the database, so that a prune includes
+    /// them.
+    async fn wait_applied(&self) -> Result<(), StoreError> {
+        tokio::time::timeout(self.read_timeout, self.pending.wait_for_all())
+            .await
+            .map_err(|_| {
+                StoreError::Unavailable(
+                    "cannot prune while some grades are not in the database yet; check whether \
+                     the database is locked, and retry"
+                        .to_owned(),
+                )
+            })
     }
 
     /// Checks that grades can be recorded and read.
@@ -392,10 +429,19 @@ impl DurableStore {
             appends,
             committer,
             mut writer,
+            mut retention,
         }) = tasks
         else {
             return Ok(());
         };
+        self.closing.send_replace(true);
+        // A step takes far less than this; the transaction of one that does not end is rolled back.
+        if tokio::time::timeout(self.close_timeout, &mut retention)
+            .await
+            .is_err()
+        {
+            retention.abort();
+        }
         drop(appends);
         blocking(move || join(committer)).await;
         self.draining.send_replace(true);
@@ -446,11 +492,13 @@ impl Drop for DurableStore {
             appends,
             committer,
             writer,
+            retention,
         }) = tasks.take()
         else {
             return;
         };
         drop(appends);
+        retention.abort();
         writer.abort();
         // Waits for one write and fdatasync at most; appends that were accepted before are
         // acknowledged.
@@ -574,6 +622,16 @@ impl Recorder for DurableStore {
     fn apply_set_aside(&self) -> BoxFuture<'_, Result<Vec<Retried>, StoreError>> {
         Box::pin(self.try_set_aside())
     }
+
+    fn prune(&self, filter: PruneFilter) -> BoxFuture<'_, Result<PruneProgress, StoreError>> {
+        Box::pin(async move {
+            if self.tasks().is_none() {
+                return Err(closed());
+            }
+            self.wait_applied().await?;
+            self.retention.start(filter, self.clock.unix_us())
+        })
+    }
 }
 
 impl Reader for DurableStore {
@@ -694,6 +752,34 @@ impl Reader for DurableStore {
         id: BatchId,
     ) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
         Box::pin(async move { self.sources().dataset_check(id).await })
+    }
+
+    fn prune_estimate<'a>(
+        &'a self,
+        filter: &'a PruneFilter,
+    ) -> BoxFuture<'a, Result<PruneEstimate, StoreError>> {
+        Box::pin(async move {
+            self.wait_applied().await?;
+            let mut snapshot = self.database.snapshot().await?;
+            let target = snapshot.prune_target(filter).await?;
+            Ok(snapshot.prune_estimate(&target).await?)
+        })
+    }
+
+    fn storage(&self, limit: u32) -> BoxFuture<'_, Result<StorageReport, StoreError>> {
+        Box::pin(async move {
+            let report = self.database.snapshot().await?.storage(limit).await?;
+            let folder = self.folder.clone();
+            let spool_bytes = match folder {
+                Some(folder) => blocking(move || folder.bytes()).await,
+                None => 0,
+            };
+            Ok(self.retention.complete(StorageReport {
+                log_bytes: self.database.log_bytes(),
+                spool_bytes,
+                ..report
+            }))
+        })
     }
 
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -85,6 +85,11 @@ pub struct GradeBody {
     pub deterministic: bool,
     /// Whether the outcome came from the result cache.
     pub cached: bool,
+    /// Whether texts of the item were redacted before they were stored. Such a grade cannot be
+    /// replayed, and its hashes are those of the redacted texts.
+    pub redacted: bool,
+    /// Whether its task, prompt and completion were not stored, because of `retention.bodies`.
+    pub bodies_omitted: bool,
     /// Microseconds from admission until a worker took the item.
     pub queue_us: u64,
     /// Microseconds spent grading.
@@ -140,6 +145,8 @@ impl From<&GradeRecord> for GradeBody {
             meta: json(&record.meta_json, || Value::Object(serde_json::Map::new())),
             deterministic: record.deterministic,
             cached: record.cached,
+            redacted: record.redacted,
+            bodies_omitted: record.bodies_omitted,
             queue_us: record.queue_us,
             grade_us: record.grade_us,
             work: record.work,
@@ -154,7 +161,11 @@ pub struct GradeDetail {
     /// The grade.
     #[serde(flatten)]
     pub row: GradeBody,
-    /// The task; null if the record no longer contains it.
+    /// `stored`, `omitted` if they were not stored because of `retention.bodies`, or `deleted` if
+    /// the task, the prompt or the completion was deleted later.
+    #[schema(pattern = "^(stored|omitted|deleted)$")]
+    pub bodies: String,
+    /// The task; null if the record does not contain it.
     #[schema(value_type = Option<Object>)]
     pub task: Value,
     /// The checks, by name.
@@ -163,7 +174,7 @@ pub struct GradeDetail {
     /// The prompt, a string or messages; null if none was sent.
     #[schema(value_type = Option<Object>)]
     pub prompt: Value,
-    /// The completion, a string or messages; null if the record no longer contains it.
+    /// The completion, a string or messages; null if the record does not contain it.
     #[schema(value_type = Option<Object>)]
     pub completion: Value,
     /// The policy; null for the default policy.

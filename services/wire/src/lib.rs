@@ -19,6 +19,7 @@ pub mod reward_models;
 pub mod runs;
 pub mod scoring;
 mod selection;
+pub mod storage;
 pub mod unicode;
 mod warning;
 

@@ -12,3 +12,4 @@ pub(crate) mod policies;
 pub(crate) mod prompts;
 pub(crate) mod reward_models;
 pub(crate) mod runs;
+pub(crate) mod storage;

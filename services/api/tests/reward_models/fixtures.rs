@@ -315,6 +315,7 @@ pub(crate) fn service_with(models: Vec<ModelInfo>, limits: ApiLimits) -> Service
             ..Limits::default()
         },
         policies: Policies::default(),
+        keeping: assay_engine::Keeping::default(),
         channels: ChannelSettings::default(),
     });
     let parts = ApiParts {

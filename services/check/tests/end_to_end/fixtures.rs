@@ -120,6 +120,7 @@ fn engine() -> Engine {
             ..Limits::default()
         },
         policies: Policies::default(),
+        keeping: assay_engine::Keeping::default(),
         channels: ChannelSettings::default(),
     })
     .unwrap()

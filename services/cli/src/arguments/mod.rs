@@ -14,8 +14,8 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use check::Check;
 pub(crate) use keys::{Audit, CreateKey, KeyAction, Keys};
 pub(crate) use record::{
-    Export, ExportFormat, GradeSelection, Grades, Record, RecordAction, Replay, Runs,
-    SetAsideArguments, Tail,
+    Age, BackupArguments, Export, ExportFormat, GradeSelection, Grades, PruneArguments, Record,
+    RecordAction, Replay, Runs, SetAsideArguments, Tail, VerifyArguments,
 };
 pub(crate) use templates::Templates;
 
@@ -65,6 +65,12 @@ pub(crate) enum Command {
     Keys(Keys),
     /// Show the audit log: administrative acts and refused callers
     Audit(Audit),
+    /// Delete runs, old grades or old bodies from the record
+    Prune(PruneArguments),
+    /// Copy the record to a new folder and check the copy; works while a server uses the record
+    Backup(BackupArguments),
+    /// Check the record for damage; works while a server uses it; exit with 1 if there is any
+    Verify(VerifyArguments),
     /// Maintain the record while no server is running
     Record {
         #[command(subcommand)]

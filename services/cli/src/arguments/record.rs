@@ -37,6 +37,77 @@ pub(crate) struct SetAsideArguments {
     pub(crate) output: OutputFormat,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct PruneArguments {
+    /// Delete this run; with its totals and charts, unless another condition selects a part of it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) run: Vec<String>,
+    /// Keep this run
+    #[arg(long, value_name = "NAME")]
+    pub(crate) keep_run: Vec<String>,
+    /// Delete only batches of this caller
+    #[arg(long, value_name = "NAME")]
+    pub(crate) caller: Option<String>,
+    /// Delete only batches older than this, such as `30d` or `12h`
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub(crate) older_than: Option<Age>,
+    /// Delete tasks, prompts and completions, and keep the grades
+    #[arg(long)]
+    pub(crate) bodies_only: bool,
+    /// Show what would be deleted
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) record: Record,
+    #[command(flatten)]
+    pub(crate) output: OutputFormat,
+}
+
+/// An age in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Age(pub(crate) i64);
+
+fn age(text: &str) -> Result<Age, String> {
+    let seconds = |unit| match unit {
+        "d" => Some(86_400),
+        "h" => Some(3_600),
+        "m" => Some(60),
+        _ => None,
+    };
+    let parsed = text
+        .char_indices()
+        .next_back()
+        .and_then(|(at, _)| text.split_at_checked(at))
+        .and_then(|(number, unit)| {
+            let number: i64 = number.parse().ok().filter(|number| *number >= 0)?;
+            number.checked_mul(seconds(unit)?)?.checked_mul(1_000_000)
+        });
+    parsed
+        .map(Age)
+        .ok_or_else(|| "expected a number of days, hours or minutes, such as `30d`".to_owned())
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackupArguments {
+    /// Folder to create
+    #[arg(value_name = "DEST")]
+    pub(crate) destination: PathBuf,
+    /// Database URL [default: sqlite://assay.db]
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// Database URL [default: sqlite://assay.db]
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputFormat,
+}
+
 /// Selects grades; a grade must match all options that are set.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct GradeSelection {

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod audit;
+mod backup;
 mod channels;
 mod check;
 mod dataset_files;
@@ -13,6 +14,7 @@ mod images;
 mod keys;
 mod models;
 mod policies;
+mod prune;
 mod record;
 mod replay;
 mod runs;
@@ -21,6 +23,7 @@ mod set_aside;
 mod tail;
 mod template;
 mod templates;
+mod verify;
 
 use crate::arguments::{Arguments, Command, RecordAction};
 use crate::exit::CommandStatus;
@@ -47,6 +50,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
         Command::Replay(replay) => replay::run(file, &replay),
         Command::Keys(keys) => keys::run(file, &keys),
         Command::Audit(arguments) => audit::run(file, &arguments),
+        Command::Prune(prune) => prune::run(file, &prune),
+        Command::Backup(backup) => backup::run(file, &backup),
+        Command::Verify(verify) => verify::run(file, &verify),
         Command::Record {
             action: RecordAction::SetAside(arguments),
         } => set_aside::run(file, &arguments),

@@ -15,6 +15,7 @@ mod models;
 mod noise;
 mod packages;
 mod record;
+mod retention;
 mod stopping;
 mod templates;
 mod terminal;

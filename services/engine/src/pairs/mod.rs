@@ -15,6 +15,7 @@ use assay_record::Entry;
 use assay_record::Event;
 use assay_record::pair::{CollectedPair, Pair, PairPage};
 
+use crate::keeping::texts;
 use crate::{ChannelError, Engine};
 
 /// A pair, as received.
@@ -52,7 +53,11 @@ impl Engine {
         let store = self.require_store()?;
         let state = self.state();
         let received = pairs.len() as u64;
-        let bodies: Vec<_> = pairs.iter().map(|new| new.pair.to_body()).collect();
+        let redactor = &state.keeping.redactor;
+        let bodies: Vec<_> = pairs
+            .iter()
+            .map(|new| redactor.stored_body(new.pair.to_body()))
+            .collect();
         let hashes: Vec<Hash> = bodies.iter().map(|body| body.hash).collect();
         let _lock = state.pairs.lock().await;
         let stored = store.known_pairs(model, &hashes).await?;
@@ -60,8 +65,9 @@ impl Engine {
         let batch = state.ids.batch(state.clock.as_ref());
         let time_us = state.clock.unix_us();
         let mut entry = Entry::of_events(batch, caller.into(), Vec::new(), time_us);
-        for (new, body) in pairs.into_iter().zip(bodies) {
+        for (mut new, body) in pairs.into_iter().zip(bodies) {
             if known_or_new.insert(body.hash) {
+                redactor.json_field(texts::ALL, &mut new.source_json);
                 entry.events.push(Event::Collected(CollectedPair {
                     model: model.to_owned(),
                     pair: body.hash,

@@ -23,6 +23,21 @@ pub enum ReplayError {
         /// `task`, `completion` or `prompt`.
         what: &'static str,
     },
+    /// The policy for bodies did not store a body.
+    #[error(
+        "the {what} of this grade was not stored, because of the setting `retention.bodies`; it \
+         cannot be graded again"
+    )]
+    BodyOmitted {
+        /// `task`, `completion` or `prompt`.
+        what: &'static str,
+    },
+    /// Texts were replaced before they were stored.
+    #[error(
+        "texts of this grade were redacted before they were stored, so grading it again would not \
+         repeat the original"
+    )]
+    Redacted,
     /// A body cannot be parsed.
     #[error("the stored {what} cannot be read: {reason}")]
     InvalidBody {
@@ -44,7 +59,10 @@ impl ReplayError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NotFound(_) | Self::BodyDeleted { .. } => ErrorCode::NotFound,
+            Self::NotFound(_)
+            | Self::BodyDeleted { .. }
+            | Self::BodyOmitted { .. }
+            | Self::Redacted => ErrorCode::NotFound,
             Self::NoRecord | Self::Store(_) => ErrorCode::StoreUnavailable,
             Self::InvalidBody { .. } => ErrorCode::Internal,
             Self::Engine(error) => error.code(),

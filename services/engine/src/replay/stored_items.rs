@@ -35,9 +35,12 @@ impl<'s> StoredItems<'s> {
             .grade(id)
             .await?
             .ok_or(ReplayError::NotFound(id))?;
+        if row.redacted {
+            return Err(ReplayError::Redacted);
+        }
         let invalid =
             |what: &'static str, reason: String| ReplayError::InvalidBody { what, reason };
-        let task = self.cached_body(row.task_hash, "task").await?;
+        let task = self.cached_body(&row, row.task_hash, "task").await?;
         let text =
             String::from_utf8(task.content).map_err(|error| invalid("task", error.to_string()))?;
         let mut task =
@@ -47,12 +50,12 @@ impl<'s> StoredItems<'s> {
         }
         let prompt = match row.prompt_hash {
             Some(hash) => Some(read_completion(
-                self.cached_body(hash, "prompt").await?,
+                self.cached_body(&row, hash, "prompt").await?,
                 "prompt",
             )?),
             None => None,
         };
-        let completion = self.body(row.completion_hash, "completion").await?;
+        let completion = self.body(&row, row.completion_hash, "completion").await?;
         let completion = read_completion(completion, "completion")?;
         let meta: Meta = match &row.meta_json {
             Some(json) => {
@@ -76,20 +79,31 @@ impl<'s> StoredItems<'s> {
         Ok((row, item))
     }
 
-    async fn cached_body(&mut self, hash: Hash, what: &'static str) -> Result<Body, ReplayError> {
+    async fn cached_body(
+        &mut self,
+        row: &GradeRecord,
+        hash: Hash,
+        what: &'static str,
+    ) -> Result<Body, ReplayError> {
         if let Some(body) = self.cached_bodies.get(&hash) {
             return Ok(body.clone());
         }
-        let body = self.body(hash, what).await?;
+        let body = self.body(row, hash, what).await?;
         self.cached_bodies.insert(hash, body.clone());
         Ok(body)
     }
 
-    async fn body(&self, hash: Hash, what: &'static str) -> Result<Body, ReplayError> {
-        self.store
-            .body(hash)
-            .await?
-            .ok_or(ReplayError::BodyDeleted { what })
+    async fn body(
+        &self,
+        row: &GradeRecord,
+        hash: Hash,
+        what: &'static str,
+    ) -> Result<Body, ReplayError> {
+        self.store.body(hash).await?.ok_or(if row.bodies_omitted {
+            ReplayError::BodyOmitted { what }
+        } else {
+            ReplayError::BodyDeleted { what }
+        })
     }
 }
 

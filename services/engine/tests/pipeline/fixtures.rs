@@ -12,8 +12,8 @@ use assay_core::{
     TaskError, Verdict, VerdictSpec,
 };
 use assay_engine::{
-    Batch, BatchItem, ChannelSettings, Engine, EngineParts, IdempotentRequest, Limits, Policies,
-    Reply,
+    Batch, BatchItem, ChannelSettings, Engine, EngineParts, IdempotentRequest, Keeping, Limits,
+    Policies, Reply,
 };
 use assay_record::Event;
 use assay_record::Visit;
@@ -464,14 +464,33 @@ pub(crate) fn fixture_declaring(rates: &[(&str, f64, f64)]) -> Fixture {
     let declared = rates
         .iter()
         .map(|(channel, rho0, rho1)| ((*channel).to_owned(), Rates::new(*rho0, *rho1).unwrap()));
-    fixture_of(MemoryStore::default(), limits, declared.collect())
+    fixture_of(
+        MemoryStore::default(),
+        limits,
+        declared.collect(),
+        Keeping::default(),
+    )
+}
+
+/// A fixture with other settings of what is kept.
+pub(crate) fn fixture_keeping(keeping: Keeping) -> Fixture {
+    let limits = Limits {
+        workers: 2,
+        ..Limits::default()
+    };
+    fixture_of(MemoryStore::default(), limits, BTreeMap::new(), keeping)
 }
 
 pub(crate) fn fixture_with(memory: MemoryStore, limits: Limits) -> Fixture {
-    fixture_of(memory, limits, BTreeMap::new())
+    fixture_of(memory, limits, BTreeMap::new(), Keeping::default())
 }
 
-fn fixture_of(memory: MemoryStore, limits: Limits, declared: BTreeMap<String, Rates>) -> Fixture {
+fn fixture_of(
+    memory: MemoryStore,
+    limits: Limits,
+    declared: BTreeMap<String, Rates>,
+    keeping: Keeping,
+) -> Fixture {
     let exact = ExactGrader::cpu();
     let (prepared, graded) = (Arc::clone(&exact.prepared), Arc::clone(&exact.graded));
     let waiting = ExactGrader::waiting();
@@ -484,6 +503,7 @@ fn fixture_of(memory: MemoryStore, limits: Limits, declared: BTreeMap<String, Ra
         ids: Ids::random(),
         limits,
         policies: Policies::default(),
+        keeping,
         channels: ChannelSettings {
             estimate: Settings {
                 declared,

@@ -5,6 +5,7 @@
 mod cases;
 mod fixtures;
 mod idempotency;
+mod keeping;
 mod noise;
 mod pairs;
 mod recording;

@@ -8,6 +8,7 @@ mod environment;
 mod error;
 mod fetching;
 mod log;
+mod retention;
 mod reward_models;
 mod sections;
 mod server_url;
@@ -19,7 +20,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use assay_engine::Policies;
+use assay_engine::{Policies, Redaction, RedactionError, Redactor};
 use assay_rewards::PolicyError;
 use assay_templates::Templates;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,7 @@ pub use self::error::UnknownVariable;
 use self::error::{describe, shown};
 pub use self::fetching::Fetching;
 pub use self::log::{Log, LogFormat};
+pub use self::retention::{RedactionPattern, Retention, StoredBodies};
 pub use self::reward_models::RewardModels;
 pub use self::sections::{
     Access, Channels, Engine, KeyRequirement, SandboxWorkers, Server, Sql, Store,
@@ -59,6 +61,10 @@ pub struct Config {
     pub channels: Channels,
     /// Reward models.
     pub reward_models: RewardModels,
+    /// What of the record is kept, and for how long.
+    pub retention: Retention,
+    /// Patterns by name; what they match is replaced before it is stored.
+    pub redaction: BTreeMap<String, RedactionPattern>,
     /// Reward policies by name.
     pub policies: BTreeMap<String, Table>,
     /// Files of templates by name, in addition to the built-in ones.
@@ -170,6 +176,19 @@ impl Config {
         Policies::new(named.iter().map(|(name, json)| (*name, json)))
     }
 
+    /// Compiles the patterns of `[redaction]`, in the order of their names.
+    ///
+    /// # Errors
+    /// [`RedactionError`] for the first pattern that cannot be used.
+    pub fn redactor(&self) -> Result<Redactor, RedactionError> {
+        let redactions: Vec<Redaction> = self
+            .redaction
+            .iter()
+            .map(|(name, pattern)| pattern.named(name))
+            .collect();
+        Redactor::new(&redactions)
+    }
+
     /// The built-in templates, and those of the configuration, whose files are read.
     ///
     /// # Errors
@@ -265,6 +284,10 @@ fn parse(table: &Table) -> Result<Config, String> {
     config.sql.check()?;
     config.channels.check()?;
     config.reward_models.check()?;
+    config.retention.check()?;
+    config
+        .redactor()
+        .map_err(|error| format!("`redaction`: {error}"))?;
     config.log.check()?;
     config
         .policies()

@@ -69,6 +69,8 @@ pub(crate) struct View {
     pub(crate) steps: Option<Table>,
     pub(crate) measures: Vec<Fact>,
     pub(crate) meta: Vec<Fact>,
+    /// Why the texts are missing or not the original ones; empty if they are.
+    pub(crate) notes: Vec<&'static str>,
     pub(crate) prompt: Vec<Part>,
     pub(crate) completion: Vec<Part>,
     pub(crate) task: Vec<Fact>,
@@ -124,7 +126,8 @@ impl View {
         };
         let evidence = json(&record.evidence_json);
         let marked = completion
-            .filter(|body| body.kind == BodyKind::Text)
+            // Evidence has positions in the original text.
+            .filter(|body| body.kind == BodyKind::Text && !record.redacted)
             .and_then(|_| marked(&evidence));
         let tests = Tests::of(task, &evidence);
         Self {
@@ -147,6 +150,7 @@ impl View {
             steps: Table::of(&json(&record.steps_json)),
             measures: facts::facts(&json(&record.measures_json)),
             meta: facts::facts(&json(&record.meta_json)),
+            notes: notes(record, task, completion, prompt),
             prompt: prompt
                 .map(|body| content::parts(body, None))
                 .unwrap_or_default(),
@@ -159,6 +163,26 @@ impl View {
             can_be_adjudicated: record.pass.is_some(),
         }
     }
+}
+
+/// Why the texts are missing or not the original ones.
+fn notes(
+    record: &GradeRecord,
+    task: &Value,
+    completion: Option<&Body>,
+    prompt: Option<&Body>,
+) -> Vec<&'static str> {
+    let is_missing =
+        task.is_null() || completion.is_none() || record.prompt_hash.is_some() && prompt.is_none();
+    let missing = match (is_missing, record.bodies_omitted) {
+        (false, _) => None,
+        (true, true) => Some("not stored, because of the setting `retention.bodies`"),
+        (true, false) => Some("deleted from the record"),
+    };
+    let redacted = record.redacted.then_some(
+        "parts of the texts were redacted before they were stored; the grade cannot be replayed",
+    );
+    missing.into_iter().chain(redacted).collect()
 }
 
 /// The range of the completion that was graded, in bytes.

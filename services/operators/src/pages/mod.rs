@@ -13,6 +13,7 @@ pub(crate) mod queue;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod sign_in;
+pub(crate) mod storage;
 pub(crate) mod suspects;
 
 /// Number of newest grades that pages read where the record has no sums. It is large enough to show

@@ -118,6 +118,50 @@ struct Head {
     events: Vec<Event>,
 }
 
+/// Marks of grades, which follow the head of a frame if there are any. A release that does not know
+/// them ignores the bytes after the head, and a frame of such a release has no marks.
+#[derive(Default, Serialize, Deserialize)]
+struct Marks {
+    /// Indices of the grades that are redacted.
+    redacted: Vec<u32>,
+    /// Indices of the grades whose bodies were omitted.
+    bodies_omitted: Vec<u32>,
+}
+
+impl Marks {
+    fn of(grades: &[GradeRecord]) -> Self {
+        let indices = |marked: fn(&GradeRecord) -> bool| -> Vec<u32> {
+            (0..)
+                .zip(grades)
+                .filter(|(_, grade)| marked(grade))
+                .map(|(index, _)| index)
+                .collect()
+        };
+        Self {
+            redacted: indices(|grade| grade.redacted),
+            bodies_omitted: indices(|grade| grade.bodies_omitted),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.redacted.is_empty() && self.bodies_omitted.is_empty()
+    }
+
+    fn set(&self, grades: &mut [GradeRecord]) -> Result<(), FrameError> {
+        let mut each = |indices: &[u32], set: fn(&mut GradeRecord)| {
+            indices.iter().try_for_each(|index| {
+                let grade = grades.get_mut(*index as usize).ok_or_else(|| {
+                    FrameError::Undecodable("it marks a grade that it does not have".to_owned())
+                })?;
+                set(grade);
+                Ok(())
+            })
+        };
+        each(&self.redacted, |grade| grade.redacted = true)?;
+        each(&self.bodies_omitted, |grade| grade.bodies_omitted = true)
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct CompressedHead {
     codec: Codec,
@@ -193,8 +237,12 @@ pub(crate) fn encode(
     let capacity = HEADER + 256 + entry.grades.len() * 768 + contents.bytes();
     let mut frame = Vec::with_capacity(capacity);
     frame.resize(HEADER + 4, 0);
-    let mut frame = postcard::to_extend(&head, frame)
-        .map_err(|error| FrameError::Undecodable(error.to_string()))?;
+    let undecodable = |error: postcard::Error| FrameError::Undecodable(error.to_string());
+    let mut frame = postcard::to_extend(&head, frame).map_err(undecodable)?;
+    let marks = Marks::of(&entry.grades);
+    if !marks.is_empty() {
+        frame = postcard::to_extend(&marks, frame).map_err(undecodable)?;
+    }
     let head_length = frame.len() - HEADER - 4;
     for pack in &contents.packs {
         frame.extend_from_slice(&pack.compressed.content);
@@ -246,8 +294,12 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
     let (head, mut rest) = payload[4..]
         .split_at_checked(head_length)
         .ok_or_else(|| bad("its head is truncated"))?;
-    let head: Head =
-        postcard::from_bytes(head).map_err(|error| FrameError::Undecodable(error.to_string()))?;
+    let undecodable = |error: postcard::Error| FrameError::Undecodable(error.to_string());
+    let (mut head, marks): (Head, _) = postcard::take_from_bytes(head).map_err(undecodable)?;
+    if !marks.is_empty() {
+        let marks: Marks = postcard::from_bytes(marks).map_err(undecodable)?;
+        marks.set(&mut head.grades)?;
+    }
 
     let mut take = |content: &CompressedHead| {
         let (taken, left) = rest

@@ -94,6 +94,13 @@ pub(super) fn reclaim(
     Ok(Some(lock))
 }
 
+/// The key of the spool in this folder, without locking it.
+pub(super) fn read_key_of(path: &Path) -> io::Result<[u8; 32]> {
+    let text = fs::read_to_string(path.join(IDENTITY))?;
+    let key = text.lines().nth(1).map(str::trim).and_then(read_key);
+    key.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the identity has no key"))
+}
+
 fn open(path: &Path) -> Result<(FolderLock, Option<IdentityFile>), OpenSpoolError> {
     let io = |source| OpenSpoolError::Io {
         path: path.to_owned(),

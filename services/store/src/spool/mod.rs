@@ -10,6 +10,7 @@
 //! ```
 
 pub(crate) mod commit;
+pub(crate) mod files;
 mod folder;
 pub(crate) mod frame;
 mod identity;

@@ -85,6 +85,11 @@ pub(crate) enum Header {
     Damaged,
 }
 
+/// Whether a file with these first bytes is a segment without a key.
+pub(crate) fn is_plain(bytes: &[u8]) -> bool {
+    bytes.starts_with(PLAIN_VERSION)
+}
+
 /// The header of new segments.
 pub(crate) fn header(seal: &Seal) -> Vec<u8> {
     [&VERSION[..], &seal.check_value()].concat()
@@ -234,6 +239,22 @@ impl Folder {
         self.lock_segments().values().cloned().collect()
     }
 
+    /// Bytes of the files in the folder and in the folders within it. Files that vanish meanwhile
+    /// count as empty.
+    pub(crate) fn bytes(&self) -> u64 {
+        fn bytes_of(path: &Path, depth: u32) -> u64 {
+            let files = fs::read_dir(path).into_iter().flatten().flatten();
+            files
+                .map(|file| match file.metadata() {
+                    Ok(data) if data.is_dir() && depth > 0 => bytes_of(&file.path(), depth - 1),
+                    Ok(data) if data.is_file() => data.len(),
+                    _ => 0,
+                })
+                .sum()
+        }
+        bytes_of(&self.path, 1)
+    }
+
     /// Creates a segment. Its header and its directory entry are synced to disk when this returns.
     /// A deleted folder is created again.
     pub(crate) fn create(&self, number: u64) -> io::Result<Arc<Segment>> {
@@ -340,7 +361,7 @@ impl Folder {
     }
 }
 
-fn number_of(path: &Path) -> Option<u64> {
+pub(super) fn number_of(path: &Path) -> Option<u64> {
     if path.extension()? != "seg" {
         return None;
     }

@@ -19,10 +19,10 @@ use super::segment::{Folder, Position};
 use crate::loaded_entry::LoadedEntry;
 
 /// Name of the folder within the spool's folder.
-const FOLDER: &str = "set-aside";
+pub(super) const FOLDER: &str = "set-aside";
 
 /// Extension of the files.
-const EXTENSION: &str = "entry";
+pub(super) const EXTENSION: &str = "entry";
 
 /// The first line of a file, a JSON object; the frame follows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,13 +16,13 @@ use assay_record::{Event, GradeRecord};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::contents::{insert_bodies, upsert_claims};
+use super::contents::{PERMANENT, insert_bodies, upsert_claims};
 use super::insert::{Insert, Values, look_up};
-use super::keys::{AppliedBatch, KindTotals, NO_RUN};
+use super::keys::{Amounts, AppliedBatch, KindTotals, NO_RUN};
 use super::kinds::Kinds;
-use super::rows::{INSERT_GRADES, batch_id, bind_grade, id_bytes, key, position};
+use super::rows::{INSERT_GRADES, batch_id, bind_grade, digest_new, id_bytes, key, position};
 use super::sums::{add_counts, add_numbers};
-use super::{channels, charts, events, facets, prompts, query, rollups};
+use super::{channels, charts, events, facets, holdings, prompts, query, rollups};
 use crate::database::{Applicable, DatabaseError};
 use crate::loaded_entry::LoadedEntry;
 use crate::spool::Position;
@@ -49,10 +49,15 @@ const UPSERT_RUN: &str = concat!(
 
 const INSERT_BATCHES: Insert = Insert {
     prefix: "insert into batches (no, id, run, step, caller, items, received_us, first_us, \
-             last_us)",
-    columns: 9,
+             last_us, grades, grade_bytes, pack_bytes, checksum)",
+    columns: 13,
+    // Counts of a batch that is not counted stay null. A batch that gets bodies again, because its
+    // entry was applied late, has some to delete.
     suffix: "on conflict (no) do update set first_us = min(first_us, excluded.first_us), \
-               last_us = max(last_us, excluded.last_us)",
+               last_us = max(last_us, excluded.last_us), grades = grades + excluded.grades, \
+               grade_bytes = grade_bytes + excluded.grade_bytes, \
+               pack_bytes = pack_bytes + excluded.pack_bytes, checksum = excluded.checksum, \
+               deleted = case when deleted = 1 and excluded.pack_bytes > 0 then 0 else deleted end",
 };
 
 /// The work of one transaction.
@@ -88,7 +93,7 @@ pub(super) async fn apply(
 
     let mut batches = find_batches(connection, &loaded).await?;
     let mut kinds = Kinds::default();
-    let mut new_grades: Vec<(i64, usize, &GradeRecord)> = Vec::new();
+    let mut new_grades: Vec<(i64, usize, i64, &GradeRecord)> = Vec::new();
     let mut sums: BTreeMap<(BatchId, usize), Totals> = BTreeMap::new();
     let mut runs: BTreeMap<&Arc<str>, RunTotals> = BTreeMap::new();
     let (mut channels, mut visits) = (ChannelCounts::default(), Visits::default());
@@ -107,9 +112,24 @@ pub(super) async fn apply(
             let kind = kinds.index(grade);
             totals.add_grade(grade);
             sums.entry((entry.batch, kind)).or_default().push(grade);
-            new_grades.push((key(batch.number, grade.position), kind, grade));
+            let digest = digest_new(grade);
+            batch.added.grades += 1;
+            batch.added.grade_bytes += digest.bytes;
+            batch.checksum = batch
+                .checksum
+                .map(|checksum| checksum.wrapping_add(digest.checksum));
+            new_grades.push((
+                key(batch.number, grade.position),
+                kind,
+                digest.checksum,
+                grade,
+            ));
         }
-        let grades_of_entry = || new_grades[first_new..].iter().map(|(_, _, grade)| *grade);
+        let grades_of_entry = || {
+            new_grades[first_new..]
+                .iter()
+                .map(|(_, _, _, grade)| *grade)
+        };
         channels.add_grades(grades_of_entry());
         prompt_history::add_grades(&mut visits, grades_of_entry());
         if let Some((first, last)) = totals.times {
@@ -130,18 +150,34 @@ pub(super) async fn apply(
         let run = batch.entry.run.as_ref().and_then(|run| numbers.get(run));
         batch.run = run.copied().unwrap_or(NO_RUN);
     }
+    let with_batches: Vec<(i64, &LoadedEntry)> = loaded
+        .iter()
+        .map(|loaded| {
+            let batch = batches.get(&loaded.entry.batch);
+            (batch.map_or(PERMANENT, |batch| batch.number), *loaded)
+        })
+        .collect();
+    let pack_bytes = insert_bodies(connection, &with_batches).await?;
+    for batch in batches.values_mut() {
+        batch.added.pack_bytes = pack_bytes.get(&batch.number).copied().unwrap_or(0);
+    }
     insert_batches(connection, &batches).await?;
+    holdings::add(connection, batches.values()).await?;
     let kind_numbers = kinds.upsert(connection).await?;
     INSERT_GRADES
-        .run(connection, &new_grades, |values, (key, kind, grade)| {
-            bind_grade(values, *key, kind_numbers[*kind], grade);
-        })
+        .run(
+            connection,
+            &new_grades,
+            |values, (key, kind, checksum, grade)| {
+                bind_grade(values, *key, kind_numbers[*kind], *checksum, grade);
+            },
+        )
         .await?;
     let sums: Vec<KindTotals<'_>> = sums
         .iter()
         .filter_map(|((batch, kind), sums)| Some((batches.get(batch)?, kinds.list[*kind], sums)))
         .collect();
-    let grades_with_runs = new_grades.iter().map(|(_, _, grade)| {
+    let grades_with_runs = new_grades.iter().map(|(_, _, _, grade)| {
         (
             batches.get(&grade.batch).map_or(NO_RUN, |batch| batch.run),
             *grade,
@@ -149,7 +185,6 @@ pub(super) async fn apply(
     });
     facets::insert(connection, &sums, grades_with_runs).await?;
     rollups::upsert(connection, &sums).await?;
-    insert_bodies(connection, &loaded).await?;
     upsert_claims(connection, &loaded, now_us, late).await?;
     let events_of_entries: Vec<&Event> = loaded
         .iter()
@@ -179,9 +214,13 @@ async fn find_batches<'e>(
     connection: &mut SqliteConnection,
     loaded: &[&'e LoadedEntry],
 ) -> Result<BTreeMap<BatchId, AppliedBatch<'e>>, DatabaseError> {
-    let mut next: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from batches")
-        .fetch_one(&mut *connection)
-        .await?;
+    // Numbers of deleted batches are not used again.
+    let mut next: i64 = sqlx::query_scalar(
+        "select max((select coalesce(max(no), 0) from batches), \
+             (select coalesce(max(last), 0) from deleted_batches)) + 1",
+    )
+    .fetch_one(&mut *connection)
+    .await?;
     let mut batches = BTreeMap::new();
     for loaded in loaded {
         let entry = loaded.entry.as_ref();
@@ -203,11 +242,15 @@ async fn find_batches<'e>(
                 existing: HashSet::new(),
                 times: None,
                 new: true,
+                counted: true,
+                checksum: Some(0),
+                added: Amounts::default(),
             }
         });
     }
     let ids: Vec<Vec<u8>> = batches.keys().map(|id| id_bytes(*id)).collect();
-    for row in look_up(connection, "select no, id from batches where id in", &ids).await? {
+    let select = "select no, id, grades is not null as counted, checksum from batches where id in";
+    for row in look_up(connection, select, &ids).await? {
         let number: i64 = row.try_get("no")?;
         let keys: Vec<i64> = sqlx::query_scalar("select key from grades where key between ? and ?")
             .bind(key(number, 0))
@@ -217,6 +260,8 @@ async fn find_batches<'e>(
         if let Some(batch) = batches.get_mut(&batch_id(row.try_get("id")?, "batches")?) {
             batch.number = number;
             batch.new = false;
+            batch.counted = row.try_get("counted")?;
+            batch.checksum = row.try_get("checksum")?;
             batch.may_repeat = true;
             batch.existing.extend(keys.into_iter().map(position));
         }
@@ -260,7 +305,7 @@ async fn insert_batches(
 ) -> Result<(), DatabaseError> {
     let changed: Vec<_> = batches
         .values()
-        .filter(|batch| batch.new || batch.times.is_some())
+        .filter(|batch| batch.new || batch.added != Amounts::default())
         .collect();
     INSERT_BATCHES
         .run(connection, &changed, |values, batch| {
@@ -274,7 +319,11 @@ async fn insert_batches(
                 .add(i64::from(batch.entry.items))
                 .add(batch.entry.received_us)
                 .add(first_us)
-                .add(last_us);
+                .add(last_us)
+                .add_count(batch.added.grades)
+                .add_count(batch.added.grade_bytes)
+                .add_count(batch.added.pack_bytes)
+                .add(batch.checksum);
         })
         .await?;
     Ok(())

@@ -1,4 +1,6 @@
-//! The codec of stored bytes, by its number.
+//! The codec of stored bytes and the kinds of bodies, by their numbers.
+
+use assay_record::BodyKind;
 
 use crate::database::DatabaseError;
 use crate::packs::Codec;
@@ -9,4 +11,22 @@ pub(super) fn codec(table: &'static str, number: i64) -> Result<Codec, DatabaseE
         column: "codec",
         reason: format!("unknown codec `{number}`; use the release that wrote it, or a later one"),
     })
+}
+
+pub(super) fn kind(number: i64) -> Result<BodyKind, DatabaseError> {
+    match number {
+        0 => Ok(BodyKind::Text),
+        1 => Ok(BodyKind::Messages),
+        2 => Ok(BodyKind::Task),
+        3 => Ok(BodyKind::Policy),
+        4 => Ok(BodyKind::Pair),
+        5 => Ok(BodyKind::Report),
+        _ => Err(DatabaseError::Row {
+            table: "bodies",
+            column: "kind",
+            reason: format!(
+                "unknown kind of body `{number}`; use the release that wrote it, or a later one"
+            ),
+        }),
+    }
 }

@@ -1,8 +1,9 @@
 //! The contents of entries: bodies in their packs, and claims with their replies. They are written
 //! as they are compressed in the spool.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use assay_core::Hash;
 use assay_record::BodyKind;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
@@ -14,17 +15,30 @@ use crate::database::DatabaseError;
 use crate::loaded_entry::LoadedEntry;
 use crate::packs::{Pack, PackedBody};
 
+/// A stored body is not changed, unless a retention run deleted its pack.
 const INSERT_BODIES: Insert = Insert {
-    prefix: "insert or ignore into bodies (hash, kind, pack, start, size)",
+    prefix: "insert into bodies (hash, kind, pack, start, size)",
+    columns: 5,
+    suffix: "on conflict (hash) do update set kind = excluded.kind, pack = excluded.pack, \
+             start = excluded.start, size = excluded.size \
+             where bodies.pack <= (select coalesce(max(no), 0) from packs) \
+             and not exists (select 1 from packs where no = bodies.pack)",
+};
+
+pub(super) const INSERT_PACKS: Insert = Insert {
+    prefix: "insert into packs (no, batch, codec, size, content)",
     columns: 5,
     suffix: "",
 };
 
-const INSERT_PACKS: Insert = Insert {
-    prefix: "insert into packs (no, codec, size, content)",
-    columns: 4,
+const INSERT_USES: Insert = Insert {
+    prefix: "insert or ignore into body_uses (hash, batch)",
+    columns: 2,
     suffix: "",
 };
+
+/// The batch of packs, and of uses of bodies, that are never deleted.
+pub(super) const PERMANENT: i64 = 0;
 
 const UPSERT_CLAIM: &str = "insert into idempotency (caller, key, request, batch, time_us, media, \
          codec, size, reply) values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (caller, key) do \
@@ -37,23 +51,76 @@ const UPSERT_CLAIM: &str = "insert into idempotency (caller, key, request, batch
          excluded.request then reply else excluded.reply end, request = excluded.request, batch = \
          excluded.batch, time_us = excluded.time_us where ? = 0 or batch = excluded.batch";
 
-/// Inserts the bodies that are not stored, and the packs that contain at least one of them.
+/// A pack to insert.
+struct NewPack<'p> {
+    number: i64,
+    /// The batch with which it is deleted.
+    batch: i64,
+    pack: &'p Pack,
+}
+
+/// The batch to which a pack of the batch `number` belongs: policies, pairs and reports are not
+/// deleted with grades.
+fn owner(pack: &Pack, number: i64) -> i64 {
+    match pack.bodies.first().map(|body| body.kind) {
+        Some(BodyKind::Text | BodyKind::Messages | BodyKind::Task) => number,
+        _ => PERMANENT,
+    }
+}
+
+/// The bodies to which the grades of an entry refer but which it does not contain, because an
+/// earlier entry did.
+fn referred(loaded: &LoadedEntry) -> BTreeSet<Hash> {
+    let packs = loaded.contents.packs.iter();
+    let contained: HashSet<Hash> = packs
+        .flat_map(|pack| pack.bodies.iter().map(|body| body.hash))
+        .collect();
+    let grades = loaded.entry.grades.iter();
+    grades
+        .filter(|grade| !grade.bodies_omitted)
+        .flat_map(|grade| {
+            let hashes = [grade.task_hash, grade.completion_hash];
+            hashes.into_iter().chain(grade.prompt_hash)
+        })
+        .filter(|hash| !contained.contains(hash))
+        .collect()
+}
+
+/// Inserts the bodies that are not stored, and the packs that contain at least one of them; notes
+/// the uses of bodies that other batches stored. Entries come with the number of their batch.
+/// Returns the bytes of new packs by batch.
 pub(super) async fn insert_bodies(
     connection: &mut SqliteConnection,
-    loaded: &[&LoadedEntry],
-) -> Result<(), DatabaseError> {
+    loaded: &[(i64, &LoadedEntry)],
+) -> Result<BTreeMap<i64, u64>, DatabaseError> {
+    let referred: Vec<(Hash, i64)> = loaded
+        .iter()
+        .filter(|(batch, _)| *batch != PERMANENT)
+        .flat_map(|(batch, loaded)| referred(loaded).into_iter().map(|hash| (hash, *batch)))
+        .collect();
     let first: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from packs")
         .fetch_one(&mut *connection)
         .await?;
-    let packs: Vec<(i64, &Pack)> = (first..)
-        .zip(loaded.iter().flat_map(|loaded| &loaded.contents.packs))
-        .collect();
-    let bodies: Vec<(i64, &PackedBody)> = packs
+    let packs = loaded
         .iter()
-        .flat_map(|(number, pack)| pack.bodies.iter().map(|body| (*number, body)))
+        .flat_map(|(batch, loaded)| loaded.contents.packs.iter().map(|pack| (*batch, pack)));
+    let packs: Vec<NewPack<'_>> = (first..)
+        .zip(packs)
+        .map(|(number, (batch, pack))| NewPack {
+            number,
+            batch: owner(pack, batch),
+            pack,
+        })
+        .collect();
+    let bodies: Vec<(i64, i64, &PackedBody)> = packs
+        .iter()
+        .flat_map(|new| {
+            let bodies = new.pack.bodies.iter();
+            bodies.map(|body| (new.number, new.batch, body))
+        })
         .collect();
     let written = INSERT_BODIES
-        .run(connection, &bodies, |values, (pack, body)| {
+        .run(connection, &bodies, |values, (pack, _, body)| {
             let kind = match body.kind {
                 BodyKind::Text => 0,
                 BodyKind::Messages => 1,
@@ -70,34 +137,77 @@ pub(super) async fn insert_bodies(
                 .add(i64::from(body.size));
         })
         .await?;
-    let needed = if written == bodies.len() as u64 {
+    let needed = if written == bodies.len() as u64 && referred.is_empty() {
         packs
     } else {
-        let hashes: Vec<Vec<u8>> = bodies
+        let used = bodies
             .iter()
-            .map(|(_, body)| body.hash.as_bytes().to_vec())
+            .map(|(_, batch, body)| (body.hash, *batch))
+            .chain(referred);
+        let used: BTreeSet<(Hash, i64)> = used.collect();
+        let located = locate(connection, &packs, used.iter().map(|(hash, _)| *hash)).await?;
+        let uses: BTreeSet<(Hash, i64)> = used
+            .into_iter()
+            .filter(|(hash, batch)| {
+                let owner = located.get(hash).map(|(_, owner)| *owner);
+                owner.is_some_and(|owner| owner != Some(*batch) && owner != Some(PERMANENT))
+            })
             .collect();
-        let select = "select pack from bodies where hash in";
-        let used: HashSet<i64> = look_up(connection, select, &hashes)
-            .await?
-            .iter()
-            .map(|row| row.try_get("pack"))
-            .collect::<Result<_, _>>()?;
+        let uses: Vec<(Hash, i64)> = uses.into_iter().collect();
+        INSERT_USES
+            .run(connection, &uses, |values, (hash, batch)| {
+                values.add(&hash.as_bytes()[..]).add(*batch);
+            })
+            .await?;
+        let used: HashSet<i64> = located.values().map(|(pack, _)| *pack).collect();
         packs
             .into_iter()
-            .filter(|(number, _)| used.contains(number))
+            .filter(|new| used.contains(&new.number))
             .collect()
     };
     INSERT_PACKS
-        .run(connection, &needed, |values, (number, pack)| {
+        .run(connection, &needed, |values, new| {
             values
-                .add(*number)
-                .add(pack.compressed.codec.number())
-                .add(i64::from(pack.compressed.size))
-                .add(pack.compressed.content.as_slice());
+                .add(new.number)
+                .add(new.batch)
+                .add(new.pack.compressed.codec.number())
+                .add(i64::from(new.pack.compressed.size))
+                .add(new.pack.compressed.content.as_slice());
         })
         .await?;
-    Ok(())
+    let mut bytes = BTreeMap::new();
+    for new in needed {
+        *bytes.entry(new.batch).or_default() += new.pack.compressed.content.len() as u64;
+    }
+    Ok(bytes)
+}
+
+/// The pack of each body, and the batch of that pack: `None` for one that is not counted yet.
+async fn locate(
+    connection: &mut SqliteConnection,
+    packs: &[NewPack<'_>],
+    hashes: impl Iterator<Item = Hash>,
+) -> Result<HashMap<Hash, (i64, Option<i64>)>, DatabaseError> {
+    let hashes: BTreeSet<Hash> = hashes.collect();
+    let hashes: Vec<Vec<u8>> = hashes.iter().map(|hash| hash.as_bytes().to_vec()).collect();
+    let select = "select b.hash, b.pack, p.batch from bodies b left join packs p on p.no = b.pack \
+                  where b.hash in";
+    let new_owners: HashMap<i64, i64> = packs.iter().map(|new| (new.number, new.batch)).collect();
+    let mut located = HashMap::new();
+    for row in look_up(connection, select, &hashes).await? {
+        let (hash, pack): (&[u8], i64) = (row.try_get("hash")?, row.try_get("pack")?);
+        let hash = Hash::from_bytes(hash).ok_or_else(|| DatabaseError::Row {
+            table: "bodies",
+            column: "hash",
+            reason: format!("a hash has 32 bytes, this has {}", hash.len()),
+        })?;
+        let owner = match new_owners.get(&pack) {
+            Some(owner) => Some(*owner),
+            None => row.try_get("batch")?,
+        };
+        located.insert(hash, (pack, owner));
+    }
+    Ok(located)
 }
 
 /// Opens and closes claims in the order of the entries, and deletes claims older than a day. A

@@ -10,6 +10,7 @@ use assay_core::BatchId;
 use assay_record::GradeRecord;
 use assay_record::access::LOCAL_CALLER;
 use assay_record::store::GradeFilter;
+use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Insert;
@@ -128,6 +129,52 @@ pub(super) async fn insert<'g>(
             },
         )
         .await?;
+    Ok(())
+}
+
+/// A batch and its run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) batch: BatchId,
+    pub(super) run: i64,
+}
+
+/// Deletes the facets of a batch for grades of these kinds, groups and scores.
+pub(super) async fn delete(
+    connection: &mut SqliteConnection,
+    place: Place,
+    kinds: &BTreeSet<i64>,
+    groups: &BTreeSet<String>,
+    scores: &[f64],
+) -> Result<(), DatabaseError> {
+    let mut facets: BTreeSet<String> = groups.iter().map(|group| name("group", group)).collect();
+    for kind in kinds {
+        let row =
+            sqlx::query("select channel, grader, outcome, verdict, appeal from kinds where no = ?")
+                .bind(kind)
+                .fetch_one(&mut *connection)
+                .await?;
+        for property in ["channel", "grader", "outcome", "verdict", "appeal"] {
+            let value: Option<&str> = row.try_get(property)?;
+            facets.extend(value.map(|value| name(property, value)));
+        }
+    }
+    for score in scores {
+        let class = score_class(*score);
+        facets.insert(name("score", SCORE_CLASSES[class]));
+        if class != 0 && class != LAST_CLASS {
+            facets.insert(name("score", BETWEEN));
+        }
+    }
+    for facet in facets {
+        sqlx::query("delete from facets where facet = ? and run in (?, ?) and batch = ?")
+            .bind(facet)
+            .bind(ANY_RUN)
+            .bind(place.run)
+            .bind(id_bytes(place.batch))
+            .execute(&mut *connection)
+            .await?;
+    }
     Ok(())
 }
 

@@ -29,4 +29,19 @@ pub(super) struct AppliedBatch<'e> {
     /// Earliest and latest time of its new grades.
     pub(super) times: Option<(i64, i64)>,
     pub(super) new: bool,
+    /// Whether its grades and bytes are counted; false for a batch of an earlier release that no
+    /// retention run has counted.
+    pub(super) counted: bool,
+    /// Sum of the checksums of its grades, wrapping; `None` if some have none.
+    pub(super) checksum: Option<i64>,
+    /// What this transaction adds.
+    pub(super) added: Amounts,
+}
+
+/// Amounts that are counted for `batches` and `holdings`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Amounts {
+    pub(super) grades: u64,
+    pub(super) grade_bytes: u64,
+    pub(super) pack_bytes: u64,
 }

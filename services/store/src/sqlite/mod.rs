@@ -33,6 +33,7 @@ mod codec;
 mod contents;
 mod events;
 mod facets;
+mod holdings;
 mod insert;
 mod keys;
 mod kinds;
@@ -40,10 +41,13 @@ mod pairs;
 mod probe;
 mod prompts;
 mod query;
+mod retention;
 mod rollups;
 mod rows;
 mod snapshot;
+mod storage;
 mod sums;
+pub(crate) mod verifying;
 
 use std::borrow::Cow;
 use std::fs;
@@ -56,8 +60,8 @@ use std::time::Duration;
 use assay_core::BoxFuture;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
-    SqliteSynchronous,
+    SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
+    SqlitePoolOptions, SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, Connection, Row, SqlSafeStr};
 
@@ -65,6 +69,7 @@ use self::apply::ApplyRequest;
 use crate::database::{Applicable, Database, DatabaseError, Snapshot};
 use crate::loaded_entry::LoadedEntry;
 use crate::panics::CatchPanic;
+use crate::retention_step::{RetentionStep, StepOutcome};
 use crate::spool::Position;
 use crate::spool::segment::FileId;
 
@@ -89,6 +94,15 @@ fn migrations() -> Vec<Migration> {
 /// read that waits longer should fail.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Most grades that one step of retention deletes.
+const STEP_GRADES: u32 = 1_024;
+
+/// Most rows that one step of retention looks at in other tables.
+const STEP_ROWS: u32 = 2_048;
+
+/// Most pages that one step of retention returns to the file system.
+const STEP_PAGES: u32 = 1_024;
+
 /// The database to which a URL refers.
 #[derive(Debug, Clone)]
 pub(crate) struct Location {
@@ -109,12 +123,14 @@ impl Location {
         Some(Self { options, path })
     }
 
-    /// Options of a connection that writes and creates the database if it is missing.
-    fn writable(&self) -> SqliteConnectOptions {
-        self
-            .options
-            .clone()
-            .create_if_missing(true)
+    /// How to connect to it.
+    pub(crate) fn options(&self) -> SqliteConnectOptions {
+        self.options.clone()
+    }
+
+    /// Options of a connection that reads.
+    fn readable(&self) -> SqliteConnectOptions {
+        self.options()
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(BUSY_TIMEOUT)
@@ -122,8 +138,20 @@ impl Location {
             // once.
             .pragma("wal_autocheckpoint", "16384")
             .pragma("journal_size_limit", "134217728")
-            .pragma("cache_size", "-32768")
             .disable_statement_logging()
+            .read_only(true)
+            .pragma("cache_size", "-8192")
+    }
+
+    /// Options of a connection that writes and creates the database if it is missing.
+    fn writable(&self) -> SqliteConnectOptions {
+        self.readable()
+            .read_only(false)
+            .create_if_missing(true)
+            .pragma("cache_size", "-32768")
+            // Has an effect only on a new database; another one keeps its mode. Without it, the
+            // file does not become smaller when rows are deleted.
+            .auto_vacuum(SqliteAutoVacuum::Incremental)
     }
 
     /// The default folder of the spool, next to the database file. Symbolic links are followed,
@@ -195,6 +223,34 @@ pub(crate) struct Sqlite {
     file: Option<DatabaseFile>,
 }
 
+/// What a transaction does.
+enum Work<'w> {
+    Apply(&'w ApplyRequest<'w>),
+    Step(RetentionStep),
+}
+
+impl Work<'_> {
+    async fn run(self, connection: &mut SqliteConnection) -> Result<StepOutcome, DatabaseError> {
+        match self {
+            Work::Apply(request) => {
+                apply::apply(connection, request).await?;
+                Ok(StepOutcome::DONE)
+            }
+            Work::Step(RetentionStep::Count) => retention::count_batch(connection).await,
+            Work::Step(RetentionStep::Bodies(batch)) => {
+                retention::delete_bodies(connection, batch).await
+            }
+            Work::Step(RetentionStep::Grades(batch)) => {
+                retention::delete_grades(connection, batch, STEP_GRADES).await
+            }
+            Work::Step(RetentionStep::Sweep) => retention::sweep(connection, STEP_ROWS).await,
+            Work::Step(RetentionStep::BeginRun(run)) => retention::begin_run(connection, run).await,
+            Work::Step(RetentionStep::Runs) => retention::delete_run(connection, STEP_ROWS).await,
+            Work::Step(RetentionStep::Vacuum) => retention::vacuum(connection, STEP_PAGES).await,
+        }
+    }
+}
+
 impl Sqlite {
     /// Connects to the database and migrates it.
     pub(crate) async fn open(
@@ -203,27 +259,26 @@ impl Sqlite {
         readers: u32,
     ) -> Result<Self, sqlx::Error> {
         let in_memory = location.path.is_none();
-        let options = location.writable();
+        let writing = location.writable();
         let one = SqlitePoolOptions::new()
             .max_connections(1)
             .idle_timeout(None)
             .max_lifetime(None)
             .test_before_acquire(false);
-        let writer = one.connect_with(options.clone()).await?;
+        let writer = one.connect_with(writing.clone()).await?;
         migrate(&writer).await?;
         // A connection that is opened later must not create a new database.
-        writer.set_connect_options(options.clone().create_if_missing(false));
+        writer.set_connect_options(writing.create_if_missing(false));
         // A database in memory exists only in this connection, which therefore serves reads as
         // well.
         let readers = if in_memory {
             writer.clone()
         } else {
-            let options = options.read_only(true).pragma("cache_size", "-8192");
             SqlitePoolOptions::new()
                 .max_connections(readers)
                 .test_before_acquire(false)
                 .after_release(|connection, _| Box::pin(is_idle(connection)))
-                .connect_lazy_with(options)
+                .connect_lazy_with(location.readable())
         };
         let file = location.path.as_deref().map(DatabaseFile::at).transpose()?;
         Ok(Self {
@@ -245,6 +300,17 @@ impl Sqlite {
         request: ApplyRequest<'_>,
         end: &'static str,
     ) -> Result<(), DatabaseError> {
+        self.in_transaction(Work::Apply(&request), end)
+            .await
+            .map(drop)
+    }
+
+    /// Does `work` in a transaction that ends with `end`: `commit` or `rollback`.
+    async fn in_transaction(
+        &self,
+        work: Work<'_>,
+        end: &'static str,
+    ) -> Result<StepOutcome, DatabaseError> {
         let mut connection = self.writer.acquire().await?;
         let done = CatchPanic::new(async {
             // Plain statements, because the transactions of the driver assume that SQLite never
@@ -252,9 +318,9 @@ impl Sqlite {
             sqlx::query("begin immediate")
                 .execute(&mut *connection)
                 .await?;
-            apply::apply(&mut connection, &request).await?;
+            let outcome = work.run(&mut connection).await?;
             sqlx::query(end).execute(&mut *connection).await?;
-            Ok(())
+            Ok(outcome)
         })
         .await
         .unwrap_or_else(|message| Err(DatabaseError::Panicked(message)));
@@ -268,6 +334,22 @@ impl Sqlite {
             }
         }
         done
+    }
+
+    async fn do_step(&self, step: RetentionStep) -> Result<StepOutcome, DatabaseError> {
+        self.check()?;
+        let outcome = self.in_transaction(Work::Step(step), "commit").await?;
+        self.check()?;
+        Ok(outcome)
+    }
+
+    async fn try_truncate_log(&self) -> Result<(), DatabaseError> {
+        if self.file.is_some() {
+            sqlx::query("pragma wal_checkpoint(truncate)")
+                .fetch_one(&self.writer)
+                .await?;
+        }
+        self.check()
     }
 
     async fn try_checkpoint(&self) -> Result<bool, DatabaseError> {
@@ -383,6 +465,21 @@ impl Database for Sqlite {
             let snapshot = snapshot::open(&self.readers, &self.spool).await?;
             Ok(Box::new(snapshot) as Box<dyn Snapshot>)
         })
+    }
+
+    fn retain(&self, step: RetentionStep) -> BoxFuture<'_, Result<StepOutcome, DatabaseError>> {
+        Box::pin(self.do_step(step))
+    }
+
+    fn truncate_log(&self) -> BoxFuture<'_, Result<(), DatabaseError>> {
+        Box::pin(self.try_truncate_log())
+    }
+
+    fn log_bytes(&self) -> u64 {
+        let Some(file) = &self.file else { return 0 };
+        let mut path = file.path.clone().into_os_string();
+        path.push("-wal");
+        fs::metadata(path).map_or(0, |file| file.len())
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

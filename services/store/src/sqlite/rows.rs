@@ -20,9 +20,9 @@ macro_rules! columns {
     ) => {
         pub(super) const INSERT_GRADES: Insert = Insert {
             prefix: concat!(
-                "insert into grades (key, kind", $(", ", stringify!($column),)* ")"
+                "insert into grades (key, kind, checksum", $(", ", stringify!($column),)* ")"
             ),
-            columns: 2 + [$(stringify!($column)),*].len(),
+            columns: 3 + [$(stringify!($column)),*].len(),
             suffix: "",
         };
 
@@ -33,9 +33,39 @@ macro_rules! columns {
             $(", ", $source, " as ", stringify!($name),)*
         );
 
-        pub(super) fn bind_grade(values: &mut Values, key: i64, kind: i64, grade: &GradeRecord) {
-            values.add(key).add(kind);
+        pub(super) fn bind_grade(
+            values: &mut Values,
+            key: i64,
+            kind: i64,
+            checksum: i64,
+            grade: &GradeRecord,
+        ) {
+            values.add(key).add(kind).add(checksum);
             $(grade.$field.bind(values);)*
+        }
+
+        /// The digest of a grade that is to be inserted.
+        pub(super) fn digest_new(grade: &GradeRecord) -> GradeDigest {
+            let mut digest = Digest::of(grade);
+            $(digest.column(stringify!($column), |digest| grade.$field.digest(digest));)*
+            let bytes = digest.bytes;
+            $(digest.column(stringify!($name), |digest| grade.$shared.digest(digest));)*
+            GradeDigest { checksum: digest.checksum(), bytes }
+        }
+
+        /// The checksum of a grade as it was read from `row`.
+        pub(super) fn checksum_of_row(
+            grade: &GradeRecord,
+            row: &SqliteRow,
+        ) -> Result<i64, DatabaseError> {
+            let mut digest = Digest::of(grade);
+            $(digest.try_column(stringify!($column), |digest| {
+                grade.$field.digest_row(row, stringify!($column), digest)
+            })?;)*
+            $(digest.try_column(stringify!($name), |digest| {
+                grade.$shared.digest_row(row, stringify!($name), digest)
+            })?;)*
+            Ok(digest.checksum())
         }
 
         pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> {
@@ -77,6 +107,8 @@ columns! {
         score_after => score_after_appeal,
         advantage => advantage,
         reward_breakdown => reward_breakdown_json,
+        redacted => redacted,
+        bodies_omitted => bodies_omitted,
     }
     shared {
         "k.channel" as channel => channel,
@@ -96,11 +128,147 @@ columns! {
     }
 }
 
+/// Checksum and size of a grade.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct GradeDigest {
+    /// First 8 bytes of the hash of its columns.
+    pub(super) checksum: i64,
+    /// Bytes of the values of its row.
+    pub(super) bytes: u64,
+}
+
+/// The encoding of a row for its checksum: the id, then name and value of each column that is not
+/// null. A column that a later release adds does not change the checksum of rows without a value
+/// in it, so it must be null by default; flags are treated as null if they are 0.
+pub(super) struct Digest {
+    buffer: Vec<u8>,
+    /// Bytes of the values.
+    bytes: u64,
+}
+
+/// Bytes of a number in a row, on average.
+const NUMBER_BYTES: u64 = 4;
+
+impl Digest {
+    fn of(grade: &GradeRecord) -> Self {
+        let mut buffer = Vec::with_capacity(1_024);
+        buffer.extend_from_slice(&u128::from(grade.grade).to_be_bytes());
+        Self { buffer, bytes: 0 }
+    }
+
+    fn column(&mut self, name: &str, add: impl FnOnce(&mut Self)) {
+        let added = self.try_column(name, |digest| {
+            add(digest);
+            Ok::<_, std::convert::Infallible>(())
+        });
+        let Ok(()) = added;
+    }
+
+    fn try_column<E>(
+        &mut self,
+        name: &str,
+        add: impl FnOnce(&mut Self) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let start = self.buffer.len();
+        self.buffer.extend_from_slice(name.as_bytes());
+        self.buffer.push(0);
+        let value = self.buffer.len();
+        add(self)?;
+        if self.buffer.len() == value {
+            self.buffer.truncate(start);
+        }
+        Ok(())
+    }
+
+    fn integer(&mut self, value: i64) {
+        self.buffer.push(b'i');
+        self.buffer.extend_from_slice(&value.to_le_bytes());
+        self.bytes += NUMBER_BYTES;
+    }
+
+    fn real(&mut self, value: f64) {
+        self.buffer.push(b'r');
+        // SQLite does not store the sign of zero.
+        self.buffer.extend_from_slice(&(value + 0.0).to_le_bytes());
+        self.bytes += 8;
+    }
+
+    fn text(&mut self, value: &[u8]) {
+        self.buffer.push(b't');
+        self.buffer
+            .extend_from_slice(&(value.len() as u64).to_le_bytes());
+        self.buffer.extend_from_slice(value);
+        self.bytes += value.len() as u64;
+    }
+
+    fn checksum(&self) -> i64 {
+        let [a, b, c, d, e, f, g, h, ..] = *Hash::of(&self.buffer).as_bytes();
+        i64::from_be_bytes([a, b, c, d, e, f, g, h])
+    }
+}
+
 /// A type of the fields of a grade, as a column contains it.
 trait Field: Sized {
     fn bind(&self, values: &mut Values);
 
     fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError>;
+
+    /// Adds the value to a digest; nothing if it is null.
+    fn digest(&self, digest: &mut Digest);
+
+    /// The same for the value that was read from `row`.
+    fn digest_row(
+        &self,
+        _row: &SqliteRow,
+        _column: &'static str,
+        digest: &mut Digest,
+    ) -> Result<(), DatabaseError> {
+        self.digest(digest);
+        Ok(())
+    }
+}
+
+/// Adds a value to a digest.
+trait Digestible {
+    fn add_to(&self, digest: &mut Digest);
+}
+
+impl Digestible for bool {
+    fn add_to(&self, digest: &mut Digest) {
+        digest.integer(i64::from(*self));
+    }
+}
+
+impl Digestible for i64 {
+    fn add_to(&self, digest: &mut Digest) {
+        digest.integer(*self);
+    }
+}
+
+impl Digestible for u32 {
+    fn add_to(&self, digest: &mut Digest) {
+        digest.integer(i64::from(*self));
+    }
+}
+
+impl Digestible for f64 {
+    fn add_to(&self, digest: &mut Digest) {
+        digest.real(*self);
+    }
+}
+
+impl Digestible for String {
+    fn add_to(&self, digest: &mut Digest) {
+        digest.text(self.as_bytes());
+    }
+}
+
+impl<T: Digestible> Digestible for Option<T> {
+    fn add_to(&self, digest: &mut Digest) {
+        if let Some(value) = self {
+            value.add_to(digest);
+        }
+    }
 }
 
 /// Types that sqlx binds and reads.
@@ -114,19 +282,32 @@ macro_rules! plain_fields {
             fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
                 Ok(row.try_get(column)?)
             }
+
+            fn digest(&self, digest: &mut Digest) {
+                self.add_to(digest);
+            }
         }
     )*};
 }
 
-plain_fields!(
-    bool,
-    i64,
-    u32,
-    String,
-    Option<bool>,
-    Option<f64>,
-    Option<i64>
-);
+/// A flag; false is stored as 0.
+impl Field for bool {
+    fn bind(&self, values: &mut Values) {
+        values.add(*self);
+    }
+
+    fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
+        Ok(row.try_get(column)?)
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        if *self {
+            digest.integer(1);
+        }
+    }
+}
+
+plain_fields!(i64, u32, String, Option<bool>, Option<f64>, Option<i64>);
 
 impl Field for Option<String> {
     fn bind(&self, values: &mut Values) {
@@ -135,6 +316,10 @@ impl Field for Option<String> {
 
     fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
         Ok(row.try_get(column)?)
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        self.add_to(digest);
     }
 }
 
@@ -146,6 +331,10 @@ impl Field for Arc<str> {
     fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
         Ok(row.try_get::<&str, _>(column)?.into())
     }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.text(self.as_bytes());
+    }
 }
 
 impl Field for Option<Arc<str>> {
@@ -156,6 +345,12 @@ impl Field for Option<Arc<str>> {
     fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
         Ok(row.try_get::<Option<&str>, _>(column)?.map(Arc::from))
     }
+
+    fn digest(&self, digest: &mut Digest) {
+        if let Some(text) = self {
+            digest.text(text.as_bytes());
+        }
+    }
 }
 
 impl Field for u64 {
@@ -165,6 +360,10 @@ impl Field for u64 {
 
     fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
         Ok(count(row.try_get(column)?))
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.integer(i64::try_from(*self).unwrap_or(i64::MAX));
     }
 }
 
@@ -182,6 +381,10 @@ impl Field for Hash {
             )
         })
     }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.text(self.as_bytes());
+    }
 }
 
 impl Field for Option<Hash> {
@@ -193,15 +396,18 @@ impl Field for Option<Hash> {
         let bytes: Option<&[u8]> = row.try_get(column)?;
         bytes.map(|_| Hash::read(row, column)).transpose()
     }
+
+    fn digest(&self, digest: &mut Digest) {
+        if let Some(hash) = self {
+            hash.digest(digest);
+        }
+    }
 }
 
 /// JSON.
 impl Field for Option<Appeal> {
     fn bind(&self, values: &mut Values) {
-        let json = self
-            .as_ref()
-            .and_then(|appeal| serde_json::to_string(appeal).ok());
-        json.bind(values);
+        appeal_json(self).bind(values);
     }
 
     fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
@@ -210,6 +416,28 @@ impl Field for Option<Appeal> {
             .transpose()
             .map_err(|error| damaged(column, error.to_string()))
     }
+
+    fn digest(&self, digest: &mut Digest) {
+        appeal_json(self).add_to(digest);
+    }
+
+    /// The stored text, because parsing and serialising a number may change its last digit.
+    fn digest_row(
+        &self,
+        row: &SqliteRow,
+        column: &'static str,
+        digest: &mut Digest,
+    ) -> Result<(), DatabaseError> {
+        row.try_get::<Option<String>, _>(column)?.add_to(digest);
+        Ok(())
+    }
+}
+
+/// An appeal as it is stored. It can always be serialised.
+fn appeal_json(appeal: &Option<Appeal>) -> Option<String> {
+    appeal
+        .as_ref()
+        .and_then(|appeal| serde_json::to_string(appeal).ok())
 }
 
 fn damaged(column: &'static str, reason: String) -> DatabaseError {

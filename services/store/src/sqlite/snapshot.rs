@@ -10,21 +10,23 @@ use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::event::{Adjudication, Draw};
 use assay_record::pair::{KnownPairs, PairPage};
+use assay_record::retention::{PruneEstimate, PruneFilter, StorageReport};
 use assay_record::rollup::Rollups;
 use assay_record::store::GradeFilter;
-use assay_record::{Body, BodyKind, Claim, GradeRecord, RequestKey, SealedReply, Visit};
+use assay_record::{Body, Claim, GradeRecord, RequestKey, SealedReply, Visit};
 use sqlx::sqlite::{Sqlite, SqliteRow};
 use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 
-use super::codec::codec;
+use super::codec::{codec, kind};
 use super::query::ListLookups;
 use super::rows::{
     POSITION_BITS, SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade,
 };
 use super::sums::number;
-use super::{channels, charts, checks, events, pairs, prompts, query, rollups};
+use super::{channels, charts, checks, events, pairs, prompts, query, rollups, storage};
 use crate::database::{DatabaseError, Snapshot};
 use crate::packs::{Compressed, PackedBody, body_of, decompress};
+use crate::retention_step::{Interrupted, PruneTarget, PrunedBatch};
 use crate::spool::Position;
 use crate::totals::RunTotals;
 
@@ -284,24 +286,6 @@ fn read_run(row: &SqliteRow, runs: &mut HashMap<Arc<str>, RunTotals>) -> Result<
     Ok(())
 }
 
-fn kind(number: i64) -> Result<BodyKind, DatabaseError> {
-    match number {
-        0 => Ok(BodyKind::Text),
-        1 => Ok(BodyKind::Messages),
-        2 => Ok(BodyKind::Task),
-        3 => Ok(BodyKind::Policy),
-        4 => Ok(BodyKind::Pair),
-        5 => Ok(BodyKind::Report),
-        _ => Err(DatabaseError::Row {
-            table: "bodies",
-            column: "kind",
-            reason: format!(
-                "unknown kind of body `{number}`; use the release that wrote it, or a later one"
-            ),
-        }),
-    }
-}
-
 impl Snapshot for ReadTransaction {
     fn progress(&self) -> Position {
         self.progress
@@ -417,6 +401,37 @@ impl Snapshot for ReadTransaction {
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, DatabaseError>> {
         Box::pin(checks::list(&mut self.transaction, before, limit))
+    }
+
+    fn storage(&mut self, limit: u32) -> BoxFuture<'_, Result<StorageReport, DatabaseError>> {
+        Box::pin(storage::read(&mut self.transaction, limit))
+    }
+
+    fn prune_target<'a>(
+        &'a mut self,
+        filter: &'a PruneFilter,
+    ) -> BoxFuture<'a, Result<PruneTarget, DatabaseError>> {
+        Box::pin(storage::target(&mut self.transaction, filter))
+    }
+
+    fn prune_estimate<'a>(
+        &'a mut self,
+        target: &'a PruneTarget,
+    ) -> BoxFuture<'a, Result<PruneEstimate, DatabaseError>> {
+        Box::pin(storage::estimate(&mut self.transaction, target))
+    }
+
+    fn next_batches<'a>(
+        &'a mut self,
+        target: &'a PruneTarget,
+        after: BatchId,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<PrunedBatch>, DatabaseError>> {
+        Box::pin(storage::next(&mut self.transaction, target, after, limit))
+    }
+
+    fn interrupted(&mut self) -> BoxFuture<'_, Result<Interrupted, DatabaseError>> {
+        Box::pin(storage::interrupted(&mut self.transaction))
     }
 
     fn visits<'a>(

@@ -7,6 +7,8 @@
 )]
 
 mod access;
+mod backups;
+mod batches;
 mod channels;
 mod checks;
 mod claims;
@@ -16,4 +18,5 @@ mod lists;
 mod pairs;
 mod reads;
 mod recovery;
+mod retention;
 mod set_aside;

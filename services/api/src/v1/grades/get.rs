@@ -50,13 +50,23 @@ pub(crate) async fn detail(store: &dyn Store, record: &GradeRecord) -> ApiResult
         .await?
         .into_iter()
         .map(AdjudicationBody::from);
+    let task = body(store, record.task_hash).await?;
+    let completion = body(store, record.completion_hash).await?;
+    let is_missing =
+        task.is_null() || completion.is_null() || record.prompt_hash.is_some() && prompt.is_null();
+    let bodies = match (is_missing, record.bodies_omitted) {
+        (false, _) => "stored",
+        (true, true) => "omitted",
+        (true, false) => "deleted",
+    };
     let checks = record.checks_json.as_deref().unwrap_or("{}");
     Ok(GradeDetail {
         row: GradeBody::from(record),
-        task: body(store, record.task_hash).await?,
+        bodies: bodies.to_owned(),
+        task,
         checks: serde_json::from_str(checks).unwrap_or(Value::Null),
         prompt,
-        completion: body(store, record.completion_hash).await?,
+        completion,
         policy_body,
         adjudications: adjudications.collect(),
     })

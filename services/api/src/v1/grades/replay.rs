@@ -17,8 +17,8 @@ use crate::error::ApiResult;
             pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
     responses(
         (status = 200, description = "The stored and the new result", body = ReplayBody),
-        (status = 404, description = "No grade has this id, or the record no longer contains its \
-                                      task or completion", body = assay_wire::ProblemBody),
+        (status = 404, description = "No grade has this id, or the record does not contain its \
+                                      original task or completion", body = assay_wire::ProblemBody),
         (status = 422, description = "The grader no longer accepts the stored task",
          body = assay_wire::ProblemBody),
         (status = 429, description = "The queue is full", body = assay_wire::ProblemBody),

@@ -1,0 +1,57 @@
+//! `/v1/storage`: what the record holds, and prunes.
+
+use assay_core::ErrorCode;
+use assay_wire::storage::{PruneReply, PruneRequest, StorageBody};
+use assay_wire::{Problem, ProblemBody};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use http::HeaderMap;
+
+use super::grades::store;
+use crate::Api;
+use crate::body::{self, BodyKind};
+use crate::error::ApiResult;
+
+/// Maximum number of holdings in a reply.
+const MAX_HOLDINGS: u32 = 1_000;
+
+/// Returns what the record holds by run and caller, its limits, and the progress of a prune.
+#[utoipa::path(get, path = "/v1/storage", tag = "record", responses(
+    (status = 200, description = "What the record holds", body = StorageBody),
+))]
+pub(crate) async fn get(State(api): State<Api>) -> ApiResult<Json<StorageBody>> {
+    Ok(Json(store(&api)?.storage(MAX_HOLDINGS).await?.into()))
+}
+
+/// Deletes batches from the record. Returns when the prune is started; `GET /v1/storage` shows its
+/// progress. Batches that arrive later are not deleted. One prune runs at a time.
+#[utoipa::path(post, path = "/v1/storage/prune", tag = "record", request_body = PruneRequest,
+    responses(
+        (status = 200, description = "What matches, and the prune that was started",
+         body = PruneReply),
+        (status = 422, description = "A field is invalid, or there is no condition",
+         body = ProblemBody),
+        (status = 503, description = "Another prune is running, or the record is unavailable",
+         body = ProblemBody),
+    ))]
+pub(crate) async fn prune(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Json<PruneReply>> {
+    let (request, _permit) = body::json(&api, &headers, body, BodyKind::Settings).await?;
+    let request: PruneRequest = request;
+    let dry_run = request.dry_run;
+    let filter = request
+        .filter()
+        .map_err(|(pointer, reason)| Problem::at(ErrorCode::InvalidField, pointer, reason))?;
+    let store = store(&api)?;
+    let estimate = store.prune_estimate(&filter).await?.into();
+    let prune = if dry_run {
+        None
+    } else {
+        Some(store.prune(filter).await?.into())
+    };
+    Ok(Json(PruneReply { estimate, prune }))
+}

@@ -1,0 +1,169 @@
+//! `assay prune`: deletes batches from the record, through a server or by opening the database.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use assay_record::store::Store;
+use assay_wire::storage::{EstimateBody, PruneBody, PruneReply, PruneRequest};
+
+use super::record::{Source, open};
+use crate::arguments::{Age, PruneArguments};
+use crate::exit::CommandStatus;
+use crate::process::{block_on, unix_us};
+use crate::terminal;
+
+/// Time between two looks at the progress.
+const POLL: Duration = Duration::from_millis(250);
+
+pub(crate) fn run(
+    file: Option<&Path>,
+    arguments: &PruneArguments,
+) -> anyhow::Result<CommandStatus> {
+    let request = request(arguments);
+    ensure!(
+        request.clone().filter().is_ok(),
+        "name what to delete with `--run`, `--keep-run`, `--caller` or `--older-than`"
+    );
+    let reply = block_on(async {
+        let source = open(file, &arguments.record).await?;
+        let reply = prune(&source, &request).await;
+        source.close().await;
+        reply
+    })?;
+    let mut out = terminal::stdout();
+    if arguments.output.json {
+        writeln!(out, "{}", terminal::pretty(&reply)?)?;
+    } else {
+        match &reply.prune {
+            None => write_estimate(&mut out, &reply.estimate, arguments.bodies_only)?,
+            Some(prune) => write_result(&mut out, prune)?,
+        }
+    }
+    if let Some(prune) = &reply.prune
+        && prune.state != "done"
+    {
+        let reason = prune.error.as_deref().unwrap_or("the server was stopped");
+        bail!("the prune did not finish: {reason}; run it again to continue");
+    }
+    Ok(CommandStatus::Done)
+}
+
+fn request(arguments: &PruneArguments) -> PruneRequest {
+    PruneRequest {
+        runs: arguments.run.clone(),
+        keep_runs: arguments.keep_run.clone(),
+        caller: arguments.caller.clone(),
+        before_us: arguments
+            .older_than
+            .map(|Age(age_us)| unix_us().saturating_sub(age_us)),
+        bodies_only: arguments.bodies_only,
+        dry_run: arguments.dry_run,
+    }
+}
+
+/// Starts the prune and waits until it has ended.
+async fn prune(source: &Source, request: &PruneRequest) -> anyhow::Result<PruneReply> {
+    let mut reply = match source {
+        Source::Server(client) => client.prune(request).await?,
+        Source::Node(node) => {
+            let store = node
+                .engine()
+                .store()
+                .context("no database is configured; name one with `--database`")?;
+            start(store.as_ref(), request).await?
+        }
+    };
+    while let Some(prune) = &mut reply.prune
+        && prune.state == "running"
+    {
+        tokio::time::sleep(POLL).await;
+        let current = match source {
+            Source::Server(client) => client.storage().await?.prune,
+            Source::Node(node) => {
+                let store = node.engine().store().context("the database was closed")?;
+                store.storage(1).await?.prune.map(PruneBody::from)
+            }
+        };
+        // A later prune means that this one has ended, with an unknown result.
+        let current = current.filter(|current| current.number == prune.number);
+        *prune = current.context("the server started another prune; see `GET /v1/storage`")?;
+    }
+    Ok(reply)
+}
+
+async fn start(store: &dyn Store, request: &PruneRequest) -> anyhow::Result<PruneReply> {
+    let filter = request
+        .clone()
+        .filter()
+        .map_err(|(_, reason)| anyhow::Error::msg(reason))?;
+    let estimate = store.prune_estimate(&filter).await?.into();
+    let prune = if request.dry_run {
+        None
+    } else {
+        Some(store.prune(filter).await?.into())
+    };
+    Ok(PruneReply { estimate, prune })
+}
+
+fn write_estimate(
+    out: &mut impl Write,
+    estimate: &EstimateBody,
+    bodies_only: bool,
+) -> std::io::Result<()> {
+    if bodies_only {
+        writeln!(
+            out,
+            "would delete the bodies of {} batches: {}",
+            estimate.batches,
+            size(estimate.body_bytes)
+        )?;
+    } else {
+        writeln!(
+            out,
+            "would delete {} grades in {} batches: {} of grades and {} of bodies",
+            estimate.grades,
+            estimate.batches,
+            size(estimate.grade_bytes),
+            size(estimate.body_bytes)
+        )?;
+    }
+    if estimate.uncounted_batches > 0 {
+        writeln!(
+            out,
+            "the numbers do not include {} batches of an earlier release",
+            estimate.uncounted_batches
+        )?;
+    }
+    writeln!(out, "bodies that other batches use are kept")
+}
+
+fn write_result(out: &mut impl Write, prune: &PruneBody) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "deleted {} grades, {} runs and {} of bodies; {} batches are affected",
+        prune.deleted_grades,
+        prune.deleted_runs,
+        size(prune.deleted_body_bytes),
+        prune.deleted_batches
+    )
+}
+
+/// A size in binary units.
+#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+fn size(bytes: u64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (bytes as f64, "bytes");
+    for next in units {
+        if value < 1024.0 {
+            break;
+        }
+        (value, unit) = (value / 1024.0, next);
+    }
+    if unit == "bytes" {
+        format!("{bytes} bytes")
+    } else {
+        format!("{value:.1} {unit}")
+    }
+}

@@ -1,0 +1,142 @@
+//! The sections `[retention]` and `[redaction]`.
+
+use assay_engine::{BodyPolicy, Redaction};
+use assay_record::retention::RetentionLimits;
+use serde::{Deserialize, Serialize};
+
+/// Maximum age, in days: a hundred years.
+const MAX_DAYS: u32 = 36_500;
+
+/// Which grades are stored with their bodies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoredBodies {
+    /// All.
+    #[default]
+    All,
+    /// Those that did not pass.
+    Failures,
+    /// The share `sample_share`.
+    Sample,
+    /// None.
+    None,
+}
+
+/// `[retention]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Retention {
+    /// Which grades are stored with their task, prompt and completion: `all`, `failures` (those
+    /// that did not pass), `sample` or `none`.
+    pub bodies: StoredBodies,
+    /// With `bodies = "sample"`: the share of grades, from 0 to 1. A grade belongs to it by the
+    /// hash of its completion.
+    pub sample_share: f64,
+    /// Age in days after which tasks, prompts and completions are deleted; 0 for never.
+    pub body_days: u32,
+    /// Age in days after which grades are deleted; 0 for never. Totals and charts of runs remain.
+    pub grade_days: u32,
+    /// Maximum size of the data in the database, in GiB; 0 for no limit. Above it, the oldest
+    /// bodies are deleted, and then the oldest grades.
+    pub max_gigabytes: f64,
+    /// Names of runs of which nothing is deleted.
+    pub keep_runs: Vec<String>,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            bodies: StoredBodies::All,
+            sample_share: 0.1,
+            body_days: 0,
+            grade_days: 0,
+            max_gigabytes: 0.0,
+            keep_runs: Vec::new(),
+        }
+    }
+}
+
+impl Retention {
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !(0.0..=1.0).contains(&self.sample_share) {
+            return Err(format!(
+                "`retention.sample_share` must be between 0 and 1: {}",
+                self.sample_share
+            ));
+        }
+        for (key, days) in [
+            ("body_days", self.body_days),
+            ("grade_days", self.grade_days),
+        ] {
+            if days > MAX_DAYS {
+                return Err(format!(
+                    "`retention.{key}` must be between 0 and {MAX_DAYS}: {days}"
+                ));
+            }
+        }
+        if !(0.0..=1e6).contains(&self.max_gigabytes) {
+            return Err(format!(
+                "`retention.max_gigabytes` must be between 0 and 1000000: {}",
+                self.max_gigabytes
+            ));
+        }
+        Ok(())
+    }
+
+    /// The policy of the engine.
+    #[must_use]
+    pub fn body_policy(&self) -> BodyPolicy {
+        match self.bodies {
+            StoredBodies::All => BodyPolicy::All,
+            StoredBodies::Failures => BodyPolicy::Failures,
+            StoredBodies::Sample => BodyPolicy::Sample(self.sample_share),
+            StoredBodies::None => BodyPolicy::None,
+        }
+    }
+}
+
+/// Microseconds of a day.
+const DAY_US: i64 = 24 * 3_600 * 1_000_000;
+
+impl Retention {
+    /// The limits of the store.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "the value is checked, and a size needs no last digit"
+    )]
+    pub fn limits(&self) -> RetentionLimits {
+        RetentionLimits {
+            body_age_us: i64::from(self.body_days) * DAY_US,
+            grade_age_us: i64::from(self.grade_days) * DAY_US,
+            max_bytes: (self.max_gigabytes * (1_u64 << 30) as f64) as u64,
+            keep_runs: self.keep_runs.clone(),
+        }
+    }
+}
+
+/// A pattern of `[redaction]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RedactionPattern {
+    /// Regular expression, in the syntax of the `regex` crate.
+    pub pattern: String,
+    /// Text that replaces each match; the name of the pattern in brackets if omitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<String>,
+}
+
+impl RedactionPattern {
+    pub(super) fn named(&self, name: &str) -> Redaction {
+        Redaction {
+            name: name.to_owned(),
+            pattern: self.pattern.clone(),
+            replacement: self
+                .replacement
+                .clone()
+                .unwrap_or_else(|| format!("[{name}]")),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What the record holds, and what retention deletes of it. Batches are deleted as a whole: their
+//! grades have the same run, step, caller and about the same time.
+
+use serde::{Deserialize, Serialize};
+
+/// Which batches to delete. A batch must match all conditions; a filter without a condition matches
+/// nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PruneFilter {
+    /// Only these runs; all if empty. Their totals and charts are deleted as well, unless only
+    /// bodies are.
+    pub runs: Vec<String>,
+    /// None of these runs.
+    pub keep_runs: Vec<String>,
+    /// Only batches of this caller.
+    pub caller: Option<String>,
+    /// Only batches whose last grade is older, in microseconds since the Unix epoch.
+    pub before_us: Option<i64>,
+    /// Delete only tasks, prompts and completions.
+    pub bodies_only: bool,
+}
+
+impl PruneFilter {
+    /// Whether the filter has a condition.
+    #[must_use]
+    pub fn has_condition(&self) -> bool {
+        !self.runs.is_empty()
+            || !self.keep_runs.is_empty()
+            || self.caller.is_some()
+            || self.before_us.is_some()
+    }
+
+    /// Whether whole runs are deleted, with their totals and charts.
+    #[must_use]
+    pub fn deletes_runs(&self) -> bool {
+        !self.bodies_only
+            && self.caller.is_none()
+            && self.before_us.is_none()
+            && self.has_condition()
+    }
+}
+
+/// What a prune would delete.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PruneEstimate {
+    /// Batches.
+    pub batches: u64,
+    /// Their grades; 0 if only bodies are deleted.
+    pub grades: u64,
+    /// Bytes of the values of these grades.
+    pub grade_bytes: u64,
+    /// Bytes of compressed bodies, including those that other batches use and that are kept.
+    pub body_bytes: u64,
+    /// Batches of an earlier release, of which grades and bytes are not counted yet.
+    pub uncounted_batches: u64,
+}
+
+/// Whether a prune is running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PruneState {
+    /// It waits for another one, or is running.
+    Running,
+    /// It has finished.
+    Done,
+    /// It failed; what was not deleted is deleted by the next prune with the same filter.
+    Failed,
+    /// The node was shut down.
+    Stopped,
+}
+
+/// The progress of a prune.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PruneProgress {
+    /// Number of the prune since the start of the node.
+    pub number: u64,
+    /// What it deletes.
+    pub filter: PruneFilter,
+    /// Whether the limits of the configuration are its reason, and not a caller.
+    pub automatic: bool,
+    /// State.
+    pub state: PruneState,
+    /// What it does at the moment.
+    pub phase: String,
+    /// When it was started, in microseconds since the Unix epoch.
+    pub started_us: i64,
+    /// When it ended.
+    pub ended_us: Option<i64>,
+    /// Batches of which grades or bodies were deleted.
+    pub batches: u64,
+    /// Grades that were deleted.
+    pub grades: u64,
+    /// Bytes of compressed bodies that were deleted.
+    pub body_bytes: u64,
+    /// Runs that were deleted with their totals.
+    pub runs: u64,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// What the record holds of one run and caller.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holding {
+    /// Name of the run; `None` for batches without a run.
+    pub run: Option<String>,
+    /// The caller.
+    pub caller: String,
+    /// Batches.
+    pub batches: u64,
+    /// Grades.
+    pub grades: u64,
+    /// Bytes of the values of these grades.
+    pub grade_bytes: u64,
+    /// Bytes of compressed bodies. A body that several batches use counts for the first.
+    pub body_bytes: u64,
+}
+
+/// Replies that are stored under idempotency keys of one caller.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplyHolding {
+    /// The caller.
+    pub caller: String,
+    /// Replies.
+    pub replies: u64,
+    /// Their bytes, compressed.
+    pub bytes: u64,
+}
+
+/// Limits of the record. 0 and empty lists are no limits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RetentionLimits {
+    /// Age after which bodies are deleted, in microseconds; 0 for never.
+    pub body_age_us: i64,
+    /// Age after which grades are deleted, in microseconds; 0 for never.
+    pub grade_age_us: i64,
+    /// Bytes of data in the database above which the oldest are deleted; 0 for no limit.
+    pub max_bytes: u64,
+    /// Runs of which nothing is deleted.
+    pub keep_runs: Vec<String>,
+}
+
+impl RetentionLimits {
+    /// Whether there is no limit.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.body_age_us == 0 && self.grade_age_us == 0 && self.max_bytes == 0
+    }
+}
+
+/// What the record holds and costs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StorageReport {
+    /// Bytes of the database file.
+    pub file_bytes: u64,
+    /// Bytes of pages within it that are free.
+    pub free_bytes: u64,
+    /// Bytes of the write-ahead log.
+    pub log_bytes: u64,
+    /// Bytes of the spool, with entries that were set aside.
+    pub spool_bytes: u64,
+    /// Whether the file becomes smaller when something is deleted.
+    pub shrinks: bool,
+    /// Sums over all holdings: batches, grades and bytes.
+    pub total: Totals,
+    /// The largest holdings.
+    pub holdings: Vec<Holding>,
+    /// Replies by caller, the largest first.
+    pub replies: Vec<ReplyHolding>,
+    /// Batches of an earlier release that are not counted yet.
+    pub uncounted_batches: u64,
+    /// Time of the oldest batch, in microseconds since the Unix epoch.
+    pub oldest_us: Option<i64>,
+    /// Time of the oldest batch that has bodies.
+    pub oldest_bodies_us: Option<i64>,
+    /// The limits.
+    pub limits: RetentionLimits,
+    /// When the limits are checked next.
+    pub next_check_us: Option<i64>,
+    /// The current prune, or the last one.
+    pub prune: Option<PruneProgress>,
+}
+
+/// Sums over holdings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Batches.
+    pub batches: u64,
+    /// Grades.
+    pub grades: u64,
+    /// Bytes of the values of these grades.
+    pub grade_bytes: u64,
+    /// Bytes of compressed bodies.
+    pub body_bytes: u64,
+    /// Pairs of run and caller.
+    pub holdings: u64,
+}

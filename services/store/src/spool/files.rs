@@ -1,0 +1,100 @@
+//! The files of a spool that another process may use: lists and checks them without locking or
+//! changing anything.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::frame::{self, Seal};
+use super::identity::{self, IDENTITY};
+use super::segment::{self, number_of};
+use super::set_aside::{EXTENSION, FOLDER};
+
+/// A file of a spool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SpoolFile {
+    Identity(PathBuf),
+    Segment(PathBuf),
+    SetAside(PathBuf),
+}
+
+/// The files of the spool in this folder: the identity, the segments in their order, and the
+/// entries that are set aside.
+pub(crate) fn spool_files(spool: &Path) -> io::Result<Vec<SpoolFile>> {
+    let mut segments = Vec::new();
+    let mut files = Vec::new();
+    for file in fs::read_dir(spool)? {
+        let path = file?.path();
+        if path.file_name().is_some_and(|name| name == IDENTITY) {
+            files.push(SpoolFile::Identity(path));
+        } else if let Some(number) = number_of(&path) {
+            segments.push((number, path));
+        }
+    }
+    segments.sort();
+    files.extend(
+        segments
+            .into_iter()
+            .map(|(_, path)| SpoolFile::Segment(path)),
+    );
+    let aside = match fs::read_dir(spool.join(FOLDER)) {
+        Ok(aside) => aside.collect::<io::Result<Vec<_>>>()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let mut aside: Vec<PathBuf> = aside
+        .into_iter()
+        .map(|file| file.path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == EXTENSION)
+        })
+        .collect();
+    aside.sort();
+    files.extend(aside.into_iter().map(SpoolFile::SetAside));
+    Ok(files)
+}
+
+/// The seal of a segment with these contents, and the length of its header.
+fn seal_of(spool: &Path, bytes: &[u8]) -> io::Result<(Seal, usize)> {
+    if segment::is_plain(bytes) {
+        return Ok((Seal::PLAIN, segment::VERSION.len()));
+    }
+    let key = identity::read_key_of(spool)?;
+    Ok((Seal::keyed(key), segment::SEGMENT_HEADER))
+}
+
+/// Length of a segment up to the end of its last valid frame. Damaged bytes before it count.
+pub(crate) fn valid_length(spool: &Path, bytes: &[u8]) -> io::Result<usize> {
+    let (seal, header) = seal_of(spool, bytes)?;
+    let mut end = header.min(bytes.len());
+    let mut at = end;
+    while let Some(start) = frame::find(&seal, bytes, at) {
+        // A found frame is valid.
+        end = start + frame::measure(&seal, &bytes[start..]).unwrap_or(1);
+        at = end;
+    }
+    Ok(end)
+}
+
+/// Positions of bytes in a segment that are not part of a valid frame, in order. The last range may
+/// be an append that is being written or was interrupted.
+pub(crate) fn damage(spool: &Path, bytes: &[u8]) -> io::Result<(u64, Vec<(usize, usize)>)> {
+    let (seal, header) = seal_of(spool, bytes)?;
+    let mut at = header.min(bytes.len());
+    let (mut frames, mut ranges) = (0, Vec::new());
+    if seal != Seal::PLAIN && bytes.get(..header) != Some(&segment::header(&seal)[..]) {
+        ranges.push((0, at));
+    }
+    while at < bytes.len() {
+        let next = frame::find(&seal, bytes, at).unwrap_or(bytes.len());
+        if next > at {
+            ranges.push((at, next));
+        }
+        if next < bytes.len() {
+            frames += 1;
+        }
+        at = next + frame::measure(&seal, &bytes[next..]).unwrap_or(bytes.len() - next);
+    }
+    Ok((frames, ranges))
+}

@@ -1,0 +1,56 @@
+//! What the record holds, by run and caller: sums over the batches, changed in the transactions
+//! that change these, and read for the page of the storage.
+
+use std::collections::BTreeMap;
+
+use sqlx::sqlite::SqliteConnection;
+
+use super::insert::Insert;
+use super::keys::{Amounts, AppliedBatch};
+use super::sums::add_counts;
+use crate::database::DatabaseError;
+
+const UPSERT: Insert = Insert {
+    prefix: "insert into holdings (run, caller, batches, grades, grade_bytes, pack_bytes)",
+    columns: 6,
+    suffix: concat!(
+        "on conflict (run, caller) do update set ",
+        add_counts!("batches", "grades", "grade_bytes", "pack_bytes")
+    ),
+};
+
+/// Adds what a transaction adds to counted batches.
+pub(super) async fn add<'b>(
+    connection: &mut SqliteConnection,
+    batches: impl Iterator<Item = &'b AppliedBatch<'b>>,
+) -> Result<(), DatabaseError> {
+    let mut sums: BTreeMap<(i64, &str), (u64, Amounts)> = BTreeMap::new();
+    for batch in batches.filter(|batch| batch.counted) {
+        let key = (batch.run, batch.entry.caller.as_ref());
+        let (count, sum) = sums.entry(key).or_default();
+        *count += u64::from(batch.new);
+        sum.grades += batch.added.grades;
+        sum.grade_bytes += batch.added.grade_bytes;
+        sum.pack_bytes += batch.added.pack_bytes;
+    }
+    let rows: Vec<_> = sums
+        .into_iter()
+        .filter(|(_, added)| *added != (0, Amounts::default()))
+        .collect();
+    UPSERT
+        .run(
+            connection,
+            &rows,
+            |values, ((run, caller), (count, sum))| {
+                values
+                    .add(*run)
+                    .add(*caller)
+                    .add_count(*count)
+                    .add_count(sum.grades)
+                    .add_count(sum.grade_bytes)
+                    .add_count(sum.pack_bytes);
+            },
+        )
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,257 @@
+//! Backups under load, and the detection of damage.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use assay_record::store::{Reader, Recorder};
+use assay_store::{BackupError, DurableStore, StoreOptions, backup, verify};
+
+use crate::batches::of_run;
+use crate::fixture::{Fixture, contains_entry, record};
+
+#[tokio::test]
+async fn a_backup_under_load_has_every_entry_that_was_recorded_before() {
+    let fixture = Fixture::new();
+    let store = Arc::new(fixture.open().await);
+    let (recorded, stop) = (
+        Arc::new(AtomicU64::new(0)),
+        Arc::new(AtomicBool::new(false)),
+    );
+    let writing = {
+        let (store, recorded, stop) = (store.clone(), recorded.clone(), stop.clone());
+        tokio::spawn(async move {
+            let mut n = 0;
+            while !stop.load(Ordering::SeqCst) {
+                store.record(Arc::new(of_run(n, "run", 64))).await.unwrap();
+                n += 1;
+                recorded.store(n, Ordering::SeqCst);
+            }
+        })
+    };
+    let mut copies = Vec::new();
+    for copy in 0..4 {
+        let before = recorded.load(Ordering::SeqCst) + 5;
+        while recorded.load(Ordering::SeqCst) < before {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let acknowledged = recorded.load(Ordering::SeqCst);
+        let destination = fixture.root().join(format!("copy-{copy}"));
+        let done = backup(&fixture.options, &destination).await.unwrap();
+        copies.push((acknowledged, done));
+    }
+    stop.store(true, Ordering::SeqCst);
+    writing.await.unwrap();
+    store.close().await.unwrap();
+    let total = recorded.load(Ordering::SeqCst);
+    for (acknowledged, done) in copies {
+        let options = StoreOptions::new(format!("sqlite://{}", done.database.display()));
+        let verified = verify(&options, |_| {}).await.unwrap();
+        assert_eq!(verified.damages, []);
+        let restored = DurableStore::open(&options, fixture.clock.clone())
+            .await
+            .unwrap();
+        for n in 0..acknowledged {
+            assert!(
+                contains_entry(&restored, &of_run(n, "run", 64)).await,
+                "{n} of {acknowledged}"
+            );
+        }
+        let run = restored.run("run").await.unwrap().unwrap();
+        assert_eq!(run.grades % 64, 0);
+        assert!((acknowledged * 64..=total * 64).contains(&run.grades));
+        // The restored record can be written.
+        record(&restored, of_run(1_000_000, "other", 8)).await;
+        restored.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_backup_contains_entries_that_are_not_in_the_database() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    record(&store, of_run(0, "run", 8)).await;
+    fixture.applied(&store).await;
+    let lock = fixture.lock_database().await;
+    record(&store, of_run(1, "run", 8)).await;
+    // An append that is being written.
+    let segment = fixture.segments().pop().unwrap();
+    let mut bytes = std::fs::read(&segment).unwrap();
+    bytes.extend_from_slice(&bytes.clone()[40..90]);
+    std::fs::write(&segment, bytes).unwrap();
+    let copy = fixture.root().join("copy");
+    let done = backup(&fixture.options, &copy).await.unwrap();
+    assert_eq!((done.batches, done.grades, done.segments), (1, 8, 1));
+    drop(lock);
+    drop(store);
+    let options = StoreOptions::new(format!("sqlite://{}", done.database.display()));
+    let restored = DurableStore::open(&options, fixture.clock.clone())
+        .await
+        .unwrap();
+    for n in 0..2 {
+        assert!(contains_entry(&restored, &of_run(n, "run", 8)).await);
+    }
+    restored.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_backup_does_not_overwrite_and_leaves_nothing_when_it_fails() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    record(&store, of_run(0, "run", 8)).await;
+    store.close().await.unwrap();
+    let error = backup(&fixture.options, fixture.root()).await.unwrap_err();
+    assert!(matches!(error, BackupError::Exists(_)));
+    let memory = StoreOptions::new("sqlite::memory:");
+    let error = backup(&memory, &fixture.root().join("x"))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, BackupError::NoFile(_)));
+    // Flips bytes in the middle of the file.
+    let mut bytes = std::fs::read(fixture.database()).unwrap();
+    for at in (8_192..bytes.len()).step_by(1_024) {
+        bytes[at] ^= 0x55;
+    }
+    std::fs::write(fixture.database(), bytes).unwrap();
+    let copy = fixture.root().join("copy");
+    backup(&fixture.options, &copy).await.unwrap_err();
+    assert!(!copy.exists() && !fixture.root().join("copy.partial").exists());
+}
+
+/// A record of three batches that was closed, and the places and problems that are found after
+/// `sql` was executed.
+async fn found_after(sql: &'static str) -> Vec<(String, String)> {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    for n in 0..3 {
+        record(&store, of_run(n, "run", 8)).await;
+    }
+    store.close().await.unwrap();
+    let sound = verify(&fixture.options, |_| {}).await.unwrap();
+    assert_eq!((sound.batches, sound.grades), (3, 24));
+    assert!(sound.bodies > 24);
+    assert_eq!(sound.damages, []);
+    fixture
+        .execute("drop trigger grades_are_not_changed; insert into retention values (1)")
+        .await
+        .unwrap();
+    fixture.execute(sql).await.unwrap();
+    let found = verify(&fixture.options, |_| {}).await.unwrap();
+    found
+        .damages
+        .into_iter()
+        .map(|damage| (damage.place, damage.problem))
+        .collect()
+}
+
+fn grade(n: u64, position: u32) -> String {
+    format!("grade {}", crate::fixture::batch(n).grade(position))
+}
+
+fn batch(n: u64) -> String {
+    format!("batch {}", crate::fixture::batch(n))
+}
+
+#[tokio::test]
+async fn finds_a_changed_row() {
+    let changes = [
+        "update grades set score = 1 - score where key = (2 << 24) + 3",
+        "update grades set evidence = '{}' where key = (2 << 24) + 3",
+    ];
+    assert_eq!(found_after(changes[0]).await[0].0, grade(1, 3));
+    assert_eq!(found_after(changes[1]).await[0].0, grade(1, 3));
+    let found = found_after("update batches set step = 7 where no = 2").await;
+    assert_eq!(found.len(), 8);
+    assert_eq!(found[0].0, grade(1, 0));
+}
+
+#[tokio::test]
+async fn finds_a_removed_row() {
+    let found = found_after("delete from grades where key = (2 << 24) + 3").await;
+    let (place, problem) = found.iter().find(|(place, _)| *place == batch(1)).unwrap();
+    assert_eq!(*place, batch(1));
+    let id = crate::fixture::batch(1).grade(3).to_string();
+    assert!(
+        problem.contains("7 grades instead of 8") && problem.contains(&id),
+        "{problem}"
+    );
+}
+
+#[tokio::test]
+async fn finds_reordered_rows() {
+    let swap = "update grades set key = 1 where key = (2 << 24) + 3; \
+                update grades set key = (2 << 24) + 3 where key = (2 << 24) + 4; \
+                update grades set key = (2 << 24) + 4 where key = 1";
+    let places: Vec<String> = found_after(swap)
+        .await
+        .into_iter()
+        .map(|found| found.0)
+        .collect();
+    assert_eq!(places, [grade(1, 3), grade(1, 4)]);
+}
+
+#[tokio::test]
+async fn finds_removed_batches() {
+    let found =
+        found_after("delete from grades where key >> 24 = 2; delete from batches where no = 2")
+            .await;
+    assert_eq!(found[0].0, "batch number 2");
+    assert!(
+        found
+            .iter()
+            .any(|(place, _)| place == "run run of caller local")
+    );
+    let last =
+        found_after("delete from grades where key >> 24 = 3; delete from batches where no = 3")
+            .await;
+    assert!(last.iter().any(|(place, problem)| {
+        place == "run run of caller local"
+            && problem == "should have 24 grades, but its batches have 16"
+    }));
+    let without_batch = found_after("delete from batches where no = 3").await;
+    assert!(without_batch[0].1.contains("8 grades have no batch"));
+}
+
+#[tokio::test]
+async fn finds_changed_and_missing_bodies() {
+    let moved = found_after(
+        "update bodies set start = start + 1 where kind = 0 \
+         and hash = (select completion_hash from grades where key = (2 << 24) + 3)",
+    )
+    .await;
+    assert_eq!(moved.len(), 1);
+    assert!(moved[0].0.starts_with("completion of grade"));
+    assert!(moved[0].1.contains("does not have the hash"));
+    let missing = found_after(
+        "delete from bodies where hash = (select task_hash from grades where key = 2 << 24)",
+    )
+    .await;
+    assert_eq!(missing[0].0, format!("task of {}", grade(1, 0)));
+    let pack = found_after("update packs set content = x'00' where no = 2").await;
+    assert!(pack.iter().any(|(place, _)| place == "pack 2"));
+    let policy = found_after("delete from bodies where kind = 3").await;
+    assert_eq!(policy[0].0, "policy named");
+}
+
+#[tokio::test]
+async fn finds_damage_in_the_spool() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let lock = fixture.lock_database().await;
+    for n in 0..3 {
+        record(&store, of_run(n, "run", 8)).await;
+    }
+    drop(store);
+    drop(lock);
+    let segment = fixture.segments().pop().unwrap();
+    assert_eq!(verify(&fixture.options, |_| {}).await.unwrap().frames, 3);
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    let found = verify(&fixture.options, |_| {}).await.unwrap();
+    assert_eq!(found.frames, 2);
+    assert_eq!(found.damages.len(), 1);
+    assert_eq!(found.damages[0].place, segment.display().to_string());
+    assert!(!found.is_sound());
+}

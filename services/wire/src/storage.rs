@@ -1,0 +1,302 @@
+//! JSON types for what the record holds, and for prunes.
+
+use assay_record::retention::{
+    Holding, PruneEstimate, PruneFilter, PruneProgress, PruneState, ReplyHolding, RetentionLimits,
+    StorageReport,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What the record holds and costs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct StorageBody {
+    /// Bytes of the database file.
+    pub file_bytes: u64,
+    /// Bytes of the file that are free and are used again.
+    pub free_bytes: u64,
+    /// Bytes of the write-ahead log.
+    pub log_bytes: u64,
+    /// Bytes of the spool.
+    pub spool_bytes: u64,
+    /// Whether the file becomes smaller when something is deleted.
+    pub shrinks: bool,
+    /// Number of stored batches.
+    pub batches: u64,
+    /// Number of stored grades.
+    pub grades: u64,
+    /// Bytes of the values of the grades, without indexes.
+    pub grade_bytes: u64,
+    /// Bytes of tasks, prompts and completions, compressed.
+    pub body_bytes: u64,
+    /// Number of pairs of a run and a caller.
+    pub holdings_count: u64,
+    /// The largest of them, at most 1,000.
+    pub holdings: Vec<HoldingBody>,
+    /// Replies that are stored for a day under idempotency keys, by caller.
+    pub replies: Vec<ReplyHoldingBody>,
+    /// Batches of an earlier release that are not included in the numbers yet; the next prune
+    /// counts them.
+    pub uncounted_batches: u64,
+    /// Time of the oldest batch, in microseconds since the Unix epoch.
+    pub oldest_us: Option<i64>,
+    /// Time of the oldest batch whose bodies are stored.
+    pub oldest_bodies_us: Option<i64>,
+    /// The limits of the configuration.
+    pub limits: LimitsBody,
+    /// When the limits are checked next, in microseconds since the Unix epoch; null without limits.
+    pub next_check_us: Option<i64>,
+    /// The prune that is running, or the last one.
+    pub prune: Option<PruneBody>,
+}
+
+/// What the record holds of one run and caller.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HoldingBody {
+    /// Name of the run; null for batches without one.
+    pub run: Option<String>,
+    /// The caller.
+    pub caller: String,
+    /// Number of batches.
+    pub batches: u64,
+    /// Number of grades.
+    pub grades: u64,
+    /// Bytes of the values of these grades, without indexes.
+    pub grade_bytes: u64,
+    /// Bytes of tasks, prompts and completions, compressed. One that several batches use counts for
+    /// the first.
+    pub body_bytes: u64,
+}
+
+/// Replies of one caller.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ReplyHoldingBody {
+    /// The caller.
+    pub caller: String,
+    /// Number of replies.
+    pub replies: u64,
+    /// Their bytes, compressed.
+    pub bytes: u64,
+}
+
+/// Limits of the record; null is no limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct LimitsBody {
+    /// Age in microseconds after which bodies are deleted.
+    pub body_age_us: Option<i64>,
+    /// Age in microseconds after which grades are deleted.
+    pub grade_age_us: Option<i64>,
+    /// Bytes of data above which the oldest are deleted.
+    pub max_bytes: Option<u64>,
+    /// Runs of which nothing is deleted.
+    pub keep_runs: Vec<String>,
+}
+
+/// What to delete: all batches that match every condition.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PruneRequest {
+    /// Only these runs. If they are deleted as a whole, their totals and charts are deleted too.
+    pub runs: Vec<String>,
+    /// None of these runs.
+    pub keep_runs: Vec<String>,
+    /// Only batches of this caller.
+    pub caller: Option<String>,
+    /// Only batches whose last grade is older, in microseconds since the Unix epoch.
+    pub before_us: Option<i64>,
+    /// Delete tasks, prompts and completions, and keep the grades.
+    pub bodies_only: bool,
+    /// Delete nothing and return what would be deleted.
+    pub dry_run: bool,
+}
+
+/// Maximum number of runs in a request.
+const MAX_RUNS: usize = 1_000;
+
+impl PruneRequest {
+    /// The filter.
+    ///
+    /// # Errors
+    /// The pointer of an invalid field, and the reason.
+    pub fn filter(self) -> Result<PruneFilter, (String, String)> {
+        for (field, runs) in [("runs", &self.runs), ("keep_runs", &self.keep_runs)] {
+            if runs.len() > MAX_RUNS {
+                let reason = format!("at most {MAX_RUNS} runs are allowed: {}", runs.len());
+                return Err((format!("/{field}"), reason));
+            }
+        }
+        let filter = PruneFilter {
+            runs: self.runs,
+            keep_runs: self.keep_runs,
+            caller: self.caller,
+            before_us: self.before_us,
+            bodies_only: self.bodies_only,
+        };
+        if !filter.has_condition() {
+            let reason = "a prune needs a condition: `runs`, `keep_runs`, `caller` or `before_us`";
+            return Err((String::new(), reason.to_owned()));
+        }
+        Ok(filter)
+    }
+}
+
+/// The reply to a prune.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PruneReply {
+    /// What matches the conditions.
+    pub estimate: EstimateBody,
+    /// The prune, which continues after the reply; null for a dry run.
+    pub prune: Option<PruneBody>,
+}
+
+/// What a prune deletes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EstimateBody {
+    /// Number of batches.
+    pub batches: u64,
+    /// Number of grades; 0 if only bodies are deleted.
+    pub grades: u64,
+    /// Bytes of the values of these grades.
+    pub grade_bytes: u64,
+    /// Bytes of bodies, compressed. Those that other batches use are not deleted.
+    pub body_bytes: u64,
+    /// Batches of an earlier release, of which grades and bytes are not included.
+    pub uncounted_batches: u64,
+}
+
+/// A prune.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PruneBody {
+    /// Number of the prune since the start of the node.
+    pub number: u64,
+    /// `running`, `done`, `failed` or `stopped`.
+    #[schema(pattern = "^(running|done|failed|stopped)$")]
+    pub state: String,
+    /// What it does.
+    pub phase: String,
+    /// Whether the limits of the configuration are the reason.
+    pub automatic: bool,
+    /// Only these runs; all if empty.
+    pub runs: Vec<String>,
+    /// None of these runs.
+    pub keep_runs: Vec<String>,
+    /// Only this caller.
+    pub caller: Option<String>,
+    /// Only batches whose last grade is older.
+    pub before_us: Option<i64>,
+    /// Whether only bodies are deleted.
+    pub bodies_only: bool,
+    /// When it was started, in microseconds since the Unix epoch.
+    pub started_us: i64,
+    /// When it ended.
+    pub ended_us: Option<i64>,
+    /// Batches of which bodies or grades were deleted.
+    pub deleted_batches: u64,
+    /// Grades that were deleted.
+    pub deleted_grades: u64,
+    /// Bytes of bodies that were deleted, compressed.
+    pub deleted_body_bytes: u64,
+    /// Runs that were deleted with their totals and charts.
+    pub deleted_runs: u64,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+impl From<PruneProgress> for PruneBody {
+    fn from(prune: PruneProgress) -> Self {
+        let state = match prune.state {
+            PruneState::Running => "running",
+            PruneState::Done => "done",
+            PruneState::Failed => "failed",
+            PruneState::Stopped => "stopped",
+        };
+        Self {
+            number: prune.number,
+            state: state.to_owned(),
+            phase: prune.phase,
+            automatic: prune.automatic,
+            runs: prune.filter.runs,
+            keep_runs: prune.filter.keep_runs,
+            caller: prune.filter.caller,
+            before_us: prune.filter.before_us,
+            bodies_only: prune.filter.bodies_only,
+            started_us: prune.started_us,
+            ended_us: prune.ended_us,
+            deleted_batches: prune.batches,
+            deleted_grades: prune.grades,
+            deleted_body_bytes: prune.body_bytes,
+            deleted_runs: prune.runs,
+            error: prune.error,
+        }
+    }
+}
+
+impl From<PruneEstimate> for EstimateBody {
+    fn from(estimate: PruneEstimate) -> Self {
+        Self {
+            batches: estimate.batches,
+            grades: estimate.grades,
+            grade_bytes: estimate.grade_bytes,
+            body_bytes: estimate.body_bytes,
+            uncounted_batches: estimate.uncounted_batches,
+        }
+    }
+}
+
+impl From<Holding> for HoldingBody {
+    fn from(holding: Holding) -> Self {
+        Self {
+            run: holding.run,
+            caller: holding.caller,
+            batches: holding.batches,
+            grades: holding.grades,
+            grade_bytes: holding.grade_bytes,
+            body_bytes: holding.body_bytes,
+        }
+    }
+}
+
+impl From<ReplyHolding> for ReplyHoldingBody {
+    fn from(holding: ReplyHolding) -> Self {
+        Self {
+            caller: holding.caller,
+            replies: holding.replies,
+            bytes: holding.bytes,
+        }
+    }
+}
+
+impl From<RetentionLimits> for LimitsBody {
+    fn from(limits: RetentionLimits) -> Self {
+        Self {
+            body_age_us: (limits.body_age_us > 0).then_some(limits.body_age_us),
+            grade_age_us: (limits.grade_age_us > 0).then_some(limits.grade_age_us),
+            max_bytes: (limits.max_bytes > 0).then_some(limits.max_bytes),
+            keep_runs: limits.keep_runs,
+        }
+    }
+}
+
+impl From<StorageReport> for StorageBody {
+    fn from(report: StorageReport) -> Self {
+        Self {
+            file_bytes: report.file_bytes,
+            free_bytes: report.free_bytes,
+            log_bytes: report.log_bytes,
+            spool_bytes: report.spool_bytes,
+            shrinks: report.shrinks,
+            batches: report.total.batches,
+            grades: report.total.grades,
+            grade_bytes: report.total.grade_bytes,
+            body_bytes: report.total.body_bytes,
+            holdings_count: report.total.holdings,
+            holdings: report.holdings.into_iter().map(Into::into).collect(),
+            replies: report.replies.into_iter().map(Into::into).collect(),
+            uncounted_batches: report.uncounted_batches,
+            oldest_us: report.oldest_us,
+            oldest_bodies_us: report.oldest_bodies_us,
+            limits: report.limits.into(),
+            next_check_us: report.next_check_us,
+            prune: report.prune.map(Into::into),
+        }
+    }
+}
