@@ -40,8 +40,8 @@ impl Sources<'_> {
         Ok(summaries)
     }
 
-    /// Totals of the runs used last, at most `limit` whose names start with `prefix`, of the `named`
-    /// ones, and of those that have pending entries whose digest passes.
+    /// Totals of the runs used last, at most `limit` whose names start with `prefix`, of the
+    /// `named` ones, and of those that have pending entries whose digest passes.
     async fn totals(
         &self,
         passes: impl Fn(&Digest) -> bool,

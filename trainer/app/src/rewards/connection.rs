@@ -56,7 +56,7 @@ impl From<ClientError> for CallError {
                 reason: with_causes(&error),
                 code: None,
             },
-            ClientError::Unexpected { .. } | ClientError::BadUrl { .. } => {
+            ClientError::Unexpected { .. } | ClientError::BadUrl { .. } | ClientError::BadKey => {
                 Self::Unexpected(with_causes(&error))
             }
         }
