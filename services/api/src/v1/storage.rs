@@ -7,6 +7,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use http::HeaderMap;
+use serde_json::json;
 
 use super::grades::store;
 use crate::Api;
@@ -42,7 +43,7 @@ pub(crate) async fn prune(
 ) -> ApiResult<Json<PruneReply>> {
     let (request, _permit) = body::json(&api, &headers, body, BodyKind::Settings).await?;
     let request: PruneRequest = request;
-    let dry_run = request.dry_run;
+    let (dry_run, details) = (request.dry_run, json!(request));
     let filter = request
         .filter()
         .map_err(|(pointer, reason)| Problem::at(ErrorCode::InvalidField, pointer, reason))?;
@@ -51,7 +52,9 @@ pub(crate) async fn prune(
     let prune = if dry_run {
         None
     } else {
-        Some(store.prune(filter).await?.into())
+        let started = store.prune(filter).await?;
+        api.audit("record.prune", "record", details).await;
+        Some(started.into())
     };
     Ok(Json(PruneReply { estimate, prune }))
 }

@@ -5,8 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use assay_access::Caller;
 use assay_record::store::Store;
 use assay_wire::storage::{EstimateBody, PruneBody, PruneReply, PruneRequest};
+use serde_json::json;
 
 use super::record::{Source, open};
 use crate::arguments::{Age, PruneArguments};
@@ -72,7 +74,13 @@ async fn prune(source: &Source, request: &PruneRequest) -> anyhow::Result<PruneR
                 .engine()
                 .store()
                 .context("no database is configured; name one with `--database`")?;
-            start(store.as_ref(), request).await?
+            let reply = start(store.as_ref(), request).await?;
+            if reply.prune.is_some() {
+                let (gate, caller) = (node.gate(), Caller::local());
+                gate.audit(&caller, "record.prune", "record", json!(request))
+                    .await;
+            }
+            reply
         }
     };
     while let Some(prune) = &mut reply.prune

@@ -1,15 +1,14 @@
 //! What the record holds and costs, and what retention deletes next.
 
 use askama::Template;
-use assay_engine::Engine;
 use assay_record::retention::{PruneProgress, PruneState, RetentionLimits, StorageReport};
-use axum::extract::State;
 
 use crate::display::{bytes, cell, count, time};
 use crate::failure::Result;
 use crate::page::{Page, Section};
 use crate::query::link;
 use crate::record::store;
+use crate::site::Viewer;
 
 /// Maximum number of runs listed.
 const MAX_HOLDINGS: u32 = 200;
@@ -56,7 +55,7 @@ pub(crate) struct StoragePage {
     replies: Vec<ReplyRow>,
 }
 
-pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<StoragePage>> {
+pub(crate) async fn page(Viewer { engine, .. }: Viewer) -> Result<Page<StoragePage>> {
     let report = store(&engine)?.storage(MAX_HOLDINGS).await?;
     Ok(Page(StoragePage::from(&report)))
 }
