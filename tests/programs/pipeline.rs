@@ -12,7 +12,7 @@ use crate::programs::{TIMEOUT, ask, compile, pool, request, run};
 const ECHO: &str = "print(input())";
 
 async fn pipeline(workers: &WorkerPool) -> Pipeline<'_, Request> {
-    workers.acquire(TIMEOUT).await.unwrap().pipeline()
+    Pipeline::new(workers.acquire(TIMEOUT).await.unwrap())
 }
 
 /// The standard output of a run.

@@ -69,7 +69,7 @@ impl<'a> Series<'a> {
                 self.programs.prepare(&run.image).await?;
                 let permit = self.programs.workers().acquire(Duration::MAX).await;
                 let permit = permit.map_err(|error| fault(&error))?;
-                self.pipeline.insert(permit.pipeline())
+                self.pipeline.insert(Pipeline::new(permit))
             }
         };
         let timeout = timeout(run.limits.work);

@@ -31,7 +31,9 @@ pub struct Pipeline<'a, W: WorkerRequest> {
 }
 
 impl<'a, W: WorkerRequest> Pipeline<'a, W> {
-    pub(crate) fn new(permit: WorkerPermit<'a>) -> Self {
+    /// Sends requests with this permit.
+    #[must_use]
+    pub fn new(permit: WorkerPermit<'a>) -> Self {
         Self {
             permit,
             worker: None,

@@ -10,7 +10,6 @@ use tracing::Instrument as _;
 use crate::confine::{self, Confinement};
 use crate::metrics::{self, ended};
 use crate::options::WorkerOptions;
-use crate::pipeline::Pipeline;
 use crate::process::{CallResult, Worker};
 use crate::request::{self, WorkerRequest};
 use crate::{Death, WorkerError};
@@ -306,12 +305,6 @@ impl<'a> WorkerPermit<'a> {
     /// The pool that issued it.
     pub(crate) fn pool(&self) -> &'a WorkerPool {
         self.pool
-    }
-
-    /// Uses the permit for requests to one worker.
-    #[must_use]
-    pub fn pipeline<W: WorkerRequest>(self) -> Pipeline<'a, W> {
-        Pipeline::new(self)
     }
 
     /// Sends a request to a worker and returns its reply. `timeout` applies to each attempt, from

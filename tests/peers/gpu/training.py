@@ -96,7 +96,8 @@ def run(options, folder, report, deadline):
         network = transformers.Qwen3ForCausalLM(config(options.small))
     network.save_pretrained(model)
     del network
-    batch, length = (4, 32) if options.small else (8, 512)
+    # On a GPU, every intermediate result of a batch is kept: 8 texts take 96 GiB.
+    batch, length = (4, 32) if options.small else (2, 512)
     # A few rounds tell how many fit into a minute, and into what is left of the part.
     timed, memory = steps(options, model, 3, batch, length, deadline)
     row = line(3, timed, memory)

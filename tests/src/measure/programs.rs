@@ -16,7 +16,7 @@ use assay_worker::program::{
     Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, Translation,
     WORK_PER_SECOND,
 };
-use assay_worker::{WorkerOptions, WorkerPool};
+use assay_worker::{Pipeline, WorkerOptions, WorkerPool};
 use clap::Args;
 
 /// Compare the speed of programs in workers with native ones.
@@ -190,7 +190,7 @@ async fn run_ahead(
     code: &[u8],
     numbers: Range<usize>,
 ) -> anyhow::Result<()> {
-    let mut pipeline = workers.acquire(TIMEOUT).await?.pipeline();
+    let mut pipeline = Pipeline::new(workers.acquire(TIMEOUT).await?);
     let end = numbers.end;
     for number in numbers {
         let request = run_request(image, code, number);

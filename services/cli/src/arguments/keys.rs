@@ -4,6 +4,7 @@ use assay_record::access::{Quotas, Role};
 use clap::{Args, Subcommand};
 
 use super::OutputFormat;
+use super::seconds::parse_seconds;
 
 #[derive(Debug, Args)]
 pub(crate) struct Keys {
@@ -27,7 +28,7 @@ pub(crate) enum KeyAction {
         /// Name of the key
         name: String,
         /// How long the old key stays valid, such as `1h`
-        #[arg(long, value_name = "TIME", default_value = "0s", value_parser = seconds)]
+        #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_seconds)]
         grace: u64,
     },
     /// Revoke a key for ever; a running server refuses it within two seconds
@@ -50,7 +51,7 @@ pub(crate) struct CreateKey {
     #[arg(long, default_value = "trainer")]
     pub(crate) role: Role,
     /// How long the key is valid, such as `90d` [default: for ever]
-    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     pub(crate) expires: Option<u64>,
     /// Maximum number of items in a minute
     #[arg(long, value_name = "N")]
@@ -87,39 +88,4 @@ pub(crate) struct Audit {
     pub(crate) database: Option<String>,
     #[command(flatten)]
     pub(crate) output: OutputFormat,
-}
-
-/// Parses a time such as `30s`, `15m`, `12h` or `90d`.
-fn seconds(text: &str) -> Result<u64, String> {
-    let (digits, unit) = text.split_at(text.len().saturating_sub(1));
-    let factor = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 60 * 60,
-        "d" => 24 * 60 * 60,
-        _ => 0,
-    };
-    let seconds = digits
-        .parse::<u64>()
-        .ok()
-        .and_then(|n| n.checked_mul(factor));
-    // A century, far from the end of the clock.
-    seconds
-        .filter(|seconds| factor > 0 && *seconds <= 100 * 365 * 24 * 60 * 60)
-        .ok_or_else(|| "expected a number and `s`, `m`, `h` or `d`, such as `90d`".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parses_times() {
-        assert_eq!(seconds("0s"), Ok(0));
-        assert_eq!(seconds("90d"), Ok(7_776_000));
-        assert_eq!(seconds("2h"), Ok(7_200));
-        for text in ["", "d", "1", "1w", "-1s", "é", "99999999999999999d"] {
-            assert!(seconds(text).is_err(), "{text}");
-        }
-    }
 }

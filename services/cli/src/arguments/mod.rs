@@ -3,6 +3,7 @@
 mod check;
 mod keys;
 mod record;
+mod seconds;
 mod templates;
 
 use std::net::SocketAddr;
@@ -14,7 +15,7 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use check::Check;
 pub(crate) use keys::{Audit, CreateKey, KeyAction, Keys};
 pub(crate) use record::{
-    Age, BackupArguments, Export, ExportFormat, GradeSelection, Grades, PruneArguments, Record,
+    BackupArguments, Export, ExportFormat, GradeSelection, Grades, PruneArguments, Record,
     RecordAction, Replay, Runs, SetAsideArguments, Tail, VerifyArguments,
 };
 pub(crate) use templates::Templates;

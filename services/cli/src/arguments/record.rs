@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::seconds::parse_seconds;
 use super::{OutputFormat, ServerKey};
 
 /// Location of the record.
@@ -49,8 +50,8 @@ pub(crate) struct PruneArguments {
     #[arg(long, value_name = "NAME")]
     pub(crate) caller: Option<String>,
     /// Delete only batches older than this, such as `30d` or `12h`
-    #[arg(long, value_name = "AGE", value_parser = age)]
-    pub(crate) older_than: Option<Age>,
+    #[arg(long, value_name = "AGE", value_parser = parse_seconds)]
+    pub(crate) older_than: Option<u64>,
     /// Delete tasks, prompts and completions, and keep the grades
     #[arg(long)]
     pub(crate) bodies_only: bool,
@@ -61,30 +62,6 @@ pub(crate) struct PruneArguments {
     pub(crate) record: Record,
     #[command(flatten)]
     pub(crate) output: OutputFormat,
-}
-
-/// An age in microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Age(pub(crate) i64);
-
-fn age(text: &str) -> Result<Age, String> {
-    let seconds = |unit| match unit {
-        "d" => Some(86_400),
-        "h" => Some(3_600),
-        "m" => Some(60),
-        _ => None,
-    };
-    let parsed = text
-        .char_indices()
-        .next_back()
-        .and_then(|(at, _)| text.split_at_checked(at))
-        .and_then(|(number, unit)| {
-            let number: i64 = number.parse().ok().filter(|number| *number >= 0)?;
-            number.checked_mul(seconds(unit)?)?.checked_mul(1_000_000)
-        });
-    parsed
-        .map(Age)
-        .ok_or_else(|| "expected a number of days, hours or minutes, such as `30d`".to_owned())
 }
 
 #[derive(Debug, Args)]

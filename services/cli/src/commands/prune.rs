@@ -11,7 +11,7 @@ use assay_wire::storage::{EstimateBody, PruneBody, PruneReply, PruneRequest};
 use serde_json::json;
 
 use super::record::{Source, open};
-use crate::arguments::{Age, PruneArguments};
+use crate::arguments::PruneArguments;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, unix_us};
 use crate::terminal;
@@ -59,7 +59,7 @@ fn request(arguments: &PruneArguments) -> PruneRequest {
         caller: arguments.caller.clone(),
         before_us: arguments
             .older_than
-            .map(|Age(age_us)| unix_us().saturating_sub(age_us)),
+            .map(|seconds| unix_us().saturating_sub_unsigned(1_000_000 * seconds)),
         bodies_only: arguments.bodies_only,
         dry_run: arguments.dry_run,
     }

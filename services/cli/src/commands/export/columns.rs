@@ -127,7 +127,8 @@ pub(super) mod tests {
             }, "reward": -0.3,
             "advantage": 1e-300, "reward_breakdown": {"a": 1}, "components": [{"name": "format"}],
             "steps": [], "measures": {"tokens": 812.0}, "evidence": {"extracted": "½ \u{1f600}"},
-            "error": null, "meta": {}, "deterministic": true, "cached": false, "queue_us": 15,
+            "error": null, "meta": {}, "redacted": true, "bodies_omitted": false,
+            "deterministic": true, "cached": false, "queue_us": 15,
             "grade_us": 60, "work": 7, "time_us": 1_795_000_000_123_456_i64,
         });
         let mut minimal = full.clone();
