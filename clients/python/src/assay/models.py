@@ -933,26 +933,38 @@ class Drift(View):
 
 
 class Estimate(View):
-    """An estimate with its 95 % interval."""
+    """What a prune deletes."""
 
     __slots__ = ()
 
     @property
-    def high(self) -> float:
-        """Upper bound."""
-        value: float = self._get("high")
+    def batches(self) -> int:
+        """Number of batches."""
+        value: int = self._get("batches")
         return value
 
     @property
-    def low(self) -> float:
-        """Lower bound."""
-        value: float = self._get("low")
+    def body_bytes(self) -> int:
+        """Bytes of bodies, compressed. Those that other batches use are not deleted."""
+        value: int = self._get("body_bytes")
         return value
 
     @property
-    def value(self) -> float:
-        """The estimate."""
-        value: float = self._get("value")
+    def grade_bytes(self) -> int:
+        """Bytes of the values of these grades."""
+        value: int = self._get("grade_bytes")
+        return value
+
+    @property
+    def grades(self) -> int:
+        """Number of grades; 0 if only bodies are deleted."""
+        value: int = self._get("grades")
+        return value
+
+    @property
+    def uncounted_batches(self) -> int:
+        """Batches of an earlier release, of which grades and bytes are not included."""
+        value: int = self._get("uncounted_batches")
         return value
 
 
@@ -1037,6 +1049,13 @@ class Grade(View):
     def batch(self) -> str:
         """Id of the batch."""
         value: str = self._get("batch")
+        return value
+
+    @property
+    def bodies_omitted(self) -> bool:
+        """Whether its task, prompt and completion were not stored, because of `retention.bodies`.
+        """
+        value: bool = self._get("bodies_omitted")
         return value
 
     @property
@@ -1175,6 +1194,14 @@ class Grade(View):
     def queue_us(self) -> int:
         """Microseconds from admission until a worker took the item."""
         value: int = self._get("queue_us")
+        return value
+
+    @property
+    def redacted(self) -> bool:
+        """Whether texts of the item were redacted before they were stored. Such a grade cannot be
+        replayed, and its hashes are those of the redacted texts.
+        """
+        value: bool = self._get("redacted")
         return value
 
     @property
@@ -1424,6 +1451,50 @@ class Group(View):
         return value
 
 
+class Holding(View):
+    """What the record holds of one run and caller."""
+
+    __slots__ = ()
+
+    @property
+    def batches(self) -> int:
+        """Number of batches."""
+        value: int = self._get("batches")
+        return value
+
+    @property
+    def body_bytes(self) -> int:
+        """Bytes of tasks, prompts and completions, compressed. One that several batches use counts
+        for the first.
+        """
+        value: int = self._get("body_bytes")
+        return value
+
+    @property
+    def caller(self) -> str:
+        """The caller."""
+        value: str = self._get("caller")
+        return value
+
+    @property
+    def grade_bytes(self) -> int:
+        """Bytes of the values of these grades, without indexes."""
+        value: int = self._get("grade_bytes")
+        return value
+
+    @property
+    def grades(self) -> int:
+        """Number of grades."""
+        value: int = self._get("grades")
+        return value
+
+    @property
+    def run(self) -> str | None:
+        """Name of the run; `None` for batches without one."""
+        value: str | None = self._get("run")
+        return value
+
+
 class InputError(View):
     """Why a model cannot score an input."""
 
@@ -1441,6 +1512,36 @@ class InputError(View):
     def message(self) -> str:
         """What is wrong and what to do."""
         value: str = self._get("message")
+        return value
+
+
+class Limits(View):
+    """Limits of the record; `None` is no limit."""
+
+    __slots__ = ()
+
+    @property
+    def body_age_us(self) -> int | None:
+        """Age in microseconds after which bodies are deleted."""
+        value: int | None = self._get("body_age_us")
+        return value
+
+    @property
+    def grade_age_us(self) -> int | None:
+        """Age in microseconds after which grades are deleted."""
+        value: int | None = self._get("grade_age_us")
+        return value
+
+    @property
+    def keep_runs(self) -> list[str]:
+        """Runs of which nothing is deleted."""
+        value: list[str] = self._get("keep_runs")
+        return value
+
+    @property
+    def max_bytes(self) -> int | None:
+        """Bytes of data above which the oldest are deleted."""
+        value: int | None = self._get("max_bytes")
         return value
 
 
@@ -1746,6 +1847,126 @@ class Policy(View):
         return value
 
 
+class Prune(View):
+    """A prune."""
+
+    __slots__ = ()
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the limits of the configuration are the reason."""
+        value: bool = self._get("automatic")
+        return value
+
+    @property
+    def before_us(self) -> int | None:
+        """Only batches whose last grade is older."""
+        value: int | None = self._get("before_us")
+        return value
+
+    @property
+    def bodies_only(self) -> bool:
+        """Whether only bodies are deleted."""
+        value: bool = self._get("bodies_only")
+        return value
+
+    @property
+    def caller(self) -> str | None:
+        """Only this caller."""
+        value: str | None = self._get("caller")
+        return value
+
+    @property
+    def deleted_batches(self) -> int:
+        """Batches of which bodies or grades were deleted."""
+        value: int = self._get("deleted_batches")
+        return value
+
+    @property
+    def deleted_body_bytes(self) -> int:
+        """Bytes of bodies that were deleted, compressed."""
+        value: int = self._get("deleted_body_bytes")
+        return value
+
+    @property
+    def deleted_grades(self) -> int:
+        """Grades that were deleted."""
+        value: int = self._get("deleted_grades")
+        return value
+
+    @property
+    def deleted_runs(self) -> int:
+        """Runs that were deleted with their totals and charts."""
+        value: int = self._get("deleted_runs")
+        return value
+
+    @property
+    def ended_us(self) -> int | None:
+        """When it ended."""
+        value: int | None = self._get("ended_us")
+        return value
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed."""
+        value: str | None = self._get("error")
+        return value
+
+    @property
+    def keep_runs(self) -> list[str]:
+        """None of these runs."""
+        value: list[str] = self._get("keep_runs")
+        return value
+
+    @property
+    def number(self) -> int:
+        """Number of the prune since the start of the node."""
+        value: int = self._get("number")
+        return value
+
+    @property
+    def phase(self) -> str:
+        """What it does."""
+        value: str = self._get("phase")
+        return value
+
+    @property
+    def runs(self) -> list[str]:
+        """Only these runs; all if empty."""
+        value: list[str] = self._get("runs")
+        return value
+
+    @property
+    def started_us(self) -> int:
+        """When it was started, in microseconds since the Unix epoch."""
+        value: int = self._get("started_us")
+        return value
+
+    @property
+    def state(self) -> str:
+        """`running`, `done`, `failed` or `stopped`."""
+        value: str = self._get("state")
+        return value
+
+
+class PruneReply(View):
+    """The reply to a prune."""
+
+    __slots__ = ()
+
+    @property
+    def estimate(self) -> Estimate:
+        """What matches the conditions."""
+        value = self._get("estimate")
+        return Estimate(value)
+
+    @property
+    def prune(self) -> Prune | None:
+        """See `docs/API.md`."""
+        value = self._get("prune")
+        return None if value is None else Prune(value)
+
+
 class Rate(View):
     """One rate of a channel."""
 
@@ -1846,6 +2067,30 @@ class ReplaySide(View):
     def verdict(self) -> str | None:
         """Reason code, if graded."""
         value: str | None = self._get("verdict")
+        return value
+
+
+class ReplyHolding(View):
+    """Replies of one caller."""
+
+    __slots__ = ()
+
+    @property
+    def bytes(self) -> int:
+        """Their bytes, compressed."""
+        value: int = self._get("bytes")
+        return value
+
+    @property
+    def caller(self) -> str:
+        """The caller."""
+        value: str = self._get("caller")
+        return value
+
+    @property
+    def replies(self) -> int:
+        """Number of replies."""
+        value: int = self._get("replies")
         return value
 
 
@@ -2562,6 +2807,124 @@ class Step(View):
         return value
 
 
+class Storage(View):
+    """What the record holds and costs."""
+
+    __slots__ = ()
+
+    @property
+    def batches(self) -> int:
+        """Number of stored batches."""
+        value: int = self._get("batches")
+        return value
+
+    @property
+    def body_bytes(self) -> int:
+        """Bytes of tasks, prompts and completions, compressed."""
+        value: int = self._get("body_bytes")
+        return value
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of the database file."""
+        value: int = self._get("file_bytes")
+        return value
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes of the file that are free and are used again."""
+        value: int = self._get("free_bytes")
+        return value
+
+    @property
+    def grade_bytes(self) -> int:
+        """Bytes of the values of the grades, without indexes."""
+        value: int = self._get("grade_bytes")
+        return value
+
+    @property
+    def grades(self) -> int:
+        """Number of stored grades."""
+        value: int = self._get("grades")
+        return value
+
+    @property
+    def holdings(self) -> list[Holding]:
+        """The largest of them, at most 1,000."""
+        value = self._get("holdings")
+        return [Holding(item) for item in value]
+
+    @property
+    def holdings_count(self) -> int:
+        """Number of pairs of a run and a caller."""
+        value: int = self._get("holdings_count")
+        return value
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the configuration."""
+        value = self._get("limits")
+        return Limits(value)
+
+    @property
+    def log_bytes(self) -> int:
+        """Bytes of the write-ahead log."""
+        value: int = self._get("log_bytes")
+        return value
+
+    @property
+    def next_check_us(self) -> int | None:
+        """When the limits are checked next, in microseconds since the Unix epoch; `None` without
+        limits.
+        """
+        value: int | None = self._get("next_check_us")
+        return value
+
+    @property
+    def oldest_bodies_us(self) -> int | None:
+        """Time of the oldest batch whose bodies are stored."""
+        value: int | None = self._get("oldest_bodies_us")
+        return value
+
+    @property
+    def oldest_us(self) -> int | None:
+        """Time of the oldest batch, in microseconds since the Unix epoch."""
+        value: int | None = self._get("oldest_us")
+        return value
+
+    @property
+    def prune(self) -> Prune | None:
+        """See `docs/API.md`."""
+        value = self._get("prune")
+        return None if value is None else Prune(value)
+
+    @property
+    def replies(self) -> list[ReplyHolding]:
+        """Replies that are stored for a day under idempotency keys, by caller."""
+        value = self._get("replies")
+        return [ReplyHolding(item) for item in value]
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether the file becomes smaller when something is deleted."""
+        value: bool = self._get("shrinks")
+        return value
+
+    @property
+    def spool_bytes(self) -> int:
+        """Bytes of the spool."""
+        value: int = self._get("spool_bytes")
+        return value
+
+    @property
+    def uncounted_batches(self) -> int:
+        """Batches of an earlier release that are not included in the numbers yet; the next prune
+        counts them.
+        """
+        value: int = self._get("uncounted_batches")
+        return value
+
+
 class Suggestion(View):
     """A prompt to sample."""
 
@@ -2760,6 +3123,14 @@ class GradeDetail(Grade):
         return [Adjudication(item) for item in value]
 
     @property
+    def bodies(self) -> str:
+        """`stored`, `omitted` if they were not stored because of `retention.bodies`, or `deleted`
+        if the task, the prompt or the completion was deleted later.
+        """
+        value: str = self._get("bodies")
+        return value
+
+    @property
     def checks(self) -> dict[str, Any]:
         """The checks, by name."""
         value: dict[str, Any] = self._get("checks")
@@ -2767,7 +3138,7 @@ class GradeDetail(Grade):
 
     @property
     def completion(self) -> str | list[Message] | None:
-        """The completion, a string or messages; `None` if the record no longer contains it."""
+        """The completion, a string or messages; `None` if the record does not contain it."""
         value: str | list[Message] | None = self._get("completion")
         return value
 
@@ -2785,7 +3156,7 @@ class GradeDetail(Grade):
 
     @property
     def task(self) -> dict[str, Any] | None:
-        """The task; `None` if the record no longer contains it."""
+        """The task; `None` if the record does not contain it."""
         value: dict[str, Any] | None = self._get("task")
         return value
 
@@ -3084,6 +3455,26 @@ class PairsRequest(_PairsRequestRequired, total=False):
 
     - `pairs`: The pairs, at least one.
     """
+
+
+class PruneRequest(TypedDict, total=False):
+    """What to delete: all batches that match every condition.
+
+    - `before_us`: Only batches whose last grade is older, in microseconds since the Unix epoch.
+    - `bodies_only`: Delete tasks, prompts and completions, and keep the grades.
+    - `caller`: Only batches of this caller.
+    - `dry_run`: Delete nothing and return what would be deleted.
+    - `keep_runs`: None of these runs.
+    - `runs`: Only these runs. If they are deleted as a whole, their totals and charts are deleted
+      too.
+    """
+
+    before_us: int | None
+    bodies_only: bool
+    caller: str | None
+    dry_run: bool
+    keep_runs: list[str]
+    runs: list[str]
 
 
 class _RunPairsRequestRequired(TypedDict):
