@@ -13,8 +13,8 @@ const OTHERS: &str = "*";
 /// Maximum length of the name of a user, in bytes.
 const MAX_USER_BYTES: usize = 128;
 
-/// Start of the names of such callers. Names of keys do not contain it, so a user and a key with the
-/// same name are two callers.
+/// Start of the names of such callers. Names of keys do not contain it, so a user and a key with
+/// the same name are two callers.
 pub(crate) const USER_PREFIX: char = '@';
 
 /// An address, or all addresses with the same first bits.
@@ -26,7 +26,10 @@ pub struct Network {
 
 /// A text is not a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not an address such as `10.0.0.5` or a network such as `10.0.0.0/24`", .0.escape_debug())]
+#[error(
+    "`{}` is not an address such as `10.0.0.5` or a network such as `10.0.0.0/24`",
+    .0.escape_debug()
+)]
 pub struct MalformedNetwork(String);
 
 /// The address as a number, aligned to the left, and its length in bits.
