@@ -20,14 +20,14 @@ const LONG: Duration = Duration::from_secs(60);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// A service that accepts connections.
-struct Listening {
-    service: Service,
-    address: SocketAddr,
+pub(crate) struct Listening {
+    pub(crate) service: Service,
+    pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     serving: JoinHandle<()>,
 }
 
-async fn listening(change: impl FnOnce(&mut Config)) -> Listening {
+pub(crate) async fn listening(change: impl FnOnce(&mut Config)) -> Listening {
     let service = service_with(change).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -70,7 +70,7 @@ impl Listening {
 }
 
 /// Reads until the server closes the connection.
-async fn rest(stream: &mut TcpStream) -> String {
+pub(crate) async fn rest(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let read = tokio::time::timeout(LONG, stream.read_to_end(&mut bytes))
         .await

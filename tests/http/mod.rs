@@ -16,6 +16,7 @@ mod noise;
 mod pages;
 mod piston;
 mod programs;
+mod proxied;
 mod reading;
 mod repeating;
 mod reward_models;

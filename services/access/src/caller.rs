@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use assay_record::access::{LOCAL_CALLER, Role, recorded_run};
 
+use crate::proxy::USER_PREFIX;
 use crate::quota::Meter;
 
 /// The sender of a request.
@@ -43,7 +44,22 @@ impl Caller {
         }
     }
 
-    /// Name of its key, or `local`.
+    /// A user whom a proxy has authenticated. It has no quotas.
+    pub(crate) fn proxied(user: &str, role: Role) -> Self {
+        Self {
+            name: format!("{USER_PREFIX}{user}").into(),
+            role,
+            meter: None,
+        }
+    }
+
+    /// Whether the caller was authenticated, by a key or by a proxy.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        self.meter.is_some() || self.name.starts_with(USER_PREFIX)
+    }
+
+    /// Name of its key, `@` and the name that a proxy gave, or `local`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -66,7 +82,7 @@ impl Caller {
         }
     }
 
-    /// Meters its use; `None` without a key, which has no limits.
+    /// Meters the use of its key; `None` without a key, which means no limits.
     #[must_use]
     pub fn meter(&self) -> Option<&Arc<Meter>> {
         self.meter.as_ref()

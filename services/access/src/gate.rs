@@ -14,6 +14,7 @@ use crate::caller::Caller;
 use crate::key::{Key, MalformedKey};
 use crate::keyring::{Keyring, RefusedKey};
 use crate::metrics;
+use crate::proxy::{Proxies, RefusedUser};
 use crate::session::{SessionKey, Sessions};
 
 /// How often a node looks for changes of keys.
@@ -64,6 +65,15 @@ pub enum Denied {
     /// The session has ended.
     #[error("the session has ended; sign in again")]
     NoSession,
+    /// A proxy names the user in a way that is not accepted, or one without a role.
+    #[error(transparent)]
+    User(#[from] RefusedUser),
+    /// A request without a key has the header of a proxy, but does not come from one.
+    #[error(
+        "this node requires a key, and believes the header that names the user only from the \
+         addresses in `access.proxies`"
+    )]
+    NotFromProxy,
 }
 
 impl Denied {
@@ -78,6 +88,11 @@ impl Denied {
             Self::Refused(RefusedKey::Expired) => "expired",
             Self::Refused(RefusedKey::Revoked) => "revoked",
             Self::NoSession => "no_session",
+            Self::User(RefusedUser::Malformed) => "malformed_user",
+            Self::User(RefusedUser::Several) => "several_users",
+            Self::User(RefusedUser::WithKey) => "several",
+            Self::User(RefusedUser::Unknown) => "unknown_user",
+            Self::NotFromProxy => "not_from_proxy",
         }
     }
 }
@@ -100,6 +115,7 @@ pub struct Gate {
     state: Mutex<Option<AccessState>>,
     refusals: Mutex<Refusals>,
     sessions: Sessions,
+    proxies: Option<Proxies>,
 }
 
 impl Gate {
@@ -119,7 +135,14 @@ impl Gate {
             state: Mutex::default(),
             refusals: Mutex::default(),
             sessions: Sessions::default(),
+            proxies: None,
         }
+    }
+
+    /// The gate that also accepts users whom these proxies name.
+    #[must_use]
+    pub fn behind(self, proxies: Option<Proxies>) -> Self {
+        Self { proxies, ..self }
     }
 
     /// The gate of a node whose keys are in `store`; without one, the node has no keys.
@@ -191,6 +214,26 @@ impl Gate {
             .map_err(|refused| self.refuse(refused.into(), Some(key.id())))
     }
 
+    /// The proxies whose header names the user, if there are any and callers need a key.
+    #[must_use]
+    pub fn proxies(&self) -> Option<&Proxies> {
+        self.proxies.as_ref().filter(|_| self.requires_key())
+    }
+
+    /// The caller whom a trusted proxy names.
+    ///
+    /// # Errors
+    /// [`Denied::User`], which is counted and goes to the audit log.
+    pub fn proxied(&self, proxies: &Proxies, user: &str) -> Result<Caller, Denied> {
+        match proxies.role(user) {
+            Ok(role) => Ok(Caller::proxied(user, role)),
+            Err(refused) => {
+                let named = (refused == RefusedUser::Unknown).then_some(user);
+                Err(self.refuse(refused.into(), named))
+            }
+        }
+    }
+
     fn verify(&self, key: &Key) -> Result<Caller, RefusedKey> {
         let now_us = self.clock.unix_us();
         let caller = self.keyring().verify(key, now_us)?;
@@ -234,7 +277,8 @@ impl Gate {
         self.sessions.end(cookie);
     }
 
-    /// Counts a refused caller; `id` is the public part of its key, if that is well formed.
+    /// Counts a refused caller; `id` is the public part of its key or the name
+    /// of the user, if that is well formed.
     pub fn refuse(&self, denied: Denied, id: Option<&str>) -> Denied {
         metrics::refused(denied.reason());
         let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
@@ -375,7 +419,7 @@ impl Gate {
         let entry = AuditEntry {
             time_us: self.clock.unix_us(),
             caller: caller.name().to_owned(),
-            role: caller.meter().map(|_| caller.role()),
+            role: caller.is_named().then(|| caller.role()),
             action: action.to_owned(),
             target: target.to_owned(),
             details,

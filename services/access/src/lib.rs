@@ -4,6 +4,7 @@
 //!
 //! - `key`: the text of a key, and how it is hidden in logs;
 //! - `keyring`: which keys are valid, in memory;
+//! - `proxy`: which reverse proxies may name the user, and the roles of these users;
 //! - `quota`: what a key may use, and what it has used;
 //! - `session`: cookies of the pages;
 //! - `gate`: authenticates callers, and keeps the keyring up to date;
@@ -15,6 +16,7 @@ mod key;
 mod keyring;
 mod manage;
 pub mod metrics;
+mod proxy;
 mod quota;
 mod session;
 
@@ -23,4 +25,5 @@ pub use gate::{Denied, Gate, KeyPolicy};
 pub use key::{Key, MalformedKey, redact};
 pub use keyring::RefusedKey;
 pub use manage::{COMMAND_LINE, ManageError, NewKey, create, revoke, rotate};
+pub use proxy::{MalformedNetwork, Network, Proxies, RefusedUser, is_user_or_others};
 pub use quota::{Charge, ExceededQuota, Meter, Quota};

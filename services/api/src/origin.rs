@@ -11,6 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, Method};
 
+use crate::access::ProxyHeader;
 use crate::error::ApiError;
 use crate::host::{BadHost, Host, Origin, origin, requested};
 use crate::state::Api;
@@ -21,12 +22,11 @@ pub(crate) async fn reject_other_sites(
     request: Request,
     next: Next,
 ) -> Response {
-    match rejection(
-        request.method(),
-        request.headers(),
-        request.uri(),
-        api.limits().local_names && !api.gate().requires_key() && !api.gate().is_off(),
-    ) {
+    let gate = api.gate();
+    let is_open = api.limits().local_names && !gate.requires_key() && !gate.is_off();
+    let local_names = is_open || ProxyHeader::of(gate, &request).is_from_this_machine();
+    let (method, headers, uri) = (request.method(), request.headers(), request.uri());
+    match rejection(method, headers, uri, local_names) {
         Some(message) => ApiError::new(ErrorCode::OtherSite, message).into_response(),
         None => next.run(request).await,
     }
@@ -53,9 +53,10 @@ fn rejection(
     };
     if local_names && host.as_ref().is_some_and(|host| !host.is_local()) {
         return Some(
-            "the request was sent to a host name that may belong to another site, and the service \
-             listens only on this machine; send it to `localhost` or an address, require keys, or \
-             set `access.keys = \"off\"` behind a proxy that authenticates"
+            "the request was sent to a host name that may belong to another site, and comes from \
+             this machine; send it to `localhost` or an address (a proxy on this machine must not \
+             forward `Host`), require keys, or set `access.keys = \"off\"` behind a proxy that \
+             authenticates"
                 .to_owned(),
         );
     }

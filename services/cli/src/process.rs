@@ -30,6 +30,14 @@ pub(crate) fn configuration(
     Ok(loaded.config)
 }
 
+/// The named server, or the one of the configuration.
+pub(crate) fn server(file: Option<&Path>, named: Option<String>) -> anyhow::Result<String> {
+    match named {
+        Some(server) => Ok(server),
+        None => Ok(configuration(file, Vec::new())?.server.url()),
+    }
+}
+
 /// A client of `server` that sends the key, if there is one.
 pub(crate) fn client(server: &str, key: &ServerKey) -> anyhow::Result<Client> {
     let client = Client::new(server, Retry::default())?;

@@ -31,6 +31,9 @@ pub enum NodeError {
          that authenticates"
     )]
     NoKeys(std::net::SocketAddr),
+    /// The settings of reverse proxies are invalid.
+    #[error("{0}")]
+    Proxies(String),
     /// A reward policy is invalid.
     #[error("`policies.{name}`: {error}")]
     Policy {

@@ -430,11 +430,10 @@ pub fn set_aside_entries(config: &Config) -> std::io::Result<u64> {
 
 /// The certificate of the node, if one is configured.
 fn tls(server: &Server) -> Result<Option<Arc<Tls>>, NodeError> {
-    let (certificate, key) = (&server.tls_certificate, &server.tls_key);
-    if certificate.as_os_str().is_empty() && key.as_os_str().is_empty() {
+    if !server.has_tls() {
         return Ok(None);
     }
-    let tls = Tls::load(certificate.clone(), key.clone())?;
+    let tls = Tls::load(server.tls_certificate.clone(), server.tls_key.clone())?;
     Ok(Some(Arc::new(tls)))
 }
 
@@ -445,16 +444,18 @@ async fn gate(
     clock: &Arc<dyn Clock>,
 ) -> Result<Gate, NodeError> {
     let address = config.server.listen;
+    let proxies = config.access.proxies().map_err(NodeError::Proxies)?;
     let policy = match config.access.keys {
         KeyRequirement::Off => KeyPolicy::Off,
-        KeyRequirement::Auto if address.ip().is_loopback() => KeyPolicy::IfAny,
+        KeyRequirement::Auto if address.ip().is_loopback() && proxies.is_none() => KeyPolicy::IfAny,
         KeyRequirement::Auto | KeyRequirement::Required => KeyPolicy::Required,
     };
     if policy == KeyPolicy::Required && store.is_none() {
         return Err(NodeError::NoKeys(address));
     }
     let store = store.map(|store| Arc::new(store.access()) as Arc<dyn AccessStore>);
-    Ok(Gate::start(policy, store, Arc::clone(clock)).await?)
+    let gate = Gate::start(policy, store, Arc::clone(clock)).await?;
+    Ok(gate.behind(proxies))
 }
 
 /// Copies the configured record to a new folder. Works while a server uses the record.

@@ -3,11 +3,12 @@
 
 mod endpoints;
 mod key_path;
+mod proxied;
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-use assay_access::{Caller, Charge, Denied, ExceededQuota, redact};
+use assay_access::{Caller, Charge, Denied, ExceededQuota, RefusedUser, redact};
 use assay_core::ErrorCode;
 use assay_engine::Spend;
 use assay_record::access::{Access, Role};
@@ -20,6 +21,7 @@ use http::{HeaderMap, HeaderValue, Method, header};
 
 pub(crate) use endpoints::Endpoints;
 pub(crate) use key_path::{KEYED_PATHS, PathKey, split_key};
+pub(crate) use proxied::ProxyHeader;
 
 use crate::error::{ApiError, ApiResult};
 use crate::state::Api;
@@ -76,23 +78,37 @@ fn admitted(api: &Api, request: &Request) -> ApiResult<Caller> {
     let Access::Role(role) = access else {
         return Ok(Caller::anonymous());
     };
-    let caller = match key(request) {
-        Ok(None) if assay_operators::is_page(request.uri().path()) => {
-            // Endpoints accept only keys, which no page of another site can send.
-            match assay_operators::session(request.headers()) {
-                Some(cookie) => gate.resume(cookie)?,
-                None => return Err(gate.refuse(Denied::NotSignedIn, None).into()),
-            }
-        }
-        Ok(key) => gate.authenticate(key)?,
-        Err(denied) => {
-            return Err(gate.refuse(denied, None).into());
-        }
-    };
+    let caller = authenticated(api, request)?;
     if caller.role() < role {
         return Err(forbidden(&caller, role, request.method()));
     }
     Ok(caller)
+}
+
+/// The caller of a request to an endpoint that needs one.
+fn authenticated(api: &Api, request: &Request) -> ApiResult<Caller> {
+    let gate = api.gate();
+    let refused = |denied: Denied| ApiError::from(gate.refuse(denied, None));
+    let key = key(request).map_err(refused)?;
+    let header = ProxyHeader::of(gate, request);
+    if let ProxyHeader::Trusted { proxies, user, .. } = header {
+        if key.is_some() {
+            return Err(refused(RefusedUser::WithKey.into()));
+        }
+        let user = user.map_err(|error| refused(error.into()))?;
+        return Ok(gate.proxied(proxies, user)?);
+    }
+    if key.is_none() && assay_operators::is_page(request.uri().path()) {
+        // Endpoints accept only keys, which no page of another site can send.
+        return match assay_operators::session(request.headers()) {
+            Some(cookie) => Ok(gate.resume(cookie)?),
+            None => Err(refused(Denied::NotSignedIn)),
+        };
+    }
+    if key.is_none() && matches!(header, ProxyHeader::Untrusted) {
+        return Err(refused(Denied::NotFromProxy));
+    }
+    Ok(gate.authenticate(key)?)
 }
 
 /// The key of a request, from its path or its header.
@@ -127,11 +143,16 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Denied> {
 
 fn forbidden(caller: &Caller, needed: Role, method: &Method) -> ApiError {
     let message = format!(
-        "this {} needs the role `{needed}`; the key `{}` has the role `{}`",
+        "this {} needs the role `{needed}`; the {} `{}` has the role `{}`",
         if method == Method::GET {
             "resource"
         } else {
             "operation"
+        },
+        if caller.meter().is_some() {
+            "key"
+        } else {
+            "user"
         },
         caller.name(),
         caller.role()
@@ -141,7 +162,12 @@ fn forbidden(caller: &Caller, needed: Role, method: &Method) -> ApiError {
 
 impl From<Denied> for ApiError {
     fn from(denied: Denied) -> Self {
-        Self::new(ErrorCode::Unauthenticated, denied.to_string())
+        let code = match denied {
+            // Who it is is known.
+            Denied::User(RefusedUser::Unknown) => ErrorCode::Forbidden,
+            _ => ErrorCode::Unauthenticated,
+        };
+        Self::new(code, denied.to_string())
     }
 }
 

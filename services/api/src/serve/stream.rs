@@ -2,6 +2,7 @@
 //! closed it.
 
 use std::io::{self, IoSlice};
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -18,6 +19,12 @@ use super::activity::Activity;
 pub(crate) struct Client(Arc<TcpStream>);
 
 impl Client {
+    /// The address from which it is connected; `None` if it is no longer.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        let address = self.0.peer_addr().ok()?;
+        Some(address.ip().to_canonical())
+    }
+
     /// Whether the client has closed its connection and everything that it sent was read. Asks the
     /// system, so the answer is current even after the process was suspended.
     pub(crate) fn is_gone(&self) -> bool {

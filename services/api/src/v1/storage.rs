@@ -5,7 +5,6 @@ use assay_wire::storage::{PruneReply, PruneRequest, StorageBody};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use http::HeaderMap;
 use serde_json::json;
 
@@ -21,7 +20,7 @@ const MAX_HOLDINGS: u32 = 1_000;
 #[utoipa::path(get, path = "/v1/storage", tag = "record", responses(
     (status = 200, description = "What the record holds", body = StorageBody),
 ))]
-pub(crate) async fn get(State(api): State<Api>) -> ApiResult<Json<StorageBody>> {
+pub(crate) async fn get(api: Api) -> ApiResult<Json<StorageBody>> {
     Ok(Json(store(&api)?.storage(MAX_HOLDINGS).await?.into()))
 }
 
@@ -36,11 +35,7 @@ pub(crate) async fn get(State(api): State<Api>) -> ApiResult<Json<StorageBody>> 
         (status = 503, description = "Another prune is running, or the record is unavailable",
          body = ProblemBody),
     ))]
-pub(crate) async fn prune(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult<Json<PruneReply>> {
+pub(crate) async fn prune(api: Api, headers: HeaderMap, body: Body) -> ApiResult<Json<PruneReply>> {
     let (request, _permit) = body::json(&api, &headers, body, BodyKind::Settings).await?;
     let request: PruneRequest = request;
     let (dry_run, details) = (request.dry_run, json!(request));

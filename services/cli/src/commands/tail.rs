@@ -16,7 +16,7 @@ use super::grades::{HEAD, fields};
 use super::record::{PAGE, Rows, Source};
 use crate::arguments::Tail;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, client, configuration, stop_signal};
+use crate::process::{block_on, client, server, stop_signal};
 use crate::table::printable;
 use crate::terminal;
 
@@ -24,10 +24,7 @@ use crate::terminal;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<CommandStatus> {
-    let server = match &arguments.server {
-        Some(server) => server.clone(),
-        None => format!("http://{}", configuration(file, Vec::new())?.server.listen),
-    };
+    let server = server(file, arguments.server.clone())?;
     let source = Source::Server(client(&server, &arguments.key)?);
     block_on(async {
         let mut stop = pin!(stop_signal());

@@ -4,6 +4,7 @@
 //! `ASSAY_ENGINE_WORKERS=4` sets `workers` of the table `[engine]`. Later sources override earlier
 //! ones. `RUST_LOG` sets `log.filter` unless `ASSAY_LOG_FILTER` is set.
 
+mod access;
 mod environment;
 mod error;
 mod fetching;
@@ -26,6 +27,7 @@ use assay_templates::Templates;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+pub use self::access::{Access, KeyRequirement};
 use self::environment::{Environment, KnownSetting};
 pub use self::error::UnknownVariable;
 use self::error::{describe, shown};
@@ -33,9 +35,7 @@ pub use self::fetching::Fetching;
 pub use self::log::{Log, LogFormat};
 pub use self::retention::{RedactionPattern, Retention, StoredBodies};
 pub use self::reward_models::RewardModels;
-pub use self::sections::{
-    Access, Channels, Engine, KeyRequirement, SandboxWorkers, Server, Sql, Store,
-};
+pub use self::sections::{Channels, Engine, SandboxWorkers, Server, Sql, Store};
 pub use self::server_url::ServerUrl;
 
 /// The file that is read by default if it exists.
@@ -278,6 +278,7 @@ fn parse(table: &Table) -> Result<Config, String> {
         .try_into()
         .map_err(|error: toml::de::Error| describe(&error))?;
     config.server.check()?;
+    config.access.proxies()?;
     config.store.check()?;
     config.engine.check()?;
     config.sandbox_workers.check()?;

@@ -75,6 +75,19 @@ impl Default for Server {
 }
 
 impl Server {
+    /// Whether connections use TLS.
+    #[must_use]
+    pub fn has_tls(&self) -> bool {
+        !(self.tls_certificate.as_os_str().is_empty() && self.tls_key.as_os_str().is_empty())
+    }
+
+    /// The URL at which the server listens.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.has_tls() { "https" } else { "http" };
+        format!("{scheme}://{}", self.listen)
+    }
+
     pub(super) fn check(&self) -> Result<(), String> {
         require_positive(&[
             ("server.body_bytes", self.body_bytes),
@@ -98,28 +111,6 @@ impl Server {
             None => Ok(()),
         }
     }
-}
-
-/// `[access]`
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Access {
-    /// Whether callers need a key: `auto` if the node listens beyond loopback or has keys,
-    /// `required`, or `off`, which is for nodes behind a proxy that authenticates.
-    pub keys: KeyRequirement,
-}
-
-/// Value of `access.keys`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum KeyRequirement {
-    /// If the node listens beyond loopback or has keys.
-    #[default]
-    Auto,
-    /// Always.
-    Required,
-    /// Never.
-    Off,
 }
 
 /// `[store]`

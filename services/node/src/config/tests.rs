@@ -1,3 +1,4 @@
+use assay_record::access::Role;
 use assay_reward_model::{AttentionKernel, GpuOptions, ProductRows};
 
 use super::*;
@@ -438,4 +439,69 @@ fn reads_whether_keys_are_required() {
         .to_string();
     assert!(error.contains("access.keys"), "{error}");
     assert!(keys("[server]\ninsecure = true\n").is_err());
+}
+
+#[test]
+fn the_url_of_a_server_with_tls_begins_with_https() {
+    let url = |file: &str| load(file, &[], Vec::new()).unwrap().server.url();
+    assert_eq!(url(""), "http://127.0.0.1:8080");
+    assert_eq!(
+        url("[server]\nlisten = \"127.0.0.1:1\"\ntls_certificate = \"a\"\ntls_key = \"b\"\n"),
+        "https://127.0.0.1:1"
+    );
+}
+
+#[test]
+fn proxies_are_named_with_their_header() {
+    let access = |text: &str| {
+        let file = format!("[access]\n{text}\n");
+        load(&file, &[], Vec::new()).map(|config| config.access)
+    };
+    let valid = access(
+        "proxy_header = \"X-User\"\nproxies = [\"10.0.0.5\", \"fd00::/8\"]\n\
+         proxy_users = { \"alice@lab.example\" = \"operator\", \"*\" = \"trainer\" }",
+    );
+    let proxies = valid.unwrap().proxies().unwrap().unwrap();
+    assert_eq!(proxies.header, "x-user");
+    assert!(proxies.trust("10.0.0.5".parse().unwrap()));
+    assert!(!proxies.trust("10.0.0.6".parse().unwrap()));
+    assert_eq!(proxies.users["*"], Role::Trainer);
+    assert!(access("").unwrap().proxies().unwrap().is_none());
+    let trusted = "proxies = [\"10.0.0.5\"]";
+    for (text, expected) in [
+        (
+            "proxy_header = \"X-User\"".to_owned(),
+            "needs `access.proxies`",
+        ),
+        (trusted.to_owned(), "need `access.proxy_header`"),
+        (
+            format!("proxy_header = \"X-Forwarded-For\"\n{trusted}"),
+            "must be a header that only the proxy sets",
+        ),
+        (
+            format!("proxy_header = \"X User\"\n{trusted}"),
+            "must be a header",
+        ),
+        (
+            format!("keys = \"off\"\nproxy_header = \"X-User\"\n{trusted}"),
+            "has no effect with `access.keys = \"off\"`",
+        ),
+        (
+            "proxy_header = \"X-User\"\nproxies = [\"0.0.0.0/0\"]".to_owned(),
+            "`0.0.0.0/0` is not an address",
+        ),
+        (
+            format!(
+                "proxy_header = \"X-User\"\n{trusted}\nproxy_users = {{ \"a:b\" = \"admin\" }}"
+            ),
+            "`a:b` is not a user",
+        ),
+        (
+            format!("proxy_header = \"X-User\"\n{trusted}\nproxy_users = {{ alice = \"root\" }}"),
+            "unknown variant `root`",
+        ),
+    ] {
+        let error = access(&text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
 }

@@ -33,8 +33,10 @@ pub(crate) struct Home {
     runs: Vec<RunRow>,
     concerns: Vec<Concern>,
     rows: Vec<Row>,
-    /// Name of the caller's key; `None` without one.
-    key: Option<String>,
+    /// Name of the caller; `None` on a node without keys.
+    name: Option<String>,
+    /// Whether it can sign out; a user whom a proxy names cannot.
+    has_session: bool,
     sees_audit: bool,
     sees_keys: bool,
 }
@@ -77,7 +79,8 @@ pub(crate) async fn page(
         runs: runs.iter().map(RunRow::from).collect(),
         concerns: concerns.take(ROWS as usize).collect(),
         rows: failed.grades.iter().map(Row::from).collect(),
-        key: caller.meter().map(|meter| cell(meter.name())),
+        name: caller.is_named().then(|| cell(caller.name())),
+        has_session: caller.meter().is_some(),
         sees_audit: gate.store().is_some() && caller.role() >= Role::Operator,
         sees_keys: gate.store().is_some() && caller.role() >= Role::Admin,
     }))

@@ -11,7 +11,7 @@ use assay_wire::reward_models::{LoadRequest, RewardModelBody};
 
 use crate::arguments::{ModelAction, Models, ServerKey};
 use crate::exit::CommandStatus;
-use crate::process::{self, block_on, configuration};
+use crate::process::{self, block_on};
 use crate::table::{self, cell};
 use crate::terminal;
 
@@ -76,11 +76,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
 
 /// A client of the named server, or of the address in the configuration.
 fn client(file: Option<&Path>, server: Option<String>, key: &ServerKey) -> anyhow::Result<Client> {
-    let server = match server {
-        Some(server) => server,
-        None => format!("http://{}", configuration(file, Vec::new())?.server.listen),
-    };
-    process::client(&server, key)
+    process::client(&process::server(file, server)?, key)
 }
 
 fn row(status: &RewardModelBody) -> [String; 8] {
