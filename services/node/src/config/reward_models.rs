@@ -36,7 +36,8 @@ pub struct RewardModels {
     /// 0 lets the library choose by the batch, so the last bits of a score may depend on the batch.
     pub product_rows: usize,
     /// Attention on a GPU: `tiles`, `flash` (FlashAttention for 16-bit types and heads of 64 or 128
-    /// numbers, tiles for others) or `auto`, which is `tiles`.
+    /// numbers, tiles for others) or `auto`, which is `flash` if the
+    /// binary contains it.
     pub attention: AttentionKernel,
     /// Maximum number of tokens in one forward pass; 0 for 1,024 on a CPU and 16,384 on a GPU.
     pub batch_tokens: usize,
