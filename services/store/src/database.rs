@@ -48,6 +48,8 @@ pub(crate) enum DatabaseError {
     Damaged(std::io::Error),
     #[error("cannot set an entry aside in the folder of the spool: {0}")]
     SetAside(std::io::Error),
+    #[error("cannot sync the log of the database: {0}")]
+    Log(std::io::Error),
     #[error(transparent)]
     Content(#[from] BadContent),
     #[error("applying the entries panicked: {0}")]
@@ -78,7 +80,11 @@ impl DatabaseError {
                 sqlx::Error::Encode(_) | sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. },
             ) => true,
             Self::Row { .. } | Self::Content(_) | Self::Panicked(_) | Self::Damaged(_) => true,
-            Self::Driver(_) | Self::Replaced { .. } | Self::Spool(_) | Self::SetAside(_) => false,
+            Self::Driver(_)
+            | Self::Replaced { .. }
+            | Self::Spool(_)
+            | Self::SetAside(_)
+            | Self::Log(_) => false,
         }
     }
 }
@@ -93,6 +99,7 @@ impl From<DatabaseError> for StoreError {
             DatabaseError::Spool(_)
             | DatabaseError::Damaged(_)
             | DatabaseError::SetAside(_)
+            | DatabaseError::Log(_)
             | DatabaseError::Replaced { .. }
             | DatabaseError::Panicked(_) => Self::Unavailable(error.to_string()),
             other => Self::Inconsistent(other.to_string()),

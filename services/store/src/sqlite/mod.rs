@@ -10,7 +10,9 @@
 //! again, provided that their segments still exist. They do: a segment is deleted only after a
 //! checkpoint of the whole log, and a checkpoint syncs the log before it copies it and the database
 //! file afterwards. `synchronous = full` would give the same guarantee but needs one more sync per
-//! transaction, on the disk for whose syncs the replies wait.
+//! transaction, on the disk for whose syncs the replies wait. Only steps of retention, which can fill
+//! the log as fast as the disk writes it, sync the log each time: a sync of everything that they
+//! write until the next checkpoint would delay the syncs of the spool by hundreds of milliseconds.
 //!
 //! This does not apply to a file that was deleted or replaced while the node runs: SQLite continues
 //! to write to the open file, which no restart will find. The file at the path is therefore
@@ -63,7 +65,7 @@ use sqlx::sqlite::{
     SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
     SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{ConnectOptions, Connection, Row, SqlSafeStr};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Row, SqlSafeStr};
 
 use self::apply::ApplyRequest;
 use crate::database::{Applicable, Database, DatabaseError, Snapshot};
@@ -93,6 +95,15 @@ fn migrations() -> Vec<Migration> {
 /// How long a statement waits for a lock of another process. The writer retries by itself, and a
 /// read that waits longer should fail.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Pages of the log at which a commit copies it to the database: 64 MiB, so that a page that several
+/// transactions change is copied once.
+const LOG_PAGES: u32 = 16_384;
+
+/// The same for the commit of a step of retention, whose transactions change many pages: 8 MiB,
+/// because the disk syncs what was copied all at once, and the syncs of the spool, for which replies
+/// wait, must not wait for long.
+const STEP_LOG_PAGES: u32 = 2_048;
 
 /// Most grades that one step of retention deletes.
 const STEP_GRADES: u32 = 1_024;
@@ -134,9 +145,7 @@ impl Location {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(BUSY_TIMEOUT)
-            // 64 MiB, so that a page that several transactions change is copied to the database
-            // once.
-            .pragma("wal_autocheckpoint", "16384")
+            .pragma("wal_autocheckpoint", LOG_PAGES.to_string())
             .pragma("journal_size_limit", "134217728")
             .disable_statement_logging()
             .read_only(true)
@@ -180,6 +189,8 @@ fn follow_links(mut path: PathBuf) -> PathBuf {
 /// The open database file and its path.
 struct DatabaseFile {
     path: PathBuf,
+    /// Path of the log.
+    log: PathBuf,
     id: FileId,
     /// Prevents the inode number of the file from being reused while no connection is open. Opened
     /// with `O_PATH`, because closing any other descriptor of the file would release the locks that
@@ -193,8 +204,11 @@ impl DatabaseFile {
             .read(true)
             .custom_flags(libc::O_PATH)
             .open(path)?;
+        let mut log = follow_links(path.to_owned()).into_os_string();
+        log.push("-wal");
         Ok(Self {
             path: path.to_owned(),
+            log: log.into(),
             id: FileId::of(&file.metadata()?),
             _file: file,
         })
@@ -210,6 +224,17 @@ impl DatabaseFile {
             path: self.path.clone(),
             change,
         })
+    }
+
+    /// Waits until the log is on the disk.
+    async fn sync_log(&self) -> Result<(), DatabaseError> {
+        let log = self.log.clone();
+        // No locks are on this file, which closing another descriptor would release.
+        let sync = move || fs::File::open(log)?.sync_data();
+        tokio::task::spawn_blocking(sync)
+            .await
+            .unwrap_or_else(|error| Err(std::io::Error::other(error)))
+            .map_err(DatabaseError::Log)
     }
 }
 
@@ -312,7 +337,16 @@ impl Sqlite {
         end: &'static str,
     ) -> Result<StepOutcome, DatabaseError> {
         let mut connection = self.writer.acquire().await?;
+        let log_pages = match work {
+            Work::Apply(_) => LOG_PAGES,
+            Work::Step(_) => STEP_LOG_PAGES,
+        };
         let done = CatchPanic::new(async {
+            sqlx::query(AssertSqlSafe(format!(
+                "pragma wal_autocheckpoint = {log_pages}"
+            )))
+            .execute(&mut *connection)
+            .await?;
             // Plain statements, because the transactions of the driver assume that SQLite never
             // ends one by itself.
             sqlx::query("begin immediate")
@@ -340,6 +374,9 @@ impl Sqlite {
         self.check()?;
         let outcome = self.in_transaction(Work::Step(step), "commit").await?;
         self.check()?;
+        if let Some(file) = &self.file {
+            file.sync_log().await?;
+        }
         Ok(outcome)
     }
 
@@ -508,7 +545,7 @@ mod tests {
             .await
             .unwrap();
         let limit = |pages: i64| format!("pragma max_page_count = {pages}");
-        sqlx::query(sqlx::AssertSqlSafe(limit(pages)))
+        sqlx::query(AssertSqlSafe(limit(pages)))
             .execute(&sqlite.writer)
             .await
             .unwrap();
