@@ -10,9 +10,10 @@
 //! again, provided that their segments still exist. They do: a segment is deleted only after a
 //! checkpoint of the whole log, and a checkpoint syncs the log before it copies it and the database
 //! file afterwards. `synchronous = full` would give the same guarantee but needs one more sync per
-//! transaction, on the disk for whose syncs the replies wait. Only steps of retention, which can fill
-//! the log as fast as the disk writes it, sync the log each time: a sync of everything that they
-//! write until the next checkpoint would delay the syncs of the spool by hundreds of milliseconds.
+//! transaction, on the disk for whose syncs the replies wait. Only steps of retention, which can
+//! fill the log as fast as the disk writes it, sync the log each time: a sync of everything that
+//! they write until the next checkpoint would delay the syncs of the spool by hundreds of
+//! milliseconds.
 //!
 //! This does not apply to a file that was deleted or replaced while the node runs: SQLite continues
 //! to write to the open file, which no restart will find. The file at the path is therefore
@@ -96,13 +97,13 @@ fn migrations() -> Vec<Migration> {
 /// read that waits longer should fail.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Pages of the log at which a commit copies it to the database: 64 MiB, so that a page that several
-/// transactions change is copied once.
+/// Pages of the log at which a commit copies it to the database: 64 MiB, so that a page that
+/// several transactions change is copied once.
 const LOG_PAGES: u32 = 16_384;
 
 /// The same for the commit of a step of retention, whose transactions change many pages: 8 MiB,
-/// because the disk syncs what was copied all at once, and the syncs of the spool, for which replies
-/// wait, must not wait for long.
+/// because the disk syncs what was copied all at once, and the syncs of the spool, for which
+/// replies wait, must not wait for long.
 const STEP_LOG_PAGES: u32 = 2_048;
 
 /// Most grades that one step of retention deletes.
