@@ -69,7 +69,7 @@ fn prunes_a_record_that_no_server_uses() {
     record(folder, "old", 60);
     record(folder, "best", 30);
     assert_fails(folder, &prune(&[]), "name what to delete with `--run`");
-    assert_fails(folder, &prune(&["--older-than", "soon"]), "such as `30d`");
+    assert_fails(folder, &prune(&["--older-than", "soon"]), "such as `90d`");
 
     let estimate = printed(folder, &prune(&["--run", "old", "--dry-run", "--json"]));
     assert_eq!(estimate["estimate"]["grades"], 60);
