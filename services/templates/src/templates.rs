@@ -98,7 +98,7 @@ impl Templates {
     }
 
     /// Of the templates that can make a task from a row, those that read the most of its columns.
-    /// At most [`MAX_TRIED`] are tried, and none for a large row.
+    /// At most 8 are tried, and none for a large row.
     #[must_use]
     pub fn fitting(&self, row: &Row) -> Vec<&str> {
         if size(row, MAX_TRIED_BYTES) > MAX_TRIED_BYTES {
