@@ -143,14 +143,14 @@ impl PruneRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PruneReply {
     /// What matches the conditions.
-    pub estimate: EstimateBody,
+    pub estimate: PruneEstimateBody,
     /// The prune, which continues after the reply; null for a dry run.
     pub prune: Option<PruneBody>,
 }
 
 /// What a prune deletes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct EstimateBody {
+pub struct PruneEstimateBody {
     /// Number of batches.
     pub batches: u64,
     /// Number of grades; 0 if only bodies are deleted.
@@ -230,7 +230,7 @@ impl From<PruneProgress> for PruneBody {
     }
 }
 
-impl From<PruneEstimate> for EstimateBody {
+impl From<PruneEstimate> for PruneEstimateBody {
     fn from(estimate: PruneEstimate) -> Self {
         Self {
             batches: estimate.batches,

@@ -933,38 +933,26 @@ class Drift(View):
 
 
 class Estimate(View):
-    """What a prune deletes."""
+    """An estimate with its 95 % interval."""
 
     __slots__ = ()
 
     @property
-    def batches(self) -> int:
-        """Number of batches."""
-        value: int = self._get("batches")
+    def high(self) -> float:
+        """Upper bound."""
+        value: float = self._get("high")
         return value
 
     @property
-    def body_bytes(self) -> int:
-        """Bytes of bodies, compressed. Those that other batches use are not deleted."""
-        value: int = self._get("body_bytes")
+    def low(self) -> float:
+        """Lower bound."""
+        value: float = self._get("low")
         return value
 
     @property
-    def grade_bytes(self) -> int:
-        """Bytes of the values of these grades."""
-        value: int = self._get("grade_bytes")
-        return value
-
-    @property
-    def grades(self) -> int:
-        """Number of grades; 0 if only bodies are deleted."""
-        value: int = self._get("grades")
-        return value
-
-    @property
-    def uncounted_batches(self) -> int:
-        """Batches of an earlier release, of which grades and bytes are not included."""
-        value: int = self._get("uncounted_batches")
+    def value(self) -> float:
+        """The estimate."""
+        value: float = self._get("value")
         return value
 
 
@@ -1949,16 +1937,52 @@ class Prune(View):
         return value
 
 
+class PruneEstimate(View):
+    """What a prune deletes."""
+
+    __slots__ = ()
+
+    @property
+    def batches(self) -> int:
+        """Number of batches."""
+        value: int = self._get("batches")
+        return value
+
+    @property
+    def body_bytes(self) -> int:
+        """Bytes of bodies, compressed. Those that other batches use are not deleted."""
+        value: int = self._get("body_bytes")
+        return value
+
+    @property
+    def grade_bytes(self) -> int:
+        """Bytes of the values of these grades."""
+        value: int = self._get("grade_bytes")
+        return value
+
+    @property
+    def grades(self) -> int:
+        """Number of grades; 0 if only bodies are deleted."""
+        value: int = self._get("grades")
+        return value
+
+    @property
+    def uncounted_batches(self) -> int:
+        """Batches of an earlier release, of which grades and bytes are not included."""
+        value: int = self._get("uncounted_batches")
+        return value
+
+
 class PruneReply(View):
     """The reply to a prune."""
 
     __slots__ = ()
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> PruneEstimate:
         """What matches the conditions."""
         value = self._get("estimate")
-        return Estimate(value)
+        return PruneEstimate(value)
 
     @property
     def prune(self) -> Prune | None:

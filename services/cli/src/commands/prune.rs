@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use assay_access::Caller;
 use assay_record::store::Store;
-use assay_wire::storage::{EstimateBody, PruneBody, PruneReply, PruneRequest};
+use assay_wire::storage::{PruneBody, PruneEstimateBody, PruneReply, PruneRequest};
 use serde_json::json;
 
 use super::record::{Source, open};
@@ -117,7 +117,7 @@ async fn start(store: &dyn Store, request: &PruneRequest) -> anyhow::Result<Prun
 
 fn write_estimate(
     out: &mut impl Write,
-    estimate: &EstimateBody,
+    estimate: &PruneEstimateBody,
     bodies_only: bool,
 ) -> std::io::Result<()> {
     if bodies_only {
