@@ -30,6 +30,15 @@ pub(crate) fn configuration(
     Ok(loaded.config)
 }
 
+/// The configuration with another database, if one is named.
+pub(crate) fn configuration_of(
+    file: Option<&Path>,
+    database: Option<&str>,
+) -> anyhow::Result<Config> {
+    let database = database.map(|url| ("store", "database", url.into()));
+    configuration(file, database.into_iter().collect())
+}
+
 /// The named server, or the one of the configuration.
 pub(crate) fn server(file: Option<&Path>, named: Option<String>) -> anyhow::Result<String> {
     match named {

@@ -7,18 +7,14 @@ use assay_record::access::{AccessStore, AuditRecord};
 
 use crate::arguments::Audit;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, configuration};
+use crate::process::{block_on, configuration_of};
 use crate::{table, terminal};
 
 /// Entries that are read at once.
 const PAGE: u32 = 1_000;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Audit) -> anyhow::Result<CommandStatus> {
-    let database = arguments
-        .database
-        .iter()
-        .map(|url| ("store", "database", url.clone().into()));
-    let config = configuration(file, database.collect())?;
+    let config = configuration_of(file, arguments.database.as_deref())?;
     block_on(async {
         let store = assay_node::open_keys(&config).await?;
         if arguments.output.json {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::arguments::BackupArguments;
 use crate::commands::record::require_database;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, configuration, yield_to_others};
+use crate::process::{block_on, configuration_of, yield_to_others};
 use crate::terminal;
 
 /// What was copied.
@@ -32,11 +32,7 @@ pub(crate) fn run(
     file: Option<&Path>,
     arguments: &BackupArguments,
 ) -> anyhow::Result<CommandStatus> {
-    let database = arguments
-        .database
-        .iter()
-        .map(|url| ("store", "database", url.clone().into()));
-    let config = configuration(file, database.collect())?;
+    let config = configuration_of(file, arguments.database.as_deref())?;
     require_database(&config.store.database)?;
     yield_to_others();
     let copied = block_on(async {

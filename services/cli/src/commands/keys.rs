@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::arguments::{CreateKey, KeyAction, Keys};
 use crate::exit::CommandStatus;
-use crate::process::{block_on, configuration};
+use crate::process::{block_on, configuration_of};
 use crate::{table, terminal};
 
 const MICROS: i64 = 1_000_000;
@@ -65,11 +65,7 @@ struct NewKeyBody<'k> {
 }
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Keys) -> anyhow::Result<CommandStatus> {
-    let database = arguments
-        .database
-        .iter()
-        .map(|url| ("store", "database", url.clone().into()));
-    let config = configuration(file, database.collect())?;
+    let config = configuration_of(file, arguments.database.as_deref())?;
     let clock = SystemClock::new();
     let json = arguments.output.json;
     block_on(async {

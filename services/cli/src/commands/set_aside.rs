@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::arguments::SetAsideArguments;
 use crate::commands::record::require_database;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, configuration};
+use crate::process::{block_on, configuration_of};
 use crate::table;
 
 /// An entry and, with `--apply`, the result.
@@ -38,11 +38,7 @@ pub(crate) fn run(
     file: Option<&Path>,
     arguments: &SetAsideArguments,
 ) -> anyhow::Result<CommandStatus> {
-    let database = arguments
-        .database
-        .iter()
-        .map(|url| ("store", "database", url.clone().into()));
-    let config = configuration(file, database.collect())?;
+    let config = configuration_of(file, arguments.database.as_deref())?;
     require_database(&config.store.database)?;
     let lines = block_on(async {
         let node = Node::start(config).await;

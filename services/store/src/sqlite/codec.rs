@@ -1,15 +1,28 @@
 //! The codec of stored bytes and the kinds of bodies, by their numbers.
 
+use assay_core::Hash;
 use assay_record::BodyKind;
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
 
 use crate::database::DatabaseError;
-use crate::packs::Codec;
+use crate::packs::{Codec, PackedBody};
 
 pub(super) fn codec(table: &'static str, number: i64) -> Result<Codec, DatabaseError> {
     Codec::from_number(number).ok_or_else(|| DatabaseError::Row {
         table,
         column: "codec",
         reason: format!("unknown codec `{number}`; use the release that wrote it, or a later one"),
+    })
+}
+
+/// The location of the body with this hash, from its row.
+pub(super) fn packed_body(row: &SqliteRow, hash: Hash) -> Result<PackedBody, DatabaseError> {
+    Ok(PackedBody {
+        hash,
+        kind: kind(row.try_get("kind")?)?,
+        start: row.try_get("start")?,
+        size: row.try_get("size")?,
     })
 }
 

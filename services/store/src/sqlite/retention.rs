@@ -15,7 +15,7 @@ use assay_record::Body;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::codec::{codec, kind};
+use super::codec::{codec, packed_body};
 use super::contents::{INSERT_PACKS, PERMANENT};
 use super::facets;
 use super::rows::{batch_id, count, id_bytes, key};
@@ -229,12 +229,7 @@ async fn shared_bodies(
                 reason: format!("a hash has 32 bytes, this has {}", hash.len()),
             })?;
             Ok(SharedBody {
-                location: PackedBody {
-                    hash,
-                    kind: kind(row.try_get("kind")?)?,
-                    start: row.try_get("start")?,
-                    size: row.try_get("size")?,
-                },
+                location: packed_body(row, hash)?,
                 pack: row.try_get("pack")?,
                 owner: row.try_get("owner")?,
             })

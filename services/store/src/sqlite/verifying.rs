@@ -5,7 +5,7 @@ use assay_record::GradeRecord;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::codec::{codec, kind};
+use super::codec::{codec, packed_body};
 use super::rows::{SELECT_GRADE, batch_id, checksum_of_row, key, read_grade};
 use crate::database::DatabaseError;
 use crate::packs::{Compressed, PackedBody};
@@ -145,12 +145,7 @@ pub(crate) async fn body(
         .await?;
     row.map(|row| {
         Ok(StoredBody {
-            location: PackedBody {
-                hash,
-                kind: kind(row.try_get("kind")?)?,
-                start: row.try_get("start")?,
-                size: row.try_get("size")?,
-            },
+            location: packed_body(&row, hash)?,
             pack: row.try_get("pack")?,
         })
     })

@@ -9,7 +9,7 @@ use assay_client::Client;
 use assay_node::Node;
 
 use crate::arguments::Record;
-use crate::process::{client, configuration};
+use crate::process::{client, configuration_of};
 
 pub(crate) use rows::{PAGE, Rows};
 
@@ -29,12 +29,8 @@ impl Source {
 
 /// Connects to the server or opens the database that the arguments name.
 pub(crate) async fn open(file: Option<&Path>, record: &Record) -> anyhow::Result<Source> {
-    let database = record
-        .database
-        .iter()
-        .map(|url| ("store", "database", url.clone().into()));
     // Also read when a server is named, because it configures the log.
-    let config = configuration(file, database.collect())?;
+    let config = configuration_of(file, record.database.as_deref())?;
     if let Some(server) = &record.server {
         return Ok(Source::Server(client(server, &record.key)?));
     }
