@@ -1,36 +1,32 @@
 //! Grades a completion: extracts its program, compiles it, runs it on the tests and compares the
 //! results.
 
+mod runs;
+
 use std::collections::BTreeMap;
 
 use assay_core::{
     BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared,
     Score, Verdict,
 };
-use assay_worker::compute;
-use assay_worker::program::{self, Callee, Compile, Part, Run};
-use futures::StreamExt;
+use assay_worker::program::{Callee, Compile, Part};
 use tokio::sync::OnceCell;
 
-use crate::checker::{self, CheckerResult};
 use crate::driver_evidence::Limit;
 use crate::evidence::{self, LocatedProgram};
 use crate::extract::{Candidate, Rule, candidates};
 use crate::images::Image;
-use crate::program_run::{Blocked, ProgramEnd};
-use crate::programs::{Attempt, Build, Programs};
+use crate::program_run::Blocked;
+use crate::programs::{Build, Programs};
 use crate::result::TestResult;
 use crate::score::score;
-use crate::series::{Series, run_once};
-use crate::task::{Checker, CodeTask, Test};
+use crate::series::run_once;
+use crate::task::{CodeTask, Test};
 use crate::visible::Visible;
-use crate::{metrics, value, verdict};
+use crate::{metrics, verdict};
 
 /// Most tests that are run with an empty program to validate the task's own code.
 const MAX_VALIDATED_TESTS: usize = 100;
-
-/// Most tests that are run before others may use the worker.
-const MAX_SERIES: usize = 16;
 
 /// A prepared task.
 pub(crate) struct PreparedCode {
@@ -269,195 +265,6 @@ impl PreparedCode {
         Ok(())
     }
 
-    /// Runs the tests in order, several concurrently if workers are idle. Stops when further
-    /// results cannot change the score.
-    async fn run_tests(
-        &self,
-        code: Code<'_>,
-        cx: &GradeContext,
-    ) -> Result<Vec<TestResult>, Blocked> {
-        let lanes = self.programs.concurrency();
-        let size = self.task.tests.len().div_ceil(lanes).clamp(1, MAX_SERIES);
-        let parts = self.task.tests.chunks(size);
-        let run = |tests| -> BoxFuture<'_, _> { Box::pin(self.run_series(code, tests, cx)) };
-        let parts: Vec<_> = parts.map(run).collect();
-        let mut parts = futures::stream::iter(parts).buffered(lanes);
-        let mut results = Vec::with_capacity(self.task.tests.len());
-        while let Some(part) = parts.next().await {
-            if add_results(&mut results, part?) && self.task.stops_early() {
-                break;
-            }
-        }
-        Ok(results)
-    }
-
-    /// Runs tests in order, one at a time.
-    async fn run_series(
-        &self,
-        code: Code<'_>,
-        tests: &[Test],
-        cx: &GradeContext,
-    ) -> Result<Vec<TestResult>, Blocked> {
-        let mut series = Series::new(&self.programs);
-        let mut results = Vec::with_capacity(tests.len());
-        for (at, test) in tests.iter().enumerate() {
-            let next = tests.get(at + 1).map(|test| self.run_of(code, test));
-            let run = self.run_of(code, test);
-            let attempt = match series.run(run.clone(), next.as_ref()).await {
-                Ok(attempt) => attempt,
-                Err(blocked) => self.attempt_of_blocked(run, blocked).await?,
-            };
-            if let Checker::Program(_) = self.task.checker {
-                // It runs in a worker, too.
-                series.release().await;
-            }
-            let result = self.judge(test, attempt).await?;
-            if add_results(&mut results, [result]) && self.task.stops_early() {
-                break;
-            }
-            check_cancelled(cx)?;
-        }
-        series.release().await;
-        Ok(results)
-    }
-
-    /// The attempt of a run without a result. If the program may have caused this by writing files,
-    /// the task is at fault only if the test also fails when it does not see these files.
-    async fn attempt_of_blocked(&self, mut run: Run, blocked: Blocked) -> Result<Attempt, Blocked> {
-        let program::Test::Assert { shares_files, .. } = &mut run.test else {
-            return Err(blocked);
-        };
-        if blocked.is_certain {
-            return Err(blocked);
-        }
-        *shares_files = false;
-        match run_once(&self.programs, run).await {
-            Ok(_) => Ok(Attempt::of_failed_test(blocked.fault.message)),
-            Err(_) => Err(blocked),
-        }
-    }
-
-    fn run_of(&self, Code { code, image }: Code<'_>, test: &Test) -> Run {
-        Run {
-            image: image.name.to_owned(),
-            code: code.to_vec(),
-            test: match test {
-                Test::Stdin { input, .. } => program::Test::Stdin(input.clone().into_bytes()),
-                Test::Call {
-                    function,
-                    args,
-                    kwargs,
-                    ..
-                } => program::Test::Call {
-                    function: function.clone(),
-                    args: args.clone(),
-                    kwargs: kwargs.clone(),
-                },
-                Test::Assert {
-                    text,
-                    module,
-                    pytest,
-                } => program::Test::Assert {
-                    setup: self.task.test_setup.clone(),
-                    text: text.clone(),
-                    module: module.clone(),
-                    pytest: *pytest,
-                    shares_files: true,
-                },
-            },
-            translation: self.task.language.translation,
-            limits: image.limits(self.task.limits),
-            seed: self.seed,
-            files: self.task.files.clone(),
-            fetch: Vec::new(),
-            arguments: Vec::new(),
-        }
-    }
-
-    /// Determines the result of a test from its run.
-    async fn judge(&self, test: &Test, attempt: Attempt) -> Result<TestResult, Blocked> {
-        let (mut difference, mut got) = (None, None);
-        let verdict = match (&attempt.run.end, test) {
-            (ProgramEnd::Finished | ProgramEnd::Exited(0), Test::Stdin { input, expected }) => {
-                let stdout = &attempt.run.stdout;
-                let result = match &self.task.checker {
-                    Checker::Named(named) => {
-                        let tolerance = self.task.float_tolerance;
-                        compute(stdout.len(), || {
-                            checker::compare(*named, tolerance, expected, stdout)
-                        })
-                    }
-                    Checker::Program(program) => {
-                        let run = checker::run_checker(
-                            &self.programs,
-                            program,
-                            self.seed,
-                            (input.as_str(), expected.as_str()),
-                            stdout,
-                        );
-                        let (result, checker_output) = run.await?;
-                        got = checker_output;
-                        result
-                    }
-                };
-                match result {
-                    CheckerResult::Correct => verdict::ACCEPTED,
-                    CheckerResult::Presentation => verdict::PRESENTATION,
-                    CheckerResult::Wrong(first_difference) => {
-                        difference = first_difference;
-                        Verdict::WRONG_ANSWER
-                    }
-                }
-            }
-            (
-                ProgramEnd::Returned(text),
-                Test::Call {
-                    expected,
-                    unordered,
-                    ..
-                },
-            ) => {
-                let rule = value::Rule {
-                    tolerance: self.task.float_tolerance,
-                    unordered: *unordered,
-                };
-                let compared = compute(text.len(), || {
-                    let returned = value::read(text);
-                    let is_equal = returned
-                        .as_ref()
-                        .map(|got| value::equal(got, expected, rule));
-                    (returned.as_ref().map(value::shown), is_equal == Some(true))
-                });
-                let is_equal;
-                (got, is_equal) = compared;
-                if is_equal {
-                    verdict::ACCEPTED
-                } else {
-                    Verdict::WRONG_ANSWER
-                }
-            }
-            (ProgramEnd::Finished, Test::Assert { .. }) => verdict::ACCEPTED,
-            // The program ended successfully before the test did.
-            (
-                ProgramEnd::Finished
-                | ProgramEnd::Returned(_)
-                | ProgramEnd::Exited(0)
-                | ProgramEnd::TestFailed(_),
-                _,
-            ) => Verdict::WRONG_ANSWER,
-            (ProgramEnd::Raised(_) | ProgramEnd::Exited(_), _) => verdict::RUNTIME_ERROR,
-            (ProgramEnd::OutOfWork, _) => verdict::TIME_LIMIT,
-            (ProgramEnd::OutOfMemory, _) => verdict::MEMORY_LIMIT,
-            (ProgramEnd::OutOfOutput, _) => verdict::OUTPUT_LIMIT,
-        };
-        Ok(TestResult::of(
-            verdict,
-            &attempt,
-            difference,
-            got.as_deref(),
-        ))
-    }
-
     /// Work of the reference program over all tests; `None` if the task has no reference.
     async fn reference_work(&self, cx: &GradeContext) -> Option<Result<u64, Blocked>> {
         let text = self.task.reference.as_ref()?;
@@ -583,23 +390,6 @@ fn cacheable<T>(result: Result<T, Blocked>) -> Result<Result<T, Blocked>, Blocke
     }
 }
 
-/// Appends results, and returns whether one of all has failed. Only the first failure is shown:
-/// retaining the outputs of all tests could take much memory.
-fn add_results(results: &mut Vec<TestResult>, more: impl IntoIterator<Item = TestResult>) -> bool {
-    let passed = |result: &TestResult| result.verdict == verdict::ACCEPTED;
-    let mut has_failed = !results.iter().all(passed);
-    for result in more {
-        let passed = passed(&result);
-        results.push(if has_failed {
-            result.without_failure()
-        } else {
-            result
-        });
-        has_failed |= !passed;
-    }
-    has_failed
-}
-
 /// Stops if the client no longer waits for the result.
 fn check_cancelled(cx: &GradeContext) -> Result<(), Fault> {
     if cx.cancel.is_cancelled() {
@@ -646,7 +436,8 @@ mod tests {
 
     use super::*;
     use crate::metrics::tests::Counters;
-    use crate::program_run::ProgramRun;
+    use crate::program_run::{ProgramEnd, ProgramRun};
+    use crate::programs::Attempt;
 
     /// Programs of a node whose workers are never started.
     fn programs(counters: &Counters) -> Programs {
