@@ -10,6 +10,7 @@ use assay_mapping::batch::problem;
 use assay_record::store::StoreError;
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 
@@ -149,6 +150,24 @@ impl From<SuggestError> for ApiError {
             SuggestError::Channel(error) => error.into(),
             SuggestError::Stopped => Self::new(ErrorCode::ShuttingDown, error.to_string()),
         }
+    }
+}
+
+impl From<QueryRejection> for ApiError {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::new(
+            ErrorCode::InvalidParameter,
+            rejection.body_text().to_lowercase(),
+        )
+    }
+}
+
+impl From<PathRejection> for ApiError {
+    fn from(rejection: PathRejection) -> Self {
+        Self::new(
+            ErrorCode::InvalidParameter,
+            rejection.body_text().to_lowercase(),
+        )
     }
 }
 

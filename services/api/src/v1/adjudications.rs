@@ -1,6 +1,5 @@
 //! `POST /v1/adjudications/next`: draws a grade for an operator to adjudicate.
 
-use assay_core::ErrorCode;
 use assay_engine::Draws;
 use assay_wire::channels::DrawnBody;
 use axum::Json;
@@ -12,7 +11,7 @@ use utoipa::IntoParams;
 use super::grades::get::detail;
 use super::grades::store;
 use crate::Api;
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 
 /// Filters for the grades to draw from.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -46,12 +45,7 @@ pub(crate) async fn next(
         channel,
         passes,
         judged,
-    }) = query.map_err(|error| {
-        ApiError::new(
-            ErrorCode::InvalidParameter,
-            error.body_text().to_lowercase(),
-        )
-    })?;
+    }) = query?;
     let draws = Draws {
         channel,
         passes,

@@ -32,21 +32,13 @@ pub(crate) async fn page(
     api: Api,
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> ApiResult<Json<AuditPageBody>> {
-    let Query(PageQuery { before, limit }) = query.map_err(|error| {
-        ApiError::new(
-            ErrorCode::InvalidParameter,
-            error.body_text().to_lowercase(),
-        )
-    })?;
+    let Query(PageQuery { before, limit }) = query?;
     let limit = page::limit(limit)?;
     let store = api.gate().store().ok_or_else(|| {
         let message = "the node has no record; start it with a database";
         ApiError::new(ErrorCode::StoreUnavailable, message)
     })?;
-    // One more entry than requested shows whether another page follows.
-    let mut entries = store.audit_log(before, limit + 1).await?;
-    let more = entries.len() > limit as usize;
-    entries.truncate(limit as usize);
+    let (entries, more) = page::split(store.audit_log(before, limit + 1).await?, limit);
     let next = entries.last().filter(|_| more).map(|last| last.no);
     Ok(Json(AuditPageBody {
         entries: entries.into_iter().map(AuditBody::from).collect(),

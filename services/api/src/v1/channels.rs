@@ -50,12 +50,7 @@ pub(crate) async fn compare(
     api: Api,
     query: Result<Query<CompareQuery>, QueryRejection>,
 ) -> ApiResult<Json<ComparisonBody>> {
-    let Query(CompareQuery { first, second }) = query.map_err(|error| {
-        ApiError::new(
-            ErrorCode::InvalidParameter,
-            error.body_text().to_lowercase(),
-        )
-    })?;
+    let Query(CompareQuery { first, second }) = query?;
     let ledger = api.engine().channels().await?;
     let (first, second) = (
         find_report(&ledger, &first)?,

@@ -85,21 +85,14 @@ pub(crate) async fn list(
     api: Api,
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> ApiResult<Json<ChecksBody>> {
-    let Query(PageQuery { before, limit }) = query.map_err(|error| {
-        ApiError::new(
-            ErrorCode::InvalidParameter,
-            error.body_text().to_lowercase(),
-        )
-    })?;
+    let Query(PageQuery { before, limit }) = query?;
     let limit = page::limit(limit)?;
     let before: Option<BatchId> = before
         .as_deref()
         .map(|id| parse_id("before", id))
         .transpose()?;
-    // One more check than requested shows whether another page follows.
-    let mut checks = store(&api)?.dataset_checks(before, limit + 1).await?;
-    let more = checks.len() > limit as usize;
-    checks.truncate(limit as usize);
+    let checks = store(&api)?.dataset_checks(before, limit + 1).await?;
+    let (checks, more) = page::split(checks, limit);
     let next = checks
         .last()
         .filter(|_| more)
@@ -122,12 +115,7 @@ pub(crate) async fn get(
     api: Api,
     path: Result<Path<String>, PathRejection>,
 ) -> ApiResult<Json<CheckDetail>> {
-    let Path(id) = path.map_err(|error| {
-        ApiError::new(
-            ErrorCode::InvalidParameter,
-            error.body_text().to_lowercase(),
-        )
-    })?;
+    let Path(id) = path?;
     let id: BatchId = parse_id("id", &id)?;
     let store = store(&api)?;
     let unknown = || {

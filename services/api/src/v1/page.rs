@@ -1,4 +1,4 @@
-//! The size of the pages of lists.
+//! Pages of lists.
 
 use assay_core::ErrorCode;
 
@@ -17,4 +17,11 @@ pub(crate) fn limit(requested: Option<u32>) -> ApiResult<u32> {
         ErrorCode::InvalidParameter,
         format!("`limit` is {limit}; it must be between 1 and {MAX}"),
     ))
+}
+
+/// The entries of a page and whether another page follows, from up to `limit + 1` entries.
+pub(crate) fn split<T>(mut entries: Vec<T>, limit: u32) -> (Vec<T>, bool) {
+    let more = entries.len() > limit as usize;
+    entries.truncate(limit as usize);
+    (entries, more)
 }

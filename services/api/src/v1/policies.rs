@@ -41,12 +41,7 @@ pub(crate) async fn get(
     api: Api,
     path: Result<Path<String>, PathRejection>,
 ) -> ApiResult<Json<PolicyBody>> {
-    let Path(name) = path.map_err(|error| {
-        ApiError::new(
-            ErrorCode::InvalidParameter,
-            error.body_text().to_lowercase(),
-        )
-    })?;
+    let Path(name) = path?;
     let policy = api
         .engine()
         .policies()

@@ -144,20 +144,22 @@ async fn the_file_becomes_smaller_and_the_log_is_emptied() {
     store.close().await.unwrap();
 }
 
+/// A batch of the run whose bodies are those of all such batches.
+fn shared(n: u64, run: &str) -> Entry {
+    BatchSpec {
+        n,
+        run: Some(run),
+        caller: "local",
+        grades: 16,
+        tasks: "shared",
+    }
+    .entry()
+}
+
 #[tokio::test]
 async fn keeps_bodies_that_other_batches_use_until_the_last_is_deleted() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
-    let shared = |n, run| {
-        BatchSpec {
-            n,
-            run: Some(run),
-            caller: "local",
-            grades: 16,
-            tasks: "shared",
-        }
-        .entry()
-    };
     let entries = [
         shared(0, "a"),
         shared(1, "b"),
@@ -198,16 +200,6 @@ async fn keeps_bodies_that_other_batches_use_until_the_last_is_deleted() {
 async fn keeps_bodies_that_only_an_earlier_entry_contained() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
-    let shared = |n, run| {
-        BatchSpec {
-            n,
-            run: Some(run),
-            caller: "local",
-            grades: 16,
-            tasks: "shared",
-        }
-        .entry()
-    };
     let first = shared(0, "a");
     let tasks: Vec<Hash> = deletable(&first).collect();
     let mut second = shared(1, "b");
@@ -511,16 +503,6 @@ async fn continues_a_prune_that_a_crash_interrupted() {
 async fn counts_batches_of_an_earlier_release_before_it_deletes() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
-    let shared = |n, run| {
-        BatchSpec {
-            n,
-            run: Some(run),
-            caller: "local",
-            grades: 16,
-            tasks: "shared",
-        }
-        .entry()
-    };
     let entries = [shared(0, "a"), shared(1, "b"), shared(2, "b")];
     record_all(&store, &entries).await;
     fixture.applied(&store).await;

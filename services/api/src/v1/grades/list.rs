@@ -72,12 +72,7 @@ pub(crate) async fn list(
     api: Api,
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> ApiResult<Json<GradesBody>> {
-    let Query(query) = query.map_err(|error| {
-        ApiError::new(
-            ErrorCode::InvalidParameter,
-            error.body_text().to_lowercase(),
-        )
-    })?;
+    let Query(query) = query?;
     let limit = page::limit(query.limit)?;
     if let Some(outcome) = query
         .outcome

@@ -27,12 +27,7 @@ pub(crate) fn store(api: &Api) -> ApiResult<&Arc<dyn Store>> {
 
 /// Parses the id of a grade from the path.
 pub(crate) fn path_id(path: Result<Path<String>, PathRejection>) -> ApiResult<GradeId> {
-    let Path(id) = path.map_err(|error| {
-        ApiError::new(
-            ErrorCode::InvalidParameter,
-            error.body_text().to_lowercase(),
-        )
-    })?;
+    let Path(id) = path?;
     parse_id("id", &id)
 }
 

@@ -15,12 +15,7 @@ use crate::error::{ApiError, ApiResult};
 
 /// Parses the name of a model from the path.
 fn path_name(path: Result<Path<String>, PathRejection>) -> ApiResult<String> {
-    let Path(name) = path.map_err(|error| {
-        ApiError::new(
-            ErrorCode::InvalidParameter,
-            error.body_text().to_lowercase(),
-        )
-    })?;
+    let Path(name) = path?;
     match invalid_model_name(&name) {
         None => Ok(name),
         Some(message) => Err(ApiError::new(ErrorCode::InvalidParameter, message)),

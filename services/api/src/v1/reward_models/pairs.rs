@@ -16,7 +16,7 @@ use super::list::unknown_model;
 use super::path_name;
 use crate::Api;
 use crate::body::{self, BodyKind};
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 use crate::v1::page;
 
 /// Stores preference pairs for a reward model: an accepted and a rejected completion of the same
@@ -133,12 +133,7 @@ pub(crate) async fn page(
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> ApiResult<Json<PairsBody>> {
     let name = path_name(path)?;
-    let Query(PageQuery { after, limit }) = query.map_err(|error| {
-        ApiError::new(
-            ErrorCode::InvalidParameter,
-            error.body_text().to_lowercase(),
-        )
-    })?;
+    let Query(PageQuery { after, limit }) = query?;
     let limit = page::limit(limit)?;
     let after = after.unwrap_or(0);
     Ok(Json(PairsBody::new(

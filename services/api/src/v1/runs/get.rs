@@ -41,8 +41,8 @@ pub(crate) async fn get(
     query: Result<Query<DetailQuery>, QueryRejection>,
 ) -> ApiResult<Json<RunDetail>> {
     let invalid = |text: String| ApiError::new(ErrorCode::InvalidParameter, text);
-    let Path(run) = path.map_err(|error| invalid(error.body_text().to_lowercase()))?;
-    let Query(query) = query.map_err(|error| invalid(error.body_text().to_lowercase()))?;
+    let Path(run) = path?;
+    let Query(query) = query?;
     let steps = query.steps.unwrap_or(DEFAULT_STEPS);
     if steps > MAX_STEPS {
         return Err(invalid(format!(
