@@ -8,8 +8,8 @@ All programs differ in a constant, so nothing is cached.
 `compilations`: times of single submissions to a service that has graded a few before. They include
 compilation to an object, linking, compilation to machine code, and the run of a trivial test.
 `again` is the same program with another test.
-`runs`: the time of a CPU-bound run is half the difference between three tests and one, from the
-minimum of the rounds. `batch`: a batch of programs with 20 tests each on all processors.
+`runs`: the time of a CPU-bound run is a quarter of the difference between five tests and one, from
+the minimum of the rounds. Natively and in the one worker, runs follow each other. `batch`: a batch of programs with 20 tests each on all processors.
 """
 
 import argparse
@@ -96,7 +96,9 @@ def grade(binary, folder, items):
     """CPU seconds of grading items, all of which must be accepted."""
     (folder / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
     names = [str(folder / "items.jsonl"), "-o", str(folder / "results.jsonl"), "--jobs", "1"]
-    seconds = cpu([binary, "grade", *names], capture_output=True)
+    # One worker, so that runs do not share a processor core with each other.
+    alone = {**os.environ, "ASSAY_SANDBOX_WORKERS_COUNT": "1"}
+    seconds = cpu([binary, "grade", *names], env=alone, capture_output=True)
     results = [json.loads(line) for line in (folder / "results.jsonl").open()]
     if [result["verdict"] for result in results] != ["accepted"] * len(items):
         sys.exit(f"not every program was accepted: {results[0]}")
@@ -109,18 +111,19 @@ def item(language, text, tests):
     return {"completion": f"```{language}\n{text}\n```", "task": task}
 
 
-def native(text, language, folder, stdin):
-    """CPU seconds of compiling and of running natively."""
-    source = folder / f"program.{language}"
+def compiled(text, language, folder):
+    """A natively compiled program, and CPU seconds of its compilation."""
+    source, program = folder / f"program.{language}", folder / "program"
     source.write_text(text)
     compiler, standard = ("gcc", "gnu17") if language == "c" else ("g++", "gnu++17")
-    program = str(folder / "program")
-    command = [compiler, "-O2", f"-std={standard}", "-o", program, str(source), "-lm"]
-    compiling = cpu(command, capture_output=True)
-    options = {"input": stdin, "stdout": subprocess.PIPE, "preexec_fn": allow_deep_recursion}
-    running = cpu([program], **options)
-    output = subprocess.run([program], check=True, **options).stdout
-    return compiling, running, output.decode()
+    command = [compiler, "-O2", f"-std={standard}", "-o", program, source, "-lm"]
+    return program, cpu(command, capture_output=True)
+
+
+def native_run(program, stdin):
+    """CPU seconds of a native run."""
+    options = {"input": stdin, "stdout": subprocess.DEVNULL, "preexec_fn": allow_deep_recursion}
+    return cpu([program], **options)
 
 
 def children(pid):
@@ -187,8 +190,8 @@ def compile_times(options, folder):
                 text = numbered(kind, number + 1)
                 graded.append(service.grade(item(language, text, TESTS)))
                 again.append(service.grade(item(language, text, OTHER_TESTS)))
-                compiling, running, _ = native(text, language, folder, b"7\n")
-                natives.append(compiling + running)
+                program, compiling = compiled(text, language, folder)
+                natives.append(compiling + native_run(program, b"7\n"))
             columns = [[cpu for _, cpu in graded], [wall for wall, _ in graded]]
             columns += [[cpu for _, cpu in again], natives]
             texts = [
@@ -200,18 +203,20 @@ def compile_times(options, folder):
 
 
 def run_times(options, folder):
-    binary, rounds, ratios = options.binary, options.rounds, []
+    binary, ratios = options.binary, []
     for path in sorted(PROGRAMS.glob("*.cpp")):
         text = path.read_text()
-        natives = [native(text, "cpp", folder, b"") for _ in range(rounds)]
-        expected, theirs = natives[0][2], min(running for _, running, _ in natives)
+        program, _ = compiled(text, "cpp", folder)
+        expected = subprocess.check_output([program], text=True, preexec_fn=allow_deep_recursion)
         # Runs with equal input are cached, so each test has its own.
-        tests = [{"stdin": " " * at, "stdout": expected} for at in range(3)]
-        three, one = (
-            min(grade(binary, folder, [item("cpp", text, some)]) for _ in range(rounds))
-            for some in (tests, tests[:1])
-        )
-        ours = (three - one) / 2
+        tests = [{"stdin": " " * at, "stdout": expected} for at in range(5)]
+        items = [[item("cpp", text, some)] for some in (tests[:1], tests)]
+        rounds = []
+        for _ in range(options.rounds):
+            natives = min(native_run(program, b"") for _ in tests)
+            rounds.append((natives, *(grade(binary, folder, some) for some in items)))
+        theirs, one, five = map(min, zip(*rounds))
+        ours = (five - one) / 4
         ratios.append(ours / theirs)
         print(
             f"{path.stem:14} {1000 * ours:7.0f} ms, g++ -O2 {1000 * theirs:6.0f} ms; "
