@@ -101,6 +101,7 @@ inline void use_maps(Key key, Value value)
     std::map<Key, Value> map;
     map[key]++;
     map[key] = value;
+    map[Key(key)] = value;
     map.erase(key);
     map.count(key);
     map.find(key);
@@ -116,6 +117,7 @@ inline void use_maps(Key key, Value value)
     std::unordered_map<Key, Value> unordered;
     unordered[key]++;
     unordered[key] = value;
+    unordered[Key(key)] = value;
     unordered.erase(key);
     unordered.count(key);
     unordered.find(key);
