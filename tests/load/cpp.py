@@ -3,13 +3,15 @@
 
 usage: cpp.py PATH/TO/assay [--part NAME]... [--programs N] [--rounds N] [--batch N]
 
-All programs differ in a constant, so nothing is cached.
+No program is submitted twice, so nothing is cached.
 
 `compilations`: times of single submissions to a service that has graded a few before. They include
-compilation to an object, linking, compilation to machine code, and the run of a trivial test.
-`again` is the same program with another test.
+compilation to an object, linking, compilation to machine code, and the run of a trivial test. Those
+of one kind differ in a constant. `again` is the same program with another test.
+`varied`: the same times of different programs that include `bits/stdc++.h`.
 `runs`: the time of a CPU-bound run is a quarter of the difference between five tests and one, from
-the minimum of the rounds. Natively and in the one worker, runs follow each other. `batch`: a batch of programs with 20 tests each on all processors.
+the minimum of the rounds. Natively and in the one worker, runs follow each other.
+`batch`: a batch of programs with 20 tests each on all processors.
 """
 
 import argparse
@@ -28,6 +30,7 @@ import urllib.request
 from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parent / "cpp"
+VARIED = Path(__file__).resolve().parents[1] / "native" / "cpp" / "programs.jsonl"
 
 # `NUMBER` is replaced by a number that no earlier program contains.
 TRIVIAL = {
@@ -93,7 +96,7 @@ def allow_deep_recursion():
 
 
 def grade(binary, folder, items):
-    """CPU seconds of grading items, all of which must be accepted."""
+    """CPU seconds of grading items, all of which must be accepted, and the work of the first."""
     (folder / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
     names = [str(folder / "items.jsonl"), "-o", str(folder / "results.jsonl"), "--jobs", "1"]
     # One worker, so that runs do not share a processor core with each other.
@@ -102,7 +105,7 @@ def grade(binary, folder, items):
     results = [json.loads(line) for line in (folder / "results.jsonl").open()]
     if [result["verdict"] for result in results] != ["accepted"] * len(items):
         sys.exit(f"not every program was accepted: {results[0]}")
-    return seconds
+    return seconds, results[0]["measures"]["work"]
 
 
 def item(language, text, tests):
@@ -118,6 +121,12 @@ def compiled(text, language, folder):
     compiler, standard = ("gcc", "gnu17") if language == "c" else ("g++", "gnu++17")
     command = [compiler, "-O2", f"-std={standard}", "-o", program, source, "-lm"]
     return program, cpu(command, capture_output=True)
+
+
+def native(text, language, folder, stdin):
+    """CPU seconds of compiling a program and running it natively."""
+    program, compiling = compiled(text, language, folder)
+    return compiling + native_run(program, stdin)
 
 
 def native_run(program, stdin):
@@ -164,6 +173,13 @@ class Service:
 
     def grade(self, one):
         """Wall and CPU seconds of one submission, which must be accepted."""
+        wall, seconds, verdict = self.verdict(one)
+        if verdict != "accepted":
+            sys.exit(f"the verdict of a program is `{verdict}`")
+        return wall, seconds
+
+    def verdict(self, one):
+        """Wall and CPU seconds of one submission, and its verdict."""
         body = json.dumps({"items": [one]}).encode()
         request = urllib.request.Request(
             self.url, body, {"content-type": "application/json"}
@@ -172,16 +188,12 @@ class Service:
         with urllib.request.urlopen(request, timeout=300) as reply:
             result = json.load(reply)["results"][0]
         wall, seconds = time.perf_counter() - began, self.cpu() - before
-        if result["verdict"] != "accepted":
-            sys.exit(f"not accepted: {result}")
-        return wall, seconds
+        return wall, seconds, result["verdict"]
 
 
 def compile_times(options, folder):
     with Service(options.binary, folder) as service:
-        for kind in TRIVIAL:
-            for number in range(WARM_UP):
-                service.grade(item(language_of(kind), numbered(kind, -number - 1), TESTS))
+        warm_up(service)
         print(f"{options.programs} single submissions of each kind, p50 and p99 in ms")
         print(f"{'':14} {'CPU':>12} {'wall':>12} {'again, CPU':>12} {'GCC, CPU':>12}")
         for kind in TRIVIAL:
@@ -190,16 +202,45 @@ def compile_times(options, folder):
                 text = numbered(kind, number + 1)
                 graded.append(service.grade(item(language, text, TESTS)))
                 again.append(service.grade(item(language, text, OTHER_TESTS)))
-                program, compiling = compiled(text, language, folder)
-                natives.append(compiling + native_run(program, b"7\n"))
+                natives.append(native(text, language, folder, b"7\n"))
             columns = [[cpu for _, cpu in graded], [wall for wall, _ in graded]]
             columns += [[cpu for _, cpu in again], natives]
-            texts = [
-                f"{1000 * percentile(column, 50):.0f} {1000 * percentile(column, 99):5.0f}"
-                for column in columns
-            ]
-            ratio = percentile(columns[0], 50) / percentile(natives, 50)
-            print(f"{kind:14} " + " ".join(f"{text:>12}" for text in texts) + f" {ratio:6.2f} x")
+            print(f"{kind:14} {texts_of(columns, 99)}")
+
+
+def varied_times(options, folder):
+    rows = map(json.loads, VARIED.open(encoding="utf-8"))
+    rows = [row for row in rows if row["language"] == "cpp" and "bits/stdc++.h" in row["program"]]
+    with Service(options.binary, folder) as service:
+        warm_up(service)
+        graded, natives = [], []
+        for row in rows:
+            text, stdin = row["program"], row["tests"][0]["stdin"]
+            tests = [{"stdin": stdin, "stdout": row["tests"][0].get("stdout", "")}]
+            wall, seconds, verdict = service.verdict(item("cpp", text, tests))
+            if verdict == "accepted":
+                graded.append((wall, seconds))
+                natives.append(native(text, "cpp", folder, stdin.encode()))
+    print(f"{len(graded)} programs with `bits/stdc++.h`, p50 and p90 in ms")
+    print(f"{'':14} {'CPU':>12} {'wall':>12} {'GCC, CPU':>12}")
+    columns = [[cpu for _, cpu in graded], [wall for wall, _ in graded], natives]
+    print(f"{'varied':14} {texts_of(columns, 90)}")
+
+
+def warm_up(service):
+    for kind in TRIVIAL:
+        for number in range(WARM_UP):
+            service.grade(item(language_of(kind), numbered(kind, -number - 1), TESTS))
+
+
+def texts_of(columns, high):
+    """The median and a high percentile of each column, and the ratio of the first to the last."""
+    texts = [
+        f"{1000 * percentile(column, 50):.0f} {1000 * percentile(column, high):5.0f}"
+        for column in columns
+    ]
+    ratio = percentile(columns[0], 50) / percentile(columns[-1], 50)
+    return " ".join(f"{text:>12}" for text in texts) + f" {ratio:6.2f} x"
 
 
 def run_times(options, folder):
@@ -214,13 +255,14 @@ def run_times(options, folder):
         rounds = []
         for _ in range(options.rounds):
             natives = min(native_run(program, b"") for _ in tests)
-            rounds.append((natives, *(grade(binary, folder, some) for some in items)))
+            (one, work), (five, _) = (grade(binary, folder, some) for some in items)
+            rounds.append((natives, one, five))
         theirs, one, five = map(min, zip(*rounds))
         ours = (five - one) / 4
         ratios.append(ours / theirs)
         print(
             f"{path.stem:14} {1000 * ours:7.0f} ms, g++ -O2 {1000 * theirs:6.0f} ms; "
-            f"{ratios[-1]:.2f} x"
+            f"{ratios[-1]:.2f} x; {work / theirs:.1e} units of work per native second"
         )
     mean = math.exp(statistics.fmean(map(math.log, ratios)))
     print(f"geometric mean {mean:.2f} x")
@@ -265,7 +307,12 @@ def natively(text, tests):
         return [test["stdout"] for test in tests] == list(outputs)
 
 
-PARTS = {"compilations": compile_times, "runs": run_times, "batch": batch}
+PARTS = {
+    "compilations": compile_times,
+    "varied": varied_times,
+    "runs": run_times,
+    "batch": batch,
+}
 
 
 def main():

@@ -76,8 +76,8 @@ pub(crate) fn for_toolchains(threads: bool) -> Result<Engine, ImageError> {
 
 /// The work of the instructions of compiled programs, where it is not 1. Instructions that usually
 /// compile to no machine code are free, and each iteration of a loop and each call costs work. A
-/// second of `WORK_PER_SECOND` is then at least about a native second: ten programs do 0.7e9 to
-/// 2.6e10 units in one, the fewest when they wait for memory (`make cpp`). For interpreters, every
+/// second of `WORK_PER_SECOND` is then at least about a native second: ten programs do 1.1e9 to
+/// 2.1e10 units in one, the fewest when they wait for memory (`make cpp`). For interpreters, every
 /// instruction counts as one.
 fn work_of_operators() -> OperatorCost {
     let mut work = OperatorCost::new();
