@@ -17,6 +17,7 @@ mod pages;
 mod piston;
 mod programs;
 mod proxied;
+mod quotas;
 mod reading;
 mod repeating;
 mod reward_models;

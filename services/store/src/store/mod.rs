@@ -140,7 +140,7 @@ impl DurableStore {
             url: options.database.clone(),
             reason: error.to_string(),
         };
-        let sqlite = Sqlite::open(&location, spool, options.readers)
+        let sqlite = Sqlite::open(&location, spool.clone(), options.readers)
             .await
             .map_err(|error| open_error(error.into()))?;
         let access = sqlite.access(&location).await.map_err(open_error)?;
@@ -148,6 +148,7 @@ impl DurableStore {
         let progress = database.progress().await.map_err(open_error)?;
 
         let pending = Arc::new(Pending::new(options.pending_bytes));
+        let access = access.with_pending(&spool, Arc::clone(&pending));
         let health = Arc::new(Health::default());
         health.appended(Ok(()));
         health.applied(Ok(()));
