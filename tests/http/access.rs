@@ -55,12 +55,7 @@ impl Keyed {
     }
 }
 
-pub(crate) async fn create_key(
-    service: &Service,
-    name: &str,
-    role: Role,
-    quotas: Quotas,
-) -> Key {
+pub(crate) async fn create_key(service: &Service, name: &str, role: Role, quotas: Quotas) -> Key {
     let gate = service.node.gate();
     let new = NewKey {
         name: name.to_owned(),

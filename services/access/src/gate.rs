@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::caller::Caller;
 use crate::key::{Key, MalformedKey};
 use crate::keyring::{Keyring, RefusedKey};
+use crate::manage::{COMMAND_LINE, audit_entry};
 use crate::metrics;
 use crate::proxy::{Proxies, RefusedUser};
 use crate::session::{SessionKey, Sessions};
@@ -437,15 +438,20 @@ impl Gate {
 
     /// Appends an administrative act to the audit log. A failure is logged: the act has happened.
     pub async fn audit(&self, caller: &Caller, action: &str, target: &str, details: Value) {
+        let role = caller.is_named().then(|| caller.role());
+        let entry = audit_entry(self.clock.as_ref(), caller.name(), action, target, details);
+        self.append(AuditEntry { role, ..entry }).await;
+    }
+
+    /// As [`Gate::audit`], for an act of a command that has opened the database.
+    pub async fn audit_command(&self, action: &str, target: &str, details: Value) {
+        let entry = audit_entry(self.clock.as_ref(), COMMAND_LINE, action, target, details);
+        self.append(entry).await;
+    }
+
+    async fn append(&self, entry: AuditEntry) {
         let Some(store) = &self.store else { return };
-        let entry = AuditEntry {
-            time_us: self.clock.unix_us(),
-            caller: caller.name().to_owned(),
-            role: caller.is_named().then(|| caller.role()),
-            action: action.to_owned(),
-            target: target.to_owned(),
-            details,
-        };
+        let AuditEntry { action, target, .. } = &entry;
         if let Err(error) = store.append_audit(&entry).await {
             tracing::error!(%error, action, target, "cannot write to the audit log");
         }

@@ -57,12 +57,7 @@ impl Keyring {
                     known.meter.set_quotas(record.quotas);
                     Arc::clone(&known.meter)
                 }
-                None => Arc::new(Meter::new(
-                    &record.id,
-                    &record.name,
-                    record.quotas,
-                    now,
-                )),
+                None => Arc::new(Meter::new(&record.id, &record.name, record.quotas, now)),
             };
             (record.id.clone(), HeldKey { record, meter })
         };

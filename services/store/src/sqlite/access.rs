@@ -10,7 +10,7 @@ use assay_record::access::{
 };
 use assay_record::store::StoreError;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous};
-use sqlx::{Connection, Row};
+use sqlx::{ConnectOptions, Connection, Row};
 
 use super::rows::count;
 use super::{Location, migrate, query};
@@ -81,6 +81,20 @@ impl SqliteAccess {
         let pool = connect(location).await?;
         migrate(&pool).await?;
         Self::prepared(pool).await
+    }
+
+    /// Appends an entry to the audit log of the database of `location`, which exists.
+    pub(crate) async fn append_to(
+        location: &Location,
+        entry: &AuditEntry,
+    ) -> Result<(), DatabaseError> {
+        let options = location.writable().create_if_missing(false);
+        let mut connection = options
+            .synchronous(SqliteSynchronous::Full)
+            .connect()
+            .await?;
+        append(&mut connection, entry).await?;
+        Ok(connection.close().await?)
     }
 
     async fn prepared(pool: SqlitePool) -> Result<Self, DatabaseError> {
