@@ -67,7 +67,7 @@ async fn shows_runs_and_callers_with_the_sizes_of_the_api_and_fits_the_window() 
     service.grade_as(trainer, &batch("small", 4, 4_000)).await;
     service.grade_as(trainer, &batch(&long, 64, 400_000)).await;
     service
-        .grade_as(admin, &batch("<b>bold", 1_000, 2_500_000))
+        .grade_as(admin, &batch("<b>bold", 1_000, 4_500_000))
         .await;
     let mut without_run = batch("", 1, 100);
     without_run.as_object_mut().unwrap().remove("run");

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod access;
+mod audit;
 mod bodies;
 mod checks;
 mod connections;

@@ -104,6 +104,7 @@ async fn bytes_stored_are_those_of_the_record_and_free_when_grades_are_deleted()
     assert!(first < LIMIT * 4 / 5, "{first}");
     // The record holds less, because bodies are compressed, so more fits.
     loop {
+        held(&service, &admin, "small", batches.into()).await;
         service.node.gate().refresh().await.unwrap();
         let got = grade(&service, &key, &unlike_others("r", batches)).await;
         if got.status != StatusCode::OK {
