@@ -8,6 +8,7 @@ mod bodies;
 mod checks;
 mod connections;
 mod contract;
+mod digits;
 mod filled;
 mod fixtures;
 mod grading;
