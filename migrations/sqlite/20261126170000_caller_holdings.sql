@@ -1,5 +1,6 @@
 -- What the record holds of each caller: sums over `holdings`, which may have many rows for one
--- caller. Compared with the quota of its key about once a second.
+-- caller. Compared with the quota of its key about once a second. Replaces `keys.bytes_stored`,
+-- which counted requests and is no longer written.
 create table caller_holdings (
     caller  text    not null primary key,  -- `holdings.caller`
     bytes   integer not null               -- bytes of grades and packs

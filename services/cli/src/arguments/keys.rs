@@ -62,7 +62,7 @@ pub(crate) struct CreateKey {
     /// Maximum number of items in progress
     #[arg(long, value_name = "N")]
     pub(crate) items_in_flight: Option<u64>,
-    /// Maximum number of bytes of recorded requests
+    /// Maximum number of bytes that the record holds of the key
     #[arg(long, value_name = "N")]
     pub(crate) bytes_stored: Option<u64>,
 }
