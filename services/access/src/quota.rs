@@ -58,8 +58,8 @@ pub struct ExceededQuota {
     pub limit: u64,
     /// When the request fits; `None` if time alone does not free the quota.
     pub retry_after: Option<Duration>,
-    /// For [`Quota::BytesStored`]: the bytes of the record and of requests in progress, and the most
-    /// that this request adds.
+    /// For [`Quota::BytesStored`]: the bytes of the record and of requests in progress, and about
+    /// how many this request adds.
     pub bytes: Option<(u64, u64)>,
 }
 

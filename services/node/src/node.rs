@@ -459,8 +459,8 @@ async fn gate(
     Ok(gate.behind(proxies))
 }
 
-/// Copies the configured record to a new folder. Works while a server uses the record. The audit log
-/// gets an entry; if that fails, a warning is logged, because the copy exists.
+/// Copies the configured record to a new folder. Works while a server uses the record. The audit
+/// log gets an entry; if that fails, a warning is logged, because the copy exists.
 ///
 /// # Errors
 /// [`BackupError`].
