@@ -15,7 +15,7 @@ use sqlx::{ConnectOptions, Connection, Row};
 use super::rows::count;
 use super::{Location, migrate, query};
 use crate::database::DatabaseError;
-use crate::pending::Pending;
+use crate::pending::{Digest, Pending};
 
 const TABLE: &str = "keys";
 
@@ -204,7 +204,7 @@ impl SqliteAccess {
     async fn read_held(&self) -> Result<HashMap<String, u64>, DatabaseError> {
         // Listed before the database is read, so that each entry is in one of the two.
         let pending = self.unapplied.as_ref().map(|unapplied| {
-            let recorded = unapplied.pending.select(|digest| digest.is_held());
+            let recorded = unapplied.pending.select(Digest::is_held);
             (&unapplied.spool, recorded)
         });
         let mut connection = self.pool.acquire().await?;
