@@ -7,84 +7,8 @@ use std::sync::Arc;
 
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
 
-use crate::{Hash, Measure, RawJson};
-
-/// A chat message, as trainers send it. Fields that the service does not read are preserved for
-/// graders that do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Message {
-    /// `system`, `user`, `assistant` or `tool`.
-    pub role: String,
-    /// A string, an array of parts, or null if the message has tool calls.
-    #[serde(default)]
-    pub content: Value,
-    /// All other fields, such as `tool_calls`, `reasoning_content` and `name`.
-    #[serde(flatten)]
-    pub rest: BTreeMap<String, Value>,
-}
-
-/// Valid roles. With another spelling, a grader would silently ignore the message.
-const ROLES: &[&str] = &[
-    "system",
-    "developer",
-    "user",
-    "assistant",
-    "tool",
-    "function",
-];
-
-impl Message {
-    /// Checks that role and content are valid. The error is the reason.
-    fn check(&self) -> Result<(), String> {
-        if !ROLES.contains(&self.role.as_str()) {
-            return Err(format!(
-                "unknown `role` `{}` of a message; expected one of {}",
-                short(&self.role),
-                ROLES.join(", ")
-            ));
-        }
-        let is_part = |part: &Value| match part.get("type").and_then(Value::as_str) {
-            Some("text") => part.get("text").is_some_and(Value::is_string),
-            Some(_) => true,
-            None => part.is_string(),
-        };
-        match &self.content {
-            Value::Null | Value::String(_) => Ok(()),
-            Value::Array(parts) if parts.iter().all(is_part) => Ok(()),
-            _ => Err(
-                "`content` of a message must be a string, null, or an array of parts with a `type`"
-                    .to_owned(),
-            ),
-        }
-    }
-
-    /// The text parts, joined. Images and other parts are ignored.
-    #[must_use]
-    pub fn text(&self) -> String {
-        match &self.content {
-            Value::String(text) => text.clone(),
-            Value::Array(parts) => parts
-                .iter()
-                .filter_map(part_text)
-                .collect::<Vec<_>>()
-                .concat(),
-            _ => String::new(),
-        }
-    }
-}
-
-/// Truncates a text for an error message.
-fn short(text: &str) -> String {
-    text.chars().take(60).collect()
-}
-
-/// The text of a content part, if it has one.
-fn part_text(part: &Value) -> Option<&str> {
-    part.as_str()
-        .or_else(|| part.get("text").and_then(Value::as_str))
-}
+use crate::{Hash, Measure, Message, RawJson};
 
 /// The output of the model: plain text or a list of messages. Prompts have the same two forms.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -18,6 +18,8 @@ pub mod grader;
 pub mod hash;
 pub mod heap;
 pub mod item;
+mod large_integers;
+pub mod message;
 pub mod number;
 pub mod outcome;
 pub mod random;
@@ -38,7 +40,9 @@ pub use grader::{
     PureGrader,
 };
 pub use hash::Hash;
-pub use item::{Completion, Item, Message, Meta};
+pub use item::{Completion, Item, Meta};
+pub use large_integers::has_large_integer;
+pub use message::{ContentPart, Message, MessageContent};
 pub use number::{Measure, OutOfRange, Reward, Score};
 pub use outcome::{Component, Fault, Grade, Outcome, Step, Verdict};
 pub use random::Random;

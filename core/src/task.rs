@@ -93,10 +93,23 @@ impl RawJson {
         Ok(Self(compact.into()))
     }
 
+    /// A text that this service wrote earlier; `None` if it is not JSON.
+    #[must_use]
+    pub fn stored(text: &str) -> Option<Self> {
+        let raw: &RawValue = serde_json::from_str(text).ok()?;
+        Some(Self(raw.get().into()))
+    }
+
     /// The JSON text.
     #[must_use]
     pub fn get(&self) -> &str {
         &self.0
+    }
+
+    /// Whether it is `null`.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.get() == "null"
     }
 }
 

@@ -30,6 +30,7 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
         ),
         ("audit", "/ui/audit".to_owned()),
         ("keys", "/ui/keys".to_owned()),
+        ("storage", "/ui/storage".to_owned()),
         ("sign-in", "/ui/sign-in".to_owned()),
         ("missing", "/ui/nothing".to_owned()),
     ]

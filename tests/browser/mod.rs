@@ -10,3 +10,4 @@ mod flows;
 mod looks;
 mod service;
 mod sign_in;
+mod storage;

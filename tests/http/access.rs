@@ -35,19 +35,7 @@ impl Keyed {
     }
 
     pub(crate) async fn create(&self, name: &str, role: Role, quotas: Quotas) -> Key {
-        let gate = self.service.node.gate();
-        let new = NewKey {
-            name: name.to_owned(),
-            role,
-            quotas,
-            expires_us: None,
-        };
-        let store = gate.store().unwrap().as_ref();
-        let key = assay_access::create(store, &SystemClock::new(), "test", new)
-            .await
-            .unwrap();
-        gate.refresh().await.unwrap();
-        key
+        create_key(&self.service, name, role, quotas).await
     }
 
     pub(crate) fn key(&self, role: Role) -> &Key {
@@ -55,17 +43,7 @@ impl Keyed {
     }
 
     pub(crate) async fn send(&self, key: &Key, method: Method, path: &str, body: &Value) -> Got {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::AUTHORIZATION, format!("Bearer {}", key.reveal()))
-            .header(header::CONTENT_TYPE, "application/json");
-        let body = if body.is_null() {
-            Body::empty()
-        } else {
-            Body::from(body.to_string())
-        };
-        self.service.send(request.body(body).unwrap()).await
+        send_with_key(&self.service, key, method, path, body).await
     }
 
     pub(crate) async fn get(&self, key: &Key, path: &str) -> Got {
@@ -75,6 +53,42 @@ impl Keyed {
     pub(crate) async fn grade(&self, key: &Key, batch: &Value) -> Got {
         self.send(key, Method::POST, "/v1/grade", batch).await
     }
+}
+
+pub(crate) async fn create_key(service: &Service, name: &str, role: Role, quotas: Quotas) -> Key {
+    let gate = service.node.gate();
+    let new = NewKey {
+        name: name.to_owned(),
+        role,
+        quotas,
+        expires_us: None,
+    };
+    let store = gate.store().unwrap().as_ref();
+    let key = assay_access::create(store, &SystemClock::new(), "test", new)
+        .await
+        .unwrap();
+    gate.refresh().await.unwrap();
+    key
+}
+
+pub(crate) async fn send_with_key(
+    service: &Service,
+    key: &Key,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> Got {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::AUTHORIZATION, format!("Bearer {}", key.reveal()))
+        .header(header::CONTENT_TYPE, "application/json");
+    let body = if body.is_null() {
+        Body::empty()
+    } else {
+        Body::from(body.to_string())
+    };
+    service.send(request.body(body).unwrap()).await
 }
 
 /// A path of the router with values for its parameters.

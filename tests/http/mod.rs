@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod access;
+mod audit;
 mod bodies;
 mod checks;
 mod connections;
 mod contract;
+mod digits;
 mod filled;
 mod fixtures;
 mod grading;
@@ -17,6 +19,7 @@ mod pages;
 mod piston;
 mod programs;
 mod proxied;
+mod quotas;
 mod reading;
 mod repeating;
 mod reward_models;

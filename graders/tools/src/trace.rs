@@ -9,7 +9,6 @@ use std::collections::{HashMap, HashSet};
 use assay_core::{Completion, Item, Message};
 use assay_documents::Json;
 use assay_documents::calls::{self, Call, Malformed, Reading};
-use serde_json::Value;
 
 use crate::compare::{ActualCall, CallError};
 use crate::task::{Mode, ToolsTask};
@@ -169,22 +168,17 @@ fn actual_call(mut call: Call, task: &ToolsTask) -> ActualCall {
 /// Whether the server reports that it stopped the message at the length limit.
 fn ends_at_length_limit(message: &Message) -> bool {
     let reason = message
-        .rest
-        .get("finish_reason")
-        .or_else(|| message.rest.get("stop_reason"));
-    reason
-        .and_then(Value::as_str)
-        .is_some_and(|reason| reason == "length" || reason == "max_tokens")
+        .text_of("finish_reason")
+        .or_else(|| message.text_of("stop_reason"));
+    reason.is_some_and(|reason| reason == "length" || reason == "max_tokens")
 }
 
 /// Whether a message of a tool reports an error: `is_error`, `status: "error"`, or JSON with an
 /// `error`.
 fn reports_error(message: &Message) -> bool {
-    let flagged = message.rest.get("is_error") == Some(&Value::Bool(true))
-        || message
-            .rest
-            .get("status")
-            .is_some_and(|status| status == "error");
+    let is_error = message.rest.get("is_error");
+    let flagged = is_error.is_some_and(|is_error| is_error.get() == "true")
+        || message.text_of("status").as_deref() == Some("error");
     let text = message.text();
     let has_error_member = || match Json::read(text.trim()) {
         Ok(json) => json

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::caller::Caller;
 use crate::key::{Key, MalformedKey};
 use crate::keyring::{Keyring, RefusedKey};
+use crate::manage::{COMMAND_LINE, audit_entry};
 use crate::metrics;
 use crate::proxy::{Proxies, RefusedUser};
 use crate::session::{SessionKey, Sessions};
@@ -292,7 +293,7 @@ impl Gate {
         denied
     }
 
-    /// Reads the keys if they changed.
+    /// Reads the keys if they changed, and what the record holds of keys with a quota for it.
     ///
     /// # Errors
     /// [`StoreError`] if they cannot be read; the earlier keys stay valid.
@@ -300,6 +301,30 @@ impl Gate {
         let Some(store) = self.store.as_ref().filter(|_| !self.is_off()) else {
             return Ok(());
         };
+        self.refresh_keys(store.as_ref()).await?;
+        self.refresh_held(store.as_ref()).await
+    }
+
+    async fn refresh_held(&self, store: &dyn AccessStore) -> Result<(), StoreError> {
+        let keyring = self.keyring();
+        // What is done by now is recorded, so it is in what is read next.
+        let marked = keyring
+            .meters()
+            .filter(|meter| meter.limits_bytes())
+            .map(|meter| (meter, meter.mark()));
+        let marked: Vec<_> = marked.collect();
+        if marked.is_empty() {
+            return Ok(());
+        }
+        let held = store.held().await?;
+        for (meter, mark) in marked {
+            let bytes = held.get(meter.name().as_ref()).copied();
+            meter.set_held(bytes.unwrap_or(0), mark);
+        }
+        Ok(())
+    }
+
+    async fn refresh_keys(&self, store: &dyn AccessStore) -> Result<(), StoreError> {
         let state = store.state().await?;
         if *self.state.lock().unwrap_or_else(PoisonError::into_inner) == Some(state) {
             return Ok(());
@@ -326,11 +351,9 @@ impl Gate {
         };
         let keyring = self.keyring();
         let uses = keyring.meters().filter_map(|meter| {
-            let (last_used_us, bytes) = meter.take_use()?;
             let key_use = KeyUse {
                 id: meter.id().to_owned(),
-                last_used_us,
-                bytes,
+                last_used_us: meter.take_use()?,
             };
             Some((Arc::clone(meter), key_use))
         });
@@ -341,7 +364,7 @@ impl Gate {
         let written = store.record_use(&uses).await;
         if written.is_err() {
             for (meter, key_use) in meters.iter().zip(&uses) {
-                meter.put_back(key_use.last_used_us, key_use.bytes);
+                meter.used(key_use.last_used_us);
             }
         }
         written
@@ -415,15 +438,20 @@ impl Gate {
 
     /// Appends an administrative act to the audit log. A failure is logged: the act has happened.
     pub async fn audit(&self, caller: &Caller, action: &str, target: &str, details: Value) {
+        let role = caller.is_named().then(|| caller.role());
+        let entry = audit_entry(self.clock.as_ref(), caller.name(), action, target, details);
+        self.append(AuditEntry { role, ..entry }).await;
+    }
+
+    /// As [`Gate::audit`], for an act of a command that has opened the database.
+    pub async fn audit_command(&self, action: &str, target: &str, details: Value) {
+        let entry = audit_entry(self.clock.as_ref(), COMMAND_LINE, action, target, details);
+        self.append(entry).await;
+    }
+
+    async fn append(&self, entry: AuditEntry) {
         let Some(store) = &self.store else { return };
-        let entry = AuditEntry {
-            time_us: self.clock.unix_us(),
-            caller: caller.name().to_owned(),
-            role: caller.is_named().then(|| caller.role()),
-            action: action.to_owned(),
-            target: target.to_owned(),
-            details,
-        };
+        let AuditEntry { action, target, .. } = &entry;
         if let Err(error) = store.append_audit(&entry).await {
             tracing::error!(%error, action, target, "cannot write to the audit log");
         }

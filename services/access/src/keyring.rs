@@ -55,16 +55,9 @@ impl Keyring {
             let meter = match previous.keys.get(&record.id) {
                 Some(known) => {
                     known.meter.set_quotas(record.quotas);
-                    known.meter.set_stored(record.bytes_stored);
                     Arc::clone(&known.meter)
                 }
-                None => Arc::new(Meter::new(
-                    &record.id,
-                    &record.name,
-                    record.quotas,
-                    record.bytes_stored,
-                    now,
-                )),
+                None => Arc::new(Meter::new(&record.id, &record.name, record.quotas, now)),
             };
             (record.id.clone(), HeldKey { record, meter })
         };

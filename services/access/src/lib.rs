@@ -24,6 +24,6 @@ pub use caller::Caller;
 pub use gate::{Denied, Gate, KeyPolicy};
 pub use key::{Key, MalformedKey, redact};
 pub use keyring::RefusedKey;
-pub use manage::{COMMAND_LINE, ManageError, NewKey, create, revoke, rotate};
+pub use manage::{COMMAND_LINE, ManageError, NewKey, audit_entry, create, revoke, rotate};
 pub use proxy::{MalformedNetwork, Network, Proxies, RefusedUser, is_user_or_others};
 pub use quota::{Charge, ExceededQuota, Meter, Quota};

@@ -97,7 +97,7 @@ pub async fn create(
         "id": record.id, "role": record.role, "expires_us": record.expires_us,
         "quotas": record.quotas,
     });
-    let audit = entry(clock, by, "key.create", &record.name, details);
+    let audit = audit_entry(clock, by, "key.create", &record.name, details);
     store.create_key(&record, &audit).await?;
     Ok(key)
 }
@@ -123,7 +123,7 @@ pub async fn rotate(
         ..record
     };
     let details = json!({ "id": record.id, "old_until_us": old_until_us });
-    let audit = entry(clock, by, "key.rotate", name, details);
+    let audit = audit_entry(clock, by, "key.rotate", name, details);
     store.replace_key(&record, &audit).await?;
     Ok(key)
 }
@@ -143,7 +143,7 @@ pub async fn revoke(
         revoked_us: Some(clock.unix_us()),
         ..record
     };
-    let audit = entry(clock, by, "key.revoke", name, json!({ "id": record.id }));
+    let audit = audit_entry(clock, by, "key.revoke", name, json!({ "id": record.id }));
     store.replace_key(&record, &audit).await?;
     Ok(())
 }
@@ -155,7 +155,15 @@ async fn find(store: &dyn AccessStore, name: &str) -> Result<KeyRecord, ManageEr
         .ok_or_else(|| KeyError::Unknown(name.to_owned()).into())
 }
 
-fn entry(clock: &dyn Clock, by: &str, action: &str, target: &str, details: Value) -> AuditEntry {
+/// An act of a caller without a role, such as [`COMMAND_LINE`], that happens now.
+#[must_use]
+pub fn audit_entry(
+    clock: &dyn Clock,
+    by: &str,
+    action: &str,
+    target: &str,
+    details: Value,
+) -> AuditEntry {
     AuditEntry {
         time_us: clock.unix_us(),
         caller: by.to_owned(),

@@ -1,9 +1,10 @@
-//! Quotas of keys. Each is enforced by a meter in memory, so a restart starts with full allowances;
-//! the bytes stored are kept with the key.
+//! Quotas of keys. Each is enforced by a meter in memory, so a restart starts with full allowances,
+//! except for the bytes stored: the gate reads from the record what it holds of the key, and the
+//! meter adds the requests since.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use assay_record::access::Quotas;
@@ -25,7 +26,7 @@ pub enum Quota {
     CpuSecondsPerMinute,
     /// Items in progress.
     ItemsInFlight,
-    /// Bytes recorded.
+    /// Bytes that the record holds.
     BytesStored,
 }
 
@@ -57,6 +58,9 @@ pub struct ExceededQuota {
     pub limit: u64,
     /// When the request fits; `None` if time alone does not free the quota.
     pub retry_after: Option<Duration>,
+    /// For [`Quota::BytesStored`]: the bytes of the record and of requests in progress, and about
+    /// how many this request adds.
+    pub bytes: Option<(u64, u64)>,
 }
 
 impl fmt::Display for ExceededQuota {
@@ -65,13 +69,19 @@ impl fmt::Display for ExceededQuota {
             quota,
             limit,
             retry_after,
+            bytes,
         } = self;
         write!(f, "the quota `{quota}` of the key ({limit}) is exceeded; ")?;
         match (quota, retry_after) {
             (Quota::ItemsInFlight, _) => f.write_str("retry when earlier requests are done"),
             (_, Some(wait)) => write!(f, "it frees in {} s", seconds(*wait)),
             (_, None) => {
-                f.write_str("it does not free by itself; ask the operator of the node to raise it")
+                let (used, needed) = bytes.unwrap_or_default();
+                write!(
+                    f,
+                    "{used} bytes are used, and this request may need {needed}; ask the operator \
+                     of the node to delete grades of the key or to raise the quota"
+                )
             }
         }
     }
@@ -124,10 +134,33 @@ impl Bucket {
     }
 }
 
+/// Bytes of the record that a key uses: what the record held when it was last read, and estimates
+/// for the requests since.
+#[derive(Debug, Default)]
+struct StoredBytes {
+    held: u64,
+    /// Estimates for the requests in progress.
+    in_progress: u64,
+    /// Estimates for all requests that are done.
+    done: u64,
+    /// Of `done`, what was done before the record was read, and is therefore part of `held`.
+    read: u64,
+}
+
+impl StoredBytes {
+    fn used(&self) -> u64 {
+        let since = self.done.saturating_sub(self.read);
+        self.held
+            .saturating_add(self.in_progress)
+            .saturating_add(since)
+    }
+}
+
 #[derive(Debug)]
-struct Buckets {
+struct Usage {
     items: Bucket,
     cpu_seconds: Bucket,
+    bytes: StoredBytes,
 }
 
 /// Meters what a key uses. Survives changes of the key.
@@ -136,11 +169,8 @@ pub struct Meter {
     id: String,
     name: Arc<str>,
     quotas: Mutex<Quotas>,
-    buckets: Mutex<Buckets>,
+    usage: Mutex<Usage>,
     in_flight: AtomicU64,
-    stored: AtomicU64,
-    /// Of those, not written to the database yet.
-    unwritten: AtomicU64,
     /// When the key was last used, in microseconds since the Unix epoch; 0 for not since the last
     /// write.
     used_us: AtomicI64,
@@ -149,24 +179,23 @@ pub struct Meter {
 impl Meter {
     /// A meter with full allowances.
     #[must_use]
-    pub fn new(id: &str, name: &str, quotas: Quotas, stored: u64, now: Duration) -> Self {
+    pub fn new(id: &str, name: &str, quotas: Quotas, now: Duration) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^52")]
         let full = |limit: Option<u64>| Bucket {
             tokens: limit.unwrap_or(0) as f64,
             at: now,
         };
-        let buckets = Buckets {
+        let usage = Usage {
             items: full(quotas.items_per_minute),
             cpu_seconds: full(quotas.cpu_seconds_per_minute),
+            bytes: StoredBytes::default(),
         };
         Self {
             id: id.to_owned(),
             name: name.into(),
             quotas: Mutex::new(quotas),
-            buckets: Mutex::new(buckets),
+            usage: Mutex::new(usage),
             in_flight: AtomicU64::new(0),
-            stored: AtomicU64::new(stored),
-            unwritten: AtomicU64::new(0),
             used_us: AtomicI64::new(0),
         }
     }
@@ -183,42 +212,55 @@ impl Meter {
         &self.name
     }
 
+    fn usage(&self) -> MutexGuard<'_, Usage> {
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn quotas(&self) -> Quotas {
+        *self.quotas.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn set_quotas(&self, quotas: Quotas) {
         *self.quotas.lock().unwrap_or_else(PoisonError::into_inner) = quotas;
     }
 
-    /// Replaces the bytes stored by what the database has, plus what is not written yet.
-    pub(crate) fn set_stored(&self, stored: u64) {
-        let unwritten = self.unwritten.load(Ordering::Relaxed);
-        self.stored.store(stored + unwritten, Ordering::Relaxed);
+    /// Whether the record must be read for the key.
+    pub(crate) fn limits_bytes(&self) -> bool {
+        self.quotas().bytes_stored.is_some()
     }
 
-    /// Bytes recorded for the key.
+    /// Marks the requests that are done, before the record is read.
+    pub(crate) fn mark(&self) -> ReadMark {
+        ReadMark(self.usage().bytes.done)
+    }
+
+    /// Sets the bytes that the record held when it was read after `mark`, unless it was read later
+    /// as well.
+    pub(crate) fn set_held(&self, held: u64, mark: ReadMark) {
+        let bytes = &mut self.usage().bytes;
+        if mark.0 >= bytes.read {
+            (bytes.held, bytes.read) = (held, mark.0);
+        }
+    }
+
+    /// Bytes of the record that the key uses, including estimates for requests in progress.
     #[must_use]
-    pub fn stored(&self) -> u64 {
-        self.stored.load(Ordering::Relaxed)
+    pub fn bytes_used(&self) -> u64 {
+        self.usage().bytes.used()
     }
 
     pub(crate) fn used(&self, now_us: i64) {
         self.used_us.fetch_max(now_us, Ordering::Relaxed);
     }
 
-    /// When the key was last used and the bytes recorded since the last call; `None` if it was not
-    /// used.
-    pub(crate) fn take_use(&self) -> Option<(i64, u64)> {
+    /// When the key was last used; `None` if it was not used since the last call.
+    pub(crate) fn take_use(&self) -> Option<i64> {
         let used_us = self.used_us.swap(0, Ordering::Relaxed);
-        let bytes = self.unwritten.swap(0, Ordering::Relaxed);
-        (used_us != 0 || bytes != 0).then_some((used_us, bytes))
+        (used_us != 0).then_some(used_us)
     }
 
-    /// Undoes [`Meter::take_use`] if the use could not be written.
-    pub(crate) fn put_back(&self, used_us: i64, bytes: u64) {
-        self.used(used_us);
-        self.unwritten.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    /// Admits a request of `items` whose recorded texts have up to `bytes` bytes, at the monotonic
-    /// time `now`.
+    /// Admits a request of `items` of which the record will hold about `bytes` bytes, at the
+    /// monotonic time `now`.
     ///
     /// # Errors
     /// [`ExceededQuota`]; nothing is counted.
@@ -238,19 +280,22 @@ impl Meter {
         bytes: usize,
         now: Duration,
     ) -> Result<Charge, ExceededQuota> {
-        let quotas = *self.quotas.lock().unwrap_or_else(PoisonError::into_inner);
+        let quotas = self.quotas();
         let (items, bytes) = (items as u64, bytes as u64);
+        // Also makes the check of the items in flight and their count one step.
+        let mut usage = self.usage();
+        let used = usage.bytes.used();
         if let Some(limit) = quotas.bytes_stored
-            && self.stored().saturating_add(bytes) > limit
+            && bytes > 0
+            && used.saturating_add(bytes) > limit
         {
             return Err(ExceededQuota {
                 quota: Quota::BytesStored,
                 limit,
                 retry_after: None,
+                bytes: Some((used, bytes)),
             });
         }
-        // Also makes the check of the items in flight and their count one step.
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let in_flight = self.in_flight.load(Ordering::Acquire);
         if let Some(limit) = quotas.items_in_flight
             // A batch that is larger than the limit is admitted alone.
@@ -261,56 +306,65 @@ impl Meter {
                 quota: Quota::ItemsInFlight,
                 limit,
                 retry_after: Some(Duration::from_secs(1)),
+                bytes: None,
             });
         }
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
         let amount = items as f64;
         if let Some(limit) = quotas.cpu_seconds_per_minute {
-            buckets.cpu_seconds.refill(limit, now);
+            usage.cpu_seconds.refill(limit, now);
             // The time is charged when it is known.
-            if let Some(wait) = buckets.cpu_seconds.wait(LEAST_TIME, limit) {
+            if let Some(wait) = usage.cpu_seconds.wait(LEAST_TIME, limit) {
                 return Err(ExceededQuota {
                     quota: Quota::CpuSecondsPerMinute,
                     limit,
                     retry_after: Some(wait),
+                    bytes: None,
                 });
             }
         }
         if let Some(limit) = quotas.items_per_minute {
-            buckets.items.refill(limit, now);
-            if let Some(wait) = buckets.items.wait(amount, limit) {
+            usage.items.refill(limit, now);
+            if let Some(wait) = usage.items.wait(amount, limit) {
                 return Err(ExceededQuota {
                     quota: Quota::ItemsPerMinute,
                     limit,
                     retry_after: Some(wait),
+                    bytes: None,
                 });
             }
-            buckets.items.tokens -= amount;
+            usage.items.tokens -= amount;
         }
         self.in_flight.fetch_add(items, Ordering::AcqRel);
-        drop(buckets);
+        let in_progress = &mut usage.bytes.in_progress;
+        *in_progress = in_progress.saturating_add(bytes);
+        drop(usage);
         metrics::admitted(&self.name, items);
-        self.stored.fetch_add(bytes, Ordering::Relaxed);
-        self.unwritten.fetch_add(bytes, Ordering::Relaxed);
         Ok(Charge {
             meter: Arc::clone(self),
             items,
+            bytes,
         })
     }
 
     /// Charges grading time.
     fn spend(&self, time: Duration) {
         metrics::spent(&self.name, time);
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        buckets.cpu_seconds.tokens -= time.as_secs_f64();
+        self.usage().cpu_seconds.tokens -= time.as_secs_f64();
     }
 }
 
-/// An admitted request. Its items are in flight until this is dropped.
+/// The requests of a key that were done at some moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadMark(u64);
+
+/// An admitted request. It is in progress until this is dropped, which must not happen before it is
+/// recorded.
 #[derive(Debug)]
 pub struct Charge {
     meter: Arc<Meter>,
     items: u64,
+    bytes: u64,
 }
 
 impl Charge {
@@ -323,6 +377,9 @@ impl Charge {
 impl Drop for Charge {
     fn drop(&mut self) {
         self.meter.in_flight.fetch_sub(self.items, Ordering::AcqRel);
+        let bytes = &mut self.meter.usage().bytes;
+        bytes.in_progress = bytes.in_progress.saturating_sub(self.bytes);
+        bytes.done = bytes.done.saturating_add(self.bytes);
     }
 }
 
@@ -331,7 +388,7 @@ mod tests {
     use super::*;
 
     fn meter(quotas: Quotas) -> Arc<Meter> {
-        Arc::new(Meter::new("id", "alice", quotas, 0, Duration::ZERO))
+        Arc::new(Meter::new("id", "alice", quotas, Duration::ZERO))
     }
 
     fn at(seconds: u64) -> Duration {
@@ -406,21 +463,64 @@ mod tests {
         assert_eq!(meter.in_flight.load(Ordering::Relaxed), 0);
     }
 
-    #[test]
-    fn bytes_do_not_free_by_themselves() {
-        let meter = meter(Quotas {
-            bytes_stored: Some(100),
+    fn with_bytes(limit: u64) -> Arc<Meter> {
+        meter(Quotas {
+            bytes_stored: Some(limit),
             ..Quotas::default()
-        });
-        meter.admit(1, 60, at(0)).unwrap();
+        })
+    }
+
+    #[test]
+    fn bytes_of_requests_count_until_the_record_is_read() {
+        let meter = with_bytes(100);
+        let first = meter.admit(1, 60, at(0)).unwrap();
         let exceeded = meter.admit(1, 60, at(9_999)).unwrap_err();
         assert_eq!(
-            (exceeded.quota, exceeded.retry_after),
-            (Quota::BytesStored, None)
+            (exceeded.quota, exceeded.retry_after, exceeded.bytes),
+            (Quota::BytesStored, None, Some((60, 60)))
         );
-        assert_eq!(meter.take_use(), Some((0, 60)));
-        meter.put_back(7, 60);
-        assert_eq!(meter.take_use(), Some((7, 60)));
+        // A request that is in progress when the record is read counts in addition.
+        let mark = meter.mark();
+        meter.set_held(30, mark);
+        assert_eq!(meter.bytes_used(), 90);
+        drop(first);
+        assert_eq!(meter.bytes_used(), 90);
+        // Once it is done, only what the record holds of it counts.
+        meter.set_held(45, meter.mark());
+        assert_eq!(meter.bytes_used(), 45);
+        drop(meter.admit(1, 55, at(0)).unwrap());
+        assert!(meter.admit(1, 1, at(0)).is_err());
+    }
+
+    #[test]
+    fn bytes_free_when_grades_are_deleted() {
+        let meter = with_bytes(100);
+        meter.set_held(100, meter.mark());
+        assert!(meter.admit(1, 10, at(0)).is_err());
+        // What is not recorded is admitted.
+        drop(meter.admit(1, 0, at(0)).unwrap());
+        meter.set_held(0, meter.mark());
+        drop(meter.admit(1, 100, at(0)).unwrap());
+    }
+
+    #[test]
+    fn an_earlier_reading_of_the_record_does_not_replace_a_later_one() {
+        let meter = with_bytes(100);
+        let earlier = meter.mark();
+        drop(meter.admit(1, 60, at(0)).unwrap());
+        let later = meter.mark();
+        meter.set_held(50, later);
+        meter.set_held(0, earlier);
+        assert_eq!(meter.bytes_used(), 50);
+    }
+
+    #[test]
+    fn the_time_of_use_is_taken_once() {
+        let meter = with_bytes(100);
+        assert_eq!(meter.take_use(), None);
+        meter.used(7);
+        meter.used(5);
+        assert_eq!(meter.take_use(), Some(7));
         assert_eq!(meter.take_use(), None);
     }
 

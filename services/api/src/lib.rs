@@ -11,6 +11,7 @@ mod docs;
 mod error;
 mod health;
 mod host;
+mod ndjson;
 mod openapi;
 mod origin;
 mod over_limit;

@@ -25,6 +25,7 @@ use utoipa_axum::routes;
 
 use crate::access::{Endpoints, KEYED_PATHS, split_key};
 use crate::error::ApiError;
+use crate::ndjson::NDJSON;
 use crate::origin::reject_other_sites;
 use crate::request_id::RequestId;
 use crate::{
@@ -162,7 +163,7 @@ pub fn router(api: Api) -> Router {
         .method_not_allowed_fallback(method_not_allowed)
         // Compressing a stream would delay lines until a block is full.
         .layer(CompressionLayer::new().gzip(true).zstd(true).compress_when(
-            DefaultPredicate::new().and(NotForContentType::const_new(v1::grade::NDJSON)),
+            DefaultPredicate::new().and(NotForContentType::const_new(NDJSON)),
         ))
         .layer(RequestDecompressionLayer::new().gzip(true).zstd(true))
         .layer(middleware::from_fn_with_state(api.clone(), arrival::limit))

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use assay_core::Hash;
-use assay_templates::{Row, UniqueValue, has_large_integer};
+use assay_core::{Hash, has_large_integer};
+use assay_templates::{Row, UniqueValue};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};

@@ -3,9 +3,11 @@
 
 mod retry;
 
+use std::error::Error;
 use std::time::Duration;
 
 use assay_wire::appeals::AdjudicationBody;
+use assay_wire::audit::AuditPageBody;
 use assay_wire::channels::{
     AdjudicateRequest, CalibrationBody, ChannelsBody, ComparisonBody, DrawnBody, PoliciesBody,
     SuggestRequest, SuggestionsBody,
@@ -208,7 +210,7 @@ impl Client {
         }
         url.query_pairs_mut()
             .append_pair("steps", &steps.to_string());
-        self.send(self.http.get(url), true).await
+        self.send(self.authorized(self.http.get(url)), true).await
     }
 
     /// Returns what the record of the server holds.
@@ -217,6 +219,25 @@ impl Client {
     /// [`ClientError`].
     pub async fn storage(&self) -> Result<StorageBody, ClientError> {
         self.send(self.call(Method::GET, "v1/storage", &[])?, true)
+            .await
+    }
+
+    /// Lists a page of the audit log, newest entries first, with at most `limit` entries before the
+    /// one numbered `before`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn audit_log(
+        &self,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<AuditPageBody, ClientError> {
+        let before = before.map(|before| ("before", before.to_string()));
+        let query: Vec<_> = before
+            .into_iter()
+            .chain([("limit", limit.to_string())])
+            .collect();
+        self.send(self.call(Method::GET, "v1/audit", &query)?, true)
             .await
     }
 
@@ -497,7 +518,8 @@ impl Client {
             let not_sent =
                 matches!(&error, ClientError::Transport { error, .. } if error.is_connect());
             let interrupted = matches!(&error, ClientError::Transport { .. });
-            let can_retry = rejected || not_sent || (idempotent && interrupted);
+            let can_retry =
+                !is_untrusted(&error) && (rejected || not_sent || (idempotent && interrupted));
             let Some(pause) = self.retry.pause(tries, retry_after).filter(|_| can_retry) else {
                 return Err(error);
             };
@@ -555,6 +577,24 @@ impl Client {
             retry_after,
         ))
     }
+}
+
+/// Whether the certificate of the server is not accepted, which trying again does not change.
+fn is_untrusted(error: &ClientError) -> bool {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(rustls::Error::InvalidCertificate(_)) = error.downcast_ref() {
+            return true;
+        }
+        // The source of an I/O error is the source of what it wraps, and not that itself.
+        let wrapped = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        cause = wrapped
+            .map(|wrapped| wrapped as &(dyn Error + 'static))
+            .or_else(|| error.source());
+    }
+    false
 }
 
 /// The current span in the format of W3C Trace Context; `None` if spans are not exported.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assay_access::{COMMAND_LINE, Gate, Key, KeyPolicy, NewKey};
+use assay_access::{COMMAND_LINE, Gate, Key, KeyPolicy, NewKey, audit_entry};
 use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits, Tls};
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
@@ -17,6 +17,7 @@ use assay_record::store::Store;
 use assay_store::{Backup, BackupError, DurableStore, StoreOptions, Verification};
 use assay_templates::Templates;
 use assay_worker::{Confinement, Wall, WorkerError};
+use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::config::{KeyRequirement, Server};
@@ -458,12 +459,26 @@ async fn gate(
     Ok(gate.behind(proxies))
 }
 
-/// Copies the configured record to a new folder. Works while a server uses the record.
+/// Copies the configured record to a new folder. Works while a server uses the record. The audit
+/// log gets an entry; if that fails, a warning is logged, because the copy exists.
 ///
 /// # Errors
 /// [`BackupError`].
 pub async fn backup(config: &Config, destination: &Path) -> Result<Backup, BackupError> {
-    assay_store::backup(&StoreOptions::new(&config.store.database), destination).await
+    let database = &config.store.database;
+    let copied = assay_store::backup(&StoreOptions::new(database), destination).await?;
+    let target = std::path::absolute(destination).unwrap_or_else(|_| destination.to_owned());
+    let entry = audit_entry(
+        &SystemClock::new(),
+        COMMAND_LINE,
+        "record.backup",
+        &target.display().to_string(),
+        json!({ "batches": copied.batches, "grades": copied.grades }),
+    );
+    if let Err(error) = assay_store::append_audit(database, &entry).await {
+        tracing::warn!(%error, "the record was copied, but the audit log has no entry for it");
+    }
+    Ok(copied)
 }
 
 /// Checks the configured record. Works while a server uses it. `progress` is called with the number

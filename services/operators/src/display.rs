@@ -98,11 +98,13 @@ pub(crate) fn span(us: f64) -> String {
 
 /// A length in bytes.
 pub(crate) fn bytes(bytes: f64) -> String {
-    if bytes < 1_000.0 {
-        format!("{bytes:.0} B")
-    } else {
-        format!("{:.1} kB", bytes / 1e3)
-    }
+    let (unit, name) = match bytes {
+        _ if bytes < 1e3 => return format!("{bytes:.0} B"),
+        _ if bytes < 1e6 => (1e3, "kB"),
+        _ if bytes < 1e9 => (1e6, "MB"),
+        _ => (1e9, "GB"),
+    };
+    format!("{:.1} {name}", bytes / unit)
 }
 
 /// A time in UTC, to the second.
@@ -162,8 +164,8 @@ mod tests {
             ("12.5 %".to_owned(), "–".to_owned())
         );
         assert_eq!(
-            (bytes(12.0), bytes(20_480.0)),
-            ("12 B".to_owned(), "20.5 kB".to_owned())
+            [12.0, 20_480.0, 3.25e6, 1.5e12].map(bytes),
+            ["12 B", "20.5 kB", "3.2 MB", "1500.0 GB"]
         );
     }
 

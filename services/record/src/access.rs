@@ -1,6 +1,7 @@
 //! Keys of callers and the audit log: their data, and the trait of their storage. Verification of
 //! keys is in `assay-access`.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -114,7 +115,7 @@ pub struct Quotas {
     pub cpu_seconds_per_minute: Option<u64>,
     /// Items that may be in progress at the same time.
     pub items_in_flight: Option<u64>,
-    /// Bytes of tasks, prompts and completions that it may have recorded.
+    /// Bytes that the record may hold of it.
     pub bytes_stored: Option<u64>,
 }
 
@@ -144,7 +145,7 @@ pub struct KeyRecord {
     pub revoked_us: Option<i64>,
     /// When it was last used. Written in the background, about once a minute.
     pub last_used_us: Option<i64>,
-    /// Bytes of tasks, prompts and completions that were recorded for it. Written likewise.
+    /// Bytes that the database holds of it: grades, bodies and stored replies.
     pub bytes_stored: u64,
 }
 
@@ -155,8 +156,6 @@ pub struct KeyUse {
     pub id: String,
     /// When it was last used, in microseconds since the Unix epoch.
     pub last_used_us: i64,
-    /// Bytes that were recorded for it since the last time.
-    pub bytes: u64,
 }
 
 /// An administrative act, as an entry of the audit log.
@@ -254,7 +253,14 @@ pub trait AccessStore: Send + Sync {
         audit: &'a AuditEntry,
     ) -> BoxFuture<'a, Result<(), KeyError>>;
 
-    /// Writes when keys were used and what they stored.
+    /// The bytes that the record holds of each caller: grades, bodies and stored replies. Includes
+    /// everything that was recorded before the call, also what is not in the database yet.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all methods.
+    fn held(&self) -> BoxFuture<'_, Result<HashMap<String, u64>, StoreError>>;
+
+    /// Writes when keys were used.
     ///
     /// # Errors
     /// [`StoreError`], as all methods.

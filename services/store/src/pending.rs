@@ -25,6 +25,7 @@ use crate::totals::RunTotals;
 #[derive(Debug)]
 pub(crate) struct Digest {
     pub(crate) batch: BatchId,
+    pub(crate) caller: Arc<str>,
     pub(crate) run: Option<Arc<str>>,
     pub(crate) step: Option<i64>,
     /// Smallest and largest id of its grades.
@@ -43,6 +44,7 @@ impl Digest {
         let ids = || entry.grades.iter().map(|grade| grade.grade);
         Self {
             batch: entry.batch,
+            caller: Arc::clone(&entry.caller),
             run: entry.run.clone(),
             step: entry.step,
             ids: ids().min().zip(ids().max()),
@@ -56,6 +58,11 @@ impl Digest {
                 .map(|body| prefix(body.hash))
                 .collect(),
         }
+    }
+
+    /// Whether the record holds something of the entry for its caller: grades or a reply.
+    pub(crate) fn is_held(&self) -> bool {
+        self.totals.grades > 0 || self.claim.is_some()
     }
 
     /// Whether the entry may contain this body. Wrong for one body in four thousand million.
@@ -128,8 +135,13 @@ impl PendingEntry {
         let Some(segment) = &self.segment else {
             return Ok(Vec::new());
         };
-        let length = usize::try_from(self.end.byte - self.start.byte).map_err(io::Error::other)?;
+        let length = usize::try_from(self.size()).map_err(io::Error::other)?;
         segment.read(self.start.byte, length)
+    }
+
+    /// Bytes of its frame.
+    pub(crate) fn size(&self) -> u64 {
+        self.end.byte - self.start.byte
     }
 
     fn memory_bytes(&self) -> usize {
@@ -190,7 +202,7 @@ impl Pending {
             .take_while(|entry| {
                 let fits = rows < grades && size < bytes;
                 rows += entry.digest.totals.grades.max(1);
-                size += entry.end.byte - entry.start.byte;
+                size += entry.size();
                 fits
             })
             .cloned()

@@ -1,8 +1,7 @@
 //! Tests of `code` tasks, made of the inputs and outputs of a dataset.
 
+use assay_core::has_large_integer;
 use serde_json::{Value, json};
-
-use crate::has_large_integer;
 
 /// Tests from lists of inputs and outputs: of a program that reads standard input or, if `function`
 /// is a name, of a function.

@@ -1,10 +1,11 @@
 //! Filters and functions for templates, in addition to those of Jinja.
 
+use assay_core::has_large_integer;
 use assay_extraction::{Mode, Options, extract};
 use minijinja::value::{Serde, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, Value};
 
-use crate::{calls, code_tests, has_large_integer, instructions, pickled, tool_schemas};
+use crate::{calls, code_tests, instructions, pickled, tool_schemas};
 
 /// Maximum number of positions in a text at which an array is tried.
 const MAX_STARTS: usize = 64;

@@ -25,7 +25,6 @@ mod error;
 mod expected_form;
 mod instructions;
 mod jinja_functions;
-mod large_integers;
 mod named;
 mod pickled;
 mod read_row;
@@ -36,7 +35,6 @@ mod tool_schemas;
 
 pub use error::{RowError, TemplateError};
 pub use expected_form::expected_form;
-pub use large_integers::has_large_integer;
 pub use named::{NAMES, source};
 pub use read_row::{RowTextError, UniqueValue, read_row};
 pub use solution::SolutionTemplate;

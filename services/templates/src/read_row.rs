@@ -1,11 +1,12 @@
 //! Reads the JSON text of a row. What a task could not be made from without a guess is an error.
 
+use assay_core::has_large_integer;
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::{Row, has_large_integer};
+use crate::Row;
 
 /// Why a text is not a row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

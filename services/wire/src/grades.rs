@@ -1,5 +1,6 @@
 //! JSON types for stored grades, replays and graders.
 
+use assay_core::RawJson;
 use assay_core::spec::Spec;
 use assay_record::GradeRecord;
 use serde::{Deserialize, Serialize};
@@ -80,7 +81,7 @@ pub struct GradeBody {
     pub error: Value,
     /// Metadata of the item, as sent.
     #[schema(value_type = Object)]
-    pub meta: Value,
+    pub meta: RawJson,
     /// Whether grading the item again returns the same verdict.
     pub deterministic: bool,
     /// Whether the outcome came from the result cache.
@@ -142,7 +143,10 @@ impl From<&GradeRecord> for GradeBody {
             }),
             evidence: json(&record.evidence_json, || Value::Null),
             error: json(&record.error_json, || Value::Null),
-            meta: json(&record.meta_json, || Value::Object(serde_json::Map::new())),
+            meta: record.meta_json.as_deref().map_or_else(
+                || Value::Object(serde_json::Map::new()).into(),
+                |text| RawJson::stored(text).unwrap_or_else(|| Value::Null.into()),
+            ),
             deterministic: record.deterministic,
             cached: record.cached,
             redacted: record.redacted,
@@ -167,19 +171,19 @@ pub struct GradeDetail {
     pub bodies: String,
     /// The task; null if the record does not contain it.
     #[schema(value_type = Option<Object>)]
-    pub task: Value,
+    pub task: RawJson,
     /// The checks, by name.
     #[schema(value_type = Object)]
-    pub checks: Value,
+    pub checks: RawJson,
     /// The prompt, a string or messages; null if none was sent.
     #[schema(value_type = Option<Object>)]
-    pub prompt: Value,
+    pub prompt: RawJson,
     /// The completion, a string or messages; null if the record does not contain it.
     #[schema(value_type = Option<Object>)]
-    pub completion: Value,
+    pub completion: RawJson,
     /// The policy; null for the default policy.
     #[schema(value_type = Option<Object>)]
-    pub policy_body: Value,
+    pub policy_body: RawJson,
     /// Adjudications by operators, oldest first.
     pub adjudications: Vec<AdjudicationBody>,
 }

@@ -1,8 +1,7 @@
 //! Reads calls in the fields of a message: `tool_calls` and `function_call` (OpenAI), and
 //! `tool_use` parts (Anthropic).
 
-use assay_core::Message;
-use serde_json::Value;
+use assay_core::{Message, RawJson};
 
 use super::parsed::{Call, MAX_CALLS, Malformed, Reading};
 use super::scan::ParsedCall;
@@ -12,54 +11,66 @@ use crate::json::{Json, SyntaxError};
 /// The calls of a message's fields.
 pub(super) fn read(message: &Message) -> Reading {
     let mut reading = Reading::default();
-    match message.rest.get("tool_calls") {
-        None | Some(Value::Null) => {}
-        Some(Value::Array(calls)) => {
-            for call in calls {
-                record(
-                    &mut reading,
-                    Form::OpenAi,
-                    function(call.get("function").unwrap_or(call)),
-                );
+    match message.rest.get("tool_calls").map(value) {
+        None | Some(Ok(Json::Null)) => {}
+        Some(Ok(Json::Array(calls))) => {
+            for mut call in calls {
+                let function_of_call = take(&mut call, "function").unwrap_or(call);
+                record(&mut reading, Form::OpenAi, function(function_of_call));
             }
         }
-        Some(_) => record(
+        Some(Ok(_)) => record(
             &mut reading,
             Form::OpenAi,
             Err(SyntaxError::new(0, "`tool_calls` is not an array")),
         ),
+        Some(Err(error)) => record(&mut reading, Form::OpenAi, Err(error)),
     }
-    if let Some(call) = message
-        .rest
-        .get("function_call")
-        .filter(|call| !call.is_null())
-    {
-        record(&mut reading, Form::OpenAi, function(call));
+    match message.rest.get("function_call").map(value) {
+        None | Some(Ok(Json::Null)) => {}
+        Some(read) => record(&mut reading, Form::OpenAi, read.and_then(function)),
     }
-    for part in message.content.as_array().into_iter().flatten() {
-        if part["type"] == "tool_use" {
-            record(
-                &mut reading,
-                Form::Anthropic,
-                call(&part["name"], part.get("input")),
-            );
+    for part in message.content.parts() {
+        if part.kind().as_deref() == Some("tool_use") {
+            let field = |name| part.field(name).map(value).transpose();
+            let read = field("name")
+                .and_then(|name| Ok((name, field("input")?)))
+                .and_then(|(name, input)| call(name, input));
+            record(&mut reading, Form::Anthropic, read);
         }
     }
     reading
 }
 
+/// The value of a field. Numbers keep their digits.
+fn value(raw: &RawJson) -> Result<Json, SyntaxError> {
+    Json::read(raw.get())
+}
+
+/// Removes a member of an object.
+fn take(object: &mut Json, key: &str) -> Option<Json> {
+    let Json::Object(members) = object else {
+        return None;
+    };
+    let at = members.iter().position(|(name, _)| name == key)?;
+    Some(members.swap_remove(at).1)
+}
+
 /// The call of a `function` object.
-fn function(function: &Value) -> Result<ParsedCall, SyntaxError> {
-    call(&function["name"], function.get("arguments"))
+fn function(mut function: Json) -> Result<ParsedCall, SyntaxError> {
+    let name = take(&mut function, "name");
+    call(name, take(&mut function, "arguments"))
 }
 
 /// A call with a name and arguments, which are an object or its JSON as a string.
-fn call(name: &Value, arguments: Option<&Value>) -> Result<ParsedCall, SyntaxError> {
-    let name = name.as_str().filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| SyntaxError::new(0, "the call has no `name`"))?;
+fn call(name: Option<Json>, arguments: Option<Json>) -> Result<ParsedCall, SyntaxError> {
+    let name = match name {
+        Some(Json::Text(name)) if !name.is_empty() => name,
+        _ => return Err(SyntaxError::new(0, "the call has no `name`")),
+    };
     let arguments = match arguments {
         // The byte of an error counts from the start of the arguments.
-        Some(Value::String(text)) if !text.trim().is_empty() => match Json::read(text)? {
+        Some(Json::Text(text)) if !text.trim().is_empty() => match Json::read(&text)? {
             Json::Object(members) => members,
             other => {
                 return Err(SyntaxError::new(
@@ -68,11 +79,11 @@ fn call(name: &Value, arguments: Option<&Value>) -> Result<ParsedCall, SyntaxErr
                 ));
             }
         },
-        Some(other) => json::arguments(Json::from(other), 0)?,
+        Some(other) => json::arguments(other, 0)?,
         None => Vec::new(),
     };
     Ok(ParsedCall {
-        name: name.to_owned(),
+        name,
         arguments,
         ..ParsedCall::default()
     })

@@ -1,10 +1,11 @@
 //! Renders rollouts as text, with the tokenizer's chat template, a fixed format, or a custom
 //! template.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use assay_core::reward_model::Refusal;
-use assay_core::{Completion, Message};
+use assay_core::{Completion, ContentPart, Message, MessageContent, RawJson, has_large_integer};
 use minijinja::Value as Jinja;
 use serde_json::Value;
 
@@ -179,7 +180,7 @@ impl Renderer {
             TemplateStyle::Custom(template) => {
                 let mut variables = self.variables.clone();
                 // Messages and texts get separate marks, because a template may render both.
-                variables.push(("messages", Jinja::from(self.messages(rollout, marks))));
+                variables.push(("messages", Jinja::from(self.messages(rollout, marks)?)));
                 template
                     .render(&text_variables(rollout, marks, variables))
                     .map_err(Refusal::Unreadable)
@@ -237,19 +238,24 @@ impl Renderer {
                 "the model reads a completion with its prompt, but `prompt` is missing".to_owned(),
             ));
         }
-        Ok(self.messages(rollout, marks))
+        self.messages(rollout, marks)
     }
 
-    fn messages(&self, rollout: &Rollout<'_>, marks: &mut PromptMarks) -> Vec<Jinja> {
+    fn messages(
+        &self,
+        rollout: &Rollout<'_>,
+        marks: &mut PromptMarks,
+    ) -> Result<Vec<Jinja>, Refusal> {
         let prompt = rollout
             .prompt
             .map(|prompt| message_values(prompt, "user", marks))
+            .transpose()?
             .unwrap_or_default();
         let completion = message_values(
             rollout.completion,
             "assistant",
             &mut PromptMarks::disabled(),
-        );
+        )?;
         let has_system = [rollout.prompt, Some(rollout.completion)]
             .into_iter()
             .flatten()
@@ -264,7 +270,7 @@ impl Renderer {
             .iter()
             .filter(|_| !has_system)
             .map(|system| message("system", system));
-        system.chain(prompt).chain(completion).collect()
+        Ok(system.chain(prompt).chain(completion).collect())
     }
 }
 
@@ -350,9 +356,13 @@ fn verify_rm(rollout: &Rollout<'_>, marks: &mut PromptMarks) -> Result<String, R
 }
 
 /// Messages of a prompt or a completion. A plain text becomes a message of `role`.
-fn message_values(part: &Completion, role: &str, marks: &mut PromptMarks) -> Vec<Jinja> {
+fn message_values(
+    part: &Completion,
+    role: &str,
+    marks: &mut PromptMarks,
+) -> Result<Vec<Jinja>, Refusal> {
     match part {
-        Completion::Text(text) => vec![message(role, &marks.mark(text))],
+        Completion::Text(text) => Ok(vec![message(role, &marks.mark(text))]),
         Completion::Messages(messages) => messages
             .iter()
             .map(|message| message_value(message, marks))
@@ -365,43 +375,66 @@ fn message(role: &str, content: &str) -> Jinja {
 }
 
 /// A message with all its fields.
-fn message_value(message: &Message, marks: &mut PromptMarks) -> Jinja {
+fn message_value(message: &Message, marks: &mut PromptMarks) -> Result<Jinja, Refusal> {
     let content = match &message.content {
-        Value::String(text) => Jinja::from(marks.mark(text).as_ref()),
-        Value::Array(parts) => parts.iter().map(|part| marked_part(part, marks)).collect(),
-        other => jinja(other),
+        MessageContent::Null => Jinja::from(()),
+        MessageContent::Text(text) => Jinja::from(marks.mark(text).as_ref()),
+        MessageContent::Parts(parts) => parts
+            .iter()
+            .map(|part| marked_part(part, marks))
+            .collect::<Result<_, _>>()?,
     };
+    let rest = message.rest.iter();
+    let rest: BTreeMap<&str, Jinja> = rest
+        .map(|(name, value)| Ok((name.as_str(), field(value)?)))
+        .collect::<Result<_, Refusal>>()?;
     // Templates read reasoning from one of three fields. `transformers` fills in the others.
     let reasoning = ["reasoning_content", "thinking", "reasoning"]
         .iter()
-        .find_map(|name| message.rest.get(*name).filter(|value| !value.is_null()));
+        .find_map(|name| rest.get(name).filter(|value| !value.is_none()));
     let own = [
         ("role", Jinja::from(message.role.as_str())),
         ("content", content),
     ];
-    let rest = message
-        .rest
-        .iter()
-        .map(|(name, value)| (name.as_str(), jinja(value)));
     let first = reasoning
-        .filter(|_| !message.rest.contains_key("thinking"))
-        .map(|reasoning| ("thinking", jinja(reasoning)));
-    let last = reasoning.map(|reasoning| ("reasoning_content", jinja(reasoning)));
-    Jinja::from_pairs(first.into_iter().chain(own).chain(rest).chain(last))
+        .filter(|_| !rest.contains_key("thinking"))
+        .map(|reasoning| ("thinking", reasoning.clone()));
+    let last = reasoning.map(|reasoning| ("reasoning_content", reasoning.clone()));
+    let others = rest.iter().map(|(name, value)| (*name, value.clone()));
+    Ok(Jinja::from_pairs(
+        first.into_iter().chain(own).chain(others).chain(last),
+    ))
 }
 
-fn marked_part(part: &Value, marks: &mut PromptMarks) -> Jinja {
-    match part {
-        Value::String(text) => Jinja::from(marks.mark(text).as_ref()),
-        Value::Object(fields) => Jinja::from_pairs(fields.iter().map(|(name, value)| {
-            let value = match value {
-                Value::String(text) if name == "text" => Jinja::from(marks.mark(text).as_ref()),
-                other => jinja(other),
-            };
-            (name.as_str(), value)
-        })),
-        other => jinja(other),
+fn marked_part(part: &ContentPart, marks: &mut PromptMarks) -> Result<Jinja, Refusal> {
+    let fields = match part {
+        ContentPart::Text(text) => return Ok(Jinja::from(marks.mark(text).as_ref())),
+        ContentPart::Fields(fields) => fields,
+    };
+    let values = fields.iter().map(|(name, value)| {
+        let text = (name == "text").then(|| part.text()).flatten();
+        let value = match text {
+            Some(text) => Jinja::from(marks.mark(&text).as_ref()),
+            None => field(value)?,
+        };
+        Ok((name.as_str(), value))
+    });
+    let values: Vec<_> = values.collect::<Result<_, Refusal>>()?;
+    Ok(Jinja::from_pairs(values))
+}
+
+/// Converts the field of a message to a template value.
+fn field(raw: &RawJson) -> Result<Jinja, Refusal> {
+    if has_large_integer(raw.get()) {
+        return Err(Refusal::Unreadable(
+            "a message has an integer of more than 64 bits, which a template would round; send it \
+             in a string"
+                .to_owned(),
+        ));
     }
+    let value: Value = serde_json::from_str(raw.get())
+        .map_err(|error| Refusal::Unreadable(format!("a field of a message: {error}")))?;
+    Ok(jinja(&value))
 }
 
 /// Converts JSON to a template value.

@@ -1,7 +1,7 @@
 //! Splits completions into steps for process reward models, and marks each step with a token.
 
-use assay_core::Completion;
 use assay_core::reward_model::Refusal;
+use assay_core::{Completion, MessageContent};
 
 use super::template::is_space;
 
@@ -79,7 +79,7 @@ impl StepMarkers {
                     .rev()
                     .find(|message| message.role == "assistant")
                 {
-                    message.content = marked.into();
+                    message.content = MessageContent::Text(marked);
                 }
                 Completion::Messages(messages.into())
             }

@@ -26,6 +26,9 @@ pub(crate) use proxied::ProxyHeader;
 use crate::error::{ApiError, ApiResult};
 use crate::state::Api;
 
+/// Estimate of the bytes that the record holds of a grade, in addition to the texts of the request.
+const GRADE_BYTES: usize = 512;
+
 /// Lets only callers pass that may call the endpoint, and tells the endpoint who they are.
 pub(crate) async fn authenticate(
     State(api): State<Api>,
@@ -205,7 +208,8 @@ impl Spend for BatchCharge {
 
 impl Api {
     /// Admits work of the caller within its quotas. The work is in progress until the charge is
-    /// dropped. `None` if the caller has no key.
+    /// dropped, and the record will hold about `bytes` bytes of it. `None` if the caller has no
+    /// key.
     pub(crate) fn charge(&self, items: usize, bytes: usize) -> ApiResult<Option<Charge>> {
         let Some(meter) = self.caller().meter() else {
             return Ok(None);
@@ -221,13 +225,13 @@ impl Api {
             .await;
     }
 
-    /// As [`Api::charge`], for a batch.
+    /// As [`Api::charge`], for a batch with a body of `body_bytes` bytes.
     pub(crate) fn charge_batch(
         &self,
         items: usize,
-        bytes: usize,
+        body_bytes: usize,
     ) -> ApiResult<Option<Box<dyn Spend>>> {
-        let charge = self.charge(items, bytes)?;
+        let charge = self.charge(items, body_bytes + items * GRADE_BYTES)?;
         Ok(charge.map(|charge| Box::new(BatchCharge(charge)) as Box<dyn Spend>))
     }
 

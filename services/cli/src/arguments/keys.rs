@@ -3,8 +3,8 @@
 use assay_record::access::{Quotas, Role};
 use clap::{Args, Subcommand};
 
-use super::OutputFormat;
 use super::seconds::parse_seconds;
+use super::{OutputFormat, ServerKey};
 
 #[derive(Debug, Args)]
 pub(crate) struct Keys {
@@ -62,7 +62,7 @@ pub(crate) struct CreateKey {
     /// Maximum number of items in progress
     #[arg(long, value_name = "N")]
     pub(crate) items_in_flight: Option<u64>,
-    /// Maximum number of bytes of recorded requests
+    /// Maximum number of bytes that the record holds of the key
     #[arg(long, value_name = "N")]
     pub(crate) bytes_stored: Option<u64>,
 }
@@ -83,8 +83,13 @@ pub(crate) struct Audit {
     /// Number of entries to show, newest first; `--json` prints all, one per line
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) lines: u32,
-    /// Database URL [default: sqlite://assay.db]
+    /// Read the log of this server; needs a key with the role `operator`, if it requires keys
     #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) key: ServerKey,
+    /// Database URL [default: sqlite://assay.db]
+    #[arg(long, value_name = "URL", conflicts_with = "server")]
     pub(crate) database: Option<String>,
     #[command(flatten)]
     pub(crate) output: OutputFormat,

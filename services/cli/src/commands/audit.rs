@@ -1,51 +1,94 @@
-//! `assay audit`: shows or exports the audit log.
+//! `assay audit`: shows or exports the audit log of a server or of a database.
 
 use std::io::Write;
 use std::path::Path;
 
-use assay_record::access::{AccessStore, AuditRecord};
+use assay_client::Client;
+use assay_record::access::AccessStore;
+use assay_wire::audit::AuditBody;
 
 use crate::arguments::Audit;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, configuration_of};
+use crate::process::{block_on, client, configuration_of};
 use crate::{table, terminal};
 
 /// Entries that are read at once.
 const PAGE: u32 = 1_000;
 
+/// Where the log is.
+enum Source {
+    Server(Client),
+    Database(Box<dyn AccessStore>),
+}
+
+impl Source {
+    /// At most `limit` entries with a number below `before`, newest first.
+    async fn page(&self, before: Option<i64>, limit: u32) -> anyhow::Result<Vec<AuditBody>> {
+        Ok(match self {
+            Self::Server(client) => client.audit_log(before, limit).await?.entries,
+            Self::Database(store) => {
+                let entries = store.audit_log(before, limit).await?;
+                entries.into_iter().map(AuditBody::from).collect()
+            }
+        })
+    }
+}
+
 pub(crate) fn run(file: Option<&Path>, arguments: &Audit) -> anyhow::Result<CommandStatus> {
+    // Also read when a server is named, because it configures the log.
     let config = configuration_of(file, arguments.database.as_deref())?;
     block_on(async {
-        let store = assay_node::open_keys(&config).await?;
+        let source = match &arguments.server {
+            Some(server) => Source::Server(client(server, &arguments.key)?),
+            None => Source::Database(assay_node::open_keys(&config).await?),
+        };
         if arguments.output.json {
-            return export(store.as_ref()).await;
+            export(&source).await
+        } else {
+            show(&source, arguments.lines).await
         }
-        let entries = store.audit_log(None, arguments.lines).await?;
-        let rows: Vec<_> = entries.iter().map(row).collect();
-        table::write(
-            &mut terminal::stdout(),
-            [
-                "NO",
-                "TIME (UNIX)",
-                "CALLER",
-                "ROLE",
-                "ACTION",
-                "TARGET",
-                "DETAILS",
-            ],
-            &rows,
-        )?;
-        Ok(())
     })?;
     Ok(CommandStatus::Done)
 }
 
+/// Writes the newest entries as a table.
+async fn show(source: &Source, lines: u32) -> anyhow::Result<()> {
+    let (mut rows, mut before) = (Vec::new(), None);
+    loop {
+        let missing = lines.saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
+        if missing == 0 {
+            break;
+        }
+        let limit = missing.min(PAGE);
+        let entries = source.page(before, limit).await?;
+        rows.extend(entries.iter().map(row));
+        before = entries.last().map(|last| last.no);
+        if entries.len() < limit as usize {
+            break;
+        }
+    }
+    table::write(
+        &mut terminal::stdout(),
+        [
+            "NO",
+            "TIME (UNIX)",
+            "CALLER",
+            "ROLE",
+            "ACTION",
+            "TARGET",
+            "DETAILS",
+        ],
+        &rows,
+    )?;
+    Ok(())
+}
+
 /// Writes all entries as JSON lines, newest first.
-async fn export(store: &dyn AccessStore) -> anyhow::Result<()> {
+async fn export(source: &Source) -> anyhow::Result<()> {
     let mut out = terminal::stdout();
     let mut before = None;
     loop {
-        let entries = store.audit_log(before, PAGE).await?;
+        let entries = source.page(before, PAGE).await?;
         for entry in &entries {
             writeln!(out, "{}", terminal::json(entry)?)?;
         }
@@ -56,12 +99,12 @@ async fn export(store: &dyn AccessStore) -> anyhow::Result<()> {
     }
 }
 
-fn row(AuditRecord { no, entry }: &AuditRecord) -> [String; 7] {
+fn row(entry: &AuditBody) -> [String; 7] {
     [
-        no.to_string(),
+        entry.no.to_string(),
         (entry.time_us / 1_000_000).to_string(),
         entry.caller.clone(),
-        table::cell(entry.role),
+        table::cell(entry.role.as_ref()),
         entry.action.clone(),
         entry.target.clone(),
         entry.details.to_string(),

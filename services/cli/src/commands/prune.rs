@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use assay_access::Caller;
 use assay_record::store::Store;
 use assay_wire::storage::{PruneBody, PruneEstimateBody, PruneReply, PruneRequest};
 use serde_json::json;
@@ -76,8 +75,8 @@ async fn prune(source: &Source, request: &PruneRequest) -> anyhow::Result<PruneR
                 .context("no database is configured; name one with `--database`")?;
             let reply = start(store.as_ref(), request).await?;
             if reply.prune.is_some() {
-                let (gate, caller) = (node.gate(), Caller::local());
-                gate.audit(&caller, "record.prune", "record", json!(request))
+                node.gate()
+                    .audit_command("record.prune", "record", json!(request))
                     .await;
             }
             reply

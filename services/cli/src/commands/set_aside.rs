@@ -8,6 +8,7 @@ use anyhow::Context;
 use assay_node::Node;
 use assay_record::store::SetAside;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::arguments::SetAsideArguments;
 use crate::commands::record::require_database;
@@ -75,6 +76,11 @@ async fn entries(node: &Node, apply: bool) -> anyhow::Result<Vec<EntryLine>> {
         .context("no database is configured; set one with `--database`")?;
     if apply {
         let tried = store.apply_set_aside().await?;
+        let applied = tried.iter().filter(|(_, error)| error.is_none()).count();
+        let details = json!({ "applied": applied, "rejected": tried.len() - applied });
+        node.gate()
+            .audit_command("record.apply_set_aside", "record", details)
+            .await;
         return Ok(tried
             .into_iter()
             .map(|(entry, error)| line(entry, error.is_none(), error))

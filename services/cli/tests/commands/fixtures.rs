@@ -9,13 +9,14 @@ use serde_json::Value;
 
 /// Runs a command in a folder and waits until it ends.
 pub(crate) fn assay(folder: &Path, arguments: &[&str]) -> Output {
+    command(folder).args(arguments).output().unwrap()
+}
+
+/// A command that runs in a folder.
+pub(crate) fn command(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    command.current_dir(folder).env_remove("ASSAY_LOG_FILTER");
     command
-        .args(arguments)
-        .current_dir(folder)
-        .env_remove("ASSAY_LOG_FILTER")
-        .output()
-        .unwrap()
 }
 
 /// Asserts that a command exits with 2 and that its error contains this message.

@@ -19,3 +19,4 @@ mod retention;
 mod stopping;
 mod templates;
 mod terminal;
+mod tls;

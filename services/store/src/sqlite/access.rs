@@ -1,22 +1,34 @@
 //! Keys of callers and the audit log. They are written directly, not through the spool: they are
 //! few, and `assay keys` writes them while a node runs.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use assay_core::BoxFuture;
 use assay_record::access::{
     AccessState, AccessStore, AuditEntry, AuditRecord, KeyError, KeyRecord, KeyUse, Quotas, Role,
 };
 use assay_record::store::StoreError;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous};
-use sqlx::{Connection, Row};
+use sqlx::{ConnectOptions, Connection, Row};
 
-use super::{Location, migrate};
+use super::rows::count;
+use super::{Location, migrate, query};
 use crate::database::DatabaseError;
+use crate::pending::{Digest, Pending};
 
 const TABLE: &str = "keys";
 
 const SELECT_KEYS: &str = "select id, name, role, hash, previous_hash, previous_until_us, \
      items_per_minute, cpu_seconds_per_minute, items_in_flight, bytes_stored_limit, created_us, \
-     rotated_us, expires_us, revoked_us, last_used_us, bytes_stored from keys order by name";
+     rotated_us, expires_us, revoked_us, last_used_us, \
+     coalesce((select bytes from caller_holdings where caller = keys.name), 0) \
+     + coalesce((select bytes from reply_holdings where caller = keys.name), 0) as bytes_held \
+     from keys order by name";
+
+const SELECT_HELD: &str = "select caller, sum(bytes) as bytes from (\
+     select caller, bytes from caller_holdings \
+     union all select caller, bytes from reply_holdings) group by caller";
 
 const INSERT_KEY: &str = "insert into keys (id, role, hash, previous_hash, previous_until_us, \
      items_per_minute, cpu_seconds_per_minute, items_in_flight, bytes_stored_limit, created_us, \
@@ -31,6 +43,22 @@ const UPDATE_KEY: &str = "update keys set id = ?, role = ?, hash = ?, previous_h
 #[derive(Debug, Clone)]
 pub struct SqliteAccess {
     pool: SqlitePool,
+    /// `None` if the database is opened without its spool.
+    unapplied: Option<Unapplied>,
+}
+
+/// The entries that are recorded but not in the database yet.
+#[derive(Clone)]
+struct Unapplied {
+    /// Name of the spool.
+    spool: Arc<str>,
+    pending: Arc<Pending>,
+}
+
+impl std::fmt::Debug for Unapplied {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Unapplied").finish_non_exhaustive()
+    }
 }
 
 impl SqliteAccess {
@@ -55,6 +83,20 @@ impl SqliteAccess {
         Self::prepared(pool).await
     }
 
+    /// Appends an entry to the audit log of the database of `location`, which exists.
+    pub(crate) async fn append_to(
+        location: &Location,
+        entry: &AuditEntry,
+    ) -> Result<(), DatabaseError> {
+        let options = location.writable().create_if_missing(false);
+        let mut connection = options
+            .synchronous(SqliteSynchronous::Full)
+            .connect()
+            .await?;
+        append(&mut connection, entry).await?;
+        Ok(connection.close().await?)
+    }
+
     async fn prepared(pool: SqlitePool) -> Result<Self, DatabaseError> {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(|error| {
@@ -64,7 +106,19 @@ impl SqliteAccess {
             .bind(&secret[..])
             .execute(&pool)
             .await?;
-        Ok(Self { pool })
+        Ok(Self {
+            pool,
+            unapplied: None,
+        })
+    }
+
+    /// Also counts the entries of this spool that are `pending`.
+    pub(crate) fn with_pending(self, spool: &str, pending: Arc<Pending>) -> Self {
+        let spool = spool.into();
+        Self {
+            unapplied: Some(Unapplied { spool, pending }),
+            ..self
+        }
     }
 
     /// Closes the connection.
@@ -136,17 +190,40 @@ impl SqliteAccess {
         let mut transaction = connection.begin_with("begin immediate").await?;
         for used in uses {
             sqlx::query(
-                "update keys set last_used_us = max(coalesce(last_used_us, 0), ?), \
-                 bytes_stored = bytes_stored + ? where id = ?",
+                "update keys set last_used_us = max(coalesce(last_used_us, 0), ?) where id = ?",
             )
             .bind(used.last_used_us)
-            .bind(signed(used.bytes))
             .bind(&used.id)
             .execute(&mut *transaction)
             .await?;
         }
         transaction.commit().await?;
         Ok(())
+    }
+
+    async fn read_held(&self) -> Result<HashMap<String, u64>, DatabaseError> {
+        // Listed before the database is read, so that each entry is in one of the two.
+        let pending = self.unapplied.as_ref().map(|unapplied| {
+            let recorded = unapplied.pending.select(Digest::is_held);
+            (&unapplied.spool, recorded)
+        });
+        let mut connection = self.pool.acquire().await?;
+        let mut transaction = connection.begin().await?;
+        let mut held = HashMap::new();
+        if let Some((spool, entries)) = pending {
+            let progress = query::progress(&mut transaction, spool).await?;
+            for entry in entries.iter().filter(|entry| entry.end > progress) {
+                let bytes: &mut u64 = held.entry(entry.digest.caller.to_string()).or_default();
+                *bytes += entry.size();
+            }
+        }
+        let rows = sqlx::query(SELECT_HELD)
+            .fetch_all(&mut *transaction)
+            .await?;
+        for row in rows {
+            *held.entry(row.try_get("caller")?).or_default() += count(row.try_get("bytes")?);
+        }
+        Ok(held)
     }
 
     async fn append_one(&self, entry: &AuditEntry) -> Result<(), DatabaseError> {
@@ -271,7 +348,6 @@ fn read_key(row: &SqliteRow) -> Result<KeyRecord, DatabaseError> {
     };
     let role: &str = row.try_get("role")?;
     let until_us: Option<i64> = row.try_get("previous_until_us")?;
-    let stored: i64 = row.try_get("bytes_stored")?;
     Ok(KeyRecord {
         id: row.try_get("id")?,
         name: row.try_get("name")?,
@@ -291,7 +367,7 @@ fn read_key(row: &SqliteRow) -> Result<KeyRecord, DatabaseError> {
         expires_us: row.try_get("expires_us")?,
         revoked_us: row.try_get("revoked_us")?,
         last_used_us: row.try_get("last_used_us")?,
-        bytes_stored: u64::try_from(stored).unwrap_or(0),
+        bytes_stored: count(row.try_get("bytes_held")?),
     })
 }
 
@@ -355,6 +431,10 @@ impl AccessStore for SqliteAccess {
                 KeyError::Unknown(key.name.clone())
             })
         })
+    }
+
+    fn held(&self) -> BoxFuture<'_, Result<HashMap<String, u64>, StoreError>> {
+        Box::pin(async { Ok(self.read_held().await?) })
     }
 
     fn record_use<'a>(&'a self, uses: &'a [KeyUse]) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -13,6 +13,7 @@ use std::time::Duration;
 use assay_core::url::redacted;
 use assay_core::{BoxFuture, Clock, Ids};
 use assay_record::Entry;
+use assay_record::access::AuditEntry;
 use assay_record::retention::{PruneFilter, PruneProgress};
 use assay_record::store::{Recorder, Retried, SetAside, StoreError};
 use tokio::sync::{Semaphore, oneshot, watch};
@@ -72,6 +73,21 @@ pub enum OpenError {
 pub async fn open_access(url: &str) -> Result<SqliteAccess, OpenError> {
     let location = Location::parse(url).ok_or_else(|| OpenError::UnknownDatabase(redacted(url)))?;
     SqliteAccess::open(&location)
+        .await
+        .map_err(|error| OpenError::Database {
+            url: url.to_owned(),
+            reason: error.to_string(),
+        })
+}
+
+/// Appends an entry to the audit log of a database that exists, which a node may be using at the
+/// same time. Does not migrate it, so that the release that uses it need not be this one.
+///
+/// # Errors
+/// [`OpenError`] if the database cannot be written.
+pub async fn append_audit(url: &str, entry: &AuditEntry) -> Result<(), OpenError> {
+    let location = Location::parse(url).ok_or_else(|| OpenError::UnknownDatabase(redacted(url)))?;
+    SqliteAccess::append_to(&location, entry)
         .await
         .map_err(|error| OpenError::Database {
             url: url.to_owned(),
@@ -140,7 +156,7 @@ impl DurableStore {
             url: options.database.clone(),
             reason: error.to_string(),
         };
-        let sqlite = Sqlite::open(&location, spool, options.readers)
+        let sqlite = Sqlite::open(&location, spool.clone(), options.readers)
             .await
             .map_err(|error| open_error(error.into()))?;
         let access = sqlite.access(&location).await.map_err(open_error)?;
@@ -148,6 +164,7 @@ impl DurableStore {
         let progress = database.progress().await.map_err(open_error)?;
 
         let pending = Arc::new(Pending::new(options.pending_bytes));
+        let access = access.with_pending(&spool, Arc::clone(&pending));
         let health = Arc::new(Health::default());
         health.appended(Ok(()));
         health.applied(Ok(()));

@@ -1,10 +1,12 @@
 //! Keys of callers, the audit log, and reads of one caller.
 
 use assay_record::access::{AccessStore, AuditEntry, KeyError, KeyRecord, KeyUse, Quotas, Role};
-use assay_record::store::{GradeFilter, Reader};
+use assay_record::retention::{PruneFilter, PruneState};
+use assay_record::store::{GradeFilter, Reader, Recorder};
+use assay_store::DurableStore;
 use serde_json::json;
 
-use crate::fixture::{Fixture, entry, record};
+use crate::fixture::{Fixture, claim, entry, record};
 
 fn audit(action: &str) -> AuditEntry {
     AuditEntry {
@@ -70,11 +72,9 @@ async fn keys_are_stored_replaced_and_never_deleted() {
     let used = KeyUse {
         id: "id-alice".to_owned(),
         last_used_us: 8,
-        bytes: 100,
     };
     access.record_use(&[used.clone(), used]).await.unwrap();
-    let keys = access.keys().await.unwrap();
-    assert_eq!((keys[0].last_used_us, keys[0].bytes_stored), (Some(8), 200));
+    assert_eq!(access.keys().await.unwrap()[0].last_used_us, Some(8));
     // The use of a key does not make nodes read the keys again.
     assert_eq!(access.state().await.unwrap(), changed);
 
@@ -133,6 +133,70 @@ async fn the_audit_log_is_append_only() {
     let older = access.audit_log(Some(newest[1].no), 2).await.unwrap();
     assert_eq!(older.len(), 1);
     assert_eq!(older[0].entry, audit("a"));
+}
+
+/// Bytes of a caller in the report of the storage.
+async fn reported(store: &DurableStore, caller: &str) -> u64 {
+    let report = store.storage(100).await.unwrap();
+    let held = report.holdings.iter().filter(|held| held.caller == caller);
+    let replies = report.replies.iter().filter(|held| held.caller == caller);
+    held.map(|held| held.grade_bytes + held.body_bytes)
+        .chain(replies.map(|held| held.bytes))
+        .sum()
+}
+
+#[tokio::test]
+async fn held_bytes_are_those_of_the_report_and_of_entries_that_are_not_applied_yet() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    store
+        .access()
+        .create_key(&key("alice"), &audit("create"))
+        .await
+        .unwrap();
+    for (n, run) in ["alice:r", "alice:s"].into_iter().enumerate() {
+        record(&store, of_caller(entry(n as u64, 8), "alice", run)).await;
+    }
+    record(&store, of_caller(entry(2, 8), "bob", "bob:r")).await;
+    record(&store, claim("key", 3, Some("the reply"))).await;
+    fixture.applied(&store).await;
+    let held = store.access().held().await.unwrap();
+    let keys = store.access().keys().await.unwrap();
+    assert_eq!(keys[0].bytes_stored, held["alice"]);
+    assert_eq!(held.len(), 3);
+    for caller in ["alice", "bob", "local"] {
+        assert_eq!(held[caller], reported(&store, caller).await, "{caller}");
+        assert!(held[caller] > 0, "{caller}");
+    }
+
+    // Entries that the database does not have yet count with their size in the spool, also after a
+    // restart.
+    let lock = fixture.lock_database().await;
+    record(&store, of_caller(entry(4, 64), "bob", "bob:r")).await;
+    let waiting = store.access().held().await.unwrap();
+    assert!(waiting["bob"] > held["bob"] + 1_000, "{waiting:?}");
+    assert_eq!(waiting["alice"], held["alice"]);
+    drop(store);
+    drop(lock);
+    let store = fixture.open().await;
+    assert!(store.access().held().await.unwrap()["bob"] > held["bob"]);
+    fixture.applied(&store).await;
+    let applied = store.access().held().await.unwrap();
+    assert_eq!(applied["bob"], reported(&store, "bob").await);
+
+    let filter = PruneFilter {
+        runs: vec!["alice:r".to_owned()],
+        ..PruneFilter::default()
+    };
+    store.prune(filter).await.unwrap();
+    while store.storage(1).await.unwrap().prune.unwrap().state == PruneState::Running {
+        tokio::task::yield_now().await;
+    }
+    let pruned = store.access().held().await.unwrap();
+    assert_eq!(pruned["alice"], reported(&store, "alice").await);
+    assert!(0 < pruned["alice"] && pruned["alice"] < applied["alice"]);
+    assert_eq!(pruned["bob"], applied["bob"]);
+    store.close().await.unwrap();
 }
 
 #[tokio::test]

@@ -47,6 +47,9 @@ async fn bodies_are_gone(store: &DurableStore, entry: &Entry) -> bool {
 async fn assert_sound(fixture: &Fixture) {
     let verified = verify(&fixture.options, |_| {}).await.unwrap();
     assert_eq!(verified.damages, []);
+    let wrong = "select count(*) from caller_holdings c where bytes <> (\
+         select coalesce(sum(grade_bytes + pack_bytes), 0) from holdings where caller = c.caller)";
+    assert_eq!(fixture.number(wrong).await, 0);
 }
 
 const ROWS: [&str; 12] = [

@@ -21,6 +21,30 @@ fn renders_texts_as_turns_and_reads_the_last_token() {
 }
 
 #[test]
+fn refuses_integers_that_a_template_would_round() {
+    let reader = Files::chatml().reader(InputKind::Rollout, LONG);
+    let with = |number: &str| {
+        let completion = format!(
+            r#"[{{"role":"assistant","content":"a","tool_calls":[{{"arguments":{{"n":{number}}}}}]}}]"#
+        );
+        let input = ModelInput::Rollout {
+            prompt: Some(messages(json!([{"role": "user", "content": "q"}]))),
+            completion: serde_json::from_str(&completion).unwrap(),
+            reference: None,
+        };
+        read(&reader, &input)
+    };
+    assert!(with("18446744073709551615").is_ok());
+    let Err(Refusal::Unreadable(reason)) = with("18446744073709551616") else {
+        panic!("a digit was lost");
+    };
+    assert!(
+        reason.contains("an integer of more than 64 bits"),
+        "{reason}"
+    );
+}
+
+#[test]
 fn rejects_prompts_that_are_already_rendered() {
     let rendered = rollout(
         "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n",

@@ -7,7 +7,8 @@ use assay_mapping::render;
 use assay_record::SealedReply;
 use assay_wire::{Selection, Warning};
 
-use super::response::{JSON, NDJSON};
+use super::response::JSON;
+use crate::ndjson::NDJSON;
 
 /// What determines the bytes of a reply in addition to its results.
 #[derive(Clone)]

@@ -16,17 +16,16 @@ use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody, Warning};
 use axum::Extension;
 use axum::body::Body;
 use axum::response::Response;
-use http::{HeaderMap, header};
+use http::HeaderMap;
 use serde_json::Value;
 
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
+use crate::ndjson::{self, NDJSON};
 use crate::serve::Client;
 use framing::Framing;
 use response::{JSON, response};
-
-pub(crate) use response::NDJSON;
 
 /// Maximum length of an idempotency key, in bytes.
 const MAX_KEY_BYTES: usize = 255;
@@ -63,7 +62,7 @@ pub(crate) async fn grade(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    let streamed = accepts_stream(&headers);
+    let streamed = ndjson::is_accepted(&headers);
     let key = idempotency_key(&headers)?;
     let limits = DecodeLimits {
         items: api.limits().batch_items,
@@ -171,18 +170,6 @@ fn from_caller(
         ..batch
     };
     Ok((batch, warnings))
-}
-
-fn accepts_stream(headers: &HeaderMap) -> bool {
-    headers
-        .get_all(header::ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .any(|accept| {
-            accept
-                .split(',')
-                .any(|media| media.trim().starts_with(NDJSON))
-        })
 }
 
 fn idempotency_key(headers: &HeaderMap) -> ApiResult<Option<String>> {

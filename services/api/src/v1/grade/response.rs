@@ -5,7 +5,6 @@ use axum::response::{IntoResponse, Response};
 use http::header;
 
 pub(super) const JSON: &str = "application/json";
-pub(crate) const NDJSON: &str = "application/x-ndjson";
 
 pub(super) fn response(sealed: SealedReply) -> Response {
     ([(header::CONTENT_TYPE, sealed.media)], sealed.body).into_response()

@@ -13,8 +13,9 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use super::framing::Framing;
-use super::response::{NDJSON, response};
+use super::response::response;
 use crate::error::{ApiError, ApiResult};
+use crate::ndjson::NDJSON;
 
 /// Maximum number of waves that wait for a slow client before grading is paused.
 const MAX_QUEUED_WAVES: usize = 16;

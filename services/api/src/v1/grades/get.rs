@@ -1,6 +1,6 @@
 //! `GET /v1/grades/{id}`: one grade with its task, prompt, completion and policy.
 
-use assay_core::{ErrorCode, Hash};
+use assay_core::{ErrorCode, Hash, RawJson};
 use assay_record::store::Store;
 use assay_record::{Body, BodyKind, GradeRecord};
 use assay_wire::appeals::AdjudicationBody;
@@ -39,11 +39,11 @@ pub(crate) async fn get(
 pub(crate) async fn detail(store: &dyn Store, record: &GradeRecord) -> ApiResult<GradeDetail> {
     let prompt = match record.prompt_hash {
         Some(hash) => body(store, hash).await?,
-        None => Value::Null,
+        None => Value::Null.into(),
     };
     let policy_body = match record.policy_hash {
         Some(hash) => body(store, hash).await?,
-        None => Value::Null,
+        None => Value::Null.into(),
     };
     let adjudications = store
         .adjudications(record.grade)
@@ -64,7 +64,7 @@ pub(crate) async fn detail(store: &dyn Store, record: &GradeRecord) -> ApiResult
         row: GradeBody::from(record),
         bodies: bodies.to_owned(),
         task,
-        checks: serde_json::from_str(checks).unwrap_or(Value::Null),
+        checks: RawJson::stored(checks).unwrap_or_else(|| Value::Null.into()),
         prompt,
         completion,
         policy_body,
@@ -72,16 +72,19 @@ pub(crate) async fn detail(store: &dyn Store, record: &GradeRecord) -> ApiResult
     })
 }
 
-async fn body(store: &dyn Store, hash: Hash) -> ApiResult<Value> {
-    Ok(store
-        .body(hash)
-        .await?
-        .map_or(Value::Null, |Body { kind, content, .. }| match kind {
-            BodyKind::Text => Value::String(String::from_utf8_lossy(&content).into_owned()),
-            BodyKind::Messages
-            | BodyKind::Task
-            | BodyKind::Policy
-            | BodyKind::Pair
-            | BodyKind::Report => serde_json::from_slice(&content).unwrap_or(Value::Null),
-        }))
+/// A body as JSON; null if it is not stored.
+async fn body(store: &dyn Store, hash: Hash) -> ApiResult<RawJson> {
+    let Some(Body { kind, content, .. }) = store.body(hash).await? else {
+        return Ok(Value::Null.into());
+    };
+    let text = String::from_utf8_lossy(&content);
+    let body = match kind {
+        BodyKind::Text => Some(Value::String(text.into_owned()).into()),
+        BodyKind::Messages
+        | BodyKind::Task
+        | BodyKind::Policy
+        | BodyKind::Pair
+        | BodyKind::Report => RawJson::stored(&text),
+    };
+    Ok(body.unwrap_or_else(|| Value::Null.into()))
 }

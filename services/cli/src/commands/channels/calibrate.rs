@@ -16,6 +16,7 @@ use assay_wire::grades::GraderBody;
 use assay_wire::reply::ResultBody;
 use assay_wire::request::{DecodedItem, decode_item};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::super::record::Source;
 use crate::{table, terminal};
@@ -260,10 +261,11 @@ async fn store(source: &Source, calibration: &CalibrationBody) -> anyhow::Result
                 .clone()
                 .check()
                 .map_err(|(_, message)| anyhow::anyhow!(message))?;
-            node.engine()
-                .calibrate(calibration, "local")
-                .await
-                .map(drop)?;
+            let stored = node.engine().calibrate(calibration, "local").await?;
+            let channel = format!("{}@{}", stored.channel, stored.version);
+            node.gate()
+                .audit_command("channel.calibrate", &channel, json!({}))
+                .await;
         }
     }
     Ok(())

@@ -16,6 +16,7 @@ use assay_wire::channels::{
     EstimateBody, RateBody,
 };
 use assay_wire::grades::GradeBody;
+use serde_json::json;
 
 use super::record::{Source, open};
 use crate::arguments::{ChannelAction, Channels};
@@ -375,11 +376,16 @@ async fn adjudicate(
 ) -> anyhow::Result<()> {
     let body = match source {
         Source::Server(client) => client.adjudicate(grade, request).await?,
-        Source::Node(node) => node
-            .engine()
-            .adjudicate(grade.parse()?, request.pass, request.note.clone(), "local")
-            .await?
-            .into(),
+        Source::Node(node) => {
+            let (engine, note) = (node.engine(), request.note.clone());
+            let adjudicated = engine
+                .adjudicate(grade.parse()?, request.pass, note, "local")
+                .await?;
+            node.gate()
+                .audit_command("grade.adjudicate", grade, json!({ "pass": request.pass }))
+                .await;
+            adjudicated.into()
+        }
     };
     if body.weight.is_none() {
         let note = "the grade was not drawn at random, so its adjudication does not count in any \

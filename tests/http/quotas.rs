@@ -1,0 +1,178 @@
+//! The quota of bytes that the record may hold of a key.
+
+use std::path::Path;
+
+use assay_access::Key;
+use assay_core::Hash;
+use assay_node::config::KeyRequirement;
+use assay_record::access::{Quotas, Role};
+use http::{Method, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::http::access::{create_key, send_with_key};
+use crate::http::fixtures::{Got, Service, batch, item, service_with};
+
+const LIMIT: u64 = 100_000;
+
+async fn keyed_node(database: &Path) -> Service {
+    service_with(|config| {
+        config.access.keys = KeyRequirement::Required;
+        config.store.database = format!("sqlite://{}", database.display());
+    })
+    .await
+}
+
+/// A batch of 16 completions of 1 kB that cannot be compressed to less than half.
+fn unlike_others(run: &str, n: u32) -> Value {
+    let completion = |item: u32| {
+        let texts = (0..16).map(|part| Hash::of(format!("{n} {item} {part}").as_bytes()));
+        texts.map(|hash| hash.to_string()).collect::<String>() + " \\boxed{1}"
+    };
+    let mut request = batch((0..16).map(|n| item("1", &completion(n))));
+    request["run"] = json!(run);
+    request
+}
+
+async fn grade(service: &Service, key: &Key, batch: &Value) -> Got {
+    send_with_key(service, key, Method::POST, "/v1/grade", batch).await
+}
+
+async fn storage(service: &Service, operator: &Key) -> Value {
+    send_with_key(service, operator, Method::GET, "/v1/storage", &Value::Null)
+        .await
+        .json()
+}
+
+/// What the storage reports of a caller, once everything is applied.
+async fn held(service: &Service, operator: &Key, caller: &str, batches: u64) -> u64 {
+    loop {
+        let storage = storage(service, operator).await;
+        if storage["batches"] != batches {
+            tokio::task::yield_now().await;
+            continue;
+        }
+        let holdings = storage["holdings"].as_array().unwrap();
+        let bytes = |holding: &Value| {
+            holding["grade_bytes"].as_u64().unwrap() + holding["body_bytes"].as_u64().unwrap()
+        };
+        let of_caller = holdings.iter().filter(|held| held["caller"] == caller);
+        return of_caller.map(bytes).sum();
+    }
+}
+
+/// What the list of keys shows.
+async fn listed(service: &Service, name: &str) -> u64 {
+    let keys = service.node.gate().store().unwrap().keys().await.unwrap();
+    let key = keys.into_iter().find(|key| key.name == name);
+    key.unwrap().bytes_stored
+}
+
+fn assert_full(got: &Got) {
+    assert_eq!(got.refusal(), (429, "quota_exceeded".to_owned(), None));
+    let message = got.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(
+        message.contains("`bytes_stored` of the key (100000)") && message.contains("delete grades"),
+        "{message}"
+    );
+    assert!(got.headers.contains_key(header::RETRY_AFTER));
+}
+
+#[tokio::test]
+async fn bytes_stored_are_those_of_the_record_and_free_when_grades_are_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("assay.db");
+    let service = keyed_node(&database).await;
+    let quotas = Quotas {
+        bytes_stored: Some(LIMIT),
+        ..Quotas::default()
+    };
+    let key = create_key(&service, "small", Role::Trainer, quotas).await;
+    let admin = create_key(&service, "root", Role::Admin, Quotas::default()).await;
+
+    // Without reading the record in between, requests count with their sizes.
+    let mut batches = 0;
+    let full = loop {
+        let got = grade(&service, &key, &unlike_others("r", batches)).await;
+        if got.status != StatusCode::OK {
+            break got;
+        }
+        batches += 1;
+    };
+    assert_full(&full);
+    assert!(batches > 1);
+    let first = held(&service, &admin, "small", batches.into()).await;
+    assert!(first < LIMIT * 4 / 5, "{first}");
+    // The record holds less, because bodies are compressed, so more fits.
+    loop {
+        held(&service, &admin, "small", batches.into()).await;
+        service.node.gate().refresh().await.unwrap();
+        let got = grade(&service, &key, &unlike_others("r", batches)).await;
+        if got.status != StatusCode::OK {
+            assert_full(&got);
+            break;
+        }
+        batches += 1;
+    }
+    let full = held(&service, &admin, "small", batches.into()).await;
+    assert!(first < full && full <= LIMIT, "{first} {full}");
+    assert_eq!(listed(&service, "small").await, full);
+    let other = create_key(&service, "other", Role::Trainer, Quotas::default()).await;
+    let got = grade(&service, &other, &unlike_others("r", 0)).await;
+    assert_eq!(got.status, StatusCode::OK);
+
+    // A restart changes nothing.
+    service
+        .node
+        .engine()
+        .shut_down(std::time::Duration::from_secs(30))
+        .await;
+    drop(service);
+    let service = keyed_node(&database).await;
+    let next = unlike_others("r", batches);
+    assert_full(&grade(&service, &key, &next).await);
+    assert_eq!(listed(&service, "small").await, full);
+
+    let run = json!({ "runs": ["small:r"] });
+    let path = "/v1/storage/prune";
+    let got = send_with_key(&service, &admin, Method::POST, path, &run).await;
+    assert_eq!(got.status, StatusCode::OK);
+    while storage(&service, &admin).await["prune"]["state"] == "running" {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(held(&service, &admin, "small", 1).await, 0);
+    service.node.gate().refresh().await.unwrap();
+    assert_eq!(grade(&service, &key, &next).await.status, StatusCode::OK);
+    let again = held(&service, &admin, "small", 2).await;
+    assert!(0 < again && again < full / 2, "{again}");
+    assert_eq!(listed(&service, "small").await, again);
+}
+
+/// A body that two callers sent counts for the first, and for the second once the first is deleted.
+#[tokio::test]
+async fn a_body_counts_for_one_of_its_callers() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = keyed_node(&folder.path().join("assay.db")).await;
+    let admin = create_key(&service, "root", Role::Admin, Quotas::default()).await;
+    let mut expected = 0;
+    for name in ["first", "second"] {
+        let key = create_key(&service, name, Role::Trainer, Quotas::default()).await;
+        let got = grade(&service, &key, &unlike_others("r", 0)).await;
+        assert_eq!(got.status, StatusCode::OK);
+        expected += 1;
+        held(&service, &admin, name, expected).await;
+    }
+    let (first, second) = (
+        listed(&service, "first").await,
+        listed(&service, "second").await,
+    );
+    assert!(first > 2 * second && second > 0, "{first} {second}");
+    let prune = json!({ "caller": "first" });
+    let got = send_with_key(&service, &admin, Method::POST, "/v1/storage/prune", &prune).await;
+    assert_eq!(got.status, StatusCode::OK);
+    while storage(&service, &admin).await["prune"]["state"] == "running" {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(listed(&service, "first").await, 0);
+    let moved = listed(&service, "second").await;
+    assert!(moved > 2 * second && moved <= first + second, "{moved}");
+}
