@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-/// Rows or pages of the first step.
-const FIRST: u32 = 256;
+/// Fewest rows or pages of a step, and those of the first one. On a busy machine, fewer would not
+/// make a step much shorter: half of its duration does not depend on them.
+const MIN: u32 = 512;
 
-/// Fewest and most rows or pages of a step.
-const MIN: u32 = 64;
+/// Most rows or pages of a step.
 const MAX: u32 = 1 << 16;
 
-/// Steps become smaller above this duration, and larger below half of it. The writer and the syncs
-/// of the spool wait for one step at most.
-const TARGET: Duration = Duration::from_millis(20);
+/// Steps become smaller above this duration, and larger below half of it. New entries wait for a
+/// step before they are applied; replies do not wait for that.
+const TARGET: Duration = Duration::from_millis(50);
 
 /// Pause after a step while entries arrive, as a multiple of its duration: deletion takes half of
 /// the time.
@@ -32,7 +32,7 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new() -> Self {
-        Self { amount: FIRST }
+        Self { amount: MIN }
     }
 
     /// Rows or pages of the next step.
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn steps_approach_their_duration() {
         // A step that takes 10 µs for each row, and one that takes 10 ms.
-        for (row, least, most) in [(10, 1_000, 2_000), (10_000, MIN, MIN)] {
+        for (row, least, most) in [(10, 2_500, 5_000), (10_000, MIN, MIN)] {
             let mut pace = Pace::new();
             for _ in 0..20 {
                 pace.adapt(Duration::from_micros(row) * pace.amount());
