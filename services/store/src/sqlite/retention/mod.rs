@@ -38,3 +38,6 @@ pub(super) async fn run(
         RetentionStep::Vacuum => space::vacuum(connection, amount).await,
     }
 }
+
+#[cfg(test)]
+mod tests;
