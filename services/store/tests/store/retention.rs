@@ -49,8 +49,9 @@ async fn assert_sound(fixture: &Fixture) {
     assert_eq!(verified.damages, []);
 }
 
-const ROWS: [&str; 12] = [
+const ROWS: [&str; 13] = [
     "select count(*) from grades",
+    "select count(*) from items",
     "select count(*) from batches",
     "select count(*) from facets",
     "select count(*) from packs where size > 0",

@@ -1,10 +1,9 @@
-//! Removes what deleted batches leave behind in the tables of bodies, in three passes in the order
-//! of these tables: uses of bodies, then bodies, then packs. A body that another batch uses is
-//! moved to a pack of that batch in the second pass, after which no body refers to the packs that
-//! the third one deletes.
+//! Removes what deleted batches leave behind, in passes in the order of the tables: items, uses of
+//! bodies, then bodies, then packs. A body that another batch uses is moved to a pack of that batch
+//! in the pass over bodies, after which no body refers to the packs that the last one deletes.
 //!
-//! Batches that are recorded during a sweep may use a body of a deleted batch. Before the second
-//! pass has reached it, their use keeps it; afterwards it is gone, and stored again.
+//! Batches that are recorded during a sweep may use a body of a deleted batch. Before the pass over
+//! bodies has reached it, their use keeps it; afterwards it is gone, and stored again.
 
 use assay_core::Hash;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -44,28 +43,55 @@ macro_rules! is_deleted {
     };
 }
 
-const USES: i64 = 0;
-const BODIES: i64 = 1;
-const PACKS: i64 = 2;
+const ITEMS: i64 = 0;
+const USES: i64 = 1;
+const BODIES: i64 = 2;
+const PACKS: i64 = 3;
+
+/// A pass that deletes rows of a table with a key of two columns.
+struct RowPass {
+    /// Selects the row at an offset after the position.
+    end: &'static str,
+    /// Deletes rows after the position, up to and including another one.
+    delete: &'static str,
+}
+
+const ITEM_PASS: RowPass = RowPass {
+    end: "select cast(item as blob) as first, key as second from items \
+          where (item, key) > (cast(? as text), ?) order by item, key limit 1 offset ?",
+    delete: "delete from items where (item, key) > (cast(? as text), ?) \
+             and (item, key) <= (cast(? as text), ?) \
+             and not exists (select 1 from batches where no = items.key >> 24)",
+};
+
+const USE_PASS: RowPass = RowPass {
+    end: "select hash as first, batch as second from body_uses \
+          where (hash, batch) > (?, ?) order by hash, batch limit 1 offset ?",
+    delete: concat!(
+        "delete from body_uses where (hash, batch) > (?, ?) and (hash, batch) <= (?, ?) \
+         and batch > 0 and not ",
+        is_live!("body_uses.batch")
+    ),
+};
 
 /// How far a sweep has come: a row of `body_sweep`.
 struct Progress {
     pass: i64,
     after: Vec<u8>,
-    after_batch: i64,
+    after_number: i64,
     up_to: i64,
 }
 
 impl Progress {
     async fn read(connection: &mut SqliteConnection) -> Result<Option<Self>, DatabaseError> {
-        let row = sqlx::query("select pass, after, after_batch, up_to from body_sweep")
+        let row = sqlx::query("select pass, after, after_number, up_to from body_sweep")
             .fetch_optional(connection)
             .await?;
         row.map(|row| {
             Ok(Self {
                 pass: row.try_get("pass")?,
                 after: row.try_get("after")?,
-                after_batch: row.try_get("after_batch")?,
+                after_number: row.try_get("after_number")?,
                 up_to: row.try_get("up_to")?,
             })
         })
@@ -77,20 +103,20 @@ impl Progress {
         Self {
             pass,
             after: Vec::new(),
-            after_batch: 0,
+            after_number: 0,
             up_to,
         }
     }
 
     async fn write(self, connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
         sqlx::query(
-            "insert into body_sweep (running, pass, after, after_batch, up_to) \
+            "insert into body_sweep (running, pass, after, after_number, up_to) \
              values (1, ?, ?, ?, ?) on conflict (running) do update set pass = excluded.pass, \
-             after = excluded.after, after_batch = excluded.after_batch, up_to = excluded.up_to",
+             after = excluded.after, after_number = excluded.after_number, up_to = excluded.up_to",
         )
         .bind(self.pass)
         .bind(self.after)
-        .bind(self.after_batch)
+        .bind(self.after_number)
         .bind(self.up_to)
         .execute(connection)
         .await?;
@@ -100,7 +126,7 @@ impl Progress {
 
 /// Begins a sweep, or begins again, because a batch is being deleted.
 pub(super) async fn begin(connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
-    Progress::of_pass(USES, 0).write(connection).await
+    Progress::of_pass(ITEMS, 0).write(connection).await
 }
 
 /// Marks the bodies of batches as deleted. The sweep deletes them.
@@ -108,7 +134,7 @@ pub(super) async fn leave_bodies(
     connection: &mut SqliteConnection,
     batches: &[i64],
 ) -> Result<StepOutcome, DatabaseError> {
-    begin(connection).await?;
+    Progress::of_pass(USES, 0).write(connection).await?;
     let mut left = 0;
     for number in batches {
         left += sqlx::query("update batches set deleted = 1 where no = ? and deleted = 0")
@@ -132,57 +158,58 @@ pub(super) async fn sweep(
         return Ok(StepOutcome::DONE);
     };
     match progress.pass {
-        USES => sweep_uses(connection, progress, limit).await,
+        ITEMS => {
+            sweep_rows(connection, progress, &ITEM_PASS, limit).await?;
+            Ok(StepOutcome::MORE)
+        }
+        USES => {
+            sweep_rows(connection, progress, &USE_PASS, limit).await?;
+            Ok(StepOutcome::MORE)
+        }
         BODIES => sweep_bodies(connection, progress, limit).await,
         _ => sweep_packs(connection, progress, limit).await,
     }
 }
 
-async fn sweep_uses(
+async fn sweep_rows(
     connection: &mut SqliteConnection,
     progress: Progress,
+    pass: &RowPass,
     limit: u32,
-) -> Result<StepOutcome, DatabaseError> {
-    let end = sqlx::query(
-        "select hash, batch from body_uses where (hash, batch) > (?, ?) order by hash, batch \
-         limit 1 offset ?",
-    )
-    .bind(progress.after.as_slice())
-    .bind(progress.after_batch)
-    .bind(limit.saturating_sub(1))
-    .fetch_optional(&mut *connection)
-    .await?;
+) -> Result<(), DatabaseError> {
+    let end = sqlx::query(pass.end)
+        .bind(progress.after.as_slice())
+        .bind(progress.after_number)
+        .bind(limit.saturating_sub(1))
+        .fetch_optional(&mut *connection)
+        .await?;
     let end: Option<(Vec<u8>, i64)> = end
-        .map(|row| Ok::<_, DatabaseError>((row.try_get("hash")?, row.try_get("batch")?)))
+        .map(|row| Ok::<_, DatabaseError>((row.try_get("first")?, row.try_get("second")?)))
         .transpose()?;
-    let (hash, batch) = end.clone().unwrap_or_else(|| (beyond(), 0));
-    sqlx::query(concat!(
-        "delete from body_uses where (hash, batch) > (?, ?) and (hash, batch) <= (?, ?) \
-         and batch > 0 and not ",
-        is_live!("body_uses.batch")
-    ))
-    .bind(progress.after)
-    .bind(progress.after_batch)
-    .bind(hash)
-    .bind(batch)
-    .execute(&mut *connection)
-    .await?;
+    let (first, second) = end.clone().unwrap_or_else(|| (beyond(), 0));
+    sqlx::query(pass.delete)
+        .bind(progress.after)
+        .bind(progress.after_number)
+        .bind(first)
+        .bind(second)
+        .execute(&mut *connection)
+        .await?;
     let next = match end {
-        Some((after, after_batch)) => Progress {
-            pass: USES,
+        Some((after, after_number)) => Progress {
+            pass: progress.pass,
             after,
-            after_batch,
+            after_number,
             up_to: 0,
         },
+        None if progress.pass == ITEMS => Progress::of_pass(USES, 0),
         // Packs that are added from now on have larger numbers than the empty one, also when those
         // below are deleted.
         None => Progress::of_pass(BODIES, add_empty_pack(connection).await?),
     };
-    next.write(connection).await?;
-    Ok(StepOutcome::MORE)
+    next.write(connection).await
 }
 
-/// Larger than every hash.
+/// Larger than every hash and every text.
 fn beyond() -> Vec<u8> {
     vec![0xff; 33]
 }
@@ -235,7 +262,7 @@ async fn sweep_bodies(
         Some(after) => Progress {
             pass: BODIES,
             after,
-            after_batch: 0,
+            after_number: 0,
             up_to: progress.up_to,
         },
         None => Progress::of_pass(PACKS, progress.up_to),
@@ -299,14 +326,17 @@ async fn sweep_packs(
         "select batch from packs indexed by packs_by_batch where batch > 0 and batch > ? \
          order by batch limit 1 offset ?",
     )
-    .bind(progress.after_batch)
+    .bind(progress.after_number)
     .bind(limit.saturating_sub(1))
     .fetch_optional(&mut *connection)
     .await?;
     let to = end.unwrap_or(i64::MAX);
     let range = || -> Result<_, DatabaseError> {
         let mut values = Values::with_capacity(3);
-        values.add(progress.after_batch).add(to).add(progress.up_to);
+        values
+            .add(progress.after_number)
+            .add(to)
+            .add(progress.up_to);
         Ok(values.finish()?)
     };
     let sum = format!("select coalesce(sum(length(content)), 0) {DELETED_PACKS}");
@@ -316,14 +346,14 @@ async fn sweep_packs(
     sqlx::query_with(AssertSqlSafe(format!("delete {DELETED_PACKS}")), range()?)
         .execute(&mut *connection)
         .await?;
-    count_left(connection, progress.after_batch, to).await?;
+    count_left(connection, progress.after_number, to).await?;
     let outcome = StepOutcome {
         body_bytes: bytes,
         ..StepOutcome::MORE
     };
-    if let Some(after_batch) = end {
+    if let Some(after_number) = end {
         let next = Progress {
-            after_batch,
+            after_number,
             ..progress
         };
         next.write(connection).await?;

@@ -169,6 +169,8 @@ async fn assert_deleted(sqlite: &Sqlite, deleted: u64, bodies_only: bool) {
     let expected = if bodies_only { BATCHES as i64 } else { kept };
     let batches = number(sqlite, "select count(*) from batches").await;
     assert_eq!(batches, expected);
+    let items = number(sqlite, "select count(*) from items").await;
+    assert_eq!(items, expected * i64::from(GRADES));
     // Facets: callers (two facets of one batch without a run differ only for any run), and others.
     let facets = "select count(distinct batch) from facets";
     assert_eq!(number(sqlite, facets).await, expected);
