@@ -9,8 +9,8 @@ short text items at a fixed rate, so that a delayed reply does not slow down the
 the delay of a reply counts from the time when its request was due. Prints p50, p99 and maximum
 of the delays in each phase, the times of lists, and sizes. Checks that every batch that was
 acknowledged before the backup began is in the restored backup, with its task and completion,
-and that the backup and the pruned record are sound. Exits with 1 if a p99 of replies or a p95 of lists is above
-the limit, or something is lost.
+and that the backup and the pruned record are sound. Exits with 1 if a p99 of replies or a p95 of
+lists is above the limit, or something is lost.
 """
 
 import argparse
