@@ -179,7 +179,9 @@ def main():
     asked = parser.parse_args()
     if not asked.inside:
         reason = disk.enter(sys.argv)
-        sys.exit(f"no file system can be mounted here ({reason}): run as root, or allow user namespaces")
+        sys.exit(
+            f"no file system can be mounted here ({reason}): run as root, or allow user namespaces"
+        )
     found = Checks()
     with tempfile.TemporaryDirectory() as home:
         record = pathlib.Path(home) / "record"

@@ -1,6 +1,7 @@
 //! Does steps of retention, with pauses between them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use assay_core::Clock;
 use tokio::sync::watch;
@@ -73,10 +74,10 @@ impl Steps {
         Ok(outcome)
     }
 
-    async fn pause(&self, took: std::time::Duration) {
+    async fn pause(&self, took: Duration) {
         let pause = pause(took, self.pending.len() > 0);
         tokio::time::sleep(pause).await;
-        let mut waited = std::time::Duration::ZERO;
+        let mut waited = Duration::ZERO;
         while self.pending.len() > MAX_PENDING && waited < MAX_YIELD {
             tokio::time::sleep(pause).await;
             waited += pause;

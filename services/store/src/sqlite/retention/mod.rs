@@ -2,11 +2,11 @@
 //! step the tables are consistent, and an interrupted deletion can be continued.
 //!
 //! Bodies are stored once and used by many batches. A pack belongs to the batch that stored it;
-//! `body_uses` lists the other batches that refer to bodies in it. The rows of a batch in this table,
-//! in `bodies` and in `items` are spread over the whole tables, so deleting them with the batch would
-//! write a page for nearly every row. They are left behind, and removed by a [`sweep`] in the order
-//! of the tables: a row of a batch that is not in `batches`, or whose bodies are deleted, counts as
-//! absent.
+//! `body_uses` lists the other batches that refer to bodies in it. The rows of a batch in this
+//! table, in `bodies` and in `items` are spread over the whole tables, so deleting them with the
+//! batch would write a page for nearly every row. They are left behind, and removed by a [`sweep`]
+//! in the order of the tables: a row of a batch that is not in `batches`, or whose bodies are
+//! deleted, counts as absent.
 
 mod counting;
 mod grades;

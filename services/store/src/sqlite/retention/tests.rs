@@ -171,7 +171,6 @@ async fn assert_deleted(sqlite: &Sqlite, deleted: u64, bodies_only: bool) {
     assert_eq!(batches, expected);
     let items = number(sqlite, "select count(*) from items").await;
     assert_eq!(items, expected * i64::from(GRADES));
-    // Facets: callers (two facets of one batch without a run differ only for any run), and others.
     let facets = "select count(distinct batch) from facets";
     assert_eq!(number(sqlite, facets).await, expected);
 }
