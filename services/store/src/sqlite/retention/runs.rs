@@ -7,7 +7,7 @@ use crate::retention_step::StepOutcome;
 
 /// Start of the names of runs that are being deleted. No list shows them, because they have no
 /// grades.
-pub(in crate::sqlite) const DELETED_RUN: &str = "\u{1}deleted ";
+pub(crate) const DELETED_RUN: &str = "\u{1}deleted ";
 
 /// Takes a run without batches out of the lists; another run may then get its name. Returns whether
 /// that happened: a run that received grades in the meantime is kept.
