@@ -112,6 +112,7 @@ chaos: images ## inject faults under load for MINUTES=30, compare with a run wit
 	python3 tests/chaos/run.py "$(BINARY)" --minutes $(MINUTES) $(ARGS)
 
 chaos-short: images
+	@python3 tests/chaos/prune.py "$(BINARY)"
 	@python3 tests/chaos/run.py "$(BINARY)" --minutes 2
 
 crash: ## kill -9 a loaded server ten times, compare replies with the record

@@ -63,10 +63,13 @@ class Disk:
         finally:
             os.close(file)
 
-    def free(self):
-        """Removes the zeros."""
+    def free(self, size=None):
+        """Removes the zeros, or the last `size` bytes of them."""
         with contextlib.suppress(FileNotFoundError):
-            os.remove(self.ballast)
+            if size is None:
+                os.remove(self.ballast)
+            else:
+                os.truncate(self.ballast, max(0, os.path.getsize(self.ballast) - size))
 
     def used(self):
         """Used and total MiB."""

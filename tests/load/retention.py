@@ -9,8 +9,8 @@ short text items at a fixed rate, so that a delayed reply does not slow down the
 the delay of a reply counts from the time when its request was due. Prints p50, p99 and maximum
 of the delays in each phase, the times of lists, and sizes. Checks that every batch that was
 acknowledged before the backup began is in the restored backup, with its task and completion,
-and that the pruned record is sound. Exits with 1 if a p99 of replies or a p95 of lists is above
-the limit, or something is lost.
+and that the backup and the pruned record are sound. Exits with 1 if a p99 of replies or a p95 of
+lists is above the limit, or something is lost.
 """
 
 import argparse
@@ -192,7 +192,9 @@ def main():
         delays, times = load.phase(), sorted(times)
         print(
             f"{name}: {took:.0f} s; {len(delays)} replies: p50 {at(delays, 0.5):.1f}, "
-            f"p99 {at(delays, 0.99):.1f}, max {delays[-1]:.1f} ms; {len(times)} lists: "
+            f"p99 {at(delays, 0.99):.1f}, max {delays[-1]:.1f} ms, "
+            f"{sum(delay > arguments.limit for delay in delays)} above {arguments.limit:.0f} ms; "
+            f"{len(times)} lists: "
             f"p50 {at(times, 0.5):.1f}, p95 {at(times, 0.95):.1f}, max {times[-1]:.1f} ms",
             flush=True,
         )
@@ -231,6 +233,11 @@ def main():
             print(f"restored: {len(acknowledged)} batches acknowledged before, {lost} lost")
             if lost:
                 failures.append("backup: batches were lost")
+            restored = f"sqlite://{backup['database']}"
+            sound = during(
+                "verify the backup", lambda: run("verify", "--database", restored, "--json")
+            )
+            print(f"verified: {sound['grades']:,} grades, {sound['bodies']:,} bodies")
             shutil.rmtree(copy)
         keep = ["--keep-run", kept["run"], "--keep-run", LIVE]
         pruned = during(

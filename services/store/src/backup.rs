@@ -21,6 +21,7 @@ use sqlx::{ConnectOptions, Connection, Row};
 use crate::options::StoreOptions;
 use crate::spool::files::{SpoolFile, spool_files, valid_length};
 use crate::sqlite::Location;
+use crate::sqlite::verifying::counts_batches;
 
 /// Why a record cannot be copied or checked.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,13 @@ pub enum BackupError {
         /// The error of the driver.
         source: sqlx::Error,
     },
+    /// The database lacks what is checked.
+    #[error(
+        "the database `{}` has the schema of an earlier release, which cannot be verified; start \
+         the service with it once, which migrates it, or with a copy of `assay backup`",
+        .0.display()
+    )]
+    EarlierSchema(PathBuf),
     /// The copy is not sound.
     #[error("the copy is not sound: {0}; run `assay verify` on the record")]
     Unsound(String),
@@ -151,6 +159,10 @@ async fn copy(
     let mut copied_spool = copy.clone().into_os_string();
     copied_spool.push(".spool");
     let copied_spool = PathBuf::from(copied_spool);
+    DirBuilder::new()
+        .mode(0o700)
+        .create(&copied_spool)
+        .map_err(|source| at(&copied_spool, source))?;
 
     let before = copy_spool(spool, &copied_spool, false)?;
     copy_database(location, database, &copy).await?;
@@ -365,18 +377,25 @@ async fn read_counts(connection: &mut SqliteConnection) -> Result<Counts, sqlx::
         .await?;
     let row = sqlx::query(
         "select (select count(*) from batches) as batches, \
-         (select count(*) from grades) as grades, \
-         (select count(*) from bodies) as bodies, \
-         (select case when count(*) = count(grades) then coalesce(sum(grades), 0) end \
-          from batches) as expected",
+         (select count(*) from grades) as grades, (select count(*) from bodies) as bodies",
     )
-    .fetch_one(connection)
+    .fetch_one(&mut *connection)
     .await?;
+    let expected = if counts_batches(connection).await? {
+        sqlx::query_scalar(
+            "select case when count(*) = count(grades) then coalesce(sum(grades), 0) end \
+             from batches",
+        )
+        .fetch_one(connection)
+        .await?
+    } else {
+        None
+    };
     Ok(Counts {
         problem: (problem != "ok").then_some(problem),
         batches: row.try_get("batches")?,
         grades: row.try_get("grades")?,
-        expected_grades: row.try_get("expected")?,
+        expected_grades: expected,
         bodies: row.try_get("bodies")?,
     })
 }

@@ -148,8 +148,12 @@ pub(crate) trait Database: Send + Sync {
     /// A consistent state that can be read until it is dropped.
     fn snapshot(&self) -> BoxFuture<'_, Result<Box<dyn Snapshot>, DatabaseError>>;
 
-    /// Does one step of retention in one transaction.
-    fn retain(&self, step: RetentionStep) -> BoxFuture<'_, Result<StepOutcome, DatabaseError>>;
+    /// Does one step of retention, of about `amount` rows or pages, in one transaction.
+    fn retain<'a>(
+        &'a self,
+        step: &'a RetentionStep,
+        amount: u32,
+    ) -> BoxFuture<'a, Result<StepOutcome, DatabaseError>>;
 
     /// Empties the write-ahead log, unless a reader prevents it.
     fn truncate_log(&self) -> BoxFuture<'_, Result<(), DatabaseError>>;

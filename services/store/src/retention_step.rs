@@ -1,6 +1,8 @@
 //! The parts of a prune that the database does: what to delete, as numbers of its rows, and steps
 //! that each fit in a short transaction.
 
+use std::sync::Arc;
+
 use assay_core::BatchId;
 
 /// What a filter matches, with names replaced by numbers.
@@ -27,6 +29,8 @@ pub(crate) struct PrunedBatch {
     pub(crate) id: BatchId,
     /// Its run, or 0.
     pub(crate) run: i64,
+    /// Bytes of what is deleted of it.
+    pub(crate) bytes: u64,
 }
 
 /// What was left unfinished when a node ended.
@@ -41,15 +45,15 @@ pub(crate) struct Interrupted {
 }
 
 /// A step of retention.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RetentionStep {
-    /// Count a batch of an earlier release.
+    /// Count some batches of an earlier release.
     Count,
-    /// Delete the bodies of a batch, except those that others use.
-    Bodies(i64),
-    /// Delete some grades of a batch whose bodies are deleted.
-    Grades(i64),
-    /// Remove some rows of bodies that were deleted.
+    /// Mark the bodies of batches as deleted.
+    Bodies(Arc<[i64]>),
+    /// Delete some grades of batches, and batches without grades.
+    Grades(Arc<[i64]>),
+    /// Delete some bodies of deleted batches, except those that other batches use.
     Sweep,
     /// Take a run out of the lists, if it has no batches.
     BeginRun(i64),
@@ -67,7 +71,8 @@ pub(crate) struct StepOutcome {
     /// Batches of which bodies or grades were deleted.
     pub(crate) batches: u64,
     pub(crate) grades: u64,
-    pub(crate) body_bytes: u64,
+    /// Bytes of packs that were deleted, less those of packs that were added.
+    pub(crate) body_bytes: i64,
     pub(crate) runs: u64,
 }
 

@@ -97,6 +97,13 @@ pub async fn verify(
         .connect()
         .await
         .map_err(failed)?;
+    let is_earlier = !verifying::counts_batches(&mut connection)
+        .await
+        .map_err(failed)?;
+    if is_earlier {
+        connection.close().await.map_err(failed)?;
+        return Err(BackupError::EarlierSchema(database));
+    }
     let mut found = Verification::default();
     let checked = check_database(&mut connection, &mut found, &mut progress).await;
     let closed = connection.close().await;

@@ -15,14 +15,11 @@ use crate::database::DatabaseError;
 use crate::loaded_entry::LoadedEntry;
 use crate::packs::{Pack, PackedBody};
 
-/// A stored body is not changed, unless a retention run deleted its pack.
+/// A stored body is not changed.
 const INSERT_BODIES: Insert = Insert {
     prefix: "insert into bodies (hash, kind, pack, start, size)",
     columns: 5,
-    suffix: "on conflict (hash) do update set kind = excluded.kind, pack = excluded.pack, \
-             start = excluded.start, size = excluded.size \
-             where bodies.pack <= (select coalesce(max(no), 0) from packs) \
-             and not exists (select 1 from packs where no = bodies.pack)",
+    suffix: "on conflict (hash) do nothing",
 };
 
 pub(super) const INSERT_PACKS: Insert = Insert {
@@ -190,8 +187,9 @@ async fn locate(
 ) -> Result<HashMap<Hash, (i64, Option<i64>)>, DatabaseError> {
     let hashes: BTreeSet<Hash> = hashes.collect();
     let hashes: Vec<Vec<u8>> = hashes.iter().map(|hash| hash.as_bytes().to_vec()).collect();
-    let select = "select b.hash, b.pack, p.batch from bodies b left join packs p on p.no = b.pack \
-                  where b.hash in";
+    // The index has the batches without the contents.
+    let select = "select b.hash, b.pack, p.batch from bodies b \
+                  left join packs p indexed by packs_owners on p.no = b.pack where b.hash in";
     let new_owners: HashMap<i64, i64> = packs.iter().map(|new| (new.number, new.batch)).collect();
     let mut located = HashMap::new();
     for row in look_up(connection, select, &hashes).await? {

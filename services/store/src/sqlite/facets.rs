@@ -13,7 +13,7 @@ use assay_record::store::GradeFilter;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::insert::Insert;
+use super::insert::{Delete, Insert, look_up};
 use super::keys::{KindTotals, NO_RUN};
 use super::rows::id_bytes;
 use crate::database::DatabaseError;
@@ -25,6 +25,12 @@ const INSERT: Insert = Insert {
     prefix: "insert or ignore into facets (facet, run, batch)",
     columns: 3,
     suffix: "",
+};
+
+const DELETE: Delete = Delete {
+    prefix: "delete from facets where",
+    row: "(facet = ? and run = ? and batch = ?)",
+    columns: 3,
 };
 
 /// Classes of scores: 0, the tenths between 0 and 1, and 1. Most scores are 0 or 1, so the classes
@@ -132,50 +138,80 @@ pub(super) async fn insert<'g>(
     Ok(())
 }
 
-/// A batch and its run.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    pub(super) batch: BatchId,
-    pub(super) run: i64,
+/// The facets of grades that are deleted.
+#[derive(Default)]
+pub(super) struct DeletedFacets {
+    /// By batch and its run, kinds.
+    kinds: BTreeMap<(BatchId, i64), BTreeSet<i64>>,
+    /// Names, with the batch and its run.
+    facets: BTreeSet<(String, i64, BatchId)>,
 }
 
-/// Deletes the facets of a batch for grades of these kinds, groups and scores.
-pub(super) async fn delete(
-    connection: &mut SqliteConnection,
-    place: Place,
-    kinds: &BTreeSet<i64>,
-    groups: &BTreeSet<String>,
-    scores: &[f64],
-) -> Result<(), DatabaseError> {
-    let mut facets: BTreeSet<String> = groups.iter().map(|group| name("group", group)).collect();
-    for kind in kinds {
-        let row =
-            sqlx::query("select channel, grader, outcome, verdict, appeal from kinds where no = ?")
-                .bind(kind)
-                .fetch_one(&mut *connection)
-                .await?;
-        for property in ["channel", "grader", "outcome", "verdict", "appeal"] {
-            let value: Option<&str> = row.try_get(property)?;
-            facets.extend(value.map(|value| name(property, value)));
+impl DeletedFacets {
+    /// Adds those that all grades of a batch have.
+    pub(super) fn add_batch(&mut self, batch: (BatchId, i64), caller: &str) {
+        if caller != LOCAL_CALLER {
+            self.add_name(batch, "caller", caller);
         }
     }
-    for score in scores {
-        let class = score_class(*score);
-        facets.insert(name("score", SCORE_CLASSES[class]));
-        if class != 0 && class != LAST_CLASS {
-            facets.insert(name("score", BETWEEN));
+
+    /// Adds those of a grade of a batch with this run.
+    pub(super) fn add(
+        &mut self,
+        (batch, run): (BatchId, i64),
+        kind: i64,
+        group: Option<&str>,
+        score: Option<f64>,
+    ) {
+        self.kinds.entry((batch, run)).or_default().insert(kind);
+        if let Some(group) = group {
+            self.facets.insert((name("group", group), ANY_RUN, batch));
+        }
+        if let Some(score) = score {
+            let class = score_class(score);
+            self.add_name((batch, run), "score", SCORE_CLASSES[class]);
+            if class != 0 && class != LAST_CLASS {
+                self.add_name((batch, run), "score", BETWEEN);
+            }
         }
     }
-    for facet in facets {
-        sqlx::query("delete from facets where facet = ? and run in (?, ?) and batch = ?")
-            .bind(facet)
-            .bind(ANY_RUN)
-            .bind(place.run)
-            .bind(id_bytes(place.batch))
-            .execute(&mut *connection)
-            .await?;
+
+    fn add_name(&mut self, (batch, run): (BatchId, i64), property: &str, value: &str) {
+        for run in [ANY_RUN, run] {
+            self.facets.insert((name(property, value), run, batch));
+        }
     }
-    Ok(())
+
+    /// Deletes them.
+    pub(super) async fn delete(
+        mut self,
+        connection: &mut SqliteConnection,
+    ) -> Result<(), DatabaseError> {
+        const PROPERTIES: [&str; 5] = ["channel", "grader", "outcome", "verdict", "appeal"];
+        let kinds: BTreeSet<i64> = self.kinds.values().flatten().copied().collect();
+        let kinds: Vec<i64> = kinds.into_iter().collect();
+        let select = "select no, channel, grader, outcome, verdict, appeal from kinds where no in";
+        let rows = look_up(connection, select, &kinds).await?;
+        let mut properties: BTreeMap<i64, Vec<(&str, String)>> = BTreeMap::new();
+        for row in &rows {
+            let of_kind = properties.entry(row.try_get("no")?).or_default();
+            for property in PROPERTIES {
+                let value: Option<String> = row.try_get(property)?;
+                of_kind.extend(value.map(|value| (property, value)));
+            }
+        }
+        for (batch, kinds) in std::mem::take(&mut self.kinds) {
+            for (property, value) in kinds.iter().filter_map(|no| properties.get(no)).flatten() {
+                self.add_name(batch, property, value);
+            }
+        }
+        let facets: Vec<_> = self.facets.into_iter().collect();
+        DELETE
+            .run(connection, &facets, |values, (facet, run, batch)| {
+                values.add(facet.as_str()).add(*run).add(id_bytes(*batch));
+            })
+            .await
+    }
 }
 
 /// The facets that a batch must have to contain a grade that matches a filter.

@@ -2,6 +2,7 @@
 //! that change these, and read for the page of the storage.
 
 use std::collections::BTreeMap;
+use std::ops::SubAssign;
 
 use sqlx::sqlite::SqliteConnection;
 
@@ -51,6 +52,50 @@ pub(super) async fn add<'b>(
                     .add_count(sum.pack_bytes);
             },
         )
+        .await?;
+    Ok(())
+}
+
+/// What a run and caller hold, or a change of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct HeldAmounts {
+    pub(super) batches: i64,
+    pub(super) grades: i64,
+    pub(super) grade_bytes: i64,
+    pub(super) pack_bytes: i64,
+}
+
+impl SubAssign for HeldAmounts {
+    fn sub_assign(&mut self, deleted: Self) {
+        self.batches -= deleted.batches;
+        self.grades -= deleted.grades;
+        self.grade_bytes -= deleted.grade_bytes;
+        self.pack_bytes -= deleted.pack_bytes;
+    }
+}
+
+/// Changes the holdings of a run and caller, and deletes them with their last batch.
+pub(super) async fn change(
+    connection: &mut SqliteConnection,
+    run: i64,
+    caller: &str,
+    change: HeldAmounts,
+) -> Result<(), DatabaseError> {
+    UPSERT
+        .run(connection, &[change], |values, change| {
+            values
+                .add(run)
+                .add(caller)
+                .add(change.batches)
+                .add(change.grades)
+                .add(change.grade_bytes)
+                .add(change.pack_bytes);
+        })
+        .await?;
+    sqlx::query("delete from holdings where run = ? and caller = ? and batches = 0")
+        .bind(run)
+        .bind(caller)
+        .execute(connection)
         .await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Inserts and looks up many rows with few statements, for any table.
+//! Inserts, deletes and looks up many rows with few statements, for any table.
 //!
 //! sqlx passes each statement to the thread of its connection and back, which takes some 20 µs.
 //! With 64 rows per statement that is a third of a microsecond per row. Larger statements are not
@@ -67,11 +67,14 @@ impl Insert {
 const LOOKUP: usize = 64;
 
 /// Returns the rows whose key is one of `keys`. `select` ends with `in`.
-pub(super) async fn look_up(
+pub(super) async fn look_up<K>(
     connection: &mut SqliteConnection,
     select: &str,
-    keys: &[Vec<u8>],
-) -> Result<Vec<SqliteRow>, DatabaseError> {
+    keys: &[K],
+) -> Result<Vec<SqliteRow>, DatabaseError>
+where
+    K: Clone + for<'k> Encode<'k, sqlx::Sqlite> + Type<sqlx::Sqlite>,
+{
     let mut found = Vec::new();
     // The number of placeholders is constant and unused ones are null, so that one prepared
     // statement serves any number of keys.
@@ -79,7 +82,7 @@ pub(super) async fn look_up(
     for chunk in keys.chunks(LOOKUP) {
         let mut values = Values::with_capacity(LOOKUP);
         for key in chunk {
-            values.add(key.as_slice());
+            values.add(key.clone());
         }
         let rows = sqlx::query_with(AssertSqlSafe(sql.clone()), values.finish()?)
             .fetch_all(&mut *connection)
@@ -87,6 +90,40 @@ pub(super) async fn look_up(
         found.extend(rows);
     }
     Ok(found)
+}
+
+/// A deletion of rows by their keys.
+pub(super) struct Delete {
+    /// The statement up to and including `where`.
+    pub(super) prefix: &'static str,
+    /// The condition of one row.
+    pub(super) row: &'static str,
+    /// Placeholders of the condition.
+    pub(super) columns: usize,
+}
+
+impl Delete {
+    /// Deletes `rows`, the key of each being bound by `bind`.
+    pub(super) async fn run<T>(
+        &self,
+        connection: &mut SqliteConnection,
+        rows: &[T],
+        bind: impl Fn(&mut Values, &T),
+    ) -> Result<(), DatabaseError> {
+        // As in `look_up`: a comparison with null is never true.
+        let sql: Arc<str> =
+            format!("{} {}", self.prefix, vec![self.row; LOOKUP].join(" or ")).into();
+        for chunk in rows.chunks(LOOKUP) {
+            let mut values = Values::with_capacity(LOOKUP * self.columns);
+            for row in chunk {
+                bind(&mut values, row);
+            }
+            sqlx::query_with(AssertSqlSafe(sql.clone()), values.finish()?)
+                .execute(&mut *connection)
+                .await?;
+        }
+        Ok(())
+    }
 }
 
 /// `?, ?, ?`

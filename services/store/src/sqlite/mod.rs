@@ -106,15 +106,6 @@ const LOG_PAGES: u32 = 16_384;
 /// replies wait, must not wait for long.
 const STEP_LOG_PAGES: u32 = 2_048;
 
-/// Most grades that one step of retention deletes.
-const STEP_GRADES: u32 = 1_024;
-
-/// Most rows that one step of retention looks at in other tables.
-const STEP_ROWS: u32 = 2_048;
-
-/// Most pages that one step of retention returns to the file system.
-const STEP_PAGES: u32 = 1_024;
-
 /// The database to which a URL refers.
 #[derive(Debug, Clone)]
 pub(crate) struct Location {
@@ -252,7 +243,7 @@ pub(crate) struct Sqlite {
 /// What a transaction does.
 enum Work<'w> {
     Apply(&'w ApplyRequest<'w>),
-    Step(RetentionStep),
+    Step(&'w RetentionStep, u32),
 }
 
 impl Work<'_> {
@@ -262,17 +253,7 @@ impl Work<'_> {
                 apply::apply(connection, request).await?;
                 Ok(StepOutcome::DONE)
             }
-            Work::Step(RetentionStep::Count) => retention::count_batch(connection).await,
-            Work::Step(RetentionStep::Bodies(batch)) => {
-                retention::delete_bodies(connection, batch).await
-            }
-            Work::Step(RetentionStep::Grades(batch)) => {
-                retention::delete_grades(connection, batch, STEP_GRADES).await
-            }
-            Work::Step(RetentionStep::Sweep) => retention::sweep(connection, STEP_ROWS).await,
-            Work::Step(RetentionStep::BeginRun(run)) => retention::begin_run(connection, run).await,
-            Work::Step(RetentionStep::Runs) => retention::delete_run(connection, STEP_ROWS).await,
-            Work::Step(RetentionStep::Vacuum) => retention::vacuum(connection, STEP_PAGES).await,
+            Work::Step(step, amount) => retention::run(connection, step, amount).await,
         }
     }
 }
@@ -340,7 +321,7 @@ impl Sqlite {
         let mut connection = self.writer.acquire().await?;
         let log_pages = match work {
             Work::Apply(_) => LOG_PAGES,
-            Work::Step(_) => STEP_LOG_PAGES,
+            Work::Step(..) => STEP_LOG_PAGES,
         };
         let done = CatchPanic::new(async {
             sqlx::query(AssertSqlSafe(format!(
@@ -371,9 +352,15 @@ impl Sqlite {
         done
     }
 
-    async fn do_step(&self, step: RetentionStep) -> Result<StepOutcome, DatabaseError> {
+    async fn do_step(
+        &self,
+        step: &RetentionStep,
+        amount: u32,
+    ) -> Result<StepOutcome, DatabaseError> {
         self.check()?;
-        let outcome = self.in_transaction(Work::Step(step), "commit").await?;
+        let outcome = self
+            .in_transaction(Work::Step(step, amount), "commit")
+            .await?;
         self.check()?;
         if let Some(file) = &self.file {
             file.sync_log().await?;
@@ -505,8 +492,12 @@ impl Database for Sqlite {
         })
     }
 
-    fn retain(&self, step: RetentionStep) -> BoxFuture<'_, Result<StepOutcome, DatabaseError>> {
-        Box::pin(self.do_step(step))
+    fn retain<'a>(
+        &'a self,
+        step: &'a RetentionStep,
+        amount: u32,
+    ) -> BoxFuture<'a, Result<StepOutcome, DatabaseError>> {
+        Box::pin(self.do_step(step, amount))
     }
 
     fn truncate_log(&self) -> BoxFuture<'_, Result<(), DatabaseError>> {

@@ -170,8 +170,9 @@ pub(super) fn list(
     match &source {
         ListSource::Item(item) => {
             query.push(
-                " from grades g cross join batches b on b.no = g.key >> 24 \
-                 cross join kinds k on k.no = g.kind where g.item = ",
+                " from items i cross join grades g on g.key = i.key \
+                 cross join batches b on b.no = g.key >> 24 \
+                 cross join kinds k on k.no = g.kind where i.item = ",
             );
             query.push_bind(*item);
         }
@@ -533,12 +534,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_list_by_item_uses_its_index() {
+    async fn a_list_by_item_uses_its_table() {
         let filter = GradeFilter {
             item: Some("x".to_owned()),
             ..GradeFilter::default()
         };
         let plan = plan(&filter).await;
-        assert!(plan.contains("grades_by_item (item=?)"), "{plan}");
+        assert!(
+            plan.contains("SEARCH i USING PRIMARY KEY (item=?)"),
+            "{plan}"
+        );
+        assert!(
+            plan.contains("SEARCH g USING INTEGER PRIMARY KEY"),
+            "{plan}"
+        );
     }
 }

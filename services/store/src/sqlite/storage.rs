@@ -213,7 +213,10 @@ pub(super) async fn next(
     after: BatchId,
     limit: u32,
 ) -> Result<Vec<PrunedBatch>, DatabaseError> {
-    let mut query = QueryBuilder::<Sqlite>::new("select no, id, run from batches");
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "select no, id, run, coalesce(grade_bytes, 0) as grade_bytes, \
+         coalesce(pack_bytes, 0) as pack_bytes from batches",
+    );
     conditions(&mut query, target);
     query
         .push(" and id > ")
@@ -226,10 +229,17 @@ pub(super) async fn next(
         .await?;
     rows.iter()
         .map(|row| {
+            let bodies = count(row.try_get("pack_bytes")?);
+            let grades = count(row.try_get("grade_bytes")?);
             Ok(PrunedBatch {
                 number: row.try_get("no")?,
                 id: batch_id(row.try_get("id")?, "batches")?,
                 run: row.try_get("run")?,
+                bytes: if target.bodies_only {
+                    bodies
+                } else {
+                    bodies + grades
+                },
             })
         })
         .collect()

@@ -37,6 +37,17 @@ pub(crate) struct StoredBody {
     pub(crate) pack: i64,
 }
 
+/// Whether the schema has numbers and checksums of the grades of batches; one of an earlier release
+/// has not.
+pub(crate) async fn counts_batches(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    let columns: i64 = sqlx::query_scalar(
+        "select count(*) from pragma_table_info('batches') where name in ('grades', 'checksum')",
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(columns == 2)
+}
+
 /// The batches with a number above `after`, in order.
 pub(crate) async fn batches(
     connection: &mut SqliteConnection,

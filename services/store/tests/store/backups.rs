@@ -1,11 +1,15 @@
 //! Backups under load, and the detection of damage.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use assay_record::store::{Reader, Recorder};
 use assay_store::{BackupError, DurableStore, StoreOptions, backup, verify};
+use sqlx::migrate::Migrator;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 
 use crate::batches::of_run;
 use crate::fixture::{Fixture, contains_entry, record};
@@ -64,6 +68,88 @@ async fn a_backup_under_load_has_every_entry_that_was_recorded_before() {
         record(&restored, of_run(1_000_000, "other", 8)).await;
         restored.close().await.unwrap();
     }
+}
+
+/// Creates a database at `path` with the schema before retention, and the rows of the fixture's.
+async fn write_earlier_database(fixture: &Fixture, path: &Path) {
+    const RETENTION: i64 = 20_261_126_160_001;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations/sqlite");
+    let all = Migrator::new(folder).await.unwrap();
+    let earlier = all.iter().filter(|one| one.version < RETENTION).cloned();
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal);
+    let mut connection = options.connect().await.unwrap();
+    Migrator::with_migrations(earlier.collect())
+        .run(&mut connection)
+        .await
+        .unwrap();
+    sqlx::query("attach ? as later")
+        .bind(fixture.database().display().to_string())
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    let tables: Vec<String> = sqlx::query_scalar(
+        "select name from sqlite_schema where type = 'table' and name not like '%sqli%' \
+         and name not like '\\_%' escape '\\'",
+    )
+    .fetch_all(&mut connection)
+    .await
+    .unwrap();
+    for table in tables {
+        let columns = format!("select group_concat(name) from pragma_table_info('{table}')");
+        let columns: String = sqlx::query_scalar(AssertSqlSafe(columns))
+            .fetch_one(&mut connection)
+            .await
+            .unwrap();
+        let copy = format!("insert into {table} ({columns}) select {columns} from later.{table}");
+        sqlx::query(AssertSqlSafe(copy))
+            .execute(&mut connection)
+            .await
+            .unwrap();
+    }
+    connection.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_database_of_an_earlier_release_is_copied_as_it_is_and_verified_after_migration() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let entries: Vec<_> = (0..5).map(|n| of_run(n, "run", 16)).collect();
+    for entry in &entries {
+        record(&store, entry.clone()).await;
+    }
+    fixture.applied(&store).await;
+    store.close().await.unwrap();
+    let path = fixture.root().join("earlier.db");
+    write_earlier_database(&fixture, &path).await;
+    let earlier = StoreOptions::new(format!("sqlite://{}", path.display()));
+    let bytes = std::fs::read(&path).unwrap();
+
+    let error = verify(&earlier, |_| {}).await.unwrap_err();
+    assert!(matches!(error, BackupError::EarlierSchema(_)), "{error}");
+    let done = backup(&earlier, &fixture.root().join("copy"))
+        .await
+        .unwrap();
+    assert_eq!((done.batches, done.grades), (5, 80));
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+
+    // The copy is migrated when a node starts with it.
+    let copy = StoreOptions::new(format!("sqlite://{}", done.database.display()));
+    assert!(verify(&copy, |_| {}).await.is_err());
+    let restored = DurableStore::open(&copy, fixture.clock.clone())
+        .await
+        .unwrap();
+    for entry in &entries {
+        assert!(contains_entry(&restored, entry).await);
+    }
+    record(&restored, of_run(5, "run", 16)).await;
+    restored.close().await.unwrap();
+    let verified = verify(&copy, |_| {}).await.unwrap();
+    assert_eq!(verified.damages, []);
+    assert_eq!((verified.grades, verified.without_checksum), (96, 80));
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }
 
 #[tokio::test]
