@@ -293,7 +293,7 @@ impl Gate {
         denied
     }
 
-    /// Reads the keys if they changed, and what the record holds of keys with a quota for it.
+    /// Reads the keys if they changed, and the bytes stored for keys with a quota for them.
     ///
     /// # Errors
     /// [`StoreError`] if they cannot be read; the earlier keys stay valid.
@@ -307,7 +307,7 @@ impl Gate {
 
     async fn refresh_held(&self, store: &dyn AccessStore) -> Result<(), StoreError> {
         let keyring = self.keyring();
-        // What is done by now is recorded, so it is in what is read next.
+        // Requests that are done are recorded, so the bytes that are read next include them.
         let marked = keyring
             .meters()
             .filter(|meter| meter.limits_bytes())

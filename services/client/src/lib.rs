@@ -213,7 +213,7 @@ impl Client {
         self.send(self.authorized(self.http.get(url)), true).await
     }
 
-    /// Returns what the record of the server holds.
+    /// Returns the storage that the record of the server uses.
     ///
     /// # Errors
     /// [`ClientError`].

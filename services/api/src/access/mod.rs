@@ -26,7 +26,7 @@ pub(crate) use proxied::ProxyHeader;
 use crate::error::{ApiError, ApiResult};
 use crate::state::Api;
 
-/// Estimate of the bytes that the record holds of a grade, in addition to the texts of the request.
+/// Estimate of the bytes that a grade takes in the record, in addition to the texts of the request.
 const GRADE_BYTES: usize = 512;
 
 /// Lets only callers pass that may call the endpoint, and tells the endpoint who they are.
