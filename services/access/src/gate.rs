@@ -443,7 +443,7 @@ impl Gate {
         self.append(AuditEntry { role, ..entry }).await;
     }
 
-    /// As [`Gate::audit`], for an act of a command that has opened the database.
+    /// Like [`Gate::audit`], for an act of a command that has opened the database.
     pub async fn audit_command(&self, action: &str, target: &str, details: Value) {
         let entry = audit_entry(self.clock.as_ref(), COMMAND_LINE, action, target, details);
         self.append(entry).await;

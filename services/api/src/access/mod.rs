@@ -207,9 +207,8 @@ impl Spend for BatchCharge {
 }
 
 impl Api {
-    /// Admits work of the caller within its quotas. The work is in progress until the charge is
-    /// dropped, and the record will hold about `bytes` bytes of it. `None` if the caller has no
-    /// key.
+    /// Admits `items` items of the caller, which take about `bytes` bytes of the record, within its
+    /// quotas. They are in progress until the charge is dropped. `None` if the caller has no key.
     pub(crate) fn charge(&self, items: usize, bytes: usize) -> ApiResult<Option<Charge>> {
         let Some(meter) = self.caller().meter() else {
             return Ok(None);
@@ -225,7 +224,7 @@ impl Api {
             .await;
     }
 
-    /// As [`Api::charge`], for a batch with a body of `body_bytes` bytes.
+    /// Like [`Api::charge`], for a batch with a body of `body_bytes` bytes.
     pub(crate) fn charge_batch(
         &self,
         items: usize,

@@ -15,7 +15,7 @@ use crate::exit::CommandStatus;
 use crate::process::{block_on, unix_us};
 use crate::terminal;
 
-/// Time between two looks at the progress.
+/// Interval at which the progress is read.
 const POLL: Duration = Duration::from_millis(250);
 
 pub(crate) fn run(

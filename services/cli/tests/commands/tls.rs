@@ -1,4 +1,4 @@
-//! Commands against a server with TLS that requires keys, and the audit log that they leave.
+//! Commands that use a server with TLS and keys, and the entries of the audit log that they cause.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -236,7 +236,7 @@ fn prunes_and_reads_the_audit_log_of_a_server_with_a_key_over_tls() {
     fails(with_key(folder, &admin, &both), "cannot be used with");
 }
 
-/// Every command that changes the record, keys or what is stored of them has an entry.
+/// Every command that changes or copies the record, or changes keys, has an entry.
 #[test]
 fn acts_of_the_command_line_are_in_the_audit_log() {
     let folder = tempfile::tempdir().unwrap();
