@@ -147,6 +147,14 @@ fn write_estimate(
 }
 
 fn write_result(out: &mut impl Write, prune: &PruneBody) -> std::io::Result<()> {
+    if prune.bodies_only {
+        return writeln!(
+            out,
+            "deleted the bodies of {} batches: {}",
+            prune.deleted_batches,
+            size(prune.deleted_body_bytes)
+        );
+    }
     writeln!(
         out,
         "deleted {} grades, {} runs and {} of bodies; {} batches are affected",

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::fixtures::{Running, assay, command, lines, listening, text};
+use crate::fixtures::{Running, assay, assert_fails, command, lines, listening, text};
 
 /// A self-signed certificate for 127.0.0.1.
 const CERTIFICATE: &str = concat!(
@@ -264,6 +264,9 @@ fn acts_of_the_command_line_are_in_the_audit_log() {
     local(&["keys", "create", "alice"]);
     local(&["keys", "rotate", "alice"]);
     local(&["keys", "revoke", "alice"]);
+    let expired = ["keys", "create", "bob", "--expires", "0d"];
+    let expired = [&expired[..], &DATABASE[..]].concat();
+    assert_fails(folder, &expired, "`--expires` must be longer than 0");
     local(&["channels", "adjudicate", grade, "--right"]);
     local(&["channels", "calibrate", "items.jsonl"]);
     local(&["backup", "copy"]);
