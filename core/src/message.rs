@@ -15,7 +15,7 @@ use crate::RawJson;
 pub struct Message {
     /// `system`, `user`, `assistant` or `tool`.
     pub role: String,
-    /// The content.
+    /// Text, parts, or none.
     pub content: MessageContent,
     /// All other fields, such as `tool_calls`, `reasoning_content` and `name`.
     #[serde(flatten)]
@@ -26,7 +26,7 @@ pub struct Message {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum MessageContent {
-    /// None, as in a message that has only tool calls.
+    /// No content, as in a message that has only tool calls.
     #[default]
     Null,
     /// A text.
@@ -55,7 +55,7 @@ const ROLES: &[&str] = &[
     "function",
 ];
 
-/// Why content is invalid.
+/// Message of the error for invalid content.
 const INVALID_CONTENT: &str =
     "`content` of a message must be a string, null, or an array of parts with a `type`";
 
@@ -86,7 +86,7 @@ impl Message {
         }
     }
 
-    /// The value of the other field with this name, if it is a string.
+    /// The value of the field `name` of `rest`, if it is a string.
     #[must_use]
     pub fn text_of(&self, name: &str) -> Option<String> {
         self.rest.get(name).and_then(string)
@@ -151,8 +151,8 @@ fn short(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
-/// Implemented manually because the derive for flattened fields would build a tree of every value,
-/// in which long integers become floats.
+/// Implemented manually because the derived implementation would parse the flattened fields into
+/// values, in which large integers become floats.
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Fields;
@@ -255,7 +255,7 @@ impl<'de> Deserialize<'de> for ContentPart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
         let text = raw.get();
-        // Reading the raw text again fails only if it is neither.
+        // Fails only if the value is neither a string nor an object.
         let part = if text.starts_with('"') {
             serde_json::from_str(text).map(Self::Text)
         } else {

@@ -93,7 +93,7 @@ impl RawJson {
         Ok(Self(compact.into()))
     }
 
-    /// A text that this service wrote earlier; `None` if it is not JSON.
+    /// JSON from the record, which this service wrote; `None` if it is not valid JSON.
     #[must_use]
     pub fn stored(text: &str) -> Option<Self> {
         let raw: &RawValue = serde_json::from_str(text).ok()?;

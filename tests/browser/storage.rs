@@ -1,4 +1,4 @@
-//! The page of what the record holds.
+//! The storage page.
 
 use assay_access::Key;
 use assay_record::access::Role;

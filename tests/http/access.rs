@@ -335,7 +335,7 @@ async fn cached_outcomes_and_idempotency_keys_are_not_shared() {
 }
 
 #[tokio::test]
-async fn an_exceeded_quota_is_named_and_says_when_it_frees() {
+async fn rejects_requests_over_a_quota_and_says_when_to_retry() {
     let keyed = Keyed::start().await;
     let quotas = Quotas {
         items_per_minute: Some(2),

@@ -15,7 +15,7 @@ async fn text(service: &Service, path: &str) -> String {
     String::from_utf8(got.bytes.to_vec()).unwrap()
 }
 
-/// The calls of an assistant in the forms in which clients send them, with this argument.
+/// A call of an assistant with this argument, in each form in which clients send calls.
 fn messages(number: &str) -> [String; 3] {
     let call = format!(r#"{{"name":"f","arguments":{{"n":{number},"x":1.50}}}}"#);
     let input = format!(r#"{{"type":"tool_use","name":"f","input":{{"n":{number},"x":1.50}}}}"#);
@@ -88,7 +88,6 @@ fn field_of(object: &str, name: &str) -> String {
     fields[name].get().to_owned()
 }
 
-/// The next grade for an operator is shown with its digits, too.
 #[tokio::test]
 async fn a_drawn_grade_has_all_digits() {
     let service = service().await;

@@ -1,4 +1,4 @@
-//! The quota of bytes that the record may hold of a key.
+//! The quota of stored bytes.
 
 use std::path::Path;
 

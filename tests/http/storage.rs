@@ -1,4 +1,4 @@
-//! What the record holds, over HTTP and on its page; prunes; and grades whose texts are not stored.
+//! The storage report over HTTP and on its page; prunes; and grades whose texts are not stored.
 
 use serde_json::{Value, json};
 

@@ -293,7 +293,7 @@ impl Gate {
         denied
     }
 
-    /// Reads the keys if they changed, and what the record holds of keys with a quota for it.
+    /// Reads the keys if they changed, and the bytes stored for keys with a quota for them.
     ///
     /// # Errors
     /// [`StoreError`] if they cannot be read; the earlier keys stay valid.
@@ -307,7 +307,7 @@ impl Gate {
 
     async fn refresh_held(&self, store: &dyn AccessStore) -> Result<(), StoreError> {
         let keyring = self.keyring();
-        // What is done by now is recorded, so it is in what is read next.
+        // Requests that are done are recorded, so the bytes that are read next include them.
         let marked = keyring
             .meters()
             .filter(|meter| meter.limits_bytes())
@@ -443,7 +443,7 @@ impl Gate {
         self.append(AuditEntry { role, ..entry }).await;
     }
 
-    /// As [`Gate::audit`], for an act of a command that has opened the database.
+    /// Like [`Gate::audit`], for an act of a command that has opened the database.
     pub async fn audit_command(&self, action: &str, target: &str, details: Value) {
         let entry = audit_entry(self.clock.as_ref(), COMMAND_LINE, action, target, details);
         self.append(entry).await;

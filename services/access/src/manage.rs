@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::key::Key;
 
-/// The caller in the audit log of commands that open the database.
+/// Name, in the audit log, of the caller of commands that open the database.
 pub const COMMAND_LINE: &str = "command line";
 
 /// Longest name of a key, in bytes.
@@ -18,7 +18,7 @@ const MAX_NAME: usize = 64;
 /// Names that have another meaning as the caller of a batch.
 const RESERVED: &[&str] = &[LOCAL_CALLER, "replay", "unknown"];
 
-/// What a new key is to be.
+/// A key to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewKey {
     /// Its name.
@@ -41,7 +41,7 @@ pub enum ManageError {
     )]
     Name(String),
     /// The system has no random numbers.
-    #[error("cannot create a key: {0}")]
+    #[error("cannot create a key")]
     Random(#[from] std::io::Error),
     /// It cannot be stored.
     #[error(transparent)]
@@ -128,7 +128,7 @@ pub async fn rotate(
     Ok(key)
 }
 
-/// Revokes a key, for ever.
+/// Revokes a key permanently.
 ///
 /// # Errors
 /// [`ManageError`]
@@ -155,7 +155,8 @@ async fn find(store: &dyn AccessStore, name: &str) -> Result<KeyRecord, ManageEr
         .ok_or_else(|| KeyError::Unknown(name.to_owned()).into())
 }
 
-/// An act of a caller without a role, such as [`COMMAND_LINE`], that happens now.
+/// An entry, with the current time, for an act of a caller without a role, such as
+/// [`COMMAND_LINE`].
 #[must_use]
 pub fn audit_entry(
     clock: &dyn Clock,

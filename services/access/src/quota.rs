@@ -1,6 +1,6 @@
-//! Quotas of keys. Each is enforced by a meter in memory, so a restart starts with full allowances,
-//! except for the bytes stored: the gate reads from the record what it holds of the key, and the
-//! meter adds the requests since.
+//! Quotas of keys. Each is enforced by a meter in memory, so allowances are full after a restart,
+//! except for the bytes stored: the gate reads from the record how many are stored for the key, and
+//! the meter adds estimates for later requests.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -11,10 +11,10 @@ use assay_record::access::Quotas;
 
 use crate::metrics;
 
-/// After this time, a client may retry a request that does not fit by waiting alone.
+/// When a client may retry a request that waiting alone does not admit.
 const NEVER: Duration = Duration::from_secs(3_600);
 
-/// Allowance of grading time, in seconds, from which on a request is admitted.
+/// Least allowance of grading time with which a request is admitted, in seconds.
 const LEAST_TIME: f64 = 1e-3;
 
 /// A quota of a key.
@@ -26,7 +26,7 @@ pub enum Quota {
     CpuSecondsPerMinute,
     /// Items in progress.
     ItemsInFlight,
-    /// Bytes that the record holds.
+    /// Bytes stored in the record.
     BytesStored,
 }
 
@@ -58,8 +58,8 @@ pub struct ExceededQuota {
     pub limit: u64,
     /// When the request fits; `None` if time alone does not free the quota.
     pub retry_after: Option<Duration>,
-    /// For [`Quota::BytesStored`]: the bytes of the record and of requests in progress, and about
-    /// how many this request adds.
+    /// For [`Quota::BytesStored`]: the bytes that are used, including estimates for requests in
+    /// progress, and the estimate for this request.
     pub bytes: Option<(u64, u64)>,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for ExceededQuota {
         write!(f, "the quota `{quota}` of the key ({limit}) is exceeded; ")?;
         match (quota, retry_after) {
             (Quota::ItemsInFlight, _) => f.write_str("retry when earlier requests are done"),
-            (_, Some(wait)) => write!(f, "it frees in {} s", seconds(*wait)),
+            (_, Some(wait)) => write!(f, "retry in {} s", seconds(*wait)),
             (_, None) => {
                 let (used, needed) = bytes.unwrap_or_default();
                 write!(
@@ -134,8 +134,8 @@ impl Bucket {
     }
 }
 
-/// Bytes of the record that a key uses: what the record held when it was last read, and estimates
-/// for the requests since.
+/// Bytes that are stored for a key: those in the record when it was last read, and estimates for
+/// later requests.
 #[derive(Debug, Default)]
 struct StoredBytes {
     held: u64,
@@ -143,7 +143,7 @@ struct StoredBytes {
     in_progress: u64,
     /// Estimates for all requests that are done.
     done: u64,
-    /// Of `done`, what was done before the record was read, and is therefore part of `held`.
+    /// The part of `done` that is included in `held`, because it was done before the record was read.
     read: u64,
 }
 
@@ -234,8 +234,8 @@ impl Meter {
         ReadMark(self.usage().bytes.done)
     }
 
-    /// Sets the bytes that the record held when it was read after `mark`, unless it was read later
-    /// as well.
+    /// Sets the bytes that were in the record when it was read after `mark`. A reading that is older
+    /// than the current one is ignored.
     pub(crate) fn set_held(&self, held: u64, mark: ReadMark) {
         let bytes = &mut self.usage().bytes;
         if mark.0 >= bytes.read {
@@ -243,7 +243,7 @@ impl Meter {
         }
     }
 
-    /// Bytes of the record that the key uses, including estimates for requests in progress.
+    /// Bytes stored for the key, including estimates for requests in progress.
     #[must_use]
     pub fn bytes_used(&self) -> u64 {
         self.usage().bytes.used()
@@ -259,7 +259,7 @@ impl Meter {
         (used_us != 0).then_some(used_us)
     }
 
-    /// Admits a request of `items` of which the record will hold about `bytes` bytes, at the
+    /// Admits a request with `items` items that takes about `bytes` bytes of the record, at the
     /// monotonic time `now`.
     ///
     /// # Errors
@@ -282,7 +282,7 @@ impl Meter {
     ) -> Result<Charge, ExceededQuota> {
         let quotas = self.quotas();
         let (items, bytes) = (items as u64, bytes as u64);
-        // Also makes the check of the items in flight and their count one step.
+        // Held until the items in flight are counted, so that the check and the count are atomic.
         let mut usage = self.usage();
         let used = usage.bytes.used();
         if let Some(limit) = quotas.bytes_stored
@@ -485,7 +485,7 @@ mod tests {
         assert_eq!(meter.bytes_used(), 90);
         drop(first);
         assert_eq!(meter.bytes_used(), 90);
-        // Once it is done, only what the record holds of it counts.
+        // Once it is done, only its bytes in the record count.
         meter.set_held(45, meter.mark());
         assert_eq!(meter.bytes_used(), 45);
         drop(meter.admit(1, 55, at(0)).unwrap());
@@ -497,7 +497,7 @@ mod tests {
         let meter = with_bytes(100);
         meter.set_held(100, meter.mark());
         assert!(meter.admit(1, 10, at(0)).is_err());
-        // What is not recorded is admitted.
+        // A request that stores nothing is admitted.
         drop(meter.admit(1, 0, at(0)).unwrap());
         meter.set_held(0, meter.mark());
         drop(meter.admit(1, 100, at(0)).unwrap());

@@ -1,4 +1,4 @@
-//! Replies as JSON lines, to requests that accept them.
+//! JSON lines: their media type, and whether a request accepts them.
 
 use http::{HeaderMap, header};
 

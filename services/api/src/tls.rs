@@ -25,7 +25,7 @@ pub enum TlsError {
         reason: String,
     },
     /// The certificate does not belong to the key, or is malformed.
-    #[error("the certificate and the key do not fit together: {0}")]
+    #[error("the certificate does not match the private key, or cannot be used: {0}")]
     Pair(rustls::Error),
 }
 

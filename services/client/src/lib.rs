@@ -213,7 +213,7 @@ impl Client {
         self.send(self.authorized(self.http.get(url)), true).await
     }
 
-    /// Returns what the record of the server holds.
+    /// Returns the storage that the record of the server uses.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -579,14 +579,14 @@ impl Client {
     }
 }
 
-/// Whether the certificate of the server is not accepted, which trying again does not change.
+/// Whether the certificate of the server was rejected. A retry would fail in the same way.
 fn is_untrusted(error: &ClientError) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(rustls::Error::InvalidCertificate(_)) = error.downcast_ref() {
             return true;
         }
-        // The source of an I/O error is the source of what it wraps, and not that itself.
+        // `source` of an I/O error skips the error that it wraps.
         let wrapped = error
             .downcast_ref::<std::io::Error>()
             .and_then(std::io::Error::get_ref);

@@ -16,13 +16,13 @@ pub enum NodeError {
     #[error("cannot open the record")]
     Store(#[from] OpenError),
     /// The certificate cannot be used.
-    #[error("`server.tls_certificate`, `server.tls_key`: {0}")]
+    #[error("cannot use `server.tls_certificate` with `server.tls_key`")]
     Tls(#[from] assay_api::TlsError),
     /// The keys of callers cannot be read.
-    #[error("cannot read the keys of callers: {0}")]
+    #[error("cannot read the keys of callers")]
     Keys(#[from] assay_record::store::StoreError),
     /// The first key cannot be created.
-    #[error("cannot create the first key: {0}")]
+    #[error("cannot create the first key")]
     FirstKey(#[from] assay_access::ManageError),
     /// Callers need keys, which are in the record, and the node has none.
     #[error(
@@ -49,7 +49,7 @@ pub enum NodeError {
     #[error(transparent)]
     Template(#[from] ConfigError),
     /// Reward models cannot run with this configuration.
-    #[error("`reward_models`: {0}")]
+    #[error("cannot use the settings of `reward_models`")]
     Models(#[from] LoadError),
     /// A reward model cannot be loaded.
     #[error("`reward_models.load.{name}`: {error}")]

@@ -115,7 +115,7 @@ pub struct Quotas {
     pub cpu_seconds_per_minute: Option<u64>,
     /// Items that may be in progress at the same time.
     pub items_in_flight: Option<u64>,
-    /// Bytes that the record may hold of it.
+    /// Maximum number of bytes stored for it.
     pub bytes_stored: Option<u64>,
 }
 
@@ -145,7 +145,7 @@ pub struct KeyRecord {
     pub revoked_us: Option<i64>,
     /// When it was last used. Written in the background, about once a minute.
     pub last_used_us: Option<i64>,
-    /// Bytes that the database holds of it: grades, bodies and stored replies.
+    /// Bytes stored for it in the database: grades, bodies and replies.
     pub bytes_stored: u64,
 }
 
@@ -199,7 +199,7 @@ pub struct AccessState {
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// A key has this name already, even if it was revoked.
-    #[error("a key named `{0}` exists; rotate it, or choose another name")]
+    #[error("a key named `{0}` exists; choose another name, or rotate it if it was not revoked")]
     Exists(String),
     /// The record has runs whose names start with the prefix of this caller.
     #[error(
@@ -253,8 +253,8 @@ pub trait AccessStore: Send + Sync {
         audit: &'a AuditEntry,
     ) -> BoxFuture<'a, Result<(), KeyError>>;
 
-    /// The bytes that the record holds of each caller: grades, bodies and stored replies. Includes
-    /// everything that was recorded before the call, also what is not in the database yet.
+    /// The bytes stored for each caller: grades, bodies and replies. Includes everything that was
+    /// recorded before the call, even if it is not in the database yet.
     ///
     /// # Errors
     /// [`StoreError`], as all methods.

@@ -1,4 +1,4 @@
-//! What the record holds, and what retention deletes of it. Batches are deleted as a whole: their
+//! The storage that the record uses, and what retention deletes of it. Batches are deleted as a whole: their
 //! grades have the same run, step, caller and about the same time.
 
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,7 @@ pub struct PruneProgress {
     pub error: Option<String>,
 }
 
-/// What the record holds of one run and caller.
+/// Storage used by one run and caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holding {
     /// Name of the run; `None` for batches without a run.
@@ -147,7 +147,7 @@ impl RetentionLimits {
     }
 }
 
-/// What the record holds and costs.
+/// Size and contents of the record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StorageReport {
     /// Bytes of the database file.

@@ -382,7 +382,7 @@ pub trait Reader: Send + Sync {
         Box::pin(async { Err(cannot_prune()) })
     }
 
-    /// Returns what the record holds, with at most `limit` runs.
+    /// Returns the size and contents of the record, with at most `limit` runs.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.

@@ -60,7 +60,7 @@ impl Digest {
         }
     }
 
-    /// Whether the record holds something of the entry for its caller: grades or a reply.
+    /// Whether the entry takes storage of its caller: it has grades or a reply.
     pub(crate) fn is_held(&self) -> bool {
         self.totals.grades > 0 || self.claim.is_some()
     }
@@ -139,7 +139,7 @@ impl PendingEntry {
         segment.read(self.start.byte, length)
     }
 
-    /// Bytes of its frame.
+    /// Size of its frame, in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.end.byte - self.start.byte
     }

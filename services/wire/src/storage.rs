@@ -1,4 +1,4 @@
-//! JSON types for what the record holds, and for prunes.
+//! JSON types for the storage that the record uses, and for prunes.
 
 use assay_record::retention::{
     Holding, PruneEstimate, PruneFilter, PruneProgress, PruneState, ReplyHolding, RetentionLimits,
@@ -7,7 +7,7 @@ use assay_record::retention::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What the record holds and costs.
+/// Size and contents of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct StorageBody {
     /// Bytes of the database file.
@@ -49,7 +49,7 @@ pub struct StorageBody {
     pub prune: Option<PruneBody>,
 }
 
-/// What the record holds of one run and caller.
+/// Storage used by one run and caller.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HoldingBody {
     /// Name of the run; null for batches without one.

@@ -1440,7 +1440,7 @@ class Group(View):
 
 
 class Holding(View):
-    """What the record holds of one run and caller."""
+    """Storage used by one run and caller."""
 
     __slots__ = ()
 
@@ -2832,7 +2832,7 @@ class Step(View):
 
 
 class Storage(View):
-    """What the record holds and costs."""
+    """Size and contents of the record."""
 
     __slots__ = ()
 

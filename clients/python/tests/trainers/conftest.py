@@ -1,5 +1,5 @@
-"""Limits the duration of each test: some trainers start processes and threads of their own, which
-may never end."""
+"""Limits the duration of each test, because trainers start processes and threads that may never
+end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 # The slowest tests take minutes on a machine with other work.
-LONGEST = 900.0
+MAX_SECONDS = 900.0
 
 STDERR = pytest.StashKey[int]()
 
@@ -23,6 +23,6 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True)
 def limited(request: pytest.FixtureRequest) -> Iterator[None]:
     """Ends the process if the test takes too long, and prints where its threads are."""
-    faulthandler.dump_traceback_later(LONGEST, exit=True, file=request.config.stash[STDERR])
+    faulthandler.dump_traceback_later(MAX_SECONDS, exit=True, file=request.config.stash[STDERR])
     yield
     faulthandler.cancel_dump_traceback_later()

@@ -26,7 +26,7 @@ pub(crate) use proxied::ProxyHeader;
 use crate::error::{ApiError, ApiResult};
 use crate::state::Api;
 
-/// Estimate of the bytes that the record holds of a grade, in addition to the texts of the request.
+/// Estimate of the bytes that a grade takes in the record, in addition to the texts of the request.
 const GRADE_BYTES: usize = 512;
 
 /// Lets only callers pass that may call the endpoint, and tells the endpoint who they are.
@@ -207,9 +207,8 @@ impl Spend for BatchCharge {
 }
 
 impl Api {
-    /// Admits work of the caller within its quotas. The work is in progress until the charge is
-    /// dropped, and the record will hold about `bytes` bytes of it. `None` if the caller has no
-    /// key.
+    /// Admits `items` items of the caller, which take about `bytes` bytes of the record, within its
+    /// quotas. They are in progress until the charge is dropped. `None` if the caller has no key.
     pub(crate) fn charge(&self, items: usize, bytes: usize) -> ApiResult<Option<Charge>> {
         let Some(meter) = self.caller().meter() else {
             return Ok(None);
@@ -225,7 +224,7 @@ impl Api {
             .await;
     }
 
-    /// As [`Api::charge`], for a batch with a body of `body_bytes` bytes.
+    /// Like [`Api::charge`], for a batch with a body of `body_bytes` bytes.
     pub(crate) fn charge_batch(
         &self,
         items: usize,

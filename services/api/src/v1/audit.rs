@@ -22,7 +22,8 @@ use crate::error::{ApiError, ApiResult};
 use crate::ndjson::{self, NDJSON};
 use crate::v1::page;
 
-/// Entries that an export reads at once; the next ones are read when the client has these.
+/// Number of entries that an export reads at once. The next ones are read when the client has
+/// received these.
 const CHUNK: u32 = 256;
 
 /// The position of the page.
@@ -78,7 +79,7 @@ fn lines(body: Body) -> Response {
 }
 
 /// Why an export ends early. The connection is then closed before the end of the reply, so that the
-/// client does not take a part for the whole.
+/// client notices that the export is incomplete.
 #[derive(Debug, thiserror::Error)]
 enum ExportError {
     #[error(transparent)]
@@ -96,7 +97,8 @@ impl From<ExportError> for ApiError {
     }
 }
 
-/// All entries before this one as lines. Entries that are appended meanwhile are not part of it.
+/// All entries before this one, as lines. Entries that are appended during the export are not
+/// included.
 fn export(
     store: Arc<dyn AccessStore>,
     before: Option<i64>,

@@ -1,4 +1,4 @@
-//! `/v1/storage`: what the record holds, and prunes.
+//! `/v1/storage`: the storage that the record uses, and prunes.
 
 use assay_core::ErrorCode;
 use assay_wire::storage::{PruneReply, PruneRequest, StorageBody};
@@ -16,9 +16,9 @@ use crate::error::ApiResult;
 /// Maximum number of holdings in a reply.
 const MAX_HOLDINGS: u32 = 1_000;
 
-/// Returns what the record holds by run and caller, its limits, and the progress of a prune.
+/// Returns the storage used by each run and caller, the limits, and the progress of a prune.
 #[utoipa::path(get, path = "/v1/storage", tag = "record", responses(
-    (status = 200, description = "What the record holds", body = StorageBody),
+    (status = 200, description = "Size and contents of the record", body = StorageBody),
 ))]
 pub(crate) async fn get(api: Api) -> ApiResult<Json<StorageBody>> {
     Ok(Json(store(&api)?.storage(MAX_HOLDINGS).await?.into()))

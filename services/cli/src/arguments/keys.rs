@@ -23,7 +23,7 @@ pub(crate) enum KeyAction {
     List,
     /// Create a key and print it; it cannot be shown again
     Create(CreateKey),
-    /// Give a key a new secret and print it
+    /// Replace a key by a new one and print it
     Rotate {
         /// Name of the key
         name: String,
@@ -31,7 +31,7 @@ pub(crate) enum KeyAction {
         #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_seconds)]
         grace: u64,
     },
-    /// Revoke a key for ever; a running server refuses it within two seconds
+    /// Revoke a key permanently; a running server refuses it within two seconds
     Revoke {
         /// Name of the key
         name: String,
@@ -50,7 +50,7 @@ pub(crate) struct CreateKey {
     /// Role: `trainer`, `checker`, `operator` or `admin`
     #[arg(long, default_value = "trainer")]
     pub(crate) role: Role,
-    /// How long the key is valid, such as `90d` [default: for ever]
+    /// How long the key is valid, such as `90d` [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     pub(crate) expires: Option<u64>,
     /// Maximum number of items in a minute
@@ -62,7 +62,7 @@ pub(crate) struct CreateKey {
     /// Maximum number of items in progress
     #[arg(long, value_name = "N")]
     pub(crate) items_in_flight: Option<u64>,
-    /// Maximum number of bytes that the record holds of the key
+    /// Maximum number of bytes stored for the key
     #[arg(long, value_name = "N")]
     pub(crate) bytes_stored: Option<u64>,
 }
@@ -83,7 +83,7 @@ pub(crate) struct Audit {
     /// Number of entries to show, newest first; `--json` prints all, one per line
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) lines: u32,
-    /// Read the log of this server; needs a key with the role `operator`, if it requires keys
+    /// Read the log of this server, which needs a key with the role `operator` if it requires keys
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
     #[command(flatten)]

@@ -10,7 +10,7 @@ use super::{OutputFormat, ServerKey};
 /// Location of the record.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Record {
-    /// Read through this server; needed while it uses the database
+    /// Go through this server; required while it uses the database
     #[arg(long, value_name = "URL", global = true)]
     pub(crate) server: Option<String>,
     #[command(flatten)]

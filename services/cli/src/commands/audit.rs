@@ -12,10 +12,10 @@ use crate::exit::CommandStatus;
 use crate::process::{block_on, client, configuration_of};
 use crate::{table, terminal};
 
-/// Entries that are read at once.
+/// Number of entries that are read at once.
 const PAGE: u32 = 1_000;
 
-/// Where the log is.
+/// Where the log is read from.
 enum Source {
     Server(Client),
     Database(Box<dyn AccessStore>),

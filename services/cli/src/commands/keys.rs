@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use assay_access::{COMMAND_LINE, Key, NewKey, create, revoke, rotate};
 use assay_core::{Clock, SystemClock};
 use assay_record::access::{AccessStore, KeyRecord, Quotas, Role};
@@ -83,6 +83,10 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Keys) -> anyhow::Result<Comma
                 )
             }
             KeyAction::Create(new) => {
+                ensure!(
+                    new.expires != Some(0),
+                    "`--expires` must be longer than 0, such as `90d`"
+                );
                 let key = create(store, &clock, COMMAND_LINE, new_key(new, &clock)).await?;
                 print(&new.name, &key, json)
             }

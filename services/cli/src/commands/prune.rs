@@ -15,7 +15,7 @@ use crate::exit::CommandStatus;
 use crate::process::{block_on, unix_us};
 use crate::terminal;
 
-/// Time between two looks at the progress.
+/// Interval at which the progress is read.
 const POLL: Duration = Duration::from_millis(250);
 
 pub(crate) fn run(
@@ -147,6 +147,14 @@ fn write_estimate(
 }
 
 fn write_result(out: &mut impl Write, prune: &PruneBody) -> std::io::Result<()> {
+    if prune.bodies_only {
+        return writeln!(
+            out,
+            "deleted the bodies of {} batches: {}",
+            prune.deleted_batches,
+            size(prune.deleted_body_bytes)
+        );
+    }
     writeln!(
         out,
         "deleted {} grades, {} runs and {} of bodies; {} batches are affected",

@@ -92,6 +92,11 @@ fn prunes_a_record_that_no_server_uses() {
         &prune(&["--older-than", "0m", "--bodies-only", "--json"]),
     );
     assert_eq!(bodies["prune"]["deleted_batches"], 1);
+    let again = assay(folder, &prune(&["--older-than", "0m", "--bodies-only"]));
+    assert_eq!(
+        text(&again.stdout),
+        "deleted the bodies of 0 batches: 0 bytes\n"
+    );
     let verified = printed(folder, &[&["verify", "--json"][..], &DATABASE[..]].concat());
     assert_eq!(
         (&verified["sound"], &verified["grades"]),

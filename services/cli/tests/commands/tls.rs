@@ -1,4 +1,4 @@
-//! Commands against a server with TLS that requires keys, and the audit log that they leave.
+//! Commands that use a server with TLS and keys, and the entries of the audit log that they cause.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::fixtures::{Running, assay, command, lines, listening, text};
+use crate::fixtures::{Running, assay, assert_fails, command, lines, listening, text};
 
 /// A self-signed certificate for 127.0.0.1.
 const CERTIFICATE: &str = concat!(
@@ -236,7 +236,7 @@ fn prunes_and_reads_the_audit_log_of_a_server_with_a_key_over_tls() {
     fails(with_key(folder, &admin, &both), "cannot be used with");
 }
 
-/// Every command that changes the record, keys or what is stored of them has an entry.
+/// Every command that changes or copies the record, or changes keys, has an entry.
 #[test]
 fn acts_of_the_command_line_are_in_the_audit_log() {
     let folder = tempfile::tempdir().unwrap();
@@ -264,6 +264,9 @@ fn acts_of_the_command_line_are_in_the_audit_log() {
     local(&["keys", "create", "alice"]);
     local(&["keys", "rotate", "alice"]);
     local(&["keys", "revoke", "alice"]);
+    let expired = ["keys", "create", "bob", "--expires", "0d"];
+    let expired = [&expired[..], &DATABASE[..]].concat();
+    assert_fails(folder, &expired, "`--expires` must be longer than 0");
     local(&["channels", "adjudicate", grade, "--right"]);
     local(&["channels", "calibrate", "items.jsonl"]);
     local(&["backup", "copy"]);

@@ -1,4 +1,4 @@
-//! What the record holds and costs, and what retention deletes next.
+//! The storage that the record uses, and what retention deletes next.
 
 use askama::Template;
 use assay_record::retention::{PruneProgress, PruneState, RetentionLimits, StorageReport};
@@ -16,7 +16,7 @@ const MAX_HOLDINGS: u32 = 200;
 /// Microseconds of a day.
 const DAY_US: i64 = 24 * 3_600 * 1_000_000;
 
-/// What the record holds of one run and caller.
+/// Storage used by one run and caller.
 struct HoldingRow {
     run: String,
     /// Empty for batches without a run.

@@ -112,7 +112,7 @@ impl SqliteAccess {
         })
     }
 
-    /// Also counts the entries of this spool that are `pending`.
+    /// Includes the `pending` entries of this spool in the stored bytes.
     pub(crate) fn with_pending(self, spool: &str, pending: Arc<Pending>) -> Self {
         let spool = spool.into();
         Self {
@@ -202,7 +202,7 @@ impl SqliteAccess {
     }
 
     async fn read_held(&self) -> Result<HashMap<String, u64>, DatabaseError> {
-        // Listed before the database is read, so that each entry is in one of the two.
+        // Listed before the database is read, so that no entry is missed.
         let pending = self.unapplied.as_ref().map(|unapplied| {
             let recorded = unapplied.pending.select(Digest::is_held);
             (&unapplied.spool, recorded)

@@ -80,8 +80,8 @@ pub async fn open_access(url: &str) -> Result<SqliteAccess, OpenError> {
         })
 }
 
-/// Appends an entry to the audit log of a database that exists, which a node may be using at the
-/// same time. Does not migrate it, so that the release that uses it need not be this one.
+/// Appends an entry to the audit log of an existing database, which a node may be using at the same
+/// time. Does not migrate the database, because a node of another release may be using it.
 ///
 /// # Errors
 /// [`OpenError`] if the database cannot be written.
