@@ -360,7 +360,13 @@ async fn rejects_requests_over_a_quota_and_says_when_to_retry() {
     assert!((1..=30).contains(&after), "{after}");
     assert!(message.contains(&format!("{after} s")), "{message}");
 
-    // Clients of emulated servers retry a 503.
+    // Clients of emulated servers retry a 503, and SandboxFusion's a 504.
+    let program = json!({ "code": "print(1)", "language": "python" });
+    let path = "/compat/sandboxfusion/run_code";
+    let got = keyed.send(&key, Method::POST, path, &program).await;
+    assert_eq!(got.status, StatusCode::GATEWAY_TIMEOUT, "{:?}", got.bytes);
+    assert!(String::from_utf8_lossy(&got.bytes).contains("`items_per_minute` of the key (2)"));
+    assert_ne!(got.headers[header::RETRY_AFTER], "1");
     let verify = json!({
         "response": { "output": [{ "type": "message", "role": "assistant", "content":
             [{ "type": "output_text", "text": "\\boxed{1}" }] }] },

@@ -89,6 +89,26 @@ async fn rejects_prunes_without_a_condition_and_with_unknown_fields() {
     }
 }
 
+/// With a misspelled name, the run that was meant would be deleted.
+#[tokio::test]
+async fn rejects_prunes_that_keep_a_run_which_does_not_exist() {
+    let service = service().await;
+    grade(&service, "best", 2).await;
+    for dry_run in [true, false] {
+        let body = json!({ "keep_runs": ["best", "bset"], "dry_run": dry_run });
+        let got = service.post("/v1/storage/prune", &body).await;
+        let (status, code, pointer) = got.refusal();
+        assert_eq!((status, code.as_str()), (422, "invalid_field"));
+        assert_eq!(pointer.as_deref(), Some("/keep_runs"));
+        assert!(String::from_utf8_lossy(&got.bytes).contains("`bset`"));
+    }
+    let storage = service.get("/v1/storage").await.json();
+    assert_eq!(
+        (&storage["prune"], &storage["holdings"][0]["grades"]),
+        (&json!(null), &json!(2))
+    );
+}
+
 #[tokio::test]
 async fn shows_that_bodies_were_omitted_or_deleted() {
     let omitting = service_with(|config| {

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+/// Longest pause that a server may request. A minute frees every quota that waiting frees; a longer
+/// request is returned to the caller as the error that it came with.
+const MAX_REQUESTED: Duration = Duration::from_secs(120);
+
 /// Retries with exponentially growing pauses and random jitter, so that many clients do not retry
 /// at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,10 +30,12 @@ impl Default for Retry {
 
 impl Retry {
     /// Pause after `tries` retries, between half and all of its nominal length, and at least
-    /// `retry_after`, which the server requested. `None` after the last retry.
+    /// `retry_after`, which the server requested. `None` after the last retry, or if the server
+    /// requested more than two minutes.
     #[must_use]
     pub fn pause(&self, tries: u32, retry_after: Option<Duration>) -> Option<Duration> {
-        if tries >= self.times {
+        let requested = retry_after.unwrap_or_default();
+        if tries >= self.times || requested > MAX_REQUESTED {
             return None;
         }
         let nominal = self.first.saturating_mul(1 << tries.min(16)).min(self.most);
@@ -37,7 +43,7 @@ impl Retry {
         // Without random numbers every pause has half its nominal length.
         let _ = getrandom::fill(&mut byte);
         let jittered = nominal.mul_f64(0.5 + f64::from(byte[0]) / 512.0);
-        Some(jittered.max(retry_after.unwrap_or_default()))
+        Some(jittered.max(requested))
     }
 }
 
@@ -70,5 +76,11 @@ mod tests {
                 .unwrap()
                 >= Duration::from_secs(9)
         );
+    }
+
+    #[test]
+    fn does_not_wait_for_an_hour() {
+        let hour = Duration::from_secs(3600);
+        assert_eq!(Retry::default().pause(0, Some(hour)), None);
     }
 }

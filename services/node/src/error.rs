@@ -13,7 +13,7 @@ use crate::config::ConfigError;
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
     /// The record cannot be opened.
-    #[error("cannot open the record")]
+    #[error(transparent)]
     Store(#[from] OpenError),
     /// The certificate cannot be used.
     #[error("cannot use `server.tls_certificate` with `server.tls_key`")]

@@ -41,7 +41,7 @@ impl PruneFilter {
 }
 
 /// What a prune would delete.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PruneEstimate {
     /// Batches.
     pub batches: u64,
@@ -53,6 +53,24 @@ pub struct PruneEstimate {
     pub body_bytes: u64,
     /// Batches of an earlier release, of which grades and bytes are not counted yet.
     pub uncounted_batches: u64,
+    /// Runs to keep that do not exist. If their names are misspelled, the runs that were meant would
+    /// be deleted.
+    pub unknown_runs: Vec<String>,
+}
+
+impl PruneEstimate {
+    /// Returns the estimate, or why the prune should not start.
+    ///
+    /// # Errors
+    /// If a run to keep does not exist.
+    pub fn check(self) -> Result<Self, String> {
+        match self.unknown_runs.first() {
+            Some(run) => Err(format!(
+                "no run `{run}` exists that could be kept; `assay runs` lists the runs"
+            )),
+            None => Ok(self),
+        }
+    }
 }
 
 /// Whether a prune is running.

@@ -12,6 +12,8 @@ pub(crate) struct PruneTarget {
     pub(crate) runs: Option<Vec<i64>>,
     /// None of these runs.
     pub(crate) keep: Vec<i64>,
+    /// Names of runs to keep that do not exist.
+    pub(crate) unknown: Vec<String>,
     /// Only this caller.
     pub(crate) caller: Option<String>,
     /// Only batches whose last grade is older.

@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 use super::codeforces::{self, GradedTest};
 use super::ioi::{self, IoiTest};
 use super::peer_error::{PeerError, retry_after};
-use super::programs::{BUSY, NotRun, QUEUE_TIMEOUT, from_base64, this_node_runs};
+use super::programs::{NotRun, QUEUE_TIMEOUT, from_base64, this_node_runs};
 use crate::Api;
 use crate::body::{self, BodyKind};
 
@@ -209,7 +209,7 @@ pub(crate) async fn execute(
         Graded::Ioi(test) => test.prepare(&mut execution),
     }
     let not_run = |error| match error {
-        NotRun::Busy => PeerError::Busy(BUSY.to_owned(), 1),
+        NotRun::Busy(message, seconds) => PeerError::Busy(message, seconds),
         NotRun::Failed(message) => PeerError::Input(message),
     };
     let mut executed = super::programs::execute(&api, execution)

@@ -8,13 +8,14 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::{DecodeError, Engine};
 
+use super::peer_error::PeerError;
 use crate::Api;
 
 /// Maximum wait for a sandbox worker. Clients disconnect ten seconds or more after the time limit
 /// of the program, and the error that asks them to retry must arrive before that.
 pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// The message for [`NotRun::Busy`].
+/// The message if no worker becomes free.
 pub(super) const BUSY: &str = "all sandbox workers are busy; retry";
 
 /// Some encoders omit the padding. Line breaks, which others such as Python's `encodebytes` write,
@@ -26,10 +27,17 @@ static BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// Why a program did not run.
 pub(super) enum NotRun {
-    /// The node is busy or shutting down; a retry can succeed.
-    Busy,
+    /// The node is busy or shutting down, or a quota is exceeded: the message, and the seconds after
+    /// which a retry can succeed.
+    Busy(String, u64),
     /// The message about a request for which a retry cannot succeed.
     Failed(String),
+}
+
+impl NotRun {
+    fn busy() -> Self {
+        Self::Busy(BUSY.to_owned(), 1)
+    }
 }
 
 /// Admits and runs one program.
@@ -38,14 +46,17 @@ pub(super) enum NotRun {
 /// [`NotRun`] if it did not run.
 pub(super) async fn execute(api: &Api, execution: Execution) -> Result<ExecutionResult, NotRun> {
     // Clients retry when the node is busy, which is what an exceeded quota requires.
-    let charge = api.charge(1, 0).map_err(|_| NotRun::Busy)?;
+    let charge = api.charge(1, 0).map_err(|error| match error.into() {
+        PeerError::Busy(message, seconds) => NotRun::Busy(message, seconds),
+        _ => NotRun::busy(),
+    })?;
     let Ok(_admitted) = api.engine().admission().admit(1) else {
-        return Err(NotRun::Busy);
+        return Err(NotRun::busy());
     };
     let executed = api.metered(charge, api.programs().execute(execution)).await;
     executed.map_err(|error| match error {
         ExecuteError::Failed(fault) if !fault.retryable => NotRun::Failed(fault.message),
-        ExecuteError::Busy | ExecuteError::Failed(_) => NotRun::Busy,
+        ExecuteError::Busy | ExecuteError::Failed(_) => NotRun::busy(),
     })
 }
 

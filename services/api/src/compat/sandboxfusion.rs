@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
 use super::peer_error::{PeerError, retry_after};
-use super::programs::{BUSY, NotRun, QUEUE_TIMEOUT, from_base64, this_node_runs};
+use super::programs::{NotRun, QUEUE_TIMEOUT, from_base64, this_node_runs};
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
@@ -121,7 +121,7 @@ pub(crate) async fn run_code(api: Api, headers: HeaderMap, body: Body) -> ApiRes
     };
     Ok(match super::programs::execute(&api, execution).await {
         Ok(executed) => Json(RunReply::completed(&executed)).into_response(),
-        Err(NotRun::Busy) => busy(),
+        Err(NotRun::Busy(message, seconds)) => busy(message, seconds),
         Err(NotRun::Failed(message)) => Json(RunReply::sandbox_error(&message)).into_response(),
     })
 }
@@ -347,7 +347,8 @@ struct InvalidField {
 pub(super) fn error_response(error: PeerError) -> Response {
     match error {
         PeerError::Input(message) | PeerError::Empty(message) => unprocessable(&message),
-        PeerError::Busy(..) | PeerError::NotReady(_) => busy(),
+        PeerError::Busy(message, seconds) => busy(message, seconds),
+        PeerError::NotReady(message) => busy(message, 1),
         PeerError::UnknownModel(message) => message_response(StatusCode::NOT_FOUND, message),
         PeerError::Failed(message) => message_response(StatusCode::INTERNAL_SERVER_ERROR, message),
         PeerError::Rejected(status, message) => message_response(status, message),
@@ -379,6 +380,7 @@ fn unprocessable(message: &str) -> Response {
         .into_response()
 }
 
-fn busy() -> Response {
-    retry_after(message_response(StatusCode::GATEWAY_TIMEOUT, BUSY), Some(1))
+fn busy(message: String, seconds: u64) -> Response {
+    let response = message_response(StatusCode::GATEWAY_TIMEOUT, message);
+    retry_after(response, Some(seconds))
 }

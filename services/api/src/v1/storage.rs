@@ -43,7 +43,10 @@ pub(crate) async fn prune(api: Api, headers: HeaderMap, body: Body) -> ApiResult
         .filter()
         .map_err(|(pointer, reason)| Problem::at(ErrorCode::InvalidField, pointer, reason))?;
     let store = store(&api)?;
-    let estimate = store.prune_estimate(&filter).await?.into();
+    let estimate = store.prune_estimate(&filter).await?.check();
+    let estimate = estimate
+        .map_err(|reason| Problem::at(ErrorCode::InvalidField, "/keep_runs".into(), reason))?
+        .into();
     let prune = if dry_run {
         None
     } else {

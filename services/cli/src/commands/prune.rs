@@ -105,7 +105,8 @@ async fn start(store: &dyn Store, request: &PruneRequest) -> anyhow::Result<Prun
         .clone()
         .filter()
         .map_err(|(_, reason)| anyhow::Error::msg(reason))?;
-    let estimate = store.prune_estimate(&filter).await?.into();
+    let estimate = store.prune_estimate(&filter).await?.check();
+    let estimate = estimate.map_err(anyhow::Error::msg)?.into();
     let prune = if request.dry_run {
         None
     } else {

@@ -89,6 +89,17 @@ impl Server {
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
+        let files = [
+            ("server.tls_certificate", &self.tls_certificate),
+            ("server.tls_key", &self.tls_key),
+        ];
+        if self.has_tls()
+            && let Some((empty, _)) = files.iter().find(|(_, file)| file.as_os_str().is_empty())
+        {
+            return Err(format!(
+                "`{empty}` is empty; a certificate and its key need both settings"
+            ));
+        }
         require_positive(&[
             ("server.body_bytes", self.body_bytes),
             ("server.parsed_bytes", self.parsed_bytes),

@@ -452,6 +452,18 @@ fn the_url_of_a_server_with_tls_begins_with_https() {
 }
 
 #[test]
+fn a_certificate_needs_a_key() {
+    for (given, missing) in [
+        ("tls_key", "tls_certificate"),
+        ("tls_certificate", "tls_key"),
+    ] {
+        let error = load(&format!("[server]\n{given} = \"a\"\n"), &[], Vec::new()).unwrap_err();
+        let expected = format!("`server.{missing}` is empty");
+        assert!(error.to_string().contains(&expected), "{error}");
+    }
+}
+
+#[test]
 fn proxies_are_named_with_their_header() {
     let access = |text: &str| {
         let file = format!("[access]\n{text}\n");

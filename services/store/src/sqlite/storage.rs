@@ -126,13 +126,17 @@ pub(super) async fn target(
         let number = run_number(connection, name).await?;
         runs.push(number.unwrap_or(NO_SUCH_RUN));
     }
-    let mut keep = Vec::new();
+    let (mut keep, mut unknown) = (Vec::new(), Vec::new());
     for name in &filter.keep_runs {
-        keep.extend(run_number(connection, name).await?);
+        match run_number(connection, name).await? {
+            Some(number) => keep.push(number),
+            None => unknown.push(name.clone()),
+        }
     }
     Ok(PruneTarget {
         runs: (!runs.is_empty()).then_some(runs),
         keep,
+        unknown,
         caller: filter.caller.clone(),
         before_us: filter.before_us,
         up_to: number(connection, "select coalesce(max(no), 0) from batches").await?,
@@ -203,6 +207,7 @@ pub(super) async fn estimate(
         grade_bytes: of_grades("grade_bytes")?,
         body_bytes: count(row.try_get("pack_bytes")?),
         uncounted_batches: count(row.try_get("uncounted")?),
+        unknown_runs: target.unknown.clone(),
     })
 }
 
