@@ -51,6 +51,17 @@ pub enum ClientError {
         #[source]
         error: reqwest::Error,
     },
+    /// The certificate of the server is not valid, or not known.
+    #[error(
+        "the certificate of `{url}` is not trusted: {reason}; put it, or that of its authority, \
+         into the PEM file that the variable `SSL_CERT_FILE` names"
+    )]
+    Untrusted {
+        /// URL of the request.
+        url: Url,
+        /// What is wrong with it.
+        reason: rustls::CertificateError,
+    },
     /// The server returned an error.
     #[error("{problem}")]
     Refused {
@@ -518,8 +529,7 @@ impl Client {
             let not_sent =
                 matches!(&error, ClientError::Transport { error, .. } if error.is_connect());
             let interrupted = matches!(&error, ClientError::Transport { .. });
-            let can_retry =
-                !is_untrusted(&error) && (rejected || not_sent || (idempotent && interrupted));
+            let can_retry = rejected || not_sent || (idempotent && interrupted);
             let Some(pause) = self.retry.pause(tries, retry_after).filter(|_| can_retry) else {
                 return Err(error);
             };
@@ -534,13 +544,14 @@ impl Client {
     ) -> Result<T, (ClientError, Option<Duration>)> {
         let transport = |error: reqwest::Error| {
             let url = error.url().unwrap_or(&self.base).clone();
-            (
-                ClientError::Transport {
+            let error = match certificate_error(&error) {
+                Some(reason) => ClientError::Untrusted { url, reason },
+                None => ClientError::Transport {
                     url,
                     error: error.without_url(),
                 },
-                None,
-            )
+            };
+            (error, None)
         };
         let call = match traceparent() {
             Some(traceparent) => call.header("traceparent", traceparent),
@@ -579,12 +590,12 @@ impl Client {
     }
 }
 
-/// Whether the certificate of the server was rejected. A retry would fail in the same way.
-fn is_untrusted(error: &ClientError) -> bool {
+/// Why the certificate of the server was rejected, if it was. A retry would fail in the same way.
+fn certificate_error(error: &reqwest::Error) -> Option<rustls::CertificateError> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if let Some(rustls::Error::InvalidCertificate(_)) = error.downcast_ref() {
-            return true;
+        if let Some(rustls::Error::InvalidCertificate(reason)) = error.downcast_ref() {
+            return Some(reason.clone());
         }
         // `source` of an I/O error skips the error that it wraps.
         let wrapped = error
@@ -594,7 +605,7 @@ fn is_untrusted(error: &ClientError) -> bool {
             .map(|wrapped| wrapped as &(dyn Error + 'static))
             .or_else(|| error.source());
     }
-    false
+    None
 }
 
 /// The current span in the format of W3C Trace Context; `None` if spans are not exported.

@@ -135,7 +135,7 @@ fn tail_and_models_find_the_server_of_the_configuration_over_tls() {
         // The certificate is not trusted.
         let mut untrusting = with_key(folder, &operator, command);
         untrusting.env("SSL_CERT_FILE", CERTIFICATE.replace("one.crt", "two.crt"));
-        fails(untrusting, "the request to `https://127.0.0.1:");
+        fails(untrusting, "the certificate of `https://127.0.0.1:");
     }
     let trainer = create_key(folder, "alice", "trainer");
     wait_for_key(folder, &trainer);

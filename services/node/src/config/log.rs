@@ -11,6 +11,9 @@ use super::server_url::ServerUrl;
 /// The filter by default.
 const DEFAULT_FILTER: &str = "info";
 
+/// A directive that precedes those of the configuration. Errors contain what this target logs.
+const SILENCED: &str = "rustls_platform_verifier=off";
+
 /// Prefix of the targets of this project's crates.
 const OWN_TARGETS: &str = "assay";
 
@@ -64,6 +67,7 @@ impl Log {
             none if none.is_empty() => DEFAULT_FILTER.to_owned(),
             some => some,
         };
+        let filter = format!("{SILENCED},{filter}");
         EnvFilter::try_new(filter).map_err(|error| format!("`log.filter` is malformed: {error}"))
     }
 }
