@@ -18,6 +18,9 @@ pub enum NodeError {
     /// The certificate cannot be used.
     #[error("cannot use `server.tls_certificate` with `server.tls_key`")]
     Tls(#[from] assay_api::TlsError),
+    /// One of the two settings of TLS is empty.
+    #[error("`{0}` is empty; TLS needs a certificate and its key")]
+    NoTlsFile(&'static str),
     /// The keys of callers cannot be read.
     #[error("cannot read the keys of callers")]
     Keys(#[from] assay_record::store::StoreError),

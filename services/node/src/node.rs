@@ -434,6 +434,9 @@ fn tls(server: &Server) -> Result<Option<Arc<Tls>>, NodeError> {
     if !server.has_tls() {
         return Ok(None);
     }
+    if let Some(missing) = server.missing_tls_file() {
+        return Err(NodeError::NoTlsFile(missing));
+    }
     let tls = Tls::load(server.tls_certificate.clone(), server.tls_key.clone())?;
     Ok(Some(Arc::new(tls)))
 }

@@ -81,6 +81,17 @@ impl Server {
         !(self.tls_certificate.as_os_str().is_empty() && self.tls_key.as_os_str().is_empty())
     }
 
+    /// The setting that TLS lacks, if only one of its two is set.
+    #[must_use]
+    pub fn missing_tls_file(&self) -> Option<&'static str> {
+        let files = [
+            ("server.tls_certificate", &self.tls_certificate),
+            ("server.tls_key", &self.tls_key),
+        ];
+        let missing = files.iter().find(|(_, file)| file.as_os_str().is_empty());
+        missing.filter(|_| self.has_tls()).map(|(name, _)| *name)
+    }
+
     /// The URL at which the server listens.
     #[must_use]
     pub fn url(&self) -> String {
@@ -89,17 +100,6 @@ impl Server {
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
-        let files = [
-            ("server.tls_certificate", &self.tls_certificate),
-            ("server.tls_key", &self.tls_key),
-        ];
-        if self.has_tls()
-            && let Some((empty, _)) = files.iter().find(|(_, file)| file.as_os_str().is_empty())
-        {
-            return Err(format!(
-                "`{empty}` is empty; a certificate and its key need both settings"
-            ));
-        }
         require_positive(&[
             ("server.body_bytes", self.body_bytes),
             ("server.parsed_bytes", self.parsed_bytes),
