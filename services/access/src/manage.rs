@@ -169,18 +169,17 @@ pub async fn change(
 
 /// The id of a key, and the old and new value of what differs.
 fn differences(old: &KeyRecord, new: &KeyRecord) -> Value {
-    let values = |key: &KeyRecord| {
-        [
-            ("role", json!(key.role)),
-            ("expires_us", json!(key.expires_us)),
-            ("quotas", json!(key.quotas)),
-        ]
-    };
     let mut details = Map::from_iter([("id".to_owned(), json!(new.id))]);
-    for ((name, from), (_, to)) in values(old).into_iter().zip(values(new)) {
+    let mut compare = |name: &str, from: Value, to: Value| {
         if from != to {
             details.insert(name.to_owned(), json!({ "from": from, "to": to }));
         }
+    };
+    compare("role", json!(old.role), json!(new.role));
+    compare("expires_us", json!(old.expires_us), json!(new.expires_us));
+    for quota in Quota::ALL {
+        let (from, to) = (quota.limit(old.quotas), quota.limit(new.quotas));
+        compare(quota.as_str(), json!(from), json!(to));
     }
     details.into()
 }

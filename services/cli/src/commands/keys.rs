@@ -125,9 +125,11 @@ async fn open(config: &Config, action: &KeyAction) -> anyhow::Result<Box<dyn Acc
     if !matches!(action, KeyAction::Create(_)) {
         require_database(config, "`--database`")?;
     }
-    let new = assay_node::database_file(config).filter(|path| !path.exists());
+    let path = assay_node::database_file(config)
+        .context("keys are stored in a database file; name one with `--database sqlite://PATH`")?;
+    let exists = path.exists();
     let store = assay_node::open_keys(config).await?;
-    if let Some(path) = new {
+    if !exists {
         writeln!(
             terminal::stderr(),
             "created the database `{}`",

@@ -43,16 +43,16 @@ fn a_server_notices_the_new_role_of_a_key() {
     let created = local(folder, &["keys", "create", "alice"]);
     let key = text(&created.stdout).trim().to_owned();
     let (_server, url) = serve(folder);
-    let models = || {
-        let arguments = ["models", "list", "--server", &url, "--key", &key];
+    let audit = || {
+        let arguments = ["audit", "--server", &url, "--key", &key];
         command(folder).args(arguments).output().unwrap()
     };
-    let refused = models();
+    let refused = audit();
     assert!(text(&refused.stderr).contains("needs the role `operator`"));
     local(folder, &["keys", "set", "alice", "--role", "operator"]);
-    assert!((0..1_000).any(|_| models().status.success()));
+    assert!((0..1_000).any(|_| audit().status.success()));
     local(folder, &["keys", "set", "alice", "--role", "trainer"]);
-    assert!((0..1_000).any(|_| !models().status.success()));
+    assert!((0..1_000).any(|_| !audit().status.success()));
 }
 
 #[test]
@@ -122,7 +122,11 @@ fn changes_only_what_is_named_and_logs_it() {
     });
     let id = &before["id"];
     let expected = [
-        json!({ "id": id, "quotas": { "from": before["quotas"], "to": new } }),
+        json!({
+            "id": id, "items_per_minute": { "from": 60, "to": 120 },
+            "items_in_flight": { "from": 8, "to": null },
+            "bytes_stored": { "from": null, "to": 5 },
+        }),
         json!({
             "id": id, "role": { "from": "trainer", "to": "checker" },
             "expires_us": { "from": null, "to": expires_us },
@@ -256,6 +260,8 @@ fn only_the_creation_of_a_key_creates_a_database() {
             assert_fails(folder, &arguments, "no database at `new.db`");
         }
     }
+    let in_memory = ["keys", "create", "alice", "--database", "sqlite::memory:"];
+    assert_fails(folder, &in_memory, "keys are stored in a database file");
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
 
     let create = |name| {
