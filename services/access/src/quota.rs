@@ -197,7 +197,8 @@ struct StoredBytes {
     in_progress: u64,
     /// Estimates for all requests that are done.
     done: u64,
-    /// The part of `done` that is included in `held`, because it was done before the record was read.
+    /// The part of `done` that is included in `held`, because it was done before the record was
+    /// read.
     read: u64,
 }
 
@@ -293,8 +294,8 @@ impl Meter {
         ReadMark(self.usage().bytes.done)
     }
 
-    /// Sets the bytes that were in the record when it was read after `mark`. A reading that is older
-    /// than the current one is ignored.
+    /// Sets the bytes that were in the record when it was read after `mark`. A reading that is
+    /// older than the current one is ignored.
     pub(crate) fn set_held(&self, held: u64, mark: ReadMark) {
         let bytes = &mut self.usage().bytes;
         if mark.0 >= bytes.read {

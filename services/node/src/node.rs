@@ -383,8 +383,8 @@ pub async fn listen(config: &Config) -> Result<TcpListener, NodeError> {
         .map_err(|error| NodeError::Listen { address, error })
 }
 
-/// The file of the configured database, whether it exists or not; `None` if the node has no database
-/// or has it in memory.
+/// The file of the configured database, whether it exists or not; `None` if the node has no
+/// database or has it in memory.
 #[must_use]
 pub fn database_file(config: &Config) -> Option<PathBuf> {
     assay_store::database_file(&config.store.database)
