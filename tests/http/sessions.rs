@@ -1,5 +1,6 @@
 //! Sign-in to the pages.
 
+use assay_access::KeyChanges;
 use assay_core::SystemClock;
 use assay_record::access::Role;
 use axum::body::Body;
@@ -80,6 +81,20 @@ async fn a_session_has_the_role_of_its_key_and_ends_with_it() {
     let gate = keyed.service.node.gate();
     let store = gate.store().unwrap().as_ref();
     let clock = SystemClock::new();
+    for (role, status) in [
+        (Role::Operator, StatusCode::OK),
+        (Role::Trainer, StatusCode::FORBIDDEN),
+    ] {
+        let changes = KeyChanges {
+            role: Some(role),
+            ..KeyChanges::default()
+        };
+        assay_access::change(store, &clock, "test", "trainer", changes)
+            .await
+            .unwrap();
+        gate.refresh().await.unwrap();
+        assert_eq!(page(&keyed, "/ui/queue", &cookie).await, status, "{role}");
+    }
     assay_access::rotate(store, &clock, "test", "trainer", i64::MAX)
         .await
         .unwrap();

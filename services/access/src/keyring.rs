@@ -54,7 +54,7 @@ impl Keyring {
         let held = |record: KeyRecord| {
             let meter = match previous.keys.get(&record.id) {
                 Some(known) => {
-                    known.meter.set_quotas(record.quotas);
+                    known.meter.set_quotas(record.quotas, now);
                     Arc::clone(&known.meter)
                 }
                 None => Arc::new(Meter::new(&record.id, &record.name, record.quotas, now)),

@@ -8,7 +8,7 @@
 //! - `quota`: what a key may use, and what it has used;
 //! - `session`: cookies of the pages;
 //! - `gate`: authenticates callers, and keeps the keyring up to date;
-//! - `manage`: creates, rotates and revokes keys.
+//! - `manage`: creates, changes, rotates and revokes keys.
 
 mod caller;
 mod gate;
@@ -24,6 +24,8 @@ pub use caller::Caller;
 pub use gate::{Denied, Gate, KeyPolicy};
 pub use key::{Key, MalformedKey, redact};
 pub use keyring::RefusedKey;
-pub use manage::{COMMAND_LINE, ManageError, NewKey, audit_entry, create, revoke, rotate};
+pub use manage::{
+    COMMAND_LINE, KeyChanges, ManageError, NewKey, audit_entry, change, create, revoke, rotate,
+};
 pub use proxy::{MalformedNetwork, Network, Proxies, RefusedUser, is_user_or_others};
-pub use quota::{Charge, ExceededQuota, Meter, Quota};
+pub use quota::{Charge, ExceededQuota, Meter, Quota, UnknownQuota};

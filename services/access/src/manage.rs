@@ -1,13 +1,14 @@
-//! Creates, rotates and revokes keys, each with an entry in the audit log.
+//! Creates, changes, rotates and revokes keys, each with an entry in the audit log.
 
 use assay_core::Clock;
 use assay_record::access::{
     AccessStore, AuditEntry, KeyError, KeyRecord, LOCAL_CALLER, Quotas, Role,
 };
 use assay_record::store::StoreError;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::key::Key;
+use crate::quota::Quota;
 
 /// Name, in the audit log, of the caller of commands that open the database.
 pub const COMMAND_LINE: &str = "command line";
@@ -31,6 +32,19 @@ pub struct NewKey {
     pub expires_us: Option<i64>,
 }
 
+/// What to change about a key. Everything else stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyChanges {
+    /// Its new role.
+    pub role: Option<Role>,
+    /// When it expires, in microseconds since the Unix epoch; `Some(None)` for never.
+    pub expires_us: Option<Option<i64>>,
+    /// Quotas to set.
+    pub quotas: Quotas,
+    /// Quotas to remove.
+    pub no_quotas: Vec<Quota>,
+}
+
 /// A key cannot be created or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ManageError {
@@ -40,6 +54,12 @@ pub enum ManageError {
          starting with a letter or digit, and none of `local`, `replay` and `unknown`"
     )]
     Name(String),
+    /// A quota would admit nothing.
+    #[error(
+        "the quota `{0}` cannot be 0, because the key could never be used; use at least 1, or \
+         `assay keys revoke`"
+    )]
+    ZeroQuota(Quota),
     /// The system has no random numbers.
     #[error("cannot create a key")]
     Random(#[from] std::io::Error),
@@ -64,6 +84,13 @@ fn is_name(name: &str) -> bool {
         && !RESERVED.contains(&name)
 }
 
+fn reject_zero(quotas: Quotas) -> Result<(), ManageError> {
+    let zero = Quota::ALL
+        .into_iter()
+        .find(|quota| quota.limit(quotas) == Some(0));
+    zero.map_or(Ok(()), |quota| Err(ManageError::ZeroQuota(quota)))
+}
+
 /// Creates a key and returns it. It is not stored and cannot be shown again.
 ///
 /// # Errors
@@ -77,6 +104,7 @@ pub async fn create(
     if !is_name(&new.name) {
         return Err(ManageError::Name(new.name));
     }
+    reject_zero(new.quotas)?;
     let secret = store.state().await?.secret;
     let key = Key::random()?;
     let record = KeyRecord {
@@ -100,6 +128,60 @@ pub async fn create(
     let audit = audit_entry(clock, by, "key.create", &record.name, details);
     store.create_key(&record, &audit).await?;
     Ok(key)
+}
+
+/// Changes a key, which keeps its secret, and returns it. Writes nothing if it is so already.
+///
+/// # Errors
+/// [`ManageError`]
+pub async fn change(
+    store: &dyn AccessStore,
+    clock: &dyn Clock,
+    by: &str,
+    name: &str,
+    changes: KeyChanges,
+) -> Result<KeyRecord, ManageError> {
+    reject_zero(changes.quotas)?;
+    let old = find(store, name).await?;
+    if old.revoked_us.is_some() {
+        return Err(KeyError::Revoked(old.name).into());
+    }
+    let mut quotas = old.quotas;
+    for quota in changes.no_quotas {
+        *quota.limit_mut(&mut quotas) = None;
+    }
+    for quota in Quota::ALL {
+        let limit = quota.limit_mut(&mut quotas);
+        *limit = quota.limit(changes.quotas).or(*limit);
+    }
+    let new = KeyRecord {
+        role: changes.role.unwrap_or(old.role),
+        expires_us: changes.expires_us.unwrap_or(old.expires_us),
+        quotas,
+        ..old.clone()
+    };
+    if new != old {
+        let audit = audit_entry(clock, by, "key.change", name, differences(&old, &new));
+        store.replace_key(&new, &audit).await?;
+    }
+    Ok(new)
+}
+
+/// The id of a key, and the old and new value of what differs.
+fn differences(old: &KeyRecord, new: &KeyRecord) -> Value {
+    let mut details = Map::from_iter([("id".to_owned(), json!(new.id))]);
+    let mut compare = |name: &str, from: Value, to: Value| {
+        if from != to {
+            details.insert(name.to_owned(), json!({ "from": from, "to": to }));
+        }
+    };
+    compare("role", json!(old.role), json!(new.role));
+    compare("expires_us", json!(old.expires_us), json!(new.expires_us));
+    for quota in Quota::ALL {
+        let (from, to) = (quota.limit(old.quotas), quota.limit(new.quotas));
+        compare(quota.as_str(), json!(from), json!(to));
+    }
+    details.into()
 }
 
 /// Gives a key a new secret and returns it. The old one is valid until `old_until_us`.

@@ -3,6 +3,7 @@
 //! the meter adds estimates for later requests.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,7 +31,51 @@ pub enum Quota {
     BytesStored,
 }
 
+/// A text is not the name of a quota.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown quota `{0}`; use `items-per-minute`, `cpu-seconds-per-minute`, `items-in-flight` or \
+     `bytes-stored`"
+)]
+pub struct UnknownQuota(String);
+
+impl FromStr for Quota {
+    type Err = UnknownQuota;
+
+    /// Accepts the names of options, with hyphens, and those of messages, with underscores.
+    fn from_str(text: &str) -> Result<Self, UnknownQuota> {
+        let name = text.replace('-', "_");
+        Self::ALL
+            .into_iter()
+            .find(|quota| quota.as_str() == name)
+            .ok_or_else(|| UnknownQuota(text.to_owned()))
+    }
+}
+
 impl Quota {
+    /// All quotas.
+    pub const ALL: [Self; 4] = [
+        Self::ItemsPerMinute,
+        Self::CpuSecondsPerMinute,
+        Self::ItemsInFlight,
+        Self::BytesStored,
+    ];
+
+    /// Its value in `quotas`.
+    #[must_use]
+    pub fn limit(self, mut quotas: Quotas) -> Option<u64> {
+        *self.limit_mut(&mut quotas)
+    }
+
+    pub(crate) fn limit_mut(self, quotas: &mut Quotas) -> &mut Option<u64> {
+        match self {
+            Self::ItemsPerMinute => &mut quotas.items_per_minute,
+            Self::CpuSecondsPerMinute => &mut quotas.cpu_seconds_per_minute,
+            Self::ItemsInFlight => &mut quotas.items_in_flight,
+            Self::BytesStored => &mut quotas.bytes_stored,
+        }
+    }
+
     /// Name of the quota, as in `assay keys`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -114,6 +159,15 @@ struct Bucket {
 }
 
 impl Bucket {
+    /// A bucket that is full; empty without a limit.
+    #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^52")]
+    fn full(limit: Option<u64>, now: Duration) -> Self {
+        Self {
+            tokens: limit.unwrap_or(0) as f64,
+            at: now,
+        }
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^52")]
     fn refill(&mut self, limit: u64, now: Duration) {
         let limit = limit as f64;
@@ -143,7 +197,8 @@ struct StoredBytes {
     in_progress: u64,
     /// Estimates for all requests that are done.
     done: u64,
-    /// The part of `done` that is included in `held`, because it was done before the record was read.
+    /// The part of `done` that is included in `held`, because it was done before the record was
+    /// read.
     read: u64,
 }
 
@@ -180,14 +235,9 @@ impl Meter {
     /// A meter with full allowances.
     #[must_use]
     pub fn new(id: &str, name: &str, quotas: Quotas, now: Duration) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^52")]
-        let full = |limit: Option<u64>| Bucket {
-            tokens: limit.unwrap_or(0) as f64,
-            at: now,
-        };
         let usage = Usage {
-            items: full(quotas.items_per_minute),
-            cpu_seconds: full(quotas.cpu_seconds_per_minute),
+            items: Bucket::full(quotas.items_per_minute, now),
+            cpu_seconds: Bucket::full(quotas.cpu_seconds_per_minute, now),
             bytes: StoredBytes::default(),
         };
         Self {
@@ -220,8 +270,18 @@ impl Meter {
         *self.quotas.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn set_quotas(&self, quotas: Quotas) {
-        *self.quotas.lock().unwrap_or_else(PoisonError::into_inner) = quotas;
+    /// Replaces the quotas. The allowance of a quota that the key did not have is full: what was
+    /// used without it does not count.
+    pub(crate) fn set_quotas(&self, quotas: Quotas, now: Duration) {
+        let mut current = self.quotas.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut usage = self.usage();
+        if current.items_per_minute.is_none() {
+            usage.items = Bucket::full(quotas.items_per_minute, now);
+        }
+        if current.cpu_seconds_per_minute.is_none() {
+            usage.cpu_seconds = Bucket::full(quotas.cpu_seconds_per_minute, now);
+        }
+        *current = quotas;
     }
 
     /// Whether the record must be read for the key.
@@ -234,8 +294,8 @@ impl Meter {
         ReadMark(self.usage().bytes.done)
     }
 
-    /// Sets the bytes that were in the record when it was read after `mark`. A reading that is older
-    /// than the current one is ignored.
+    /// Sets the bytes that were in the record when it was read after `mark`. A reading that is
+    /// older than the current one is ignored.
     pub(crate) fn set_held(&self, held: u64, mark: ReadMark) {
         let bytes = &mut self.usage().bytes;
         if mark.0 >= bytes.read {
@@ -522,6 +582,43 @@ mod tests {
         meter.used(5);
         assert_eq!(meter.take_use(), Some(7));
         assert_eq!(meter.take_use(), None);
+    }
+
+    #[test]
+    fn what_was_used_without_a_quota_does_not_count() {
+        let meter = meter(Quotas::default());
+        meter.admit(1_000, 0, at(0)).unwrap().spend(at(9_999));
+        let quotas = Quotas {
+            items_per_minute: Some(60),
+            cpu_seconds_per_minute: Some(30),
+            ..Quotas::default()
+        };
+        meter.set_quotas(quotas, at(1));
+        meter.admit(60, 0, at(1)).unwrap().spend(at(40));
+        let exceeded = meter.admit(1, 0, at(1)).unwrap_err();
+        assert_eq!(exceeded.quota, Quota::CpuSecondsPerMinute);
+        // The same quotas again, or a higher one, keep what was used.
+        meter.set_quotas(quotas, at(1));
+        assert!(meter.admit(1, 0, at(1)).is_err());
+        let higher = Quotas {
+            cpu_seconds_per_minute: None,
+            items_per_minute: Some(120),
+            ..quotas
+        };
+        meter.set_quotas(higher, at(1));
+        let exceeded = meter.admit(2, 0, at(1)).unwrap_err();
+        assert_eq!(exceeded.quota, Quota::ItemsPerMinute);
+        meter.admit(2, 0, at(2)).unwrap();
+    }
+
+    #[test]
+    fn names_parse_with_hyphens_and_underscores() {
+        for quota in Quota::ALL {
+            let name = quota.as_str();
+            assert_eq!(name.parse(), Ok(quota));
+            assert_eq!(name.replace('_', "-").parse(), Ok(quota));
+        }
+        assert!("bytes".parse::<Quota>().is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One running process: graders, record, engine and API, built from a configuration.
 
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -383,7 +383,15 @@ pub async fn listen(config: &Config) -> Result<TcpListener, NodeError> {
         .map_err(|error| NodeError::Listen { address, error })
 }
 
-/// Opens the keys and the audit log of the configured database, which a node may be using.
+/// The file of the configured database, whether it exists or not; `None` if the node has no
+/// database or has it in memory.
+#[must_use]
+pub fn database_file(config: &Config) -> Option<PathBuf> {
+    assay_store::database_file(&config.store.database)
+}
+
+/// Opens the keys and the audit log of the configured database, which a node may be using. Creates
+/// the database if it does not exist.
 ///
 /// # Errors
 /// [`NodeError::Store`] if the database cannot be opened.

@@ -41,7 +41,9 @@ pub use backup::{Backup, BackupError, backup};
 pub use options::StoreOptions;
 pub use spool::OpenSpoolError;
 pub use sqlite::SqliteAccess;
-pub use store::{DurableStore, OpenError, append_audit, open_access, set_aside_entries};
+pub use store::{
+    DurableStore, OpenError, append_audit, database_file, open_access, set_aside_entries,
+};
 pub use verify::{Damage, Verification, verify};
 
 /// How long a claim under an idempotency key is kept: a day, in microseconds.

@@ -1,5 +1,6 @@
 //! Arguments of the commands for keys and the audit log.
 
+use assay_access::Quota;
 use assay_record::access::{Quotas, Role};
 use clap::{Args, Subcommand};
 
@@ -23,6 +24,8 @@ pub(crate) enum KeyAction {
     List,
     /// Create a key and print it; it cannot be shown again
     Create(CreateKey),
+    /// Change the role, expiry or quotas of a key; a running server notices within two seconds
+    Set(SetKey),
     /// Replace a key by a new one and print it
     Rotate {
         /// Name of the key
@@ -53,22 +56,48 @@ pub(crate) struct CreateKey {
     /// How long the key is valid, such as `90d` [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     pub(crate) expires: Option<u64>,
-    /// Maximum number of items in a minute
-    #[arg(long, value_name = "N")]
-    pub(crate) items_per_minute: Option<u64>,
-    /// Maximum grading time in a minute, in seconds
-    #[arg(long, value_name = "N")]
-    pub(crate) cpu_seconds_per_minute: Option<u64>,
-    /// Maximum number of items in progress
-    #[arg(long, value_name = "N")]
-    pub(crate) items_in_flight: Option<u64>,
-    /// Maximum number of bytes stored for the key
-    #[arg(long, value_name = "N")]
-    pub(crate) bytes_stored: Option<u64>,
+    #[command(flatten)]
+    pub(crate) quotas: QuotaLimits,
 }
 
-impl CreateKey {
-    pub(crate) fn quotas(&self) -> Quotas {
+#[derive(Debug, Args)]
+pub(crate) struct SetKey {
+    /// Name of the key
+    pub(crate) name: String,
+    /// New role: `trainer`, `checker`, `operator` or `admin`
+    #[arg(long)]
+    pub(crate) role: Option<Role>,
+    /// How long the key is valid from now, such as `90d`
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds, conflicts_with = "no_expiry")]
+    pub(crate) expires: Option<u64>,
+    /// Let the key not expire
+    #[arg(long)]
+    pub(crate) no_expiry: bool,
+    #[command(flatten)]
+    pub(crate) quotas: QuotaLimits,
+    /// Remove a quota, such as `items-per-minute`; can be repeated
+    #[arg(long, value_name = "QUOTA")]
+    pub(crate) no_quota: Vec<Quota>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct QuotaLimits {
+    /// Maximum number of items in a minute
+    #[arg(long, value_name = "N")]
+    items_per_minute: Option<u64>,
+    /// Maximum grading time in a minute, in seconds
+    #[arg(long, value_name = "N")]
+    cpu_seconds_per_minute: Option<u64>,
+    /// Maximum number of items in progress
+    #[arg(long, value_name = "N")]
+    items_in_flight: Option<u64>,
+    /// Maximum number of bytes stored for the key
+    #[arg(long, value_name = "N")]
+    bytes_stored: Option<u64>,
+}
+
+impl QuotaLimits {
+    pub(crate) fn limits(&self) -> Quotas {
         Quotas {
             items_per_minute: self.items_per_minute,
             cpu_seconds_per_minute: self.cpu_seconds_per_minute,

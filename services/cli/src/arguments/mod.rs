@@ -13,7 +13,7 @@ use assay_node::models::{AttentionKernel, Lengths, ProductRows};
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use check::Check;
-pub(crate) use keys::{Audit, CreateKey, KeyAction, Keys};
+pub(crate) use keys::{Audit, CreateKey, KeyAction, Keys, SetKey};
 pub(crate) use record::{
     BackupArguments, Export, ExportFormat, GradeSelection, Grades, PruneArguments, Record,
     RecordAction, Replay, Runs, SetAsideArguments, Tail, VerifyArguments,
@@ -62,7 +62,7 @@ pub(crate) enum Command {
     Models(Models),
     /// Grade recorded items again with this binary and compare the verdicts
     Replay(Replay),
-    /// List, create, rotate and revoke the keys of callers
+    /// List, create, change, rotate and revoke the keys of callers
     Keys(Keys),
     /// Show the audit log: administrative acts and refused callers
     Audit(Audit),

@@ -8,6 +8,7 @@ use assay_record::access::AccessStore;
 use assay_wire::audit::AuditBody;
 
 use crate::arguments::Audit;
+use crate::commands::record::require_database;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, client, configuration_of};
 use crate::{table, terminal};
@@ -40,7 +41,10 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Audit) -> anyhow::Result<Comm
     block_on(async {
         let source = match &arguments.server {
             Some(server) => Source::Server(client(server, &arguments.key)?),
-            None => Source::Database(assay_node::open_keys(&config).await?),
+            None => {
+                require_database(&config, "`--database` or `--server`")?;
+                Source::Database(assay_node::open_keys(&config).await?)
+            }
         };
         if arguments.output.json {
             export(&source).await

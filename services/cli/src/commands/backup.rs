@@ -33,7 +33,7 @@ pub(crate) fn run(
     arguments: &BackupArguments,
 ) -> anyhow::Result<CommandStatus> {
     let config = configuration_of(file, arguments.database.as_deref())?;
-    require_database(&config.store.database)?;
+    require_database(&config, "`--database`")?;
     yield_to_others();
     let copied = block_on(async {
         let copied = assay_node::backup(&config, &arguments.destination).await;

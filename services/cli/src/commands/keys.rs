@@ -1,16 +1,18 @@
-//! `assay keys`: lists, creates, rotates and revokes the keys of callers in the database, which a
-//! server may be using at the same time.
+//! `assay keys`: lists, creates, changes, rotates and revokes the keys of callers in the database,
+//! which a server may be using at the same time.
 
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use assay_access::{COMMAND_LINE, Key, NewKey, create, revoke, rotate};
+use assay_access::{COMMAND_LINE, Key, KeyChanges, NewKey, change, create, revoke, rotate};
 use assay_core::{Clock, SystemClock};
+use assay_node::Config;
 use assay_record::access::{AccessStore, KeyRecord, Quotas, Role};
 use serde::Serialize;
 
-use crate::arguments::{CreateKey, KeyAction, Keys};
+use crate::arguments::{CreateKey, KeyAction, Keys, SetKey};
+use crate::commands::record::require_database;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, configuration_of};
 use crate::{table, terminal};
@@ -28,6 +30,8 @@ struct KeyBody {
     quotas: Quotas,
     created_us: i64,
     rotated_us: Option<i64>,
+    /// Until when the key before the last rotation is still valid.
+    old_until_us: Option<i64>,
     expires_us: Option<i64>,
     revoked_us: Option<i64>,
     last_used_us: Option<i64>,
@@ -41,6 +45,7 @@ impl KeyBody {
             Some(expires_us) if expires_us <= now_us => "expired",
             _ => "valid",
         };
+        let old_until_us = key.previous.map(|(_, until_us)| until_us);
         Self {
             name: key.name,
             id: key.id,
@@ -49,6 +54,7 @@ impl KeyBody {
             quotas: key.quotas,
             created_us: key.created_us,
             rotated_us: key.rotated_us,
+            old_until_us: old_until_us.filter(|until_us| state == "valid" && *until_us > now_us),
             expires_us: key.expires_us,
             revoked_us: key.revoked_us,
             last_used_us: key.last_used_us,
@@ -69,9 +75,10 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Keys) -> anyhow::Result<Comma
     let clock = SystemClock::new();
     let json = arguments.output.json;
     block_on(async {
-        let store = assay_node::open_keys(&config).await?;
+        let action = arguments.action.as_ref().unwrap_or(&KeyAction::List);
+        let store = open(&config, action).await?;
         let store = store.as_ref();
-        match arguments.action.as_ref().unwrap_or(&KeyAction::List) {
+        match action {
             KeyAction::List => list(&bodies(store, &clock).await?, json),
             KeyAction::Show { name } => {
                 let keys = bodies(store, &clock).await?;
@@ -83,12 +90,14 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Keys) -> anyhow::Result<Comma
                 )
             }
             KeyAction::Create(new) => {
-                ensure!(
-                    new.expires != Some(0),
-                    "`--expires` must be longer than 0, such as `90d`"
-                );
-                let key = create(store, &clock, COMMAND_LINE, new_key(new, &clock)).await?;
+                let key = create(store, &clock, COMMAND_LINE, new_key(new, &clock)?).await?;
                 print(&new.name, &key, json)
+            }
+            KeyAction::Set(set) => {
+                let changes = changes(set, &clock)?;
+                let key = change(store, &clock, COMMAND_LINE, &set.name, changes).await?;
+                let key = KeyBody::new(key, clock.unix_us());
+                if json { show(&key) } else { list(&[key], json) }
             }
             KeyAction::Rotate { name, grace } => {
                 let until_us = after(&clock, *grace);
@@ -111,13 +120,63 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Keys) -> anyhow::Result<Comma
     Ok(CommandStatus::Done)
 }
 
-fn new_key(new: &CreateKey, clock: &dyn Clock) -> NewKey {
-    NewKey {
+/// Opens the keys of the database, which only the creation of a key creates.
+async fn open(config: &Config, action: &KeyAction) -> anyhow::Result<Box<dyn AccessStore>> {
+    if !matches!(action, KeyAction::Create(_)) {
+        require_database(config, "`--database`")?;
+    }
+    let path = assay_node::database_file(config)
+        .context("keys are stored in a database file; name one with `--database sqlite://PATH`")?;
+    let exists = path.exists();
+    let store = assay_node::open_keys(config).await?;
+    if !exists {
+        writeln!(
+            terminal::stderr(),
+            "created the database `{}`",
+            std::path::absolute(path)?.display()
+        )?;
+    }
+    Ok(store)
+}
+
+fn new_key(new: &CreateKey, clock: &dyn Clock) -> anyhow::Result<NewKey> {
+    Ok(NewKey {
         name: new.name.clone(),
         role: new.role,
-        quotas: new.quotas(),
-        expires_us: new.expires.map(|seconds| after(clock, seconds)),
+        quotas: new.quotas.limits(),
+        expires_us: expiry(new.expires, clock)?,
+    })
+}
+
+fn changes(set: &SetKey, clock: &dyn Clock) -> anyhow::Result<KeyChanges> {
+    let quotas = set.quotas.limits();
+    for quota in &set.no_quota {
+        ensure!(
+            quota.limit(quotas).is_none(),
+            "the quota `{quota}` is both set and removed; omit one of the options"
+        );
     }
+    let expires_us = expiry(set.expires, clock)?;
+    let changes = KeyChanges {
+        role: set.role,
+        expires_us: (set.no_expiry || expires_us.is_some()).then_some(expires_us),
+        quotas,
+        no_quotas: set.no_quota.clone(),
+    };
+    ensure!(
+        changes != KeyChanges::default(),
+        "nothing to change; name a role, an expiry or quotas (see `assay keys set --help`)"
+    );
+    Ok(changes)
+}
+
+/// When a key expires that is valid for `seconds` from now.
+fn expiry(seconds: Option<u64>, clock: &dyn Clock) -> anyhow::Result<Option<i64>> {
+    ensure!(
+        seconds != Some(0),
+        "`--expires` must be longer than 0, such as `90d`"
+    );
+    Ok(seconds.map(|seconds| after(clock, seconds)))
 }
 
 /// The time in `seconds` from now, in microseconds since the Unix epoch.
@@ -148,23 +207,46 @@ fn list(keys: &[KeyBody], json: bool) -> anyhow::Result<()> {
             "ID",
             "ROLE",
             "STATE",
+            "EXPIRES (UNIX)",
+            "LAST USED (UNIX)",
             "BYTES",
-            "LAST USED (UNIX TIME)",
+            "QUOTAS",
         ],
         &rows,
     )?;
     Ok(())
 }
 
-fn row(key: &KeyBody) -> [String; 6] {
+fn row(key: &KeyBody) -> [String; 8] {
+    let time = |time_us: Option<i64>| table::cell(time_us.map(|time_us| time_us / MICROS));
+    let state = match key.old_until_us {
+        Some(_) => format!("{}, old key until {}", key.state, time(key.old_until_us)),
+        None => key.state.to_owned(),
+    };
     [
         key.name.clone(),
         key.id.clone(),
         key.role.to_string(),
-        key.state.to_owned(),
+        state,
+        time(key.expires_us),
+        time(key.last_used_us),
         key.bytes_stored.to_string(),
-        table::cell(key.last_used_us.map(|time_us| time_us / MICROS)),
+        quotas(&key.quotas),
     ]
+}
+
+/// The quotas that are set.
+fn quotas(quotas: &Quotas) -> String {
+    let parts = [
+        (quotas.items_per_minute, "items/min"),
+        (quotas.cpu_seconds_per_minute, "CPU s/min"),
+        (quotas.items_in_flight, "in flight"),
+        (quotas.bytes_stored, "bytes"),
+    ];
+    let set = parts
+        .into_iter()
+        .filter_map(|(limit, unit)| Some(format!("{} {unit}", limit?)));
+    set.collect::<Vec<_>>().join(", ")
 }
 
 fn show(key: &KeyBody) -> anyhow::Result<()> {

@@ -40,7 +40,7 @@ pub(crate) fn run(
     arguments: &SetAsideArguments,
 ) -> anyhow::Result<CommandStatus> {
     let config = configuration_of(file, arguments.database.as_deref())?;
-    require_database(&config.store.database)?;
+    require_database(&config, "`--database`")?;
     let lines = block_on(async {
         let node = Node::start(config).await;
         let node = node.context("cannot open the record; stop the server that uses it first")?;

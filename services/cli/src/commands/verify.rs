@@ -39,7 +39,7 @@ pub(crate) fn run(
     arguments: &VerifyArguments,
 ) -> anyhow::Result<CommandStatus> {
     let config = configuration_of(file, arguments.database.as_deref())?;
-    require_database(&config.store.database)?;
+    require_database(&config, "`--database`")?;
     yield_to_others();
     let found = block_on(async {
         let found = assay_node::verify(&config, |_| {}).await;

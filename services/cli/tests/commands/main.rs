@@ -10,6 +10,7 @@ mod crash;
 mod environment;
 mod files;
 mod fixtures;
+mod keys;
 mod logging;
 mod models;
 mod noise;

@@ -262,6 +262,7 @@ fn acts_of_the_command_line_are_in_the_audit_log() {
     let grade = grades[0]["grade"].as_str().unwrap();
 
     local(&["keys", "create", "alice"]);
+    local(&["keys", "set", "alice", "--role", "checker"]);
     local(&["keys", "rotate", "alice"]);
     local(&["keys", "revoke", "alice"]);
     let expired = ["keys", "create", "bob", "--expires", "0d"];
@@ -281,6 +282,7 @@ fn acts_of_the_command_line_are_in_the_audit_log() {
         acts(&logged),
         [
             ("key.create", "alice"),
+            ("key.change", "alice"),
             ("key.rotate", "alice"),
             ("key.revoke", "alice"),
             ("grade.adjudicate", grade),
@@ -291,8 +293,8 @@ fn acts_of_the_command_line_are_in_the_audit_log() {
         ]
         .map(|(action, target)| (action, "command line", target))
     );
-    assert_eq!(logged[3]["details"], json!({ "pass": true }));
-    assert_eq!(logged[5]["details"], json!({ "batches": 1, "grades": 2 }));
-    assert_eq!(logged[7]["details"]["runs"], json!(["r"]));
+    assert_eq!(logged[4]["details"], json!({ "pass": true }));
+    assert_eq!(logged[6]["details"], json!({ "batches": 1, "grades": 2 }));
+    assert_eq!(logged[8]["details"]["runs"], json!(["r"]));
     assert!(logged.iter().all(|entry| entry["role"].is_null()));
 }

@@ -1,5 +1,5 @@
-//! The keys of callers, without their secrets. Keys are created, rotated and revoked by
-//! `assay keys`.
+//! The keys of callers, without their secrets. Keys are created, changed, rotated and revoked
+//! by `assay keys`.
 
 use askama::Template;
 use assay_record::access::{KeyRecord, Quotas};

@@ -65,8 +65,15 @@ pub enum OpenError {
     Thread(std::io::Error),
 }
 
+/// The file of the database to which a URL refers, whether it exists or not; `None` if the database
+/// is in memory or `url` is not supported.
+#[must_use]
+pub fn database_file(url: &str) -> Option<PathBuf> {
+    Location::parse(url)?.path
+}
+
 /// Opens only the keys of callers and the audit log of a database, which a node may be using at the
-/// same time.
+/// same time. Creates the database if it does not exist.
 ///
 /// # Errors
 /// [`OpenError`] if the database cannot be opened or migrated.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use assay_client::Client;
-use assay_node::Node;
+use assay_node::{Config, Node};
 
 use crate::arguments::Record;
 use crate::process::{client, configuration_of};
@@ -34,20 +34,21 @@ pub(crate) async fn open(file: Option<&Path>, record: &Record) -> anyhow::Result
     if let Some(server) = &record.server {
         return Ok(Source::Server(client(server, &record.key)?));
     }
-    require_database(&config.store.database)?;
+    require_database(&config, "`--database` or `--server`")?;
     let node = Node::start(config).await;
     Ok(Source::Node(Box::new(node.context(
         "cannot open the record; if a server uses it, name the server with `--server URL`",
     )?)))
 }
 
-/// Fails if the database does not exist. Opening it would create it, and only `assay serve` and
-/// `assay grade` should.
-pub(crate) fn require_database(database: &str) -> anyhow::Result<()> {
-    if let Some(path) = database.strip_prefix("sqlite://") {
+/// Fails if the database does not exist; `options` are those that name another. Opening it would
+/// create it, and only `assay serve`, `assay grade` and `assay keys create` should.
+pub(crate) fn require_database(config: &Config, options: &str) -> anyhow::Result<()> {
+    if let Some(path) = assay_node::database_file(config) {
         ensure!(
-            Path::new(path).exists(),
-            "no database at `{path}`; name one with `--database` or `--server`"
+            path.exists(),
+            "no database at `{}`; name one with {options}",
+            path.display()
         );
     }
     Ok(())
