@@ -176,3 +176,57 @@ async fn a_body_counts_for_one_of_its_callers() {
     let moved = listed(&service, "second").await;
     assert!(moved > 2 * second && moved <= first + second, "{moved}");
 }
+
+/// Policies and reports of dataset checks are never deleted, and count for the caller that sent them.
+#[tokio::test]
+async fn policies_and_reports_count_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = keyed_node(&folder.path().join("assay.db")).await;
+    let quotas = Quotas {
+        bytes_stored: Some(LIMIT),
+        ..Quotas::default()
+    };
+    let key = create_key(&service, "checker", Role::Checker, quotas).await;
+    let report = |at: u64| {
+        let dataset = |row: u64| {
+            let name = Hash::of_parts(&[&at.to_le_bytes(), &row.to_le_bytes()]).to_string();
+            json!({ "dataset": name, "revision": null, "rows": 1, "checked": 1, "tasks": {},
+                    "mutants": {} })
+        };
+        json!({
+            "version": "0.1.0", "errors": 0, "warnings": 0,
+            "datasets": (0..200).map(dataset).collect::<Vec<_>>(),
+            "counts": {}, "known": 0, "ignored": 0, "unlisted": 0, "failed": 0,
+            "first_failure": null, "findings": [],
+        })
+    };
+    let mut sent = 0;
+    let full = loop {
+        let got = send_with_key(&service, &key, Method::POST, "/v1/checks", &report(sent)).await;
+        if got.status != StatusCode::OK {
+            break got;
+        }
+        sent += 1;
+        service.node.gate().refresh().await.unwrap();
+    };
+    assert_full(&full);
+    assert!(sent > 2, "{sent}");
+    let limit = LIMIT / 2;
+    while listed(&service, "checker").await < limit {
+        tokio::task::yield_now().await;
+    }
+    let policy = |answer: &str| {
+        json!({ "policy": { "appeals": [{ "judge": { "type": "math", "answer": answer },
+                                          "negatives": 1.0 }] },
+                "items": [{ "completion": "2", "task": { "type": "math", "answer": "1" } }] })
+    };
+    let trainer = create_key(&service, "trainer", Role::Trainer, quotas).await;
+    let answer: String = (0..1000_u64)
+        .map(|at| Hash::of_parts(&[&at.to_le_bytes()]).to_string())
+        .collect();
+    let got = grade(&service, &trainer, &policy(&answer)).await;
+    assert_eq!(got.status, StatusCode::OK);
+    while listed(&service, "trainer").await < 30_000 {
+        tokio::task::yield_now().await;
+    }
+}

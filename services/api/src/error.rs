@@ -173,6 +173,9 @@ impl From<PathRejection> for ApiError {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
+        if let StoreError::Busy(message) = error {
+            return Self::new(ErrorCode::StoreUnavailable, message);
+        }
         tracing::error!(%error, "cannot read the record");
         Self::new(
             ErrorCode::StoreUnavailable,

@@ -11,9 +11,12 @@ pub(crate) fn is_accepted(headers: &HeaderMap) -> bool {
         .get_all(header::ACCEPT)
         .iter()
         .filter_map(|value| value.to_str().ok())
-        .any(|accept| {
-            accept
-                .split(',')
-                .any(|media| media.trim().starts_with(NDJSON))
+        .flat_map(|accept| accept.split(','))
+        .any(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            let is_named = parts
+                .next()
+                .is_some_and(|media| media.eq_ignore_ascii_case(NDJSON));
+            is_named && !parts.any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00"))
         })
 }

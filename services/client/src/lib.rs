@@ -60,7 +60,7 @@ pub enum ClientError {
         /// URL of the request.
         url: Url,
         /// What is wrong with it.
-        reason: rustls::CertificateError,
+        reason: String,
     },
     /// The server returned an error.
     #[error("{problem}")]
@@ -591,11 +591,11 @@ impl Client {
 }
 
 /// Why the certificate of the server was rejected, if it was. A retry would fail in the same way.
-fn certificate_error(error: &reqwest::Error) -> Option<rustls::CertificateError> {
+fn certificate_error(error: &reqwest::Error) -> Option<String> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(rustls::Error::InvalidCertificate(reason)) = error.downcast_ref() {
-            return Some(reason.clone());
+            return Some(reason.to_string());
         }
         // `source` of an I/O error skips the error that it wraps.
         let wrapped = error

@@ -1,5 +1,5 @@
-//! The storage that the record uses, and what retention deletes of it. Batches are deleted as a whole: their
-//! grades have the same run, step, caller and about the same time.
+//! The storage that the record uses, and what retention deletes of it. Batches are deleted as a
+//! whole: their grades have the same run, step, caller and about the same time.
 
 use serde::{Deserialize, Serialize};
 
@@ -172,6 +172,8 @@ pub struct StorageReport {
     pub file_bytes: u64,
     /// Bytes of pages within it that are free.
     pub free_bytes: u64,
+    /// Bytes of policies, pairs and reports, which are never deleted.
+    pub permanent_bytes: u64,
     /// Bytes of the write-ahead log.
     pub log_bytes: u64,
     /// Bytes of the spool, with entries that were set aside.

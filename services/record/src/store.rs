@@ -24,6 +24,9 @@ pub enum StoreError {
     /// The storage failed or is full.
     #[error("the record is unavailable: {0}")]
     Unavailable(String),
+    /// Another operation of its kind is running.
+    #[error("{0}")]
+    Busy(String),
     /// Stored data cannot be decoded.
     #[error("the record is inconsistent: {0}")]
     Inconsistent(String),

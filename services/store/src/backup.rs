@@ -87,6 +87,8 @@ pub struct Backup {
 /// [`BackupError`]. There is then no folder at `destination`.
 pub async fn backup(options: &StoreOptions, destination: &Path) -> Result<Backup, BackupError> {
     let (location, database, spool) = files(options)?;
+    // Without a slash at the end, after which the name of the unfinished copy would be within it.
+    let destination: &Path = &destination.components().collect::<PathBuf>();
     let exists = destination
         .try_exists()
         .map_err(|source| at(destination, source))?;

@@ -3,8 +3,10 @@
 use assay_core::RawJson;
 use assay_core::spec::Spec;
 use assay_record::GradeRecord;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::appeals::{AdjudicationBody, AppealBody};
@@ -160,7 +162,7 @@ impl From<&GradeRecord> for GradeBody {
 }
 
 /// One stored grade with its task, prompt, completion and policy.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct GradeDetail {
     /// The grade.
     #[serde(flatten)]
@@ -186,6 +188,37 @@ pub struct GradeDetail {
     pub policy_body: RawJson,
     /// Adjudications by operators, oldest first.
     pub adjudications: Vec<AdjudicationBody>,
+}
+
+/// Implemented manually because the derive for a flattened field would build trees of the other
+/// fields, in which long integers become floats.
+impl<'de> Deserialize<'de> for GradeDetail {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Others {
+            bodies: String,
+            task: RawJson,
+            checks: RawJson,
+            prompt: RawJson,
+            completion: RawJson,
+            policy_body: RawJson,
+            adjudications: Vec<AdjudicationBody>,
+        }
+
+        let object = Box::<RawValue>::deserialize(deserializer)?;
+        let row = serde_json::from_str(object.get()).map_err(D::Error::custom)?;
+        let others: Others = serde_json::from_str(object.get()).map_err(D::Error::custom)?;
+        Ok(Self {
+            row,
+            bodies: others.bodies,
+            task: others.task,
+            checks: others.checks,
+            prompt: others.prompt,
+            completion: others.completion,
+            policy_body: others.policy_body,
+            adjudications: others.adjudications,
+        })
+    }
 }
 
 /// A page of grades, newest first.

@@ -11,20 +11,23 @@ use crate::json::{Json, SyntaxError};
 /// The calls of a message's fields.
 pub(super) fn read(message: &Message) -> Reading {
     let mut reading = Reading::default();
-    match message.rest.get("tool_calls").map(value) {
-        None | Some(Ok(Json::Null)) => {}
-        Some(Ok(Json::Array(calls))) => {
-            for mut call in calls {
-                let function_of_call = take(&mut call, "function").unwrap_or(call);
-                record(&mut reading, Form::OpenAi, function(function_of_call));
+    let calls = message.rest.get("tool_calls").map(RawJson::get);
+    match calls.map(serde_json::from_str::<Option<Vec<RawJson>>>) {
+        None | Some(Ok(None)) => {}
+        Some(Ok(Some(calls))) => {
+            for call in &calls {
+                let read = value(call).and_then(|mut call| {
+                    let function_of_call = take(&mut call, "function").unwrap_or(call);
+                    function(function_of_call)
+                });
+                record(&mut reading, Form::OpenAi, read);
             }
         }
-        Some(Ok(_)) => record(
+        Some(Err(_)) => record(
             &mut reading,
             Form::OpenAi,
             Err(SyntaxError::new(0, "`tool_calls` is not an array")),
         ),
-        Some(Err(error)) => record(&mut reading, Form::OpenAi, Err(error)),
     }
     match message.rest.get("function_call").map(value) {
         None | Some(Ok(Json::Null)) => {}

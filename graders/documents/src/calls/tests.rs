@@ -484,6 +484,11 @@ fn reads_fields_of_messages() {
         SyntaxError::new(0, "the call's arguments are an array, not an object")
     );
     let reading = read(
+        r#"{"role":"assistant","tool_calls":[{"function":{"name":"a","arguments":{"x":1}}},
+            {"id":"1","id":"2","function":{"name":"b","arguments":{}}}]}"#,
+    );
+    assert_eq!((reading.calls.len(), reading.malformed.len()), (1, 1));
+    let reading = read(
         r#"{"role":"assistant","content":[
             {"type":"text","text":"So."},{"type":"tool_use","name":"a","input":{"x":1}}]}"#,
     );

@@ -30,6 +30,7 @@ pub(crate) async fn record(api: Api, headers: HeaderMap, body: Body) -> ApiResul
     let convert = |report: CheckReport| new_check(&report);
     let (check, _permit) =
         body::checked_json(&api, &headers, body, BodyKind::Batch, convert).await?;
+    let _charge = api.charge(1, check.report_json.len())?;
     Ok(Json(
         api.engine()
             .record_dataset_check(check, api.caller().name())

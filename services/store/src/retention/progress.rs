@@ -172,7 +172,7 @@ impl RetentionHandle {
         now_us: i64,
     ) -> Result<PruneProgress, StoreError> {
         let busy = || {
-            StoreError::Unavailable(
+            StoreError::Busy(
                 "another prune is running; `GET /v1/storage` shows its progress".to_owned(),
             )
         };

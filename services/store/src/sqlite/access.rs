@@ -23,11 +23,13 @@ const SELECT_KEYS: &str = "select id, name, role, hash, previous_hash, previous_
      items_per_minute, cpu_seconds_per_minute, items_in_flight, bytes_stored_limit, created_us, \
      rotated_us, expires_us, revoked_us, last_used_us, \
      coalesce((select bytes from caller_holdings where caller = keys.name), 0) \
+     + coalesce((select bytes from permanent_holdings where caller = keys.name), 0) \
      + coalesce((select bytes from reply_holdings where caller = keys.name), 0) as bytes_held \
      from keys order by name";
 
 const SELECT_HELD: &str = "select caller, sum(bytes) as bytes from (\
      select caller, bytes from caller_holdings \
+     union all select caller, bytes from permanent_holdings \
      union all select caller, bytes from reply_holdings) group by caller";
 
 const INSERT_KEY: &str = "insert into keys (id, role, hash, previous_hash, previous_until_us, \

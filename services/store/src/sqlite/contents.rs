@@ -34,6 +34,12 @@ const INSERT_USES: Insert = Insert {
     suffix: "",
 };
 
+const UPSERT_PERMANENT: Insert = Insert {
+    prefix: "insert into permanent_holdings (caller, bytes)",
+    columns: 2,
+    suffix: "on conflict (caller) do update set bytes = bytes + excluded.bytes",
+};
+
 /// The batch of packs, and of uses of bodies, that are never deleted.
 pub(super) const PERMANENT: i64 = 0;
 
@@ -53,6 +59,8 @@ struct NewPack<'p> {
     number: i64,
     /// The batch with which it is deleted.
     batch: i64,
+    /// The caller of its entry.
+    caller: &'p str,
     pack: &'p Pack,
 }
 
@@ -98,14 +106,17 @@ pub(super) async fn insert_bodies(
     let first: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from packs")
         .fetch_one(&mut *connection)
         .await?;
-    let packs = loaded
-        .iter()
-        .flat_map(|(batch, loaded)| loaded.contents.packs.iter().map(|pack| (*batch, pack)));
+    let packs = loaded.iter().flat_map(|(batch, loaded)| {
+        let caller = loaded.entry.caller.as_ref();
+        let packs = loaded.contents.packs.iter();
+        packs.map(move |pack| (*batch, caller, pack))
+    });
     let packs: Vec<NewPack<'_>> = (first..)
         .zip(packs)
-        .map(|(number, (batch, pack))| NewPack {
+        .map(|(number, (batch, caller, pack))| NewPack {
             number,
             batch: owner(pack, batch),
+            caller,
             pack,
         })
         .collect();
@@ -172,10 +183,20 @@ pub(super) async fn insert_bodies(
                 .add(new.pack.compressed.content.as_slice());
         })
         .await?;
-    let mut bytes = BTreeMap::new();
+    let (mut bytes, mut permanent) = (BTreeMap::new(), BTreeMap::<&str, u64>::new());
     for new in needed {
-        *bytes.entry(new.batch).or_default() += new.pack.compressed.content.len() as u64;
+        let size = new.pack.compressed.content.len() as u64;
+        *bytes.entry(new.batch).or_default() += size;
+        if new.batch == PERMANENT {
+            *permanent.entry(new.caller).or_default() += size;
+        }
     }
+    let permanent: Vec<_> = permanent.into_iter().collect();
+    UPSERT_PERMANENT
+        .run(connection, &permanent, |values, (caller, size)| {
+            values.add(*caller).add_count(*size);
+        })
+        .await?;
     Ok(bytes)
 }
 

@@ -102,8 +102,10 @@ pub(super) async fn read(
     let oldest_bodies: Option<i64> = sqlx::query_scalar(with_bodies)
         .fetch_optional(&mut *connection)
         .await?;
+    let permanent = "select coalesce(sum(bytes), 0) from permanent_holdings";
     Ok(StorageReport {
         file_bytes: pages * page,
+        permanent_bytes: count(number(connection, permanent).await?),
         free_bytes: free * page,
         shrinks,
         total,

@@ -56,9 +56,10 @@ impl From<ClientError> for CallError {
                 reason: with_causes(&error),
                 code: None,
             },
-            ClientError::Unexpected { .. } | ClientError::BadUrl { .. } | ClientError::BadKey => {
-                Self::Unexpected(with_causes(&error))
-            }
+            ClientError::Unexpected { .. }
+            | ClientError::Untrusted { .. }
+            | ClientError::BadUrl { .. }
+            | ClientError::BadKey => Self::Unexpected(with_causes(&error)),
         }
     }
 }
