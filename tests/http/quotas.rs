@@ -177,7 +177,7 @@ async fn a_body_counts_for_one_of_its_callers() {
     assert!(moved > 2 * second && moved <= first + second, "{moved}");
 }
 
-/// Policies and reports of dataset checks are never deleted, and count for the caller that sent them.
+/// Policies and reports of dataset checks are never deleted. They count for who sent them.
 #[tokio::test]
 async fn policies_and_reports_count_as_well() {
     let folder = tempfile::tempdir().unwrap();
@@ -228,5 +228,35 @@ async fn policies_and_reports_count_as_well() {
     assert_eq!(got.status, StatusCode::OK);
     while listed(&service, "trainer").await < 30_000 {
         tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_disconnects_is_charged() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = keyed_node(&folder.path().join("assay.db")).await;
+    let program = "while True: pass";
+    let task = json!({ "type": "code", "tests": [{ "stdin": "", "stdout": "" }],
+                       "limits": { "seconds": 60 } });
+    let completion = format!("```python\n{program}\n```");
+    let graded = json!({ "items": [{ "completion": completion, "task": task }] });
+    let executed = json!({ "code": program, "language": "python", "run_timeout": 60 });
+    let quotas = Quotas {
+        cpu_seconds_per_minute: Some(1),
+        ..Quotas::default()
+    };
+    for (path, body, status) in [
+        ("/v1/grade", graded, StatusCode::TOO_MANY_REQUESTS),
+        ("/compat/sandboxfusion/run_code", executed, StatusCode::GATEWAY_TIMEOUT),
+    ] {
+        let name = if path.starts_with("/v1") { "grading" } else { "running" };
+        let key = create_key(&service, name, Role::Trainer, quotas).await;
+        let request = send_with_key(&service, &key, Method::POST, path, &body);
+        let wait = std::time::Duration::from_millis(1_500);
+        assert!(tokio::time::timeout(wait, request).await.is_err(), "{path}");
+        let got = send_with_key(&service, &key, Method::POST, path, &body).await;
+        assert_eq!(got.status, status, "{path}");
+        let text = String::from_utf8_lossy(&got.bytes);
+        assert!(text.contains("`cpu_seconds_per_minute`"), "{text}");
     }
 }

@@ -84,10 +84,17 @@ impl BatchItem {
     }
 }
 
-/// Is charged for the grading of a batch. It is dropped with the batch and its reply.
+/// Is charged for the grading of a batch. It is dropped with the batch and its reply, also if the
+/// client disconnects before the end.
 pub trait Spend: Send + Sync + std::fmt::Debug {
+    /// Grading starts.
+    fn start(&self);
+
     /// Charges the time that graders took for items of the batch.
     fn spend(&self, time: Duration);
+
+    /// All items of the batch were charged.
+    fn finish(&self);
 }
 
 /// The items of one request.

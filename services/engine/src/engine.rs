@@ -213,10 +213,14 @@ impl Engine {
         .await;
         let plan = Arc::new(plan);
         let whole = matches!(run.mode, Mode::Whole) || plan.context.single_wave;
+        let charge = plan.batch.charge.as_ref();
+        if let Some(charge) = charge {
+            charge.start();
+        }
         let mut graded_items = grade(&self.state, &plan);
         let (mut reply, mut sealed, mut is_connected) = (Reply::new(&plan), None, true);
         while let Some(wave) = graded_items.next(whole).await {
-            if let Some(charge) = &plan.batch.charge {
+            if let Some(charge) = charge {
                 charge.spend(wave.iter().map(GradedItem::grade_time).sum());
             }
             let wave = appeal(&self.state, &plan, wave).await;
@@ -228,6 +232,9 @@ impl Engine {
                 .instrument(tracing::info_span!("record"))
                 .await;
             is_connected = is_connected && self.deliver(&reply, &run).await?;
+        }
+        if let Some(charge) = charge {
+            charge.finish();
         }
         metrics::batch(
             self.state

@@ -53,8 +53,8 @@ pub struct PruneEstimate {
     pub body_bytes: u64,
     /// Batches of an earlier release, of which grades and bytes are not counted yet.
     pub uncounted_batches: u64,
-    /// Runs to keep that do not exist. If their names are misspelled, the runs that were meant would
-    /// be deleted.
+    /// Runs to keep that do not exist. If their names are misspelled, the runs that were meant
+    /// would be deleted.
     pub unknown_runs: Vec<String>,
 }
 

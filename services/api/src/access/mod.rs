@@ -4,9 +4,10 @@
 mod endpoints;
 mod key_path;
 mod proxied;
+mod work_charge;
 
 use std::borrow::Cow;
-use std::time::Duration;
+use std::sync::Arc;
 
 use assay_access::{Caller, Charge, Denied, ExceededQuota, RefusedUser, redact};
 use assay_core::ErrorCode;
@@ -22,6 +23,7 @@ use http::{HeaderMap, HeaderValue, Method, header};
 pub(crate) use endpoints::Endpoints;
 pub(crate) use key_path::{KEYED_PATHS, PathKey, split_key};
 pub(crate) use proxied::ProxyHeader;
+use work_charge::WorkCharge;
 
 use crate::error::{ApiError, ApiResult};
 use crate::state::Api;
@@ -196,16 +198,6 @@ impl FromRequestParts<Api> for Api {
     }
 }
 
-/// Charges a batch to the key that sent it.
-#[derive(Debug)]
-pub(crate) struct BatchCharge(Charge);
-
-impl Spend for BatchCharge {
-    fn spend(&self, time: Duration) {
-        self.0.spend(time);
-    }
-}
-
 impl Api {
     /// Admits `items` items of the caller, which take about `bytes` bytes of the record, within its
     /// quotas. They are in progress until the charge is dropped. `None` if the caller has no key.
@@ -231,21 +223,21 @@ impl Api {
         body_bytes: usize,
     ) -> ApiResult<Option<Box<dyn Spend>>> {
         let charge = self.charge(items, body_bytes + items * GRADE_BYTES)?;
-        Ok(charge.map(|charge| Box::new(BatchCharge(charge)) as Box<dyn Spend>))
+        let clock = self.gate().clock();
+        let work = charge.map(|charge| WorkCharge::new(charge, Arc::clone(clock)));
+        Ok(work.map(|work| Box::new(work) as Box<dyn Spend>))
     }
 
-    /// Runs `work` and charges the time that it takes.
+    /// Runs `work` and charges the time until it ends or is dropped.
     pub(crate) async fn metered<T>(
         &self,
         charge: Option<Charge>,
         work: impl Future<Output = T>,
     ) -> T {
-        let clock = self.gate().clock();
-        let started = clock.monotonic();
-        let done = work.await;
-        if let Some(charge) = charge {
-            charge.spend(clock.monotonic().saturating_sub(started));
+        let charge = charge.map(|charge| WorkCharge::new(charge, Arc::clone(self.gate().clock())));
+        if let Some(charge) = &charge {
+            charge.start();
         }
-        done
+        work.await
     }
 }

@@ -27,8 +27,8 @@ static BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// Why a program did not run.
 pub(super) enum NotRun {
-    /// The node is busy or shutting down, or a quota is exceeded: the message, and the seconds after
-    /// which a retry can succeed.
+    /// The node is busy or shutting down, or a quota is exceeded. The message, and the seconds
+    /// after which a retry can succeed.
     Busy(String, u64),
     /// The message about a request for which a retry cannot succeed.
     Failed(String),

@@ -1,0 +1,67 @@
+//! Charges the time of work to a key.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use assay_access::Charge;
+use assay_core::Clock;
+use assay_engine::Spend;
+
+/// Charges work to the key that requested it. If it is dropped before the work has ended, because
+/// the client disconnected, the time since the start is charged.
+pub(super) struct WorkCharge {
+    charge: Charge,
+    clock: Arc<dyn Clock>,
+    /// When the work started, later by what was charged; `None` before it starts and after its end.
+    since: Mutex<Option<Duration>>,
+}
+
+impl WorkCharge {
+    pub(super) fn new(charge: Charge, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            charge,
+            clock,
+            since: Mutex::default(),
+        }
+    }
+
+    fn since(&self) -> MutexGuard<'_, Option<Duration>> {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for WorkCharge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkCharge")
+            .field("charge", &self.charge)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Spend for WorkCharge {
+    fn start(&self) {
+        *self.since() = Some(self.clock.monotonic());
+    }
+
+    fn spend(&self, time: Duration) {
+        self.charge.spend(time);
+        if let Some(since) = self.since().as_mut() {
+            *since = since.saturating_add(time);
+        }
+    }
+
+    fn finish(&self) {
+        *self.since() = None;
+    }
+}
+
+impl Drop for WorkCharge {
+    fn drop(&mut self) {
+        let since = self.since().take();
+        if let Some(since) = since {
+            let left = self.clock.monotonic().saturating_sub(since);
+            self.charge.spend(left);
+        }
+    }
+}
