@@ -236,7 +236,7 @@ async fn a_client_that_disconnects_is_charged() {
     let folder = tempfile::tempdir().unwrap();
     let service = keyed_node(&folder.path().join("assay.db")).await;
     let program = "while True: pass";
-    let task = json!({ "type": "code", "tests": [{ "stdin": "", "stdout": "" }],
+    let task = json!({ "type": "code", "language": "python", "tests": [{ "stdin": "", "stdout": "" }],
                        "limits": { "seconds": 60 } });
     let completion = format!("```python\n{program}\n```");
     let graded = json!({ "items": [{ "completion": completion, "task": task }] });
@@ -247,9 +247,17 @@ async fn a_client_that_disconnects_is_charged() {
     };
     for (path, body, status) in [
         ("/v1/grade", graded, StatusCode::TOO_MANY_REQUESTS),
-        ("/compat/sandboxfusion/run_code", executed, StatusCode::GATEWAY_TIMEOUT),
+        (
+            "/compat/sandboxfusion/run_code",
+            executed,
+            StatusCode::GATEWAY_TIMEOUT,
+        ),
     ] {
-        let name = if path.starts_with("/v1") { "grading" } else { "running" };
+        let name = if path.starts_with("/v1") {
+            "grading"
+        } else {
+            "running"
+        };
         let key = create_key(&service, name, Role::Trainer, quotas).await;
         let request = send_with_key(&service, &key, Method::POST, path, &body);
         let wait = std::time::Duration::from_millis(1_500);
