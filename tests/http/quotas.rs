@@ -259,10 +259,17 @@ async fn a_client_that_disconnects_is_charged() {
             "running"
         };
         let key = create_key(&service, name, Role::Trainer, quotas).await;
-        let request = send_with_key(&service, &key, Method::POST, path, &body);
         let wait = std::time::Duration::from_millis(1_500);
-        assert!(tokio::time::timeout(wait, request).await.is_err(), "{path}");
-        let got = send_with_key(&service, &key, Method::POST, path, &body).await;
+        // The time is charged once the work was stopped, shortly after the client disconnected.
+        let mut tries = 0;
+        let got = loop {
+            let request = send_with_key(&service, &key, Method::POST, path, &body);
+            if let Ok(got) = tokio::time::timeout(wait, request).await {
+                break got;
+            }
+            tries += 1;
+        };
+        assert!((1..5).contains(&tries), "{path}: {tries}");
         assert_eq!(got.status, status, "{path}");
         let text = String::from_utf8_lossy(&got.bytes);
         assert!(text.contains("`cpu_seconds_per_minute`"), "{text}");
