@@ -229,6 +229,12 @@ async fn policies_and_reports_count_as_well() {
     while listed(&service, "trainer").await < 30_000 {
         tokio::task::yield_now().await;
     }
+    let admin = create_key(&service, "root", Role::Admin, Quotas::default()).await;
+    let permanent = storage(&service, &admin).await["permanent_bytes"].as_u64();
+    assert!(
+        permanent.is_some_and(|bytes| bytes > limit + 30_000),
+        "{permanent:?}"
+    );
 }
 
 #[tokio::test]

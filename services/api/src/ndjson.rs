@@ -17,6 +17,38 @@ pub(crate) fn is_accepted(headers: &HeaderMap) -> bool {
             let is_named = parts
                 .next()
                 .is_some_and(|media| media.eq_ignore_ascii_case(NDJSON));
-            is_named && !parts.any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00"))
+            let weight = parts.find_map(|parameter| parameter.strip_prefix("q=")?.parse().ok());
+            is_named && weight.unwrap_or(1.0_f32) > 0.0
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn reads_names_and_weights() {
+        let accepts = |accept: &'static str| {
+            let headers = [(header::ACCEPT, HeaderValue::from_static(accept))];
+            is_accepted(&headers.into_iter().collect())
+        };
+        for accept in [
+            "application/x-ndjson",
+            "text/html, APPLICATION/X-NDJSON; charset=utf-8",
+            "application/json;q=0.5, application/x-ndjson;q=0.1",
+        ] {
+            assert!(accepts(accept), "{accept}");
+        }
+        for accept in [
+            "",
+            "*/*",
+            "application/x-ndjson2",
+            "application/x-ndjson;q=0",
+            "application/x-ndjson; q=0.000",
+        ] {
+            assert!(!accepts(accept), "{accept}");
+        }
+    }
 }

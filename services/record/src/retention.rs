@@ -200,6 +200,16 @@ pub struct StorageReport {
     pub prune: Option<PruneProgress>,
 }
 
+impl StorageReport {
+    /// Bytes that count towards the limit on the size: used pages of the database, without what is
+    /// never deleted, which would otherwise displace all grades.
+    #[must_use]
+    pub fn limited_bytes(&self) -> u64 {
+        let used = self.file_bytes.saturating_sub(self.free_bytes);
+        used.saturating_sub(self.permanent_bytes)
+    }
+}
+
 /// Sums over holdings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {

@@ -14,6 +14,9 @@ pub struct StorageBody {
     pub file_bytes: u64,
     /// Bytes of the file that are free and are used again.
     pub free_bytes: u64,
+    /// Bytes of policies, preference pairs and reports of dataset checks. They are never deleted
+    /// and do not count towards the limit on the size.
+    pub permanent_bytes: u64,
     /// Bytes of the write-ahead log.
     pub log_bytes: u64,
     /// Bytes of the spool.
@@ -281,6 +284,7 @@ impl From<StorageReport> for StorageBody {
         Self {
             file_bytes: report.file_bytes,
             free_bytes: report.free_bytes,
+            permanent_bytes: report.permanent_bytes,
             log_bytes: report.log_bytes,
             spool_bytes: report.spool_bytes,
             shrinks: report.shrinks,

@@ -109,6 +109,7 @@ fn sizes(report: &StorageReport) -> Vec<Amount> {
         amount("batches", count(report.total.batches)),
         amount("values of grades", size(report.total.grade_bytes)),
         amount("bodies, compressed", size(report.total.body_bytes)),
+        amount("policies, pairs and reports", size(report.permanent_bytes)),
         amount("database file", size(report.file_bytes)),
         amount("free space in it", size(report.free_bytes)),
         amount("write-ahead log", size(report.log_bytes)),
@@ -148,7 +149,7 @@ fn limits(report: &StorageReport) -> Vec<Amount> {
         ));
     }
     if *max_bytes > 0 {
-        let used = report.file_bytes - report.free_bytes;
+        let used = report.limited_bytes();
         limits.push(amount(
             "data is limited",
             format!("to {}; it has {}", size(*max_bytes), size(used)),

@@ -88,10 +88,6 @@ async fn enforce_size(
     return_space(steps).await
 }
 
-/// Bytes of pages of the database that are not free, without what is never deleted: otherwise it
-/// would displace all grades.
 async fn used_bytes(steps: &Steps) -> Result<u64, Interruption> {
-    let report = steps.snapshot().await?.storage(1).await?;
-    let used = report.file_bytes - report.free_bytes;
-    Ok(used.saturating_sub(report.permanent_bytes))
+    Ok(steps.snapshot().await?.storage(1).await?.limited_bytes())
 }

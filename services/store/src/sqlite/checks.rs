@@ -1,12 +1,12 @@
 //! Dataset checks: each is stored once, and they are listed newest first.
 
-use assay_core::{BatchId, Hash};
+use assay_core::BatchId;
 use assay_record::dataset_check::DatasetCheck;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::insert::Values;
-use super::rows::{batch_id, count, id_bytes};
+use super::rows::{batch_id, count, hash, id_bytes};
 use crate::database::DatabaseError;
 
 const TABLE: &str = "dataset_checks";
@@ -54,26 +54,18 @@ pub(super) async fn list(
 }
 
 fn read(row: &SqliteRow) -> Result<DatasetCheck, DatabaseError> {
-    let invalid = |column: &'static str, reason: String| DatabaseError::Row {
-        table: TABLE,
-        column,
-        reason,
-    };
     let datasets: String = row.try_get("datasets")?;
-    let report: &[u8] = row.try_get("report")?;
     Ok(DatasetCheck {
         id: batch_id(row.try_get("id")?, TABLE)?,
-        datasets: serde_json::from_str(&datasets)
-            .map_err(|error| invalid("datasets", error.to_string()))?,
+        datasets: serde_json::from_str(&datasets).map_err(|error| DatabaseError::Row {
+            table: TABLE,
+            column: "datasets",
+            reason: error.to_string(),
+        })?,
         checked: count(row.try_get("checked")?),
         errors: count(row.try_get("errors")?),
         warnings: count(row.try_get("warnings")?),
-        report: Hash::from_bytes(report).ok_or_else(|| {
-            invalid(
-                "report",
-                format!("a hash has 32 bytes, this has {}", report.len()),
-            )
-        })?,
+        report: hash(row.try_get("report")?, TABLE, "report")?,
         caller: row.try_get("caller")?,
         time_us: row.try_get("time_us")?,
     })

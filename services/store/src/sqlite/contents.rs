@@ -9,7 +9,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::{Insert, Values, look_up};
-use super::rows::id_bytes;
+use super::rows::{hash, id_bytes};
 use crate::CLAIM_LIFETIME_US;
 use crate::database::DatabaseError;
 use crate::loaded_entry::LoadedEntry;
@@ -214,12 +214,8 @@ async fn locate(
     let new_owners: HashMap<i64, i64> = packs.iter().map(|new| (new.number, new.batch)).collect();
     let mut located = HashMap::new();
     for row in look_up(connection, select, &hashes).await? {
-        let (hash, pack): (&[u8], i64) = (row.try_get("hash")?, row.try_get("pack")?);
-        let hash = Hash::from_bytes(hash).ok_or_else(|| DatabaseError::Row {
-            table: "bodies",
-            column: "hash",
-            reason: format!("a hash has 32 bytes, this has {}", hash.len()),
-        })?;
+        let hash = hash(row.try_get("hash")?, "bodies", "hash")?;
+        let pack = row.try_get("pack")?;
         let owner = match new_owners.get(&pack) {
             Some(owner) => Some(*owner),
             None => row.try_get("batch")?,

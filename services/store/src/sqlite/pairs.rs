@@ -9,7 +9,7 @@ use sqlx::{QueryBuilder, Row};
 
 use super::codec::codec;
 use super::insert::Values;
-use super::rows::count;
+use super::rows::{count, hash};
 use crate::database::DatabaseError;
 use crate::packs::{Compressed, PackedBody, body_of, decompress};
 
@@ -62,7 +62,7 @@ pub(super) async fn known(
             .fetch_all(&mut *connection)
             .await?
         {
-            known.push(hash(row.try_get("pair")?)?);
+            known.push(hash(row.try_get("pair")?, "pairs", "pair")?);
         }
     }
     Ok(KnownPairs {
@@ -129,7 +129,7 @@ async fn read_pack(
 }
 
 fn read_pair(row: &SqliteRow, model: &str, pack: &[u8]) -> Result<StoredPair, DatabaseError> {
-    let name = hash(row.try_get("pair")?)?;
+    let name = hash(row.try_get("pair")?, "pairs", "pair")?;
     let location = PackedBody {
         hash: name,
         kind: BodyKind::Pair,
@@ -152,13 +152,5 @@ fn read_pair(row: &SqliteRow, model: &str, pack: &[u8]) -> Result<StoredPair, Da
             time_us: row.try_get("time_us")?,
         },
         pair,
-    })
-}
-
-fn hash(bytes: &[u8]) -> Result<Hash, DatabaseError> {
-    Hash::from_bytes(bytes).ok_or_else(|| DatabaseError::Row {
-        table: "pairs",
-        column: "pair",
-        reason: format!("a hash has 32 bytes, this has {}", bytes.len()),
     })
 }

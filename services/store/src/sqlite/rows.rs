@@ -373,13 +373,7 @@ impl Field for Hash {
     }
 
     fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
-        let bytes: &[u8] = row.try_get(column)?;
-        Self::from_bytes(bytes).ok_or_else(|| {
-            damaged(
-                column,
-                format!("a hash has 32 bytes, this has {}", bytes.len()),
-            )
-        })
+        hash(row.try_get(column)?, "grades", column)
     }
 
     fn digest(&self, digest: &mut Digest) {
@@ -470,6 +464,18 @@ pub(super) fn batch_id(bytes: &[u8], table: &'static str) -> Result<BatchId, Dat
         reason: format!("an id has 16 bytes, this has {}", bytes.len()),
     })?;
     Ok(u128::from_be_bytes(bytes).into())
+}
+
+pub(super) fn hash(
+    bytes: &[u8],
+    table: &'static str,
+    column: &'static str,
+) -> Result<Hash, DatabaseError> {
+    Hash::from_bytes(bytes).ok_or_else(|| DatabaseError::Row {
+        table,
+        column,
+        reason: format!("a hash has 32 bytes, this has {}", bytes.len()),
+    })
 }
 
 /// Encodes an id as it is stored: big-endian, so that bytes sort like numbers.

@@ -20,7 +20,7 @@ use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 use super::codec::{codec, kind};
 use super::query::ListLookups;
 use super::rows::{
-    POSITION_BITS, SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade,
+    POSITION_BITS, SELECT_GRADE, batch_id, count, hash, id_bytes, key, position, read_grade,
 };
 use super::sums::number;
 use super::{channels, charts, checks, events, pairs, prompts, query, rollups, storage};
@@ -241,7 +241,6 @@ impl ReadTransaction {
         .fetch_optional(&mut *self.transaction)
         .await?;
         let Some(row) = row else { return Ok(None) };
-        let request: &[u8] = row.try_get("request")?;
         let reply = match row.try_get::<Option<String>, _>("media")? {
             Some(media) => Some(SealedReply {
                 media,
@@ -255,11 +254,7 @@ impl ReadTransaction {
         };
         Ok(Some(Claim {
             key: requested.clone(),
-            request: Hash::from_bytes(request).ok_or_else(|| DatabaseError::Row {
-                table: "idempotency",
-                column: "request",
-                reason: format!("a hash has 32 bytes, this has {}", request.len()),
-            })?,
+            request: hash(row.try_get("request")?, "idempotency", "request")?,
             batch: batch_id(row.try_get("batch")?, "idempotency")?,
             time_us: row.try_get("time_us")?,
             reply,

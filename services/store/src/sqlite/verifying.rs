@@ -6,7 +6,7 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::codec::{codec, packed_body};
-use super::rows::{SELECT_GRADE, batch_id, checksum_of_row, key, read_grade};
+use super::rows::{SELECT_GRADE, batch_id, checksum_of_row, hash, key, read_grade};
 use crate::database::DatabaseError;
 use crate::packs::{Compressed, PackedBody};
 
@@ -196,12 +196,7 @@ pub(crate) async fn other_bodies(
     .await?;
     rows.iter()
         .map(|row| {
-            let hash: &[u8] = row.try_get("hash")?;
-            let hash = Hash::from_bytes(hash).ok_or_else(|| DatabaseError::Row {
-                table: "bodies",
-                column: "hash",
-                reason: format!("a hash has 32 bytes, this has {}", hash.len()),
-            })?;
+            let hash = hash(row.try_get("hash")?, "bodies", "hash")?;
             Ok((row.try_get("name")?, hash))
         })
         .collect()

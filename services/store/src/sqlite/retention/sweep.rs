@@ -5,13 +5,13 @@
 //! Batches that are recorded during a sweep may use a body of a deleted batch. Before the pass over
 //! bodies has reached it, their use keeps it; afterwards it is gone, and stored again.
 
-use assay_core::Hash;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::super::codec::packed_body;
 use super::super::holdings::{self, HeldAmounts};
 use super::super::insert::Values;
+use super::super::rows::hash;
 use super::moving::{SharedBody, move_bodies};
 use crate::database::DatabaseError;
 use crate::retention_step::StepOutcome;
@@ -297,12 +297,7 @@ async fn shared_bodies(
 }
 
 fn shared_body(row: &SqliteRow) -> Result<SharedBody, DatabaseError> {
-    let hash: &[u8] = row.try_get("hash")?;
-    let hash = Hash::from_bytes(hash).ok_or_else(|| DatabaseError::Row {
-        table: "bodies",
-        column: "hash",
-        reason: format!("a hash has 32 bytes, this has {}", hash.len()),
-    })?;
+    let hash = hash(row.try_get("hash")?, "bodies", "hash")?;
     Ok(SharedBody {
         location: packed_body(row, hash)?,
         pack: row.try_get("pack")?,
