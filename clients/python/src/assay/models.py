@@ -2917,6 +2917,14 @@ class Storage(View):
         return value
 
     @property
+    def permanent_bytes(self) -> int:
+        """Bytes of policies, preference pairs and reports of dataset checks. They are never deleted
+        and do not count towards the limit on the size.
+        """
+        value: int = self._get("permanent_bytes")
+        return value
+
+    @property
     def prune(self) -> Prune | None:
         """See `docs/API.md`."""
         value = self._get("prune")
