@@ -1,12 +1,11 @@
-//! The worst an answer can cost: CPU time of comparisons with inputs made to be slow. Run it as
-//! `make worst`; exits with 1 when a pair takes too long. A verdict never depends on the times
-//! measured here.
+//! Measures the CPU time of comparisons with answers that are designed to be slow. Run it as `make
+//! worst`; it exits with 1 if a comparison takes too long. Verdicts do not depend on these times.
 //!
-//! Each input is compared, as gold and as answer, with 7, with a slight variant and with itself in
-//! a spelling without a short cut. `--inputs N` sets the number of generated inputs, `--seed N` the
-//! seed, `--slowest N` how many are listed, `--shown N` how many characters of each. `--only NAME`
-//! runs the attack of that name and nothing else, `--text TEXT` only that text; `--times N` as
-//! often as that, for a profiler.
+//! Each input is compared, as gold and as answer, with 7, with a slightly different text, and with
+//! itself in a spelling that needs a full comparison. `--inputs N` sets the number of generated
+//! inputs, `--seed N` the seed, `--slowest N` how many are listed, and `--shown N` how many
+//! characters of each. `--only NAME` runs only the attack of that name and `--text TEXT` only that
+//! text, `--times N` times, for a profiler.
 
 mod generate;
 mod hand;
