@@ -221,6 +221,9 @@ impl CancelFlag {
 /// What a prepared task may use to grade items.
 #[derive(Debug, Clone, Default)]
 pub struct GradeContext {
+    /// Who sent the items. A result that depends on a completion is cached for its caller only,
+    /// because the time of a reply would show others that the completion was graded before.
+    pub caller: Arc<str>,
     /// Is set when the client has disconnected.
     pub cancel: CancelFlag,
 }

@@ -281,3 +281,83 @@ async fn a_client_that_disconnects_is_charged() {
         assert!(text.contains("`cpu_seconds_per_minute`"), "{text}");
     }
 }
+
+/// A trainer that lost a reply can get it, however little of its quotas is left.
+#[tokio::test]
+async fn a_repeated_request_is_not_charged() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = keyed_node(&folder.path().join("assay.db")).await;
+    let quotas = Quotas {
+        items_per_minute: Some(2),
+        ..Quotas::default()
+    };
+    for (name, accept) in [
+        ("whole", "application/json"),
+        ("streamed", "application/x-ndjson"),
+    ] {
+        let key = create_key(&service, name, Role::Trainer, quotas).await;
+        let authorization = format!("Bearer {}", key.reveal());
+        let send = async |request: &str, answer: &str| {
+            let items = [item(answer, "1"), item(answer, "2")];
+            let headers = [
+                ("authorization", authorization.as_str()),
+                ("accept", accept),
+                ("idempotency-key", request),
+            ];
+            service.grade_with(batch(items).to_string(), &headers).await
+        };
+        let first = send("first", "1").await;
+        assert_eq!(first.status, StatusCode::OK);
+        let exceeded = (429, "quota_exceeded".to_owned(), None);
+        for _ in 0..3 {
+            let other = send("second", "2").await;
+            assert_eq!(other.refusal(), exceeded);
+            assert!(other.headers.contains_key(header::RETRY_AFTER));
+            assert_eq!(send("first", "1").await.bytes, first.bytes);
+        }
+    }
+}
+
+#[tokio::test]
+async fn all_work_needs_cpu_seconds() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = keyed_node(&folder.path().join("assay.db")).await;
+    let quotas = Quotas {
+        cpu_seconds_per_minute: Some(1),
+        ..Quotas::default()
+    };
+    let key = create_key(&service, "busy", Role::Operator, quotas).await;
+    let request = json!({ "run": "r", "items": [
+        { "completion": "1", "prompt_key": "p", "task": { "type": "math", "answer": "1" } }
+    ] });
+    let graded = grade(&service, &key, &request).await.json();
+    let id = graded["results"][0]["grade"].as_str().unwrap().to_owned();
+    let (replay, page) = (
+        format!("/v1/grades/{id}/replay"),
+        format!("/ui/grades/{id}/replay"),
+    );
+    let policy = json!({ "advantage_estimator": "grpo" });
+    let prompts = json!({ "run": "r", "count": 1, "seed": 1 });
+    let works = [
+        ("/v1/grade", &request),
+        (replay.as_str(), &Value::Null),
+        (page.as_str(), &Value::Null),
+        ("/v1/policies/check", &policy),
+        ("/v1/prompts/suggest", &prompts),
+    ];
+    for (path, body) in works {
+        let got = send_with_key(&service, &key, Method::POST, path, body).await;
+        let text = String::from_utf8_lossy(&got.bytes);
+        assert_eq!(got.status, StatusCode::OK, "{path}: {text}");
+    }
+    let gate = service.node.gate();
+    let caller = gate.authenticate(Some(key.reveal())).unwrap();
+    let charge = caller.charge(0, 0, gate.clock()).unwrap().unwrap();
+    charge.spend(std::time::Duration::from_secs(60));
+    for (path, body) in works {
+        let got = send_with_key(&service, &key, Method::POST, path, body).await;
+        let text = String::from_utf8_lossy(&got.bytes);
+        assert_eq!(got.status, StatusCode::TOO_MANY_REQUESTS, "{path}: {text}");
+        assert!(text.contains("cpu_seconds_per_minute"), "{path}: {text}");
+    }
+}

@@ -347,8 +347,9 @@ fn name_of(translation: Translation) -> &'static [u8] {
     }
 }
 
-/// A hash of everything on which a run depends. The code identifies the image that compiled it.
-pub(crate) fn run_key(run: &Run) -> Hash {
+/// A hash of everything on which a run depends, and of the caller, because the time of a reply would
+/// show what others have run. The code identifies the image that compiled it.
+pub(crate) fn run_key(caller: &str, run: &Run) -> Hash {
     let (kind, parts): (&[u8], [&[u8]; 3]) = match &run.test {
         Test::Stdin(input) => (b"stdin", [input, b"", b""]),
         Test::Check(input) => (b"check", [input, b"", b""]),
@@ -385,7 +386,8 @@ pub(crate) fn run_key(run: &Run) -> Hash {
         .map(u64::to_le_bytes)
         .concat();
     let translation = name_of(run.translation);
-    let mut all: Vec<&[u8]> = vec![run.image.as_bytes(), &run.code, kind, translation];
+    let mut all: Vec<&[u8]> = vec![caller.as_bytes(), run.image.as_bytes(), &run.code];
+    all.extend([kind, translation]);
     all.extend(parts);
     all.push(&numbers);
     all.extend(run.arguments.iter().map(String::as_bytes));

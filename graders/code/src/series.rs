@@ -20,6 +20,7 @@ const SHORT_WORK: u64 = WORK_PER_SECOND / 100;
 /// [`Series::release`] first.
 pub(crate) struct Series<'a> {
     programs: &'a Programs,
+    caller: &'a str,
     pipeline: Option<Pipeline<'a, Request>>,
     /// Whether the last run was short and succeeded.
     was_short: bool,
@@ -28,9 +29,10 @@ pub(crate) struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    pub(crate) fn new(programs: &'a Programs) -> Self {
+    pub(crate) fn new(programs: &'a Programs, caller: &'a str) -> Self {
         Self {
             programs,
+            caller,
             pipeline: None,
             was_short: false,
             sent: None,
@@ -42,7 +44,7 @@ impl<'a> Series<'a> {
     /// # Errors
     /// A fault of the service or of the task. Neither is ever an [`Attempt`].
     pub(crate) async fn run(&mut self, run: Run, next: Option<&Run>) -> Result<Attempt, Blocked> {
-        let key = run_key(&run);
+        let key = run_key(self.caller, &run);
         if let Some(cached) = self.programs.cached_run(&key) {
             return cached;
         }
@@ -75,7 +77,7 @@ impl<'a> Series<'a> {
         let timeout = timeout(run.limits.work);
         let mut next = next
             .filter(|_| self.was_short)
-            .map(|next| (run_key(next), next))
+            .map(|next| (run_key(self.caller, next), next))
             .filter(|(key, _)| self.programs.cached_run(key).is_none())
             .map(|(key, next)| (key, Request::Run(shortened(next))));
         let was_sent = self.sent.take() == Some(key);
@@ -111,8 +113,12 @@ impl<'a> Series<'a> {
 ///
 /// # Errors
 /// A fault of the service or of the task. Neither is ever an [`Attempt`].
-pub(crate) async fn run_once(programs: &Programs, run: Run) -> Result<Attempt, Blocked> {
-    let mut series = Series::new(programs);
+pub(crate) async fn run_once(
+    programs: &Programs,
+    caller: &str,
+    run: Run,
+) -> Result<Attempt, Blocked> {
+    let mut series = Series::new(programs, caller);
     let result = series.run(run, None).await;
     series.release().await;
     result

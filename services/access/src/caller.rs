@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use assay_core::Clock;
 use assay_record::access::{LOCAL_CALLER, Role, recorded_run};
 
 use crate::proxy::USER_PREFIX;
-use crate::quota::Meter;
+use crate::quota::{ExceededQuota, Meter};
+use crate::work::WorkCharge;
 
 /// The sender of a request.
 #[derive(Debug, Clone)]
@@ -80,6 +82,25 @@ impl Caller {
         } else {
             recorded_run(&self.name, run)
         }
+    }
+
+    /// Admits a request with `items` items that takes about `bytes` bytes of the record, within the
+    /// quotas of the caller. Its items are in progress until the charge is dropped. `None` if the
+    /// caller has no key.
+    ///
+    /// # Errors
+    /// [`ExceededQuota`]; nothing is counted.
+    pub fn charge(
+        &self,
+        items: usize,
+        bytes: usize,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Option<WorkCharge>, ExceededQuota> {
+        let Some(meter) = &self.meter else {
+            return Ok(None);
+        };
+        let charge = meter.admit(items, bytes, clock.monotonic())?;
+        Ok(Some(WorkCharge::new(charge, Arc::clone(clock))))
     }
 
     /// Meters the use of its key; `None` without a key, which means no limits.

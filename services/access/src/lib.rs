@@ -8,6 +8,7 @@
 //! - `quota`: what a key may use, and what it has used;
 //! - `session`: cookies of the pages;
 //! - `gate`: authenticates callers, and keeps the keyring up to date;
+//! - `work`: charges the time of work to a key;
 //! - `manage`: creates, changes, rotates and revokes keys.
 
 mod caller;
@@ -19,6 +20,7 @@ pub mod metrics;
 mod proxy;
 mod quota;
 mod session;
+mod work;
 
 pub use caller::Caller;
 pub use gate::{Denied, Gate, KeyPolicy};
@@ -28,4 +30,5 @@ pub use manage::{
     COMMAND_LINE, KeyChanges, ManageError, NewKey, audit_entry, change, create, revoke, rotate,
 };
 pub use proxy::{MalformedNetwork, Network, Proxies, RefusedUser, is_user_or_others};
-pub use quota::{Charge, ExceededQuota, Meter, Quota, UnknownQuota};
+pub use quota::{ExceededQuota, Meter, Quota, UnknownQuota};
+pub use work::{WorkCharge, metered};

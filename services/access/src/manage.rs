@@ -142,29 +142,25 @@ pub async fn change(
     changes: KeyChanges,
 ) -> Result<KeyRecord, ManageError> {
     reject_zero(changes.quotas)?;
-    let old = find(store, name).await?;
-    if old.revoked_us.is_some() {
-        return Err(KeyError::Revoked(old.name).into());
-    }
-    let mut quotas = old.quotas;
-    for quota in changes.no_quotas {
-        *quota.limit_mut(&mut quotas) = None;
-    }
-    for quota in Quota::ALL {
-        let limit = quota.limit_mut(&mut quotas);
-        *limit = quota.limit(changes.quotas).or(*limit);
-    }
-    let new = KeyRecord {
-        role: changes.role.unwrap_or(old.role),
-        expires_us: changes.expires_us.unwrap_or(old.expires_us),
-        quotas,
-        ..old.clone()
-    };
-    if new != old {
-        let audit = audit_entry(clock, by, "key.change", name, differences(&old, &new));
-        store.replace_key(&new, &audit).await?;
-    }
-    Ok(new)
+    replace(store, name, |old| {
+        let mut quotas = old.quotas;
+        for quota in &changes.no_quotas {
+            *quota.limit_mut(&mut quotas) = None;
+        }
+        for quota in Quota::ALL {
+            let limit = quota.limit_mut(&mut quotas);
+            *limit = quota.limit(changes.quotas).or(*limit);
+        }
+        let new = KeyRecord {
+            role: changes.role.unwrap_or(old.role),
+            expires_us: changes.expires_us.unwrap_or(old.expires_us),
+            quotas,
+            ..old.clone()
+        };
+        let audit = audit_entry(clock, by, "key.change", name, differences(old, &new));
+        (new, audit)
+    })
+    .await
 }
 
 /// The id of a key, and the old and new value of what differs.
@@ -196,17 +192,19 @@ pub async fn rotate(
     old_until_us: i64,
 ) -> Result<Key, ManageError> {
     let secret = store.state().await?.secret;
-    let record = find(store, name).await?;
-    let key = Key::with_id(&record.id)?;
-    let record = KeyRecord {
-        previous: Some((record.hash, old_until_us)),
-        hash: key.hash(&secret),
-        rotated_us: Some(clock.unix_us()),
-        ..record
-    };
-    let details = json!({ "id": record.id, "old_until_us": old_until_us });
-    let audit = audit_entry(clock, by, "key.rotate", name, details);
-    store.replace_key(&record, &audit).await?;
+    // The id of a key never changes.
+    let key = Key::with_id(&find(store, name).await?.id)?;
+    replace(store, name, |old| {
+        let new = KeyRecord {
+            previous: Some((old.hash, old_until_us)),
+            hash: key.hash(&secret),
+            rotated_us: Some(clock.unix_us()),
+            ..old.clone()
+        };
+        let details = json!({ "id": old.id, "old_until_us": old_until_us });
+        (new, audit_entry(clock, by, "key.rotate", name, details))
+    })
+    .await?;
     Ok(key)
 }
 
@@ -220,14 +218,38 @@ pub async fn revoke(
     by: &str,
     name: &str,
 ) -> Result<(), ManageError> {
-    let record = find(store, name).await?;
-    let record = KeyRecord {
-        revoked_us: Some(clock.unix_us()),
-        ..record
-    };
-    let audit = audit_entry(clock, by, "key.revoke", name, json!({ "id": record.id }));
-    store.replace_key(&record, &audit).await?;
-    Ok(())
+    let revoked = replace(store, name, |old| {
+        let new = KeyRecord {
+            revoked_us: Some(clock.unix_us()),
+            ..old.clone()
+        };
+        let audit = audit_entry(clock, by, "key.revoke", name, json!({ "id": old.id }));
+        (new, audit)
+    });
+    revoked.await.map(drop)
+}
+
+/// Replaces a key by what `next` makes of it, and returns that. Starts again if the key is changed
+/// meanwhile, so that no change is lost. Writes nothing if the key stays as it is.
+async fn replace(
+    store: &dyn AccessStore,
+    name: &str,
+    next: impl Fn(&KeyRecord) -> (KeyRecord, AuditEntry),
+) -> Result<KeyRecord, ManageError> {
+    loop {
+        let old = find(store, name).await?;
+        if old.revoked_us.is_some() {
+            return Err(KeyError::Revoked(old.name).into());
+        }
+        let (new, audit) = next(&old);
+        if new == old {
+            return Ok(new);
+        }
+        match store.replace_key(&old, &new, &audit).await {
+            Err(KeyError::Changed(_)) => {}
+            replaced => return Ok(replaced.map(|()| new)?),
+        }
+    }
 }
 
 async fn find(store: &dyn AccessStore, name: &str) -> Result<KeyRecord, ManageError> {

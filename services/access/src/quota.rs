@@ -383,7 +383,9 @@ impl Meter {
                 });
             }
         }
-        if let Some(limit) = quotas.items_per_minute {
+        if let Some(limit) = quotas.items_per_minute
+            && items > 0
+        {
             usage.items.refill(limit, now);
             if let Some(wait) = usage.items.wait(amount, limit) {
                 return Err(ExceededQuota {

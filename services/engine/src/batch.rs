@@ -6,7 +6,7 @@ use std::time::Duration;
 use assay_core::{Hash, Item, Task};
 use assay_rewards::Statistic;
 
-use crate::{BodyPermit, RewardPolicy};
+use crate::{BodyPermit, EngineError, RewardPolicy};
 
 /// One item with its task.
 #[derive(Debug, Clone)]
@@ -84,9 +84,16 @@ impl BatchItem {
     }
 }
 
-/// Is charged for the grading of a batch. It is dropped with the batch and its reply, also if the
+/// What the key that sent a batch may use. It is dropped with the batch and its reply, also if the
 /// client disconnects before the end.
-pub trait Spend: Send + Sync + std::fmt::Debug {
+pub trait Allowance: Send + Sync + std::fmt::Debug {
+    /// Admits the items of the batch. Is called before the other methods, and not at all if the
+    /// request was sent before and its reply is recorded.
+    ///
+    /// # Errors
+    /// [`EngineError::QuotaExceeded`]; nothing is charged.
+    fn admit(&self) -> Result<(), EngineError>;
+
     /// Grading starts.
     fn start(&self);
 
@@ -115,8 +122,8 @@ pub struct Batch {
     /// Counts the memory of the request until the batch and its reply are dropped, which may be
     /// after the client has disconnected.
     pub held: Option<BodyPermit>,
-    /// Is charged for the batch.
-    pub charge: Option<Box<dyn Spend>>,
+    /// What its key may use; `None` without limits.
+    pub allowance: Option<Box<dyn Allowance>>,
 }
 
 impl Batch {
@@ -137,7 +144,7 @@ impl Batch {
             statistics: Vec::new(),
             items,
             held: None,
-            charge: None,
+            allowance: None,
         }
     }
 }

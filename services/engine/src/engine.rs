@@ -196,6 +196,9 @@ impl Engine {
         // Counts the items until the last result is delivered. A reply that the client keeps longer
         // does not count.
         let _admitted = self.state.admission.admit(batch.items.len())?;
+        if let Some(allowance) = &batch.allowance {
+            allowance.admit()?;
+        }
         context::check(&batch)?;
         let tasks = tasks::check(&self.state, &batch)?;
         let received = Received::now(self.state.clock.as_ref());
@@ -213,15 +216,15 @@ impl Engine {
         .await;
         let plan = Arc::new(plan);
         let whole = matches!(run.mode, Mode::Whole) || plan.context.single_wave;
-        let charge = plan.batch.charge.as_ref();
-        if let Some(charge) = charge {
-            charge.start();
+        let allowance = plan.batch.allowance.as_ref();
+        if let Some(allowance) = allowance {
+            allowance.start();
         }
         let mut graded_items = grade(&self.state, &plan);
         let (mut reply, mut sealed, mut is_connected) = (Reply::new(&plan), None, true);
         while let Some(wave) = graded_items.next(whole).await {
-            if let Some(charge) = charge {
-                charge.spend(wave.iter().map(GradedItem::grade_time).sum());
+            if let Some(allowance) = allowance {
+                allowance.spend(wave.iter().map(GradedItem::grade_time).sum());
             }
             let wave = appeal(&self.state, &plan, wave).await;
             let wave = compose(&plan, wave);
@@ -233,8 +236,8 @@ impl Engine {
                 .await;
             is_connected = is_connected && self.deliver(&reply, &run).await?;
         }
-        if let Some(charge) = charge {
-            charge.finish();
+        if let Some(allowance) = allowance {
+            allowance.finish();
         }
         metrics::batch(
             self.state

@@ -31,6 +31,14 @@ pub enum EngineError {
         /// Time after which the backlog is expected to be gone.
         retry_after: Duration,
     },
+    /// A quota of the key that sent the batch is exceeded.
+    #[error("{message}")]
+    QuotaExceeded {
+        /// Which quota, and what to do.
+        message: String,
+        /// Time after which the batch fits.
+        retry_after: Duration,
+    },
     /// The batch has more items than the node ever admits.
     #[error(
         "the batch has {items} items, more than the node admits at once ({most}); split it into \
@@ -67,6 +75,7 @@ impl EngineError {
             Self::Task { error, .. } => error.code,
             Self::Refused { code, .. } => *code,
             Self::Overloaded { .. } => ErrorCode::Overloaded,
+            Self::QuotaExceeded { .. } => ErrorCode::QuotaExceeded,
             Self::TooLarge { .. } => ErrorCode::TooManyItems,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
             Self::ClientStalled => ErrorCode::Cancelled,

@@ -80,6 +80,7 @@ pub(crate) fn grade(state: &Arc<EngineState>, plan: &Arc<Plan>) -> GradedItems {
         state: Arc::clone(state),
         plan: Arc::clone(plan),
         cx: GradeContext {
+            caller: Arc::clone(&plan.batch.caller),
             cancel: cancel.clone(),
         },
     });

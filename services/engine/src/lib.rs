@@ -36,7 +36,7 @@ mod warm;
 mod worker_threads;
 
 pub use admission::{Admission, BodyPermit, Permit};
-pub use batch::{Batch, BatchItem, Spend};
+pub use batch::{Allowance, Batch, BatchItem};
 pub use channel_cache::ChannelSettings;
 pub use channels::{ChannelError, Draws};
 pub use checks::NewDatasetCheck;

@@ -1,6 +1,6 @@
 //! Errors of pages, which are shown as pages.
 
-use assay_access::redact;
+use assay_access::{ExceededQuota, redact};
 use assay_core::ErrorCode;
 use assay_engine::{ChannelError, ReplayError};
 use assay_record::store::StoreError;
@@ -40,6 +40,12 @@ impl Failure {
             StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             message,
         )
+    }
+}
+
+impl From<ExceededQuota> for Failure {
+    fn from(exceeded: ExceededQuota) -> Self {
+        Self::of(ErrorCode::QuotaExceeded, exceeded.to_string())
     }
 }
 

@@ -149,6 +149,19 @@ pub struct KeyRecord {
     pub bytes_stored: u64,
 }
 
+impl KeyRecord {
+    /// Whether both are the same state of a key, apart from its use.
+    #[must_use]
+    pub fn is_same_state(&self, other: &Self) -> bool {
+        let without_use = |key: &Self| Self {
+            last_used_us: None,
+            bytes_stored: 0,
+            ..key.clone()
+        };
+        without_use(self) == without_use(other)
+    }
+}
+
 /// What is written about the use of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyUse {
@@ -213,6 +226,9 @@ pub enum KeyError {
     /// The key was revoked.
     #[error("the key `{0}` was revoked; create one with another name")]
     Revoked(String),
+    /// The key was changed after it was read.
+    #[error("the key `{0}` was changed meanwhile; retry")]
+    Changed(String),
     /// The storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -243,13 +259,15 @@ pub trait AccessStore: Send + Sync {
         audit: &'a AuditEntry,
     ) -> BoxFuture<'a, Result<(), KeyError>>;
 
-    /// Replaces everything about the key with this name but its use.
+    /// Replaces the key `old` by `new`, which has the same name, except for its use.
     ///
     /// # Errors
-    /// [`KeyError::Unknown`]; [`KeyError::Revoked`], because a revoked key does not change.
+    /// [`KeyError::Unknown`]; [`KeyError::Revoked`], because a revoked key does not change;
+    /// [`KeyError::Changed`] if the key is no longer as in `old`.
     fn replace_key<'a>(
         &'a self,
-        key: &'a KeyRecord,
+        old: &'a KeyRecord,
+        new: &'a KeyRecord,
         audit: &'a AuditEntry,
     ) -> BoxFuture<'a, Result<(), KeyError>>;
 

@@ -9,9 +9,9 @@
 //! The copy is written to a folder with another name, which is renamed when the copy is checked and
 //! on disk.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,6 +32,9 @@ pub enum BackupError {
     /// The destination exists.
     #[error("`{}` already exists; name a new folder", .0.display())]
     Exists(PathBuf),
+    /// Another backup is writing to the destination.
+    #[error("another backup is writing to `{}`; name another folder", .0.display())]
+    InProgress(PathBuf),
     /// A file cannot be read or written.
     #[error("`{}`: {source}", path.display())]
     File {
@@ -98,11 +101,7 @@ pub async fn backup(options: &StoreOptions, destination: &Path) -> Result<Backup
     let mut partial = destination.to_owned().into_os_string();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
-    // Left by a backup that was interrupted.
-    match fs::remove_dir_all(&partial) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&partial, error)),
-        _ => {}
-    }
+    let _lock = claim(&partial, destination)?;
     let copied = copy(&location, &database, &spool, &partial).await;
     let finished = copied.and_then(|copied| {
         fs::rename(&partial, destination).map_err(|source| at(destination, source))?;
@@ -118,6 +117,43 @@ pub async fn backup(options: &StoreOptions, destination: &Path) -> Result<Backup
         let _ = fs::remove_dir_all(&partial);
     }
     finished
+}
+
+/// Creates the folder of an unfinished copy, or empties the one that an interrupted backup left.
+/// Other backups are rejected until the result is dropped.
+fn claim(partial: &Path, destination: &Path) -> Result<File, BackupError> {
+    DirBuilder::new()
+        .mode(0o700)
+        .recursive(true)
+        .create(partial)
+        .map_err(|source| at(partial, source))?;
+    let folder = File::open(partial).map_err(|source| at(partial, source))?;
+    match folder.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(BackupError::InProgress(destination.to_owned()));
+        }
+        Err(TryLockError::Error(source)) => return Err(at(partial, source)),
+    }
+    // A backup that ended before the lock was taken has renamed or removed the folder.
+    let locked = folder.metadata().map_err(|source| at(partial, source))?;
+    let is_current = fs::metadata(partial)
+        .is_ok_and(|named| (named.dev(), named.ino()) == (locked.dev(), locked.ino()));
+    if !is_current {
+        return Err(BackupError::InProgress(destination.to_owned()));
+    }
+    let emptied = fs::read_dir(partial).and_then(|mut entries| {
+        entries.try_for_each(|entry| {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path())
+            } else {
+                fs::remove_file(entry.path())
+            }
+        })
+    });
+    emptied.map_err(|source| at(partial, source))?;
+    Ok(folder)
 }
 
 /// The database file of a store, and the folder of its spool.
@@ -151,11 +187,6 @@ async fn copy(
     spool: &Path,
     destination: &Path,
 ) -> Result<Backup, BackupError> {
-    DirBuilder::new()
-        .mode(0o700)
-        .recursive(true)
-        .create(destination)
-        .map_err(|source| at(destination, source))?;
     let name = database.file_name().unwrap_or_default();
     let copy = destination.join(name);
     let mut copied_spool = copy.clone().into_os_string();

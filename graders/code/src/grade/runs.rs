@@ -47,20 +47,20 @@ impl PreparedCode {
         tests: &[Test],
         cx: &GradeContext,
     ) -> Result<Vec<TestResult>, Blocked> {
-        let mut series = Series::new(&self.programs);
+        let mut series = Series::new(&self.programs, &cx.caller);
         let mut results = Vec::with_capacity(tests.len());
         for (at, test) in tests.iter().enumerate() {
             let next = tests.get(at + 1).map(|test| self.run_of(code, test));
             let run = self.run_of(code, test);
             let attempt = match series.run(run.clone(), next.as_ref()).await {
                 Ok(attempt) => attempt,
-                Err(blocked) => self.attempt_of_blocked(run, blocked).await?,
+                Err(blocked) => self.attempt_of_blocked(run, blocked, cx).await?,
             };
             if let Checker::Program(_) = self.task.checker {
                 // It runs in a worker, too.
                 series.release().await;
             }
-            let result = self.judge(test, attempt).await?;
+            let result = self.judge(test, attempt, cx).await?;
             if add_results(&mut results, [result]) && self.task.stops_early() {
                 break;
             }
@@ -72,7 +72,12 @@ impl PreparedCode {
 
     /// The attempt of a run without a result. If the program may have caused this by writing files,
     /// the task is at fault only if the test also fails when it does not see these files.
-    async fn attempt_of_blocked(&self, mut run: Run, blocked: Blocked) -> Result<Attempt, Blocked> {
+    async fn attempt_of_blocked(
+        &self,
+        mut run: Run,
+        blocked: Blocked,
+        cx: &GradeContext,
+    ) -> Result<Attempt, Blocked> {
         let program::Test::Assert { shares_files, .. } = &mut run.test else {
             return Err(blocked);
         };
@@ -80,7 +85,7 @@ impl PreparedCode {
             return Err(blocked);
         }
         *shares_files = false;
-        match run_once(&self.programs, run).await {
+        match run_once(&self.programs, &cx.caller, run).await {
             Ok(_) => Ok(Attempt::of_failed_test(blocked.fault.message)),
             Err(_) => Err(blocked),
         }
@@ -124,7 +129,12 @@ impl PreparedCode {
     }
 
     /// Determines the result of a test from its run.
-    async fn judge(&self, test: &Test, attempt: Attempt) -> Result<TestResult, Blocked> {
+    async fn judge(
+        &self,
+        test: &Test,
+        attempt: Attempt,
+        cx: &GradeContext,
+    ) -> Result<TestResult, Blocked> {
         let (mut difference, mut got) = (None, None);
         let verdict = match (&attempt.run.end, test) {
             (ProgramEnd::Finished | ProgramEnd::Exited(0), Test::Stdin { input, expected }) => {
@@ -138,7 +148,7 @@ impl PreparedCode {
                     }
                     Checker::Program(program) => {
                         let run = checker::run_checker(
-                            &self.programs,
+                            (&self.programs, &cx.caller),
                             program,
                             self.seed,
                             (input.as_str(), expected.as_str()),

@@ -21,9 +21,6 @@ use super::task::{PromptTruncation, Reasoning, RewardTask};
 use crate::normalise::NormaliseMethod;
 use crate::serving::record_saturated_group;
 
-/// Caller name under which graded items share the queue of the models with other callers.
-const CALLER: &str = "grade";
-
 /// Maximum pause before a retry when the queue is full.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
@@ -181,7 +178,7 @@ impl PreparedReward {
     ) -> Result<ModelReply, ModelError> {
         let request = ModelRequest {
             model: self.task.model.clone(),
-            caller: Arc::from(CALLER),
+            caller: Arc::clone(&cx.caller),
             inputs,
             truncate: match self.task.truncate {
                 PromptTruncation::Reject => Truncate::Reject,

@@ -1,5 +1,6 @@
 //! Cache of readouts. The key covers everything that a readout depends on, so cached and computed
-//! readouts are equal.
+//! readouts are equal, and the caller, because the time of a reply would show what others have
+//! scored.
 
 use assay_core::reward_model::ModelOutput;
 use assay_core::{Hash, heap};
@@ -16,8 +17,8 @@ const ENTRY_BYTES: u64 = 192;
 /// requested twice.
 const MAX_CACHED_NUMBERS: usize = 1_024;
 
-/// Cache key: a hash of the model version and the sequence.
-pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
+/// Cache key: a hash of the caller, the model version and the sequence.
+pub(super) fn key(caller: &str, version: &str, sequence: &Sequence) -> Hash {
     let ids: Vec<u8> = sequence
         .ids
         .iter()
@@ -32,6 +33,7 @@ pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
         Rows::Mean => vec![0],
     };
     Hash::of_parts(&[
+        caller.as_bytes(),
         version.as_bytes(),
         &ids,
         &(sequence.second as u64).to_le_bytes(),
@@ -115,15 +117,17 @@ mod tests {
         let mut keys: Vec<_> = others
             .iter()
             .chain([&plain])
-            .map(|sequence| key("v1", sequence))
+            .map(|sequence| key("alice", "v1", sequence))
             .collect();
-        keys.push(key("v2", &plain));
+        keys.push(key("alice", "v2", &plain));
+        keys.push(key("bob", "v1", &plain));
         keys.sort_unstable();
         keys.dedup();
-        assert_eq!(keys.len(), others.len() + 2);
+        assert_eq!(keys.len(), others.len() + 3);
         assert_eq!(
-            key("v1", &plain),
+            key("alice", "v1", &plain),
             key(
+                "alice",
                 "v1",
                 &Sequence {
                     truncated_tokens: 7,

@@ -51,7 +51,10 @@ impl ModelServer {
             });
         }
         let started = self.clock.monotonic();
-        let read = self.tokenisers.tokenise(&loaded, inputs, truncate).await?;
+        let read = self
+            .tokenisers
+            .tokenise(&caller, &loaded, inputs, truncate)
+            .await?;
         metrics::record_tokenise_time(&info.name, self.clock.monotonic().saturating_sub(started));
         let (mut plan, sequences) = Plan::new(read, &self.cache);
         metrics::record_cache_lookups(&info.name, plan.hits, plan.duplicates, sequences.len());

@@ -52,6 +52,7 @@ impl TokeniserPool {
     /// shutting down.
     pub(super) async fn tokenise(
         &self,
+        caller: &Arc<str>,
         model: &Arc<LoadedModel>,
         inputs: Vec<ModelInput>,
         truncate: Truncate,
@@ -64,7 +65,7 @@ impl TokeniserPool {
         // A request queues at most as many chunks as there are threads, so that a short request
         // does not wait for all chunks of a long one.
         let read = stream::iter(chunks)
-            .map(|chunk| self.chunk(model, &inputs, chunk, truncate))
+            .map(|chunk| self.chunk(caller, model, &inputs, chunk, truncate))
             .buffered(self.count);
         read.try_collect::<Vec<_>>()
             .await
@@ -73,6 +74,7 @@ impl TokeniserPool {
 
     async fn chunk(
         &self,
+        caller: &Arc<str>,
         model: &Arc<LoadedModel>,
         inputs: &Arc<[ModelInput]>,
         chunk: Range<usize>,
@@ -82,12 +84,12 @@ impl TokeniserPool {
             .acquire_owned()
             .await
             .map_err(|_| ModelError::ShuttingDown)?;
-        let (reader, inputs) = (Arc::clone(model), Arc::clone(inputs));
+        let (caller, reader, inputs) = (Arc::clone(caller), Arc::clone(model), Arc::clone(inputs));
         let tokenised = spawn_blocking(move || {
             let _permit = permit;
             inputs[chunk]
                 .iter()
-                .map(|input| tokenise(&reader, input, truncate))
+                .map(|input| tokenise(&caller, &reader, input, truncate))
                 .collect()
         });
         tokenised.await.map_err(|error| {
@@ -105,13 +107,14 @@ impl TokeniserPool {
 }
 
 fn tokenise(
+    caller: &str,
     model: &LoadedModel,
     input: &ModelInput,
     truncate: Truncate,
 ) -> Result<KeyedInput, Refusal> {
     let version = &model.info().version;
     let keyed = |sequence: Sequence| KeyedSequence {
-        key: cache::key(version, &sequence),
+        key: cache::key(caller, version, &sequence),
         sequence,
     };
     let tokenised = model.model.read(input, truncate)?;

@@ -1,17 +1,17 @@
 //! Who may call an endpoint: authenticates the caller of each request and compares its role with
 //! the one that the endpoint needs.
 
+mod batch_allowance;
 mod endpoints;
 mod key_path;
 mod proxied;
-mod work_charge;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use assay_access::{Caller, Charge, Denied, ExceededQuota, RefusedUser, redact};
+use assay_access::{Caller, Denied, ExceededQuota, RefusedUser, WorkCharge, redact};
 use assay_core::ErrorCode;
-use assay_engine::Spend;
+use assay_engine::Allowance;
 use assay_record::access::{Access, Role};
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::middleware::Next;
@@ -20,10 +20,10 @@ use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, header};
 
+use batch_allowance::BatchAllowance;
 pub(crate) use endpoints::Endpoints;
 pub(crate) use key_path::{KEYED_PATHS, PathKey, split_key};
 pub(crate) use proxied::ProxyHeader;
-use work_charge::WorkCharge;
 
 use crate::error::{ApiError, ApiResult};
 use crate::state::Api;
@@ -201,12 +201,9 @@ impl FromRequestParts<Api> for Api {
 impl Api {
     /// Admits `items` items of the caller, which take about `bytes` bytes of the record, within its
     /// quotas. They are in progress until the charge is dropped. `None` if the caller has no key.
-    pub(crate) fn charge(&self, items: usize, bytes: usize) -> ApiResult<Option<Charge>> {
-        let Some(meter) = self.caller().meter() else {
-            return Ok(None);
-        };
-        let now = self.gate().clock().monotonic();
-        Ok(Some(meter.admit(items, bytes, now)?))
+    pub(crate) fn charge(&self, items: usize, bytes: usize) -> ApiResult<Option<WorkCharge>> {
+        let clock = self.gate().clock();
+        Ok(self.caller().charge(items, bytes, clock)?)
     }
 
     /// Writes an administrative act of the caller to the audit log.
@@ -216,28 +213,15 @@ impl Api {
             .await;
     }
 
-    /// Like [`Api::charge`], for a batch with a body of `body_bytes` bytes.
-    pub(crate) fn charge_batch(
-        &self,
-        items: usize,
-        body_bytes: usize,
-    ) -> ApiResult<Option<Box<dyn Spend>>> {
-        let charge = self.charge(items, body_bytes + items * GRADE_BYTES)?;
-        let clock = self.gate().clock();
-        let work = charge.map(|charge| WorkCharge::new(charge, Arc::clone(clock)));
-        Ok(work.map(|work| Box::new(work) as Box<dyn Spend>))
-    }
-
-    /// Runs `work` and charges the time until it ends or is dropped.
-    pub(crate) async fn metered<T>(
-        &self,
-        charge: Option<Charge>,
-        work: impl Future<Output = T>,
-    ) -> T {
-        let charge = charge.map(|charge| WorkCharge::new(charge, Arc::clone(self.gate().clock())));
-        if let Some(charge) = &charge {
-            charge.start();
-        }
-        work.await
+    /// What the caller may use for a batch with `items` items and a body of `body_bytes` bytes.
+    pub(crate) fn allowance(&self, items: usize, body_bytes: usize) -> Option<Box<dyn Allowance>> {
+        self.caller().meter()?;
+        Some(Box::new(BatchAllowance {
+            caller: self.caller().clone(),
+            clock: Arc::clone(self.gate().clock()),
+            items,
+            bytes: body_bytes + items * GRADE_BYTES,
+            work: OnceLock::new(),
+        }))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assay_access::metered;
 use assay_core::execution::{ExecuteError, Execution, ExecutionResult};
 use base64::alphabet;
 use base64::engine::DecodePaddingMode;
@@ -53,7 +54,7 @@ pub(super) async fn execute(api: &Api, execution: Execution) -> Result<Execution
     let Ok(_admitted) = api.engine().admission().admit(1) else {
         return Err(NotRun::busy());
     };
-    let executed = api.metered(charge, api.programs().execute(execution)).await;
+    let executed = metered(charge, api.programs().execute(execution)).await;
     executed.map_err(|error| match error {
         ExecuteError::Failed(fault) if !fault.retryable => NotRun::Failed(fault.message),
         ExecuteError::Busy | ExecuteError::Failed(_) => NotRun::busy(),

@@ -1,5 +1,6 @@
 //! `/v1/policies`: the reward policies.
 
+use assay_access::metered;
 use assay_core::ErrorCode;
 use assay_mapping::batch::policy_problem;
 use assay_mapping::render;
@@ -62,9 +63,9 @@ pub(crate) async fn get(
     ))]
 pub(crate) async fn check(api: Api, headers: HeaderMap, body: Body) -> ApiResult<Json<PolicyBody>> {
     let (json, _permit) = body::json::<Value>(&api, &headers, body, BodyKind::Settings).await?;
-    let policy = api
-        .engine()
-        .inline_policy(&json)
+    let charge = api.charge(0, 0)?;
+    let policy = metered(charge, async { api.engine().inline_policy(&json) })
+        .await
         .map_err(|error| policy_problem("", error))?;
     Ok(Json(render::policy_body(&policy)))
 }

@@ -1,5 +1,6 @@
 //! `POST /v1/prompts/suggest`: chooses the prompts to sample next.
 
+use assay_access::metered;
 use assay_core::ErrorCode;
 use assay_engine::PromptRequest;
 use assay_rewards::prompts::Suggest;
@@ -54,9 +55,8 @@ pub(crate) async fn suggest(
         seed,
         settings,
     };
-    let prompts = api
-        .engine()
-        .suggest(request)
+    let charge = api.charge(0, 0)?;
+    let prompts = metered(charge, api.engine().suggest(request))
         .await?
         .into_iter()
         .map(|chosen| SuggestionBody {

@@ -11,9 +11,10 @@ use assay_record::{Appeal, Body, BodyKind, GradeRecord};
 use assay_rewards::Rates;
 use assay_rewards::channel::Ledger;
 use assay_rewards::pairs::{Belief, ChosenPair, Verdicts, beliefs, choose};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::NewPair;
+use super::reference::reference;
 use crate::{ChannelError, Engine};
 
 /// Grades that are read from the record at a time.
@@ -418,24 +419,4 @@ async fn completion(store: &dyn Store, hash: Hash) -> Result<Option<Completion>,
             Err(invalid("it is not a text".to_owned()))
         }
     }
-}
-
-/// The gold answer in a task: a text as it is, another value as JSON. `None` if the task has none,
-/// or the record no longer contains the task.
-async fn reference(
-    store: &dyn Store,
-    task: Hash,
-    pointer: &str,
-    grade: GradeId,
-) -> Result<Option<String>, StoreError> {
-    let Some(body) = store.body(task).await? else {
-        return Ok(None);
-    };
-    let task: Value = serde_json::from_slice(&body.content)
-        .map_err(|error| StoreError::Inconsistent(format!("task of `{grade}`: {error}")))?;
-    Ok(match task.pointer(pointer) {
-        Some(Value::String(text)) => Some(text.clone()),
-        Some(value) if !value.is_null() => Some(value.to_string()),
-        _ => None,
-    })
 }

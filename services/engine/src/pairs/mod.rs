@@ -4,6 +4,7 @@
 //! Callers send pairs, or have them chosen from the grades of a run (`from_run.rs`).
 
 mod from_run;
+mod reference;
 
 pub use from_run::{PairsOfRun, RunPairs, RunPairsError};
 

@@ -1,6 +1,7 @@
 //! A grade in full, with forms to replay and adjudicate it.
 
 use askama::Template;
+use assay_access::metered;
 use assay_core::GradeId;
 use assay_engine::{Draws, Engine, Replay};
 use axum::extract::Path;
@@ -51,11 +52,16 @@ pub(crate) async fn page(
 
 /// Grades the item again and shows the page with the result.
 pub(crate) async fn replay(
-    Viewer { engine, .. }: Viewer,
+    Viewer {
+        engine,
+        caller,
+        gate,
+    }: Viewer,
     Path(id): Path<String>,
 ) -> Result<Page<GradePage>> {
     let id = grade_id(&id)?;
-    let replay = engine.replay(id).await?;
+    let charge = caller.charge(1, 0, gate.clock())?;
+    let replay = metered(charge, engine.replay(id)).await?;
     show(&engine, id, Some(ReplayResult::from(&replay))).await
 }
 

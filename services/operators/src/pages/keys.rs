@@ -19,6 +19,7 @@ struct KeyRow {
     quotas: String,
     stored: String,
     created: String,
+    expires: String,
     used: String,
 }
 
@@ -39,6 +40,7 @@ impl KeyRow {
             quotas: quotas(&key.quotas),
             stored,
             created: time(key.created_us),
+            expires: key.expires_us.map(time).unwrap_or_default(),
             used: key.last_used_us.map(time).unwrap_or_default(),
         }
     }

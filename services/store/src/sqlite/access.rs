@@ -39,7 +39,7 @@ const INSERT_KEY: &str = "insert into keys (id, role, hash, previous_hash, previ
 const UPDATE_KEY: &str = "update keys set id = ?, role = ?, hash = ?, previous_hash = ?, \
      previous_until_us = ?, items_per_minute = ?, cpu_seconds_per_minute = ?, \
      items_in_flight = ?, bytes_stored_limit = ?, created_us = ?, rotated_us = ?, \
-     expires_us = ?, revoked_us = ? where name = ? and revoked_us is null";
+     expires_us = ?, revoked_us = ? where name = ?";
 
 /// The tables of keys and of the audit log.
 #[derive(Debug, Clone)]
@@ -139,8 +139,7 @@ impl SqliteAccess {
     }
 
     async fn read_keys(&self) -> Result<Vec<KeyRecord>, DatabaseError> {
-        let rows = sqlx::query(SELECT_KEYS).fetch_all(&self.pool).await?;
-        rows.iter().map(read_key).collect()
+        read_keys(&mut *self.pool.acquire().await?).await
     }
 
     async fn create(&self, key: &KeyRecord, audit: &AuditEntry) -> Result<(), CreateError> {
@@ -175,16 +174,23 @@ impl SqliteAccess {
         Ok(())
     }
 
-    /// Returns whether an unrevoked key with the name exists.
-    async fn replace(&self, key: &KeyRecord, audit: &AuditEntry) -> Result<bool, DatabaseError> {
+    /// Replaces `old` by `new` if it is the key of this name. Returns the key that was found.
+    async fn replace(
+        &self,
+        old: &KeyRecord,
+        new: &KeyRecord,
+        audit: &AuditEntry,
+    ) -> Result<Option<KeyRecord>, DatabaseError> {
         let mut connection = self.pool.acquire().await?;
         let mut transaction = connection.begin_with("begin immediate").await?;
-        let replaced = write_key(&mut transaction, UPDATE_KEY, key).await? > 0;
-        if replaced {
+        let keys = read_keys(&mut transaction).await?;
+        let found = keys.into_iter().find(|key| key.name == old.name);
+        if is_replaceable(found.as_ref(), old) {
+            write_key(&mut transaction, UPDATE_KEY, new).await?;
             append(&mut transaction, audit).await?;
         }
         transaction.commit().await?;
-        Ok(replaced)
+        Ok(found)
     }
 
     async fn write_uses(&self, uses: &[KeyUse]) -> Result<(), DatabaseError> {
@@ -262,6 +268,16 @@ async fn connect(location: &Location) -> Result<SqlitePool, DatabaseError> {
     Ok(pool.connect_with(options).await?)
 }
 
+async fn read_keys(connection: &mut SqliteConnection) -> Result<Vec<KeyRecord>, DatabaseError> {
+    let rows = sqlx::query(SELECT_KEYS).fetch_all(connection).await?;
+    rows.iter().map(read_key).collect()
+}
+
+/// Whether the key that was found is still `old`. A revoked key does not change.
+fn is_replaceable(found: Option<&KeyRecord>, old: &KeyRecord) -> bool {
+    found.is_some_and(|found| found.revoked_us.is_none() && found.is_same_state(old))
+}
+
 enum CreateError {
     Exists,
     OwnsRuns,
@@ -274,14 +290,14 @@ impl From<DatabaseError> for CreateError {
     }
 }
 
-/// Executes [`INSERT_KEY`] or [`UPDATE_KEY`]; returns the number of rows written.
+/// Executes [`INSERT_KEY`] or [`UPDATE_KEY`].
 async fn write_key(
     connection: &mut SqliteConnection,
     sql: &'static str,
     key: &KeyRecord,
-) -> Result<u64, DatabaseError> {
+) -> Result<(), DatabaseError> {
     let previous = key.previous.as_ref();
-    let done = sqlx::query(sql)
+    sqlx::query(sql)
         .bind(&key.id)
         .bind(key.role.as_str())
         .bind(&key.hash[..])
@@ -298,7 +314,7 @@ async fn write_key(
         .bind(&key.name)
         .execute(connection)
         .await?;
-    Ok(done.rows_affected())
+    Ok(())
 }
 
 async fn append(
@@ -418,20 +434,18 @@ impl AccessStore for SqliteAccess {
 
     fn replace_key<'a>(
         &'a self,
-        key: &'a KeyRecord,
+        old: &'a KeyRecord,
+        new: &'a KeyRecord,
         audit: &'a AuditEntry,
     ) -> BoxFuture<'a, Result<(), KeyError>> {
         Box::pin(async {
-            let replaced = self.replace(key, audit).await.map_err(StoreError::from)?;
-            if replaced {
-                return Ok(());
+            let found = self.replace(old, new, audit).await;
+            match found.map_err(StoreError::from)? {
+                None => Err(KeyError::Unknown(old.name.clone())),
+                Some(found) if found.revoked_us.is_some() => Err(KeyError::Revoked(found.name)),
+                found if is_replaceable(found.as_ref(), old) => Ok(()),
+                Some(found) => Err(KeyError::Changed(found.name)),
             }
-            let keys = self.read_keys().await.map_err(StoreError::from)?;
-            Err(if keys.iter().any(|other| other.name == key.name) {
-                KeyError::Revoked(key.name.clone())
-            } else {
-                KeyError::Unknown(key.name.clone())
-            })
         })
     }
 

@@ -61,9 +61,13 @@ async fn keys_are_stored_replaced_and_never_deleted() {
         ..key("alice")
     };
     access
-        .replace_key(&rotated, &audit("rotate"))
+        .replace_key(&key("alice"), &rotated, &audit("rotate"))
         .await
         .unwrap();
+    let stale = access
+        .replace_key(&key("alice"), &key("alice"), &audit("change"))
+        .await;
+    assert!(matches!(stale, Err(KeyError::Changed(name)) if name == "alice"));
     assert_eq!(access.keys().await.unwrap()[0], rotated);
     let changed = access.state().await.unwrap();
     assert_eq!(changed.secret, first.secret);
@@ -80,15 +84,17 @@ async fn keys_are_stored_replaced_and_never_deleted() {
 
     let revoked = KeyRecord {
         revoked_us: Some(4),
-        ..rotated
+        ..rotated.clone()
     };
+    // The key has been used since `rotated` was read, which is not a change.
     access
-        .replace_key(&revoked, &audit("revoke"))
+        .replace_key(&rotated, &revoked, &audit("revoke"))
         .await
         .unwrap();
-    let again = access.replace_key(&revoked, &audit("revoke")).await;
+    let again = access.replace_key(&revoked, &rotated, &audit("set")).await;
     assert!(matches!(again, Err(KeyError::Revoked(_))));
-    let unknown = access.replace_key(&key("bob"), &audit("revoke")).await;
+    let (bob, entry) = (key("bob"), audit("revoke"));
+    let unknown = access.replace_key(&bob, &bob, &entry).await;
     assert!(matches!(unknown, Err(KeyError::Unknown(_))));
     assert!(fixture.execute("delete from keys").await.is_err());
 

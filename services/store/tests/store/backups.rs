@@ -204,6 +204,31 @@ async fn a_backup_does_not_overwrite_and_leaves_nothing_when_it_fails() {
     assert!(!copy.exists() && !fixture.root().join("copy.partial").exists());
 }
 
+#[tokio::test]
+async fn backups_to_one_folder_exclude_each_other() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    record(&store, of_run(0, "run", 8)).await;
+    store.close().await.unwrap();
+    // What an interrupted backup left.
+    let (copy, partial) = (
+        fixture.root().join("copy"),
+        fixture.root().join("copy.partial"),
+    );
+    std::fs::create_dir_all(partial.join("left.spool")).unwrap();
+    std::fs::write(partial.join("left"), b"left").unwrap();
+    let other = std::fs::File::open(&partial).unwrap();
+    other.lock().unwrap();
+    let error = backup(&fixture.options, &copy).await.unwrap_err();
+    assert!(matches!(error, BackupError::InProgress(_)), "{error}");
+    assert!(partial.join("left").exists());
+    drop(other);
+    backup(&fixture.options, &copy).await.unwrap();
+    assert!(copy.exists() && !partial.exists() && !copy.join("left").exists());
+    let found = backup(&fixture.options, &copy).await.unwrap_err();
+    assert!(matches!(found, BackupError::Exists(_)), "{found}");
+}
+
 /// A record of three batches that was closed, and the places and problems that are found after
 /// `sql` was executed.
 async fn found_after(sql: &'static str) -> Vec<(String, String)> {

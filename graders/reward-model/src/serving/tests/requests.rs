@@ -117,18 +117,20 @@ async fn a_shared_reference_is_run_once() {
 }
 
 #[tokio::test]
-async fn caches_readouts_per_version() {
+async fn caches_readouts_per_caller_and_version() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let first = models
         .score(request("a", vec![text("same"), text("other")]))
         .await
         .unwrap();
-    let again = models
-        .score(request("b", vec![text("same")]))
-        .await
-        .unwrap();
-    assert_eq!(again.scores[0], first.scores[0]);
-    assert_eq!(world.batches.lock().unwrap().len(), 1);
+    for (caller, batches) in [("a", 1), ("b", 2), ("b", 2)] {
+        let again = models
+            .score(request(caller, vec![text("same")]))
+            .await
+            .unwrap();
+        assert_eq!(again.scores[0], first.scores[0]);
+        assert_eq!(world.batches.lock().unwrap().len(), batches);
+    }
     models.load("m".to_owned(), load_from("v2")).await.unwrap();
     let after_reload = models
         .score(request("a", vec![text("same")]))

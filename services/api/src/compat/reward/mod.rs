@@ -10,6 +10,7 @@ mod numbers;
 
 use std::sync::Arc;
 
+use assay_access::metered;
 use assay_core::BatchId;
 use assay_core::reward_model::{ModelInfo, ModelInput, ModelRequest, ModelScore, Scale, Truncate};
 use assay_engine::BodyPermit;
@@ -160,7 +161,7 @@ pub(super) async fn score_inputs(
         expected_version: None,
         timeout: None,
     };
-    let reply = api.metered(charge, api.models().score(request)).await;
+    let reply = metered(charge, api.models().score(request)).await;
     let reply = reply.map_err(ApiError::from)?;
     let mut scores = Vec::with_capacity(reply.scores.len());
     for (at, score) in reply.scores.into_iter().enumerate() {

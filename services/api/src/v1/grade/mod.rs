@@ -95,7 +95,7 @@ pub(crate) async fn grade(
     let (mut batch, framing, request, made_bytes, body_bytes) = decoded;
     permit.grow(made_bytes)?;
     batch.held = Some(permit);
-    batch.charge = api.charge_batch(batch.items.len(), body_bytes)?;
+    batch.allowance = api.allowance(batch.items.len(), body_bytes);
     let keyed = key.zip(request).map(|(key, request)| IdempotentRequest {
         key: RequestKey {
             caller: api.caller().name().into(),
@@ -149,7 +149,7 @@ pub(crate) async fn grade_made(
     let (mut batch, framing, made_bytes, body_bytes) = decoded;
     permit.grow(made_bytes)?;
     batch.held = Some(permit);
-    batch.charge = api.charge_batch(batch.items.len(), body_bytes)?;
+    batch.allowance = api.allowance(batch.items.len(), body_bytes);
     let reply = api.engine().grade(batch, Mode::Whole).await?;
     serde_json::from_slice(&framing.whole(&reply)).map_err(|error| {
         let message = format!("cannot read the reply: {error}");

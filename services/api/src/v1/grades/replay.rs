@@ -1,5 +1,6 @@
 //! `POST /v1/grades/{id}/replay`: grades a stored item again with this version.
 
+use assay_access::metered;
 use assay_mapping::render;
 use assay_wire::grades::ReplayBody;
 use axum::Json;
@@ -29,6 +30,6 @@ pub(crate) async fn replay(
 ) -> ApiResult<Json<ReplayBody>> {
     let id = path_id(path)?;
     let charge = api.charge(1, 0)?;
-    let replay = api.metered(charge, api.engine().replay(id)).await?;
+    let replay = metered(charge, api.engine().replay(id)).await?;
     Ok(Json(render::replay_body(&replay)))
 }

@@ -1,5 +1,6 @@
 //! `POST /v1/reward-models/{name}/score`: scores inputs.
 
+use assay_access::metered;
 use assay_core::reward_model::ModelRequest;
 use assay_wire::scoring::{DecodedScore, ScoreReply, ScoreRequest, decode_score};
 use assay_wire::{DecodeLimits, ProblemBody};
@@ -68,6 +69,6 @@ pub(crate) async fn score(
         expected_version,
         timeout,
     };
-    let reply = api.metered(charge, api.models().score(request)).await?;
+    let reply = metered(charge, api.models().score(request)).await?;
     Ok(Json(ScoreReply::new(reply, ids, warnings)))
 }

@@ -4,13 +4,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use assay_access::Charge;
 use assay_core::Clock;
-use assay_engine::Spend;
+
+use crate::quota::Charge;
 
 /// Charges work to the key that requested it. If it is dropped before the work has ended, because
 /// the client disconnected, the time since the start is charged.
-pub(super) struct WorkCharge {
+pub struct WorkCharge {
     charge: Charge,
     clock: Arc<dyn Clock>,
     /// When the work started, later by what was charged; `None` before it starts and after its end.
@@ -18,7 +18,7 @@ pub(super) struct WorkCharge {
 }
 
 impl WorkCharge {
-    pub(super) fn new(charge: Charge, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(charge: Charge, clock: Arc<dyn Clock>) -> Self {
         Self {
             charge,
             clock,
@@ -28,6 +28,24 @@ impl WorkCharge {
 
     fn since(&self) -> MutexGuard<'_, Option<Duration>> {
         self.since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The work starts.
+    pub fn start(&self) {
+        *self.since() = Some(self.clock.monotonic());
+    }
+
+    /// Charges a part of the work.
+    pub fn spend(&self, time: Duration) {
+        self.charge.spend(time);
+        if let Some(since) = self.since().as_mut() {
+            *since = since.saturating_add(time);
+        }
+    }
+
+    /// All work was charged.
+    pub fn finish(&self) {
+        *self.since() = None;
     }
 }
 
@@ -39,23 +57,6 @@ impl fmt::Debug for WorkCharge {
     }
 }
 
-impl Spend for WorkCharge {
-    fn start(&self) {
-        *self.since() = Some(self.clock.monotonic());
-    }
-
-    fn spend(&self, time: Duration) {
-        self.charge.spend(time);
-        if let Some(since) = self.since().as_mut() {
-            *since = since.saturating_add(time);
-        }
-    }
-
-    fn finish(&self) {
-        *self.since() = None;
-    }
-}
-
 impl Drop for WorkCharge {
     fn drop(&mut self) {
         let since = self.since().take();
@@ -64,4 +65,12 @@ impl Drop for WorkCharge {
             self.charge.spend(left);
         }
     }
+}
+
+/// Runs `work` and charges the time until it ends or is dropped. `None` charges nobody.
+pub async fn metered<T>(charge: Option<WorkCharge>, work: impl Future<Output = T>) -> T {
+    if let Some(charge) = &charge {
+        charge.start();
+    }
+    work.await
 }
