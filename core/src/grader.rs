@@ -224,6 +224,8 @@ pub struct GradeContext {
     /// Who sent the items. A result that depends on a completion is cached for its caller only,
     /// because the time of a reply would show others that the completion was graded before.
     pub caller: Arc<str>,
+    /// Whether results of earlier gradings may be used. A replay grades everything again.
+    pub use_cache: bool,
     /// Is set when the client has disconnected.
     pub cancel: CancelFlag,
 }

@@ -66,6 +66,8 @@ pub struct ModelRequest {
     pub model: Option<String>,
     /// The caller. Callers are served in turn.
     pub caller: Arc<str>,
+    /// Whether results of earlier requests of the caller may be used.
+    pub use_cache: bool,
     /// The inputs.
     pub inputs: Vec<ModelInput>,
     /// How to handle inputs that are too long.

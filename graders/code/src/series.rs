@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_core::Hash;
+use assay_core::{GradeContext, Hash};
 use assay_worker::program::{Limits, Request, Run, WORK_PER_SECOND};
 use assay_worker::{Pipeline, Settled};
 
@@ -20,7 +20,7 @@ const SHORT_WORK: u64 = WORK_PER_SECOND / 100;
 /// [`Series::release`] first.
 pub(crate) struct Series<'a> {
     programs: &'a Programs,
-    caller: &'a str,
+    cx: &'a GradeContext,
     pipeline: Option<Pipeline<'a, Request>>,
     /// Whether the last run was short and succeeded.
     was_short: bool,
@@ -29,10 +29,10 @@ pub(crate) struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    pub(crate) fn new(programs: &'a Programs, caller: &'a str) -> Self {
+    pub(crate) fn new(programs: &'a Programs, cx: &'a GradeContext) -> Self {
         Self {
             programs,
-            caller,
+            cx,
             pipeline: None,
             was_short: false,
             sent: None,
@@ -44,12 +44,14 @@ impl<'a> Series<'a> {
     /// # Errors
     /// A fault of the service or of the task. Neither is ever an [`Attempt`].
     pub(crate) async fn run(&mut self, run: Run, next: Option<&Run>) -> Result<Attempt, Blocked> {
-        let key = run_key(self.caller, &run);
-        if let Some(cached) = self.programs.cached_run(&key) {
+        let key = run_key(&self.cx.caller, &run);
+        if let Some(cached) = self.cached(&key) {
             return cached;
         }
         let result = self.run_uncached(run, key, next).await;
-        self.programs.cache_run(key, &result);
+        if self.cx.use_cache {
+            self.programs.cache_run(key, &result);
+        }
         self.was_short = result.as_ref().is_ok_and(|Attempt { run, deterministic }| {
             *deterministic && is_success(&run.end) && run.work <= SHORT_WORK
         });
@@ -57,6 +59,13 @@ impl<'a> Series<'a> {
             self.release().await;
         }
         result
+    }
+
+    fn cached(&self, key: &Hash) -> Option<Result<Attempt, Blocked>> {
+        self.cx
+            .use_cache
+            .then(|| self.programs.cached_run(key))
+            .flatten()
     }
 
     async fn run_uncached(
@@ -77,8 +86,8 @@ impl<'a> Series<'a> {
         let timeout = timeout(run.limits.work);
         let mut next = next
             .filter(|_| self.was_short)
-            .map(|next| (run_key(self.caller, next), next))
-            .filter(|(key, _)| self.programs.cached_run(key).is_none())
+            .map(|next| (run_key(&self.cx.caller, next), next))
+            .filter(|(key, _)| self.cached(key).is_none())
             .map(|(key, next)| (key, Request::Run(shortened(next))));
         let was_sent = self.sent.take() == Some(key);
         self.sent = next.as_ref().map(|(key, _)| *key);
@@ -115,10 +124,10 @@ impl<'a> Series<'a> {
 /// A fault of the service or of the task. Neither is ever an [`Attempt`].
 pub(crate) async fn run_once(
     programs: &Programs,
-    caller: &str,
+    cx: &GradeContext,
     run: Run,
 ) -> Result<Attempt, Blocked> {
-    let mut series = Series::new(programs, caller);
+    let mut series = Series::new(programs, cx);
     let result = series.run(run, None).await;
     series.release().await;
     result

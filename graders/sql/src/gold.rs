@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_core::Fault;
+use assay_core::{Fault, Hash};
 use assay_worker::compute;
 use assay_worker::query::{End, Limits, Ran, Rows, Value};
 
@@ -176,6 +176,7 @@ impl GoldRuns<'_> {
             limits: self.limits,
             reverse,
             timeout: GOLD_TIMEOUT,
+            cache: Some(Hash::of_parts(&[b"gold"])),
         }
     }
 

@@ -81,6 +81,7 @@ pub(crate) fn grade(state: &Arc<EngineState>, plan: &Arc<Plan>) -> GradedItems {
         plan: Arc::clone(plan),
         cx: GradeContext {
             caller: Arc::clone(&plan.batch.caller),
+            use_cache: plan.use_cache,
             cancel: cancel.clone(),
         },
     });

@@ -1,7 +1,7 @@
 //! Checker programs. They are part of the task, and run in a sandbox like the programs that they
 //! check.
 
-use assay_core::{ErrorCode, Fault};
+use assay_core::{ErrorCode, Fault, GradeContext};
 use assay_worker::program::{Compile, Limits, Part, Run, Test, Translation, WORK_PER_SECOND};
 use serde_json::json;
 
@@ -25,7 +25,7 @@ const LIMITS: Limits = Limits {
 /// A fault of the service, or of the task if the checker program does not compile or does not print
 /// one of the three results.
 pub(crate) async fn run_checker(
-    (programs, caller): (&Programs, &str),
+    (programs, cx): (&Programs, &GradeContext),
     checker: &CheckerProgram,
     seed: u64,
     (input, expected): (&str, &str),
@@ -67,7 +67,7 @@ pub(crate) async fn run_checker(
             fetch: Vec::new(),
             arguments: Vec::new(),
         };
-        Ok::<_, Blocked>(run_once(programs, caller, run).await?.run)
+        Ok::<_, Blocked>(run_once(programs, cx, run).await?.run)
     };
     let run = check(got).await?;
     let stdout = String::from_utf8_lossy(&run.stdout).into_owned();

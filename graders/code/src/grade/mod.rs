@@ -259,7 +259,7 @@ impl PreparedCode {
             |test: &Test| !(self.task.language.compiles_calls && matches!(test, Test::Call { .. }));
         for (_, test) in tests.filter(|(_, test)| can_run(test)) {
             let code = Code { code, image };
-            run_once(&self.programs, &cx.caller, self.run_of(code, test)).await?;
+            run_once(&self.programs, cx, self.run_of(code, test)).await?;
             check_cancelled(cx)?;
         }
         Ok(())

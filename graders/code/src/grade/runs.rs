@@ -47,7 +47,7 @@ impl PreparedCode {
         tests: &[Test],
         cx: &GradeContext,
     ) -> Result<Vec<TestResult>, Blocked> {
-        let mut series = Series::new(&self.programs, &cx.caller);
+        let mut series = Series::new(&self.programs, cx);
         let mut results = Vec::with_capacity(tests.len());
         for (at, test) in tests.iter().enumerate() {
             let next = tests.get(at + 1).map(|test| self.run_of(code, test));
@@ -85,7 +85,7 @@ impl PreparedCode {
             return Err(blocked);
         }
         *shares_files = false;
-        match run_once(&self.programs, &cx.caller, run).await {
+        match run_once(&self.programs, cx, run).await {
             Ok(_) => Ok(Attempt::of_failed_test(blocked.fault.message)),
             Err(_) => Err(blocked),
         }
@@ -148,7 +148,7 @@ impl PreparedCode {
                     }
                     Checker::Program(program) => {
                         let run = checker::run_checker(
-                            (&self.programs, &cx.caller),
+                            (&self.programs, cx),
                             program,
                             self.seed,
                             (input.as_str(), expected.as_str()),

@@ -179,6 +179,7 @@ impl PreparedReward {
         let request = ModelRequest {
             model: self.task.model.clone(),
             caller: Arc::clone(&cx.caller),
+            use_cache: cx.use_cache,
             inputs,
             truncate: match self.task.truncate {
                 PromptTruncation::Reject => Truncate::Reject,

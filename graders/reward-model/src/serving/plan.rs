@@ -35,10 +35,10 @@ struct PlannedInput {
 }
 
 impl Plan {
-    /// Plans a request. Also returns the sequences to run. [`Plan::store`] takes their indices.
+    /// Plans a request, with cached readouts if there is a `cache`. Also returns the sequences to run. [`Plan::store`] takes their indices.
     pub(super) fn new(
         read: Vec<Result<KeyedInput, Refusal>>,
-        cache: &ReadoutCache,
+        cache: Option<&ReadoutCache>,
     ) -> (Self, Vec<Sequence>) {
         let mut plan = Self {
             inputs: Vec::with_capacity(read.len()),
@@ -75,7 +75,7 @@ impl Plan {
         KeyedSequence { key, sequence }: KeyedSequence,
         indices: &mut HashMap<Hash, usize>,
         sequences: &mut Vec<Sequence>,
-        cache: &ReadoutCache,
+        cache: Option<&ReadoutCache>,
     ) -> usize {
         if let Some(index) = indices.get(&key) {
             self.duplicates += 1;
@@ -83,7 +83,7 @@ impl Plan {
         }
         let index = self.readouts.len();
         indices.insert(key, index);
-        let cached = cache.get(&key);
+        let cached = cache.and_then(|cache| cache.get(&key));
         if cached.is_some() {
             self.hits += 1;
         } else {
@@ -95,11 +95,13 @@ impl Plan {
     }
 
     /// Stores the readout of the sequence at this index of those to run, and caches it.
-    pub(super) fn store(&mut self, at: usize, readout: ModelOutput, cache: &ReadoutCache) {
+    pub(super) fn store(&mut self, at: usize, readout: ModelOutput, cache: Option<&ReadoutCache>) {
         let Some((index, key)) = self.pending.get(at) else {
             return;
         };
-        cache.insert(*key, &readout);
+        if let Some(cache) = cache {
+            cache.insert(*key, &readout);
+        }
         self.readouts[*index] = Some(readout);
     }
 

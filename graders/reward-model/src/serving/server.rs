@@ -30,6 +30,7 @@ impl ModelServer {
         let ModelRequest {
             model,
             caller,
+            use_cache,
             inputs,
             truncate,
             expected_version,
@@ -56,7 +57,8 @@ impl ModelServer {
             .tokenise(&caller, &loaded, inputs, truncate)
             .await?;
         metrics::record_tokenise_time(&info.name, self.clock.monotonic().saturating_sub(started));
-        let (mut plan, sequences) = Plan::new(read, &self.cache);
+        let cache = use_cache.then_some(&self.cache);
+        let (mut plan, sequences) = Plan::new(read, cache);
         metrics::record_cache_lookups(&info.name, plan.hits, plan.duplicates, sequences.len());
         if !sequences.is_empty() {
             let request = DeviceRequest {
@@ -65,7 +67,7 @@ impl ModelServer {
                 deadline,
                 sequences,
             };
-            self.run(request, &mut plan).await?;
+            self.run(request, &mut plan, cache).await?;
         }
         let unanswered = || ModelError::Device("the device did not answer a sequence".to_owned());
         let scores = plan.scores(loaded.model.as_ref()).ok_or_else(unanswered)?;
@@ -82,7 +84,12 @@ impl ModelServer {
 
     /// Runs the sequences of a plan. Fails with [`ModelError::Expired`] if one of them is still
     /// waiting at the deadline.
-    async fn run(&self, request: DeviceRequest, plan: &mut Plan) -> Result<(), ModelError> {
+    async fn run(
+        &self,
+        request: DeviceRequest,
+        plan: &mut Plan,
+        cache: Option<&ReadoutCache>,
+    ) -> Result<(), ModelError> {
         let mut deadline = request.deadline;
         let mut ticket = self.queue.admit(request)?;
         loop {
@@ -108,7 +115,7 @@ impl ModelServer {
             let Some((index, readout)) = answer else {
                 return Ok(());
             };
-            plan.store(index, readout, &self.cache);
+            plan.store(index, readout, cache);
         }
     }
 }

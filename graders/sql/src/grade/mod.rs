@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use assay_core::{
-    BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared,
-    Score, Verdict,
+    BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Hash, Item, Measure, Outcome,
+    Prepared, Score, Verdict,
 };
 use assay_extraction::reasoning;
 use assay_worker::compute;
@@ -133,7 +133,7 @@ impl PreparedSql {
             .map(|found| found.as_ref().map(|_| Trial::new(self.task.golds.len())))
             .collect();
         let base = 1.min(ready.stages.len());
-        self.run(ready, 0..base, &found, &mut trials, &mut large)
+        self.run(ready, 0..base, &found, &mut trials, &mut large, cx)
             .await?;
         if base < ready.stages.len() {
             if cx.cancel.is_cancelled() {
@@ -160,6 +160,7 @@ impl PreparedSql {
                 &found,
                 &mut trials,
                 &mut large,
+                cx,
             )
             .await?;
         }
@@ -181,6 +182,7 @@ impl PreparedSql {
         found: &[Option<Extracted>],
         trials: &mut [Option<Trial>],
         large: &mut LargeResults,
+        cx: &GradeContext,
     ) -> Result<(), Fault> {
         let is_open = |at: &usize| {
             trials[*at]
@@ -197,6 +199,9 @@ impl PreparedSql {
             limits: ready.limits,
             reverse: false,
             timeout: PREDICTION_TIMEOUT,
+            cache: cx
+                .use_cache
+                .then(|| Hash::of_parts(&[b"caller", cx.caller.as_bytes()])),
         };
         let on: Vec<_> = ready.stages[stages.clone()]
             .iter()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::Fault;
+use assay_core::{Fault, Hash};
 use assay_worker::query::{Limits, Ran};
 
 /// How statements are run.
@@ -16,6 +16,8 @@ pub(crate) struct RunOptions {
     /// Maximum wall time of a request to a worker. A run exceeds it only if the worker used a
     /// processor during that time.
     pub(crate) timeout: Duration,
+    /// Hash of the name under which the runs are cached; `None` if they must be new.
+    pub(crate) cache: Option<Hash>,
 }
 
 /// One run of a statement, and whether it is deterministic.

@@ -207,8 +207,9 @@ impl SandboxQueries {
                     for (at, runs) in requested.into_iter().zip(all) {
                         for (ran, (database, steps)) in runs.into_iter().zip(on) {
                             let ran = Arc::new(ran);
-                            let key = key(statements[at], options, database, *steps);
-                            self.0.runs.insert(key, Arc::clone(&ran));
+                            if let Some(key) = key(statements[at], options, database, *steps) {
+                                self.0.runs.insert(key, Arc::clone(&ran));
+                            }
                             progress.record_for(
                                 at,
                                 Attempt {
@@ -236,14 +237,14 @@ impl SandboxQueries {
         Ok(())
     }
 
-    /// The cached run, if there is one.
+    /// The cached run, if there is one that may be used.
     fn cached(
         &self,
         sql: &str,
         options: RunOptions,
         (database, steps): (&ImageDatabase, u64),
     ) -> Option<Attempt> {
-        let ran = self.0.runs.get(&key(sql, options, database, steps))?;
+        let ran = self.0.runs.get(&key(sql, options, database, steps)?)?;
         Some(Attempt {
             ran,
             deterministic: true,
@@ -354,8 +355,10 @@ fn too_slow() -> Attempt {
     }
 }
 
-/// A hash of everything that a run depends on.
-fn key(sql: &str, options: RunOptions, database: &ImageDatabase, steps: u64) -> Hash {
+/// A hash of everything that a run depends on and of the name under which it is cached. `None` if it
+/// is not cached.
+fn key(sql: &str, options: RunOptions, database: &ImageDatabase, steps: u64) -> Option<Hash> {
+    let name = options.cache?;
     let Limits {
         rows,
         bytes,
@@ -372,7 +375,12 @@ fn key(sql: &str, options: RunOptions, database: &ImageDatabase, steps: u64) -> 
     ]
     .map(u64::to_le_bytes)
     .concat();
-    Hash::of_parts(&[sql.as_bytes(), database.hash.as_bytes(), &numbers])
+    Some(Hash::of_parts(&[
+        name.as_bytes(),
+        sql.as_bytes(),
+        database.hash.as_bytes(),
+        &numbers,
+    ]))
 }
 
 fn unexpected(reply: &Reply) -> Fault {

@@ -14,7 +14,7 @@ pub(super) const CODE: Code = Code {
     title: "the same completion gets different verdicts",
     found: "\
 The same completion was graded several times (`--repeats`) with different verdicts or scores.
-Nothing is taken from a cache.",
+No result is taken from a cache: programs, queries and reward models run each time.",
     why: "\
 Rewards depend on chance.",
     remedy: "\

@@ -268,6 +268,7 @@ pub(super) fn request(caller: &str, inputs: Vec<ModelInput>) -> ModelRequest {
     ModelRequest {
         model: None,
         caller: Arc::from(caller),
+        use_cache: true,
         inputs,
         truncate: Truncate::Reject,
         expected_version: None,

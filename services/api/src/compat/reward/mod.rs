@@ -156,6 +156,7 @@ pub(super) async fn score_inputs(
     let request = ModelRequest {
         model,
         caller,
+        use_cache: true,
         inputs,
         truncate,
         expected_version: None,

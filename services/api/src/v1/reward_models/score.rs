@@ -64,6 +64,7 @@ pub(crate) async fn score(
     let request = ModelRequest {
         model: Some(name),
         caller,
+        use_cache: true,
         inputs,
         truncate,
         expected_version,

@@ -261,6 +261,7 @@ async fn score(
             let request = ModelRequest {
                 model: model.clone(),
                 caller: "local".into(),
+                use_cache: true,
                 inputs,
                 truncate,
                 expected_version: None,
