@@ -222,3 +222,25 @@ async fn grades_a_completion_of_one_megabyte() {
     );
     assert!(["accepted", "too_long"].contains(&result["verdict"].as_str().unwrap()));
 }
+
+#[tokio::test]
+async fn a_replay_runs_the_program_again() {
+    let (service, _folder, link) = marked_service(1).await;
+    let batch = batch([program("print(1)", &json!([{"stdin": "", "stdout": "1"}]))]);
+    let graded = service.grade(&batch).await.json();
+    let id = graded["results"][0]["grade"].as_str().unwrap().to_owned();
+    let stop_all = async || {
+        workers_of(&link).into_iter().for_each(kill);
+        until(|| workers_of(&link).is_empty()).await;
+    };
+    stop_all().await;
+    let again = service.grade(&batch).await.json();
+    assert_eq!(again["results"][0]["cached"], true);
+    assert!(workers_of(&link).is_empty(), "no worker was needed");
+    for _ in 0..2 {
+        let replay = service.post(&format!("/v1/grades/{id}/replay"), &Value::Null);
+        assert_eq!(replay.await.json()["flipped"], false);
+        assert!(!workers_of(&link).is_empty(), "a worker was needed");
+        stop_all().await;
+    }
+}

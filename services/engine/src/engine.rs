@@ -327,7 +327,7 @@ impl Engine {
         }
     }
 
-    /// Grades a batch without recording it and without using cached outcomes.
+    /// Grades a batch without recording it and without using cached results.
     ///
     /// # Errors
     /// As [`Engine::grade`].

@@ -393,3 +393,35 @@ fn unexpected(reply: &Reply) -> Fault {
 fn service_fault(message: String) -> Fault {
     Fault::transient(ErrorCode::SandboxFailed, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_cached_for_each_name() {
+        let database = ImageDatabase {
+            hash: Hash::of(b"database"),
+            name: "database".into(),
+            bytes: Arc::default(),
+        };
+        let limits = Limits {
+            rows: 1,
+            bytes: 1,
+            memory_bytes: 1,
+            long_values: false,
+        };
+        let key_of = |cache: Option<&[u8]>| {
+            let options = RunOptions {
+                limits,
+                reverse: false,
+                timeout: BUILD_TIMEOUT,
+                cache: cache.map(Hash::of),
+            };
+            key("select 1", options, &database, 1)
+        };
+        assert_eq!(key_of(None), None);
+        assert_eq!(key_of(Some(b"alice")), key_of(Some(b"alice")));
+        assert_ne!(key_of(Some(b"alice")), key_of(Some(b"bob")));
+    }
+}

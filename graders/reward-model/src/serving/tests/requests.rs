@@ -131,6 +131,12 @@ async fn caches_readouts_per_caller_and_version() {
         assert_eq!(again.scores[0], first.scores[0]);
         assert_eq!(world.batches.lock().unwrap().len(), batches);
     }
+    let again = ModelRequest {
+        use_cache: false,
+        ..request("b", vec![text("same")])
+    };
+    assert_eq!(models.score(again).await.unwrap().scores[0], first.scores[0]);
+    assert_eq!(world.batches.lock().unwrap().len(), 3);
     models.load("m".to_owned(), load_from("v2")).await.unwrap();
     let after_reload = models
         .score(request("a", vec![text("same")]))
