@@ -237,9 +237,10 @@ async fn a_replay_runs_the_program_again() {
     let again = service.grade(&batch).await.json();
     assert_eq!(again["results"][0]["cached"], true);
     assert!(workers_of(&link).is_empty(), "no worker was needed");
+    let path = format!("/v1/grades/{id}/replay");
     for _ in 0..2 {
-        let replay = service.post(&format!("/v1/grades/{id}/replay"), &Value::Null);
-        assert_eq!(replay.await.json()["flipped"], false);
+        let replay = service.post(&path, &Value::Null).await;
+        assert_eq!(replay.json()["flipped"], false);
         assert!(!workers_of(&link).is_empty(), "a worker was needed");
         stop_all().await;
     }

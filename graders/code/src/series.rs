@@ -74,6 +74,11 @@ impl<'a> Series<'a> {
         key: Hash,
         next: Option<&Run>,
     ) -> Result<Attempt, Blocked> {
+        let mut next = next
+            .filter(|_| self.was_short)
+            .map(|next| (run_key(&self.cx.caller, next), next))
+            .filter(|(key, _)| self.cached(key).is_none())
+            .map(|(key, next)| (key, Request::Run(shortened(next))));
         let pipeline = match &mut self.pipeline {
             Some(pipeline) => pipeline,
             None => {
@@ -84,11 +89,6 @@ impl<'a> Series<'a> {
             }
         };
         let timeout = timeout(run.limits.work);
-        let mut next = next
-            .filter(|_| self.was_short)
-            .map(|next| (run_key(&self.cx.caller, next), next))
-            .filter(|(key, _)| self.cached(key).is_none())
-            .map(|(key, next)| (key, Request::Run(shortened(next))));
         let was_sent = self.sent.take() == Some(key);
         self.sent = next.as_ref().map(|(key, _)| *key);
         if was_sent {

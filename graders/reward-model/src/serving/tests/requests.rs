@@ -135,7 +135,10 @@ async fn caches_readouts_per_caller_and_version() {
         use_cache: false,
         ..request("b", vec![text("same")])
     };
-    assert_eq!(models.score(again).await.unwrap().scores[0], first.scores[0]);
+    assert_eq!(
+        models.score(again).await.unwrap().scores[0],
+        first.scores[0]
+    );
     assert_eq!(world.batches.lock().unwrap().len(), 3);
     models.load("m".to_owned(), load_from("v2")).await.unwrap();
     let after_reload = models
