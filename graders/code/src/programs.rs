@@ -347,8 +347,8 @@ fn name_of(translation: Translation) -> &'static [u8] {
     }
 }
 
-/// A hash of everything on which a run depends, and of the caller, because the time of a reply would
-/// show what others have run. The code identifies the image that compiled it.
+/// A hash of everything on which a run depends, and of the caller, because the time of a reply
+/// would show what others have run. The code identifies the image that compiled it.
 pub(crate) fn run_key(caller: &str, run: &Run) -> Hash {
     let (kind, parts): (&[u8], [&[u8]; 3]) = match &run.test {
         Test::Stdin(input) => (b"stdin", [input, b"", b""]),

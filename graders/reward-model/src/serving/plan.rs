@@ -35,7 +35,8 @@ struct PlannedInput {
 }
 
 impl Plan {
-    /// Plans a request, with cached readouts if there is a `cache`. Also returns the sequences to run. [`Plan::store`] takes their indices.
+    /// Plans a request, with cached readouts if there is a `cache`. Also returns the sequences to
+    /// run. [`Plan::store`] takes their indices.
     pub(super) fn new(
         read: Vec<Result<KeyedInput, Refusal>>,
         cache: Option<&ReadoutCache>,

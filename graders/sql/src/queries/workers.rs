@@ -355,8 +355,8 @@ fn too_slow() -> Attempt {
     }
 }
 
-/// A hash of everything that a run depends on and of the name under which it is cached. `None` if it
-/// is not cached.
+/// A hash of everything that a run depends on, and of the name under which it is cached. `None` if
+/// it is not cached.
 fn key(sql: &str, options: RunOptions, database: &ImageDatabase, steps: u64) -> Option<Hash> {
     let name = options.cache?;
     let Limits {
