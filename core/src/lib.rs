@@ -30,6 +30,7 @@ pub mod table;
 pub mod task;
 pub mod url;
 pub mod visible;
+pub mod worker_time;
 
 pub use clock::{BatchId, GradeId};
 pub use clock::{Clock, Ids, SystemClock};

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use assay_core::worker_time::measured;
 use assay_node::sandboxes::Work;
 use assay_tests::processes::{cpu_of, kill, workers_of};
 use assay_wasm::{Folder, IMAGES};
 use assay_worker::program::{End, Reply, Request, WORK_PER_SECOND};
 use assay_worker::{WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
 
-use crate::programs::{ask, compile, images, pool, request, run};
+use crate::programs::{TIMEOUT, ask, compile, images, pool, request, run};
 
 /// A pool whose workers can be distinguished from those of other tests by a separate link to the
 /// image folder.
@@ -296,4 +297,26 @@ async fn a_busy_worker_exits_when_its_input_closes() {
     drop(requests);
     let ended = tokio::time::timeout(Duration::from_secs(5), worker.wait()).await;
     assert!(ended.is_ok(), "the worker exits before its loop ends");
+}
+
+/// A caller is not charged for the work of others.
+#[tokio::test]
+async fn waiting_for_a_worker_is_measured_apart() {
+    let workers = pool(1);
+    let (wait, work) = (Duration::from_millis(60), Duration::from_millis(20));
+    let first = workers.acquire(TIMEOUT).await.unwrap();
+    let release = async {
+        tokio::time::sleep(wait).await;
+        drop(first);
+    };
+    let second = measured(async {
+        let permit = workers.acquire(TIMEOUT).await.unwrap();
+        tokio::time::sleep(work).await;
+        drop(permit);
+    });
+    let ((), ((), time)) = tokio::join!(release, second);
+    assert!(time.waited >= wait / 2 && time.occupied >= work, "{time:?}");
+    assert_eq!(time.charged(time.waited + time.occupied), time.occupied);
+    let ((), unused) = measured(async {}).await;
+    assert_eq!(unused.charged(wait), wait);
 }

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use assay_core::worker_time::{self, WorkerTime};
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::confine::{self, Confinement};
@@ -116,9 +118,16 @@ impl WorkerPool {
     /// # Errors
     /// [`WorkerError::Busy`] on a timeout, [`WorkerError::Stopping`].
     pub async fn acquire(&self, timeout: Duration) -> Result<WorkerPermit<'_>, WorkerError> {
-        match tokio::time::timeout(timeout, self.0.permits.acquire()).await {
+        let begun = Instant::now();
+        let acquired = tokio::time::timeout(timeout, self.0.permits.acquire()).await;
+        worker_time::add(WorkerTime {
+            waited: begun.elapsed(),
+            ..WorkerTime::default()
+        });
+        match acquired {
             Ok(Ok(_permit)) => Ok(WorkerPermit {
                 pool: self,
+                since: Instant::now(),
                 _permit,
             }),
             Ok(Err(_)) => Err(WorkerError::Stopping),
@@ -298,7 +307,17 @@ pub(crate) fn count_death(death: &Death) {
 /// A permit to run one request at a time. When it is dropped, the next waiter gets it.
 pub struct WorkerPermit<'a> {
     pool: &'a WorkerPool,
+    since: Instant,
     _permit: SemaphorePermit<'a>,
+}
+
+impl Drop for WorkerPermit<'_> {
+    fn drop(&mut self) {
+        worker_time::add(WorkerTime {
+            occupied: self.since.elapsed(),
+            ..WorkerTime::default()
+        });
+    }
 }
 
 impl<'a> WorkerPermit<'a> {

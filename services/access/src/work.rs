@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use assay_core::Clock;
+use assay_core::worker_time::{self, WorkerTime};
 
 use crate::quota::Charge;
 
@@ -47,6 +48,15 @@ impl WorkCharge {
     pub fn finish(&self) {
         *self.since() = None;
     }
+
+    /// The work has ended, and used workers for this time.
+    fn end(&self, workers: WorkerTime) {
+        let since = self.since().take();
+        if let Some(since) = since {
+            let elapsed = self.clock.monotonic().saturating_sub(since);
+            self.charge.spend(workers.charged(elapsed));
+        }
+    }
 }
 
 impl fmt::Debug for WorkCharge {
@@ -59,18 +69,18 @@ impl fmt::Debug for WorkCharge {
 
 impl Drop for WorkCharge {
     fn drop(&mut self) {
-        let since = self.since().take();
-        if let Some(since) = since {
-            let left = self.clock.monotonic().saturating_sub(since);
-            self.charge.spend(left);
-        }
+        self.end(WorkerTime::default());
     }
 }
 
-/// Runs `work` and charges the time until it ends or is dropped. `None` charges nobody.
+/// Runs `work` and charges the time until it ends or is dropped. The time during which it waits for
+/// workers is charged only if it is dropped. `None` charges nobody.
 pub async fn metered<T>(charge: Option<WorkCharge>, work: impl Future<Output = T>) -> T {
-    if let Some(charge) = &charge {
-        charge.start();
-    }
-    work.await
+    let Some(charge) = charge else {
+        return work.await;
+    };
+    charge.start();
+    let (result, workers) = worker_time::measured(work).await;
+    charge.end(workers);
+    result
 }

@@ -185,13 +185,25 @@ pub fn router(api: Api) -> Router {
     Router::new().fallback_service(keyless)
 }
 
-/// Logs a response with a status of 500 or more.
+/// Logs a response with a status of 500 or more. 503 and 504 are how emulated servers say that a
+/// client should retry, for example when its quota is exceeded.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "the layer passes it by value"
 )]
 fn log_failure(failure: ServerErrorsFailureClass, latency: Duration, span: &tracing::Span) {
-    if !span.is_none() {
+    let is_busy = matches!(
+        failure,
+        ServerErrorsFailureClass::StatusCode(
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
+        )
+    );
+    if span.is_none() {
+        return;
+    }
+    if is_busy {
+        tracing::warn!(%failure, ?latency, "a request was not served");
+    } else {
         tracing::error!(%failure, ?latency, "a request failed");
     }
 }

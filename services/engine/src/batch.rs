@@ -84,8 +84,7 @@ impl BatchItem {
     }
 }
 
-/// What the key that sent a batch may use. It is dropped with the batch and its reply, also if the
-/// client disconnects before the end.
+/// What the key that sent a batch may use.
 pub trait Allowance: Send + Sync + std::fmt::Debug {
     /// Admits the items of the batch. Is called before the other methods, and not at all if the
     /// request was sent before and its reply is recorded.
@@ -102,6 +101,10 @@ pub trait Allowance: Send + Sync + std::fmt::Debug {
 
     /// All items of the batch were charged.
     fn finish(&self);
+
+    /// The batch has ended: its items are no longer in progress. Without [`Allowance::finish`], the
+    /// time since the last charge is charged.
+    fn end(&self);
 }
 
 /// The items of one request.

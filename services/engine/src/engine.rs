@@ -24,7 +24,8 @@ use crate::scope::ScopedStore;
 use crate::state::{EngineParts, EngineState};
 use crate::tasks::{self, Received, task_pointer};
 use crate::{
-    Answer, Batch, BatchItem, EngineError, IdempotentRequest, ItemResult, Reply, metrics, record,
+    Allowance, Answer, Batch, BatchItem, EngineError, IdempotentRequest, ItemResult, Reply,
+    metrics, record,
 };
 
 /// Longest time that replies may take after the time for grading has ended.
@@ -56,6 +57,40 @@ struct BatchRun<'a> {
     keyed: Option<&'a IdempotentRequest>,
     store: Option<&'a Arc<dyn Store>>,
     use_cache: bool,
+}
+
+/// Charges the key of a batch until this is dropped, which is before the reply is: a client may keep
+/// its reply for long.
+struct Charging<'a>(Option<&'a dyn Allowance>);
+
+impl<'a> Charging<'a> {
+    fn start(plan: &'a Plan) -> Self {
+        let allowance = plan.batch.allowance.as_deref();
+        if let Some(allowance) = allowance {
+            allowance.start();
+        }
+        Self(allowance)
+    }
+
+    fn spend(&self, wave: &[GradedItem]) {
+        if let Some(allowance) = self.0 {
+            allowance.spend(wave.iter().map(GradedItem::charged).sum());
+        }
+    }
+
+    fn finish(self) {
+        if let Some(allowance) = self.0 {
+            allowance.finish();
+        }
+    }
+}
+
+impl Drop for Charging<'_> {
+    fn drop(&mut self) {
+        if let Some(allowance) = self.0 {
+            allowance.end();
+        }
+    }
 }
 
 impl Engine {
@@ -196,11 +231,11 @@ impl Engine {
         // Counts the items until the last result is delivered. A reply that the client keeps longer
         // does not count.
         let _admitted = self.state.admission.admit(batch.items.len())?;
+        context::check(&batch)?;
+        let tasks = tasks::check(&self.state, &batch)?;
         if let Some(allowance) = &batch.allowance {
             allowance.admit()?;
         }
-        context::check(&batch)?;
-        let tasks = tasks::check(&self.state, &batch)?;
         let received = Received::now(self.state.clock.as_ref());
         let context = BatchContext::of(&self.state, &batch, &tasks, received).await;
         let plan = plan(
@@ -216,16 +251,11 @@ impl Engine {
         .await;
         let plan = Arc::new(plan);
         let whole = matches!(run.mode, Mode::Whole) || plan.context.single_wave;
-        let allowance = plan.batch.allowance.as_ref();
-        if let Some(allowance) = allowance {
-            allowance.start();
-        }
+        let charging = Charging::start(&plan);
         let mut graded_items = grade(&self.state, &plan);
         let (mut reply, mut sealed, mut is_connected) = (Reply::new(&plan), None, true);
         while let Some(wave) = graded_items.next(whole).await {
-            if let Some(allowance) = allowance {
-                allowance.spend(wave.iter().map(GradedItem::grade_time).sum());
-            }
+            charging.spend(&wave);
             let wave = appeal(&self.state, &plan, wave).await;
             let wave = compose(&plan, wave);
             let wave = if whole { correct(&plan, wave) } else { wave };
@@ -236,9 +266,7 @@ impl Engine {
                 .await;
             is_connected = is_connected && self.deliver(&reply, &run).await?;
         }
-        if let Some(allowance) = allowance {
-            allowance.finish();
-        }
+        charging.finish();
         metrics::batch(
             self.state
                 .clock

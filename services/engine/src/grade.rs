@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_core::worker_time;
 use assay_core::{
     CancelFlag, ErrorCode, Fault, Grade, GradeContext, Item, Lane, Outcome, Prepared, Score, Spec,
     Verdict,
@@ -37,6 +38,8 @@ pub(crate) struct GradedUnit {
     pub(crate) cached: bool,
     pub(crate) queue_us: u64,
     pub(crate) grade_us: u64,
+    /// What its caller is charged.
+    pub(crate) charged: Duration,
     pub(crate) time_us: i64,
 }
 
@@ -47,10 +50,10 @@ pub(crate) struct GradedItem {
 }
 
 impl GradedItem {
-    /// Time that the graders of its units took.
-    pub(crate) fn grade_time(&self) -> Duration {
+    /// What its caller is charged.
+    pub(crate) fn charged(&self) -> Duration {
         let units = std::iter::once(&self.main).chain(&self.checks);
-        Duration::from_micros(units.map(|unit| unit.grade_us).sum())
+        units.map(|unit| unit.charged).sum()
     }
 }
 
@@ -106,7 +109,7 @@ pub(crate) fn grade(state: &Arc<EngineState>, plan: &Arc<Plan>) -> GradedItems {
                 let graded = async {
                     // The semaphore is never closed.
                     let _permit = lane.acquire_owned().await;
-                    runner.run_waiting(&units).await
+                    runner.run_charged(&units).await
                 };
                 let done = tokio::select! {
                     biased;
@@ -220,6 +223,7 @@ impl GradedItems {
                     cached: false,
                     queue_us: 0,
                     grade_us: 0,
+                    charged: Duration::ZERO,
                     time_us: plan.received.unix_us,
                 });
             }
@@ -273,6 +277,17 @@ impl UnitRunner {
             }
         };
         self.done(unit, started, outcome, cached)
+    }
+
+    /// Grades units of one task in a lane other than `Cpu`, and divides what it cost among them.
+    async fn run_charged(&self, units: &[Unit]) -> Vec<GradedUnit> {
+        let started = self.state.clock.monotonic();
+        let (mut done, workers) = worker_time::measured(self.run_waiting(units)).await;
+        let elapsed = self.state.clock.monotonic().saturating_sub(started);
+        let count = u32::try_from(done.len()).unwrap_or(u32::MAX).max(1);
+        let share = workers.charged(elapsed) / count;
+        done.iter_mut().for_each(|unit| unit.charged = share);
+        done
     }
 
     /// Grades units of one task in a lane other than `Cpu`.
@@ -403,6 +418,7 @@ impl UnitRunner {
         cached: bool,
     ) -> GradedUnit {
         let now = self.state.clock.monotonic();
+        let taken = now.saturating_sub(started);
         let micros =
             |span: std::time::Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
         let done = GradedUnit {
@@ -412,7 +428,8 @@ impl UnitRunner {
             outcome,
             cached,
             queue_us: micros(started.saturating_sub(self.plan.received.monotonic)),
-            grade_us: micros(now.saturating_sub(started)),
+            grade_us: micros(taken),
+            charged: taken,
             time_us: self.state.clock.unix_us(),
         };
         if !self.cx.cancel.is_cancelled() {

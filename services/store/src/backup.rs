@@ -9,7 +9,7 @@
 //! The copy is written to a folder with another name, which is renamed when the copy is checked and
 //! on disk.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -35,6 +35,13 @@ pub enum BackupError {
     /// Another backup is writing to the destination.
     #[error("another backup is writing to `{}`; name another folder", .0.display())]
     InProgress(PathBuf),
+    /// The folder of an unfinished copy was not left by a backup of this database.
+    #[error(
+        "`{}` is where the copy is written, but no backup of this database by this user left it; \
+         remove it, or name another folder",
+        .0.display()
+    )]
+    Foreign(PathBuf),
     /// A file cannot be read or written.
     #[error("`{}`: {source}", path.display())]
     File {
@@ -101,7 +108,7 @@ pub async fn backup(options: &StoreOptions, destination: &Path) -> Result<Backup
     let mut partial = destination.to_owned().into_os_string();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
-    let _lock = claim(&partial, destination)?;
+    let _lock = claim(&partial, destination, &database)?;
     let copied = copy(&location, &database, &spool, &partial).await;
     let finished = copied.and_then(|copied| {
         fs::rename(&partial, destination).map_err(|source| at(destination, source))?;
@@ -119,41 +126,69 @@ pub async fn backup(options: &StoreOptions, destination: &Path) -> Result<Backup
     finished
 }
 
-/// Creates the folder of an unfinished copy, or empties the one that an interrupted backup left.
-/// Other backups are rejected until the result is dropped.
-fn claim(partial: &Path, destination: &Path) -> Result<File, BackupError> {
+/// Creates the folder of an unfinished copy of `database`, or empties the one that an interrupted
+/// backup left. Other backups are rejected until the result is dropped.
+fn claim(partial: &Path, destination: &Path, database: &Path) -> Result<File, BackupError> {
+    let failed = |source| at(partial, source);
     DirBuilder::new()
-        .mode(0o700)
         .recursive(true)
-        .create(partial)
-        .map_err(|source| at(partial, source))?;
-    let folder = File::open(partial).map_err(|source| at(partial, source))?;
+        .create(parent(partial))
+        .map_err(|source| at(parent(partial), source))?;
+    let created = match DirBuilder::new().mode(0o700).create(partial) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+        created => created.is_ok(),
+    };
+    // A link that another user placed there is not followed.
+    let named = fs::symlink_metadata(partial).map_err(failed)?;
+    if !named.is_dir() {
+        return Err(BackupError::Foreign(partial.to_owned()));
+    }
+    let folder = File::open(partial).map_err(failed)?;
     match folder.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             return Err(BackupError::InProgress(destination.to_owned()));
         }
-        Err(TryLockError::Error(source)) => return Err(at(partial, source)),
+        Err(TryLockError::Error(source)) => return Err(failed(source)),
     }
     // A backup that ended before the lock was taken has renamed or removed the folder.
-    let locked = folder.metadata().map_err(|source| at(partial, source))?;
-    let is_current = fs::metadata(partial)
+    let locked = folder.metadata().map_err(failed)?;
+    let is_current = fs::symlink_metadata(partial)
         .is_ok_and(|named| (named.dev(), named.ino()) == (locked.dev(), locked.ino()));
     if !is_current {
         return Err(BackupError::InProgress(destination.to_owned()));
     }
-    let emptied = fs::read_dir(partial).and_then(|mut entries| {
-        entries.try_for_each(|entry| {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                fs::remove_dir_all(entry.path())
-            } else {
-                fs::remove_file(entry.path())
-            }
-        })
-    });
-    emptied.map_err(|source| at(partial, source))?;
+    if !created {
+        empty(partial, &locked, database)?;
+    }
     Ok(folder)
+}
+
+/// Removes what an interrupted backup left. Anything else is not removed.
+fn empty(partial: &Path, folder: &Metadata, database: &Path) -> Result<(), BackupError> {
+    let failed = |source| at(partial, source);
+    let name = database.file_name().unwrap_or_default().as_encoded_bytes();
+    // Of this user, and closed to others: the mode with which the folder is created.
+    let mut is_own =
+        folder.uid() == rustix::process::geteuid().as_raw() && folder.mode() & 0o777 == 0o700;
+    let mut left = Vec::new();
+    for entry in fs::read_dir(partial).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        is_own &= entry.file_name().as_encoded_bytes().starts_with(name);
+        left.push(entry);
+    }
+    if !is_own {
+        return Err(BackupError::Foreign(partial.to_owned()));
+    }
+    left.into_iter().try_for_each(|entry| {
+        let is_folder = entry.file_type().map_err(failed)?.is_dir();
+        let removed = if is_folder {
+            fs::remove_dir_all(entry.path())
+        } else {
+            fs::remove_file(entry.path())
+        };
+        removed.map_err(failed)
+    })
 }
 
 /// The database file of a store, and the folder of its spool.

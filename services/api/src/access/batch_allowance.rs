@@ -1,6 +1,6 @@
 //! What the caller of a batch may use, as the engine asks for it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use assay_access::{Caller, WorkCharge};
@@ -14,8 +14,14 @@ pub(super) struct BatchAllowance {
     pub(super) items: usize,
     /// Estimate of the bytes that the batch takes in the record.
     pub(super) bytes: usize,
-    /// The work of the batch, once it is admitted.
-    pub(super) work: OnceLock<WorkCharge>,
+    /// The work of the batch while it is in progress.
+    pub(super) work: Mutex<Option<WorkCharge>>,
+}
+
+impl BatchAllowance {
+    fn work(&self) -> MutexGuard<'_, Option<WorkCharge>> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl std::fmt::Debug for BatchAllowance {
@@ -35,27 +41,29 @@ impl Allowance for BatchAllowance {
             message: exceeded.to_string(),
             retry_after: Duration::from_secs(exceeded.retry_after_s()),
         })?;
-        if let Some(charge) = charge {
-            self.work.get_or_init(|| charge);
-        }
+        *self.work() = charge;
         Ok(())
     }
 
     fn start(&self) {
-        if let Some(work) = self.work.get() {
+        if let Some(work) = &*self.work() {
             work.start();
         }
     }
 
     fn spend(&self, time: Duration) {
-        if let Some(work) = self.work.get() {
+        if let Some(work) = &*self.work() {
             work.spend(time);
         }
     }
 
     fn finish(&self) {
-        if let Some(work) = self.work.get() {
+        if let Some(work) = &*self.work() {
             work.finish();
         }
+    }
+
+    fn end(&self) {
+        drop(self.work().take());
     }
 }

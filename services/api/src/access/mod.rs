@@ -7,7 +7,7 @@ mod key_path;
 mod proxied;
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use assay_access::{Caller, Denied, ExceededQuota, RefusedUser, WorkCharge, redact};
 use assay_core::ErrorCode;
@@ -221,7 +221,7 @@ impl Api {
             clock: Arc::clone(self.gate().clock()),
             items,
             bytes: body_bytes + items * GRADE_BYTES,
-            work: OnceLock::new(),
+            work: Mutex::default(),
         }))
     }
 }

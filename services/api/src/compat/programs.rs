@@ -46,14 +46,14 @@ impl NotRun {
 /// # Errors
 /// [`NotRun`] if it did not run.
 pub(super) async fn execute(api: &Api, execution: Execution) -> Result<ExecutionResult, NotRun> {
+    let Ok(_admitted) = api.engine().admission().admit(1) else {
+        return Err(NotRun::busy());
+    };
     // Clients retry when the node is busy, which is what an exceeded quota requires.
     let charge = api.charge(1, 0).map_err(|error| match error.into() {
         PeerError::Busy(message, seconds) => NotRun::Busy(message, seconds),
         _ => NotRun::busy(),
     })?;
-    let Ok(_admitted) = api.engine().admission().admit(1) else {
-        return Err(NotRun::busy());
-    };
     let executed = metered(charge, api.programs().execute(execution)).await;
     executed.map_err(|error| match error {
         ExecuteError::Failed(fault) if !fault.retryable => NotRun::Failed(fault.message),

@@ -1,11 +1,11 @@
 //! Idempotency keys.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use assay_core::Outcome;
-use assay_engine::{Answer, Batch, EngineError, Limits, Mode};
+use assay_engine::{Allowance, Answer, Batch, EngineError, Limits, Mode};
 use assay_record::Claim;
 use tokio::sync::{Notify, mpsc};
 
@@ -207,4 +207,79 @@ async fn a_crash_between_claim_and_reply_records_nothing_twice() {
         before.iter().map(|row| row.grade).collect::<Vec<_>>(),
         after.iter().map(|row| row.grade).collect::<Vec<_>>()
     );
+}
+
+/// Counts the calls of the engine.
+#[derive(Debug, Clone, Default)]
+struct Calls(Arc<Mutex<Vec<&'static str>>>);
+
+impl Calls {
+    fn add(&self, call: &'static str) {
+        self.0.lock().unwrap().push(call);
+    }
+
+    fn take(&self) -> Vec<&'static str> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+
+    /// A batch of one item whose key is charged.
+    fn batch(&self, grader: &str, completion: &str) -> Batch {
+        Batch {
+            allowance: Some(Box::new(self.clone())),
+            ..batch(vec![item(grader, "1", completion)])
+        }
+    }
+}
+
+impl Allowance for Calls {
+    fn admit(&self) -> Result<(), EngineError> {
+        self.add("admit");
+        Ok(())
+    }
+
+    fn start(&self) {
+        self.add("start");
+    }
+
+    fn spend(&self, _: Duration) {
+        self.add("spend");
+    }
+
+    fn finish(&self) {
+        self.add("finish");
+    }
+
+    fn end(&self) {
+        self.add("end");
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_charged_once_and_not_if_it_is_rejected() {
+    let (fixture, calls) = (fixture(), Calls::default());
+    let grade = async |body: &str, batch: Batch| {
+        let keyed = keyed("k", body);
+        fixture.engine.grade_once(keyed, batch, Mode::Whole).await
+    };
+    let answer = grade("body", calls.batch("exact", "1")).await.unwrap();
+    // The client may keep its reply.
+    assert_eq!(calls.take(), ["admit", "start", "spend", "finish", "end"]);
+    drop(answer);
+    let again = grade("body", calls.batch("exact", "1")).await.unwrap();
+    assert!(matches!(again, Answer::Again(_)));
+    assert!(grade("other", calls.batch("exact", "1")).await.is_err());
+    let invalid = calls.batch("unknown", "1");
+    assert!(fixture.engine.grade(invalid, Mode::Whole).await.is_err());
+    assert_eq!(calls.take(), Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn a_batch_that_is_dropped_ends_its_charge() {
+    let (fixture, calls) = (fixture(), Calls::default());
+    let grading = fixture
+        .engine
+        .grade(calls.batch("waiting", "never"), Mode::Whole);
+    let dropped = tokio::time::timeout(Duration::from_millis(50), grading).await;
+    assert!(dropped.is_err());
+    assert_eq!(calls.take(), ["admit", "start", "end"]);
 }

@@ -1,5 +1,6 @@
 //! Backups under load, and the detection of damage.
 
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -210,23 +211,65 @@ async fn backups_to_one_folder_exclude_each_other() {
     let store = fixture.open().await;
     record(&store, of_run(0, "run", 8)).await;
     store.close().await.unwrap();
-    // What an interrupted backup left.
     let (copy, partial) = (
         fixture.root().join("copy"),
         fixture.root().join("copy.partial"),
     );
-    std::fs::create_dir_all(partial.join("left.spool")).unwrap();
-    std::fs::write(partial.join("left"), b"left").unwrap();
+    let name = fixture.database().file_name().unwrap().to_owned();
+    let left = partial.join(&name).with_extension("db-journal");
+    std::fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&partial)
+        .unwrap();
+    std::fs::create_dir(partial.join(&name).with_extension("db.spool")).unwrap();
+    std::fs::write(&left, b"left").unwrap();
     let other = std::fs::File::open(&partial).unwrap();
     other.lock().unwrap();
     let error = backup(&fixture.options, &copy).await.unwrap_err();
     assert!(matches!(error, BackupError::InProgress(_)), "{error}");
-    assert!(partial.join("left").exists());
+    assert!(left.exists());
     drop(other);
     backup(&fixture.options, &copy).await.unwrap();
-    assert!(copy.exists() && !partial.exists() && !copy.join("left").exists());
+    assert!(copy.exists() && !partial.exists());
+    assert!(!copy.join(left.file_name().unwrap()).exists());
     let found = backup(&fixture.options, &copy).await.unwrap_err();
     assert!(matches!(found, BackupError::Exists(_)), "{found}");
+}
+
+/// Another user may have placed the folder of the unfinished copy.
+#[tokio::test]
+async fn a_backup_removes_nothing_but_what_a_backup_left() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    record(&store, of_run(0, "run", 8)).await;
+    store.close().await.unwrap();
+    let (copy, partial) = (
+        fixture.root().join("copy"),
+        fixture.root().join("copy.partial"),
+    );
+    let files = fixture.root().join("files");
+    let is_refused = async || {
+        let error = backup(&fixture.options, &copy).await.unwrap_err();
+        matches!(error, BackupError::Foreign(path) if path == partial) && !copy.exists()
+    };
+    std::fs::create_dir(&files).unwrap();
+    std::fs::write(files.join("own"), b"own").unwrap();
+    std::os::unix::fs::symlink(&files, &partial).unwrap();
+    assert!(is_refused().await, "a link");
+    std::fs::remove_file(&partial).unwrap();
+    std::fs::write(&partial, b"own").unwrap();
+    assert!(is_refused().await, "a file");
+    std::fs::remove_file(&partial).unwrap();
+    std::fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&partial)
+        .unwrap();
+    std::fs::write(partial.join("own"), b"own").unwrap();
+    assert!(is_refused().await, "a folder with another file");
+    assert!(partial.join("own").exists() && files.join("own").exists());
+    std::fs::remove_file(partial.join("own")).unwrap();
+    std::fs::set_permissions(&partial, std::fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(is_refused().await, "a folder that is open to others");
 }
 
 /// A record of three batches that was closed, and the places and problems that are found after

@@ -146,12 +146,12 @@ pub(super) async fn score_inputs(
             inputs.len()
         )));
     }
-    let charge = api.charge(inputs.len(), 0)?;
     let _admitted = api
         .engine()
         .admission()
         .admit(inputs.len())
         .map_err(ApiError::from)?;
+    let charge = api.charge(inputs.len(), 0)?;
     let caller = api.caller().name().into();
     let request = ModelRequest {
         model,

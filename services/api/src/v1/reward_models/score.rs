@@ -54,8 +54,8 @@ pub(crate) async fn score(
         timeout,
         warnings,
     } = decoded;
-    let charge = api.charge(inputs.len(), 0)?;
     let _admitted = api.engine().admission().admit(inputs.len())?;
+    let charge = api.charge(inputs.len(), 0)?;
     let (ids, inputs) = inputs
         .into_iter()
         .map(|decoded| (decoded.id, decoded.input))
