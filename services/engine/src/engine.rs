@@ -59,8 +59,8 @@ struct BatchRun<'a> {
     use_cache: bool,
 }
 
-/// Charges the key of a batch until this is dropped, which is before the reply is: a client may keep
-/// its reply for long.
+/// Charges the key of a batch until this is dropped, which is before the reply is: a client may
+/// keep its reply for long.
 struct Charging<'a>(Option<&'a dyn Allowance>);
 
 impl<'a> Charging<'a> {
