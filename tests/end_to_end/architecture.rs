@@ -13,7 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-core", &[]),
     ("assay-extraction", &[]),
     ("assay-jinja", &[]),
-    ("assay-worker", &[]),
+    ("assay-worker", &["core"]),
     ("assay-kernels", &[]),
     ("assay-typescript", &[]),
     ("assay-weights", &[]),
