@@ -22,6 +22,11 @@ async fn keyed_node(database: &Path) -> Service {
     .await
 }
 
+/// A node with a new record.
+async fn new_keyed_node() -> Service {
+    service_with(|config| config.access.keys = KeyRequirement::Required).await
+}
+
 /// A batch of 16 completions of 1 kB that cannot be compressed to less than half.
 fn unlike_others(run: &str, n: u32) -> Value {
     let completion = |item: u32| {
@@ -150,8 +155,7 @@ async fn bytes_stored_are_those_of_the_record_and_free_when_grades_are_deleted()
 /// A body that two callers sent counts for the first, and for the second once the first is deleted.
 #[tokio::test]
 async fn a_body_counts_for_one_of_its_callers() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = keyed_node(&folder.path().join("assay.db")).await;
+    let service = new_keyed_node().await;
     let admin = create_key(&service, "root", Role::Admin, Quotas::default()).await;
     let mut expected = 0;
     for name in ["first", "second"] {
@@ -180,8 +184,7 @@ async fn a_body_counts_for_one_of_its_callers() {
 /// Policies and reports of dataset checks are never deleted. They count for who sent them.
 #[tokio::test]
 async fn policies_and_reports_count_as_well() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = keyed_node(&folder.path().join("assay.db")).await;
+    let service = new_keyed_node().await;
     let quotas = Quotas {
         bytes_stored: Some(LIMIT),
         ..Quotas::default()
@@ -239,8 +242,7 @@ async fn policies_and_reports_count_as_well() {
 
 #[tokio::test]
 async fn a_client_that_disconnects_is_charged() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = keyed_node(&folder.path().join("assay.db")).await;
+    let service = new_keyed_node().await;
     let program = "while True: pass";
     let task = json!({ "type": "code", "language": "python", "tests": [{ "stdin": "", "stdout": "" }],
                        "limits": { "seconds": 60 } });
@@ -285,8 +287,7 @@ async fn a_client_that_disconnects_is_charged() {
 /// A trainer that lost a reply can get it, however little of its quotas is left.
 #[tokio::test]
 async fn a_repeated_request_is_not_charged() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = keyed_node(&folder.path().join("assay.db")).await;
+    let service = new_keyed_node().await;
     let quotas = Quotas {
         items_per_minute: Some(2),
         ..Quotas::default()
@@ -320,10 +321,9 @@ async fn a_repeated_request_is_not_charged() {
 
 #[tokio::test]
 async fn all_work_needs_cpu_seconds() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = keyed_node(&folder.path().join("assay.db")).await;
+    let service = new_keyed_node().await;
     let quotas = Quotas {
-        cpu_seconds_per_minute: Some(1),
+        cpu_seconds_per_minute: Some(60),
         ..Quotas::default()
     };
     let key = create_key(&service, "busy", Role::Operator, quotas).await;
@@ -353,7 +353,7 @@ async fn all_work_needs_cpu_seconds() {
     let gate = service.node.gate();
     let caller = gate.authenticate(Some(key.reveal())).unwrap();
     let charge = caller.charge(0, 0, gate.clock()).unwrap().unwrap();
-    charge.spend(std::time::Duration::from_secs(60));
+    charge.spend(std::time::Duration::from_secs(120));
     for (path, body) in works {
         let got = send_with_key(&service, &key, Method::POST, path, body).await;
         let text = String::from_utf8_lossy(&got.bytes);

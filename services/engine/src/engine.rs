@@ -12,11 +12,12 @@ use tokio::sync::mpsc::error::SendTimeoutError;
 use tracing::Instrument as _;
 
 use crate::admission::Admission;
+use crate::allowance::Charging;
 use crate::appeal::appeal;
 use crate::compose::compose;
 use crate::context::{self, BatchContext};
 use crate::correct::correct;
-use crate::grade::{GradedItem, grade, is_transient};
+use crate::grade::{grade, is_transient};
 use crate::keys_in_flight::KeyLock;
 use crate::plan::{Plan, plan};
 use crate::policy::{Policies, RewardPolicy};
@@ -24,8 +25,7 @@ use crate::scope::ScopedStore;
 use crate::state::{EngineParts, EngineState};
 use crate::tasks::{self, Received, task_pointer};
 use crate::{
-    Allowance, Answer, Batch, BatchItem, EngineError, IdempotentRequest, ItemResult, Reply,
-    metrics, record,
+    Answer, Batch, BatchItem, EngineError, IdempotentRequest, ItemResult, Reply, metrics, record,
 };
 
 /// Longest time that replies may take after the time for grading has ended.
@@ -57,40 +57,6 @@ struct BatchRun<'a> {
     keyed: Option<&'a IdempotentRequest>,
     store: Option<&'a Arc<dyn Store>>,
     use_cache: bool,
-}
-
-/// Charges the key of a batch until this is dropped, which is before the reply is: a client may
-/// keep its reply for long.
-struct Charging<'a>(Option<&'a dyn Allowance>);
-
-impl<'a> Charging<'a> {
-    fn start(plan: &'a Plan) -> Self {
-        let allowance = plan.batch.allowance.as_deref();
-        if let Some(allowance) = allowance {
-            allowance.start();
-        }
-        Self(allowance)
-    }
-
-    fn spend(&self, wave: &[GradedItem]) {
-        if let Some(allowance) = self.0 {
-            allowance.spend(wave.iter().map(GradedItem::charged).sum());
-        }
-    }
-
-    fn finish(self) {
-        if let Some(allowance) = self.0 {
-            allowance.finish();
-        }
-    }
-}
-
-impl Drop for Charging<'_> {
-    fn drop(&mut self) {
-        if let Some(allowance) = self.0 {
-            allowance.end();
-        }
-    }
 }
 
 impl Engine {

@@ -6,6 +6,7 @@
 //! requests.
 
 mod admission;
+mod allowance;
 mod appeal;
 mod batch;
 mod cache;
@@ -36,7 +37,8 @@ mod warm;
 mod worker_threads;
 
 pub use admission::{Admission, BodyPermit, Permit};
-pub use batch::{Allowance, Batch, BatchItem};
+pub use allowance::Allowance;
+pub use batch::{Batch, BatchItem};
 pub use channel_cache::ChannelSettings;
 pub use channels::{ChannelError, Draws};
 pub use checks::NewDatasetCheck;

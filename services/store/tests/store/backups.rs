@@ -1,7 +1,7 @@
 //! Backups under load, and the detection of damage.
 
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -183,10 +183,7 @@ async fn a_backup_contains_entries_that_are_not_in_the_database() {
 
 #[tokio::test]
 async fn a_backup_does_not_overwrite_and_leaves_nothing_when_it_fails() {
-    let fixture = Fixture::new();
-    let store = fixture.open().await;
-    record(&store, of_run(0, "run", 8)).await;
-    store.close().await.unwrap();
+    let (fixture, copy, partial) = to_copy().await;
     let error = backup(&fixture.options, fixture.root()).await.unwrap_err();
     assert!(matches!(error, BackupError::Exists(_)));
     let memory = StoreOptions::new("sqlite::memory:");
@@ -200,13 +197,12 @@ async fn a_backup_does_not_overwrite_and_leaves_nothing_when_it_fails() {
         bytes[at] ^= 0x55;
     }
     std::fs::write(fixture.database(), bytes).unwrap();
-    let copy = fixture.root().join("copy");
     backup(&fixture.options, &copy).await.unwrap_err();
-    assert!(!copy.exists() && !fixture.root().join("copy.partial").exists());
+    assert!(!copy.exists() && !partial.exists());
 }
 
-#[tokio::test]
-async fn backups_to_one_folder_exclude_each_other() {
+/// A closed record of one batch, the destination of its copy, and the folder of the unfinished copy.
+async fn to_copy() -> (Fixture, PathBuf, PathBuf) {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     record(&store, of_run(0, "run", 8)).await;
@@ -215,12 +211,21 @@ async fn backups_to_one_folder_exclude_each_other() {
         fixture.root().join("copy"),
         fixture.root().join("copy.partial"),
     );
+    (fixture, copy, partial)
+}
+
+/// Creates a folder as a backup does.
+fn create_partial(path: &Path) {
+    let mut folder = std::fs::DirBuilder::new();
+    folder.mode(0o700).create(path).unwrap();
+}
+
+#[tokio::test]
+async fn backups_to_one_folder_exclude_each_other() {
+    let (fixture, copy, partial) = to_copy().await;
     let name = fixture.database().file_name().unwrap().to_owned();
     let left = partial.join(&name).with_extension("db-journal");
-    std::fs::DirBuilder::new()
-        .mode(0o700)
-        .create(&partial)
-        .unwrap();
+    create_partial(&partial);
     std::fs::create_dir(partial.join(&name).with_extension("db.spool")).unwrap();
     std::fs::write(&left, b"left").unwrap();
     let other = std::fs::File::open(&partial).unwrap();
@@ -239,14 +244,7 @@ async fn backups_to_one_folder_exclude_each_other() {
 /// Another user may have placed the folder of the unfinished copy.
 #[tokio::test]
 async fn a_backup_removes_nothing_but_what_a_backup_left() {
-    let fixture = Fixture::new();
-    let store = fixture.open().await;
-    record(&store, of_run(0, "run", 8)).await;
-    store.close().await.unwrap();
-    let (copy, partial) = (
-        fixture.root().join("copy"),
-        fixture.root().join("copy.partial"),
-    );
+    let (fixture, copy, partial) = to_copy().await;
     let files = fixture.root().join("files");
     let is_refused = async || {
         let error = backup(&fixture.options, &copy).await.unwrap_err();
@@ -260,10 +258,7 @@ async fn a_backup_removes_nothing_but_what_a_backup_left() {
     std::fs::write(&partial, b"own").unwrap();
     assert!(is_refused().await, "a file");
     std::fs::remove_file(&partial).unwrap();
-    std::fs::DirBuilder::new()
-        .mode(0o700)
-        .create(&partial)
-        .unwrap();
+    create_partial(&partial);
     std::fs::write(partial.join("own"), b"own").unwrap();
     assert!(is_refused().await, "a folder with another file");
     assert!(partial.join("own").exists() && files.join("own").exists());
