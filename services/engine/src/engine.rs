@@ -12,8 +12,8 @@ use tokio::sync::mpsc::error::SendTimeoutError;
 use tracing::Instrument as _;
 
 use crate::admission::Admission;
-use crate::allowance::Charging;
 use crate::appeal::appeal;
+use crate::charging::Charging;
 use crate::compose::compose;
 use crate::context::{self, BatchContext};
 use crate::correct::correct;

@@ -12,6 +12,7 @@ mod batch;
 mod cache;
 mod channel_cache;
 mod channels;
+mod charging;
 mod checks;
 mod compose;
 mod context;

@@ -201,7 +201,8 @@ async fn a_backup_does_not_overwrite_and_leaves_nothing_when_it_fails() {
     assert!(!copy.exists() && !partial.exists());
 }
 
-/// A closed record of one batch, the destination of its copy, and the folder of the unfinished copy.
+/// A closed record of one batch, the destination of its copy, and the folder of the unfinished
+/// copy.
 async fn to_copy() -> (Fixture, PathBuf, PathBuf) {
     let fixture = Fixture::new();
     let store = fixture.open().await;
