@@ -1,6 +1,8 @@
 //! Who sent a request, and who may call an endpoint.
 
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use assay_core::Clock;
 use assay_record::access::{LOCAL_CALLER, Role, recorded_run};
@@ -13,6 +15,8 @@ use crate::work::WorkCharge;
 #[derive(Debug, Clone)]
 pub struct Caller {
     name: Arc<str>,
+    /// Whose share of the node it uses.
+    share: Arc<str>,
     role: Role,
     meter: Option<Arc<Meter>>,
 }
@@ -21,19 +25,20 @@ impl Caller {
     /// The caller of a node that requires no keys. It may do everything.
     #[must_use]
     pub fn local() -> Self {
-        Self {
-            name: LOCAL_CALLER.into(),
-            role: Role::Admin,
-            meter: None,
-        }
+        Self::without_meter(LOCAL_CALLER.into(), Role::Admin)
     }
 
     /// A caller that sends no key to an endpoint that needs none. It sees nothing of the record.
     #[must_use]
     pub fn anonymous() -> Self {
+        Self::without_meter("unknown".into(), Role::Trainer)
+    }
+
+    fn without_meter(name: Arc<str>, role: Role) -> Self {
         Self {
-            name: "unknown".into(),
-            role: Role::Trainer,
+            share: Arc::clone(&name),
+            name,
+            role,
             meter: None,
         }
     }
@@ -41,6 +46,7 @@ impl Caller {
     pub(crate) fn with_key(meter: Arc<Meter>, role: Role) -> Self {
         Self {
             name: Arc::clone(meter.name()),
+            share: Arc::clone(meter.name()),
             role,
             meter: Some(meter),
         }
@@ -48,17 +54,45 @@ impl Caller {
 
     /// A user whom a proxy has authenticated. It has no quotas.
     pub(crate) fn proxied(user: &str, role: Role) -> Self {
-        Self {
-            name: format!("{USER_PREFIX}{user}").into(),
-            role,
-            meter: None,
-        }
+        Self::without_meter(format!("{USER_PREFIX}{user}").into(), role)
     }
 
     /// Whether the caller was authenticated, by a key or by a proxy.
     #[must_use]
     pub fn is_named(&self) -> bool {
         self.meter.is_some() || self.name.starts_with(USER_PREFIX)
+    }
+
+    /// The caller at the address that `find` returns, which is called only if it is needed: callers
+    /// without a name share the node by their addresses.
+    #[must_use]
+    pub fn at(self, find: impl FnOnce() -> Option<IpAddr>) -> Self {
+        if self.is_named() {
+            return self;
+        }
+        match find() {
+            Some(address) => Self {
+                share: address.to_string().into(),
+                ..self
+            },
+            None => self,
+        }
+    }
+
+    /// Whose share of the node it uses: its own, or that of its address if it has no name.
+    #[must_use]
+    pub fn share(&self) -> &Arc<str> {
+        &self.share
+    }
+
+    /// Whose share of the node its batches of a run use. The runs of callers without a name have a
+    /// share each, so that one run does not delay another.
+    #[must_use]
+    pub fn share_of_run(&self, run: Option<&str>) -> Arc<str> {
+        match run {
+            Some(run) if !self.is_named() => format!("{} {run}", self.share).into(),
+            _ => Arc::clone(&self.share),
+        }
     }
 
     /// Name of its key, `@` and the name that a proxy gave, or `local`.
@@ -101,6 +135,24 @@ impl Caller {
         };
         let charge = meter.admit(items, bytes, clock.monotonic())?;
         Ok(Some(WorkCharge::new(charge, Arc::clone(clock))))
+    }
+
+    /// Admits a request before its body is read, if the caller has time left at the monotonic time
+    /// `now`.
+    ///
+    /// # Errors
+    /// [`ExceededQuota`].
+    pub fn admit_time(&self, now: Duration) -> Result<(), ExceededQuota> {
+        self.meter
+            .as_ref()
+            .map_or(Ok(()), |meter| meter.admit_time(now))
+    }
+
+    /// Charges time to its key.
+    pub fn spend(&self, time: Duration) {
+        if let Some(meter) = &self.meter {
+            meter.spend(time);
+        }
     }
 
     /// Meters the use of its key; `None` without a key, which means no limits.

@@ -4,7 +4,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -218,6 +218,25 @@ struct Usage {
     bytes: StoredBytes,
 }
 
+impl Usage {
+    /// Fails if no time is left. Work is charged when its time is known.
+    fn check_time(&mut self, quotas: Quotas, now: Duration) -> Result<(), ExceededQuota> {
+        let Some(limit) = quotas.cpu_seconds_per_minute else {
+            return Ok(());
+        };
+        self.cpu_seconds.refill(limit, now);
+        match self.cpu_seconds.wait(LEAST_TIME, limit) {
+            None => Ok(()),
+            Some(wait) => Err(ExceededQuota {
+                quota: Quota::CpuSecondsPerMinute,
+                limit,
+                retry_after: Some(wait),
+                bytes: None,
+            }),
+        }
+    }
+}
+
 /// Meters what a key uses. Survives changes of the key.
 #[derive(Debug)]
 pub struct Meter {
@@ -371,18 +390,7 @@ impl Meter {
         }
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
         let amount = items as f64;
-        if let Some(limit) = quotas.cpu_seconds_per_minute {
-            usage.cpu_seconds.refill(limit, now);
-            // The time is charged when it is known.
-            if let Some(wait) = usage.cpu_seconds.wait(LEAST_TIME, limit) {
-                return Err(ExceededQuota {
-                    quota: Quota::CpuSecondsPerMinute,
-                    limit,
-                    retry_after: Some(wait),
-                    bytes: None,
-                });
-            }
-        }
+        usage.check_time(quotas, now)?;
         if let Some(limit) = quotas.items_per_minute
             && items > 0
         {
@@ -401,16 +409,28 @@ impl Meter {
         let in_progress = &mut usage.bytes.in_progress;
         *in_progress = in_progress.saturating_add(bytes);
         drop(usage);
-        metrics::admitted(&self.name, items);
         Ok(Charge {
             meter: Arc::clone(self),
             items,
             bytes,
+            rejected: AtomicBool::new(false),
         })
     }
 
-    /// Charges grading time.
-    fn spend(&self, time: Duration) {
+    /// Admits a request before its body is read, if the key has time left at the monotonic time
+    /// `now`.
+    ///
+    /// # Errors
+    /// [`ExceededQuota`].
+    pub(crate) fn admit_time(&self, now: Duration) -> Result<(), ExceededQuota> {
+        let quotas = self.quotas();
+        self.usage()
+            .check_time(quotas, now)
+            .inspect_err(|exceeded| metrics::exceeded(&self.name, exceeded.quota.as_str()))
+    }
+
+    /// Charges time.
+    pub(crate) fn spend(&self, time: Duration) {
         metrics::spent(&self.name, time);
         self.usage().cpu_seconds.tokens -= time.as_secs_f64();
     }
@@ -427,6 +447,7 @@ pub struct Charge {
     meter: Arc<Meter>,
     items: u64,
     bytes: u64,
+    rejected: AtomicBool,
 }
 
 impl Charge {
@@ -434,14 +455,30 @@ impl Charge {
     pub fn spend(&self, time: Duration) {
         self.meter.spend(time);
     }
+
+    /// The request was rejected after it had been admitted: its items and bytes do not count.
+    pub fn reject(&self) {
+        self.rejected.store(true, Ordering::Release);
+    }
 }
 
 impl Drop for Charge {
     fn drop(&mut self) {
+        let rejected = self.rejected.load(Ordering::Acquire);
         self.meter.in_flight.fetch_sub(self.items, Ordering::AcqRel);
-        let bytes = &mut self.meter.usage().bytes;
+        let mut usage = self.meter.usage();
+        let bytes = &mut usage.bytes;
         bytes.in_progress = bytes.in_progress.saturating_sub(self.bytes);
-        bytes.done = bytes.done.saturating_add(self.bytes);
+        if rejected {
+            #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+            let items = self.items as f64;
+            // The next refill limits the sum.
+            usage.items.tokens += items;
+        } else {
+            bytes.done = bytes.done.saturating_add(self.bytes);
+            drop(usage);
+            metrics::admitted(&self.meter.name, self.items);
+        }
     }
 }
 
@@ -455,6 +492,27 @@ mod tests {
 
     fn at(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_rejected_request_costs_only_its_time() {
+        let meter = meter(Quotas {
+            items_per_minute: Some(10),
+            cpu_seconds_per_minute: Some(1),
+            bytes_stored: Some(100),
+            ..Quotas::default()
+        });
+        let charge = meter.admit(10, 60, at(0)).unwrap();
+        assert_eq!(meter.admit_time(at(0)), Ok(()));
+        charge.spend(at(2));
+        charge.reject();
+        drop(charge);
+        assert_eq!(meter.bytes_used(), 0);
+        let exceeded = meter.admit_time(at(0)).unwrap_err();
+        assert_eq!(exceeded.quota, Quota::CpuSecondsPerMinute);
+        // Its items are available again, and no more than the limit.
+        assert!(meter.admit(10, 60, at(120)).is_ok());
+        assert!(meter.admit(1, 0, at(120)).is_err());
     }
 
     #[test]

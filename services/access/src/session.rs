@@ -1,7 +1,7 @@
 //! Sessions of the pages: a browser exchanges a key for a cookie. They are in memory, so a restart
 //! ends them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,8 +9,10 @@ use std::time::Duration;
 const LIFETIME: Duration = Duration::from_secs(8 * 60 * 60);
 const IDLE: Duration = Duration::from_secs(60 * 60);
 
-/// Maximum number of sessions. Beyond it, the one that was used least recently ends.
+/// Maximum number of sessions, and of those of one key. Beyond it, the session that was used least
+/// recently ends: of the key itself, or of the key with the most sessions.
 const MAX: usize = 1_024;
+const MAX_PER_KEY: usize = 16;
 
 /// The key of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,11 +44,12 @@ impl Sessions {
         let cookie = crate::key::random_text(43)?;
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.retain(|_, session| session.is_open(now));
-        if sessions.len() >= MAX {
-            let oldest = sessions.iter().min_by_key(|(_, session)| session.used);
-            if let Some(oldest) = oldest.map(|(index, _)| *index) {
-                sessions.remove(&oldest);
-            }
+        if sessions.values().filter(|of| of.key.id == key.id).count() >= MAX_PER_KEY {
+            end_oldest(&mut sessions, &key.id);
+        } else if sessions.len() >= MAX
+            && let Some(id) = key_with_most(&sessions)
+        {
+            end_oldest(&mut sessions, &id);
         }
         let session = Session {
             key,
@@ -71,6 +74,25 @@ impl Sessions {
     pub(crate) fn end(&self, cookie: &str) {
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.remove(&index(cookie));
+    }
+}
+
+/// The id of the key with the most sessions; of several, the first in order.
+fn key_with_most(sessions: &HashMap<[u8; 32], Session>) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for session in sessions.values() {
+        *counts.entry(&session.key.id).or_default() += 1;
+    }
+    let most = counts.into_iter().rev().max_by_key(|(_, count)| *count)?;
+    Some(most.0.to_owned())
+}
+
+/// Ends the session of this key that was used least recently.
+fn end_oldest(sessions: &mut HashMap<[u8; 32], Session>, id: &str) {
+    let of_key = sessions.iter().filter(|(_, session)| session.key.id == id);
+    let oldest = of_key.min_by_key(|(_, session)| session.used);
+    if let Some(oldest) = oldest.map(|(index, _)| *index) {
+        sessions.remove(&oldest);
     }
 }
 
@@ -111,13 +133,40 @@ mod tests {
     }
 
     #[test]
+    fn a_key_ends_only_its_own_sessions() {
+        let sessions = Sessions::default();
+        let at = Duration::from_secs;
+        let of = |id: usize| SessionKey {
+            id: format!("{id:04}"),
+            hash: [7; 32],
+        };
+        let operator = sessions.start(of(0), at(0)).unwrap();
+        let first = sessions.start(of(1), at(1)).unwrap();
+        let second = sessions.start(of(1), at(2)).unwrap();
+        for _ in 2..=MAX_PER_KEY {
+            sessions.start(of(1), at(3)).unwrap();
+        }
+        let is_open = |cookie: &str| sessions.key(cookie, at(4)).is_some();
+        assert!(is_open(&operator) && !is_open(&first) && is_open(&second));
+        assert_eq!(sessions.0.lock().unwrap().len(), 1 + MAX_PER_KEY);
+    }
+
+    #[test]
     fn their_number_is_bounded() {
         let sessions = Sessions::default();
-        let first = sessions.start(key(), Duration::from_secs(1)).unwrap();
-        for _ in 0..MAX {
-            sessions.start(key(), Duration::from_secs(2)).unwrap();
+        let at = Duration::from_secs;
+        let of = |id: usize| SessionKey {
+            id: format!("{id:04}"),
+            hash: [7; 32],
+        };
+        let operator = sessions.start(of(0), at(0)).unwrap();
+        let oldest = sessions.start(of(1), at(1)).unwrap();
+        sessions.start(of(1), at(2)).unwrap();
+        for id in 2..MAX {
+            sessions.start(of(id), at(3)).unwrap();
         }
+        let is_open = |cookie: &str| sessions.key(cookie, at(4)).is_some();
         assert_eq!(sessions.0.lock().unwrap().len(), MAX);
-        assert_eq!(sessions.key(&first, Duration::from_secs(2)), None);
+        assert!(is_open(&operator) && !is_open(&oldest));
     }
 }

@@ -44,6 +44,12 @@ impl WorkCharge {
         }
     }
 
+    /// The request was rejected: its time is charged so far, and nothing else.
+    pub fn reject(&self) {
+        self.charge.reject();
+        self.finish();
+    }
+
     /// All work was charged.
     pub fn finish(&self) {
         *self.since() = None;

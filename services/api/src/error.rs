@@ -82,7 +82,7 @@ fn retry_after_s(code: ErrorCode) -> Option<u64> {
 impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
         let retry_after_s = match &error {
-            EngineError::Overloaded { retry_after }
+            EngineError::Overloaded { retry_after, .. }
             | EngineError::QuotaExceeded { retry_after, .. } => Some(retry_after.as_secs().max(1)),
             _ => None,
         };

@@ -24,6 +24,8 @@ pub(crate) async fn reject(request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let mut reply = ApiError::from(EngineError::Overloaded {
+        setting: "server.connections",
+        own: false,
         retry_after: RETRY_AFTER,
     })
     .into_response();

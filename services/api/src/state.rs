@@ -7,7 +7,7 @@ use std::time::Duration;
 use assay_access::{Caller, Gate};
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
-use assay_engine::Engine;
+use assay_engine::{Engine, EngineError, Permit};
 use assay_templates::Templates;
 
 use crate::roles::RoleTable;
@@ -131,16 +131,22 @@ impl Api {
     /// The API as a caller sees it.
     pub(crate) fn seen_by(&self, caller: Caller) -> Self {
         let engine = &self.parts.engine;
+        let engine = if caller.role().sees_all() {
+            engine.clone()
+        } else {
+            engine.seen_by(caller.name())
+        };
         Self {
             parts: Arc::clone(&self.parts),
             roles: Arc::clone(&self.roles),
-            engine: if caller.role().sees_all() {
-                engine.clone()
-            } else {
-                engine.seen_by(caller.name())
-            },
+            engine: engine.with_share(Arc::clone(caller.share())),
             caller,
         }
+    }
+
+    /// Admits other work than a batch, which counts as so many items in progress.
+    pub(crate) fn admit(&self, items: usize) -> Result<Permit, EngineError> {
+        self.engine.admission().admit(self.caller.share(), items)
     }
 
     pub(crate) fn caller(&self) -> &Caller {

@@ -1,117 +1,94 @@
 //! Admission: a batch is admitted whole or not at all, by its number of items, and a body is read
-//! only while there is memory for it.
+//! only while there is memory for it. Both are [shared](crate::shares) between callers.
 //!
 //! Memory that a grader allocates while it works is not counted here; graders limit it themselves.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_core::Clock;
 
 use crate::EngineError;
 use crate::metrics;
+use crate::shares::{Shares, Shortage};
 
-/// Longest `Retry-After`. A client that would have to wait longer should use another node instead.
-const MAX_RETRY: Duration = Duration::from_secs(60);
-
-/// Time window over which the rate of grading is measured.
-const RATE_WINDOW: Duration = Duration::from_millis(500);
-
-/// Admission to a node: limits on items and on bytes of bodies.
+/// Admission to a node: items in progress, and bytes of bodies and replies.
 pub struct Admission {
-    max_items: usize,
-    max_bytes: usize,
-    items: AtomicUsize,
-    bytes: AtomicUsize,
+    items: Shares,
+    bytes: Shares,
     closed: AtomicBool,
-    rate: Mutex<Rate>,
-    clock: Arc<dyn Clock>,
     idle: tokio::sync::Notify,
 }
 
-/// Items graded per second, smoothed over the windows in which an item finished.
-#[derive(Default)]
-struct Rate {
-    per_second: f64,
-    window_start: Duration,
-    finished: usize,
+/// What a caller uses of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallerUse {
+    /// The caller, or the address of one without a key.
+    pub caller: Arc<str>,
+    /// Its items in progress.
+    pub items: usize,
+    /// Bytes of its bodies and replies.
+    pub bytes: usize,
 }
 
+/// The settings that limit what is shared.
+const ITEMS: &str = "engine.items_in_flight";
+const BYTES: &str = "engine.body_bytes_in_flight";
+
 impl Admission {
-    pub(crate) fn new(max_items: usize, max_bytes: usize, clock: Arc<dyn Clock>) -> Arc<Self> {
+    pub(crate) fn new(max_items: usize, max_bytes: usize, clock: &Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self {
-            max_items,
-            max_bytes,
-            items: AtomicUsize::new(0),
-            bytes: AtomicUsize::new(0),
+            items: Shares::new(max_items, Arc::clone(clock)),
+            bytes: Shares::new(max_bytes, Arc::clone(clock)),
             closed: AtomicBool::new(false),
-            rate: Mutex::new(Rate::default()),
-            clock,
             idle: tokio::sync::Notify::new(),
         })
     }
 
-    /// Admits a batch of `items`, or other work that counts as that many, until the permit is
-    /// dropped.
+    /// Admits a batch of `items` of `caller`, or other work that counts as that many, until the
+    /// permit is dropped.
     ///
     /// # Errors
     /// [`EngineError::ShuttingDown`], [`EngineError::TooLarge`], [`EngineError::Overloaded`].
-    pub fn admit(self: &Arc<Self>, items: usize) -> Result<Permit, EngineError> {
-        if self.closed.load(Ordering::Acquire) {
+    pub fn admit(
+        self: &Arc<Self>,
+        caller: &Arc<str>,
+        items: usize,
+    ) -> Result<Permit, EngineError> {
+        if !self.is_open() {
             return Err(EngineError::ShuttingDown);
         }
-        if items > self.max_items {
-            return Err(EngineError::TooLarge {
-                items,
-                most: self.max_items,
-            });
+        let most = self.items.largest();
+        if items > most {
+            return Err(EngineError::TooLarge { items, most });
         }
-        if !try_reserve(&self.items, items, self.max_items) {
-            metrics::refused();
-            return Err(self.overloaded());
-        }
-        metrics::in_flight(self.items.load(Ordering::Relaxed));
+        let total = self
+            .items
+            .reserve(caller, items)
+            .map_err(|shortage| overloaded(ITEMS, shortage))?;
+        metrics::in_flight(total);
         Ok(Permit {
             admission: Arc::clone(self),
+            caller: Arc::clone(caller),
             items,
         })
     }
 
-    /// Returns a permit for the memory of one request's body and its parsed form, in bytes. It
-    /// grows as the body arrives.
+    /// Returns a permit for memory of a request of `caller`, in bytes: its body and the parsed form
+    /// of it, or its reply. It grows as the body arrives.
     #[must_use]
-    pub fn body(self: &Arc<Self>) -> BodyPermit {
-        BodyPermit {
+    pub fn memory(self: &Arc<Self>, caller: &Arc<str>) -> MemoryPermit {
+        MemoryPermit {
             admission: Arc::clone(self),
+            caller: Arc::clone(caller),
             bytes: 0,
         }
     }
 
-    /// Most bytes that all bodies together may use, which is also the limit of a single body.
+    /// Most bytes that a single request may use.
     #[must_use]
-    pub fn max_body_bytes(&self) -> usize {
-        self.max_bytes
-    }
-
-    /// The error of an overloaded node, with the time after which the measured backlog should be
-    /// gone.
-    #[must_use]
-    pub fn overloaded(&self) -> EngineError {
-        let per_second = self
-            .rate
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .per_second;
-        #[expect(clippy::cast_precision_loss, reason = "an estimate in whole seconds")]
-        let backlog = self.items.load(Ordering::Relaxed) as f64;
-        let seconds = if per_second > 0.0 {
-            (backlog / per_second).ceil()
-        } else {
-            1.0
-        };
-        let retry_after = Duration::from_secs_f64(seconds.clamp(1.0, MAX_RETRY.as_secs_f64()));
-        EngineError::Overloaded { retry_after }
+    pub fn max_request_bytes(&self) -> usize {
+        self.bytes.largest()
     }
 
     /// Rejects further batches and waits until all admitted ones are done.
@@ -119,7 +96,7 @@ impl Admission {
         self.closed.store(true, Ordering::Release);
         loop {
             let idle = self.idle.notified();
-            if self.items.load(Ordering::Acquire) == 0 {
+            if self.items_in_flight() == 0 {
                 return;
             }
             idle.await;
@@ -135,73 +112,79 @@ impl Admission {
     /// Items that are admitted and not yet answered.
     #[must_use]
     pub fn items_in_flight(&self) -> usize {
-        self.items.load(Ordering::Relaxed)
+        self.items.total()
     }
 
-    fn release(&self, items: usize) {
-        let before = self.items.fetch_sub(items, Ordering::AcqRel);
-        metrics::in_flight(before - items);
-        if before == items {
-            self.idle.notify_waiters();
+    /// What each caller uses, those with the most items first.
+    #[must_use]
+    pub fn usage(&self) -> Vec<CallerUse> {
+        let of_items = self.items.by_caller().into_iter();
+        let mut usage: Vec<CallerUse> = of_items
+            .map(|(caller, items)| CallerUse {
+                caller,
+                items,
+                bytes: 0,
+            })
+            .collect();
+        for (caller, bytes) in self.bytes.by_caller() {
+            match usage.iter_mut().find(|used| used.caller == caller) {
+                Some(used) => used.bytes = bytes,
+                None => usage.push(CallerUse {
+                    caller,
+                    items: 0,
+                    bytes,
+                }),
+            }
         }
-        let now = self.clock.monotonic();
-        let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
-        rate.finished += items;
-        let span = now.saturating_sub(rate.window_start);
-        if span >= RATE_WINDOW {
-            #[expect(clippy::cast_precision_loss, reason = "an estimate in whole seconds")]
-            let latest = rate.finished as f64 / span.as_secs_f64();
-            let smoothed = if rate.per_second > 0.0 {
-                0.7 * rate.per_second + 0.3 * latest
-            } else {
-                latest
-            };
-            *rate = Rate {
-                per_second: smoothed,
-                window_start: now,
-                finished: 0,
-            };
-        }
+        usage
     }
 }
 
-/// Adds `amount` to the counter unless the sum would exceed `max`; returns whether it did.
-fn try_reserve(counter: &AtomicUsize, amount: usize, max: usize) -> bool {
-    counter
-        .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |used| {
-            used.checked_add(amount).filter(|sum| *sum <= max)
-        })
-        .is_ok()
+/// The error for a request that exceeds the share of its caller, or finds the node in use.
+fn overloaded(setting: &'static str, shortage: Shortage) -> EngineError {
+    metrics::refused(setting, shortage.own);
+    let Shortage { own, retry_after } = shortage;
+    EngineError::Overloaded {
+        setting,
+        own,
+        retry_after,
+    }
 }
 
 /// Capacity reserved for a batch or other work; released when it is dropped.
 pub struct Permit {
     admission: Arc<Admission>,
+    caller: Arc<str>,
     items: usize,
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.admission.release(self.items);
+        let total = self.admission.items.release(&self.caller, self.items);
+        metrics::in_flight(total);
+        if total == 0 {
+            self.admission.idle.notify_waiters();
+        }
     }
 }
 
-/// Memory reserved for the body of one request and its parsed form, in bytes; released when it is
-/// dropped.
-pub struct BodyPermit {
+/// Memory reserved for a request, in bytes; released when it is dropped.
+pub struct MemoryPermit {
     admission: Arc<Admission>,
+    caller: Arc<str>,
     bytes: usize,
 }
 
-impl std::fmt::Debug for BodyPermit {
+impl std::fmt::Debug for MemoryPermit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BodyPermit")
+        f.debug_struct("MemoryPermit")
+            .field("caller", &self.caller)
             .field("bytes", &self.bytes)
             .finish_non_exhaustive()
     }
 }
 
-impl BodyPermit {
+impl MemoryPermit {
     /// The number of bytes reserved.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -211,20 +194,26 @@ impl BodyPermit {
     /// Reserves `more` bytes.
     ///
     /// # Errors
-    /// [`EngineError::Overloaded`] if all bodies together would exceed the limit of the node.
+    /// [`EngineError::Overloaded`] if the caller would exceed its share.
     pub fn grow(&mut self, more: usize) -> Result<(), EngineError> {
-        if try_reserve(&self.admission.bytes, more, self.admission.max_bytes) {
-            self.bytes += more;
-            return Ok(());
-        }
-        metrics::refused();
-        Err(self.admission.overloaded())
+        self.admission
+            .bytes
+            .reserve(&self.caller, more)
+            .map_err(|shortage| overloaded(BYTES, shortage))?;
+        self.bytes += more;
+        Ok(())
+    }
+
+    /// Counts `more` bytes that exist already, beyond the share if necessary.
+    pub fn count(&mut self, more: usize) {
+        self.admission.bytes.force(&self.caller, more);
+        self.bytes += more;
     }
 }
 
-impl Drop for BodyPermit {
+impl Drop for MemoryPermit {
     fn drop(&mut self) {
-        self.admission.bytes.fetch_sub(self.bytes, Ordering::AcqRel);
+        self.admission.bytes.release(&self.caller, self.bytes);
     }
 }
 
@@ -235,26 +224,31 @@ mod tests {
     use super::*;
 
     fn admission(items: usize, bytes: usize) -> Arc<Admission> {
-        Admission::new(items, bytes, Arc::new(SystemClock::new()))
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        Admission::new(items, bytes, &clock)
+    }
+
+    fn caller(name: &str) -> Arc<str> {
+        name.into()
     }
 
     #[test]
     fn admits_a_batch_whole_or_not_at_all() {
-        let admission = admission(10, 0);
-        let first = admission.admit(7).unwrap();
+        let (admission, alice) = (admission(20, 0), caller("alice"));
+        let first = admission.admit(&alice, 7).unwrap();
         assert!(matches!(
-            admission.admit(4),
-            Err(EngineError::Overloaded { .. })
+            admission.admit(&alice, 4),
+            Err(EngineError::Overloaded { own: true, .. })
         ));
         assert_eq!(admission.items_in_flight(), 7);
         drop(first);
-        assert!(admission.admit(10).is_ok());
+        assert!(admission.admit(&alice, 10).is_ok());
     }
 
     #[test]
-    fn rejects_a_batch_larger_than_the_limit() {
+    fn rejects_a_batch_larger_than_the_largest_share() {
         assert!(matches!(
-            admission(10, 0).admit(11),
+            admission(20, 0).admit(&caller("alice"), 11),
             Err(EngineError::TooLarge {
                 items: 11,
                 most: 10
@@ -263,23 +257,47 @@ mod tests {
     }
 
     #[test]
-    fn bodies_share_the_byte_limit() {
-        let admission = admission(1, 100);
-        let mut first = admission.body();
-        first.grow(60).unwrap();
-        let mut second = admission.body();
+    fn a_caller_cannot_use_up_what_others_need() {
+        let admission = admission(20, 100);
+        let (alice, bob) = (caller("alice"), caller("bob"));
+        let _items = admission.admit(&alice, 10).unwrap();
+        let mut body = admission.memory(&alice);
+        body.grow(50).unwrap();
         assert!(matches!(
-            second.grow(41),
-            Err(EngineError::Overloaded { .. })
+            body.grow(1),
+            Err(EngineError::Overloaded { own: true, .. })
         ));
-        drop(first);
-        second.grow(100).unwrap();
+        let _others = admission.admit(&bob, 5).unwrap();
+        let mut others = admission.memory(&bob);
+        others.grow(25).unwrap();
+        let used = |name, items, bytes| CallerUse {
+            caller: caller(name),
+            items,
+            bytes,
+        };
+        assert_eq!(
+            admission.usage(),
+            [used("alice", 10, 50), used("bob", 5, 25)]
+        );
+        drop(body);
+        others.grow(25).unwrap();
+    }
+
+    #[test]
+    fn memory_that_exists_counts_beyond_the_share() {
+        let (admission, alice) = (admission(2, 100), caller("alice"));
+        let mut reply = admission.memory(&alice);
+        reply.count(90);
+        assert!(admission.memory(&alice).grow(1).is_err());
+        assert!(admission.memory(&caller("bob")).grow(5).is_ok());
+        drop(reply);
+        assert!(admission.memory(&alice).grow(50).is_ok());
     }
 
     #[tokio::test]
     async fn draining_waits_for_admitted_batches() {
-        let admission = admission(10, 0);
-        let permit = admission.admit(1).unwrap();
+        let (admission, alice) = (admission(20, 0), caller("alice"));
+        let permit = admission.admit(&alice, 1).unwrap();
         let draining = tokio::spawn({
             let admission = Arc::clone(&admission);
             async move { admission.drain().await }
@@ -287,7 +305,10 @@ mod tests {
         while admission.is_open() {
             tokio::task::yield_now().await;
         }
-        assert!(matches!(admission.admit(1), Err(EngineError::ShuttingDown)));
+        assert!(matches!(
+            admission.admit(&alice, 1),
+            Err(EngineError::ShuttingDown)
+        ));
         drop(permit);
         draining.await.unwrap();
     }

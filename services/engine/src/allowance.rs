@@ -6,23 +6,24 @@ use crate::EngineError;
 
 /// What the key that sent a batch may use.
 pub trait Allowance: Send + Sync + std::fmt::Debug {
-    /// Admits the items of the batch. Is called before the other methods, and not at all if the
-    /// request was sent before and its reply is recorded.
+    /// Admits the batch, with so many tasks over all its items, and starts to charge time. Is
+    /// called before the other methods, and not at all if the request was sent before and its reply
+    /// is recorded.
     ///
     /// # Errors
     /// [`EngineError::QuotaExceeded`]; nothing is charged.
-    fn admit(&self) -> Result<(), EngineError>;
+    fn admit(&self, tasks: usize) -> Result<(), EngineError>;
 
-    /// Grading starts.
-    fn start(&self);
-
-    /// Charges the time that graders took for items of the batch.
+    /// Charges the time that graders took for tasks and items of the batch.
     fn spend(&self, time: Duration);
+
+    /// The batch is rejected: only its time is charged, and not its items.
+    fn reject(&self);
 
     /// All items of the batch were charged.
     fn finish(&self);
 
-    /// The batch has ended: its items are no longer in progress. Without [`Allowance::finish`], the
-    /// time since the last charge is charged.
+    /// The batch has ended: its items are no longer in progress. Without [`Allowance::finish`] or
+    /// [`Allowance::reject`], the time since the last charge is charged.
     fn end(&self);
 }

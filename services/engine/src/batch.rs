@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use assay_core::{Hash, Item, Task};
 use assay_rewards::Statistic;
 
-use crate::{Allowance, BodyPermit, RewardPolicy};
+use crate::{Allowance, MemoryPermit, RewardPolicy};
 
 /// One item with its task.
 #[derive(Debug, Clone)]
@@ -88,6 +88,8 @@ impl BatchItem {
 pub struct Batch {
     /// Name of the key that sent it.
     pub caller: Arc<str>,
+    /// Whose share of the node it uses: the caller, or the address and run of one without a key.
+    pub share: Arc<str>,
     /// Name of the training run.
     pub run: Option<Arc<str>>,
     /// Step of the run.
@@ -100,9 +102,9 @@ pub struct Batch {
     pub items: Vec<BatchItem>,
     /// Counts the memory of the request until the batch and its reply are dropped, which may be
     /// after the client has disconnected.
-    pub held: Option<BodyPermit>,
+    pub held: Option<MemoryPermit>,
     /// What its key may use; `None` without limits.
-    pub allowance: Option<Box<dyn Allowance>>,
+    pub allowance: Option<Arc<dyn Allowance>>,
 }
 
 impl Batch {
@@ -115,8 +117,10 @@ impl Batch {
     /// Returns a batch of `items` from `caller` with no optional fields.
     #[must_use]
     pub fn new(caller: &str, items: Vec<BatchItem>) -> Self {
+        let caller: Arc<str> = caller.into();
         Self {
-            caller: caller.into(),
+            share: Arc::clone(&caller),
+            caller,
             run: None,
             step: None,
             policy: RewardPolicy::default(),

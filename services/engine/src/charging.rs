@@ -1,38 +1,52 @@
 //! Charges the key of a batch while it is graded.
 
-use crate::Allowance;
+use std::sync::Arc;
+use std::time::Duration;
+
 use crate::grade::GradedItem;
-use crate::plan::Plan;
+use crate::{Allowance, Batch, EngineError};
 
 /// Charges the key of a batch until this is dropped, which is before the reply is: a client may
 /// keep its reply for long.
-pub(crate) struct Charging<'a>(Option<&'a dyn Allowance>);
+pub(crate) struct Charging(Option<Arc<dyn Allowance>>);
 
-impl<'a> Charging<'a> {
-    pub(crate) fn start(plan: &'a Plan) -> Self {
-        let allowance = plan.batch.allowance.as_deref();
-        if let Some(allowance) = allowance {
-            allowance.start();
+impl Charging {
+    /// Admits a batch with so many tasks within the quotas of its key.
+    pub(crate) fn admit(batch: &Batch, tasks: usize) -> Result<Self, EngineError> {
+        let allowance = batch.allowance.clone();
+        if let Some(allowance) = &allowance {
+            allowance.admit(tasks)?;
         }
-        Self(allowance)
+        Ok(Self(allowance))
     }
 
-    pub(crate) fn spend(&self, wave: &[GradedItem]) {
-        if let Some(allowance) = self.0 {
-            allowance.spend(wave.iter().map(GradedItem::charged).sum());
+    pub(crate) fn spend(&self, time: Duration) {
+        if let Some(allowance) = &self.0 {
+            allowance.spend(time);
+        }
+    }
+
+    pub(crate) fn spend_on(&self, wave: &[GradedItem]) {
+        self.spend(wave.iter().map(GradedItem::charged).sum());
+    }
+
+    /// The batch is rejected: its items are not charged.
+    pub(crate) fn reject(self) {
+        if let Some(allowance) = &self.0 {
+            allowance.reject();
         }
     }
 
     pub(crate) fn finish(self) {
-        if let Some(allowance) = self.0 {
+        if let Some(allowance) = &self.0 {
             allowance.finish();
         }
     }
 }
 
-impl Drop for Charging<'_> {
+impl Drop for Charging {
     fn drop(&mut self) {
-        if let Some(allowance) = self.0 {
+        if let Some(allowance) = &self.0 {
             allowance.end();
         }
     }

@@ -14,7 +14,7 @@ use assay_rewards::{Estimator, Rates, Statistic};
 
 use crate::policy::RewardPolicy;
 use crate::state::EngineState;
-use crate::tasks::{CheckedTasks, Received};
+use crate::tasks::{BatchTasks, Received};
 use crate::{Batch, BatchItem, EngineError};
 
 /// The context in which a batch is graded.
@@ -50,7 +50,7 @@ impl BatchContext {
     pub(crate) async fn of(
         state: &EngineState,
         batch: &Batch,
-        tasks: &CheckedTasks,
+        tasks: &BatchTasks,
         received: Received,
     ) -> Self {
         let ledger = state

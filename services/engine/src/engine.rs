@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assay_core::{BatchId, GraderTable};
 use assay_record::store::Store;
-use assay_record::{Claim, SealedReply};
+use assay_record::{Claim, RequestKey, SealedReply};
 use assay_rewards::PolicyError;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;
@@ -48,7 +48,12 @@ pub struct Engine {
     state: Arc<EngineState>,
     /// What is read of the record: all of it, or what one caller sees.
     store: Option<Arc<dyn Store>>,
+    /// Whose share of the node work uses that is not a batch with a share of its own.
+    share: Arc<str>,
 }
+
+/// The share of work that the node does for itself.
+const NODE: &str = "node";
 
 /// The parameters of one run of the pipeline, other than the batch.
 struct BatchRun<'a> {
@@ -69,6 +74,7 @@ impl Engine {
         Ok(Self {
             state: Arc::new(EngineState::start(parts)?),
             store,
+            share: NODE.into(),
         })
     }
 
@@ -80,7 +86,20 @@ impl Engine {
         Self {
             state: Arc::clone(&self.state),
             store: scoped.map(|store| Arc::new(store) as Arc<dyn Store>),
+            share: Arc::clone(&self.share),
         }
+    }
+
+    /// This engine with a caller whose share of the node is used by its work.
+    #[must_use]
+    pub fn with_share(self, share: Arc<str>) -> Self {
+        Self { share, ..self }
+    }
+
+    /// Whose share of the node its work uses.
+    #[must_use]
+    pub fn share(&self) -> &Arc<str> {
+        &self.share
     }
 
     /// Grades a batch. Dropping the future cancels the items that are not graded yet.
@@ -132,6 +151,18 @@ impl Engine {
         };
         let graded = self.state.tasks.spawn(grading.in_current_span());
         graded.await.unwrap_or(Err(EngineError::ShuttingDown))
+    }
+
+    /// Whether a request under this idempotency key is in flight or recorded.
+    pub async fn is_claimed(&self, key: &RequestKey) -> bool {
+        if self.state.keys_in_flight.contains(key) {
+            return true;
+        }
+        match &self.state.store {
+            // If the record cannot be read, the request is treated as new.
+            Some(store) => store.claim(key).await.is_ok_and(|claim| claim.is_some()),
+            None => false,
+        }
     }
 
     /// Grades a batch whose key is locked, or returns the recorded reply.
@@ -196,15 +227,22 @@ impl Engine {
     ) -> Result<(Reply, Option<SealedReply>), EngineError> {
         // Counts the items until the last result is delivered. A reply that the client keeps longer
         // does not count.
-        let _admitted = self.state.admission.admit(batch.items.len())?;
+        let admission = &self.state.admission;
+        let _admitted = admission.admit(&batch.share, batch.items.len())?;
         context::check(&batch)?;
-        let tasks = tasks::check(&self.state, &batch)?;
-        if let Some(allowance) = &batch.allowance {
-            allowance.admit()?;
-        }
         let received = Received::now(self.state.clock.as_ref());
+        let tasks = tasks::find(&self.state, &batch)?;
+        let charging = Charging::admit(&batch, tasks.units.len())?;
+        let spend = |time| charging.spend(time);
+        let checked = tasks::check(&self.state, &batch.share, &tasks.distinct, spend)
+            .instrument(tracing::info_span!("check"))
+            .await;
+        if let Err(error) = checked {
+            charging.reject();
+            return Err(error);
+        }
         let context = BatchContext::of(&self.state, &batch, &tasks, received).await;
-        let plan = plan(
+        let plan = Arc::new(plan(
             &self.state,
             run.id,
             batch,
@@ -212,16 +250,12 @@ impl Engine {
             context,
             received,
             run.use_cache,
-        )
-        .instrument(tracing::info_span!("plan"))
-        .await;
-        let plan = Arc::new(plan);
+        ));
         let whole = matches!(run.mode, Mode::Whole) || plan.context.single_wave;
-        let charging = Charging::start(&plan);
         let mut graded_items = grade(&self.state, &plan);
         let (mut reply, mut sealed, mut is_connected) = (Reply::new(&plan), None, true);
         while let Some(wave) = graded_items.next(whole).await {
-            charging.spend(&wave);
+            charging.spend_on(&wave);
             let wave = appeal(&self.state, &plan, wave).await;
             let wave = compose(&plan, wave);
             let wave = if whole { correct(&plan, wave) } else { wave };
@@ -337,7 +371,8 @@ impl Engine {
         self.run(batch, run).await.map(|(reply, _)| reply)
     }
 
-    /// Checks an item's tasks, as [`Engine::grade`] does before it admits a batch.
+    /// Checks an item's tasks, as [`Engine::grade`] does before it grades a batch. Takes as long as
+    /// the tasks require, so it must not be called on a thread of the runtime.
     ///
     /// # Errors
     /// [`EngineError::Task`] for the first invalid task, with a pointer within the item.
@@ -347,10 +382,16 @@ impl Engine {
                 pointer: task_pointer(name),
                 error,
             };
-            tasks::check_one(&self.state, task)
-                .map(drop)
-                .map_err(task_error)
+            tasks::check_one(&self.state, task).map_err(task_error)
         })
+    }
+
+    /// [Checks](Engine::check) an item on a worker thread.
+    pub(crate) async fn check_on_worker(&self, item: BatchItem) -> Result<BatchItem, EngineError> {
+        let engine = self.clone();
+        let check = move || engine.check(&item).map(|()| item);
+        let checked = self.state.workers.run(&self.share, check).await;
+        checked.unwrap_or(Err(EngineError::ShuttingDown))
     }
 
     pub(crate) fn state(&self) -> &Arc<EngineState> {

@@ -25,9 +25,17 @@ pub enum EngineError {
         /// What is wrong and what to do.
         message: String,
     },
-    /// Too much work is waiting.
-    #[error("too much work is waiting; retry in {} s", retry_after.as_secs())]
+    /// Too much is in progress.
+    #[error(
+        "{} `{setting}`; retry in {} s",
+        if *own { "your requests in progress use your share of" } else { "other callers use most of" },
+        retry_after.as_secs()
+    )]
     Overloaded {
+        /// The setting that limits it.
+        setting: &'static str,
+        /// Whether the caller itself uses as much as it leaves to others.
+        own: bool,
         /// Time after which the backlog is expected to be gone.
         retry_after: Duration,
     },
@@ -41,13 +49,13 @@ pub enum EngineError {
     },
     /// The batch has more items than the node ever admits.
     #[error(
-        "the batch has {items} items, more than the node admits at once ({most}); split it into \
-         several requests"
+        "the batch has {items} items, more than a caller can have in progress ({most}, half of \
+         `engine.items_in_flight`); split it into several requests"
     )]
     TooLarge {
         /// Number of items in the batch.
         items: usize,
-        /// Most items the node admits.
+        /// Most items that the node admits.
         most: usize,
     },
     /// The node is shutting down.

@@ -15,6 +15,11 @@ use crate::EngineError;
 pub(crate) struct KeysInFlight(Mutex<HashMap<RequestKey, (Hash, watch::Receiver<()>)>>);
 
 impl KeysInFlight {
+    pub(crate) fn contains(&self, key: &RequestKey) -> bool {
+        let requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.contains_key(key)
+    }
+
     pub(crate) fn try_lock(
         self: &Arc<Self>,
         key: &RequestKey,

@@ -58,7 +58,8 @@ pub(crate) fn describe() {
     describe_counter!(
         REFUSED,
         Unit::Count,
-        "Batches and bodies rejected because the node was overloaded."
+        "Batches and bodies rejected because too much was in progress, by the setting that limits \
+         it and by whether the caller itself or others use most of it."
     );
     describe_counter!(
         APPEALS,
@@ -115,8 +116,9 @@ pub(crate) fn in_flight(items: usize) {
     gauge!(IN_FLIGHT).set(items as f64);
 }
 
-pub(crate) fn refused() {
-    counter!(REFUSED).increment(1);
+pub(crate) fn refused(setting: &'static str, own: bool) {
+    let by = if own { "caller" } else { "others" };
+    counter!(REFUSED, "setting" => setting, "used_by" => by).increment(1);
 }
 
 pub(crate) fn unrecorded(items: usize) {

@@ -24,9 +24,11 @@ use crate::worker_threads::WorkerThreads;
 pub struct Limits {
     /// Worker threads.
     pub workers: usize,
-    /// Items of all batches that are admitted at the same time.
+    /// Items of all batches that are admitted at the same time; a caller alone can have half of
+    /// them.
     pub items_in_flight: usize,
-    /// Bytes of memory that all request bodies together may use, raw and parsed.
+    /// Bytes of memory that all request bodies, raw and parsed, and replies together may use; a
+    /// caller alone can use half of them.
     pub body_bytes_in_flight: usize,
     /// Longest completion in bytes that is graded; longer ones are `too_long`.
     pub completion_bytes: usize,
@@ -132,7 +134,7 @@ impl EngineState {
             admission: Admission::new(
                 limits.items_in_flight,
                 limits.body_bytes_in_flight,
-                Arc::clone(&clock),
+                &clock,
             ),
             clock,
             ids,

@@ -1,12 +1,16 @@
 //! The tasks of a batch: finds the distinct ones and checks each before anything is graded.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use assay_core::{Clock, Grader, Hash, PrepareContext, Spec, Task, TaskError};
+use assay_core::{Clock, ErrorCode, Grader, Hash, PrepareContext, Spec, Task, TaskError};
+use tokio::sync::oneshot;
 
 use crate::state::EngineState;
+use crate::worker_threads::Job;
 use crate::{Batch, EngineError};
 
 /// When a batch was received.
@@ -39,10 +43,19 @@ pub(crate) struct Unit {
 pub(crate) struct DistinctTask {
     pub(crate) grader: Arc<dyn Grader>,
     pub(crate) task: Task,
+    /// Where it first occurs in the request, as a JSON pointer.
+    pub(crate) pointer: String,
 }
 
-/// The checked tasks of a batch.
-pub(crate) struct CheckedTasks {
+impl DistinctTask {
+    /// The description of its grader.
+    pub(crate) fn spec(&self) -> &'static Spec {
+        self.grader.spec()
+    }
+}
+
+/// The tasks of a batch.
+pub(crate) struct BatchTasks {
     /// The distinct tasks.
     pub(crate) distinct: Vec<DistinctTask>,
     /// Units of work, in the order of the items.
@@ -51,10 +64,10 @@ pub(crate) struct CheckedTasks {
     pub(crate) task_of: Vec<usize>,
 }
 
-impl CheckedTasks {
+impl BatchTasks {
     /// The grader of the task of the item at this position.
     pub(crate) fn spec(&self, position: usize) -> &'static Spec {
-        self.distinct[self.task_of[position]].grader.spec()
+        self.distinct[self.task_of[position]].spec()
     }
 }
 
@@ -66,22 +79,32 @@ pub(crate) fn task_pointer(check: Option<&str>) -> String {
     }
 }
 
-/// Finds the distinct tasks and checks each of them before anything is graded.
-pub(crate) fn check(state: &EngineState, batch: &Batch) -> Result<CheckedTasks, EngineError> {
+/// Most checks of one item. Each is a task that is graded; a policy that needs more should be a
+/// grader.
+const MAX_CHECKS: usize = 256;
+
+/// Number of tasks that are checked by one job, so that callers alternate quickly.
+const TASKS_PER_JOB: usize = 4;
+
+/// Finds the distinct tasks of a batch, whose tasks are not checked yet.
+pub(crate) fn find(state: &EngineState, batch: &Batch) -> Result<BatchTasks, EngineError> {
     let mut index_of: HashMap<Hash, usize> = HashMap::new();
     let (mut distinct, mut units) = (Vec::new(), Vec::with_capacity(batch.items.len()));
     for (item, batch_item) in batch.items.iter().enumerate() {
+        reject_many_checks(item, batch_item.checks.len())?;
         for (part, (name, task)) in batch_item.tasks().enumerate() {
             let index = if let Some(index) = index_of.get(&task.hash()) {
                 *index
             } else {
-                let grader = check_one(state, task).map_err(|error| EngineError::Task {
-                    pointer: format!("/items/{item}{}", task_pointer(name)),
+                let pointer = || format!("/items/{item}{}", task_pointer(name));
+                let grader = state.graders.get(task).map_err(|error| EngineError::Task {
+                    pointer: pointer(),
                     error,
                 })?;
                 distinct.push(DistinctTask {
-                    grader,
+                    grader: Arc::clone(grader),
                     task: task.clone(),
+                    pointer: pointer(),
                 });
                 index_of.insert(task.hash(), distinct.len() - 1);
                 distinct.len() - 1
@@ -97,16 +120,134 @@ pub(crate) fn check(state: &EngineState, batch: &Batch) -> Result<CheckedTasks, 
     for unit in units.iter().filter(|unit: &&Unit| unit.part == 0) {
         task_of[unit.item] = unit.task;
     }
-    Ok(CheckedTasks {
+    Ok(BatchTasks {
         distinct,
         units,
         task_of,
     })
 }
 
-/// Checks one task and returns its grader.
-pub(crate) fn check_one(state: &EngineState, task: &Task) -> Result<Arc<dyn Grader>, TaskError> {
+fn reject_many_checks(item: usize, checks: usize) -> Result<(), EngineError> {
+    if checks <= MAX_CHECKS {
+        return Ok(());
+    }
+    Err(EngineError::Refused {
+        code: ErrorCode::InvalidField,
+        pointer: format!("/items/{item}/checks"),
+        message: format!("the item has {checks} checks; use at most {MAX_CHECKS}"),
+    })
+}
+
+/// Checks the distinct tasks of a batch on the worker threads, before anything is graded. Tasks
+/// whose prepared form is cached were checked before. Returns the first error in the order of the
+/// batch. Passes the time that it took to `spend`.
+pub(crate) async fn check(
+    state: &Arc<EngineState>,
+    share: &Arc<str>,
+    tasks: &[DistinctTask],
+    spend: impl Fn(Duration),
+) -> Result<(), EngineError> {
+    let is_new = |task: &&DistinctTask| {
+        let cached = state.caches.prepared(task.spec(), task.task.hash());
+        cached.is_none()
+    };
+    let new: Vec<&DistinctTask> = tasks.iter().filter(is_new).collect();
+    // Later tasks are not checked once one is invalid, nor all if the client disconnects.
+    let first_invalid = Arc::new(AtomicUsize::new(usize::MAX));
+    let _stop = StopAll(Arc::clone(&first_invalid));
+    let mut checks = Vec::new();
+    let jobs = new.chunks(TASKS_PER_JOB).enumerate().map(|(chunk, tasks)| {
+        let (sender, receiver) = oneshot::channel();
+        checks.push(receiver);
+        let job = CheckJob {
+            state: Arc::clone(state),
+            first: chunk * TASKS_PER_JOB,
+            tasks: tasks
+                .iter()
+                .map(|task| (Arc::clone(&task.grader), task.task.clone()))
+                .collect(),
+            first_invalid: Arc::clone(&first_invalid),
+        };
+        Box::new(move || drop(sender.send(job.run()))) as Job
+    });
+    let jobs: Vec<Job> = jobs.collect();
+    if jobs.is_empty() {
+        return Ok(());
+    }
+    state.workers.submit(share, jobs);
+    let mut first: Option<(usize, TaskError)> = None;
+    for check in checks {
+        let (time, error) = check.await.map_err(|_| EngineError::ShuttingDown)?;
+        spend(time);
+        if first.is_none() {
+            first = error;
+        }
+    }
+    match first {
+        None => Ok(()),
+        Some((index, error)) => Err(EngineError::Task {
+            pointer: new[index].pointer.clone(),
+            error,
+        }),
+    }
+}
+
+/// Stops the jobs of a check when it is dropped.
+struct StopAll(Arc<AtomicUsize>);
+
+impl Drop for StopAll {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+/// Checks some tasks of a batch.
+struct CheckJob {
+    state: Arc<EngineState>,
+    /// Index of the first of its tasks.
+    first: usize,
+    tasks: Vec<(Arc<dyn Grader>, Task)>,
+    /// Index of the first task that is known to be invalid.
+    first_invalid: Arc<AtomicUsize>,
+}
+
+impl CheckJob {
+    /// Returns the time that it took, and the first error.
+    fn run(self) -> (Duration, Option<(usize, TaskError)>) {
+        let started = self.state.clock.monotonic();
+        let error = self.first_error();
+        (self.state.clock.monotonic().saturating_sub(started), error)
+    }
+
+    fn first_error(&self) -> Option<(usize, TaskError)> {
+        for (index, (grader, task)) in (self.first..).zip(&self.tasks) {
+            if self.first_invalid.load(Ordering::Acquire) < index {
+                return None;
+            }
+            if let Err(error) = check_with(&self.state, grader.as_ref(), task) {
+                self.first_invalid.fetch_min(index, Ordering::AcqRel);
+                return Some((index, error));
+            }
+        }
+        None
+    }
+}
+
+/// Checks one task with its grader. A panic of the grader is an error of the task.
+fn check_with(state: &EngineState, grader: &dyn Grader, task: &Task) -> Result<(), TaskError> {
+    let cx = PrepareContext::new(&state.graders);
+    catch_unwind(AssertUnwindSafe(|| grader.check(task, &cx))).unwrap_or_else(|_| {
+        let message = format!(
+            "`{}` panicked while checking the task; report it with the task",
+            grader.spec().id()
+        );
+        Err(TaskError::new(ErrorCode::GraderPanicked, "", message))
+    })
+}
+
+/// Checks one task. Takes as long as the task requires, so it must not run on a thread of the
+/// runtime.
+pub(crate) fn check_one(state: &EngineState, task: &Task) -> Result<(), TaskError> {
     let grader = state.graders.get(task)?;
-    grader.check(task, &PrepareContext::new(&state.graders))?;
-    Ok(Arc::clone(grader))
+    check_with(state, grader.as_ref(), task)
 }

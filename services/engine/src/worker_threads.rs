@@ -1,12 +1,18 @@
-//! Worker threads outside the async runtime, one per core, shared fairly between callers.
+//! Worker threads outside the async runtime, shared fairly between callers.
 //!
-//! Each caller has its own queue, and workers take one job from each queue in turn. A caller with
-//! ten thousand queued jobs therefore delays another caller's job by at most one job.
+//! Each caller has its own queue, and a free thread takes a job of the caller that has the fewest
+//! running, in turn among equals. A caller with ten thousand queued jobs therefore delays another
+//! caller's job by at most one job.
+//!
+//! A caller runs as many jobs at once as there are cores, and there are twice as many threads, so
+//! that another caller does not wait for the end of long jobs: the system divides the cores.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+
+use tokio::sync::oneshot;
 
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
@@ -14,50 +20,106 @@ pub(crate) type Job = Box<dyn FnOnce() + Send>;
 /// that are not touched use no memory.
 const STACK_BYTES: usize = 16 << 20;
 
+/// Threads for each job that a caller may run at once.
+const THREADS_PER_JOB: usize = 2;
+
 pub(crate) struct WorkerThreads {
     jobs: Arc<SharedQueue>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     count: usize,
 }
 
-#[derive(Default)]
 struct SharedQueue {
     queue: Mutex<FairQueue>,
     ready: Condvar,
 }
 
-#[derive(Default)]
+impl SharedQueue {
+    fn lock(&self) -> MutexGuard<'_, FairQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The jobs of all callers.
 struct FairQueue {
-    callers: VecDeque<(Arc<str>, VecDeque<Job>)>,
+    /// Callers with queued or running jobs. The one that started a job most recently is last.
+    callers: VecDeque<CallerJobs>,
+    /// Most jobs that a caller runs at once.
+    per_caller: usize,
     closed: bool,
 }
 
+struct CallerJobs {
+    name: Arc<str>,
+    queued: VecDeque<Job>,
+    running: usize,
+}
+
 impl FairQueue {
-    fn push(&mut self, caller: &Arc<str>, jobs: impl IntoIterator<Item = Job>) {
-        match self.callers.iter_mut().find(|(name, _)| name == caller) {
-            Some((_, queue)) => queue.extend(jobs),
-            None => self
-                .callers
-                .push_back((Arc::clone(caller), jobs.into_iter().collect())),
+    fn new(per_caller: usize) -> Self {
+        Self {
+            callers: VecDeque::new(),
+            per_caller,
+            closed: false,
         }
     }
 
-    fn pop(&mut self) -> Option<Job> {
-        let (caller, mut queue) = self.callers.pop_front()?;
-        let job = queue.pop_front();
-        if !queue.is_empty() {
-            self.callers.push_back((caller, queue));
+    fn push(&mut self, caller: &Arc<str>, jobs: impl IntoIterator<Item = Job>) {
+        match self.callers.iter_mut().find(|jobs| jobs.name == *caller) {
+            Some(existing) => existing.queued.extend(jobs),
+            None => self.callers.push_back(CallerJobs {
+                name: Arc::clone(caller),
+                queued: jobs.into_iter().collect(),
+                running: 0,
+            }),
         }
-        job
+    }
+
+    fn can_start(&self, jobs: &CallerJobs) -> bool {
+        !jobs.queued.is_empty() && jobs.running < self.per_caller
+    }
+
+    /// Whether another job could start.
+    fn has_next(&self) -> bool {
+        self.callers.iter().any(|jobs| self.can_start(jobs))
+    }
+
+    /// The next job, which is running until [`FairQueue::finished`] is called for its caller.
+    fn pop(&mut self) -> Option<(Arc<str>, Job)> {
+        let callers = self.callers.iter().enumerate();
+        let (next, _) = callers
+            .filter(|(_, jobs)| self.can_start(jobs))
+            .min_by_key(|(_, jobs)| jobs.running)?;
+        let mut jobs = self.callers.remove(next)?;
+        let job = jobs.queued.pop_front();
+        jobs.running += 1;
+        let name = Arc::clone(&jobs.name);
+        self.callers.push_back(jobs);
+        job.map(|job| (name, job))
+    }
+
+    /// A job of this caller has ended.
+    fn finished(&mut self, caller: &Arc<str>) {
+        let Some(at) = self.callers.iter().position(|jobs| jobs.name == *caller) else {
+            return;
+        };
+        let jobs = &mut self.callers[at];
+        jobs.running = jobs.running.saturating_sub(1);
+        if jobs.running == 0 && jobs.queued.is_empty() {
+            self.callers.remove(at);
+        }
     }
 }
 
 impl WorkerThreads {
-    /// Starts `count` worker threads, at least one.
+    /// Starts the threads. A caller runs at most `count` jobs at once, at least one.
     pub(crate) fn start(count: usize) -> std::io::Result<Self> {
         let count = count.max(1);
-        let jobs = Arc::new(SharedQueue::default());
-        let threads = (0..count)
+        let jobs = Arc::new(SharedQueue {
+            queue: Mutex::new(FairQueue::new(count)),
+            ready: Condvar::new(),
+        });
+        let threads = (0..count.saturating_mul(THREADS_PER_JOB))
             .map(|number| {
                 let jobs = Arc::clone(&jobs);
                 std::thread::Builder::new()
@@ -73,38 +135,42 @@ impl WorkerThreads {
         })
     }
 
+    /// Most jobs that a caller runs at once.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// Queues jobs of one caller in order. After [`WorkerThreads::stop`] jobs are dropped.
     pub(crate) fn submit(&self, caller: &Arc<str>, jobs: Vec<Job>) {
-        let mut queue = self
-            .jobs
-            .queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        if jobs.is_empty() {
+            return;
+        }
+        let mut queue = self.jobs.lock();
         if queue.closed {
             return;
         }
-        let many = jobs.len() > 1;
+        let wanted = jobs.len().min(self.count);
         queue.push(caller, jobs);
         drop(queue);
-        if many {
-            self.jobs.ready.notify_all();
-        } else {
-            self.jobs.ready.notify_one();
-        }
+        (0..wanted).for_each(|_| self.jobs.ready.notify_one());
+    }
+
+    /// Runs `work` of one caller on a thread; `None` if the threads are stopped.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        caller: &Arc<str>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let (sender, receiver) = oneshot::channel();
+        // If the receiver is gone, nobody needs the result.
+        self.submit(caller, vec![Box::new(move || drop(sender.send(work())))]);
+        receiver.await.ok()
     }
 
     /// Lets the workers finish their current jobs, drops the queued ones, and joins the threads.
     pub(crate) fn stop(&self) {
         let waiting = {
-            let mut queue = self
-                .jobs
-                .queue
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut queue = self.jobs.lock();
             queue.closed = true;
             std::mem::take(&mut queue.callers)
         };
@@ -133,27 +199,29 @@ impl Drop for WorkerThreads {
 }
 
 fn run_jobs(jobs: &SharedQueue) {
+    let mut queue = jobs.lock();
     loop {
-        let job = {
-            let mut queue = jobs.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            loop {
-                if let Some(job) = queue.pop() {
-                    break job;
-                }
-                if queue.closed {
-                    return;
-                }
-                queue = jobs
-                    .ready
-                    .wait(queue)
-                    .unwrap_or_else(PoisonError::into_inner);
+        let Some((caller, job)) = queue.pop() else {
+            if queue.closed {
+                return;
             }
+            queue = jobs.ready.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            continue;
         };
+        // When a job ends, its thread may take one of another caller, and leave a job that can
+        // start now to a thread that waits.
+        let has_next = queue.has_next();
+        drop(queue);
+        if has_next {
+            jobs.ready.notify_one();
+        }
         // Panics of graders are caught per item elsewhere. This keeps the worker alive if the
         // engine's own code panics.
         if catch_unwind(AssertUnwindSafe(job)).is_err() {
             tracing::error!("a job of a worker thread panicked outside the grading of an item");
         }
+        queue = jobs.lock();
+        queue.finished(&caller);
     }
 }
 
@@ -165,7 +233,7 @@ mod tests {
 
     #[test]
     fn alternates_between_callers() {
-        let mut queue = FairQueue::default();
+        let mut queue = FairQueue::new(1);
         let (sent, order) = mpsc::channel();
         let job = |name: &'static str| {
             let sent = sent.clone();
@@ -174,14 +242,55 @@ mod tests {
         let (greedy, modest): (Arc<str>, Arc<str>) = ("greedy".into(), "modest".into());
         queue.push(&greedy, [job("g1"), job("g2"), job("g3")]);
         queue.push(&modest, [job("m1")]);
-        while let Some(job) = queue.pop() {
+        while let Some((caller, job)) = queue.pop() {
             job();
+            queue.finished(&caller);
         }
+        assert!(queue.callers.is_empty());
         drop(sent);
         assert_eq!(
             order.try_iter().collect::<Vec<_>>(),
             ["g1", "m1", "g2", "g3"]
         );
+    }
+
+    #[test]
+    fn prefers_the_caller_with_the_fewest_running_jobs() {
+        let mut queue = FairQueue::new(2);
+        let names = ["a", "b"].map(Arc::<str>::from);
+        let [a, b] = &names;
+        let jobs = |count: usize| (0..count).map(|_| Box::new(|| ()) as Job);
+        queue.push(a, jobs(5));
+        let pop = |queue: &mut FairQueue| queue.pop().map(|(name, _)| name.to_string());
+        assert_eq!(pop(&mut queue).as_deref(), Some("a"));
+        assert_eq!(pop(&mut queue).as_deref(), Some("a"));
+        // The limit of a caller.
+        assert_eq!(pop(&mut queue), None);
+        assert!(!queue.has_next());
+        queue.push(b, jobs(3));
+        assert_eq!(pop(&mut queue).as_deref(), Some("b"));
+        queue.finished(a);
+        // Each has one running, and `a` started its last job earlier.
+        assert_eq!(pop(&mut queue).as_deref(), Some("a"));
+        assert_eq!(pop(&mut queue).as_deref(), Some("b"));
+        assert_eq!(pop(&mut queue), None);
+    }
+
+    #[test]
+    fn a_caller_does_not_wait_for_the_long_jobs_of_another() {
+        let workers = WorkerThreads::start(1).unwrap();
+        let (started, has_started) = mpsc::channel();
+        let (release, wait) = mpsc::channel::<()>();
+        let long = move || {
+            started.send(()).unwrap();
+            wait.recv().unwrap();
+        };
+        workers.submit(&"long".into(), vec![Box::new(long)]);
+        has_started.recv().unwrap();
+        let (sent, received) = mpsc::channel();
+        workers.submit(&"short".into(), vec![Box::new(move || sent.send(7).unwrap())]);
+        assert_eq!(received.recv().unwrap(), 7);
+        release.send(()).unwrap();
     }
 
     #[test]

@@ -7,13 +7,15 @@ use assay_access::{Caller, WorkCharge};
 use assay_core::Clock;
 use assay_engine::{Allowance, EngineError};
 
+/// Estimate of the bytes that a grade takes in the record, in addition to the texts of the request.
+const GRADE_BYTES: usize = 512;
+
 /// The allowance of a batch, within the quotas of its caller.
 pub(super) struct BatchAllowance {
     pub(super) caller: Caller,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) items: usize,
-    /// Estimate of the bytes that the batch takes in the record.
-    pub(super) bytes: usize,
+    /// Bytes of the request.
+    pub(super) body_bytes: usize,
     /// The work of the batch while it is in progress.
     pub(super) work: Mutex<Option<WorkCharge>>,
 }
@@ -28,32 +30,36 @@ impl std::fmt::Debug for BatchAllowance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("BatchAllowance")
             .field("caller", &self.caller)
-            .field("items", &self.items)
-            .field("bytes", &self.bytes)
+            .field("body_bytes", &self.body_bytes)
             .finish_non_exhaustive()
     }
 }
 
 impl Allowance for BatchAllowance {
-    fn admit(&self) -> Result<(), EngineError> {
-        let charge = self.caller.charge(self.items, self.bytes, &self.clock);
+    fn admit(&self, tasks: usize) -> Result<(), EngineError> {
+        // Each check of an item counts as an item.
+        let bytes = self.body_bytes + tasks * GRADE_BYTES;
+        let charge = self.caller.charge(tasks, bytes, &self.clock);
         let charge = charge.map_err(|exceeded| EngineError::QuotaExceeded {
             message: exceeded.to_string(),
             retry_after: Duration::from_secs(exceeded.retry_after_s()),
         })?;
+        if let Some(charge) = &charge {
+            charge.start();
+        }
         *self.work() = charge;
         Ok(())
-    }
-
-    fn start(&self) {
-        if let Some(work) = &*self.work() {
-            work.start();
-        }
     }
 
     fn spend(&self, time: Duration) {
         if let Some(work) = &*self.work() {
             work.spend(time);
+        }
+    }
+
+    fn reject(&self) {
+        if let Some(work) = &*self.work() {
+            work.reject();
         }
     }
 

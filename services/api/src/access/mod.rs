@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex};
 use assay_access::{Caller, Denied, ExceededQuota, RefusedUser, WorkCharge, redact};
 use assay_core::ErrorCode;
 use assay_engine::Allowance;
+use assay_record::RequestKey;
 use assay_record::access::{Access, Role};
+use assay_wire::Problem;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -26,10 +28,8 @@ pub(crate) use key_path::{KEYED_PATHS, PathKey, split_key};
 pub(crate) use proxied::ProxyHeader;
 
 use crate::error::{ApiError, ApiResult};
+use crate::serve::Client;
 use crate::state::Api;
-
-/// Estimate of the bytes that a grade takes in the record, in addition to the texts of the request.
-const GRADE_BYTES: usize = 512;
 
 /// Lets only callers pass that may call the endpoint, and tells the endpoint who they are.
 pub(crate) async fn authenticate(
@@ -49,6 +49,8 @@ pub(crate) async fn authenticate(
     let has_path_key = request.extensions().get::<PathKey>().is_some();
     match admitted(&api, &request) {
         Ok(caller) => {
+            let client = request.extensions().get::<Client>();
+            let caller = caller.at(|| client?.address());
             request.extensions_mut().insert(caller);
             let mut response = next.run(request).await;
             if has_path_key {
@@ -213,15 +215,61 @@ impl Api {
             .await;
     }
 
-    /// What the caller may use for a batch with `items` items and a body of `body_bytes` bytes.
-    pub(crate) fn allowance(&self, items: usize, body_bytes: usize) -> Option<Box<dyn Allowance>> {
+    /// Rejects a request whose caller has used up its time, before its body is read. A request that
+    /// was sent before under its idempotency key may need none, and is read.
+    pub(crate) async fn admit_time(&self, headers: &HeaderMap) -> ApiResult<()> {
+        let now = self.gate().clock().monotonic();
+        let Err(exceeded) = self.caller().admit_time(now) else {
+            return Ok(());
+        };
+        if let Some(key) = idempotency_key(headers)?
+            && self.engine().is_claimed(&self.request_key(key)).await
+        {
+            return Ok(());
+        }
+        Err(exceeded.into())
+    }
+
+    /// The name under which a reply of the caller is recorded.
+    pub(crate) fn request_key(&self, key: String) -> RequestKey {
+        RequestKey {
+            caller: self.caller().name().into(),
+            key,
+        }
+    }
+
+    /// What the caller may use for a batch with a body of `body_bytes` bytes.
+    pub(crate) fn allowance(&self, body_bytes: usize) -> Option<Arc<dyn Allowance>> {
         self.caller().meter()?;
-        Some(Box::new(BatchAllowance {
+        Some(Arc::new(BatchAllowance {
             caller: self.caller().clone(),
             clock: Arc::clone(self.gate().clock()),
-            items,
-            bytes: body_bytes + items * GRADE_BYTES,
+            body_bytes,
             work: Mutex::default(),
         }))
+    }
+}
+
+/// Maximum length of an idempotency key, in bytes.
+const MAX_KEY_BYTES: usize = 255;
+
+/// The idempotency key of a request.
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
+    let Some(value) = headers.get("idempotency-key") else {
+        return Ok(None);
+    };
+    match value.to_str() {
+        Ok(key)
+            if (1..=MAX_KEY_BYTES).contains(&key.len())
+                && key.bytes().all(|byte| byte.is_ascii_graphic()) =>
+        {
+            Ok(Some(key.to_owned()))
+        }
+        _ => {
+            let message = format!(
+                "`Idempotency-Key` must have 1 to {MAX_KEY_BYTES} visible ASCII characters"
+            );
+            Err(Problem::new(ErrorCode::InvalidParameter, message).into())
+        }
     }
 }

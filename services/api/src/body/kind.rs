@@ -55,7 +55,7 @@ impl BodyKind {
             parsed: Bound::lower_of("server.parsed_bytes", limits.parsed_bytes, parsed),
             total: Bound::lower_of(
                 "engine.body_bytes_in_flight",
-                admission.max_body_bytes(),
+                admission.max_request_bytes(),
                 None,
             ),
         }

@@ -3,10 +3,10 @@
 
 mod kind;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use assay_core::{ErrorCode, json_pointer};
-use assay_engine::BodyPermit;
+use assay_engine::MemoryPermit;
 use assay_wire::unicode::{Step, Treatment, read_replacing, without_lone_surrogates};
 use assay_wire::{Parsed, Problem, Scanner};
 use axum::body::Body;
@@ -47,9 +47,9 @@ pub(crate) async fn decoded<T: Send + 'static>(
     body: Body,
     kind: BodyKind,
     decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
-) -> ApiResult<(T, BodyPermit)> {
+) -> ApiResult<(T, MemoryPermit)> {
     let ReadBody { bytes, permit, .. } = read(api, headers, body, kind).await?;
-    Ok((decode_bytes(bytes, decode).await?, permit))
+    Ok((decode_bytes(api, bytes, decode).await?, permit))
 }
 
 /// Reads a body that is a single JSON value, and rejects lone surrogates.
@@ -58,7 +58,7 @@ pub(crate) async fn json<T>(
     headers: &HeaderMap,
     body: Body,
     kind: BodyKind,
-) -> ApiResult<(T, BodyPermit)>
+) -> ApiResult<(T, MemoryPermit)>
 where
     T: DeserializeOwned + Send + 'static,
 {
@@ -73,7 +73,7 @@ pub(crate) async fn checked_json<T, U>(
     body: Body,
     kind: BodyKind,
     check: impl FnOnce(T) -> Result<U, Problem> + Send + 'static,
-) -> ApiResult<(U, BodyPermit)>
+) -> ApiResult<(U, MemoryPermit)>
 where
     T: DeserializeOwned,
     U: Send + 'static,
@@ -93,7 +93,7 @@ pub(crate) async fn lenient_json<T>(
     headers: &HeaderMap,
     body: Body,
     kind: BodyKind,
-) -> ApiResult<(T, BodyPermit)>
+) -> ApiResult<(T, MemoryPermit)>
 where
     T: DeserializeOwned + Send + 'static,
 {
@@ -107,7 +107,7 @@ pub(crate) async fn checked_lenient_json<T, U>(
     body: Body,
     kind: BodyKind,
     check: impl FnOnce(T) -> Result<U, Problem> + Send + 'static,
-) -> ApiResult<(U, BodyPermit)>
+) -> ApiResult<(U, MemoryPermit)>
 where
     T: DeserializeOwned,
     U: Send + 'static,
@@ -124,21 +124,21 @@ async fn value<T: Send + 'static>(
     body: Body,
     kind: BodyKind,
     decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
-) -> ApiResult<(T, BodyPermit)> {
+) -> ApiResult<(T, MemoryPermit)> {
     let ReadBody {
         bytes,
         permit,
         parsed,
     } = read(api, headers, body, kind).await?;
     reject_too_deep(&parsed)?;
-    Ok((decode_bytes(bytes, decode).await?, permit))
+    Ok((decode_bytes(api, bytes, decode).await?, permit))
 }
 
 /// The bytes of a body, with their counts.
 struct ReadBody {
     bytes: Bytes,
     /// Counts the memory of the body and of its parsed form.
-    permit: BodyPermit,
+    permit: MemoryPermit,
     parsed: Parsed,
 }
 
@@ -149,6 +149,7 @@ async fn read(
     kind: BodyKind,
 ) -> ApiResult<ReadBody> {
     reject_other_media_types(headers)?;
+    api.admit_time(headers).await?;
     let admission = api.engine().admission();
     let bounds = kind.bounds(api.limits(), admission);
     let declared = headers
@@ -160,7 +161,7 @@ async fn read(
         reject_too_large(declared, &bounds)?;
     }
     let (mut read, mut permit, mut scanner) =
-        (BytesMut::new(), admission.body(), Scanner::default());
+        (BytesMut::new(), admission.memory(api.caller().share()), Scanner::default());
     loop {
         let Some(frame) = body.frame().await else {
             break;
@@ -194,13 +195,22 @@ fn is_slow(bytes: &[u8]) -> bool {
     bytes.len() >= LARGE_BODY || memchr::memmem::find(bytes, b"\"template\"").is_some()
 }
 
-/// Decodes a body, on a blocking thread if that may take long.
+/// Decodes a body, on a blocking thread if that may take long, and charges the caller for it.
 pub(crate) async fn decode_bytes<T: Send + 'static>(
+    api: &Api,
     bytes: Bytes,
     decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
 ) -> ApiResult<T> {
-    if !is_slow(&bytes) {
-        return Ok(decode(&bytes)?);
+    let (caller, clock) = (api.caller().clone(), Arc::clone(api.gate().clock()));
+    let is_slow = is_slow(&bytes);
+    let decode = move || {
+        let started = clock.monotonic();
+        let decoded = decode(&bytes);
+        caller.spend(clock.monotonic().saturating_sub(started));
+        decoded
+    };
+    if !is_slow {
+        return Ok(decode()?);
     }
     let internal = || {
         let message =
@@ -211,7 +221,7 @@ pub(crate) async fn decode_bytes<T: Send + 'static>(
     let decode = move || {
         // Also held if the client is gone: the thread goes on.
         let _permit = permit;
-        decode(&bytes)
+        decode()
     };
     match tokio::task::spawn_blocking(decode).await {
         Ok(decoded) => Ok(decoded?),

@@ -2,7 +2,7 @@
 //! `POST /v1/grade`.
 
 use assay_core::ErrorCode;
-use assay_engine::BodyPermit;
+use assay_engine::MemoryPermit;
 use assay_wire::{RawObject, TemplateTask};
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
@@ -117,7 +117,7 @@ pub(super) async fn grade(
     api: &Api,
     query: &GradingQuery,
     items: Vec<(String, Box<RawValue>)>,
-    permit: BodyPermit,
+    permit: MemoryPermit,
 ) -> Result<Vec<Graded>, PeerError> {
     let items = items.into_iter();
     let request = Request {
@@ -140,7 +140,7 @@ pub(super) async fn grade_one(
     query: &GradingQuery,
     completion: String,
     task: Box<RawValue>,
-    permit: BodyPermit,
+    permit: MemoryPermit,
 ) -> Result<Graded, PeerError> {
     let graded = grade(api, query, vec![(completion, task)], permit).await?;
     graded

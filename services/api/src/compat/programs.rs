@@ -46,7 +46,7 @@ impl NotRun {
 /// # Errors
 /// [`NotRun`] if it did not run.
 pub(super) async fn execute(api: &Api, execution: Execution) -> Result<ExecutionResult, NotRun> {
-    let Ok(_admitted) = api.engine().admission().admit(1) else {
+    let Ok(_admitted) = api.admit(1) else {
         return Err(NotRun::busy());
     };
     // Clients retry when the node is busy, which is what an exceeded quota requires.

@@ -25,6 +25,9 @@ const SAME_TASK: &str =
 /// them.
 const JUDGE_CHUNK: usize = 16;
 
+/// Bytes of the tasks of judges from which on no more items are judged together.
+const JUDGE_BYTES: usize = 16 << 20;
+
 /// A graded item, with its appeal if it was chosen for one.
 pub(crate) struct AppealedItem {
     pub(crate) done: GradedItem,
@@ -157,13 +160,13 @@ async fn run_appeals(
     };
 
     let (mut judged, mut spent) = (Vec::with_capacity(selected.len()), 0u64);
-    for chunk in selected.chunks(chunk_size) {
-        if micros.is_some_and(|micros| u128::from(spent) >= micros) {
-            break;
-        }
-        let results = judge(state, plan, rule, chunk, items).await;
+    let mut rest = &selected[..];
+    while !rest.is_empty() && micros.is_none_or(|micros| u128::from(spent) < micros) {
+        let results = judge(state, plan, rule, &rest[..rest.len().min(chunk_size)], items).await;
         spent += results.iter().map(|result| result.micros).sum::<u64>();
-        judged.extend(chunk.iter().copied().zip(results));
+        let (done, later) = rest.split_at(results.len());
+        judged.extend(done.iter().copied().zip(results));
+        rest = later;
     }
     let probability = probability(rate, requested, judged.len(), indices.len());
     for (index, result) in judged {
@@ -204,7 +207,8 @@ struct JudgeResult {
     micros: u64,
 }
 
-/// Grades the items at these indices with the judge's task; returns the results in the same order.
+/// Grades the first items at these indices with the judge's task, at least one; returns their
+/// results in the same order.
 async fn judge(
     state: &Arc<EngineState>,
     batch_plan: &Plan,
@@ -226,61 +230,27 @@ async fn judge(
         verdict: Err(reason),
         micros: 0,
     };
-    let mut results: Vec<Option<JudgeResult>> = Vec::with_capacity(indices.len());
-    let mut to_judge = Vec::new();
+    let (mut rendered, mut bytes) = (Vec::with_capacity(indices.len()), 0);
     for index in indices {
-        let done = &items[*index].done.main;
-        let item = &batch_plan.batch.items[done.item];
-        let Some(grade) = done.outcome.grade() else {
-            results.push(Some(not_judged("the item has no verdict".to_owned())));
-            continue;
-        };
-        let channel = &batch_plan.context.channel(done.item).name;
-        let variables = template::TemplateVariables {
-            item: &item.item,
-            task: &item.task,
-            channel,
-            evidence: &grade.evidence,
-        };
-        let task = template::render(&rule.judge, &variables)
-            .and_then(|task| {
-                tasks::check_one(state, &task)
-                    .map(|_| task)
-                    .map_err(|error| error.to_string())
-            })
-            .and_then(|task| {
-                if task.hash() == item.task.hash() {
-                    Err(SAME_TASK.to_owned())
-                } else {
-                    Ok(task)
-                }
-            });
-        match task {
-            Ok(task) => {
-                to_judge.push(BatchItem::new(item.item.clone(), task));
-                results.push(None);
-            }
-            Err(reason) => results.push(Some(not_judged(reason))),
+        if bytes >= JUDGE_BYTES {
+            break;
         }
+        let task = judge_task(batch_plan, rule, &items[*index]);
+        bytes += task.as_ref().map_or(0, |item| item.task.body.get().len());
+        rendered.push(task);
     }
-    let mut graded = Vec::new();
-    if !to_judge.is_empty() {
-        let batch = Batch::new(&batch_plan.batch.caller, to_judge);
-        match tasks::check(state, &batch) {
-            Ok(tasks) => {
-                let (id, use_cache) = (batch_plan.id, batch_plan.use_cache);
-                let received = Received::now(state.clock.as_ref());
-                let context = BatchContext::default();
-                let plan = plan(state, id, batch, tasks, context, received, use_cache).await;
-                graded = grade(state, &Arc::new(plan))
-                    .next(true)
-                    .await
-                    .unwrap_or_default();
+    let mut to_judge: Vec<BatchItem> = Vec::new();
+    let mut results: Vec<Option<JudgeResult>> = Vec::with_capacity(rendered.len());
+    for item in check(state, &batch_plan.batch.share, rendered).await {
+        results.push(match item {
+            Ok(item) => {
+                to_judge.push(item);
+                None
             }
-            Err(error) => tracing::warn!(%error, "the engine rejected the tasks of a judge"),
-        }
+            Err(reason) => Some(not_judged(reason)),
+        });
     }
-    let mut graded = graded.into_iter();
+    let mut graded = grade_checked(state, batch_plan, to_judge).await.into_iter();
     results
         .into_iter()
         .map(|result| {
@@ -290,6 +260,77 @@ async fn judge(
             })
         })
         .collect()
+}
+
+/// The item with which the judge grades a graded item, or why there is none.
+fn judge_task(plan: &Plan, rule: &Appeals, graded: &AppealedItem) -> Result<BatchItem, String> {
+    let done = &graded.done.main;
+    let item = &plan.batch.items[done.item];
+    let grade = done.outcome.grade().ok_or("the item has no verdict")?;
+    let variables = template::TemplateVariables {
+        item: &item.item,
+        task: &item.task,
+        channel: &plan.context.channel(done.item).name,
+        evidence: &grade.evidence,
+    };
+    let task = template::render(&rule.judge, &variables)?;
+    if task.hash() == item.task.hash() {
+        return Err(SAME_TASK.to_owned());
+    }
+    Ok(BatchItem::new(item.item.clone(), task))
+}
+
+/// Checks the tasks of these items on the worker threads.
+async fn check(
+    state: &Arc<EngineState>,
+    share: &Arc<str>,
+    items: Vec<Result<BatchItem, String>>,
+) -> Vec<Result<BatchItem, String>> {
+    let count = items.len();
+    let checked = {
+        let state = Arc::clone(state);
+        move || {
+            let check = |item: BatchItem| match tasks::check_one(&state, &item.task) {
+                Ok(()) => Ok(item),
+                Err(error) => Err(error.to_string()),
+            };
+            items.into_iter().map(|item| item.and_then(check)).collect()
+        }
+    };
+    let stopped = || vec![Err("the node is shutting down".to_owned()); count];
+    let checked = state.workers.run(share, checked).await;
+    checked.unwrap_or_else(stopped)
+}
+
+/// Grades items whose tasks are checked, and charges the caller for it.
+async fn grade_checked(
+    state: &Arc<EngineState>,
+    batch_plan: &Plan,
+    items: Vec<BatchItem>,
+) -> Vec<GradedItem> {
+    if items.is_empty() {
+        return Vec::new();
+    }
+    let batch = Batch {
+        share: Arc::clone(&batch_plan.batch.share),
+        ..Batch::new(&batch_plan.batch.caller, items)
+    };
+    let tasks = match tasks::find(state, &batch) {
+        Ok(tasks) => tasks,
+        Err(error) => {
+            tracing::warn!(%error, "the engine rejected the tasks of a judge");
+            return Vec::new();
+        }
+    };
+    let (id, use_cache) = (batch_plan.id, batch_plan.use_cache);
+    let received = Received::now(state.clock.as_ref());
+    let context = BatchContext::default();
+    let plan = Arc::new(plan(state, id, batch, tasks, context, received, use_cache));
+    let graded = grade(state, &plan).next(true).await.unwrap_or_default();
+    if let Some(allowance) = &batch_plan.batch.allowance {
+        allowance.spend(graded.iter().map(GradedItem::charged).sum());
+    }
+    graded
 }
 
 fn judge_result(done: GradedItem) -> JudgeResult {

@@ -4,6 +4,8 @@
 mod error;
 mod stored_items;
 
+use std::sync::Arc;
+
 use assay_core::{GradeId, Outcome};
 use assay_record::GradeRecord;
 
@@ -76,8 +78,9 @@ impl Engine {
         for id in ids {
             let checked = match stored.item(*id, options).await {
                 Ok((row, item)) => self
-                    .check(&item)
-                    .map(|()| (row, item))
+                    .check_on_worker(item)
+                    .await
+                    .map(|item| (row, item))
                     .map_err(ReplayError::from),
                 Err(error @ ReplayError::Store(_)) => return Err(error),
                 Err(error) => Err(error),
@@ -93,7 +96,11 @@ impl Engine {
                 .filter_map(|row| row.err().map(Err))
                 .collect());
         }
-        let reply = self.grade_unrecorded(Batch::new("replay", items)).await?;
+        let batch = Batch {
+            share: Arc::clone(self.share()),
+            ..Batch::new("replay", items)
+        };
+        let reply = self.grade_unrecorded(batch).await?;
         let mut results = reply.results();
         rows.into_iter()
             .map(|row| match row {

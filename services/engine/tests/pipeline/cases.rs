@@ -319,7 +319,7 @@ async fn rejects_batches_above_the_limit_of_items() {
         MemoryStore::default(),
         Limits {
             workers: 1,
-            items_in_flight: 2,
+            items_in_flight: 4,
             ..Limits::default()
         },
     );

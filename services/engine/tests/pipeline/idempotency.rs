@@ -38,8 +38,9 @@ async fn an_idempotent_request_gets_the_same_bytes() {
 async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
     let fixture = fixture();
     let admission = fixture.engine.admission();
-    let mut permit = admission.body();
-    permit.grow(admission.max_body_bytes()).unwrap();
+    let caller = "alice".into();
+    let mut permit = admission.memory(&caller);
+    permit.grow(admission.max_request_bytes()).unwrap();
     let request = Batch {
         held: Some(permit),
         ..batch(vec![item("exact", "1", "1")])
@@ -50,10 +51,10 @@ async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
         .await
         .unwrap();
     assert!(matches!(answer, Answer::Fresh(..)));
-    assert!(admission.body().grow(1).is_err());
+    assert!(admission.memory(&caller).grow(1).is_err());
     drop(answer);
     // The worker that graded the item may be about to drop its share of the batch.
-    while admission.body().grow(1).is_err() {
+    while admission.memory(&caller).grow(1).is_err() {
         tokio::task::yield_now().await;
     }
 }
@@ -225,20 +226,21 @@ impl Calls {
     /// A batch of one item whose key is charged.
     fn batch(&self, grader: &str, completion: &str) -> Batch {
         Batch {
-            allowance: Some(Box::new(self.clone())),
+            allowance: Some(Arc::new(self.clone())),
             ..batch(vec![item(grader, "1", completion)])
         }
     }
 }
 
 impl Allowance for Calls {
-    fn admit(&self) -> Result<(), EngineError> {
+    fn admit(&self, tasks: usize) -> Result<(), EngineError> {
+        assert_eq!(tasks, 1);
         self.add("admit");
         Ok(())
     }
 
-    fn start(&self) {
-        self.add("start");
+    fn reject(&self) {
+        self.add("reject");
     }
 
     fn spend(&self, _: Duration) {
@@ -263,7 +265,11 @@ async fn a_request_is_charged_once_and_not_if_it_is_rejected() {
     };
     let answer = grade("body", calls.batch("exact", "1")).await.unwrap();
     // The client may keep its reply.
-    assert_eq!(calls.take(), ["admit", "start", "spend", "finish", "end"]);
+    // The task is checked, and the item graded.
+    assert_eq!(
+        calls.take(),
+        ["admit", "spend", "spend", "finish", "end"]
+    );
     drop(answer);
     let again = grade("body", calls.batch("exact", "1")).await.unwrap();
     assert!(matches!(again, Answer::Again(_)));
@@ -288,5 +294,5 @@ async fn a_batch_that_is_dropped_ends_its_charge() {
         _ = grading => panic!("the grader never ends"),
         () = started => {}
     }
-    assert_eq!(calls.take(), ["admit", "start", "end"]);
+    assert_eq!(calls.take(), ["admit", "spend", "end"]);
 }

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -57,7 +56,7 @@ type Numbers = BTreeMap<String, f64>;
     })),
     responses((status = 200, description = "The statistics", body = MetricsReply)))]
 pub(crate) async fn aggregate(
-    State(api): State<Api>,
+    api: Api,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<MetricsReply>, PeerError> {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use assay_access::metered;
 use assay_core::BatchId;
 use assay_core::reward_model::{ModelInfo, ModelInput, ModelRequest, ModelScore, Scale, Truncate};
-use assay_engine::BodyPermit;
+use assay_engine::MemoryPermit;
 use assay_wire::reward_models::scale_name;
 use assay_wire::scoring::is_finite;
 use axum::body::Body;
@@ -119,7 +119,7 @@ pub(super) async fn read<T>(
     api: &Api,
     headers: &HeaderMap,
     body: Body,
-) -> Result<(T, BodyPermit), PeerError>
+) -> Result<(T, MemoryPermit), PeerError>
 where
     T: DeserializeOwned + Send + 'static,
 {
@@ -146,11 +146,7 @@ pub(super) async fn score_inputs(
             inputs.len()
         )));
     }
-    let _admitted = api
-        .engine()
-        .admission()
-        .admit(inputs.len())
-        .map_err(ApiError::from)?;
+    let _admitted = api.admit(inputs.len()).map_err(ApiError::from)?;
     let charge = api.charge(inputs.len(), 0)?;
     let caller = api.caller().name().into();
     let request = ModelRequest {

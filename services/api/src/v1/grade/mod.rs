@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use assay_access::Caller;
 use assay_core::{ErrorCode, Hash};
-use assay_engine::{Answer, Batch, BodyPermit, Engine, IdempotentRequest, Mode};
+use assay_engine::{Answer, Batch, MemoryPermit, Engine, IdempotentRequest, Mode};
 use assay_mapping::{TemplateTasks, batch};
-use assay_record::{RequestKey, SealedReply};
+use assay_record::SealedReply;
 use assay_wire::request::Decoded;
 use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody, Warning};
 use axum::Extension;
@@ -20,15 +20,13 @@ use http::HeaderMap;
 use serde_json::Value;
 
 use crate::Api;
+use crate::access::idempotency_key;
 use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
 use crate::ndjson::{self, NDJSON};
 use crate::serve::Client;
 use framing::Framing;
 use response::{JSON, response};
-
-/// Maximum length of an idempotency key, in bytes.
-const MAX_KEY_BYTES: usize = 255;
 
 /// Grades a batch of rollouts and returns when all are done. With `Accept: application/x-ndjson`,
 /// streams one line per result in the order in which they finish. A failure of the service never
@@ -95,12 +93,9 @@ pub(crate) async fn grade(
     let (mut batch, framing, request, made_bytes, body_bytes) = decoded;
     permit.grow(made_bytes)?;
     batch.held = Some(permit);
-    batch.allowance = api.allowance(batch.items.len(), body_bytes);
+    batch.allowance = api.allowance(body_bytes);
     let keyed = key.zip(request).map(|(key, request)| IdempotentRequest {
-        key: RequestKey {
-            caller: api.caller().name().into(),
-            key,
-        },
+        key: api.request_key(key),
         request,
         render: framing.clone().seal(streamed),
     });
@@ -127,7 +122,7 @@ pub(crate) async fn grade(
 pub(crate) async fn grade_made(
     api: &Api,
     request: Vec<u8>,
-    mut permit: BodyPermit,
+    mut permit: MemoryPermit,
 ) -> ApiResult<Value> {
     let limits = DecodeLimits {
         items: api.limits().batch_items,
@@ -145,11 +140,11 @@ pub(crate) async fn grade_made(
         };
         Ok((batch, framing, tasks.made_bytes(), bytes.len()))
     };
-    let decoded = body::decode_bytes(request.into(), decode).await?;
+    let decoded = body::decode_bytes(api, request.into(), decode).await?;
     let (mut batch, framing, made_bytes, body_bytes) = decoded;
     permit.grow(made_bytes)?;
     batch.held = Some(permit);
-    batch.allowance = api.allowance(batch.items.len(), body_bytes);
+    batch.allowance = api.allowance(body_bytes);
     let reply = api.engine().grade(batch, Mode::Whole).await?;
     serde_json::from_slice(&framing.whole(&reply)).map_err(|error| {
         let message = format!("cannot read the reply: {error}");
@@ -166,28 +161,9 @@ fn from_caller(
     let (batch, warnings) = batch::from_request(decoded, caller.name(), engine)?;
     let run = batch.run.as_deref().map(|run| caller.recorded_run(run));
     let batch = Batch {
+        share: caller.share_of_run(batch.run.as_deref()),
         run: run.map(Into::into),
         ..batch
     };
     Ok((batch, warnings))
-}
-
-fn idempotency_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
-    let Some(value) = headers.get("idempotency-key") else {
-        return Ok(None);
-    };
-    match value.to_str() {
-        Ok(key)
-            if (1..=MAX_KEY_BYTES).contains(&key.len())
-                && key.bytes().all(|byte| byte.is_ascii_graphic()) =>
-        {
-            Ok(Some(key.to_owned()))
-        }
-        _ => {
-            let message = format!(
-                "`Idempotency-Key` must have 1 to {MAX_KEY_BYTES} visible ASCII characters"
-            );
-            Err(Problem::new(ErrorCode::InvalidParameter, message).into())
-        }
-    }
 }

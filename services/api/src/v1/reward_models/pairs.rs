@@ -40,7 +40,7 @@ pub(crate) async fn collect(
     let max = api.limits().batch_items;
     let check = move |PairsRequest { pairs }: PairsRequest| new_pairs(pairs, max);
     let (pairs, _permit) = body::checked_json(&api, &headers, body, BodyKind::Batch, check).await?;
-    let _admitted = api.engine().admission().admit(pairs.len())?;
+    let _admitted = api.admit(pairs.len())?;
     let Collected {
         added,
         known,

@@ -43,7 +43,7 @@ pub(crate) async fn collect(
     let (choice, _permit) =
         body::checked_json(&api, &headers, body, BodyKind::Settings, choice).await?;
     let engine = api.engine();
-    let _admitted = engine.admission().admit(1)?;
+    let _admitted = api.admit(1)?;
     let found = engine
         .collect_pairs_of_run(&name, &choice, api.caller().name())
         .await?;

@@ -54,7 +54,7 @@ pub(crate) async fn score(
         timeout,
         warnings,
     } = decoded;
-    let _admitted = api.engine().admission().admit(inputs.len())?;
+    let _admitted = api.admit(inputs.len())?;
     let charge = api.charge(inputs.len(), 0)?;
     let (ids, inputs) = inputs
         .into_iter()

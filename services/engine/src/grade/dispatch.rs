@@ -1,0 +1,221 @@
+//! Sends the units of a batch to the lanes of their graders.
+//!
+//! A task is prepared when the first of its units is graded, and released after the last one, unless
+//! it is cached: the prepared tasks of a batch may need far more memory than the batch itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_core::{CancelFlag, GradeContext, Lane};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument as _, Span};
+
+use super::GradedUnit;
+use super::run::UnitRunner;
+use crate::cache::PreparedTask;
+use crate::plan::{Plan, TaskWork};
+use crate::prepare::prepare;
+use crate::state::EngineState;
+use crate::tasks::Unit;
+use crate::worker_threads::Job;
+
+/// Most units per job. Few enough that callers alternate quickly, enough that queueing costs
+/// little.
+const UNITS_PER_JOB: usize = 32;
+
+/// Sends the units of one batch to their lanes.
+pub(super) struct Dispatcher {
+    runner: UnitRunner,
+    sender: mpsc::UnboundedSender<Vec<GradedUnit>>,
+    /// Cancels tasks that wait for a permit; they do not check the context while they wait.
+    dropped: CancellationToken,
+    units_per_job: usize,
+    /// The runtime and the span of the batch, which threads of workers do not know.
+    runtime: Handle,
+    span: Span,
+}
+
+impl Dispatcher {
+    pub(super) fn new(
+        state: &Arc<EngineState>,
+        plan: &Arc<Plan>,
+        sender: mpsc::UnboundedSender<Vec<GradedUnit>>,
+        cancel: &CancelFlag,
+        dropped: &CancellationToken,
+    ) -> Arc<Self> {
+        let on_threads = plan.work.iter().filter_map(|TaskWork { task, units }| {
+            (plan.tasks[*task].spec().lane == Lane::Cpu).then_some(units.len())
+        });
+        let share = on_threads.sum::<usize>().div_ceil(state.workers.count() * 4);
+        Arc::new(Self {
+            runner: UnitRunner {
+                state: Arc::clone(state),
+                plan: Arc::clone(plan),
+                cx: GradeContext {
+                    caller: Arc::clone(&plan.batch.caller),
+                    use_cache: plan.use_cache,
+                    cancel: cancel.clone(),
+                },
+            },
+            sender,
+            dropped: dropped.clone(),
+            units_per_job: share.clamp(1, UNITS_PER_JOB),
+            runtime: Handle::current(),
+            span: Span::current(),
+        })
+    }
+
+    /// Sends all units.
+    pub(super) fn start(self: &Arc<Self>) {
+        let (state, plan) = (&self.runner.state, &self.runner.plan);
+        let mut jobs: Vec<Job> = Vec::new();
+        let mut ready: Vec<(Arc<PreparedTask>, Unit)> = Vec::new();
+        for TaskWork { task, units } in &plan.work {
+            let distinct = &plan.tasks[*task];
+            let cached = state.caches.prepared(distinct.spec(), distinct.task.hash());
+            match cached {
+                Some(prepared) if prepared.lane() == Lane::Cpu => {
+                    for unit in units {
+                        ready.push((Arc::clone(&prepared), *unit));
+                        if ready.len() == self.units_per_job {
+                            jobs.push(self.job(std::mem::take(&mut ready)));
+                        }
+                    }
+                }
+                Some(prepared) => self.wait(&prepared, units, Duration::ZERO),
+                None => jobs.push(self.preparation(*task, units.clone())),
+            }
+        }
+        if !ready.is_empty() {
+            jobs.push(self.job(ready));
+        }
+        self.submit(jobs);
+    }
+
+    fn submit(&self, jobs: Vec<Job>) {
+        let state = &self.runner.state;
+        state.workers.submit(&self.runner.plan.batch.share, jobs);
+    }
+
+    /// A job that grades units of prepared tasks.
+    fn job(self: &Arc<Self>, units: Vec<(Arc<PreparedTask>, Unit)>) -> Job {
+        let this = Arc::clone(self);
+        Box::new(move || this.run(units, Duration::ZERO))
+    }
+
+    /// A job that prepares a task and starts to grade its units.
+    fn preparation(self: &Arc<Self>, task: usize, units: Vec<Unit>) -> Job {
+        let this = Arc::clone(self);
+        Box::new(move || {
+            let runner = &this.runner;
+            if let Some(outcome) = runner.stopped() {
+                this.send(runner.all_with(&units, &outcome));
+                return;
+            }
+            let distinct = &runner.plan.tasks[task];
+            let span = tracing::info_span!(
+                parent: &this.span,
+                "prepare",
+                grader = distinct.spec().name
+            );
+            let started = runner.state.clock.monotonic();
+            let prepared =
+                span.in_scope(|| prepare(&runner.state, distinct.grader.as_ref(), &distinct.task));
+            let time = runner.state.clock.monotonic().saturating_sub(started);
+            if prepared.lane() == Lane::Cpu {
+                this.run_all(&prepared, units, time);
+            } else {
+                this.wait(&prepared, &units, time);
+            }
+        })
+    }
+
+    /// Grades the first units of a task on this thread, and leaves the others to all threads.
+    /// `spent` is the time of its preparation.
+    fn run_all(self: &Arc<Self>, prepared: &Arc<PreparedTask>, units: Vec<Unit>, spent: Duration) {
+        let with_task = |units: &[Unit]| -> Vec<(Arc<PreparedTask>, Unit)> {
+            let units = units.iter();
+            units.map(|unit| (Arc::clone(prepared), *unit)).collect()
+        };
+        let mut chunks = units.chunks(self.units_per_job);
+        let first = chunks.next().map(with_task).unwrap_or_default();
+        let others: Vec<Job> = chunks.map(|units| self.job(with_task(units))).collect();
+        if !others.is_empty() {
+            self.submit(others);
+        }
+        self.run(first, spent);
+    }
+
+    /// Grades units on this thread.
+    fn run(&self, units: Vec<(Arc<PreparedTask>, Unit)>, spent: Duration) {
+        let span = tracing::info_span!(
+            parent: &self.span,
+            "grade",
+            lane = "cpu",
+            units = units.len()
+        );
+        let _entered = span.enter();
+        // Each task is released as soon as its last unit is graded.
+        let done = units.into_iter();
+        let done = done.map(|(prepared, unit)| self.runner.run_cpu(&prepared, unit));
+        self.send(charge_first(done.collect(), spent));
+    }
+
+    /// Grades units of a task that waits for others, as tasks of the runtime.
+    fn wait(self: &Arc<Self>, prepared: &Arc<PreparedTask>, units: &[Unit], spent: Duration) {
+        let state = &self.runner.state;
+        // At most what the grader accepts per call, and few enough that all permits of the lane are
+        // used.
+        let share = units.len().div_ceil(state.limits.in_workers.max(1));
+        let share = share.clamp(1, prepared.spec.max_batch.max(1));
+        for (chunk, units) in units.chunks(share).enumerate() {
+            let spent = if chunk == 0 { spent } else { Duration::ZERO };
+            let (this, prepared, units) =
+                (Arc::clone(self), Arc::clone(prepared), units.to_vec());
+            let span = tracing::info_span!(
+                parent: &self.span,
+                "grade",
+                grader = prepared.spec.name,
+                units = units.len()
+            );
+            let task = async move {
+                let Self {
+                    runner, dropped, ..
+                } = &*this;
+                let lane = runner.state.lane_permits(prepared.lane());
+                let graded = async {
+                    // The semaphore is never closed.
+                    let _permit = lane.acquire_owned().await;
+                    runner.run_charged(&prepared, &units).await
+                };
+                let done = tokio::select! {
+                    biased;
+                    // Dropping a grader's future also kills the sandboxed processes that work for
+                    // it.
+                    () = dropped.cancelled() => return,
+                    () = runner.state.stopping.cancelled() => {
+                        runner.all_with(&units, &super::run::not_graded())
+                    }
+                    done = graded => done,
+                };
+                this.send(charge_first(done, spent));
+            };
+            state.tasks.spawn_on(task.instrument(span), &self.runtime);
+        }
+    }
+
+    fn send(&self, done: Vec<GradedUnit>) {
+        // If the client has disconnected, the receiver is gone.
+        let _ = self.sender.send(done);
+    }
+}
+
+/// Charges the preparation of a task with the first of its units.
+fn charge_first(mut done: Vec<GradedUnit>, spent: Duration) -> Vec<GradedUnit> {
+    if let Some(first) = done.first_mut() {
+        first.charged += spent;
+    }
+    done
+}
