@@ -25,6 +25,14 @@ thread_local! {
     static BYTES: Cell<usize> = const { Cell::new(MAX_BYTES) };
     static VALUES: Cell<usize> = const { Cell::new(MAX_VALUES) };
     static READ: Cell<usize> = const { Cell::new(MAX_READ) };
+    static PRODUCED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Bytes that all renderings on this thread have produced, including intermediate texts. A caller
+/// that renders several templates limits the difference.
+#[must_use]
+pub fn produced() -> u64 {
+    PRODUCED.get()
 }
 
 /// Resets the budget at the start of a rendering on this thread.
@@ -48,6 +56,7 @@ fn budget_exceeded() -> Error {
 /// # Errors
 /// If fewer bytes are left.
 pub(crate) fn charge(bytes: usize) -> Result<(), Error> {
+    PRODUCED.set(PRODUCED.get().saturating_add(bytes as u64));
     BYTES.set(BYTES.get().checked_sub(bytes).ok_or_else(budget_exceeded)?);
     Ok(())
 }

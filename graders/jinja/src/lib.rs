@@ -60,4 +60,4 @@ pub fn reads(
 #[cfg(test)]
 mod tests;
 
-pub use budget::MAX_BYTES;
+pub use budget::{MAX_BYTES, produced};

@@ -50,11 +50,7 @@ impl Admission {
     ///
     /// # Errors
     /// [`EngineError::ShuttingDown`], [`EngineError::TooLarge`], [`EngineError::Overloaded`].
-    pub fn admit(
-        self: &Arc<Self>,
-        caller: &Arc<str>,
-        items: usize,
-    ) -> Result<Permit, EngineError> {
+    pub fn admit(self: &Arc<Self>, caller: &Arc<str>, items: usize) -> Result<Permit, EngineError> {
         if !self.is_open() {
             return Err(EngineError::ShuttingDown);
         }

@@ -68,7 +68,9 @@ impl Shares {
         let mut callers: Vec<_> = {
             let usage = self.usage();
             let callers = usage.by_caller.iter();
-            callers.map(|(name, used)| (Arc::clone(name), *used)).collect()
+            callers
+                .map(|(name, used)| (Arc::clone(name), *used))
+                .collect()
         };
         callers.sort_by(|(a, used_a), (b, used_b)| used_b.cmp(used_a).then_with(|| a.cmp(b)));
         callers
@@ -145,10 +147,7 @@ struct ReleaseRate {
     released: usize,
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "an estimate in whole seconds"
-)]
+#[expect(clippy::cast_precision_loss, reason = "an estimate in whole seconds")]
 impl ReleaseRate {
     /// Starts a window when the resource comes into use: the time before says nothing.
     fn restart(&mut self, now: Duration) {
@@ -264,7 +263,13 @@ mod tests {
         // 100 in a second.
         at(1_000);
         shares.release(&a, 100);
-        let wait = |amount| shares.reserve(&a, amount).unwrap_err().retry_after.as_secs();
+        let wait = |amount| {
+            shares
+                .reserve(&a, amount)
+                .unwrap_err()
+                .retry_after
+                .as_secs()
+        };
         // 900 are used and 1,100 are free, so 500 need 800 more.
         assert_eq!(wait(500), 8);
         assert_eq!(wait(101), 1);

@@ -131,11 +131,7 @@ impl EngineState {
         Ok(Self {
             graders,
             store,
-            admission: Admission::new(
-                limits.items_in_flight,
-                limits.body_bytes_in_flight,
-                &clock,
-            ),
+            admission: Admission::new(limits.items_in_flight, limits.body_bytes_in_flight, &clock),
             clock,
             ids,
             workers: WorkerThreads::start(limits.workers)?,

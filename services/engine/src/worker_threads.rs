@@ -205,7 +205,10 @@ fn run_jobs(jobs: &SharedQueue) {
             if queue.closed {
                 return;
             }
-            queue = jobs.ready.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = jobs
+                .ready
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
             continue;
         };
         // When a job ends, its thread may take one of another caller, and leave a job that can
@@ -288,7 +291,10 @@ mod tests {
         workers.submit(&"long".into(), vec![Box::new(long)]);
         has_started.recv().unwrap();
         let (sent, received) = mpsc::channel();
-        workers.submit(&"short".into(), vec![Box::new(move || sent.send(7).unwrap())]);
+        workers.submit(
+            &"short".into(),
+            vec![Box::new(move || sent.send(7).unwrap())],
+        );
         assert_eq!(received.recv().unwrap(), 7);
         release.send(()).unwrap();
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use assay_core::{ErrorCode, Hash, Item, Task};
 use assay_engine::{BatchItem, Engine};
-use assay_templates::{Row, RowError, Template, Templates, read_row};
+use assay_templates::{Row, RowError, Template, Templates, produced_bytes, read_row};
 use assay_wire::{OwnForm, Problem, ReadTask, TemplateTask};
 use serde_json::value::RawValue;
 
@@ -20,6 +20,10 @@ const MAX_TASK_BYTES: usize = 64 << 20;
 /// Total size of the tasks that are kept for equal rows, in bytes.
 const KEPT_BYTES: usize = 64 << 20;
 
+/// Limit on the texts that templates produce, as a factor of the limit on the tasks that they make.
+/// The tests of a programming task are unpacked, parsed and written again.
+const PRODUCED_FACTOR: u64 = 4;
+
 /// Makes the tasks of one request or file. Each pair of a template and a row is expanded once, as
 /// long as its task is kept.
 pub struct TemplateTasks {
@@ -29,6 +33,8 @@ pub struct TemplateTasks {
     kept_bytes: usize,
     made_bytes: usize,
     max_made_bytes: usize,
+    /// Bytes of texts that templates produced to make the tasks.
+    produced_bytes: u64,
 }
 
 impl TemplateTasks {
@@ -42,6 +48,7 @@ impl TemplateTasks {
             kept_bytes: 0,
             made_bytes: 0,
             max_made_bytes: max_bytes,
+            produced_bytes: 0,
         }
     }
 
@@ -59,9 +66,11 @@ impl TemplateTasks {
     /// that fit the row.
     pub fn make(&mut self, name: &str, row: &Row, pointer: &str) -> Result<Task, Problem> {
         let template = self.template(name, pointer)?;
-        let task = template
-            .task(row)
-            .map_err(|error| self.row_problem(name, row, pointer, &error))?;
+        let before = produced_bytes();
+        let task = template.task(row);
+        let produced = produced_bytes() - before;
+        let task = task.map_err(|error| self.row_problem(name, row, pointer, &error))?;
+        self.count_produced(produced, pointer)?;
         let bytes = task.body.get().len();
         if bytes > MAX_TASK_BYTES {
             let message = format!(
@@ -99,6 +108,25 @@ impl TemplateTasks {
             Problem::at(problem.code, pointer.to_owned(), message)
         })?;
         Ok(item.task)
+    }
+
+    /// Limits the work of templates, which does not show in the tasks: a row may unpack to far more
+    /// text than its task contains.
+    fn count_produced(&mut self, bytes: u64, pointer: &str) -> Result<(), Problem> {
+        self.produced_bytes = self.produced_bytes.saturating_add(bytes);
+        let most = (self.max_made_bytes as u64).saturating_mul(PRODUCED_FACTOR);
+        if self.produced_bytes <= most {
+            return Ok(());
+        }
+        let message = format!(
+            "the templates produce more than {most} bytes of text to make the tasks of the \
+             request; split it into several"
+        );
+        Err(Problem::at(
+            ErrorCode::InvalidTask,
+            pointer.to_owned(),
+            message,
+        ))
     }
 
     fn template(&self, name: &str, pointer: &str) -> Result<&Template, Problem> {

@@ -4,6 +4,7 @@
 pub mod config;
 mod error;
 pub mod files;
+mod free_memory;
 pub mod graders;
 mod log_lines;
 pub mod models;

@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 use crate::config::{KeyRequirement, Server};
 use crate::error::{NodeError, names};
 use crate::sandboxes::Sandboxes;
-use crate::{Config, files, graders, models, observe};
+use crate::{Config, files, free_memory, graders, models, observe};
 
 /// Name of the key that is created if a node needs keys and has none.
 const FIRST_KEY: &str = "admin";
@@ -300,6 +300,7 @@ impl Node {
             let gate = Arc::clone(&self.gate);
             async move { gate.run().await }
         });
+        let returning = tokio::spawn(free_memory::return_regularly());
         let certificate = self.tls.clone().map(|tls| tokio::spawn(tls.watch()));
         let (stopping, stopped) = tokio::sync::oneshot::channel();
         let mut serving = tokio::spawn(assay_api::serve(listener, api, async move {
@@ -312,6 +313,7 @@ impl Node {
         warming.abort();
         loading.abort();
         watching.abort();
+        returning.abort();
         if let Some(certificate) = certificate {
             certificate.abort();
         }

@@ -33,6 +33,7 @@ mod template;
 mod templates;
 mod tool_schemas;
 
+pub use assay_jinja::produced as produced_bytes;
 pub use error::{RowError, TemplateError};
 pub use expected_form::expected_form;
 pub use named::{NAMES, source};

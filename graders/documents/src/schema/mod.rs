@@ -6,6 +6,7 @@
 
 mod locate;
 mod node;
+mod pattern_memory;
 mod violation;
 mod visit_limit;
 
@@ -32,15 +33,30 @@ pub struct Schema {
     backtracking: bool,
     /// Its parts, compiled when a document first violates it; `None` if the schema is plain.
     parts: Option<Arc<OnceLock<Parts>>>,
+    /// Estimated memory of its compiled patterns.
+    pattern_bytes: usize,
 }
+
+/// Maximum memory of the compiled patterns of a schema, in bytes: a pattern of a few characters
+/// takes thousands of times as much as its text.
+const MAX_PATTERN_BYTES: usize = 160 << 20;
 
 impl Schema {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// Why the schema is invalid: it violates its meta-schema, a reference has no target in it, or
-    /// a pattern is invalid.
+    /// Why the schema is invalid: it violates its meta-schema, a reference has no target in it, a
+    /// pattern is invalid, or its patterns need too much memory.
     pub fn compile(source: Value, dialect: Dialect) -> Result<Self, String> {
+        let pattern_bytes = pattern_memory::of_schema(&source);
+        if pattern_bytes > MAX_PATTERN_BYTES {
+            return Err(format!(
+                "its patterns need about {} MiB when compiled, more than {}; use fewer or shorter \
+                 ones",
+                pattern_bytes.div_ceil(1 << 20),
+                MAX_PATTERN_BYTES >> 20
+            ));
+        }
         let compile = |backtracking: bool| {
             let whole = options(&source, dialect, backtracking).build(&source)?;
             Ok((whole, backtracking))
@@ -66,6 +82,7 @@ impl Schema {
             dialect,
             backtracking,
             parts,
+            pattern_bytes,
         })
     }
 
@@ -94,6 +111,7 @@ impl Schema {
                 name.clone(),
                 Self {
                     whole,
+                    pattern_bytes: pattern_memory::of_schema(source),
                     source: Arc::new(source.clone()),
                     parts,
                     ..self.clone()
@@ -169,8 +187,14 @@ impl Schema {
     /// Approximate memory in bytes. A compiled schema is several times larger than its source.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let factor = if self.parts.is_some() { 64 } else { 8 };
-        4_096 + factor * Json::from(&*self.source).bytes()
+        // Each part contains those below it.
+        let (of_source, of_patterns) = if self.parts.is_some() {
+            (64, 4)
+        } else {
+            (8, 1)
+        };
+        let source = Json::from(&*self.source).bytes();
+        4_096 + of_source * source + of_patterns * self.pattern_bytes
     }
 }
 
@@ -242,6 +266,21 @@ mod tests {
                 "{source}"
             );
         }
+    }
+
+    #[test]
+    fn bounds_the_memory_of_patterns() {
+        let names = |count: usize| {
+            let names = (0..count).map(|at| (format!("x{at}"), json!({})));
+            json!({ "patternProperties": serde_json::Map::from_iter(names) })
+        };
+        assert!(schema(names(1_000)).bytes() > 1_000 * (7 << 10));
+        let error = Schema::compile(names(30_000), Dialect::default()).unwrap_err();
+        assert!(error.starts_with("its patterns need about 2"), "{error}");
+        assert!(
+            error.contains(" MiB when compiled, more than 160; "),
+            "{error}"
+        );
     }
 
     #[test]

@@ -160,8 +160,11 @@ async fn read(
         // clients could use up the limit for all bodies.
         reject_too_large(declared, &bounds)?;
     }
-    let (mut read, mut permit, mut scanner) =
-        (BytesMut::new(), admission.memory(api.caller().share()), Scanner::default());
+    let (mut read, mut permit, mut scanner) = (
+        BytesMut::new(),
+        admission.memory(api.caller().share()),
+        Scanner::default(),
+    );
     loop {
         let Some(frame) = body.frame().await else {
             break;

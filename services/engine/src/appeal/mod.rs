@@ -162,7 +162,14 @@ async fn run_appeals(
     let (mut judged, mut spent) = (Vec::with_capacity(selected.len()), 0u64);
     let mut rest = &selected[..];
     while !rest.is_empty() && micros.is_none_or(|micros| u128::from(spent) < micros) {
-        let results = judge(state, plan, rule, &rest[..rest.len().min(chunk_size)], items).await;
+        let results = judge(
+            state,
+            plan,
+            rule,
+            &rest[..rest.len().min(chunk_size)],
+            items,
+        )
+        .await;
         spent += results.iter().map(|result| result.micros).sum::<u64>();
         let (done, later) = rest.split_at(results.len());
         judged.extend(done.iter().copied().zip(results));

@@ -48,7 +48,9 @@ impl Dispatcher {
         let on_threads = plan.work.iter().filter_map(|TaskWork { task, units }| {
             (plan.tasks[*task].spec().lane == Lane::Cpu).then_some(units.len())
         });
-        let share = on_threads.sum::<usize>().div_ceil(state.workers.count() * 4);
+        let share = on_threads
+            .sum::<usize>()
+            .div_ceil(state.workers.count() * 4);
         Arc::new(Self {
             runner: UnitRunner {
                 state: Arc::clone(state),
@@ -172,8 +174,7 @@ impl Dispatcher {
         let share = share.clamp(1, prepared.spec.max_batch.max(1));
         for (chunk, units) in units.chunks(share).enumerate() {
             let spent = if chunk == 0 { spent } else { Duration::ZERO };
-            let (this, prepared, units) =
-                (Arc::clone(self), Arc::clone(prepared), units.to_vec());
+            let (this, prepared, units) = (Arc::clone(self), Arc::clone(prepared), units.to_vec());
             let span = tracing::info_span!(
                 parent: &self.span,
                 "grade",

@@ -204,17 +204,10 @@ impl UnitRunner {
         outcome
     }
 
-    fn done(
-        &self,
-        unit: Unit,
-        started: Duration,
-        outcome: Outcome,
-        cached: bool,
-    ) -> GradedUnit {
+    fn done(&self, unit: Unit, started: Duration, outcome: Outcome, cached: bool) -> GradedUnit {
         let now = self.state.clock.monotonic();
         let taken = now.saturating_sub(started);
-        let micros =
-            |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+        let micros = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
         let done = GradedUnit {
             item: unit.item,
             part: unit.part,

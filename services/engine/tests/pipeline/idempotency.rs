@@ -266,10 +266,7 @@ async fn a_request_is_charged_once_and_not_if_it_is_rejected() {
     let answer = grade("body", calls.batch("exact", "1")).await.unwrap();
     // The client may keep its reply.
     // The task is checked, and the item graded.
-    assert_eq!(
-        calls.take(),
-        ["admit", "spend", "spend", "finish", "end"]
-    );
+    assert_eq!(calls.take(), ["admit", "spend", "spend", "finish", "end"]);
     drop(answer);
     let again = grade("body", calls.batch("exact", "1")).await.unwrap();
     assert!(matches!(again, Answer::Again(_)));

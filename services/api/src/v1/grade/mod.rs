@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use assay_access::Caller;
 use assay_core::{ErrorCode, Hash};
-use assay_engine::{Answer, Batch, MemoryPermit, Engine, IdempotentRequest, Mode};
+use assay_engine::{Answer, Batch, Engine, IdempotentRequest, MemoryPermit, Mode};
 use assay_mapping::{TemplateTasks, batch};
 use assay_record::SealedReply;
 use assay_wire::request::Decoded;
