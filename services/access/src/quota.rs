@@ -430,6 +430,11 @@ pub struct Charge {
 }
 
 impl Charge {
+    /// Name of the key.
+    pub(crate) fn key_name(&self) -> &Arc<str> {
+        self.meter.name()
+    }
+
     /// Charges grading time.
     pub fn spend(&self, time: Duration) {
         self.meter.spend(time);

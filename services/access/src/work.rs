@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use assay_core::Clock;
-use assay_core::worker_time::{self, WorkerTime};
+use assay_core::worker_use::{self, WorkerTime};
 
 use crate::quota::Charge;
 
@@ -74,13 +74,14 @@ impl Drop for WorkCharge {
 }
 
 /// Runs `work` and charges the time until it ends or is dropped. The time during which it waits for
-/// workers is charged only if it is dropped. `None` charges nobody.
+/// workers is charged only if it is dropped. `None` charges nobody, and the work belongs to the
+/// caller of the surrounding work.
 pub async fn metered<T>(charge: Option<WorkCharge>, work: impl Future<Output = T>) -> T {
     let Some(charge) = charge else {
         return work.await;
     };
     charge.start();
-    let (result, workers) = worker_time::measured(work).await;
+    let (result, workers) = worker_use::measured(charge.charge.key_name(), work).await;
     charge.end(workers);
     result
 }

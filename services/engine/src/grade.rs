@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::worker_time;
+use assay_core::worker_use;
 use assay_core::{
     CancelFlag, ErrorCode, Fault, Grade, GradeContext, Item, Lane, Outcome, Prepared, Score, Spec,
     Verdict,
@@ -107,8 +107,8 @@ pub(crate) fn grade(state: &Arc<EngineState>, plan: &Arc<Plan>) -> GradedItems {
             let span = tracing::info_span!("grade", grader = spec.name, units = units.len());
             let task = async move {
                 let graded = async {
-                    // The semaphore is never closed.
-                    let _permit = lane.acquire_owned().await;
+                    // The permits are never closed.
+                    let _permit = lane.acquire(&runner.cx.caller).await;
                     runner.run_charged(&units).await
                 };
                 let done = tokio::select! {
@@ -282,7 +282,8 @@ impl UnitRunner {
     /// Grades units of one task in a lane other than `Cpu`, and divides what it cost among them.
     async fn run_charged(&self, units: &[Unit]) -> Vec<GradedUnit> {
         let started = self.state.clock.monotonic();
-        let (mut done, workers) = worker_time::measured(self.run_waiting(units)).await;
+        let (mut done, workers) =
+            worker_use::measured(&self.cx.caller, self.run_waiting(units)).await;
         let elapsed = self.state.clock.monotonic().saturating_sub(started);
         let count = u32::try_from(done.len()).unwrap_or(u32::MAX).max(1);
         let share = workers.charged(elapsed) / count;

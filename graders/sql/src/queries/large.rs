@@ -1,10 +1,8 @@
 //! Permits that bound the number of large results in memory.
 
-use std::sync::Arc;
-
+use assay_core::{FairPermit, FairPermits, worker_use};
 use assay_worker::MAX_FRAME;
 use assay_worker::query::{Limits, RUN_OVERHEAD};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::task::MAX_RESULT_BYTES;
 
@@ -17,19 +15,19 @@ const BYTES_WITHOUT_PERMIT: u64 = 8 << 20;
 // A result of the largest size fits into a frame.
 const _: () = assert!(MAX_RESULT_BYTES + RUN_OVERHEAD + (1 << 20) < MAX_FRAME as u64);
 
-/// The permits of all calls. Cheap to clone.
+/// The permits of all calls, shared fairly by their callers. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct LargePermits(Arc<Semaphore>);
+pub(super) struct LargePermits(FairPermits);
 
 impl LargePermits {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Semaphore::new(MAX_PERMITS)))
+        Self(FairPermits::new(MAX_PERMITS, MAX_PERMITS))
     }
 
     /// The state of a new call, which has no permit.
     pub(super) fn call(&self) -> LargeResults {
         LargeResults {
-            permits: Arc::clone(&self.0),
+            permits: self.0.clone(),
             permit: None,
         }
     }
@@ -39,8 +37,8 @@ impl LargePermits {
 /// holds it until the call ends. No call waits for a permit while a worker works for it, and a call
 /// with a permit waits only for workers, so there is no deadlock.
 pub(crate) struct LargeResults {
-    permits: Arc<Semaphore>,
-    permit: Option<OwnedSemaphorePermit>,
+    permits: FairPermits,
+    permit: Option<FairPermit>,
 }
 
 impl LargeResults {
@@ -58,8 +56,8 @@ impl LargeResults {
         if self.permit.is_some() {
             return false;
         }
-        // The semaphore is never closed.
-        self.permit = Arc::clone(&self.permits).acquire_owned().await.ok();
+        // The permits are never closed.
+        self.permit = self.permits.acquire(&worker_use::caller()).await.ok();
         self.permit.is_some()
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use assay_access::metered;
 use assay_core::execution::{ExecuteError, Execution, ExecutionResult};
+use assay_core::worker_use::measured;
 use base64::alphabet;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
@@ -54,7 +55,9 @@ pub(super) async fn execute(api: &Api, execution: Execution) -> Result<Execution
         PeerError::Busy(message, seconds) => NotRun::Busy(message, seconds),
         _ => NotRun::busy(),
     })?;
-    let executed = metered(charge, api.programs().execute(execution)).await;
+    let executed = metered(charge, api.programs().execute(execution));
+    // A caller without a key has no charge, but a share of the workers.
+    let (executed, _) = measured(&api.caller().name().into(), executed).await;
     executed.map_err(|error| match error {
         ExecuteError::Failed(fault) if !fault.retryable => NotRun::Failed(fault.message),
         ExecuteError::Busy | ExecuteError::Failed(_) => NotRun::busy(),
