@@ -1,6 +1,6 @@
 //! Permits that callers share fairly. A permit goes to the waiting caller that holds the fewest, and
 //! among equals to the one that has not received one for longest. The requests of one caller are
-//! served in the order of their arrival.
+//! served by rank, and in the order of their arrival.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
@@ -42,10 +42,10 @@ struct CallerShare {
     waiting: BTreeMap<Place, Waker>,
 }
 
-/// The place of a request among those of its caller: resumed ones before new ones.
+/// The place of a request among those of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
-    is_new: bool,
+    rank: u8,
     ticket: u64,
 }
 
@@ -82,20 +82,15 @@ impl FairPermits {
 
     /// Waits for a permit. Dropping the future gives up the place in the queue.
     pub fn acquire(&self, caller: &Arc<str>) -> Acquire {
-        self.request(caller, true)
+        self.acquire_ranked(caller, 0)
     }
 
-    /// The same for work that gave up its permit before its end: it is served before new requests
-    /// of its caller.
-    pub fn reacquire(&self, caller: &Arc<str>) -> Acquire {
-        self.request(caller, false)
-    }
-
-    fn request(&self, caller: &Arc<str>, is_new: bool) -> Acquire {
+    /// The same. Requests of a lower rank are served before others of the same caller.
+    pub fn acquire_ranked(&self, caller: &Arc<str>, rank: u8) -> Acquire {
         Acquire {
             queue: Arc::clone(&self.0),
             caller: Arc::clone(caller),
-            progress: Progress::Unqueued { is_new },
+            progress: Progress::Unqueued { rank },
         }
     }
 
@@ -243,7 +238,7 @@ pub struct Acquire {
 
 #[derive(Clone, Copy)]
 enum Progress {
-    Unqueued { is_new: bool },
+    Unqueued { rank: u8 },
     Queued(Place),
     Done,
 }
@@ -271,10 +266,10 @@ impl Future for Acquire {
             Progress::Unqueued { .. } if state.take(&this.caller, queue.per_caller) => {
                 return this.done(Ok(()));
             }
-            Progress::Unqueued { is_new } => {
+            Progress::Unqueued { rank } => {
                 queue.waiting.fetch_add(1, Ordering::Relaxed);
                 let ticket = state.number();
-                Place { is_new, ticket }
+                Place { rank, ticket }
             }
             Progress::Queued(place) if state.granted.remove(&place.ticket) => {
                 return this.done(Ok(()));

@@ -23,11 +23,12 @@ struct Request {
 
 impl Request {
     fn new(permits: &FairPermits, caller: &str) -> Self {
-        Self::of(&caller.into(), permits.acquire(&caller.into()))
+        Self::ranked(permits, caller, 1)
     }
 
-    fn resumed(permits: &FairPermits, caller: &str) -> Self {
-        Self::of(&caller.into(), permits.reacquire(&caller.into()))
+    fn ranked(permits: &FairPermits, caller: &str, rank: u8) -> Self {
+        let caller = caller.into();
+        Self::of(&caller, permits.acquire_ranked(&caller, rank))
     }
 
     fn of(caller: &Arc<str>, future: Acquire) -> Self {
@@ -112,14 +113,14 @@ fn serves_callers_in_turn_and_each_in_order() {
 }
 
 #[test]
-fn resumed_work_precedes_new_work_of_its_caller_only() {
+fn a_lower_rank_precedes_other_requests_of_its_caller_only() {
     let permits = FairPermits::new(1, 1);
     let mut held = vec![taken(&permits, "a")];
     let mut all = vec![("b", waiting(&permits, "b")), ("a", waiting(&permits, "a"))];
-    let mut resumed = Request::resumed(&permits, "a");
-    assert!(resumed.poll().is_none());
-    all.push(("a resumed", resumed));
-    assert_eq!(served(&mut held, &mut all), ["b", "a resumed", "a"]);
+    let mut first = Request::ranked(&permits, "a", 0);
+    assert!(first.poll().is_none());
+    all.push(("a first", first));
+    assert_eq!(served(&mut held, &mut all), ["b", "a first", "a"]);
 }
 
 #[test]
@@ -192,11 +193,8 @@ fn random_steps_keep_the_invariants() {
             match below(5) {
                 0 | 1 if waits.len() < 40 => {
                     let caller = CALLERS[below(CALLERS.len())];
-                    let mut request = if below(4) == 0 {
-                        Request::resumed(&permits, caller)
-                    } else {
-                        Request::new(&permits, caller)
-                    };
+                    let rank = u8::from(below(4) > 0);
+                    let mut request = Request::ranked(&permits, caller, rank);
                     match request.poll() {
                         Some(permit) => held.push(permit.unwrap()),
                         None => waits.push(request),

@@ -44,14 +44,15 @@ pub(crate) fn confined(confinement: Confinement) {
     }
 }
 
-/// Counts a request that was preempted.
-pub(crate) fn preempted(effect: &'static str) {
-    counter!(PREEMPTED, "effect" => effect).increment(1);
+/// A request was preempted, and is suspended.
+pub(crate) fn suspended() {
+    counter!(PREEMPTED, "effect" => "suspended").increment(1);
+    gauge!(SUSPENDED).increment(1);
 }
 
-/// A request is suspended.
-pub(crate) fn suspended() {
-    gauge!(SUSPENDED).increment(1);
+/// A request was preempted, and will be restarted.
+pub(crate) fn restarted() {
+    counter!(PREEMPTED, "effect" => "restarted").increment(1);
 }
 
 /// A request is no longer suspended.

@@ -13,7 +13,7 @@ use crate::metrics::ended;
 use crate::pool::WorkerPool;
 use crate::process::CallResult;
 use crate::request::{self, WorkerRequest};
-use crate::scheduler::Tracked;
+use crate::scheduler::{Rank, Tracked};
 use crate::{Death, WorkerError};
 
 /// Workers that receive a request before it fails. A worker may die because the system is out of
@@ -64,7 +64,7 @@ impl<'a> WorkerPermit<'a> {
         pool: &'a WorkerPool,
         caller: Arc<str>,
     ) -> Result<Self, WorkerError> {
-        let turn = Some(Turn::wait(pool, &caller, true).await?);
+        let turn = Some(Turn::wait(pool, &caller, Rank::New).await?);
         Ok(Self { pool, caller, turn })
     }
 
@@ -79,9 +79,9 @@ impl<'a> WorkerPermit<'a> {
     }
 
     /// Waits for the permit if it was passed on.
-    pub(crate) async fn regain(&mut self) -> Result<(), WorkerError> {
+    pub(crate) async fn regain(&mut self, rank: Rank) -> Result<(), WorkerError> {
         if self.turn.is_none() {
-            self.turn = Some(Turn::wait(self.pool, &self.caller, false).await?);
+            self.turn = Some(Turn::wait(self.pool, &self.caller, rank).await?);
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ impl<'a> WorkerPermit<'a> {
     ) -> Result<W::Reply, WorkerError> {
         let mut deaths: Vec<Death> = Vec::new();
         loop {
-            self.regain().await?;
+            self.regain(Rank::Continued).await?;
             let mut worker = self.pool.take()?;
             match worker.call(request, timeout, self, restarts).await {
                 CallResult::Replied(reply) => {
@@ -191,9 +191,9 @@ impl<'a> WorkerPermit<'a> {
 }
 
 impl Turn {
-    async fn wait(pool: &WorkerPool, caller: &Arc<str>, is_new: bool) -> Result<Self, WorkerError> {
+    async fn wait(pool: &WorkerPool, caller: &Arc<str>, rank: Rank) -> Result<Self, WorkerError> {
         let begun = Instant::now();
-        let acquired = pool.scheduler().acquire(caller, is_new).await;
+        let acquired = pool.scheduler().acquire(caller, rank).await;
         let since = Instant::now();
         worker_use::add(WorkerTime {
             waited: since - begun,

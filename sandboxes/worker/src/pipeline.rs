@@ -8,6 +8,7 @@ use tracing::Instrument as _;
 use crate::permit::{Settled, WorkerPermit, count_death};
 use crate::process::{CallResult, Worker};
 use crate::request::{self, WorkerRequest};
+use crate::scheduler::Rank;
 use crate::{WorkerError, metrics};
 
 /// Longest frame that is sent ahead, in bytes. It fits into the buffer of a pipe behind another
@@ -104,7 +105,7 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
             }
             self.permit.release();
         }
-        self.permit.regain().await?;
+        self.permit.regain(Rank::Continued).await?;
         let mut frames = match self.sent.take() {
             Some(_) => Vec::new(),
             None => request.to_vec(),

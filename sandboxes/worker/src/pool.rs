@@ -183,6 +183,9 @@ impl WorkerPool {
     /// it.
     pub(crate) fn replace(&self, reason: &'static str) {
         ended(reason);
+        if self.idle().len() >= self.count() {
+            return;
+        }
         match self.start() {
             Ok(worker) => self.put_back(worker),
             // The next request that needs a worker tries again and returns the error.

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::child::ROLE;
 use crate::options::WorkerOptions;
 use crate::permit::WorkerPermit;
-use crate::scheduler::{Preemption, protected};
+use crate::scheduler::{Preemption, Rank, protected};
 use crate::{Death, WorkerError, frame, lines};
 
 /// Most requests are answered within this time. Shorter than the time during which a request is
@@ -199,7 +199,7 @@ impl Worker {
             permit.release();
             // Others are preempted again only when the permit has been passed on.
             drop(tracked);
-            if permit.regain().await.is_err() {
+            if permit.regain(Rank::Suspended).await.is_err() {
                 return Wait::Stopping;
             }
             drop(suspended);
