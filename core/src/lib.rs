@@ -14,6 +14,7 @@ pub mod clock;
 pub mod error;
 pub mod evidence;
 pub mod execution;
+pub mod fair_permits;
 pub mod grader;
 pub mod hash;
 pub mod heap;
@@ -30,12 +31,13 @@ pub mod table;
 pub mod task;
 pub mod url;
 pub mod visible;
-pub mod worker_time;
+pub mod worker_use;
 
 pub use clock::{BatchId, GradeId};
 pub use clock::{Clock, Ids, SystemClock};
 pub use error::{ErrorCode, TaskError};
 pub use evidence::Evidence;
+pub use fair_permits::{FairPermit, FairPermits};
 pub use grader::{
     BoxFuture, CancelFlag, Checked, GradeContext, Grader, Nested, PrepareContext, Prepared,
     PureGrader,

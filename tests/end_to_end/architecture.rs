@@ -19,7 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-weights", &[]),
     ("assay-documents", &["core", "extraction"]),
     ("assay-wasm", &["typescript", "worker"]),
-    ("assay-sqlbox", &["worker"]),
+    ("assay-sqlbox", &["core", "worker"]),
     (
         "grader",
         &[

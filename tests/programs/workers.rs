@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_core::worker_time::measured;
+use assay_core::worker_use::measured;
 use assay_node::sandboxes::Work;
 use assay_tests::processes::{cpu_of, kill, workers_of};
 use assay_wasm::{Folder, IMAGES};
@@ -309,7 +309,8 @@ async fn waiting_for_a_worker_is_measured_apart() {
         tokio::time::sleep(wait).await;
         drop(first);
     };
-    let second = measured(async {
+    let caller = "caller".into();
+    let second = measured(&caller, async {
         let permit = workers.acquire(TIMEOUT).await.unwrap();
         tokio::time::sleep(work).await;
         drop(permit);
@@ -317,6 +318,6 @@ async fn waiting_for_a_worker_is_measured_apart() {
     let ((), ((), time)) = tokio::join!(release, second);
     assert!(time.waited >= wait / 2 && time.occupied >= work, "{time:?}");
     assert_eq!(time.charged(time.waited + time.occupied), time.occupied);
-    let ((), unused) = measured(async {}).await;
+    let ((), unused) = measured(&caller, async {}).await;
     assert_eq!(unused.charged(wait), wait);
 }

@@ -188,18 +188,18 @@ impl Programs {
             return Ok(Build::Done(compiled));
         }
         self.prepare(&compile.image).await?;
-        let permit = self
+        let mut permit = self
             .0
             .workers
             .acquire(Duration::MAX)
             .await
             .map_err(|error| fault(&error))?;
-        self.compile_with(&permit, key, compile).await
+        self.compile_with(&mut permit, key, compile).await
     }
 
     async fn compile_with(
         &self,
-        permit: &WorkerPermit<'_>,
+        permit: &mut WorkerPermit<'_>,
         key: Hash,
         compile: Compile,
     ) -> Result<Build, Fault> {
@@ -273,20 +273,20 @@ impl Programs {
         self.prepare(&compile.image)
             .await
             .map_err(ExecuteError::Failed)?;
-        let permit = self
-            .0
-            .workers
-            .acquire(queue_timeout)
-            .await
-            .map_err(|error| match error {
-                WorkerError::Busy => ExecuteError::Busy,
-                error => ExecuteError::Failed(fault(&error)),
-            })?;
+        let mut permit =
+            self.0
+                .workers
+                .acquire(queue_timeout)
+                .await
+                .map_err(|error| match error {
+                    WorkerError::Busy => ExecuteError::Busy,
+                    error => ExecuteError::Failed(fault(&error)),
+                })?;
         let key = compile_key(&compile);
         let build = match self.0.compiled.get(&key) {
             Some(compiled) => Build::Done(compiled),
             None => self
-                .compile_with(&permit, key, compile)
+                .compile_with(&mut permit, key, compile)
                 .await
                 .map_err(ExecuteError::Failed)?,
         };

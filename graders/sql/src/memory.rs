@@ -28,6 +28,11 @@ impl MemoryTally {
         }
     }
 
+    /// Bytes of the results of golds, and of the databases.
+    pub(crate) fn bytes(&self) -> (u64, u64) {
+        (self.result_bytes, self.database_bytes)
+    }
+
     /// Counts a database.
     ///
     /// # Errors

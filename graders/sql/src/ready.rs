@@ -39,7 +39,21 @@ pub(crate) struct Ready {
 impl Ready {
     /// Size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.stages.iter().map(Stage::bytes).sum::<usize>() + self.names.bytes()
+        self.stages.len() * size_of::<Stage>()
+            + self.result_bytes()
+            + self.database_bytes()
+            + self.names.bytes()
+    }
+
+    /// Size of the results of golds, in bytes.
+    pub(crate) fn result_bytes(&self) -> usize {
+        let golds = self.stages.iter().flat_map(|stage| &stage.golds);
+        golds.map(Gold::bytes).sum()
+    }
+
+    /// Size of the databases, in bytes.
+    pub(crate) fn database_bytes(&self) -> usize {
+        self.stages.iter().map(|stage| stage.database.bytes()).sum()
     }
 }
 
@@ -50,14 +64,6 @@ pub(crate) struct Stage {
     pub(crate) steps: u64,
     /// In the order of the task.
     pub(crate) golds: Vec<Gold>,
-}
-
-impl Stage {
-    fn bytes(&self) -> usize {
-        size_of::<Self>()
-            + self.database.bytes()
-            + self.golds.iter().map(Gold::bytes).sum::<usize>()
-    }
 }
 
 /// Prepares a task. Generated databases depend on `seed`.
@@ -136,6 +142,14 @@ impl Preparation<'_> {
         })
     }
 
+    /// Counts the result of a gold, and waits until the results of the task may be in memory.
+    async fn add_gold(&mut self, gold: &Gold) -> Result<(), Fault> {
+        self.memory.add_gold(gold)?;
+        let (results, databases) = self.memory.bytes();
+        self.runs.large.hold(results, databases).await;
+        Ok(())
+    }
+
     /// Rejects golds that return no row on any database.
     fn reject_empty(&self, stages: &[Stage]) -> Result<(), Fault> {
         let task = self.runs.task;
@@ -181,7 +195,7 @@ impl Preparation<'_> {
                     gold_name(task, index)
                 )),
             })?;
-            self.memory.add_gold(&gold)?;
+            self.add_gold(&gold).await?;
             golds.push(gold);
         }
         Ok(stage_of(task, database, golds))
@@ -253,7 +267,7 @@ impl Preparation<'_> {
                 // wrong.
                 Ok(gold) if gold.limit_splits_tie => return Ok(None),
                 Ok(gold) => {
-                    self.memory.add_gold(&gold)?;
+                    self.add_gold(&gold).await?;
                     golds.push(gold);
                 }
                 Err(GoldError::Fault(fault)) => return Err(fault),

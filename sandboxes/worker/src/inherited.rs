@@ -5,6 +5,7 @@
 use std::io;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 /// Closes every descriptor except the standard ones. A worker process calls this first, before it
@@ -63,11 +64,16 @@ pub(crate) fn enter_namespaces() -> io::Result<()> {
     unsafe { unshare_unsafe(own) }.map_err(io::Error::from)
 }
 
-/// Starts a thread that exits the process when the parent has ended, even during a request.
+/// Starts a thread that exits the process when the parent has ended, even during a request. The
+/// calling thread must not end before the process.
 ///
 /// # Errors
 /// If the system cannot start a thread.
 pub fn end_with_parent() -> io::Result<()> {
+    // A process that the parent has stopped must continue to notice its end. The signal has no
+    // other effect, so it may also be sent when only the thread ends that started this process.
+    // Where the system lacks it, only stopped processes outlive a parent that was killed.
+    let _ = set_parent_process_death_signal(Some(Signal::CONT));
     std::thread::Builder::new()
         .name("assay-parent".to_owned())
         .spawn(|| {

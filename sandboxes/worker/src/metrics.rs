@@ -6,9 +6,12 @@ use crate::Confinement;
 
 const ENDED: &str = "assay_sandbox_workers_ended_total";
 const CONFINED: &str = "assay_sandbox_workers_confined";
+const PREEMPTED: &str = "assay_sandbox_requests_preempted_total";
+const WAITING: &str = "assay_sandbox_requests_waiting";
+const SUSPENDED: &str = "assay_sandbox_requests_suspended";
 
 /// Names of all metrics of the pools.
-pub const NAMES: &[&str] = &[ENDED, CONFINED];
+pub const NAMES: &[&str] = &[ENDED, CONFINED, PREEMPTED, WAITING, SUSPENDED];
 
 pub(crate) fn describe() {
     describe_counter!(
@@ -20,6 +23,13 @@ pub(crate) fn describe() {
         CONFINED,
         "Whether a kernel mechanism (label `wall`) confines the workers: 1 or 0."
     );
+    describe_counter!(
+        PREEMPTED,
+        Unit::Count,
+        "Running requests whose worker was given to another caller, by effect."
+    );
+    describe_gauge!(WAITING, "Requests that wait for a worker.");
+    describe_gauge!(SUSPENDED, "Requests whose worker is stopped.");
 }
 
 /// Counts a worker that ended or was killed.
@@ -31,5 +41,37 @@ pub(crate) fn ended(reason: &'static str) {
 pub(crate) fn confined(confinement: Confinement) {
     for (wall, is_in_place) in confinement.walls() {
         gauge!(CONFINED, "wall" => wall.as_str()).set(f64::from(u8::from(is_in_place)));
+    }
+}
+
+/// A request was preempted, and is suspended.
+pub(crate) fn suspended() {
+    counter!(PREEMPTED, "effect" => "suspended").increment(1);
+    gauge!(SUSPENDED).increment(1);
+}
+
+/// A request was preempted, and will be restarted.
+pub(crate) fn restarted() {
+    counter!(PREEMPTED, "effect" => "restarted").increment(1);
+}
+
+/// A request is no longer suspended.
+pub(crate) fn resumed() {
+    gauge!(SUSPENDED).decrement(1);
+}
+
+/// Counts a request that waits for a worker.
+pub(crate) struct Waiting(());
+
+impl Waiting {
+    pub(crate) fn count() -> Self {
+        gauge!(WAITING).increment(1);
+        Self(())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        gauge!(WAITING).decrement(1);
     }
 }

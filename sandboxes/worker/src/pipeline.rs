@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use tracing::Instrument as _;
 
-use crate::pool::{Settled, WorkerPermit, count_death};
+use crate::permit::{Settled, WorkerPermit, count_death};
 use crate::process::{CallResult, Worker};
 use crate::request::{self, WorkerRequest};
+use crate::scheduler::Rank;
 use crate::{WorkerError, metrics};
 
 /// Longest frame that is sent ahead, in bytes. It fits into the buffer of a pipe behind another
@@ -20,6 +21,9 @@ const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
 /// A permit with which requests are sent to one worker, one after another. The worker finds the
 /// next request when it has answered the last one, and does not have to wait for it: waking up an
 /// idle core costs as much as a short request.
+///
+/// While another caller waits that has fewer workers, requests are not sent ahead, and the worker
+/// is passed on between them.
 ///
 /// Dropping it while a reply is due kills the worker.
 pub struct Pipeline<'a, W: WorkerRequest> {
@@ -46,7 +50,8 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
     /// `request`. The reply to `next` is returned if the following call is for it, and discarded
     /// otherwise. `next` is not sent if it is long.
     ///
-    /// If the worker dies, `request` alone is sent to others, as by [`WorkerPermit::ask`].
+    /// If the worker dies or is preempted, `request` alone is sent to others, as by
+    /// [`WorkerPermit::ask`].
     ///
     /// # Errors
     /// [`WorkerError`].
@@ -58,11 +63,12 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
     ) -> Result<W::Reply, WorkerError> {
         let request = request::framed(request)?;
         let next = next.map(request::framed).transpose()?;
-        let next = next.filter(|next| next.len() <= MAX_AHEAD);
+        let next = next.filter(|next| next.len() <= MAX_AHEAD && !self.permit.is_due());
         let span = tracing::info_span!("worker", kind = W::KIND, bytes = request.len());
+        let pool = self.permit.pool();
         tokio::select! {
             biased;
-            () = self.permit.pool().stopped() => Err(WorkerError::Stopping),
+            () = pool.stopped() => Err(WorkerError::Stopping),
             reply = self.exchange(&request, next, timeout).instrument(span) => reply,
         }
     }
@@ -93,6 +99,13 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
         if self.sent.as_deref().is_some_and(|sent| sent != request) {
             self.discard().await;
         }
+        if self.sent.is_none() && self.permit.is_due() {
+            if let Some(worker) = self.worker.take() {
+                self.permit.pool().keep(worker);
+            }
+            self.permit.release();
+        }
+        self.permit.regain(Rank::Continued).await?;
         let mut frames = match self.sent.take() {
             Some(_) => Vec::new(),
             None => request.to_vec(),
@@ -103,7 +116,7 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
             Some(worker) => worker,
             None => self.permit.pool().take()?,
         };
-        match worker.call(&frames, timeout).await {
+        match worker.call(&frames, timeout, &mut self.permit, 0).await {
             CallResult::Replied(reply) => {
                 let (reply, is_reusable) = request::reply_of::<W>(&reply);
                 if is_reusable {
@@ -119,9 +132,14 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
                 metrics::ended("overran");
                 Err(WorkerError::Overran { timeout, cpu })
             }
+            CallResult::Preempted => {
+                metrics::ended("preempted");
+                self.permit.exchange::<W>(request, timeout, 1).await
+            }
+            CallResult::Stopping => Err(WorkerError::Stopping),
             CallResult::Died(death) => {
                 count_death(&death);
-                self.permit.pool().exchange::<W>(request, timeout).await
+                self.permit.exchange::<W>(request, timeout, 0).await
             }
         }
     }
@@ -133,7 +151,8 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
         let Some(mut worker) = self.worker.take() else {
             return;
         };
-        match worker.call(&[], DISCARD_TIMEOUT).await {
+        let called = worker.call(&[], DISCARD_TIMEOUT, &mut self.permit, 0);
+        match called.await {
             CallResult::Replied(reply) if request::reply_of::<W>(&reply).1 => {
                 self.worker = Some(worker);
             }
@@ -142,6 +161,8 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
                 self.permit.pool().replace("tainted");
             }
             CallResult::TimedOut { .. } => metrics::ended("overran"),
+            CallResult::Preempted => metrics::ended("preempted"),
+            CallResult::Stopping => {}
             CallResult::Died(death) => count_death(&death),
         }
     }

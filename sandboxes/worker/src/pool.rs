@@ -4,31 +4,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use assay_core::worker_time::{self, WorkerTime};
-use tokio::sync::{Semaphore, SemaphorePermit, watch};
-use tokio::time::Instant;
-use tracing::Instrument as _;
+use assay_core::worker_use;
+use tokio::sync::watch;
 
+use crate::WorkerError;
 use crate::confine::{self, Confinement};
 use crate::metrics::{self, ended};
 use crate::options::WorkerOptions;
-use crate::process::{CallResult, Worker};
-use crate::request::{self, WorkerRequest};
-use crate::{Death, WorkerError};
-
-/// The result of untrusted work that may itself be the reason why there is no reply.
-#[derive(Debug)]
-pub enum Settled<R> {
-    /// The reply.
-    Answered(R),
-    /// The request exceeded its timeout twice, and had the processor most of the time.
-    Overran,
-}
-
-/// Workers that receive a request before it fails. A worker may die because the system is out of
-/// memory or an operator kills processes. After several in a row another attempt is unlikely to
-/// succeed.
-const MAX_ATTEMPTS: usize = 3;
+use crate::permit::{Settled, WorkerPermit};
+use crate::process::Worker;
+use crate::request::WorkerRequest;
+use crate::scheduler::Scheduler;
 
 /// How long a worker may take to report its confinement.
 const CONFINEMENT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -40,8 +26,8 @@ pub struct WorkerPool(Arc<PoolState>);
 
 struct PoolState {
     options: WorkerOptions,
-    /// One permit for each request that may run at once, in this pool and its siblings.
-    permits: Arc<Semaphore>,
+    /// Decides which requests run, in this pool and its siblings.
+    scheduler: Scheduler,
     idle: Mutex<Vec<Worker>>,
     /// Number of calls of [`WorkerPool::renew`].
     generation: AtomicU64,
@@ -53,29 +39,29 @@ impl WorkerPool {
     /// A pool without running workers.
     #[must_use]
     pub fn new(options: WorkerOptions) -> Self {
-        let permits = Arc::new(Semaphore::new(options.count.max(1)));
-        Self::with_permits(options, permits)
+        let scheduler = Scheduler::new(options.count);
+        Self::with_scheduler(options, scheduler)
     }
 
     /// A pool for another kind of work. It has its own processes and shares the limit on running
     /// requests: together both pools run as many requests at once as this one does alone.
     #[must_use]
     pub fn sibling(&self, options: WorkerOptions) -> Self {
-        Self::with_permits(
+        Self::with_scheduler(
             WorkerOptions {
                 count: self.count(),
                 ..options
             },
-            Arc::clone(&self.0.permits),
+            self.0.scheduler.clone(),
         )
     }
 
-    fn with_permits(options: WorkerOptions, permits: Arc<Semaphore>) -> Self {
+    fn with_scheduler(options: WorkerOptions, scheduler: Scheduler) -> Self {
         metrics::describe();
         let stopping = watch::Sender::new(false);
         Self(Arc::new(PoolState {
             options,
-            permits,
+            scheduler,
             idle: Mutex::new(Vec::new()),
             generation: AtomicU64::new(0),
             stopping,
@@ -103,7 +89,7 @@ impl WorkerPool {
     /// Number of requests that could start now.
     #[must_use]
     pub fn free(&self) -> usize {
-        self.0.permits.available_permits()
+        self.0.scheduler.free()
     }
 
     /// Most requests that run at once.
@@ -113,26 +99,14 @@ impl WorkerPool {
     }
 
     /// Waits for a permit, at most for `timeout`. With a permit, requests can be sent one after
-    /// another.
+    /// another. The permits are shared fairly by the callers of [`worker_use::measured`].
     ///
     /// # Errors
     /// [`WorkerError::Busy`] on a timeout, [`WorkerError::Stopping`].
     pub async fn acquire(&self, timeout: Duration) -> Result<WorkerPermit<'_>, WorkerError> {
-        let begun = Instant::now();
-        let acquired = tokio::time::timeout(timeout, self.0.permits.acquire()).await;
-        worker_time::add(WorkerTime {
-            waited: begun.elapsed(),
-            ..WorkerTime::default()
-        });
-        match acquired {
-            Ok(Ok(_permit)) => Ok(WorkerPermit {
-                pool: self,
-                since: Instant::now(),
-                _permit,
-            }),
-            Ok(Err(_)) => Err(WorkerError::Stopping),
-            Err(_) => Err(WorkerError::Busy),
-        }
+        let acquired = WorkerPermit::acquire(self, worker_use::caller());
+        let acquired = tokio::time::timeout(timeout, acquired).await;
+        acquired.unwrap_or(Err(WorkerError::Busy))
     }
 
     /// Waits for a permit, then does the same as [`WorkerPermit::ask`].
@@ -144,7 +118,7 @@ impl WorkerPool {
         request: &W,
         timeout: Duration,
     ) -> Result<W::Reply, WorkerError> {
-        let permit = self.acquire(Duration::MAX).await?;
+        let mut permit = self.acquire(Duration::MAX).await?;
         permit.ask(request, timeout).await
     }
 
@@ -157,7 +131,7 @@ impl WorkerPool {
         request: &W,
         timeout: Duration,
     ) -> Result<Settled<W::Reply>, WorkerError> {
-        let permit = self.acquire(Duration::MAX).await?;
+        let mut permit = self.acquire(Duration::MAX).await?;
         permit.settle(request, timeout).await
     }
 
@@ -178,51 +152,10 @@ impl WorkerPool {
     /// stopped or dropped.
     pub async fn stop(&self) {
         self.0.stopping.send_replace(true);
-        self.0.permits.close();
+        self.0.scheduler.close();
         let idle = std::mem::take(&mut *self.idle());
         for worker in idle {
             worker.stop().await;
-        }
-    }
-
-    /// Sends a framed request to a worker, and to another one if that worker dies.
-    pub(crate) async fn exchange<W: WorkerRequest>(
-        &self,
-        request: &[u8],
-        timeout: Duration,
-    ) -> Result<W::Reply, WorkerError> {
-        let mut deaths: Vec<Death> = Vec::new();
-        loop {
-            let mut worker = self.take()?;
-            match worker.call(request, timeout).await {
-                CallResult::Replied(reply) => {
-                    let (reply, is_reusable) = request::reply_of::<W>(&reply);
-                    if is_reusable {
-                        self.keep(worker);
-                    } else {
-                        drop(worker);
-                        self.replace("tainted");
-                    }
-                    return reply;
-                }
-                CallResult::TimedOut { cpu } => {
-                    ended("overran");
-                    return Err(WorkerError::Overran { timeout, cpu });
-                }
-                CallResult::Died(death) => {
-                    count_death(&death);
-                    deaths.push(death);
-                    if deaths.len() == MAX_ATTEMPTS {
-                        // A crash is reported only if every worker crashed. Otherwise the request
-                        // may not be the cause.
-                        let other = deaths
-                            .iter()
-                            .position(|death| !death.is_crash())
-                            .unwrap_or_default();
-                        return Err(WorkerError::Died(deaths.swap_remove(other)));
-                    }
-                }
-            }
         }
     }
 
@@ -236,11 +169,12 @@ impl WorkerPool {
         }
     }
 
-    /// Returns a worker to the idle ones, or kills it if the pool is stopping.
+    /// Returns a worker to the idle ones, or kills it if there are enough or the pool is stopping.
     pub(crate) fn put_back(&self, worker: Worker) {
         let mut idle = self.idle();
-        // Checked under the lock: `stop` sets the flag before it takes the idle workers.
-        if !*self.0.stopping.borrow() {
+        // Checked under the lock: `stop` sets the flag before it takes the idle workers. Suspended
+        // workers can make the number of workers larger than the number of requests that run.
+        if !*self.0.stopping.borrow() && idle.len() < self.count() {
             idle.push(worker);
         }
     }
@@ -249,11 +183,19 @@ impl WorkerPool {
     /// it.
     pub(crate) fn replace(&self, reason: &'static str) {
         ended(reason);
+        if self.idle().len() >= self.count() {
+            return;
+        }
         match self.start() {
             Ok(worker) => self.put_back(worker),
             // The next request that needs a worker tries again and returns the error.
             Err(error) => tracing::warn!(%error, "cannot replace a worker"),
         }
+    }
+
+    /// Decides which requests run.
+    pub(crate) fn scheduler(&self) -> &Scheduler {
+        &self.0.scheduler
     }
 
     /// Returns when the pool is stopping.
@@ -295,88 +237,6 @@ impl WorkerPool {
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {
         self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Counts and logs a worker that died during a request.
-pub(crate) fn count_death(death: &Death) {
-    tracing::warn!(%death, "a worker died during a request");
-    ended(if death.is_crash() { "crashed" } else { "died" });
-}
-
-/// A permit to run one request at a time. When it is dropped, the next waiter gets it.
-pub struct WorkerPermit<'a> {
-    pool: &'a WorkerPool,
-    since: Instant,
-    _permit: SemaphorePermit<'a>,
-}
-
-impl Drop for WorkerPermit<'_> {
-    fn drop(&mut self) {
-        worker_time::add(WorkerTime {
-            occupied: self.since.elapsed(),
-            ..WorkerTime::default()
-        });
-    }
-}
-
-impl<'a> WorkerPermit<'a> {
-    /// The pool that issued it.
-    pub(crate) fn pool(&self) -> &'a WorkerPool {
-        self.pool
-    }
-
-    /// Sends a request to a worker and returns its reply. `timeout` applies to each attempt, from
-    /// the time when a worker receives the request. If the worker dies, the request is sent to
-    /// another one, at most three times in all. Dropping the future kills the worker that runs the
-    /// request.
-    ///
-    /// # Errors
-    /// [`WorkerError`].
-    pub async fn ask<W: WorkerRequest>(
-        &self,
-        request: &W,
-        timeout: Duration,
-    ) -> Result<W::Reply, WorkerError> {
-        let request = request::framed(request)?;
-        let span = tracing::info_span!("worker", kind = W::KIND, bytes = request.len());
-        tokio::select! {
-            biased;
-            () = self.pool.stopped() => Err(WorkerError::Stopping),
-            reply = self.pool.exchange::<W>(&request, timeout).instrument(span) => reply,
-        }
-    }
-
-    /// The same as [`WorkerPermit::ask`] for untrusted work: on a timeout, tries once more and
-    /// decides by the processor time whether the work or the machine is too slow.
-    ///
-    /// # Errors
-    /// [`WorkerError`], also for a timeout that is not the fault of the work.
-    pub async fn settle<W: WorkerRequest>(
-        &self,
-        request: &W,
-        timeout: Duration,
-    ) -> Result<Settled<W::Reply>, WorkerError> {
-        let mut result = self.ask(request, timeout).await;
-        if matches!(result, Err(WorkerError::Overran { .. })) {
-            result = self.ask(request, timeout).await;
-        }
-        Settled::of(result, timeout)
-    }
-}
-
-impl<R> Settled<R> {
-    /// The result of the second attempt after a timeout, or of the first one.
-    pub(crate) fn of(
-        result: Result<R, WorkerError>,
-        timeout: Duration,
-    ) -> Result<Self, WorkerError> {
-        match result {
-            Ok(reply) => Ok(Self::Answered(reply)),
-            // A worker that had less than half of the processor was slowed down by the machine.
-            Err(WorkerError::Overran { cpu, .. }) if cpu > timeout / 2 => Ok(Self::Overran),
-            Err(error) => Err(error),
-        }
     }
 }
 

@@ -4,14 +4,19 @@ use std::io;
 use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::BufReader;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::time::Instant;
 
 use crate::child::ROLE;
 use crate::options::WorkerOptions;
+use crate::permit::WorkerPermit;
+use crate::scheduler::{Preemption, Rank, protected};
 use crate::{Death, WorkerError, frame, lines};
 
-/// Most requests are answered within this time.
+/// Most requests are answered within this time. Shorter than the time during which a request is
+/// protected from preemption.
 const SHORT_WAIT: Duration = Duration::from_millis(500);
 
 /// How long a process that closed its pipes may take to exit. Freeing much memory takes a while.
@@ -39,6 +44,18 @@ pub(crate) enum CallResult {
         /// Processor time that it used.
         cpu: Duration,
     },
+    /// Another caller got the permit, and the worker was killed.
+    Preempted,
+    /// The pool is stopping.
+    Stopping,
+}
+
+/// How the wait for a reply ended.
+enum Wait {
+    Replied(io::Result<Vec<u8>>),
+    TimedOut { cpu: Duration },
+    Preempted,
+    Stopping,
 }
 
 impl Worker {
@@ -100,48 +117,98 @@ impl Worker {
     }
 
     /// Sends framed requests, if there are any, and waits for the next reply. Without a reply, the
-    /// worker is dead afterwards.
-    pub(crate) async fn call(&mut self, requests: &[u8], timeout: Duration) -> CallResult {
-        match self.exchange(requests, timeout).await {
-            Ok(Ok(reply)) => {
+    /// worker must not be used again.
+    ///
+    /// While another caller has the turn of the permit, the worker is suspended, and the timeout
+    /// with it. `restarts` is how often the request was preempted without a reply.
+    pub(crate) async fn call(
+        &mut self,
+        requests: &[u8],
+        timeout: Duration,
+        permit: &mut WorkerPermit<'_>,
+        restarts: u32,
+    ) -> CallResult {
+        match self.exchange(requests, timeout, permit, restarts).await {
+            Wait::Replied(Ok(reply)) => {
                 self.uses = self.uses.saturating_add(1);
                 CallResult::Replied(reply)
             }
-            Ok(Err(error)) => CallResult::Died(self.reap(error.to_string()).await),
-            Err(cpu) => {
+            Wait::Replied(Err(error)) => CallResult::Died(self.reap(error.to_string()).await),
+            Wait::TimedOut { cpu } => {
                 // An error means that the process has already ended.
                 let _ = self.process.kill().await;
                 CallResult::TimedOut { cpu }
             }
+            Wait::Preempted => CallResult::Preempted,
+            Wait::Stopping => CallResult::Stopping,
         }
     }
 
-    /// Returns the reply, or on a timeout the processor time that the worker used.
     async fn exchange(
         &mut self,
         requests: &[u8],
         timeout: Duration,
-    ) -> Result<io::Result<Vec<u8>>, Duration> {
-        let id = self.process.id();
+        permit: &mut WorkerPermit<'_>,
+        restarts: u32,
+    ) -> Wait {
+        let Self {
+            process,
+            requests: input,
+            replies: output,
+            ..
+        } = self;
+        let id = process.id();
         let exchange = async {
             // Concurrently: a worker that replies before it has read the whole request must not
             // block on a full pipe.
-            let (sent, received) = tokio::join!(
-                frame::send(&mut self.requests, requests),
-                frame::receive(&mut self.replies)
-            );
+            let (sent, received) =
+                tokio::join!(frame::send(input, requests), frame::receive(output));
             sent.and(received)
         };
         tokio::pin!(exchange);
-        // Reading processor time costs more than a short request, so it is read only for requests
-        // that take longer.
+        // Reading processor time and tracking the request cost more than a short request.
         let short_wait = SHORT_WAIT.min(timeout / 2);
         if let Ok(replied) = tokio::time::timeout(short_wait, exchange.as_mut()).await {
-            return Ok(replied);
+            return Wait::Replied(replied);
         }
         let before = cpu_time(id);
-        let replied = tokio::time::timeout(timeout - short_wait, exchange).await;
-        replied.map_err(|_| cpu_time(id).saturating_sub(before))
+        let started = Instant::now() - short_wait;
+        let mut left = timeout - short_wait;
+        let mut is_protected_until = started + protected(restarts);
+        loop {
+            let resumed = Instant::now();
+            let mut tracked = permit.track(started, is_protected_until);
+            let preemption = tokio::select! {
+                biased;
+                replied = exchange.as_mut() => return Wait::Replied(replied),
+                preemption = tracked.preempted() => preemption,
+                () = tokio::time::sleep(left) => {
+                    return Wait::TimedOut { cpu: cpu_time(id).saturating_sub(before) };
+                }
+            };
+            left = left.saturating_sub(resumed.elapsed());
+            let suspended = match preemption {
+                Preemption::Suspend(suspended) if signal(id, Signal::STOP) => suspended,
+                Preemption::Suspend(_) | Preemption::Restart => {
+                    // An error means that the process has already ended.
+                    let _ = process.kill().await;
+                    permit.release();
+                    return Wait::Preempted;
+                }
+            };
+            permit.release();
+            // Others are preempted again only when the permit has been passed on.
+            drop(tracked);
+            if permit.regain(Rank::Suspended).await.is_err() {
+                return Wait::Stopping;
+            }
+            drop(suspended);
+            if !signal(id, Signal::CONT) {
+                let _ = process.kill().await;
+                return Wait::Preempted;
+            }
+            is_protected_until = Instant::now() + protected(0);
+        }
     }
 
     /// Kills the process and waits until it has ended.
@@ -161,6 +228,14 @@ impl Worker {
         let _ = self.process.kill().await;
         Death::new(reason, None)
     }
+}
+
+/// Sends a signal to a process that was not waited for. Returns whether it was sent.
+fn signal(id: Option<u32>, signal: Signal) -> bool {
+    let id = id
+        .and_then(|id| i32::try_from(id).ok())
+        .and_then(Pid::from_raw);
+    id.is_some_and(|id| kill_process(id, signal).is_ok())
 }
 
 /// Processor time that a process has used, over all its threads; zero if the system does not report

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use assay_core::Clock;
-use assay_core::worker_time::{self, WorkerTime};
+use assay_core::worker_use::{self, WorkerTime};
 
 use crate::quota::Charge;
 
@@ -79,14 +79,19 @@ impl Drop for WorkCharge {
     }
 }
 
-/// Runs `work` and charges the time until it ends or is dropped. The time during which it waits for
-/// workers is charged only if it is dropped. `None` charges nobody.
-pub async fn metered<T>(charge: Option<WorkCharge>, work: impl Future<Output = T>) -> T {
-    let Some(charge) = charge else {
-        return work.await;
-    };
-    charge.start();
-    let (result, workers) = worker_time::measured(work).await;
-    charge.end(workers);
+/// Runs `work` with a share of the workers, and charges the time until it ends or is dropped. The
+/// time during which it waits for workers is charged only if it is dropped. `None` charges nobody.
+pub async fn metered<T>(
+    share: &Arc<str>,
+    charge: Option<WorkCharge>,
+    work: impl Future<Output = T>,
+) -> T {
+    if let Some(charge) = &charge {
+        charge.start();
+    }
+    let (result, workers) = worker_use::measured(share, work).await;
+    if let Some(charge) = charge {
+        charge.end(workers);
+    }
     result
 }

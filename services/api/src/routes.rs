@@ -29,7 +29,7 @@ use crate::ndjson::NDJSON;
 use crate::origin::reject_other_sites;
 use crate::request_id::RequestId;
 use crate::{
-    Api, access, arrival, compat, docs, health, openapi, over_limit, request_id, trace, v1,
+    Api, access, arrival, compat, docs, health, openapi, over_limit, replies, request_id, trace, v1,
 };
 
 /// Maximum length of a text in a span, in bytes.
@@ -161,6 +161,7 @@ pub fn router(api: Api) -> Router {
         .0
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(middleware::from_fn_with_state(api.clone(), replies::count))
         // Compressing a stream would delay lines until a block is full.
         .layer(CompressionLayer::new().gzip(true).zstd(true).compress_when(
             DefaultPredicate::new().and(NotForContentType::const_new(NDJSON)),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_access::{Caller, Gate};
+use assay_core::FairPermits;
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_engine::{Engine, EngineError, Permit};
@@ -98,10 +99,39 @@ pub struct ApiParts {
     pub limits: ApiLimits,
 }
 
+/// Permits for work of requests that needs memory before it can be counted.
+#[derive(Clone)]
+pub(crate) struct RequestPermits {
+    /// To decode large bodies.
+    pub(crate) decoders: FairPermits,
+    /// To make tasks from rows. A template may need 250 MiB to read a row of 150 KB.
+    pub(crate) templates: FairPermits,
+    /// To make replies that contain stored bodies, which take several times their size.
+    pub(crate) replies: FairPermits,
+}
+
+/// Number of rows that templates read, and of replies with stored bodies that are made, at the same
+/// time.
+const MAX_LARGE: usize = 4;
+
+impl RequestPermits {
+    fn new() -> Self {
+        let processors = std::thread::available_parallelism().map_or(2, usize::from);
+        let large = || FairPermits::new(MAX_LARGE, MAX_LARGE / 2);
+        Self {
+            // More than there are processors, so that another caller does not wait for long bodies.
+            decoders: FairPermits::new(2 * processors, processors),
+            templates: large(),
+            replies: large(),
+        }
+    }
+}
+
 /// The state that all endpoints share, as the caller of a request sees it. Cheap to clone.
 #[derive(Clone)]
 pub struct Api {
     parts: Arc<ApiParts>,
+    permits: RequestPermits,
     roles: Arc<RoleTable>,
     /// The engine, with the part of the record that the caller sees.
     engine: Engine,
@@ -115,6 +145,7 @@ impl Api {
         Self {
             engine: parts.engine.clone(),
             parts: Arc::new(parts),
+            permits: RequestPermits::new(),
             roles: Arc::default(),
             caller: Caller::local(),
         }
@@ -138,10 +169,15 @@ impl Api {
         };
         Self {
             parts: Arc::clone(&self.parts),
+            permits: self.permits.clone(),
             roles: Arc::clone(&self.roles),
             engine: engine.with_share(Arc::clone(caller.share())),
             caller,
         }
+    }
+
+    pub(crate) fn permits(&self) -> &RequestPermits {
+        &self.permits
     }
 
     /// Admits other work than a batch, which counts as so many items in progress.

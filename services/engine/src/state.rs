@@ -4,9 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::{Clock, GraderTable, Ids, Lane};
+use assay_core::{Clock, FairPermits, GraderTable, Ids, Lane};
 use assay_record::store::Store;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -18,6 +17,10 @@ use crate::keys_in_flight::KeysInFlight;
 use crate::metrics;
 use crate::policy::Policies;
 use crate::worker_threads::WorkerThreads;
+
+/// Callers that can use a lane up to their limits at the same time. With more, the lane is shared
+/// fairly: each item in a lane uses memory, even while it waits for a worker.
+const MAX_BUSY_CALLERS: usize = 8;
 
 /// Limits of a node. Only `completion_bytes` can change a verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,10 +39,11 @@ pub struct Limits {
     pub prepared_bytes: u64,
     /// Bytes of outcomes that are cached.
     pub outcome_bytes: u64,
-    /// Items that use the sandbox lane at the same time: a few more than there are sandbox workers,
-    /// so that one item runs while another is compared.
+    /// Items of one caller that use the sandbox lane at the same time: a few more than there are
+    /// sandbox workers, so that one item runs while another is compared. The workers are shared
+    /// by all callers.
     pub in_workers: usize,
-    /// Items that use each of the device and remote lanes at the same time.
+    /// Items of one caller that use each of the device and remote lanes at the same time.
     pub waiting: usize,
     /// Longest wait for a streaming client to read. Its batch occupies capacity meanwhile.
     pub delivery: Duration,
@@ -108,9 +112,9 @@ pub(crate) struct EngineState {
     /// Locked while pairs are chosen from a run, which needs memory for the completions of a
     /// prompt.
     pub(crate) pair_choice: tokio::sync::Mutex<()>,
-    sandbox_permits: Arc<Semaphore>,
-    device_permits: Arc<Semaphore>,
-    remote_permits: Arc<Semaphore>,
+    sandbox_permits: FairPermits,
+    device_permits: FairPermits,
+    remote_permits: FairPermits,
 }
 
 impl EngineState {
@@ -126,8 +130,9 @@ impl EngineState {
             keeping,
         } = parts;
         metrics::describe();
-        let lane =
-            |permits: usize| Arc::new(Semaphore::new(permits.clamp(1, Semaphore::MAX_PERMITS)));
+        let lane = |per_caller: usize| {
+            FairPermits::new(per_caller.saturating_mul(MAX_BUSY_CALLERS), per_caller)
+        };
         Ok(Self {
             graders,
             store,
@@ -152,12 +157,12 @@ impl EngineState {
         })
     }
 
-    /// The semaphore that limits the items in a lane.
-    pub(crate) fn lane_permits(&self, lane: Lane) -> Arc<Semaphore> {
-        Arc::clone(match lane {
-            Lane::Cpu | Lane::Sandbox => &self.sandbox_permits,
-            Lane::Device => &self.device_permits,
-            Lane::Remote => &self.remote_permits,
-        })
+    /// The permits that limit the items in a lane.
+    pub(crate) fn lane_permits(&self, lane: Lane) -> FairPermits {
+        match lane {
+            Lane::Cpu | Lane::Sandbox => self.sandbox_permits.clone(),
+            Lane::Device => self.device_permits.clone(),
+            Lane::Remote => self.remote_permits.clone(),
+        }
     }
 }

@@ -50,7 +50,7 @@ impl FromRequestParts<Site> for Viewer {
             site.engine.seen_by(caller.name())
         };
         Ok(Self {
-            engine,
+            engine: engine.with_share(Arc::clone(caller.share())),
             caller,
             gate: Arc::clone(&site.gate),
         })

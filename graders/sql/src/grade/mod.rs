@@ -119,6 +119,9 @@ impl PreparedSql {
     async fn grade_all(&self, items: &[&Item], cx: &GradeContext) -> Result<Vec<Outcome>, Fault> {
         let mut large = self.queries.call();
         let ready = self.ready(&mut large).await?;
+        large
+            .hold(ready.result_bytes() as u64, ready.database_bytes() as u64)
+            .await;
         let found: Vec<Option<Extracted>> = items
             .iter()
             .map(|item| {

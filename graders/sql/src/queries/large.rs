@@ -1,46 +1,50 @@
 //! Permits that bound the number of large results in memory.
 
-use std::sync::Arc;
-
+use assay_core::{FairPermit, FairPermits, worker_use};
 use assay_worker::MAX_FRAME;
 use assay_worker::query::{Limits, RUN_OVERHEAD};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::task::MAX_RESULT_BYTES;
 
-/// Maximum number of concurrent calls that request large results, over all tasks.
+/// Maximum number of concurrent calls with large results, over all tasks and of one caller.
 const MAX_PERMITS: usize = 2;
+const MAX_PERMITS_PER_CALLER: usize = 1;
 
-/// Maximum bytes of results in a reply to a call without a permit.
+/// Maximum bytes of results in a reply to a call without a permit, and of the results of golds that
+/// it uses.
 const BYTES_WITHOUT_PERMIT: u64 = 8 << 20;
+
+/// Maximum bytes of the databases of a task that a call without a permit uses. Larger ones are rare,
+/// and statements on them take long in any case.
+const DATABASE_BYTES_WITHOUT_PERMIT: u64 = 64 << 20;
 
 // A result of the largest size fits into a frame.
 const _: () = assert!(MAX_RESULT_BYTES + RUN_OVERHEAD + (1 << 20) < MAX_FRAME as u64);
 
-/// The permits of all calls. Cheap to clone.
+/// The permits of all calls, shared fairly by their callers. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct LargePermits(Arc<Semaphore>);
+pub(super) struct LargePermits(FairPermits);
 
 impl LargePermits {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Semaphore::new(MAX_PERMITS)))
+        Self(FairPermits::new(MAX_PERMITS, MAX_PERMITS_PER_CALLER))
     }
 
     /// The state of a new call, which has no permit.
     pub(super) fn call(&self) -> LargeResults {
         LargeResults {
-            permits: Arc::clone(&self.0),
+            permits: self.0.clone(),
             permit: None,
         }
     }
 }
 
-/// Whether a call may request large results. A call waits for a permit when it first needs one, and
-/// holds it until the call ends. No call waits for a permit while a worker works for it, and a call
-/// with a permit waits only for workers, so there is no deadlock.
+/// Whether a call may request large results, or use those of golds. A call waits for a permit when
+/// it first needs one, and holds it until the call ends. No call waits for a permit while a worker
+/// works for it, and a call with a permit waits only for workers, so there is no deadlock.
 pub(crate) struct LargeResults {
-    permits: Arc<Semaphore>,
-    permit: Option<OwnedSemaphorePermit>,
+    permits: FairPermits,
+    permit: Option<FairPermit>,
 }
 
 impl LargeResults {
@@ -53,19 +57,28 @@ impl LargeResults {
         }
     }
 
+    /// Waits for a permit if the call needs one to use so many bytes of results of golds and of
+    /// databases.
+    pub(crate) async fn hold(&mut self, results: u64, databases: u64) {
+        if results > BYTES_WITHOUT_PERMIT || databases > DATABASE_BYTES_WITHOUT_PERMIT {
+            self.acquire().await;
+        }
+    }
+
     /// Waits for a permit; returns whether the call had none before.
     pub(super) async fn acquire(&mut self) -> bool {
         if self.permit.is_some() {
             return false;
         }
-        // The semaphore is never closed.
-        self.permit = Arc::clone(&self.permits).acquire_owned().await.ok();
+        // The permits are never closed.
+        self.permit = self.permits.acquire(&worker_use::caller()).await.ok();
         self.permit.is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
     use super::*;
@@ -77,14 +90,15 @@ mod tests {
         long_values: false,
     };
 
-    /// The result of [`LargeResults::acquire`], or `None` if it has to wait.
-    fn acquires(large: &mut LargeResults) -> Option<bool> {
-        let mut acquiring = std::pin::pin!(large.acquire());
-        match acquiring
+    /// The result of [`LargeResults::acquire`] for this caller, or `None` if it has to wait.
+    fn acquires(caller: &str, large: &mut LargeResults) -> Option<bool> {
+        let caller = caller.into();
+        let acquiring = worker_use::measured(&caller, large.acquire());
+        match pin!(acquiring)
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()))
         {
-            Poll::Ready(acquired) => Some(acquired),
+            Poll::Ready((acquired, _)) => Some(acquired),
             Poll::Pending => None,
         }
     }
@@ -92,26 +106,24 @@ mod tests {
     #[test]
     fn bounds_the_number_of_permits() {
         let permits = LargePermits::new();
-        let mut calls: Vec<LargeResults> = (0..=MAX_PERMITS).map(|_| permits.call()).collect();
-        let (waiting, others) = calls.split_last_mut().unwrap();
-        for large in others.iter_mut() {
-            assert_eq!(large.reply_bytes(LIMITS), BYTES_WITHOUT_PERMIT);
-            assert_eq!(
-                (acquires(large), acquires(large)),
-                (Some(true), Some(false))
-            );
-            assert_eq!(large.reply_bytes(LIMITS), MAX_RESULT_BYTES + RUN_OVERHEAD);
-        }
-        assert_eq!(acquires(waiting), None);
-        drop(calls.remove(0));
-        assert_eq!(calls.last_mut().and_then(acquires), Some(true));
+        let [mut a, mut again, mut b, mut c] = std::array::from_fn(|_| permits.call());
+        assert_eq!(a.reply_bytes(LIMITS), BYTES_WITHOUT_PERMIT);
+        assert_eq!(acquires("a", &mut a), Some(true));
+        assert_eq!(acquires("a", &mut a), Some(false));
+        assert_eq!(a.reply_bytes(LIMITS), MAX_RESULT_BYTES + RUN_OVERHEAD);
+        assert_eq!(acquires("a", &mut again), None);
+        assert_eq!(acquires("b", &mut b), Some(true));
+        assert_eq!(acquires("c", &mut c), None);
+        drop(a);
+        assert_eq!(acquires("c", &mut c), Some(true));
+        assert_eq!(acquires("a", &mut again), None);
     }
 
     #[test]
     fn a_permit_never_lowers_the_limit() {
         let permits = LargePermits::new();
         let mut large = permits.call();
-        acquires(&mut large).unwrap();
+        acquires("a", &mut large).unwrap();
         assert_eq!(
             large.reply_bytes(Limits { bytes: 1, ..LIMITS }),
             BYTES_WITHOUT_PERMIT

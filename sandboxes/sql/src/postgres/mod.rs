@@ -22,9 +22,10 @@ mod values;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use assay_core::{FairPermit, FairPermits, worker_use};
 use assay_worker::query::{Limits, Ran, Served, Server, ServerError, Table};
 use sqlx::{Connection, PgConnection};
-use tokio::sync::{Mutex as AsyncMutex, Semaphore};
+use tokio::sync::Mutex as AsyncMutex;
 
 use connect::{Address, Role};
 use databases::KnownDatabases;
@@ -56,7 +57,7 @@ pub struct Postgres {
     /// Set once the server is set up.
     passwords: AsyncMutex<Option<Arc<Passwords>>>,
     known: Mutex<KnownDatabases>,
-    permits: Semaphore,
+    permits: FairPermits,
 }
 
 impl Postgres {
@@ -69,7 +70,7 @@ impl Postgres {
             databases: options.databases,
             passwords: AsyncMutex::default(),
             known: Mutex::default(),
-            permits: Semaphore::new(MAX_CONCURRENT),
+            permits: FairPermits::new(MAX_CONCURRENT, MAX_CONCURRENT),
         }
     }
 
@@ -127,9 +128,9 @@ impl Postgres {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn permit(&self) -> Result<tokio::sync::SemaphorePermit<'_>, ServerError> {
+    async fn permit(&self) -> Result<FairPermit, ServerError> {
         self.permits
-            .acquire()
+            .acquire(&worker_use::caller())
             .await
             .map_err(|error| ServerError::Unreachable(error.to_string()))
     }

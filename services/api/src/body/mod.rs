@@ -3,7 +3,7 @@
 
 mod kind;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use assay_core::{ErrorCode, json_pointer};
 use assay_engine::MemoryPermit;
@@ -14,7 +14,6 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
 
 use crate::Api;
 use crate::arrival::TooSlow;
@@ -26,15 +25,6 @@ pub(crate) use kind::BodyKind;
 /// Bodies from this size on are parsed off the runtime, so that a large one does not delay small
 /// ones.
 const LARGE_BODY: usize = 64 << 10;
-
-/// Maximum number of bodies that are decoded off the runtime at the same time. A template may need
-/// 250 MiB to read a row of 150 KB, which is not counted before its task is made.
-const MAX_DECODERS: usize = 8;
-
-static DECODERS: LazyLock<Semaphore> = LazyLock::new(|| {
-    let processors = std::thread::available_parallelism().map_or(2, usize::from);
-    Semaphore::new(processors.min(MAX_DECODERS))
-});
 
 /// Maximum nesting of a body that is parsed as one value; serde_json rejects deeper values.
 const MAX_DEPTH: usize = 127;
@@ -192,12 +182,6 @@ async fn read(
     })
 }
 
-/// Whether decoding a body may take long: it is large, or may contain rows from which templates
-/// make larger tasks.
-fn is_slow(bytes: &[u8]) -> bool {
-    bytes.len() >= LARGE_BODY || memchr::memmem::find(bytes, b"\"template\"").is_some()
-}
-
 /// Decodes a body, on a blocking thread if that may take long, and charges the caller for it.
 pub(crate) async fn decode_bytes<T: Send + 'static>(
     api: &Api,
@@ -205,7 +189,9 @@ pub(crate) async fn decode_bytes<T: Send + 'static>(
     decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
 ) -> ApiResult<T> {
     let (caller, clock) = (api.caller().clone(), Arc::clone(api.gate().clock()));
-    let is_slow = is_slow(&bytes);
+    // Templates may make larger tasks from the rows of a small body.
+    let has_rows = memchr::memmem::find(&bytes, b"\"template\"").is_some();
+    let is_slow = has_rows || bytes.len() >= LARGE_BODY;
     let decode = move || {
         let started = clock.monotonic();
         let decoded = decode(&bytes);
@@ -220,7 +206,14 @@ pub(crate) async fn decode_bytes<T: Send + 'static>(
             "cannot parse the body because of an internal error; report it with the request";
         ApiError::new(ErrorCode::Internal, message)
     };
-    let permit = DECODERS.acquire().await.map_err(|_| internal())?;
+    let permits = api.permits();
+    let permits = if has_rows {
+        &permits.templates
+    } else {
+        &permits.decoders
+    };
+    let permit = permits.acquire(api.caller().share()).await;
+    let permit = permit.map_err(|_| internal())?;
     let decode = move || {
         // Also held if the client is gone: the thread goes on.
         let _permit = permit;

@@ -54,7 +54,8 @@ pub(super) async fn execute(api: &Api, execution: Execution) -> Result<Execution
         PeerError::Busy(message, seconds) => NotRun::Busy(message, seconds),
         _ => NotRun::busy(),
     })?;
-    let executed = metered(charge, api.programs().execute(execution)).await;
+    let share = api.caller().share();
+    let executed = metered(share, charge, api.programs().execute(execution)).await;
     executed.map_err(|error| match error {
         ExecuteError::Failed(fault) if !fault.retryable => NotRun::Failed(fault.message),
         ExecuteError::Busy | ExecuteError::Failed(_) => NotRun::busy(),

@@ -64,8 +64,10 @@ pub(crate) async fn get(
 pub(crate) async fn check(api: Api, headers: HeaderMap, body: Body) -> ApiResult<Json<PolicyBody>> {
     let (json, _permit) = body::json::<Value>(&api, &headers, body, BodyKind::Settings).await?;
     let charge = api.charge(0, 0)?;
-    let policy = metered(charge, async { api.engine().inline_policy(&json) })
-        .await
-        .map_err(|error| policy_problem("", error))?;
+    let policy = metered(api.caller().share(), charge, async {
+        api.engine().inline_policy(&json)
+    })
+    .await
+    .map_err(|error| policy_problem("", error))?;
     Ok(Json(render::policy_body(&policy)))
 }

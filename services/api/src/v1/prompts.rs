@@ -56,7 +56,7 @@ pub(crate) async fn suggest(
         settings,
     };
     let charge = api.charge(0, 0)?;
-    let prompts = metered(charge, api.engine().suggest(request))
+    let prompts = metered(api.caller().share(), charge, api.engine().suggest(request))
         .await?
         .into_iter()
         .map(|chosen| SuggestionBody {

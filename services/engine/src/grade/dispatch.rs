@@ -187,8 +187,8 @@ impl Dispatcher {
                 } = &*this;
                 let lane = runner.state.lane_permits(prepared.lane());
                 let graded = async {
-                    // The semaphore is never closed.
-                    let _permit = lane.acquire_owned().await;
+                    // The permits are never closed.
+                    let _permit = lane.acquire(&runner.plan.batch.share).await;
                     runner.run_charged(&prepared, &units).await
                 };
                 let done = tokio::select! {

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::worker_time;
+use assay_core::worker_use;
 use assay_core::{
     ErrorCode, Evidence, Fault, Grade, GradeContext, Hash, Item, Outcome, Prepared, Score, Spec,
     Task, Verdict,
@@ -71,7 +71,8 @@ impl UnitRunner {
         units: &[Unit],
     ) -> Vec<GradedUnit> {
         let started = self.state.clock.monotonic();
-        let (mut done, workers) = worker_time::measured(self.run_waiting(task, units)).await;
+        let share = &self.plan.batch.share;
+        let (mut done, workers) = worker_use::measured(share, self.run_waiting(task, units)).await;
         let elapsed = self.state.clock.monotonic().saturating_sub(started);
         let count = u32::try_from(done.len()).unwrap_or(u32::MAX).max(1);
         let share = workers.charged(elapsed) / count;

@@ -61,7 +61,7 @@ pub(crate) async fn replay(
 ) -> Result<Page<GradePage>> {
     let id = grade_id(&id)?;
     let charge = caller.charge(1, 0, gate.clock())?;
-    let replay = metered(charge, engine.replay(id)).await?;
+    let replay = metered(caller.share(), charge, engine.replay(id)).await?;
     show(&engine, id, Some(ReplayResult::from(&replay))).await
 }
 

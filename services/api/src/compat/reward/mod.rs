@@ -158,7 +158,7 @@ pub(super) async fn score_inputs(
         expected_version: None,
         timeout: None,
     };
-    let reply = metered(charge, api.models().score(request)).await;
+    let reply = metered(api.caller().share(), charge, api.models().score(request)).await;
     let reply = reply.map_err(ApiError::from)?;
     let mut scores = Vec::with_capacity(reply.scores.len());
     for (at, score) in reply.scores.into_iter().enumerate() {

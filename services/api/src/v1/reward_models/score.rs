@@ -70,6 +70,6 @@ pub(crate) async fn score(
         expected_version,
         timeout,
     };
-    let reply = metered(charge, api.models().score(request)).await?;
+    let reply = metered(api.caller().share(), charge, api.models().score(request)).await?;
     Ok(Json(ScoreReply::new(reply, ids, warnings)))
 }

@@ -1,10 +1,11 @@
-//! The time during which work waits for sandbox workers and occupies them. A caller is charged for
-//! the latter: how long it waits depends on the work of others.
+//! Who uses sandbox workers, and the time during which work waits for them and occupies them. Callers
+//! share the workers fairly. A caller is charged for the time of its workers and not for waiting,
+//! which depends on the work of others.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The time of all workers that a piece of work used.
@@ -25,39 +26,52 @@ impl WorkerTime {
     }
 }
 
-type Shared = Arc<Mutex<WorkerTime>>;
-
-thread_local! {
-    /// The time of the work that this thread is polling.
-    static CURRENT: RefCell<Option<Shared>> = const { RefCell::new(None) };
+/// A piece of work: whose it is, and the time of its workers so far.
+struct Work {
+    caller: Arc<str>,
+    time: Mutex<WorkerTime>,
 }
 
-/// Restores the time of the outer work when a poll ends, also by a panic.
-struct Poll(Option<Shared>);
-
-impl Poll {
-    fn of(time: &Shared) -> Self {
-        Self(CURRENT.replace(Some(Arc::clone(time))))
+impl Work {
+    fn time(&self) -> MutexGuard<'_, WorkerTime> {
+        self.time.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Poll {
+thread_local! {
+    /// The work that this thread is polling.
+    static CURRENT: RefCell<Option<Arc<Work>>> = const { RefCell::new(None) };
+}
+
+/// Restores the outer work when a poll ends, also by a panic.
+struct PollGuard(Option<Arc<Work>>);
+
+impl PollGuard {
+    fn enter(work: &Arc<Work>) -> Self {
+        Self(CURRENT.replace(Some(Arc::clone(work))))
+    }
+}
+
+impl Drop for PollGuard {
     fn drop(&mut self) {
         CURRENT.set(self.0.take());
     }
 }
 
-/// Runs `work`, and returns its result and the time of the workers that it used. Work that it moves
-/// to other tasks does not count.
-pub async fn measured<T>(work: impl Future<Output = T>) -> (T, WorkerTime) {
-    let time = Shared::default();
+/// Runs the work of a caller, and returns its result and the time of the workers that it used. Work
+/// that it moves to other tasks does not count.
+pub async fn measured<T>(caller: &Arc<str>, work: impl Future<Output = T>) -> (T, WorkerTime) {
+    let current = Arc::new(Work {
+        caller: Arc::clone(caller),
+        time: Mutex::default(),
+    });
     let mut work = pin!(work);
     let result = poll_fn(|cx| {
-        let _poll = Poll::of(&time);
+        let _guard = PollGuard::enter(&current);
         work.as_mut().poll(cx)
     });
     let result = result.await;
-    let time = *time.lock().unwrap_or_else(PoisonError::into_inner);
+    let time = *current.time();
     (result, time)
 }
 
@@ -65,11 +79,21 @@ pub async fn measured<T>(work: impl Future<Output = T>) -> (T, WorkerTime) {
 pub fn add(time: WorkerTime) {
     CURRENT.with_borrow(|current| {
         if let Some(current) = current {
-            let mut sum = current.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut sum = current.time();
             sum.waited = sum.waited.saturating_add(time.waited);
             sum.occupied = sum.occupied.saturating_add(time.occupied);
         }
     });
+}
+
+/// The caller of the work that this thread is polling. Work that is not [`measured`] belongs to the
+/// node itself, which has an empty name.
+#[must_use]
+pub fn caller() -> Arc<str> {
+    CURRENT.with_borrow(|current| {
+        let caller = current.as_ref().map(|work| Arc::clone(&work.caller));
+        caller.unwrap_or_default()
+    })
 }
 
 #[cfg(test)]
@@ -96,24 +120,27 @@ mod tests {
     }
 
     #[test]
-    fn each_work_has_its_own_time() {
+    fn each_work_has_its_own_caller_and_time() {
+        let [a, b]: [Arc<str>; 2] = ["a", "b"].map(Into::into);
         let inner = async {
             add(seconds(1, 2));
-            7
+            caller()
         };
         let outer = async {
             add(seconds(10, 20));
-            let inner = measured(inner).await;
+            let inner = measured(&b, inner).await;
             add(seconds(100, 200));
-            inner
+            (inner, caller())
         };
         add(seconds(1_000, 1_000));
-        let (inner, time) = measured(outer).now_or_never().unwrap();
-        assert_eq!(inner, (7, seconds(1, 2)));
-        assert_eq!(time, seconds(110, 220));
+        assert_eq!(&*caller(), "");
+        let ((inner, outer), time) = measured(&a, outer).now_or_never().unwrap();
+        assert_eq!(inner, (Arc::clone(&b), seconds(1, 2)));
+        assert_eq!((outer, time), (Arc::clone(&a), seconds(110, 220)));
         assert_eq!(
-            measured(async {}).now_or_never(),
+            measured(&a, async {}).now_or_never(),
             Some(((), WorkerTime::default()))
         );
+        assert_eq!(&*caller(), "");
     }
 }

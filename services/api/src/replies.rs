@@ -1,0 +1,98 @@
+//! Counts the memory of replies until they are sent. A client may request large replies and not read
+//! them.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use assay_access::Caller;
+use assay_engine::MemoryPermit;
+use axum::body::{Body, HttpBody};
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::Method;
+use http_body::{Frame, SizeHint};
+
+use crate::error::ApiError;
+use crate::state::Api;
+
+/// Smaller replies are not counted: the limits on connections bound them.
+const MIN_COUNTED: u64 = 64 << 10;
+
+/// Routes whose replies contain stored bodies of any size. A reply takes several times its size
+/// while it is made, before it can be counted.
+const WITH_BODIES: &[&str] = &[
+    "/v1/grades/{id}",
+    "/v1/checks/{id}",
+    "/v1/reward-models/{name}/pairs",
+    "/ui/grades/{id}",
+    "/ui/queue/{id}",
+    "/ui/checks/{id}",
+];
+
+/// Counts the reply to a request in the share of its caller. A read whose reply exceeds it is
+/// rejected.
+pub(crate) async fn count(State(api): State<Api>, request: Request, next: Next) -> Response {
+    let Some(caller) = request.extensions().get::<Caller>() else {
+        return next.run(request).await;
+    };
+    let share = caller.share().clone();
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let matched = request.extensions().get::<MatchedPath>();
+    let has_bodies = is_read && matched.is_some_and(|path| WITH_BODIES.contains(&path.as_str()));
+    let making = if has_bodies {
+        // The permits are never closed.
+        api.permits().replies.acquire(&share).await.ok()
+    } else {
+        None
+    };
+    let reply = next.run(request).await;
+    let bytes = reply.body().size_hint().exact().unwrap_or_default();
+    if bytes < MIN_COUNTED {
+        return reply;
+    }
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let mut permit = api.engine().admission().memory(&share);
+    if is_read {
+        if let Err(error) = permit.grow(bytes) {
+            return ApiError::from(error).into_response();
+        }
+    } else {
+        // The work is done, and the reply may be recorded.
+        permit.count(bytes);
+    }
+    drop(making);
+    reply.map(|body| {
+        Body::new(CountedBody {
+            body,
+            _permit: permit,
+        })
+    })
+}
+
+/// The body of a reply whose memory is counted until it is sent.
+struct CountedBody {
+    body: Body,
+    _permit: MemoryPermit,
+}
+
+impl HttpBody for CountedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
