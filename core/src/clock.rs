@@ -15,6 +15,18 @@ pub trait Clock: Send + Sync {
     fn unix_us(&self) -> i64;
     /// Time since a fixed point, for durations. Never decreases.
     fn monotonic(&self) -> Duration;
+    /// Time that a processor has worked for this thread, for charges: other work on the machine does
+    /// not change it. By default, the monotonic time.
+    fn thread_time(&self) -> Duration {
+        self.monotonic()
+    }
+}
+
+/// Runs `work` and returns its result with the [time of its thread](Clock::thread_time).
+pub fn thread_time<T>(clock: &dyn Clock, work: impl FnOnce() -> T) -> (T, Duration) {
+    let started = clock.thread_time();
+    let result = work();
+    (result, clock.thread_time().saturating_sub(started))
 }
 
 /// The clocks of the system.
@@ -57,6 +69,11 @@ impl Clock for SystemClock {
 
     fn monotonic(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    fn thread_time(&self) -> Duration {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::try_from(time).unwrap_or_default()
     }
 }
 

@@ -80,9 +80,9 @@ impl Sessions {
 /// The id of the key with the most sessions; of several, the first in order.
 fn key_with_most(sessions: &HashMap<[u8; 32], Session>) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for session in sessions.values() {
-        *counts.entry(&session.key.id).or_default() += 1;
-    }
+    sessions
+        .values()
+        .for_each(|session| *counts.entry(&session.key.id).or_default() += 1);
     let most = counts.into_iter().rev().max_by_key(|(_, count)| *count)?;
     Some(most.0.to_owned())
 }

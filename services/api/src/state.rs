@@ -230,6 +230,7 @@ impl Api {
     }
 
     pub(crate) fn metrics(&self) -> String {
-        (self.parts.metrics)()
+        let callers = self.engine.admission().usage();
+        (self.parts.metrics)() + &assay_engine::metrics::usage(&callers)
     }
 }

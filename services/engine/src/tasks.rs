@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use assay_core::clock::thread_time;
 use assay_core::{Clock, ErrorCode, Grader, Hash, PrepareContext, Spec, Task, TaskError};
 use tokio::sync::oneshot;
 
@@ -214,9 +215,8 @@ struct CheckJob {
 impl CheckJob {
     /// Returns the time that it took, and the first error.
     fn run(self) -> (Duration, Option<(usize, TaskError)>) {
-        let started = self.state.clock.monotonic();
-        let error = self.first_error();
-        (self.state.clock.monotonic().saturating_sub(started), error)
+        let (error, time) = thread_time(self.state.clock.as_ref(), || self.first_error());
+        (time, error)
     }
 
     fn first_error(&self) -> Option<(usize, TaskError)> {

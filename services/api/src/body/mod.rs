@@ -5,6 +5,7 @@ mod kind;
 
 use std::sync::Arc;
 
+use assay_core::clock::thread_time;
 use assay_core::{ErrorCode, json_pointer};
 use assay_engine::MemoryPermit;
 use assay_wire::unicode::{Step, Treatment, read_replacing, without_lone_surrogates};
@@ -193,9 +194,8 @@ pub(crate) async fn decode_bytes<T: Send + 'static>(
     let has_rows = memchr::memmem::find(&bytes, b"\"template\"").is_some();
     let is_slow = has_rows || bytes.len() >= LARGE_BODY;
     let decode = move || {
-        let started = clock.monotonic();
-        let decoded = decode(&bytes);
-        caller.spend(clock.monotonic().saturating_sub(started));
+        let (decoded, time) = thread_time(clock.as_ref(), || decode(&bytes));
+        caller.spend(time);
         decoded
     };
     if !is_slow {

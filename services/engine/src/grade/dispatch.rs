@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_core::clock::thread_time;
 use assay_core::{CancelFlag, GradeContext, Lane};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -122,12 +123,11 @@ impl Dispatcher {
                 "prepare",
                 grader = distinct.spec().name
             );
-            let started = runner.state.clock.monotonic();
-            let prepared =
-                span.in_scope(|| prepare(&runner.state, distinct.grader.as_ref(), &distinct.task));
-            let time = runner.state.clock.monotonic().saturating_sub(started);
+            let (prepared, time) = thread_time(runner.state.clock.as_ref(), || {
+                span.in_scope(|| prepare(&runner.state, distinct.grader.as_ref(), &distinct.task))
+            });
             if prepared.lane() == Lane::Cpu {
-                this.run_all(&prepared, units, time);
+                this.run_all(&prepared, &units, time);
             } else {
                 this.wait(&prepared, &units, time);
             }
@@ -136,7 +136,7 @@ impl Dispatcher {
 
     /// Grades the first units of a task on this thread, and leaves the others to all threads.
     /// `spent` is the time of its preparation.
-    fn run_all(self: &Arc<Self>, prepared: &Arc<PreparedTask>, units: Vec<Unit>, spent: Duration) {
+    fn run_all(self: &Arc<Self>, prepared: &Arc<PreparedTask>, units: &[Unit], spent: Duration) {
         let with_task = |units: &[Unit]| -> Vec<(Arc<PreparedTask>, Unit)> {
             let units = units.iter();
             units.map(|unit| (Arc::clone(prepared), *unit)).collect()
@@ -160,9 +160,10 @@ impl Dispatcher {
         );
         let _entered = span.enter();
         // Each task is released as soon as its last unit is graded.
-        let done = units.into_iter();
-        let done = done.map(|(prepared, unit)| self.runner.run_cpu(&prepared, unit));
-        self.send(charge_first(done.collect(), spent));
+        let units = units.into_iter();
+        let grade = units.map(|(prepared, unit)| self.runner.run_cpu(&prepared, unit));
+        let (done, time) = thread_time(self.runner.state.clock.as_ref(), || grade.collect());
+        self.send(charge_first(done, spent + time));
     }
 
     /// Grades units of a task that waits for others, as tasks of the runtime.
@@ -213,7 +214,7 @@ impl Dispatcher {
     }
 }
 
-/// Charges the preparation of a task with the first of its units.
+/// Charges work for several units with the first of them.
 fn charge_first(mut done: Vec<GradedUnit>, spent: Duration) -> Vec<GradedUnit> {
     if let Some(first) = done.first_mut() {
         first.charged += spent;

@@ -29,7 +29,7 @@ pub(crate) struct GradedUnit {
     pub(crate) cached: bool,
     pub(crate) queue_us: u64,
     pub(crate) grade_us: u64,
-    /// What its caller is charged.
+    /// What its caller is charged. Work for several units is charged with the first.
     pub(crate) charged: Duration,
     pub(crate) time_us: i64,
 }

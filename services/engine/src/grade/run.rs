@@ -217,7 +217,7 @@ impl UnitRunner {
             cached,
             queue_us: micros(started.saturating_sub(self.plan.received.monotonic)),
             grade_us: micros(taken),
-            charged: taken,
+            charged: Duration::ZERO,
             time_us: self.state.clock.unix_us(),
         };
         if !self.cx.cancel.is_cancelled() {

@@ -1,6 +1,7 @@
 //! The overview: state of the service, recent runs, channels with problems, recent failures.
 
 use askama::Template;
+use assay_engine::CallerUse;
 use assay_record::access::Role;
 use assay_record::store::GradeFilter;
 
@@ -16,6 +17,23 @@ use crate::site::Viewer;
 /// Maximum number of rows per list.
 const ROWS: u32 = 8;
 
+/// What a caller uses of the node.
+struct CallerRow {
+    name: String,
+    items: String,
+    megabytes: String,
+}
+
+impl From<&CallerUse> for CallerRow {
+    fn from(used: &CallerUse) -> Self {
+        Self {
+            name: cell(&used.caller),
+            items: count(used.items as u64),
+            megabytes: count(used.bytes.div_ceil(1 << 20) as u64),
+        }
+    }
+}
+
 /// A channel that needs attention.
 struct Concern {
     channel: String,
@@ -29,6 +47,8 @@ pub(crate) struct Home {
     section: Section,
     open: bool,
     in_flight: String,
+    /// What callers use, for operators.
+    callers: Vec<CallerRow>,
     graders: usize,
     runs: Vec<RunRow>,
     concerns: Vec<Concern>,
@@ -75,6 +95,16 @@ pub(crate) async fn page(
         section: Section::Home,
         open: engine.admission().is_open(),
         in_flight: count(engine.admission().items_in_flight() as u64),
+        callers: if caller.role().sees_all() {
+            let usage = engine.admission().usage();
+            usage
+                .iter()
+                .take(ROWS as usize)
+                .map(CallerRow::from)
+                .collect()
+        } else {
+            Vec::new()
+        },
         graders: engine.graders().iter().count(),
         runs: runs.iter().map(RunRow::from).collect(),
         concerns: concerns.take(ROWS as usize).collect(),
