@@ -5,6 +5,7 @@ mod batch_allowance;
 mod endpoints;
 mod key_path;
 mod proxied;
+mod time_left;
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -26,6 +27,7 @@ use batch_allowance::BatchAllowance;
 pub(crate) use endpoints::Endpoints;
 pub(crate) use key_path::{KEYED_PATHS, PathKey, split_key};
 pub(crate) use proxied::ProxyHeader;
+pub(crate) use time_left::{discard, reject_without_time};
 
 use crate::error::{ApiError, ApiResult};
 use crate::serve::Client;
@@ -213,21 +215,6 @@ impl Api {
         self.gate()
             .audit(self.caller(), action, target, details)
             .await;
-    }
-
-    /// Rejects a request whose caller has used up its time, before its body is read. A request that
-    /// was sent before under its idempotency key may need none, and is read.
-    pub(crate) async fn admit_time(&self, headers: &HeaderMap) -> ApiResult<()> {
-        let now = self.gate().clock().monotonic();
-        let Err(exceeded) = self.caller().admit_time(now) else {
-            return Ok(());
-        };
-        if let Some(key) = idempotency_key(headers)?
-            && self.engine().is_claimed(&self.request_key(key)).await
-        {
-            return Ok(());
-        }
-        Err(exceeded.into())
     }
 
     /// The name under which a reply of the caller is recorded.

@@ -17,6 +17,7 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 
 use crate::Api;
+use crate::access::discard;
 use crate::arrival::TooSlow;
 use crate::error::{ApiError, ApiResult};
 use kind::Bounds;
@@ -140,7 +141,6 @@ async fn read(
     kind: BodyKind,
 ) -> ApiResult<ReadBody> {
     reject_other_media_types(headers)?;
-    api.admit_time(headers).await?;
     let admission = api.engine().admission();
     let bounds = kind.bounds(api.limits(), admission);
     let declared = headers
@@ -173,7 +173,11 @@ async fn read(
         reject_too_large(read.len() + data.len(), &bounds)?;
         scanner.scan(&data);
         let total = reject_too_costly(scanner.parsed(), &bounds)?;
-        permit.grow(total - permit.bytes())?;
+        if let Err(overloaded) = permit.grow(total - permit.bytes()) {
+            drop((read, permit));
+            discard(body, bounds.bytes.max).await;
+            return Err(overloaded.into());
+        }
         read.extend_from_slice(&data);
     }
     Ok(ReadBody {
