@@ -205,7 +205,7 @@ async fn an_unused_permit_returns_to_the_suspended_request() {
     let worker = pool.received("long")[0];
     let caller = "b".into();
     let (permit, _) = measured(&caller, pool.workers.acquire(TIMEOUT)).await;
-    assert_eq!(state(worker), Some('T'));
+    until(|| state(worker) == Some('T')).await;
     drop(permit);
     until(|| state(worker) != Some('T')).await;
     pool.finish();
@@ -221,7 +221,7 @@ async fn an_abandoned_suspended_request_ends_its_worker() {
     let worker = pool.received("long")[0];
     let caller = "b".into();
     let (permit, _) = measured(&caller, pool.workers.acquire(TIMEOUT)).await;
-    assert_eq!(state(worker), Some('T'));
+    until(|| state(worker) == Some('T')).await;
     long.abort();
     until(|| state(worker).is_none()).await;
     drop(permit);
