@@ -1,6 +1,8 @@
 //! How callers share the workers of a pool. The workers are shell scripts that write which requests
 //! they receive and answer.
 
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
