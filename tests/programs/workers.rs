@@ -38,7 +38,7 @@ pub(crate) fn marked_pool_with(
 
 /// Waits until the worker runs a program: until it has used more CPU time than any other part of a
 /// request takes.
-async fn runs(worker: u32) {
+pub(crate) async fn runs(worker: u32) {
     let enough = cpu_of(worker) + Duration::from_millis(300);
     while cpu_of(worker) < enough {
         tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,6 +1,8 @@
 //! How callers share the workers of a pool. The workers are shell scripts that write which requests
 //! they receive and answer.
 
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -205,7 +207,7 @@ async fn an_unused_permit_returns_to_the_suspended_request() {
     let worker = pool.received("long")[0];
     let caller = "b".into();
     let (permit, _) = measured(&caller, pool.workers.acquire(TIMEOUT)).await;
-    assert_eq!(state(worker), Some('T'));
+    until(|| state(worker) == Some('T')).await;
     drop(permit);
     until(|| state(worker) != Some('T')).await;
     pool.finish();
@@ -221,7 +223,7 @@ async fn an_abandoned_suspended_request_ends_its_worker() {
     let worker = pool.received("long")[0];
     let caller = "b".into();
     let (permit, _) = measured(&caller, pool.workers.acquire(TIMEOUT)).await;
-    assert_eq!(state(worker), Some('T'));
+    until(|| state(worker) == Some('T')).await;
     long.abort();
     until(|| state(worker).is_none()).await;
     drop(permit);

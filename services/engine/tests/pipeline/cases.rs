@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use assay_core::{ErrorCode, Outcome};
-use assay_engine::{EngineError, Limits, Mode};
+use assay_engine::{Batch, EngineError, Limits, Mode};
 use assay_rewards::Statistic;
 use tokio::sync::mpsc;
 
@@ -311,6 +311,28 @@ async fn dropping_a_batch_drops_its_pending_work() {
         tokio::task::yield_now().await;
     }
     assert!(fixture.memory.grades().is_empty());
+}
+
+#[tokio::test]
+async fn a_caller_does_not_occupy_a_lane_for_others() {
+    let fixture = fixture_with(
+        MemoryStore::default(),
+        Limits {
+            workers: 1,
+            waiting: 1,
+            ..Limits::default()
+        },
+    );
+    let engine = fixture.engine.clone();
+    let items = vec![item("waiting", "1", "never"), item("waiting", "1", "1")];
+    let grading = tokio::spawn(async move { engine.grade(batch(items), Mode::Whole).await });
+    fixture.stuck.begun.notified().await;
+    // If it shared the permit of the first caller, it would wait until the test times out.
+    let other = Batch::new("other", vec![item("waiting", "1", "1")]);
+    let reply = fixture.engine.grade(other, Mode::Whole).await.unwrap();
+    assert_eq!(outcomes(&reply), ["correct"]);
+    assert_eq!(fixture.engine.admission().items_in_flight(), 2);
+    grading.abort();
 }
 
 #[tokio::test]
