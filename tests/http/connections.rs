@@ -241,9 +241,10 @@ async fn rejects_stalled_bodies_and_releases_their_memory() {
     let body = small_batch();
     // As sent and as parsed.
     let room = body.len() + assay_wire::parsed(body.as_bytes()).memory() + 8;
+    // A caller may use half.
     let mut server = listening(move |config| {
         config.server.body_pause_seconds = 1;
-        config.engine.body_bytes_in_flight = room;
+        config.engine.body_bytes_in_flight = 2 * room;
     })
     .await;
     let mut stopped = server

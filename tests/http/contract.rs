@@ -288,8 +288,8 @@ async fn declares_replies_while_shutting_down() {
 async fn declares_errors_while_too_much_is_in_flight() {
     const ROOM: usize = 1 << 20;
     let service = service_with(|config| config.engine.body_bytes_in_flight = ROOM).await;
-    let mut held = service.node.engine().admission().body();
-    held.grow(ROOM).unwrap();
+    let mut held = service.node.engine().admission().memory(&"others".into());
+    held.count(ROOM);
     let send = |operation: &Operation<'_>| {
         let request = operation
             .request("x")

@@ -110,8 +110,8 @@ async fn rejects_bodies_over_the_limit_compressed_or_not() {
 #[tokio::test]
 async fn a_full_node_replies_429_with_retry_after() {
     let service = service_with(|config| config.engine.body_bytes_in_flight = 100_000).await;
-    let mut others = service.node.engine().admission().body();
-    others.grow(99_000).unwrap();
+    let mut others = service.node.engine().admission().memory(&"others".into());
+    others.count(99_900);
     let got = service.grade(&batch([item("1", "1")])).await;
     assert_eq!(got.refusal(), (429, "overloaded".into(), None));
     assert!(
@@ -125,7 +125,7 @@ async fn a_full_node_replies_429_with_retry_after() {
     drop(others);
     still_up(&service).await;
     let never = service
-        .grade(&batch([item("1", &"x".repeat(60_000))]))
+        .grade(&batch([item("1", &"x".repeat(30_000))]))
         .await;
     assert_eq!(never.refusal(), (413, "body_too_large".into(), None));
     assert!(
@@ -168,7 +168,8 @@ async fn rejects_bodies_that_would_take_too_much_memory_when_parsed() {
     }
     // All counted memory was released.
     let admission = service.node.engine().admission();
-    admission.body().grow(admission.max_body_bytes()).unwrap();
+    let mut all = admission.memory(&"others".into());
+    all.grow(admission.max_request_bytes()).unwrap();
     still_up(&service).await;
 }
 
@@ -176,9 +177,9 @@ async fn rejects_bodies_that_would_take_too_much_memory_when_parsed() {
 async fn parses_a_body_only_if_its_parsed_form_fits_into_memory() {
     let service = service().await;
     let admission = service.node.engine().admission();
-    let mut others = admission.body();
+    let mut others = admission.memory(&"others".into());
     // Enough memory for the bytes of the body, but not for its values.
-    others.grow(admission.max_body_bytes() - (1 << 20)).unwrap();
+    others.count(2 * admission.max_request_bytes() - (1 << 20));
     let body = format!(
         r#"{{"items":[{{"completion":"1","task":{{"type":"math","answer":"1"}},"meta":{{"x":{}}}}}]}}"#,
         small_objects(10_000)

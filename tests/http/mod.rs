@@ -26,6 +26,7 @@ mod reward_models;
 mod runs;
 mod sessions;
 mod shapes;
+mod sharing;
 mod storage;
 mod stored;
 mod templates;

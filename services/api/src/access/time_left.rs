@@ -1,6 +1,8 @@
 //! Rejects requests of callers that have used up their time, before their bodies are decompressed and
 //! read.
 
+use std::time::Duration;
+
 use assay_access::Caller;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
@@ -49,11 +51,14 @@ async fn time_left(api: &Api, request: &Parts) -> ApiResult<()> {
     Err(ApiError::from(exceeded))
 }
 
-/// Reads a body of at most `max` bytes without keeping it: a client that is still sending when the
-/// connection is closed may not see the reply.
+/// Longest pause of a body that is discarded.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Reads a body of at most `max` bytes without keeping it, as long as it arrives without pauses: a
+/// client that is still sending when the connection is closed may not see the reply.
 pub(crate) async fn discard(mut body: Body, max: usize) {
     let mut read = 0_usize;
-    while let Some(Ok(frame)) = body.frame().await {
+    while let Ok(Some(Ok(frame))) = tokio::time::timeout(PAUSE, body.frame()).await {
         read = read.saturating_add(frame.data_ref().map_or(0, bytes::Bytes::len));
         if read > max {
             return;
