@@ -12,9 +12,10 @@ use assay_rewards::channel::Report;
 use assay_rewards::channel::report::Bound;
 use assay_rewards::{Estimator, Rates, Statistic};
 
+use crate::names::{DEFAULT_FAMILY, HeldNames};
 use crate::policy::RewardPolicy;
 use crate::state::EngineState;
-use crate::tasks::{CheckedTasks, Received};
+use crate::tasks::CheckedTasks;
 use crate::{Batch, BatchItem, EngineError};
 
 /// The context in which a batch is graded.
@@ -29,6 +30,8 @@ pub(crate) struct BatchContext {
     pub(crate) groups: Vec<Vec<usize>>,
     /// Earlier visits by prompt key; `None` if nothing in this batch uses them.
     pub(crate) history: Option<BTreeMap<String, Vec<Visit>>>,
+    /// The names that the batch introduces.
+    pub(crate) names: HeldNames,
     /// Whether any policy sends verdicts to a judge.
     pub(crate) appeals: bool,
     /// Whether the batch is processed as one wave, because a policy uses whole groups or has a
@@ -51,14 +54,12 @@ impl BatchContext {
         state: &EngineState,
         batch: &Batch,
         tasks: &CheckedTasks,
-        received: Received,
+        names: HeldNames,
     ) -> Self {
-        let ledger = state
-            .channel_cache
-            .current(state.store.as_ref(), received.monotonic)
-            .await;
+        let ledger = state.channel_cache.current(state.store.as_ref()).await;
         let mut context = Self {
             groups: groups_of(batch),
+            names,
             ..Self::default()
         };
         let mut index_of: HashMap<String, usize> = HashMap::new();
@@ -73,7 +74,7 @@ impl BatchContext {
             let name = format!(
                 "{}/{}",
                 spec.name,
-                item.channel.as_deref().unwrap_or("default")
+                item.channel.as_deref().unwrap_or(DEFAULT_FAMILY)
             );
             let index = *index_of.entry(name).or_insert_with_key(|name| {
                 // `check` has ensured that all policies declare the same rates for a channel.

@@ -199,11 +199,12 @@ impl Engine {
         let _admitted = self.state.admission.admit(batch.items.len())?;
         context::check(&batch)?;
         let tasks = tasks::check(&self.state, &batch)?;
+        let names = self.state.names.hold(run.store, &batch, &tasks).await?;
         if let Some(allowance) = &batch.allowance {
             allowance.admit()?;
         }
         let received = Received::now(self.state.clock.as_ref());
-        let context = BatchContext::of(&self.state, &batch, &tasks, received).await;
+        let context = BatchContext::of(&self.state, &batch, &tasks, names).await;
         let plan = plan(
             &self.state,
             run.id,
@@ -293,7 +294,10 @@ impl Engine {
             claim,
         );
         match store.record(Arc::new(entry)).await {
-            Ok(()) => (durable, sealed),
+            Ok(()) => {
+                plan.context.names.set_recorded();
+                (durable, sealed)
+            }
             Err(error) => {
                 tracing::error!(batch = %plan.id, %error, "cannot record the grades of a batch");
                 metrics::unrecorded(length);

@@ -16,6 +16,7 @@ use crate::channel_cache::{ChannelCache, ChannelSettings};
 use crate::keeping::Keeping;
 use crate::keys_in_flight::KeysInFlight;
 use crate::metrics;
+use crate::names::Names;
 use crate::policy::Policies;
 use crate::worker_threads::WorkerThreads;
 
@@ -39,6 +40,12 @@ pub struct Limits {
     pub in_workers: usize,
     /// Items that use each of the device and remote lanes at the same time.
     pub waiting: usize,
+    /// Channels that one caller introduces.
+    pub channels_per_caller: usize,
+    /// Runs that one caller introduces.
+    pub runs_per_caller: usize,
+    /// Prompts of one run.
+    pub prompts_per_run: usize,
     /// Longest wait for a streaming client to read. Its batch occupies capacity meanwhile.
     pub delivery: Duration,
 }
@@ -54,6 +61,9 @@ impl Default for Limits {
             outcome_bytes: 64 << 20,
             in_workers: 2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             waiting: 256,
+            channels_per_caller: 1_024,
+            runs_per_caller: 10_000,
+            prompts_per_run: 1_000_000,
             delivery: Duration::from_secs(10),
         }
     }
@@ -95,7 +105,8 @@ pub(crate) struct EngineState {
     pub(crate) stopping: CancellationToken,
     pub(crate) keys_in_flight: Arc<KeysInFlight>,
     pub(crate) policies: Policies,
-    pub(crate) channel_cache: ChannelCache,
+    pub(crate) channel_cache: Arc<ChannelCache>,
+    pub(crate) names: Arc<Names>,
     pub(crate) keeping: Keeping,
     /// Locked while an operator draws or adjudicates a grade, because both depend on earlier draws
     /// and adjudications.
@@ -134,6 +145,8 @@ impl EngineState {
                 limits.body_bytes_in_flight,
                 Arc::clone(&clock),
             ),
+            names: Arc::new(Names::new(&limits, Arc::clone(&clock))),
+            channel_cache: Arc::new(ChannelCache::new(channels, Arc::clone(&clock))),
             clock,
             ids,
             workers: WorkerThreads::start(limits.workers)?,
@@ -142,7 +155,6 @@ impl EngineState {
             stopping: CancellationToken::new(),
             keys_in_flight: Arc::new(KeysInFlight::default()),
             policies,
-            channel_cache: ChannelCache::new(channels),
             keeping,
             operators: tokio::sync::Mutex::new(()),
             pairs: tokio::sync::Mutex::new(()),
