@@ -1,4 +1,5 @@
-//! The limits on channels and runs over HTTP, prunes of channels, and the bounded lists of channels.
+//! The limits on channels and runs over HTTP, prunes of channels, and the bounded lists of
+//! channels.
 
 use assay_access::Key;
 use assay_node::config::KeyRequirement;

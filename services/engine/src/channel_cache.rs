@@ -28,8 +28,8 @@ impl Default for ChannelSettings {
     }
 }
 
-/// A read is started no earlier than this multiple of the duration of the last one after it, so that
-/// reading takes at most a twentieth of the time, however many channels there are.
+/// A read is started no earlier than this multiple of the duration of the last one after it, so
+/// that reading takes at most a twentieth of the time, however many channels there are.
 const PAUSE_FACTOR: u32 = 19;
 
 /// The last state of all channels that was read.

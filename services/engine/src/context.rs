@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use assay_core::{ErrorCode, Hash};
+use assay_core::ErrorCode;
 use assay_record::Appeal;
 use assay_record::Visit;
 use assay_rewards::appeal::Appeals;
@@ -12,11 +12,12 @@ use assay_rewards::channel::Report;
 use assay_rewards::channel::report::Bound;
 use assay_rewards::{Estimator, Rates, Statistic};
 
+use crate::batch::prompt_key;
 use crate::names::{DEFAULT_FAMILY, HeldNames};
 use crate::policy::RewardPolicy;
 use crate::state::EngineState;
 use crate::tasks::CheckedTasks;
-use crate::{Batch, BatchItem, EngineError};
+use crate::{Batch, EngineError};
 
 /// The context in which a batch is graded.
 #[derive(Default)]
@@ -296,19 +297,6 @@ fn groups_of(batch: &Batch) -> Vec<Vec<usize>> {
         groups[index].push(position);
     }
     groups
-}
-
-/// Key of the item's history. Items with the same prompt and task have the same key in all runs and
-/// steps.
-pub(crate) fn prompt_key(item: &BatchItem) -> String {
-    if let Some(key) = &item.prompt_key {
-        return key.clone();
-    }
-    let prompt = item.prompt_hash();
-    let prompt = prompt.as_ref().map_or(&[][..], |hash| hash.as_bytes());
-    let mut key = Hash::of_parts(&[prompt, item.task.hash().as_bytes()]).to_string();
-    key.truncate(16);
-    key
 }
 
 /// Whether a statistic uses earlier visits.

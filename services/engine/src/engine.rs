@@ -199,7 +199,11 @@ impl Engine {
         let _admitted = self.state.admission.admit(batch.items.len())?;
         context::check(&batch)?;
         let tasks = tasks::check(&self.state, &batch)?;
-        let names = self.state.names.hold(run.store, &batch, &tasks).await?;
+        let names = self
+            .state
+            .names
+            .hold(run.store, &batch, |at| tasks.spec(at).name)
+            .await?;
         if let Some(allowance) = &batch.allowance {
             allowance.admit()?;
         }

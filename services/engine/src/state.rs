@@ -16,7 +16,7 @@ use crate::channel_cache::{ChannelCache, ChannelSettings};
 use crate::keeping::Keeping;
 use crate::keys_in_flight::KeysInFlight;
 use crate::metrics;
-use crate::names::Names;
+use crate::names::{NameLimits, Names};
 use crate::policy::Policies;
 use crate::worker_threads::WorkerThreads;
 
@@ -145,7 +145,14 @@ impl EngineState {
                 limits.body_bytes_in_flight,
                 Arc::clone(&clock),
             ),
-            names: Arc::new(Names::new(&limits, Arc::clone(&clock))),
+            names: Arc::new(Names::new(
+                NameLimits {
+                    channels_per_caller: limits.channels_per_caller,
+                    runs_per_caller: limits.runs_per_caller,
+                    prompts_per_run: limits.prompts_per_run,
+                },
+                Arc::clone(&clock),
+            )),
             channel_cache: Arc::new(ChannelCache::new(channels, Arc::clone(&clock))),
             clock,
             ids,

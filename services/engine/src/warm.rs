@@ -19,8 +19,8 @@ const CALLER: &str = "warm-up";
 
 impl Engine {
     /// Grades the example of every grader of the CPU lane on each worker thread, and reads the
-    /// channels and names from the record. Returns when both are done. Failures are ignored: the first batch
-    /// reports them.
+    /// channels and names from the record. Returns when both are done. Failures are ignored: the
+    /// first batch reports them.
     pub async fn warm(&self) {
         let state = self.state();
         let (sender, mut finished) = mpsc::unbounded_channel::<()>();

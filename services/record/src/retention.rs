@@ -1,11 +1,11 @@
 //! The storage that the record uses, and what retention deletes of it. Batches are deleted as a
-//! whole: their grades have the same run, step, caller and about the same time. Channels are deleted
-//! by prunes of their own, which delete no grades.
+//! whole: their grades have the same run, step, caller and about the same time. Channels are
+//! deleted by prunes of their own, which delete no grades.
 
 use serde::{Deserialize, Serialize};
 
-/// Which batches to delete, or which channels. A batch must match all conditions; a filter without a
-/// condition matches nothing.
+/// Which batches to delete, or which channels. A batch must match all conditions; a filter without
+/// a condition matches nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PruneFilter {
     /// Only these runs; all if empty. Their totals and charts are deleted as well, unless only
@@ -23,8 +23,9 @@ pub struct PruneFilter {
     pub channels: Option<ChannelFilter>,
 }
 
-/// Which channels to delete, with their counts and the results of their checks. A channel must match
-/// all conditions. One with a calibration, which an operator measured, is deleted only by its name.
+/// Which channels to delete, with their counts and the results of their checks. A channel must
+/// match all conditions. One with a calibration, which an operator measured, is deleted only by its
+/// name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelFilter {
     /// Only these channels, such as `math/default`, with their calibrations; all if empty.
@@ -180,8 +181,8 @@ pub struct RetentionLimits {
     pub max_bytes: u64,
     /// Runs of which nothing is deleted.
     pub keep_runs: Vec<String>,
-    /// Age of the last grade of a channel after which the channel is deleted, in microseconds; 0 for
-    /// never.
+    /// Age of the last grade of a channel after which the channel is deleted, in microseconds; 0
+    /// for never.
     pub channel_age_us: i64,
 }
 

@@ -1,4 +1,5 @@
-//! `assay prune`: deletes batches or channels from the record, through a server or by opening the database.
+//! `assay prune`: deletes batches or channels from the record, through a server or by opening the
+//! database.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! Limits how many channels and runs a caller introduces, and how many prompts a run has. Sums are
-//! kept in the record for each of these names, and the rates of all channels are read for batches of
-//! everyone.
+//! kept in the record for each of these names, and the rates of all channels are read for batches
+//! of everyone.
 //!
 //! A name belongs to the caller that used it first. Names are read from the record once and then
-//! kept in memory; a batch holds its new names until it ends, so that concurrent batches together do
-//! not exceed a limit. Replicas that share a record do not see each other's new names.
+//! kept in memory; a batch holds its new names until it ends, so that concurrent batches together
+//! do not exceed a limit. Replicas that share a record do not see each other's new names.
 
 mod prompts;
 mod register;
@@ -19,9 +19,7 @@ use assay_record::store::{Store, StoreError};
 
 use self::prompts::PromptCounts;
 use self::register::Register;
-use crate::context::prompt_key;
-use crate::state::Limits;
-use crate::tasks::CheckedTasks;
+use crate::batch::prompt_key;
 use crate::{Batch, EngineError};
 
 /// The family of items without a channel. It does not count: there is one for each grader.
@@ -30,11 +28,17 @@ pub(crate) const DEFAULT_FAMILY: &str = "default";
 /// Time after which names are read again if the record cannot be read.
 const RETRY: Duration = Duration::from_secs(5);
 
+/// Limits on the number of names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NameLimits {
+    pub(crate) channels_per_caller: usize,
+    pub(crate) runs_per_caller: usize,
+    pub(crate) prompts_per_run: usize,
+}
+
 /// The names in use.
 pub(crate) struct Names {
-    channels_per_caller: usize,
-    runs_per_caller: usize,
-    prompts_per_run: u64,
+    limits: NameLimits,
     clock: Arc<dyn Clock>,
     table: Mutex<Table>,
     /// Locked while names are read, so that one read serves all batches that wait.
@@ -97,11 +101,9 @@ impl Drop for HeldNames {
 }
 
 impl Names {
-    pub(crate) fn new(limits: &Limits, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(limits: NameLimits, clock: Arc<dyn Clock>) -> Self {
         Self {
-            channels_per_caller: limits.channels_per_caller,
-            runs_per_caller: limits.runs_per_caller,
-            prompts_per_run: limits.prompts_per_run as u64,
+            limits,
             clock,
             table: Mutex::default(),
             reading: tokio::sync::Mutex::new(()),
@@ -112,8 +114,9 @@ impl Names {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Holds the new names of a batch that is recorded in `store`. If the record cannot be read, the
-    /// names are not limited, so that grading continues.
+    /// Holds the new names of a batch that is recorded in `store`; `grader_of` returns the name of
+    /// the grader of the item at a position. If the record cannot be read, the names are not
+    /// limited, so that grading continues.
     ///
     /// # Errors
     /// [`EngineError::Refused`] if a name would exceed a limit.
@@ -121,7 +124,7 @@ impl Names {
         self: &Arc<Self>,
         store: Option<&Arc<dyn Store>>,
         batch: &Batch,
-        tasks: &CheckedTasks,
+        grader_of: impl Fn(usize) -> &'static str,
     ) -> Result<HeldNames, EngineError> {
         let Some(store) = store else {
             return Ok(HeldNames::default());
@@ -130,7 +133,7 @@ impl Names {
         if !self.are_read(store.as_ref()).await {
             return Ok(HeldNames::default());
         }
-        let mut held = self.hold_names(batch, tasks)?;
+        let mut held = self.hold_names(batch, &channels_of(batch, grader_of))?;
         if let Some(run) = &batch.run {
             held.prompts = self.hold_prompts(store.as_ref(), run, batch).await?;
         }
@@ -194,38 +197,41 @@ impl Names {
     fn hold_names(
         self: &Arc<Self>,
         batch: &Batch,
-        tasks: &CheckedTasks,
+        channels: &[(String, usize)],
     ) -> Result<HeldNames, EngineError> {
         let caller = &batch.caller;
-        let channels = channels_of(batch, tasks);
+        let NameLimits {
+            channels_per_caller,
+            runs_per_caller,
+            ..
+        } = self.limits;
         let mut table = self.lock();
         let names = channels.iter().map(|(name, _)| name.as_str());
         let excess = table
             .channels
-            .first_excess(names, caller, self.channels_per_caller);
+            .first_excess(names, caller, channels_per_caller);
         if let Some((_, item)) = excess.and_then(|at| channels.get(at)) {
             return Err(refused(
                 format!("/items/{item}/channel"),
                 format!(
-                    "`{caller}` would have more than {} channels (`channels.per_caller`); use one \
-                     channel for a family of many tasks, or ask the operator to delete unused \
-                     channels with `assay prune`",
-                    self.channels_per_caller
+                    "`{caller}` would have more than {channels_per_caller} channels \
+                     (`channels.per_caller`); use one channel for a family of many tasks, or ask \
+                     the operator to delete unused channels with `assay prune`"
                 ),
             ));
         }
         if let Some(run) = batch.run.as_deref()
             && table
                 .runs
-                .first_excess([run], caller, self.runs_per_caller)
+                .first_excess([run], caller, runs_per_caller)
                 .is_some()
         {
             return Err(refused(
                 "/run".to_owned(),
                 format!(
-                    "`{caller}` would have more than {} runs (`engine.runs_per_caller`); use an \
-                     existing run, or ask the operator to delete old runs with `assay prune --run`",
-                    self.runs_per_caller
+                    "`{caller}` would have more than {runs_per_caller} runs \
+                     (`engine.runs_per_caller`); use an existing run, or ask the operator to delete \
+                     old runs with `assay prune --run`"
                 ),
             ));
         }
@@ -253,7 +259,7 @@ impl Names {
         run: &Arc<str>,
         batch: &Batch,
     ) -> Result<Option<(Arc<str>, u64)>, EngineError> {
-        let most = self.prompts_per_run;
+        let most = self.limits.prompts_per_run as u64;
         let items = batch.items.len() as u64;
         let before = {
             let mut table = self.lock();
@@ -314,8 +320,8 @@ fn refused(pointer: String, message: String) -> EngineError {
 }
 
 fn warn_unlimited(error: &StoreError) {
-    tracing::warn!(%error, "cannot read the names of channels and runs; the batch is graded without \
-                            a limit on their number");
+    tracing::warn!(%error, "cannot read the names of channels and runs; grading without a limit on \
+                            their number");
 }
 
 /// Whether a channel is that of items without one.
@@ -326,14 +332,14 @@ fn is_default(channel: &str) -> bool {
 }
 
 /// The distinct channels that items name, each with the position of its first item.
-fn channels_of(batch: &Batch, tasks: &CheckedTasks) -> Vec<(String, usize)> {
+fn channels_of(batch: &Batch, grader_of: impl Fn(usize) -> &'static str) -> Vec<(String, usize)> {
     let mut seen: HashSet<(&str, &str)> = HashSet::new();
     let named = batch.items.iter().enumerate().filter_map(|(at, item)| {
         let family = item
             .channel
             .as_deref()
             .filter(|family| *family != DEFAULT_FAMILY)?;
-        let grader = tasks.spec(at).name;
+        let grader = grader_of(at);
         seen.insert((grader, family))
             .then(|| (format!("{grader}/{family}"), at))
     });

@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// Prompts of one run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PromptCount {
-    /// Upper bound of the recorded prompts. Prompts of several batches count several times until the
-    /// record is read again.
+    /// Upper bound of the recorded prompts. Prompts of several batches count several times until
+    /// the record is read again.
     recorded: u64,
     /// Upper bound of the new prompts of the batches in progress.
     in_progress: u64,

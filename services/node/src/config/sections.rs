@@ -336,8 +336,8 @@ pub struct Channels {
     /// Seconds after which the rates are read from the record again, in the background when a batch
     /// arrives; 0 to read them before every batch.
     pub refresh_seconds: f64,
-    /// Maximum number of channels that one caller introduces; a batch with further ones is rejected.
-    /// The channels of items without `channel` do not count.
+    /// Maximum number of channels that one caller introduces; a batch with further ones is
+    /// rejected. The channels of items without `channel` do not count.
     pub per_caller: usize,
     /// Rates declared by the author of the tasks, by channel, such as `"math/default" = { rho0 =
     /// 0.01, rho1 = 0.1 }`.

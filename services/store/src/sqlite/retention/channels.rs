@@ -59,7 +59,7 @@ fn takes_calibrated(filter: &ChannelFilter) -> bool {
 }
 
 /// Numbers of channels that a filter deletes, and that it keeps because they have a calibration.
-pub(in super::super) async fn estimate(
+pub(crate) async fn estimate(
     connection: &mut SqliteConnection,
     filter: &ChannelFilter,
 ) -> Result<(u64, u64), DatabaseError> {
