@@ -14,6 +14,7 @@ mod fixtures;
 mod grading;
 mod limits;
 mod models;
+mod names;
 mod noise;
 mod pages;
 mod piston;

@@ -62,7 +62,11 @@ async fn a_caller_cannot_take_all_memory_and_items_from_others() {
 
     let items = admission.admit(&alice, 65_536).unwrap();
     let got = keyed.grade(keyed.key(Role::Trainer), &one).await;
-    assert!(message(&got).contains("`engine.items_in_flight`"), "{}", message(&got));
+    assert!(
+        message(&got).contains("`engine.items_in_flight`"),
+        "{}",
+        message(&got)
+    );
     assert_eq!(keyed.grade(&bob, &one).await.status, StatusCode::OK);
     let metrics = keyed.get(keyed.key(Role::Operator), "/metrics").await;
     let metrics = String::from_utf8(metrics.bytes.to_vec()).unwrap();
@@ -142,7 +146,9 @@ async fn decoding_checking_and_preparing_are_charged() {
         let metrics = String::from_utf8(metrics.bytes.to_vec()).unwrap();
         let line = format!("assay_key_grade_microseconds_total{{key=\"{name}\"}} ");
         let values = metrics.lines().filter_map(|of| of.strip_prefix(&line));
-        values.map(|value| value.parse::<u64>().unwrap()).sum::<u64>()
+        values
+            .map(|value| value.parse::<u64>().unwrap())
+            .sum::<u64>()
     };
     // Slow to compile.
     let patterns: Vec<String> = (0..16).map(|n| format!("\\w{{10}}x{n}")).collect();
@@ -150,17 +156,28 @@ async fn decoding_checking_and_preparing_are_charged() {
         "task": { "type": "text", "match": "pattern", "answer": patterns } });
     let invalid = json!({ "completion": "x",
         "task": { "type": "text", "match": "pattern", "answer": "(" } });
-    let rejecting = keyed.create("rejecting", Role::Trainer, Quotas::default()).await;
-    let got = keyed.grade(&rejecting, &batch([slow.clone(), invalid])).await;
+    let rejecting = keyed
+        .create("rejecting", Role::Trainer, Quotas::default())
+        .await;
+    let got = keyed
+        .grade(&rejecting, &batch([slow.clone(), invalid]))
+        .await;
     assert_eq!(got.refusal().2.as_deref(), Some("/items/1/task/answer"));
     let checking = charged(&rejecting).await;
     assert!(checking > 1_000, "{checking} µs");
-    let preparing = keyed.create("preparing", Role::Trainer, Quotas::default()).await;
-    assert_eq!(keyed.grade(&preparing, &batch([slow])).await.status, StatusCode::OK);
+    let preparing = keyed
+        .create("preparing", Role::Trainer, Quotas::default())
+        .await;
+    assert_eq!(
+        keyed.grade(&preparing, &batch([slow])).await.status,
+        StatusCode::OK
+    );
     let prepared = charged(&preparing).await;
     assert!(prepared > checking * 5 / 4, "{prepared} and {checking} µs");
     // 60,000 objects.
-    let decoding = keyed.create("decoding", Role::Trainer, Quotas::default()).await;
+    let decoding = keyed
+        .create("decoding", Role::Trainer, Quotas::default())
+        .await;
     let responses = vec![json!({ "reward": 1.0 }); 60_000];
     let body = json!({ "verify_responses": responses });
     let path = "/compat/nemo-gym/aggregate_metrics";
@@ -189,7 +206,10 @@ async fn checks_of_an_item_count_as_items_and_are_bounded() {
         (422, "invalid_field".into(), Some("/items/0/checks".into()))
     );
     // Rejected, so not charged.
-    assert_eq!(keyed.grade(&key, &with_checks(9)).await.status, StatusCode::OK);
+    assert_eq!(
+        keyed.grade(&key, &with_checks(9)).await.status,
+        StatusCode::OK
+    );
     let got = keyed.grade(&key, &with_checks(0)).await;
     assert_eq!(got.refusal().1, "quota_exceeded");
 }
@@ -204,7 +224,10 @@ async fn replies_count_until_they_are_read() {
     let large = json!({ "completion": "no program",
         "task": { "type": "code", "language": "python", "tests": tests } });
     let got = keyed.grade(key, &batch([large])).await;
-    let path = format!("/v1/grades/{}", got.json()["results"][0]["grade"].as_str().unwrap());
+    let path = format!(
+        "/v1/grades/{}",
+        got.json()["results"][0]["grade"].as_str().unwrap()
+    );
     let admission = keyed.service.node.engine().admission();
     let bytes = || {
         let usage = admission.usage();
@@ -259,5 +282,9 @@ async fn what_templates_unpack_is_limited_for_a_request() {
     let (status, code, pointer) = got.refusal();
     assert_eq!((status, code.as_str()), (422, "invalid_task"));
     assert!(pointer.unwrap().ends_with("/task/row"));
-    assert!(message(&got).contains("produce more than 4194304 bytes"), "{}", message(&got));
+    assert!(
+        message(&got).contains("produce more than 4194304 bytes"),
+        "{}",
+        message(&got)
+    );
 }

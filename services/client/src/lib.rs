@@ -261,13 +261,25 @@ impl Client {
         self.send(call.json(request), false).await
     }
 
-    /// Lists the channels with their error rates.
+    /// Lists all channels with their error rates, page by page.
     ///
     /// # Errors
     /// [`ClientError`].
     pub async fn channels(&self) -> Result<ChannelsBody, ClientError> {
-        self.send(self.call(Method::GET, "v1/channels", &[])?, true)
-            .await
+        let mut all = ChannelsBody {
+            channels: Vec::new(),
+            next: None,
+        };
+        loop {
+            let after = all.next.take().map(|next| ("after", next));
+            let call = self.call(Method::GET, "v1/channels", after.as_slice())?;
+            let page: ChannelsBody = self.send(call, true).await?;
+            all.channels.extend(page.channels);
+            all.next = page.next;
+            if all.next.is_none() {
+                return Ok(all);
+            }
+        }
     }
 
     /// Compares two channels.

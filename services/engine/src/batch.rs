@@ -83,6 +83,19 @@ impl BatchItem {
     }
 }
 
+/// Key of the item's history. Items with the same prompt and task have the same key in all runs and
+/// steps.
+pub(crate) fn prompt_key(item: &BatchItem) -> String {
+    if let Some(key) = &item.prompt_key {
+        return key.clone();
+    }
+    let prompt = item.prompt_hash();
+    let prompt = prompt.as_ref().map_or(&[][..], |hash| hash.as_bytes());
+    let mut key = Hash::of_parts(&[prompt, item.task.hash().as_bytes()]).to_string();
+    key.truncate(16);
+    key
+}
+
 /// The items of one request.
 #[derive(Debug)]
 pub struct Batch {

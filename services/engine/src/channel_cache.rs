@@ -1,10 +1,11 @@
-//! Caches the counts of channels, which are read from the record every few seconds. Replicas that
-//! share a record therefore agree, and a restart loses nothing. A batch uses one state from start
-//! to end.
+//! Caches the counts of channels, which are read from the record every few seconds, in the
+//! background. Replicas that share a record therefore agree, and a restart loses nothing. A batch
+//! uses one state from start to end.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use assay_core::Clock;
 use assay_record::store::{Store, StoreError};
 use assay_rewards::channel::{Ledger, Settings};
 
@@ -13,7 +14,8 @@ use assay_rewards::channel::{Ledger, Settings};
 pub struct ChannelSettings {
     /// How rates are estimated.
     pub estimate: Settings,
-    /// Age after which the cached counts are read again.
+    /// Age after which the cached counts are read again, in the background; zero to read them for
+    /// every batch, which waits for them.
     pub refresh: Duration,
 }
 
@@ -26,78 +28,106 @@ impl Default for ChannelSettings {
     }
 }
 
+/// A read is started no earlier than this multiple of the duration of the last one after it, so
+/// that reading takes at most a twentieth of the time, however many channels there are.
+const PAUSE_FACTOR: u32 = 19;
+
 /// The last state of all channels that was read.
 pub(crate) struct ChannelCache {
     settings: ChannelSettings,
+    clock: Arc<dyn Clock>,
     cached: Mutex<CachedLedger>,
+    /// Locked while a batch waits for a read, so that one read serves all batches that wait.
+    first_read: tokio::sync::Mutex<()>,
 }
 
 struct CachedLedger {
     ledger: Arc<Ledger>,
-    /// When it was read, on the monotonic clock; `None` before the first read.
-    read_at: Option<Duration>,
+    /// From when on it is read again, on the monotonic clock; `None` before the first read.
+    due: Option<Duration>,
+    /// Whether it is being read in the background.
+    is_refreshing: bool,
+}
+
+/// Ends a refresh in the background, also if its task is dropped.
+struct Refreshing(Arc<ChannelCache>);
+
+impl Drop for Refreshing {
+    fn drop(&mut self) {
+        self.0.lock().is_refreshing = false;
+    }
 }
 
 impl ChannelCache {
-    pub(crate) fn new(settings: ChannelSettings) -> Self {
+    pub(crate) fn new(settings: ChannelSettings, clock: Arc<dyn Clock>) -> Self {
         let ledger = Arc::new(Ledger::new(Default::default(), settings.estimate.clone()));
         Self {
             settings,
+            clock,
             cached: Mutex::new(CachedLedger {
                 ledger,
-                read_at: None,
+                due: None,
+                is_refreshing: false,
             }),
+            first_read: tokio::sync::Mutex::new(()),
         }
     }
 
-    /// Returns the cached state, and reads it again if it is too old. If the record cannot be read,
-    /// the cached state is returned, so that grading continues.
-    pub(crate) async fn current(
-        &self,
-        store: Option<&Arc<dyn Store>>,
-        now: Duration,
-    ) -> Arc<Ledger> {
+    /// Returns the cached state. If it is too old, a read is started in the background. Only the
+    /// first read is waited for, and every read if [`ChannelSettings::refresh`] is zero. If the
+    /// record cannot be read, the cached state is returned, so that grading continues.
+    pub(crate) async fn current(self: &Arc<Self>, store: Option<&Arc<dyn Store>>) -> Arc<Ledger> {
         let Some(store) = store else {
             return Arc::clone(&self.lock().ledger);
         };
-        {
-            let mut cached = self.lock();
-            let is_fresh = cached
-                .read_at
-                .is_some_and(|read_at| now.saturating_sub(read_at) < self.settings.refresh);
-            if is_fresh {
-                return Arc::clone(&cached.ledger);
-            }
-            // Only one batch reads; concurrent batches use the cached state meanwhile.
-            if cached.read_at.is_some() {
-                cached.read_at = Some(now);
+        if self.settings.refresh.is_zero() {
+            return self.read_or_cached(store.as_ref()).await;
+        }
+        if self.lock().due.is_none() {
+            let _waiting = self.first_read.lock().await;
+            if self.lock().due.is_none() {
+                return self.read_or_cached(store.as_ref()).await;
             }
         }
-        match self.read(store.as_ref(), now).await {
+        let mut cached = self.lock();
+        let is_due = cached.due.is_some_and(|due| due <= self.clock.monotonic());
+        if is_due && !cached.is_refreshing {
+            cached.is_refreshing = true;
+            let (refreshing, store) = (Refreshing(Arc::clone(self)), Arc::clone(store));
+            tokio::spawn(async move {
+                refreshing.0.read_or_cached(store.as_ref()).await;
+            });
+        }
+        Arc::clone(&cached.ledger)
+    }
+
+    async fn read_or_cached(&self, store: &dyn Store) -> Arc<Ledger> {
+        match self.read(store).await {
             Ok(ledger) => ledger,
             Err(error) => {
                 tracing::warn!(%error, "cannot read the counts of channels; using the last known \
                                         error rates");
-                Arc::clone(&self.lock().ledger)
+                let retry = self.clock.monotonic() + self.settings.refresh;
+                let mut cached = self.lock();
+                cached.due = cached.due.max(Some(retry));
+                Arc::clone(&cached.ledger)
             }
         }
     }
 
     /// Reads the state from the record, whatever the age of the cached one.
-    pub(crate) async fn read(
-        &self,
-        store: &dyn Store,
-        now: Duration,
-    ) -> Result<Arc<Ledger>, StoreError> {
+    pub(crate) async fn read(&self, store: &dyn Store) -> Result<Arc<Ledger>, StoreError> {
+        let started = self.clock.monotonic();
         let (counts, settings) = (store.channels().await?, self.settings.estimate.clone());
         // With many channels this takes long enough to block a thread of the runtime.
         let built =
             tokio::task::spawn_blocking(move || Arc::new(Ledger::new(counts, settings))).await;
         let ledger = built.map_err(|error| StoreError::Inconsistent(error.to_string()))?;
-        *self.lock() = CachedLedger {
-            ledger: Arc::clone(&ledger),
-            read_at: Some(now),
-        };
+        let ended = self.clock.monotonic();
+        let pause = PAUSE_FACTOR * ended.saturating_sub(started);
+        let mut cached = self.lock();
+        cached.ledger = Arc::clone(&ledger);
+        cached.due = Some(ended + pause.max(self.settings.refresh));
         Ok(ledger)
     }
 

@@ -66,7 +66,7 @@ impl Engine {
         let state = self.state();
         Ok(state
             .channel_cache
-            .read(self.require_store()?.as_ref(), state.clock.monotonic())
+            .read(self.require_store()?.as_ref())
             .await?)
     }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use assay_core::{ErrorCode, Hash};
+use assay_core::ErrorCode;
 use assay_record::Appeal;
 use assay_record::Visit;
 use assay_rewards::appeal::Appeals;
@@ -12,10 +12,12 @@ use assay_rewards::channel::Report;
 use assay_rewards::channel::report::Bound;
 use assay_rewards::{Estimator, Rates, Statistic};
 
+use crate::batch::prompt_key;
+use crate::names::{DEFAULT_FAMILY, HeldNames};
 use crate::policy::RewardPolicy;
 use crate::state::EngineState;
-use crate::tasks::{BatchTasks, Received};
-use crate::{Batch, BatchItem, EngineError};
+use crate::tasks::BatchTasks;
+use crate::{Batch, EngineError};
 
 /// The context in which a batch is graded.
 #[derive(Default)]
@@ -29,6 +31,8 @@ pub(crate) struct BatchContext {
     pub(crate) groups: Vec<Vec<usize>>,
     /// Earlier visits by prompt key; `None` if nothing in this batch uses them.
     pub(crate) history: Option<BTreeMap<String, Vec<Visit>>>,
+    /// The names that the batch introduces.
+    pub(crate) names: HeldNames,
     /// Whether any policy sends verdicts to a judge.
     pub(crate) appeals: bool,
     /// Whether the batch is processed as one wave, because a policy uses whole groups or has a
@@ -51,14 +55,12 @@ impl BatchContext {
         state: &EngineState,
         batch: &Batch,
         tasks: &BatchTasks,
-        received: Received,
+        names: HeldNames,
     ) -> Self {
-        let ledger = state
-            .channel_cache
-            .current(state.store.as_ref(), received.monotonic)
-            .await;
+        let ledger = state.channel_cache.current(state.store.as_ref()).await;
         let mut context = Self {
             groups: groups_of(batch),
+            names,
             ..Self::default()
         };
         let mut index_of: HashMap<String, usize> = HashMap::new();
@@ -73,7 +75,7 @@ impl BatchContext {
             let name = format!(
                 "{}/{}",
                 spec.name,
-                item.channel.as_deref().unwrap_or("default")
+                item.channel.as_deref().unwrap_or(DEFAULT_FAMILY)
             );
             let index = *index_of.entry(name).or_insert_with_key(|name| {
                 // `check` has ensured that all policies declare the same rates for a channel.
@@ -295,19 +297,6 @@ fn groups_of(batch: &Batch) -> Vec<Vec<usize>> {
         groups[index].push(position);
     }
     groups
-}
-
-/// Key of the item's history. Items with the same prompt and task have the same key in all runs and
-/// steps.
-pub(crate) fn prompt_key(item: &BatchItem) -> String {
-    if let Some(key) = &item.prompt_key {
-        return key.clone();
-    }
-    let prompt = item.prompt_hash();
-    let prompt = prompt.as_ref().map_or(&[][..], |hash| hash.as_bytes());
-    let mut key = Hash::of_parts(&[prompt, item.task.hash().as_bytes()]).to_string();
-    key.truncate(16);
-    key
 }
 
 /// Whether a statistic uses earlier visits.

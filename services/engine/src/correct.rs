@@ -14,7 +14,7 @@ use assay_rewards::channel::report::MIN_J;
 use assay_rewards::policy::Outcome;
 use assay_rewards::{Estimator, Group, Member, Rates, advantages, mean, statistics};
 
-use crate::context::prompt_key;
+use crate::batch::prompt_key;
 use crate::plan::Plan;
 use crate::reply::{ChannelRates, GroupResult, ItemResult, Reply};
 

@@ -232,6 +232,11 @@ impl Engine {
         context::check(&batch)?;
         let received = Received::now(self.state.clock.as_ref());
         let tasks = tasks::find(&self.state, &batch)?;
+        let names = self
+            .state
+            .names
+            .hold(run.store, &batch, |at| tasks.spec(at).name)
+            .await?;
         let charging = Charging::admit(&batch, tasks.units.len())?;
         let spend = |time| charging.spend(time);
         let checked = tasks::check(&self.state, &batch.share, &tasks.distinct, spend)
@@ -241,7 +246,7 @@ impl Engine {
             charging.reject();
             return Err(error);
         }
-        let context = BatchContext::of(&self.state, &batch, &tasks, received).await;
+        let context = BatchContext::of(&self.state, &batch, &tasks, names).await;
         let plan = Arc::new(plan(
             &self.state,
             run.id,
@@ -327,7 +332,10 @@ impl Engine {
             claim,
         );
         match store.record(Arc::new(entry)).await {
-            Ok(()) => (durable, sealed),
+            Ok(()) => {
+                plan.context.names.set_recorded();
+                (durable, sealed)
+            }
             Err(error) => {
                 tracing::error!(batch = %plan.id, %error, "cannot record the grades of a batch");
                 metrics::unrecorded(length);

@@ -24,6 +24,7 @@ mod idempotency;
 mod keeping;
 mod keys_in_flight;
 pub mod metrics;
+mod names;
 mod pairs;
 mod plan;
 mod policy;

@@ -9,7 +9,7 @@ use assay_core::{Completion, Component, Fault, Hash, Score, Task, Verdict};
 use assay_record::{Body, BodyKind, Claim, Entry, GradeRecord};
 use serde::{Serialize, Serializer};
 
-use crate::context::prompt_key;
+use crate::batch::prompt_key;
 use crate::keeping::{Keeping, Redactor, texts};
 use crate::plan::Plan;
 use crate::reply::ItemResult;

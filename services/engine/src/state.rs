@@ -15,6 +15,7 @@ use crate::channel_cache::{ChannelCache, ChannelSettings};
 use crate::keeping::Keeping;
 use crate::keys_in_flight::KeysInFlight;
 use crate::metrics;
+use crate::names::{NameLimits, Names};
 use crate::policy::Policies;
 use crate::worker_threads::WorkerThreads;
 
@@ -45,6 +46,12 @@ pub struct Limits {
     pub in_workers: usize,
     /// Items of one caller that use each of the device and remote lanes at the same time.
     pub waiting: usize,
+    /// Channels that one caller introduces.
+    pub channels_per_caller: usize,
+    /// Runs that one caller introduces.
+    pub runs_per_caller: usize,
+    /// Prompts of one run.
+    pub prompts_per_run: usize,
     /// Longest wait for a streaming client to read. Its batch occupies capacity meanwhile.
     pub delivery: Duration,
 }
@@ -60,6 +67,9 @@ impl Default for Limits {
             outcome_bytes: 64 << 20,
             in_workers: 2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             waiting: 256,
+            channels_per_caller: 1_024,
+            runs_per_caller: 10_000,
+            prompts_per_run: 1_000_000,
             delivery: Duration::from_secs(10),
         }
     }
@@ -101,7 +111,8 @@ pub(crate) struct EngineState {
     pub(crate) stopping: CancellationToken,
     pub(crate) keys_in_flight: Arc<KeysInFlight>,
     pub(crate) policies: Policies,
-    pub(crate) channel_cache: ChannelCache,
+    pub(crate) channel_cache: Arc<ChannelCache>,
+    pub(crate) names: Arc<Names>,
     pub(crate) keeping: Keeping,
     /// Locked while an operator draws or adjudicates a grade, because both depend on earlier draws
     /// and adjudications.
@@ -137,6 +148,15 @@ impl EngineState {
             graders,
             store,
             admission: Admission::new(limits.items_in_flight, limits.body_bytes_in_flight, &clock),
+            names: Arc::new(Names::new(
+                NameLimits {
+                    channels_per_caller: limits.channels_per_caller,
+                    runs_per_caller: limits.runs_per_caller,
+                    prompts_per_run: limits.prompts_per_run,
+                },
+                Arc::clone(&clock),
+            )),
+            channel_cache: Arc::new(ChannelCache::new(channels, Arc::clone(&clock))),
             clock,
             ids,
             workers: WorkerThreads::start(limits.workers)?,
@@ -145,7 +165,6 @@ impl EngineState {
             stopping: CancellationToken::new(),
             keys_in_flight: Arc::new(KeysInFlight::default()),
             policies,
-            channel_cache: ChannelCache::new(channels),
             keeping,
             operators: tokio::sync::Mutex::new(()),
             pairs: tokio::sync::Mutex::new(()),

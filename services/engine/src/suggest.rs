@@ -71,7 +71,10 @@ impl Engine {
             .await
             .map_err(ChannelError::Store)?;
         if let (None, Some((channel, version))) = (request.settings.rates, &request.channel) {
-            request.settings.rates = self.channels().await?.of(channel, *version, None).usable();
+            // Not read again for each request, because trainers send these.
+            let state = self.state();
+            let ledger = state.channel_cache.current(state.store.as_ref()).await;
+            request.settings.rates = ledger.of(channel, *version, None).usable();
         }
         let seed = request.seed.unwrap_or_else(|| self.random_numbers().0);
         // With a hundred thousand prompts this takes long enough to block a thread of the runtime.

@@ -19,8 +19,8 @@ const CALLER: &str = "warm-up";
 
 impl Engine {
     /// Grades the example of every grader of the CPU lane on each worker thread, and reads the
-    /// channels from the record. Returns when both are done. Failures are ignored: the first batch
-    /// reports them.
+    /// channels and names from the record. Returns when both are done. Failures are ignored: the
+    /// first batch reports them.
     pub async fn warm(&self) {
         let state = self.state();
         let (sender, mut finished) = mpsc::unbounded_channel::<()>();
@@ -36,11 +36,11 @@ impl Engine {
         });
         state.workers.submit(&CALLER.into(), jobs.collect());
         drop(sender);
+        if let Some(store) = &state.store {
+            state.names.are_read(store.as_ref()).await;
+        }
         if let Some(store) = &state.store
-            && let Err(error) = state
-                .channel_cache
-                .read(store.as_ref(), state.clock.monotonic())
-                .await
+            && let Err(error) = state.channel_cache.read(store.as_ref()).await
         {
             tracing::warn!(%error, "cannot read the counts of channels during warm-up");
         }

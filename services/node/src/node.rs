@@ -85,6 +85,9 @@ impl Node {
             completion_bytes: config.engine.completion_bytes,
             prepared_bytes: config.engine.prepared_bytes,
             outcome_bytes: config.engine.outcome_bytes,
+            channels_per_caller: config.channels.per_caller,
+            runs_per_caller: config.engine.runs_per_caller,
+            prompts_per_run: config.engine.prompts_per_run,
             in_workers: 2 * sandboxes.count(),
             ..defaults
         };

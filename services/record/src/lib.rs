@@ -11,6 +11,7 @@ pub mod dataset_check;
 pub mod entry;
 pub mod event;
 pub mod grade;
+pub mod names;
 pub mod pair;
 pub mod prompt_history;
 pub mod retention;

@@ -1,10 +1,11 @@
 //! The storage that the record uses, and what retention deletes of it. Batches are deleted as a
-//! whole: their grades have the same run, step, caller and about the same time.
+//! whole: their grades have the same run, step, caller and about the same time. Channels are
+//! deleted by prunes of their own, which delete no grades.
 
 use serde::{Deserialize, Serialize};
 
-/// Which batches to delete. A batch must match all conditions; a filter without a condition matches
-/// nothing.
+/// Which batches to delete, or which channels. A batch must match all conditions; a filter without
+/// a condition matches nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PruneFilter {
     /// Only these runs; all if empty. Their totals and charts are deleted as well, unless only
@@ -18,6 +19,23 @@ pub struct PruneFilter {
     pub before_us: Option<i64>,
     /// Delete only tasks, prompts and completions.
     pub bodies_only: bool,
+    /// Delete these channels and no batches.
+    pub channels: Option<ChannelFilter>,
+}
+
+/// Which channels to delete, with their counts and the results of their checks. A channel must
+/// match all conditions. One with a calibration, which an operator measured, is deleted only by its
+/// name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelFilter {
+    /// Only these channels, such as `math/default`, with their calibrations; all if empty.
+    pub names: Vec<String>,
+    /// Only channels whose names start with this.
+    pub prefix: Option<String>,
+    /// Only channels that this caller used first.
+    pub caller: Option<String>,
+    /// Only channels whose last grade is older, in microseconds since the Unix epoch.
+    pub unused_since_us: Option<i64>,
 }
 
 impl PruneFilter {
@@ -28,6 +46,7 @@ impl PruneFilter {
             || !self.keep_runs.is_empty()
             || self.caller.is_some()
             || self.before_us.is_some()
+            || self.channels.is_some()
     }
 
     /// Whether whole runs are deleted, with their totals and charts.
@@ -36,6 +55,7 @@ impl PruneFilter {
         !self.bodies_only
             && self.caller.is_none()
             && self.before_us.is_none()
+            && self.channels.is_none()
             && self.has_condition()
     }
 }
@@ -56,6 +76,10 @@ pub struct PruneEstimate {
     /// Runs to keep that do not exist. If their names are misspelled, the runs that were meant
     /// would be deleted.
     pub unknown_runs: Vec<String>,
+    /// Channels.
+    pub channels: u64,
+    /// Channels that match and are kept because they have a calibration.
+    pub calibrated_channels: u64,
 }
 
 impl PruneEstimate {
@@ -112,6 +136,8 @@ pub struct PruneProgress {
     pub body_bytes: u64,
     /// Runs that were deleted with their totals.
     pub runs: u64,
+    /// Channels that were deleted.
+    pub channels: u64,
     /// Why it failed.
     pub error: Option<String>,
 }
@@ -155,13 +181,19 @@ pub struct RetentionLimits {
     pub max_bytes: u64,
     /// Runs of which nothing is deleted.
     pub keep_runs: Vec<String>,
+    /// Age of the last grade of a channel after which the channel is deleted, in microseconds; 0
+    /// for never.
+    pub channel_age_us: i64,
 }
 
 impl RetentionLimits {
     /// Whether there is no limit.
     #[must_use]
     pub fn is_none(&self) -> bool {
-        self.body_age_us == 0 && self.grade_age_us == 0 && self.max_bytes == 0
+        self.body_age_us == 0
+            && self.grade_age_us == 0
+            && self.max_bytes == 0
+            && self.channel_age_us == 0
     }
 }
 

@@ -13,6 +13,7 @@ use crate::channel::ChannelCounts;
 use crate::chart::Steps;
 use crate::dataset_check::DatasetCheck;
 use crate::event::{Adjudication, Draw};
+use crate::names::{DeletedNames, UsedNames};
 use crate::pair::{KnownPairs, PairPage};
 use crate::retention::{PruneEstimate, PruneFilter, PruneProgress, StorageReport};
 use crate::rollup::Rollups;
@@ -294,6 +295,29 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// [`StoreError`], as all reads.
     fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>>;
+
+    /// Returns the channels and runs of all grades.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, StoreError>> {
+        Box::pin(async { Ok(UsedNames::default()) })
+    }
+
+    /// Takes the names that retention deleted since this was called last.
+    fn take_deleted_names(&self) -> DeletedNames {
+        DeletedNames::default()
+    }
+
+    /// Returns an upper bound of the number of prompts of a run that have visits: it counts each
+    /// grade that is not in the database yet as a prompt.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn prompts<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
+        let _ = run;
+        Box::pin(async { Ok(0) })
+    }
 
     /// Returns the visits of a run by prompt, oldest step first: of these prompts, or of all.
     ///

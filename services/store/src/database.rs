@@ -11,6 +11,7 @@ use assay_record::channel::ChannelCounts;
 use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::event::{Adjudication, Draw};
+use assay_record::names::UsedNames;
 use assay_record::pair::{KnownPairs, PairPage};
 use assay_record::retention::{PruneEstimate, PruneFilter, StorageReport};
 use assay_record::rollup::Rollups;
@@ -217,6 +218,12 @@ pub(crate) trait Snapshot: Send {
 
     /// The counts of all channels.
     fn channels(&mut self) -> BoxFuture<'_, Result<ChannelCounts, DatabaseError>>;
+
+    /// All channels that grades use, and all runs.
+    fn used_names(&mut self) -> BoxFuture<'_, Result<UsedNames, DatabaseError>>;
+
+    /// Number of prompts of a run that have visits.
+    fn prompts<'a>(&'a mut self, run: &'a str) -> BoxFuture<'a, Result<u64, DatabaseError>>;
 
     /// Adjudications of a grade, in order of time.
     fn adjudications(

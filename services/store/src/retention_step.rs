@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use assay_core::BatchId;
+use assay_record::names::DeletedNames;
+use assay_record::retention::ChannelFilter;
 
 /// What a filter matches, with names replaced by numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub(crate) struct PruneTarget {
     pub(crate) up_to: i64,
     /// Only bodies, and only of batches that have some.
     pub(crate) bodies_only: bool,
+    /// Only these channels, and no batches.
+    pub(crate) channels: Option<ChannelFilter>,
 }
 
 /// A batch to delete.
@@ -61,12 +65,14 @@ pub(crate) enum RetentionStep {
     BeginRun(i64),
     /// Delete some sums of runs that were taken out of the lists.
     Runs,
+    /// Delete some of these channels.
+    Channels(ChannelFilter),
     /// Return some free pages to the file system.
     Vacuum,
 }
 
 /// The result of a step.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct StepOutcome {
     /// Whether nothing is left to do for the same step.
     pub(crate) done: bool,
@@ -76,18 +82,27 @@ pub(crate) struct StepOutcome {
     /// Bytes of packs that were deleted, less those of packs that were added.
     pub(crate) body_bytes: i64,
     pub(crate) runs: u64,
+    pub(crate) channels: u64,
+    /// Names that are free again.
+    pub(crate) names: DeletedNames,
 }
 
 impl StepOutcome {
-    pub(crate) const DONE: Self = Self {
-        done: true,
-        batches: 0,
-        grades: 0,
-        body_bytes: 0,
-        runs: 0,
-    };
-    pub(crate) const MORE: Self = Self {
-        done: false,
-        ..Self::DONE
-    };
+    pub(crate) const DONE: Self = Self::empty(true);
+    pub(crate) const MORE: Self = Self::empty(false);
+
+    const fn empty(done: bool) -> Self {
+        Self {
+            done,
+            batches: 0,
+            grades: 0,
+            body_bytes: 0,
+            runs: 0,
+            channels: 0,
+            names: DeletedNames {
+                channels: Vec::new(),
+                runs: Vec::new(),
+            },
+        }
+    }
 }

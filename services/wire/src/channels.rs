@@ -119,11 +119,14 @@ pub struct PersistenceBody {
     pub share: Option<EstimateBody>,
 }
 
-/// All channels.
+/// A page of channels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelsBody {
     /// The channels, ordered by name and version.
     pub channels: Vec<ChannelReport>,
+    /// Value of `after` for the next page; null on the last page.
+    #[serde(default)]
+    pub next: Option<String>,
 }
 
 /// Comparison of two channels, or of two versions of one channel.

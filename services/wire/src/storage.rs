@@ -1,8 +1,8 @@
 //! JSON types for the storage that the record uses, and for prunes.
 
 use assay_record::retention::{
-    Holding, PruneEstimate, PruneFilter, PruneProgress, PruneState, ReplyHolding, RetentionLimits,
-    StorageReport,
+    ChannelFilter, Holding, PruneEstimate, PruneFilter, PruneProgress, PruneState, ReplyHolding,
+    RetentionLimits, StorageReport,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -92,9 +92,13 @@ pub struct LimitsBody {
     pub max_bytes: Option<u64>,
     /// Runs of which nothing is deleted.
     pub keep_runs: Vec<String>,
+    /// Age in microseconds of the last grade of a channel after which the channel is deleted.
+    #[serde(default)]
+    pub channel_age_us: Option<i64>,
 }
 
-/// What to delete: all batches that match every condition.
+/// What to delete: all batches that match every condition, or, with a condition on channels, all
+/// channels that match every condition. A prune of channels deletes no grades.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PruneRequest {
@@ -102,18 +106,25 @@ pub struct PruneRequest {
     pub runs: Vec<String>,
     /// None of these runs.
     pub keep_runs: Vec<String>,
-    /// Only batches of this caller.
+    /// Only batches of this caller, or only channels that this caller used first.
     pub caller: Option<String>,
     /// Only batches whose last grade is older, in microseconds since the Unix epoch.
     pub before_us: Option<i64>,
     /// Delete tasks, prompts and completions, and keep the grades.
     pub bodies_only: bool,
+    /// Only these channels, such as `math/default`, with their calibrations.
+    pub channels: Vec<String>,
+    /// Only channels whose names start with this and that have no calibration.
+    pub channel_prefix: Option<String>,
+    /// Only channels whose last grade is older, in microseconds since the Unix epoch, and that have
+    /// no calibration unless they are named.
+    pub channels_unused_since_us: Option<i64>,
     /// Delete nothing and return what would be deleted.
     pub dry_run: bool,
 }
 
-/// Maximum number of runs in a request.
-const MAX_RUNS: usize = 1_000;
+/// Maximum number of names in a list of a request.
+const MAX_NAMES: usize = 1_000;
 
 impl PruneRequest {
     /// The filter.
@@ -121,11 +132,21 @@ impl PruneRequest {
     /// # Errors
     /// The pointer of an invalid field, and the reason.
     pub fn filter(self) -> Result<PruneFilter, (String, String)> {
-        for (field, runs) in [("runs", &self.runs), ("keep_runs", &self.keep_runs)] {
-            if runs.len() > MAX_RUNS {
-                let reason = format!("at most {MAX_RUNS} runs are allowed: {}", runs.len());
+        for (field, names) in [
+            ("runs", &self.runs),
+            ("keep_runs", &self.keep_runs),
+            ("channels", &self.channels),
+        ] {
+            if names.len() > MAX_NAMES {
+                let reason = format!("at most {MAX_NAMES} names are allowed: {}", names.len());
                 return Err((format!("/{field}"), reason));
             }
+        }
+        let prunes_channels = !self.channels.is_empty()
+            || self.channel_prefix.is_some()
+            || self.channels_unused_since_us.is_some();
+        if prunes_channels {
+            return self.channel_filter();
         }
         let filter = PruneFilter {
             runs: self.runs,
@@ -133,12 +154,50 @@ impl PruneRequest {
             caller: self.caller,
             before_us: self.before_us,
             bodies_only: self.bodies_only,
+            channels: None,
         };
         if !filter.has_condition() {
-            let reason = "a prune needs a condition: `runs`, `keep_runs`, `caller` or `before_us`";
+            let reason = "a prune needs a condition: `runs`, `keep_runs`, `caller`, `before_us`, \
+                          `channels`, `channel_prefix` or `channels_unused_since_us`";
             return Err((String::new(), reason.to_owned()));
         }
         Ok(filter)
+    }
+
+    /// The filter of a prune of channels.
+    fn channel_filter(self) -> Result<PruneFilter, (String, String)> {
+        let of_batches = [
+            ("runs", !self.runs.is_empty()),
+            ("keep_runs", !self.keep_runs.is_empty()),
+            ("before_us", self.before_us.is_some()),
+            ("bodies_only", self.bodies_only),
+        ];
+        if let Some((field, _)) = of_batches.iter().find(|(_, is_set)| *is_set) {
+            let reason = format!(
+                "a prune deletes either channels or batches, and `{field}` is a condition of \
+                 batches; send two requests"
+            );
+            return Err((format!("/{field}"), reason));
+        }
+        let filter = ChannelFilter {
+            names: self.channels,
+            prefix: self.channel_prefix,
+            caller: self.caller,
+            unused_since_us: self.channels_unused_since_us,
+        };
+        let is_everything = filter.names.is_empty()
+            && filter.prefix.as_deref().unwrap_or_default().is_empty()
+            && filter.caller.is_none()
+            && filter.unused_since_us.is_none();
+        if is_everything {
+            let reason = "an empty prefix matches all channels; add `caller` or \
+                          `channels_unused_since_us`, or name a prefix";
+            return Err(("/channel_prefix".to_owned(), reason.to_owned()));
+        }
+        Ok(PruneFilter {
+            channels: Some(filter),
+            ..PruneFilter::default()
+        })
     }
 }
 
@@ -164,6 +223,12 @@ pub struct PruneEstimateBody {
     pub body_bytes: u64,
     /// Batches of an earlier release, of which grades and bytes are not included.
     pub uncounted_batches: u64,
+    /// Number of channels.
+    #[serde(default)]
+    pub channels: u64,
+    /// Number of channels that match and are kept because they have a calibration.
+    #[serde(default)]
+    pub calibrated_channels: u64,
 }
 
 /// A prune.
@@ -188,6 +253,15 @@ pub struct PruneBody {
     pub before_us: Option<i64>,
     /// Whether only bodies are deleted.
     pub bodies_only: bool,
+    /// Only these channels.
+    #[serde(default)]
+    pub channels: Vec<String>,
+    /// Only channels whose names start with this.
+    #[serde(default)]
+    pub channel_prefix: Option<String>,
+    /// Only channels whose last grade is older.
+    #[serde(default)]
+    pub channels_unused_since_us: Option<i64>,
     /// When it was started, in microseconds since the Unix epoch.
     pub started_us: i64,
     /// When it ended.
@@ -200,6 +274,9 @@ pub struct PruneBody {
     pub deleted_body_bytes: u64,
     /// Runs that were deleted with their totals and charts.
     pub deleted_runs: u64,
+    /// Channels that were deleted with their counts and the results of their checks.
+    #[serde(default)]
+    pub deleted_channels: u64,
     /// Why it failed.
     pub error: Option<String>,
 }
@@ -212,6 +289,7 @@ impl From<PruneProgress> for PruneBody {
             PruneState::Failed => "failed",
             PruneState::Stopped => "stopped",
         };
+        let channels = prune.filter.channels.unwrap_or_default();
         Self {
             number: prune.number,
             state: state.to_owned(),
@@ -219,15 +297,19 @@ impl From<PruneProgress> for PruneBody {
             automatic: prune.automatic,
             runs: prune.filter.runs,
             keep_runs: prune.filter.keep_runs,
-            caller: prune.filter.caller,
+            caller: prune.filter.caller.or(channels.caller),
             before_us: prune.filter.before_us,
             bodies_only: prune.filter.bodies_only,
+            channels: channels.names,
+            channel_prefix: channels.prefix,
+            channels_unused_since_us: channels.unused_since_us,
             started_us: prune.started_us,
             ended_us: prune.ended_us,
             deleted_batches: prune.batches,
             deleted_grades: prune.grades,
             deleted_body_bytes: prune.body_bytes,
             deleted_runs: prune.runs,
+            deleted_channels: prune.channels,
             error: prune.error,
         }
     }
@@ -241,6 +323,8 @@ impl From<PruneEstimate> for PruneEstimateBody {
             grade_bytes: estimate.grade_bytes,
             body_bytes: estimate.body_bytes,
             uncounted_batches: estimate.uncounted_batches,
+            channels: estimate.channels,
+            calibrated_channels: estimate.calibrated_channels,
         }
     }
 }
@@ -275,6 +359,7 @@ impl From<RetentionLimits> for LimitsBody {
             grade_age_us: (limits.grade_age_us > 0).then_some(limits.grade_age_us),
             max_bytes: (limits.max_bytes > 0).then_some(limits.max_bytes),
             keep_runs: limits.keep_runs,
+            channel_age_us: (limits.channel_age_us > 0).then_some(limits.channel_age_us),
         }
     }
 }

@@ -88,9 +88,9 @@ def graders() -> Call[Graders]:
     return Call(_get("/v1/graders"), Graders)
 
 
-def channels() -> Call[Channels]:
-    """The channels."""
-    return Call(_get("/v1/channels"), Channels)
+def channels(after: str | None) -> Call[Channels]:
+    """A page of channels."""
+    return Call(_get("/v1/channels", after=after), Channels)
 
 
 def policies() -> Call[Policies]:

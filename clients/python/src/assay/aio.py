@@ -253,9 +253,11 @@ class AsyncClient:
         """As `Client.graders`."""
         return await self._call(_calls.graders(), deadline)
 
-    async def channels(self, *, deadline: float | None = None) -> Channels:
+    async def channels(
+        self, after: str | None = None, *, deadline: float | None = None
+    ) -> Channels:
         """As `Client.channels`."""
-        return await self._call(_calls.channels(), deadline)
+        return await self._call(_calls.channels(after), deadline)
 
     async def policies(self, *, deadline: float | None = None) -> Policies:
         """As `Client.policies`."""

@@ -289,9 +289,9 @@ class Client:
         """The graders of a server, with task schemas and examples."""
         return self._call(_calls.graders(), deadline)
 
-    def channels(self, *, deadline: float | None = None) -> Channels:
-        """Error rates of the channels of a server."""
-        return self._call(_calls.channels(), deadline)
+    def channels(self, after: str | None = None, *, deadline: float | None = None) -> Channels:
+        """Error rates of the channels of a server, up to 1,000; pass `next` as `after` for more."""
+        return self._call(_calls.channels(after), deadline)
 
     def policies(self, *, deadline: float | None = None) -> Policies:
         """The reward policies of a server."""

@@ -468,7 +468,7 @@ class ChannelReport(View):
 
 
 class Channels(View):
-    """All channels."""
+    """A page of channels."""
 
     __slots__ = ()
 
@@ -477,6 +477,12 @@ class Channels(View):
         """The channels, ordered by name and version."""
         value = self._get("channels")
         return [ChannelReport(item) for item in value]
+
+    @property
+    def next(self) -> str | None:
+        """Value of `after` for the next page; `None` on the last page."""
+        value: str | None = self._get("next")
+        return value
 
 
 class Check(View):
@@ -1515,6 +1521,12 @@ class Limits(View):
         return value
 
     @property
+    def channel_age_us(self) -> int | None:
+        """Age in microseconds of the last grade of a channel after which the channel is deleted."""
+        value: int | None = self._get("channel_age_us")
+        return value
+
+    @property
     def grade_age_us(self) -> int | None:
         """Age in microseconds after which grades are deleted."""
         value: int | None = self._get("grade_age_us")
@@ -1865,6 +1877,24 @@ class Prune(View):
         return value
 
     @property
+    def channel_prefix(self) -> str | None:
+        """Only channels whose names start with this."""
+        value: str | None = self._get("channel_prefix")
+        return value
+
+    @property
+    def channels(self) -> list[str]:
+        """Only these channels."""
+        value: list[str] = self._get("channels")
+        return value
+
+    @property
+    def channels_unused_since_us(self) -> int | None:
+        """Only channels whose last grade is older."""
+        value: int | None = self._get("channels_unused_since_us")
+        return value
+
+    @property
     def deleted_batches(self) -> int:
         """Batches of which bodies or grades were deleted."""
         value: int = self._get("deleted_batches")
@@ -1874,6 +1904,12 @@ class Prune(View):
     def deleted_body_bytes(self) -> int:
         """Bytes of bodies that were deleted, compressed."""
         value: int = self._get("deleted_body_bytes")
+        return value
+
+    @property
+    def deleted_channels(self) -> int:
+        """Channels that were deleted with their counts and the results of their checks."""
+        value: int = self._get("deleted_channels")
         return value
 
     @property
@@ -1952,6 +1988,18 @@ class PruneEstimate(View):
     def body_bytes(self) -> int:
         """Bytes of bodies, compressed. Those that other batches use are not deleted."""
         value: int = self._get("body_bytes")
+        return value
+
+    @property
+    def calibrated_channels(self) -> int:
+        """Number of channels that match and are kept because they have a calibration."""
+        value: int = self._get("calibrated_channels")
+        return value
+
+    @property
+    def channels(self) -> int:
+        """Number of channels."""
+        value: int = self._get("channels")
         return value
 
     @property
@@ -3490,11 +3538,16 @@ class PairsRequest(_PairsRequestRequired, total=False):
 
 
 class PruneRequest(TypedDict, total=False):
-    """What to delete: all batches that match every condition.
+    """What to delete: all batches that match every condition, or, with a condition on channels, all
+    channels that match every condition. A prune of channels deletes no grades.
 
     - `before_us`: Only batches whose last grade is older, in microseconds since the Unix epoch.
     - `bodies_only`: Delete tasks, prompts and completions, and keep the grades.
-    - `caller`: Only batches of this caller.
+    - `caller`: Only batches of this caller, or only channels that this caller used first.
+    - `channel_prefix`: Only channels whose names start with this and that have no calibration.
+    - `channels`: Only these channels, such as `math/default`, with their calibrations.
+    - `channels_unused_since_us`: Only channels whose last grade is older, in microseconds since the
+      Unix epoch, and that have no calibration unless they are named.
     - `dry_run`: Delete nothing and return what would be deleted.
     - `keep_runs`: None of these runs.
     - `runs`: Only these runs. If they are deleted as a whole, their totals and charts are deleted
@@ -3504,6 +3557,9 @@ class PruneRequest(TypedDict, total=False):
     before_us: int | None
     bodies_only: bool
     caller: str | None
+    channel_prefix: str | None
+    channels: list[str]
+    channels_unused_since_us: int | None
     dry_run: bool
     keep_runs: list[str]
     runs: list[str]

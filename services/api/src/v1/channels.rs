@@ -14,19 +14,63 @@ use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
 
+use super::page;
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
 
-/// Lists all channels with recorded grades or calibrations, by name and version of the grader.
-#[utoipa::path(get, path = "/v1/channels", tag = "noise", responses(
-    (status = 200, description = "The channels", body = ChannelsBody),
+/// The position and size of a page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageQuery {
+    /// List only channels after this one, such as `math/default@1`: `next` of the previous page.
+    /// The first channels if omitted.
+    after: Option<String>,
+    /// Number of channels on the page, 1 to 1,000; 1,000 by default.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+}
+
+/// Lists the channels with recorded grades or calibrations, by name and version of the grader, in
+/// pages.
+#[utoipa::path(get, path = "/v1/channels", tag = "noise", params(PageQuery), responses(
+    (status = 200, description = "A page of channels", body = ChannelsBody),
 ))]
-pub(crate) async fn list(api: Api) -> ApiResult<Json<ChannelsBody>> {
+pub(crate) async fn list(
+    api: Api,
+    query: Result<Query<PageQuery>, QueryRejection>,
+) -> ApiResult<Json<ChannelsBody>> {
+    let Query(PageQuery { after, limit }) = query?;
+    let limit = page::limit_or_largest(limit)?;
+    let after = after.as_deref().map(parse_version).transpose()?;
     let ledger = api.engine().channels().await?;
+    let (reports, more) = page::split(
+        ledger
+            .reports()
+            .filter(|report| after.is_none_or(|after| (&*report.channel, report.version) > after))
+            .take(limit as usize + 1)
+            .collect(),
+        limit,
+    );
+    let last: Option<&&Report> = reports.last().filter(|_| more);
     Ok(Json(ChannelsBody {
-        channels: ledger.reports().map(render::channel_report).collect(),
+        next: last.map(|last| format!("{}@{}", last.channel, last.version)),
+        channels: reports.into_iter().map(render::channel_report).collect(),
     }))
+}
+
+/// A channel and the version of its grader, as in `math/default@1`.
+fn parse_version(name: &str) -> ApiResult<(&str, u32)> {
+    let parsed = name
+        .rsplit_once('@')
+        .and_then(|(channel, version)| Some((channel, version.parse().ok()?)));
+    parsed.ok_or_else(|| {
+        ApiError::new(
+            ErrorCode::InvalidParameter,
+            format!("`after` must be a channel with a version, such as `math/default@1`: `{name}`"),
+        )
+    })
 }
 
 /// The channels to compare.

@@ -9,7 +9,16 @@ const MAX: u32 = 1_000;
 
 /// Validates the requested number of entries on a page, 1 to 1,000; 100 by default.
 pub(crate) fn limit(requested: Option<u32>) -> ApiResult<u32> {
-    let limit = requested.unwrap_or(DEFAULT);
+    limit_or(requested, DEFAULT)
+}
+
+/// As [`limit`], with the largest page as the default: for lists that had no pages before.
+pub(crate) fn limit_or_largest(requested: Option<u32>) -> ApiResult<u32> {
+    limit_or(requested, MAX)
+}
+
+fn limit_or(requested: Option<u32>, default: u32) -> ApiResult<u32> {
+    let limit = requested.unwrap_or(default);
     if (1..=MAX).contains(&limit) {
         return Ok(limit);
     }

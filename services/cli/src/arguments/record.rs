@@ -38,6 +38,9 @@ pub(crate) struct SetAsideArguments {
     pub(crate) output: OutputFormat,
 }
 
+/// Options of a prune that select batches and not channels.
+const BATCH_CONDITIONS: [&str; 4] = ["run", "keep_run", "older_than", "bodies_only"];
+
 #[derive(Debug, Args)]
 pub(crate) struct PruneArguments {
     /// Delete this run; with its totals and charts, unless another condition selects a part of it
@@ -46,7 +49,7 @@ pub(crate) struct PruneArguments {
     /// Keep this run
     #[arg(long, value_name = "NAME")]
     pub(crate) keep_run: Vec<String>,
-    /// Delete only batches of this caller
+    /// Delete only batches of this caller, or only channels that it used first
     #[arg(long, value_name = "NAME")]
     pub(crate) caller: Option<String>,
     /// Delete only batches older than this, such as `30d` or `12h`
@@ -55,6 +58,17 @@ pub(crate) struct PruneArguments {
     /// Delete tasks, prompts and completions, and keep the grades
     #[arg(long)]
     pub(crate) bodies_only: bool,
+    /// Delete the counts, checks and calibrations of this channel; its grades stay
+    #[arg(long, value_name = "CHANNEL", conflicts_with_all = BATCH_CONDITIONS)]
+    pub(crate) channel: Vec<String>,
+    /// Delete only channels whose names start with this; those with a calibration stay
+    #[arg(long, value_name = "PREFIX", conflicts_with_all = BATCH_CONDITIONS)]
+    pub(crate) channel_prefix: Option<String>,
+    /// Delete only channels without a grade for this long, such as `90d`; those with a calibration
+    /// stay
+    #[arg(long, value_name = "AGE", value_parser = parse_seconds,
+          conflicts_with_all = BATCH_CONDITIONS)]
+    pub(crate) unused_channels: Option<u64>,
     /// Show what would be deleted
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -1,4 +1,5 @@
-//! `assay prune`: deletes batches from the record, through a server or by opening the database.
+//! `assay prune`: deletes batches or channels from the record, through a server or by opening the
+//! database.
 
 use std::io::Write;
 use std::path::Path;
@@ -25,7 +26,8 @@ pub(crate) fn run(
     let request = request(arguments);
     ensure!(
         request.clone().filter().is_ok(),
-        "name what to delete with `--run`, `--keep-run`, `--caller` or `--older-than`"
+        "name what to delete with `--run`, `--keep-run`, `--caller`, `--older-than`, `--channel`, \
+         `--channel-prefix` or `--unused-channels`"
     );
     let reply = block_on(async {
         let source = open(file, &arguments.record).await?;
@@ -38,7 +40,11 @@ pub(crate) fn run(
         writeln!(out, "{}", terminal::pretty(&reply)?)?;
     } else {
         match &reply.prune {
+            None if prunes_channels(&request) => write_channels(&mut out, &reply.estimate)?,
             None => write_estimate(&mut out, &reply.estimate, arguments.bodies_only)?,
+            Some(prune) if prunes_channels(&request) => {
+                writeln!(out, "deleted {} channels", prune.deleted_channels)?;
+            }
             Some(prune) => write_result(&mut out, prune)?,
         }
     }
@@ -51,15 +57,22 @@ pub(crate) fn run(
     Ok(CommandStatus::Done)
 }
 
+fn prunes_channels(request: &PruneRequest) -> bool {
+    let filter = request.clone().filter();
+    filter.is_ok_and(|filter| filter.channels.is_some())
+}
+
 fn request(arguments: &PruneArguments) -> PruneRequest {
+    let before = |seconds| unix_us().saturating_sub_unsigned(1_000_000 * seconds);
     PruneRequest {
         runs: arguments.run.clone(),
         keep_runs: arguments.keep_run.clone(),
         caller: arguments.caller.clone(),
-        before_us: arguments
-            .older_than
-            .map(|seconds| unix_us().saturating_sub_unsigned(1_000_000 * seconds)),
+        before_us: arguments.older_than.map(before),
         bodies_only: arguments.bodies_only,
+        channels: arguments.channel.clone(),
+        channel_prefix: arguments.channel_prefix.clone(),
+        channels_unused_since_us: arguments.unused_channels.map(before),
         dry_run: arguments.dry_run,
     }
 }
@@ -145,6 +158,18 @@ fn write_estimate(
         )?;
     }
     writeln!(out, "bodies that other batches use are kept")
+}
+
+fn write_channels(out: &mut impl Write, estimate: &PruneEstimateBody) -> std::io::Result<()> {
+    writeln!(out, "would delete {} channels", estimate.channels)?;
+    if estimate.calibrated_channels > 0 {
+        writeln!(
+            out,
+            "{} channels with a calibration are kept; delete them with `--channel`",
+            estimate.calibrated_channels
+        )?;
+    }
+    Ok(())
 }
 
 fn write_result(out: &mut impl Write, prune: &PruneBody) -> std::io::Result<()> {

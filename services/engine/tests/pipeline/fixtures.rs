@@ -21,6 +21,7 @@ use assay_record::channel::ChannelCounts;
 use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::event::{Adjudication, Draw};
+use assay_record::names::{DeletedNames, UsedNames};
 use assay_record::pair::{KnownPairs, PairPage};
 use assay_record::prompt_history::{self, Visits};
 use assay_record::rollup::{RollupKey, Rollups};
@@ -28,7 +29,7 @@ use assay_record::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, 
 use assay_record::{Body, Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use assay_rewards::Rates;
 use assay_rewards::channel::Settings;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 const VERDICTS: &[VerdictSpec] = &[
     VerdictSpec {
@@ -217,6 +218,12 @@ pub(crate) struct MemoryStore {
     pub(crate) broken: AtomicBool,
     /// If set, recording waits for a notification.
     pub(crate) gate: Option<Arc<Notify>>,
+    /// If set, each read of channels needs a permit.
+    pub(crate) channel_reads: Option<Arc<Semaphore>>,
+    /// Number of reads of channels that have begun.
+    pub(crate) channel_reads_begun: AtomicUsize,
+    /// The names that were deleted and not taken yet.
+    pub(crate) deleted: Mutex<DeletedNames>,
 }
 
 impl MemoryStore {
@@ -339,7 +346,34 @@ impl Reader for MemoryStore {
                 .iter()
                 .for_each(|event| counts.add_event(event));
         }
-        Box::pin(std::future::ready(Ok(counts)))
+        self.channel_reads_begun.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async move {
+            if let Some(reads) = &self.channel_reads {
+                reads.acquire().await.unwrap().forget();
+            }
+            Ok(counts)
+        })
+    }
+
+    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, StoreError>> {
+        let mut names = UsedNames::default();
+        for entry in self.entries.lock().unwrap().iter() {
+            for grade in &entry.grades {
+                names.add_channel(&grade.channel, &entry.caller);
+            }
+            if let Some(run) = &entry.run {
+                names.add_run(run, &entry.caller);
+            }
+        }
+        Box::pin(std::future::ready(Ok(names)))
+    }
+
+    fn take_deleted_names(&self) -> DeletedNames {
+        std::mem::take(&mut self.deleted.lock().unwrap())
+    }
+
+    fn prompts<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move { Ok(self.visits(run, None).await?.len() as u64) })
     }
 
     fn visits<'a>(
@@ -469,6 +503,7 @@ pub(crate) fn fixture_declaring(rates: &[(&str, f64, f64)]) -> Fixture {
         limits,
         declared.collect(),
         Keeping::default(),
+        Duration::ZERO,
     )
 }
 
@@ -478,11 +513,32 @@ pub(crate) fn fixture_keeping(keeping: Keeping) -> Fixture {
         workers: 2,
         ..Limits::default()
     };
-    fixture_of(MemoryStore::default(), limits, BTreeMap::new(), keeping)
+    fixture_of(
+        MemoryStore::default(),
+        limits,
+        BTreeMap::new(),
+        keeping,
+        Duration::ZERO,
+    )
 }
 
 pub(crate) fn fixture_with(memory: MemoryStore, limits: Limits) -> Fixture {
-    fixture_of(memory, limits, BTreeMap::new(), Keeping::default())
+    fixture_of(
+        memory,
+        limits,
+        BTreeMap::new(),
+        Keeping::default(),
+        Duration::ZERO,
+    )
+}
+
+/// A fixture that reads the counts of channels again after this time, in the background.
+pub(crate) fn fixture_refreshing(memory: MemoryStore, refresh: Duration) -> Fixture {
+    let limits = Limits {
+        workers: 2,
+        ..Limits::default()
+    };
+    fixture_of(memory, limits, BTreeMap::new(), Keeping::default(), refresh)
 }
 
 fn fixture_of(
@@ -490,6 +546,7 @@ fn fixture_of(
     limits: Limits,
     declared: BTreeMap<String, Rates>,
     keeping: Keeping,
+    refresh: Duration,
 ) -> Fixture {
     let exact = ExactGrader::cpu();
     let (prepared, graded) = (Arc::clone(&exact.prepared), Arc::clone(&exact.graded));
@@ -509,7 +566,7 @@ fn fixture_of(
                 declared,
                 ..Settings::default()
             },
-            refresh: Duration::ZERO,
+            refresh,
         },
     })
     .unwrap();

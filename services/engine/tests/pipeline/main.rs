@@ -6,6 +6,7 @@ mod cases;
 mod fixtures;
 mod idempotency;
 mod keeping;
+mod names;
 mod noise;
 mod pairs;
 mod recording;

@@ -41,6 +41,9 @@ pub struct Retention {
     pub max_gigabytes: f64,
     /// Names of runs of which nothing is deleted.
     pub keep_runs: Vec<String>,
+    /// Number of days without a grade after which a channel is deleted, with its counts and the
+    /// results of its checks; 0 for never. Channels with a calibration remain.
+    pub channel_days: u32,
 }
 
 impl Default for Retention {
@@ -52,6 +55,7 @@ impl Default for Retention {
             grade_days: 0,
             max_gigabytes: 0.0,
             keep_runs: Vec::new(),
+            channel_days: 0,
         }
     }
 }
@@ -67,6 +71,7 @@ impl Retention {
         for (key, days) in [
             ("body_days", self.body_days),
             ("grade_days", self.grade_days),
+            ("channel_days", self.channel_days),
         ] {
             if days > MAX_DAYS {
                 return Err(format!(
@@ -113,6 +118,7 @@ impl Retention {
             grade_age_us: i64::from(self.grade_days) * DAY_US,
             max_bytes: (self.max_gigabytes * (1_u64 << 30) as f64) as u64,
             keep_runs: self.keep_runs.clone(),
+            channel_age_us: i64::from(self.channel_days) * DAY_US,
         }
     }
 }

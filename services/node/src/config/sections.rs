@@ -178,6 +178,10 @@ pub struct Engine {
     /// Size of the cache of outcomes, in bytes; 0 disables it. Results of programs and queries are
     /// cached with prepared tasks in any case.
     pub outcome_bytes: u64,
+    /// Maximum number of runs that one caller introduces; a batch with another one is rejected.
+    pub runs_per_caller: usize,
+    /// Maximum number of distinct prompts of a run; a batch with further ones is rejected.
+    pub prompts_per_run: usize,
 }
 
 impl Default for Engine {
@@ -190,6 +194,8 @@ impl Default for Engine {
             completion_bytes: limits.completion_bytes,
             prepared_bytes: limits.prepared_bytes,
             outcome_bytes: limits.outcome_bytes,
+            runs_per_caller: limits.runs_per_caller,
+            prompts_per_run: limits.prompts_per_run,
         }
     }
 }
@@ -206,6 +212,8 @@ impl Engine {
             ("engine.items_in_flight", self.items_in_flight),
             ("engine.body_bytes_in_flight", self.body_bytes_in_flight),
             ("engine.completion_bytes", self.completion_bytes),
+            ("engine.runs_per_caller", self.runs_per_caller),
+            ("engine.prompts_per_run", self.prompts_per_run),
         ])
     }
 }
@@ -325,9 +333,12 @@ pub struct Channels {
     pub half_life_items: f64,
     /// Weight of the rates of a grader's other channels, as a number of checks.
     pub prior_checks: f64,
-    /// Seconds after which a batch reads the rates from the record again; 0 to read them for every
-    /// batch.
+    /// Seconds after which the rates are read from the record again, in the background when a batch
+    /// arrives; 0 to read them before every batch.
     pub refresh_seconds: f64,
+    /// Maximum number of channels that one caller introduces; a batch with further ones is
+    /// rejected. The channels of items without `channel` do not count.
+    pub per_caller: usize,
     /// Rates declared by the author of the tasks, by channel, such as `"math/default" = { rho0 =
     /// 0.01, rho1 = 0.1 }`.
     pub rates: BTreeMap<String, Rates>,
@@ -340,6 +351,7 @@ impl Default for Channels {
             half_life_items: estimate.half_life,
             prior_checks: estimate.prior_checks,
             refresh_seconds: refresh.as_secs_f64(),
+            per_caller: assay_engine::Limits::default().channels_per_caller,
             rates: BTreeMap::new(),
         }
     }
@@ -363,6 +375,7 @@ impl Channels {
                 ));
             }
         }
+        require_positive(&[("channels.per_caller", self.per_caller)])?;
         for (channel, rates) in &self.rates {
             if channel.split_once('/').is_none() || rates.j() <= 0.0 {
                 return Err(format!(

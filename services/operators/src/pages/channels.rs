@@ -1,17 +1,21 @@
 //! The list of channels with their error rates.
 
 use askama::Template;
-use assay_rewards::channel::Report;
 use assay_rewards::channel::drift::Change;
 use assay_rewards::channel::report::{Rate, Source};
+use assay_rewards::channel::{Ledger, Report};
 use assay_rewards::interval::Estimate;
+use axum::extract::RawQuery;
 
 use crate::chart::{Svg, interval};
 use crate::display::{cell, count, number, percent};
 use crate::failure::Result;
 use crate::page::{Page, Section};
-use crate::query::link;
+use crate::query::{Pairs, link};
 use crate::site::Viewer;
+
+/// Channels per page.
+const PAGE: usize = 100;
 
 /// An estimate with its interval, as a drawing and as text.
 pub(crate) struct RateCell {
@@ -119,12 +123,41 @@ impl From<&Report> for ChannelRow {
 pub(crate) struct Channels {
     section: Section,
     channels: Vec<ChannelRow>,
+    first: Option<&'static str>,
+    next: Option<String>,
 }
 
-pub(crate) async fn page(Viewer { engine, .. }: Viewer) -> Result<Page<Channels>> {
+pub(crate) async fn page(
+    Viewer { engine, .. }: Viewer,
+    RawQuery(query): RawQuery,
+) -> Result<Page<Channels>> {
+    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
+    pairs.reject_unknown(&["page"])?;
+    let page: usize = pairs.parse("page", "a number")?.unwrap_or(1).max(1);
     let ledger = engine.channels().await?;
+    let mut rest = ledger
+        .reports()
+        .skip((page - 1).saturating_mul(PAGE))
+        .peekable();
+    let channels = rest.by_ref().take(PAGE).map(ChannelRow::from).collect();
+    let next = rest.peek().map(|_| (page + 1).to_string());
     Ok(Page(Channels {
         section: Section::Channels,
-        channels: ledger.reports().map(ChannelRow::from).collect(),
+        channels,
+        first: (page > 1).then_some("/ui/channels"),
+        next: next.map(|next| link("/ui/channels", &[("page", Some(&next))])),
     }))
+}
+
+/// The reports with the most items, at most `limit`, by name and version.
+pub(crate) fn most_used(ledger: &Ledger, limit: usize) -> Vec<&Report> {
+    let mut reports: Vec<&Report> = ledger.reports().collect();
+    if reports.len() > limit {
+        reports.sort_by_key(|report| {
+            std::cmp::Reverse(report.graded.negatives + report.graded.positives)
+        });
+        reports.truncate(limit);
+        reports.sort_by_key(|report| (report.channel.as_str(), report.version));
+    }
+    reports
 }

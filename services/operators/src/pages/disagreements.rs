@@ -20,6 +20,9 @@ use crate::site::Viewer;
 /// Maximum number of rows per list.
 const ROWS: usize = 25;
 
+/// Maximum number of rows of judges; those with the most checks are listed.
+const JUDGES: usize = 256;
+
 /// Results of a judge for passing or other verdicts of a channel.
 struct JudgeRow {
     channel: String,
@@ -114,6 +117,11 @@ async fn judges(store: &dyn Store) -> Result<Vec<JudgeRow>> {
                 share: percent(disagreed, checked.checks),
             }
         };
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    if sums.len() > JUDGES {
+        sums.sort_by_key(|(_, checked)| std::cmp::Reverse(checked.checks));
+        sums.truncate(JUDGES);
+    }
     Ok(sums.into_iter().map(row).collect())
 }
 

@@ -12,13 +12,16 @@ use crate::display::cell;
 use crate::failure::{Failure, Result};
 use crate::grade::{AdjudicationView, FactValue, View, read};
 use crate::page::{Page, Section};
-use crate::pages::channels::ChannelRow;
+use crate::pages::channels::{ChannelRow, most_used};
 use crate::query::{Pairs, grade_id, link};
 use crate::record::store;
 use crate::site::Viewer;
 
 /// Maximum number of recent adjudications listed.
 const MAX_RECENT: u32 = 20;
+
+/// Maximum number of channels to choose from.
+const MAX_CHOICES: usize = 256;
 
 /// A recent adjudication and its grade.
 struct RecentAdjudication {
@@ -79,7 +82,10 @@ pub(crate) async fn page(
     });
     Ok(Page(Queue {
         section: Section::Queue,
-        channels: ledger.reports().map(ChannelRow::from).collect(),
+        channels: most_used(&ledger, MAX_CHOICES)
+            .into_iter()
+            .map(ChannelRow::from)
+            .collect(),
         passes: draws
             .passes
             .map(|passes| passes.to_string())

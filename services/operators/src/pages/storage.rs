@@ -124,6 +124,7 @@ fn limits(report: &StorageReport) -> Vec<Amount> {
         grade_age_us,
         max_bytes,
         keep_runs,
+        channel_age_us,
     } = &report.limits;
     let by_age = |age_us: i64, oldest_us: Option<i64>| {
         let due = oldest_us.map_or_else(
@@ -153,6 +154,12 @@ fn limits(report: &StorageReport) -> Vec<Amount> {
         limits.push(amount(
             "data is limited",
             format!("to {}; it has {}", size(*max_bytes), size(used)),
+        ));
+    }
+    if *channel_age_us > 0 {
+        limits.push(amount(
+            "unused channels are deleted",
+            format!("after {} days", channel_age_us / DAY_US),
         ));
     }
     if limits.is_empty() {
@@ -188,5 +195,6 @@ fn prune(prune: &PruneProgress) -> Vec<Amount> {
         amount("grades deleted", count(prune.grades)),
         amount("bodies deleted", size(prune.body_bytes)),
         amount("runs deleted", count(prune.runs)),
+        amount("channels deleted", count(prune.channels)),
     ]
 }

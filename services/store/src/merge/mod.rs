@@ -8,6 +8,7 @@
 //! id: the row in the database has precedence over a pending one, and an older pending one over a
 //! newer, exactly as if all entries had been applied.
 
+mod names;
 mod runs;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

@@ -1,7 +1,7 @@
 //! Deletes what exceeds the limits of the record.
 
 use assay_core::BatchId;
-use assay_record::retention::{PruneFilter, RetentionLimits};
+use assay_record::retention::{ChannelFilter, PruneFilter, RetentionLimits};
 
 use super::pruning::{delete, prepare, prune, return_space, sweep, target};
 use super::steps::{Interruption, Steps};
@@ -31,7 +31,33 @@ pub(super) async fn enforce(steps: &Steps, limits: &RetentionLimits) -> Result<(
             prune(steps, &filter).await?;
         }
     }
-    enforce_size(steps, limits, now_us).await
+    enforce_size(steps, limits, now_us).await?;
+    enforce_use(steps, limits, now_us).await
+}
+
+/// Deletes channels that are no longer used.
+async fn enforce_use(
+    steps: &Steps,
+    limits: &RetentionLimits,
+    now_us: i64,
+) -> Result<(), Interruption> {
+    if limits.channel_age_us == 0 {
+        return Ok(());
+    }
+    let filter = PruneFilter {
+        channels: Some(ChannelFilter {
+            unused_since_us: Some(now_us.saturating_sub(limits.channel_age_us)),
+            ..ChannelFilter::default()
+        }),
+        ..PruneFilter::default()
+    };
+    let target = target(steps, &filter).await?;
+    let estimate = steps.snapshot().await?.prune_estimate(&target).await?;
+    if estimate.channels == 0 {
+        return Ok(());
+    }
+    steps.progress.begin_automatic(&filter, now_us);
+    prune(steps, &filter).await
 }
 
 /// Everything except the runs that are kept.

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use assay_record::names::DeletedNames;
 use assay_record::retention::{
     PruneFilter, PruneProgress, PruneState, RetentionLimits, StorageReport,
 };
@@ -31,6 +32,8 @@ struct ProgressState {
     /// Bytes that it freed; negative while more bodies were moved than deleted.
     body_bytes: i64,
     next_check_us: Option<i64>,
+    /// Names that were deleted and not taken yet.
+    deleted: DeletedNames,
 }
 
 impl ProgressState {
@@ -49,6 +52,7 @@ impl ProgressState {
             grades: 0,
             body_bytes: 0,
             runs: 0,
+            channels: 0,
             error: None,
         };
         self.prune = Some(progress.clone());
@@ -109,8 +113,9 @@ impl Progress {
         }
     }
 
-    pub(super) fn add(&self, outcome: StepOutcome) {
+    pub(super) fn add(&self, outcome: &StepOutcome) {
         let mut state = self.lock();
+        state.deleted.extend(outcome.names.clone());
         state.body_bytes += outcome.body_bytes;
         let body_bytes = u64::try_from(state.body_bytes).unwrap_or(0);
         if let Some(prune) = state.current() {
@@ -118,6 +123,7 @@ impl Progress {
             prune.grades += outcome.grades;
             prune.body_bytes = body_bytes;
             prune.runs += outcome.runs;
+            prune.channels += outcome.channels;
         }
     }
 
@@ -133,6 +139,7 @@ impl Progress {
                     batches = prune.batches,
                     grades = prune.grades,
                     runs = prune.runs,
+                    channels = prune.channels,
                     body_bytes = prune.body_bytes,
                     "pruned the record"
                 );
@@ -187,6 +194,11 @@ impl RetentionHandle {
             filter: progress.filter.clone(),
         });
         Ok(progress)
+    }
+
+    /// Takes the names that were deleted.
+    pub(crate) fn take_deleted_names(&self) -> DeletedNames {
+        std::mem::take(&mut self.progress.lock().deleted)
     }
 
     /// Completes a report.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use assay_core::BatchId;
-use assay_record::retention::PruneFilter;
+use assay_record::retention::{ChannelFilter, PruneFilter};
 
 use super::pace::Pace;
 use super::steps::{Interruption, Steps};
@@ -43,6 +43,9 @@ pub(super) async fn prepare(steps: &Steps) -> Result<(), Interruption> {
 
 /// Deletes all that the filter matches.
 pub(super) async fn prune(steps: &Steps, filter: &PruneFilter) -> Result<(), Interruption> {
+    if let Some(channels) = &filter.channels {
+        return prune_channels(steps, channels).await;
+    }
     prepare(steps).await?;
     let target = target(steps, filter).await?;
     steps.progress.enter("deleting");
@@ -60,6 +63,13 @@ pub(super) async fn prune(steps: &Steps, filter: &PruneFilter) -> Result<(), Int
         steps.repeat(RetentionStep::Runs, &mut Pace::new()).await?;
     }
     sweep(steps).await?;
+    return_space(steps).await
+}
+
+async fn prune_channels(steps: &Steps, filter: &ChannelFilter) -> Result<(), Interruption> {
+    steps.progress.enter("deleting channels");
+    let step = RetentionStep::Channels(filter.clone());
+    steps.repeat(step, &mut Pace::new()).await?;
     return_space(steps).await
 }
 

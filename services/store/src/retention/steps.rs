@@ -66,7 +66,7 @@ impl Steps {
         let took = self.clock.monotonic().saturating_sub(started);
         pace.adapt(took);
         metrics::pruned(took, outcome.grades);
-        self.progress.add(outcome);
+        self.progress.add(&outcome);
         tokio::select! {
             () = self.pause(took) => {}
             () = self.closing() => {}

@@ -20,6 +20,7 @@ use super::contents::{PERMANENT, insert_bodies, upsert_claims};
 use super::insert::{Insert, Values, look_up};
 use super::keys::{Amounts, AppliedBatch, KindTotals, NO_RUN};
 use super::kinds::Kinds;
+use super::names::ChannelUses;
 use super::rows::{INSERT_GRADES, batch_id, bind_grade, digest_new, id_bytes, key, position};
 use super::sums::{add_counts, add_numbers};
 use super::{channels, charts, events, facets, holdings, prompts, query, rollups};
@@ -30,7 +31,8 @@ use crate::totals::RunTotals;
 
 const UPSERT_RUN: &str = concat!(
     "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, \
-         last_step, first_us, last_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict \
+         last_step, first_us, last_us, caller) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on \
+         conflict \
          (name) do update set ",
     add_counts!(
         "grades",
@@ -95,8 +97,9 @@ pub(super) async fn apply(
     let mut kinds = Kinds::default();
     let mut new_grades: Vec<(i64, usize, i64, &GradeRecord)> = Vec::new();
     let mut sums: BTreeMap<(BatchId, usize), Totals> = BTreeMap::new();
-    let mut runs: BTreeMap<&Arc<str>, RunTotals> = BTreeMap::new();
+    let mut runs: BTreeMap<&Arc<str>, (RunTotals, &str)> = BTreeMap::new();
     let (mut channels, mut visits) = (ChannelCounts::default(), Visits::default());
+    let mut uses = ChannelUses::default();
     let mut chart_counts = charts::NewCounts::new();
     for loaded in &loaded {
         let entry = loaded.entry.as_ref();
@@ -131,13 +134,17 @@ pub(super) async fn apply(
                 .map(|(_, _, _, grade)| *grade)
         };
         channels.add_grades(grades_of_entry());
+        uses.add_grades(grades_of_entry());
         prompt_history::add_grades(&mut visits, grades_of_entry());
         if let Some((first, last)) = totals.times {
             let (earliest, latest) = batch.times.unwrap_or((first, last));
             batch.times = Some((earliest.min(first), latest.max(last)));
         }
         if let Some(run) = &entry.run {
-            runs.entry(run).or_default().add(&totals);
+            let (sums, _) = runs
+                .entry(run)
+                .or_insert_with(|| (RunTotals::default(), &entry.caller));
+            sums.add(&totals);
             loaded.count(
                 grades_of_entry(),
                 chart_counts.entry((run, entry.step)).or_default(),
@@ -192,6 +199,7 @@ pub(super) async fn apply(
         .collect();
     events::insert(connection, &events_of_entries, &mut channels).await?;
     channels::add(connection, &channels).await?;
+    uses.upsert(connection).await?;
     prompts::add(connection, &visits, &numbers).await?;
     charts::add(connection, &chart_counts, &numbers).await?;
 
@@ -271,13 +279,13 @@ async fn find_batches<'e>(
 
 async fn upsert_runs<'e>(
     connection: &mut SqliteConnection,
-    runs: &BTreeMap<&'e Arc<str>, RunTotals>,
+    runs: &BTreeMap<&'e Arc<str>, (RunTotals, &str)>,
 ) -> Result<HashMap<&'e Arc<str>, i64>, DatabaseError> {
     let mut numbers = HashMap::with_capacity(runs.len());
-    for (run, totals) in runs {
+    for (run, (totals, caller)) in runs {
         // A run without grades is not listed. These values do not affect the times of later grades.
         let (first_us, last_us) = totals.times.unwrap_or((i64::MAX, i64::MIN));
-        let mut values = Values::with_capacity(11);
+        let mut values = Values::with_capacity(12);
         values
             .add(run.as_ref())
             .add_count(totals.grades)
@@ -289,7 +297,8 @@ async fn upsert_runs<'e>(
             .add_number(totals.score_sum)
             .add(totals.last_step)
             .add(first_us)
-            .add(last_us);
+            .add(last_us)
+            .add(*caller);
         let number = sqlx::query_with(UPSERT_RUN, values.finish()?)
             .fetch_one(&mut *connection)
             .await?

@@ -40,6 +40,7 @@ mod holdings;
 mod insert;
 mod keys;
 mod kinds;
+mod names;
 mod pairs;
 mod probe;
 mod prompts;

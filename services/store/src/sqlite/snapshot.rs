@@ -9,6 +9,7 @@ use assay_record::channel::ChannelCounts;
 use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::event::{Adjudication, Draw};
+use assay_record::names::UsedNames;
 use assay_record::pair::{KnownPairs, PairPage};
 use assay_record::retention::{PruneEstimate, PruneFilter, StorageReport};
 use assay_record::rollup::Rollups;
@@ -23,7 +24,7 @@ use super::rows::{
     POSITION_BITS, SELECT_GRADE, batch_id, count, hash, id_bytes, key, position, read_grade,
 };
 use super::sums::number;
-use super::{channels, charts, checks, events, pairs, prompts, query, rollups, storage};
+use super::{channels, charts, checks, events, names, pairs, prompts, query, rollups, storage};
 use crate::database::{DatabaseError, Snapshot};
 use crate::packs::{Compressed, PackedBody, body_of, decompress};
 use crate::retention_step::{Interrupted, PruneTarget, PrunedBatch};
@@ -350,6 +351,14 @@ impl Snapshot for ReadTransaction {
 
     fn channels(&mut self) -> BoxFuture<'_, Result<ChannelCounts, DatabaseError>> {
         Box::pin(channels::read(&mut self.transaction))
+    }
+
+    fn used_names(&mut self) -> BoxFuture<'_, Result<UsedNames, DatabaseError>> {
+        Box::pin(names::read(&mut self.transaction))
+    }
+
+    fn prompts<'a>(&'a mut self, run: &'a str) -> BoxFuture<'a, Result<u64, DatabaseError>> {
+        Box::pin(names::prompts(&mut self.transaction, run))
     }
 
     fn adjudications(

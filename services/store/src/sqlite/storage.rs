@@ -9,7 +9,7 @@ use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{QueryBuilder, Row};
 
 use super::query::run_number;
-use super::retention::DELETED_RUN;
+use super::retention::{self, DELETED_RUN};
 use super::rows::{batch_id, count, id_bytes};
 use crate::database::DatabaseError;
 use crate::retention_step::{Interrupted, PruneTarget, PrunedBatch};
@@ -143,6 +143,7 @@ pub(super) async fn target(
         before_us: filter.before_us,
         up_to: number(connection, "select coalesce(max(no), 0) from batches").await?,
         bodies_only: filter.bodies_only,
+        channels: filter.channels.clone(),
     })
 }
 
@@ -184,6 +185,15 @@ pub(super) async fn estimate(
     connection: &mut SqliteConnection,
     target: &PruneTarget,
 ) -> Result<PruneEstimate, DatabaseError> {
+    if let Some(filter) = &target.channels {
+        let (channels, calibrated_channels) =
+            retention::channels::estimate(connection, filter).await?;
+        return Ok(PruneEstimate {
+            channels,
+            calibrated_channels,
+            ..PruneEstimate::default()
+        });
+    }
     let mut query = QueryBuilder::<Sqlite>::new(
         "select count(*) as batches, coalesce(sum(grades), 0) as grades, \
          coalesce(sum(grade_bytes), 0) as grade_bytes, \
@@ -210,6 +220,7 @@ pub(super) async fn estimate(
         body_bytes: count(row.try_get("pack_bytes")?),
         uncounted_batches: count(row.try_get("uncounted")?),
         unknown_runs: target.unknown.clone(),
+        ..PruneEstimate::default()
     })
 }
 

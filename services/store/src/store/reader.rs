@@ -10,6 +10,7 @@ use assay_record::channel::ChannelCounts;
 use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::event::{Adjudication, Draw};
+use assay_record::names::{DeletedNames, UsedNames};
 use assay_record::pair::{KnownPairs, PairPage};
 use assay_record::retention::{PruneEstimate, PruneFilter, StorageReport};
 use assay_record::rollup::Rollups;
@@ -81,6 +82,18 @@ impl Reader for DurableStore {
 
     fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>> {
         Box::pin(async move { self.sources().channels().await })
+    }
+
+    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, StoreError>> {
+        Box::pin(async move { self.sources().used_names().await })
+    }
+
+    fn take_deleted_names(&self) -> DeletedNames {
+        self.retention.take_deleted_names()
+    }
+
+    fn prompts<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move { self.sources().prompts(run).await })
     }
 
     fn visits<'a>(

@@ -145,6 +145,9 @@ async fn a_database_of_an_earlier_release_is_copied_as_it_is_and_verified_after_
     for entry in &entries {
         assert!(contains_entry(&restored, entry).await);
     }
+    // The caller of earlier channels is not known.
+    let channels = restored.used_names().await.unwrap().channels;
+    assert!(!channels.is_empty() && channels.values().all(|caller| caller.is_empty()));
     record(&restored, of_run(5, "run", 16)).await;
     restored.close().await.unwrap();
     let verified = verify(&copy, |_| {}).await.unwrap();

@@ -15,6 +15,7 @@ mod claims;
 mod faults;
 mod fixture;
 mod lists;
+mod names;
 mod pairs;
 mod reads;
 mod recovery;

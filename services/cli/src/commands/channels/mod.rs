@@ -111,6 +111,7 @@ async fn channels(source: &Source) -> anyhow::Result<ChannelsBody> {
             let ledger = node.engine().channels().await?;
             ChannelsBody {
                 channels: ledger.reports().map(render::channel_report).collect(),
+                next: None,
             }
         }
     })

@@ -8,6 +8,7 @@
 //! in the order of the tables: a row of a batch that is not in `batches`, or whose bodies are
 //! deleted, counts as absent.
 
+pub(super) mod channels;
 mod counting;
 mod grades;
 mod moving;
@@ -36,6 +37,7 @@ pub(super) async fn run(
         RetentionStep::Sweep => sweep::sweep(connection, amount).await,
         RetentionStep::BeginRun(run) => runs::begin(connection, *run).await,
         RetentionStep::Runs => runs::delete(connection, amount).await,
+        RetentionStep::Channels(filter) => channels::delete(connection, filter, amount).await,
         RetentionStep::Vacuum => space::vacuum(connection, amount).await,
     }
 }

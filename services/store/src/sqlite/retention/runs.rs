@@ -1,5 +1,6 @@
 //! Deletes runs with their sums, after their batches.
 
+use assay_record::names::DeletedNames;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::database::DatabaseError;
@@ -15,6 +16,10 @@ pub(super) async fn begin(
     connection: &mut SqliteConnection,
     run: i64,
 ) -> Result<StepOutcome, DatabaseError> {
+    let name: Option<String> = sqlx::query_scalar("select name from runs where no = ?")
+        .bind(run)
+        .fetch_optional(&mut *connection)
+        .await?;
     let begun = sqlx::query(
         "update runs set name = ?2 || no, grades = 0 where no = ?1 \
          and not exists (select 1 from batches where run = ?1)",
@@ -23,8 +28,13 @@ pub(super) async fn begin(
     .bind(DELETED_RUN)
     .execute(connection)
     .await?;
+    let runs = begun.rows_affected();
     Ok(StepOutcome {
-        runs: begun.rows_affected(),
+        runs,
+        names: DeletedNames {
+            channels: Vec::new(),
+            runs: name.filter(|_| runs > 0).into_iter().collect(),
+        },
         ..StepOutcome::DONE
     })
 }
