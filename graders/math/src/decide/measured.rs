@@ -137,6 +137,7 @@ fn quantities(
     if cx.options.units == Units::Ignore {
         return same_answers(a, b, cx);
     }
+    cx.budget.charge(4 * (a_unit.len() + b_unit.len()) as u64)?;
     match (measure(a_unit), measure(b_unit)) {
         (Measure::Units(a_units), Measure::Units(b_units)) => {
             for own in &a_units {
