@@ -17,7 +17,7 @@ pub(crate) fn same(
     answer: &Expr,
     cx: &Context<'_>,
 ) -> Result<Option<bool>, Exhausted> {
-    if let Some(equal) = choices::same(gold, answer, cx) {
+    if let Some(equal) = choices::same(gold, answer, cx)? {
         cx.set_rule(Rule::Choice);
         return Ok(Some(equal));
     }
