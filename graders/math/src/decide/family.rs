@@ -9,7 +9,7 @@ use super::{Context, real_set, same as same_answers, scalar, statement};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::fold;
 use crate::number::Rational;
-use crate::tree::charged::{copied, replaced};
+use crate::tree::charged::{charge_copy, copied, replaced};
 use crate::tree::{Expr, Function, NamedSet, Relation};
 
 /// A value for each member of a set.
@@ -23,7 +23,20 @@ pub(crate) struct Family {
 }
 
 /// The family that an expression describes, if it does.
-pub(crate) fn of(expr: &Expr) -> Option<Family> {
+pub(crate) fn of(expr: &Expr, budget: &Budget) -> Result<Option<Family>, Exhausted> {
+    if matches!(expr, Expr::Where(..) | Expr::SetBuilder(..)) {
+        charge_copy(expr, budget)?;
+    }
+    match expr {
+        Expr::Chain(sides, relations) => match (sides.as_slice(), relations.as_slice()) {
+            ([Expr::Symbol(_), set @ Expr::SetBuilder(..)], [Relation::In]) => of(set, budget),
+            _ => Ok(None),
+        },
+        other => Ok(described(other)),
+    }
+}
+
+fn described(expr: &Expr) -> Option<Family> {
     match expr {
         Expr::Where(inner, condition) => {
             let (parameter, within) = membership(condition)?;
@@ -61,10 +74,6 @@ pub(crate) fn of(expr: &Expr) -> Option<Family> {
                 _ => None,
             }
         }
-        Expr::Chain(sides, relations) => match (sides.as_slice(), relations.as_slice()) {
-            ([Expr::Symbol(_), set @ Expr::SetBuilder(..)], [Relation::In]) => of(set),
-            _ => None,
-        },
         _ => None,
     }
 }

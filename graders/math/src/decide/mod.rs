@@ -24,6 +24,7 @@ pub(crate) mod tolerance;
 pub(crate) mod vectors;
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 use crate::budget::{Budget, Exhausted};
 use crate::normal::{expanded, fold};
@@ -180,7 +181,9 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         cx.set_rule(Rule::SameTree);
         return Ok(true);
     }
-    if let (Some(a), Some(b)) = (family::of(gold), family::of(answer)) {
+    if let Some(a) = family::of(gold, cx.budget)?
+        && let Some(b) = family::of(answer, cx.budget)?
+    {
         return family::same(&a, &b, cx);
     }
     match (gold, answer) {
@@ -193,6 +196,7 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             same(a, b, cx)
         }
         (Expr::Where(inner, condition), other) | (other, Expr::Where(inner, condition)) => {
+            cx.budget.charge(condition.len() as u64)?;
             if restricts(condition, inner) {
                 cx.set_rule(Rule::Text);
                 return Ok(false);
@@ -233,23 +237,21 @@ fn restricts(condition: &str, value: &Expr) -> bool {
         "constant",
         "arbitrary",
     ];
-    let mentioned = |name: &str| {
-        condition
-            .split(|c: char| !c.is_alphanumeric())
-            .any(|word| word == name)
+    let words: BTreeSet<&str> = condition.split(|c: char| !c.is_alphanumeric()).collect();
+    let mentions = |value: &Expr| {
+        value.any(&|part| matches!(part, Expr::Symbol(name) if words.contains(&**name)))
     };
     // For a set of numbers every condition on its variables counts.
     if matches!(value, Expr::Chain(_, relations) if relations.iter().any(|relation| relation.is_order()))
     {
-        return value.any(&|part| matches!(part, Expr::Symbol(name) if condition.split(|c: char| !c.is_alphanumeric()).any(|word| word == &**name)));
+        return mentions(value);
     }
     // For a definition only the variables of its right side count.
     let value = match value {
         Expr::Chain(sides, _) => sides.last().unwrap_or(value),
         other => other,
     };
-    !unrestrictive.iter().any(|words| condition.contains(words))
-        && value.any(&|part| matches!(part, Expr::Symbol(name) if mentioned(name)))
+    !unrestrictive.iter().any(|words| condition.contains(words)) && mentions(value)
 }
 
 fn as_solved(expr: &Expr) -> Option<Solved<'_>> {

@@ -17,7 +17,7 @@ use crate::number::Rational;
 use crate::number::ball::{Ball, BallError};
 use crate::number::elementary;
 use crate::number::residue::{Field, mix};
-use crate::tree::charged::{identical, substituted};
+use crate::tree::charged::{charge_visit, identical, substituted};
 use crate::tree::{Binder, Constant, Expr, Function};
 
 /// Whether two values are equal, and the rule that decided.
@@ -29,6 +29,9 @@ const MAX_PRECISION: u64 = 24_000;
 
 // `Complex::pow` computes logarithms with up to 80 bits more.
 const _: () = assert!(MAX_PRECISION + 80 <= elementary::MAX_PRECISION);
+
+/// Steps of collecting the symbols and sizes of a node.
+const COLLECT_STEPS: u64 = 4;
 
 /// Points of the domain at which two functions must agree.
 const REQUIRED_POINTS: usize = 4;
@@ -99,6 +102,9 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     if !found.transcendental {
         return identity(a, b, budget);
     }
+    // Symbols and sizes are collected before anything is evaluated.
+    charge_visit(a, COLLECT_STEPS, budget)?;
+    charge_visit(b, COLLECT_STEPS, budget)?;
     if let Some(equal) = antiderivatives(a, b, budget)? {
         return Ok((equal, Rule::Antiderivative));
     }

@@ -99,6 +99,7 @@ pub(crate) fn attacks() -> Vec<Attack> {
         copies::tuples(),
         copies::derivatives(),
         names::lookups(),
+        names::pairs(),
         names::numbers(),
         floods::floods(),
     ] {

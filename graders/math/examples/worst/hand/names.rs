@@ -109,6 +109,137 @@ pub(super) fn lookups() -> Vec<Family> {
     ]
 }
 
+/// Lists of up to 300 items, which are compared with each other in any order.
+pub(super) fn pairs() -> Vec<Family> {
+    vec![
+        ("texts in a list", |n| {
+            items(n, |k, size| {
+                format!(
+                    r"\text{{word{k} {}}}",
+                    repeated("is a long sentence ", size / 4 + 1)
+                )
+            })
+        }),
+        ("sentences in a list", |n| {
+            items(n, |k, size| {
+                format!(
+                    r"\text{{The answer {} is {k}}}",
+                    repeated("of the child ", size / 3 + 1)
+                )
+            })
+        }),
+        ("options with texts in a list", |n| {
+            items(n, |k, size| {
+                format!(r"\text{{(A) {k} {}}}", repeated("long text ", size / 2 + 1))
+            })
+        }),
+        ("set-builders in a list", |n| {
+            items(n, |k, size| {
+                let set = if k % 2 == 0 { "Z" } else { "N" };
+                format!(r"\{{{k}m+{}\mid m\in\mathbb{{{set}}}\}}", names(size))
+            })
+        }),
+        ("tuples and sums of unit vectors in a list", |n| {
+            items(n, |k, size| {
+                if k % 2 == 0 {
+                    format!("({k},1)")
+                } else {
+                    let terms = joined(0..size, "+", |j| format!("a_{{{j}}}j"));
+                    format!("{terms}+x^{{{k}}}")
+                }
+            })
+        }),
+        ("quantities and products in a list", |n| {
+            items(n, |k, size| {
+                if k % 2 == 0 {
+                    format!(r"{k}\text{{ km}}")
+                } else {
+                    format!("m({})({})", names(size / 2 + 1), k)
+                }
+            })
+        }),
+        ("values with conditions in a list", |n| {
+            items(n, |k, size| {
+                format!(
+                    r"{}\text{{ if y{k} {}}}",
+                    names(size / 2 + 1),
+                    repeated("is odd ", size / 2)
+                )
+            })
+        }),
+        ("antiderivatives in a list", |n| {
+            items(n, |k, size| {
+                format!(r"\int (y_{{{k}}}+{})\,dx", names(size))
+            })
+        }),
+        ("values without a value in a list", |n| {
+            items(n, |k, size| {
+                format!(r"\max(\int x\,dx,{k}+{})", names(size))
+            })
+        }),
+        ("long equations in a list", |n| {
+            items(n, |k, size| format!("y_{{{k}}}={}", names(size)))
+        }),
+        ("implications in a list", |n| {
+            items(n, |k, size| {
+                format!(r"y_{{{k}}}\Rightarrow {}", names(size))
+            })
+        }),
+        ("ratios in a list", |n| {
+            items(n, |k, size| {
+                format!("{k}:{}", joined(0..size + 1, ":", |j| format!("x_{{{j}}}")))
+            })
+        }),
+        ("intervals with names in a list", |n| {
+            items(n, |k, size| format!("({k}x,{})", names(size)))
+        }),
+        ("roots in a list", |n| {
+            items(n, |k, size| {
+                format!(
+                    r"\sqrt{{{k}+{}}}",
+                    joined(0..size, "+", |j| format!(r"\sqrt{{{j}}}"))
+                )
+            })
+        }),
+        ("matrices in a list", |n| {
+            items(n, |k, size| {
+                format!(
+                    r"\begin{{pmatrix}}{k}&{}\end{{pmatrix}}",
+                    joined(0..size, "&", |j| j.to_string())
+                )
+            })
+        }),
+        ("runs of capitals in a list", |n| {
+            items(n, |k, size| {
+                format!("{k}AB+{}", joined(0..size, "+", |j| format!("CDE^{{{j}}}")))
+            })
+        }),
+        ("choices of functions in a list", |n| {
+            items(n, |k, size| {
+                format!("{k}+{}", joined(0..size, "+", |j| format!("C({j},x)")))
+            })
+        }),
+        ("piecewise values in a list", |n| {
+            items(n, |k, size| {
+                format!(r"\begin{{cases}}{k}&x>1\\{}&x<0\end{{cases}}", names(size))
+            })
+        }),
+        ("value with a long condition", |n| {
+            format!(
+                r"{}\text{{ if }}{}",
+                names(n / 2 + 1),
+                repeated("q is odd and ", n / 2 + 1)
+            )
+        }),
+    ]
+}
+
+/// A list of `n` parts: up to 300 items of so many parts each.
+fn items(n: u64, item: impl Fn(u64, u64) -> String) -> String {
+    let count = n.clamp(2, 300);
+    joined(0..count, ", ", |k| item(k, n / count))
+}
+
 pub(super) fn numbers() -> Vec<Family> {
     vec![
         ("logarithm to a base near 1", |n| {
