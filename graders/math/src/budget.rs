@@ -1,42 +1,50 @@
-//! Counts the work of one comparison in steps and stops it at a limit. Steps do not depend on time,
-//! so a verdict never depends on the load of the machine.
+//! Counts the work of comparisons in steps and the memory they write in bytes, and stops them at a
+//! limit. Neither depends on time, so a verdict never depends on the load of the machine.
 //!
-//! A step is about ten nanoseconds of work. Writing memory counts as work: code that forms a number
-//! of `n` limbs charges for them, so the budget also bounds memory.
+//! A step is about ten nanoseconds of work. Work and bytes are charged before the work is done and
+//! before the bytes are written.
 
 use std::cell::Cell;
 
 /// Steps that one comparison may take: about 1.5 ms.
 pub const STEPS: u64 = 150_000;
 
+/// Bytes that one comparison may write, freed ones included.
+pub const BYTES: u64 = 16 << 20;
+
+/// Comparisons for which the budget of an item is sufficient if each of them takes all of its
+/// steps. A task may have more golds than that, and all of them share the budget.
+const COMPARISONS: u64 = 4;
+
 /// The work exceeds the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the step budget is exhausted")]
 pub struct Exhausted;
 
-/// A number of steps, and how many of them are left.
+/// Numbers of steps and bytes, and how many of them are left.
 #[derive(Debug)]
 pub struct Budget {
+    steps: Count,
+    bytes: Count,
+}
+
+/// A number, and how much of it is left.
+#[derive(Debug)]
+struct Count {
     left: Cell<u64>,
     all: u64,
 }
 
-impl Budget {
-    /// A budget of `steps`.
-    #[must_use]
-    pub fn new(steps: u64) -> Self {
+impl Count {
+    fn new(all: u64) -> Self {
         Self {
-            left: Cell::new(steps),
-            all: steps,
+            left: Cell::new(all),
+            all,
         }
     }
 
-    /// Takes `steps`; call it before the work is done.
-    ///
-    /// # Errors
-    /// [`Exhausted`] if fewer steps are left. The work must not be done then.
-    pub fn charge(&self, steps: u64) -> Result<(), Exhausted> {
-        match self.left.get().checked_sub(steps) {
+    fn take(&self, taken: u64) -> Result<(), Exhausted> {
+        match self.left.get().checked_sub(taken) {
             Some(left) => {
                 self.left.set(left);
                 Ok(())
@@ -48,22 +56,96 @@ impl Budget {
         }
     }
 
+    fn used(&self) -> u64 {
+        self.all - self.left.get()
+    }
+}
+
+impl Budget {
+    /// A budget of `steps`, and of the bytes of one comparison.
+    #[must_use]
+    pub fn new(steps: u64) -> Self {
+        Self {
+            steps: Count::new(steps),
+            bytes: Count::new(BYTES),
+        }
+    }
+
+    /// The budget of all comparisons with `golds` golds.
+    pub(crate) fn for_golds(golds: usize) -> Self {
+        let golds = u64::try_from(golds).unwrap_or(COMPARISONS);
+        Self::new(STEPS * golds.clamp(1, COMPARISONS))
+    }
+
+    /// A budget of at most `steps` out of this one. Return it with [`absorb`](Self::absorb).
+    pub(crate) fn part(&self, steps: u64) -> Self {
+        Self {
+            steps: Count::new(steps.min(self.left())),
+            bytes: Count::new(self.bytes.left.get()),
+        }
+    }
+
+    /// A budget in which a step costs `1 / scale` of one in this budget. Return it with
+    /// [`absorb_scaled`](Self::absorb_scaled).
+    pub(crate) fn scaled(&self, scale: u64) -> Self {
+        Self {
+            steps: Count::new(self.left().saturating_mul(scale)),
+            bytes: Count::new(self.bytes.left.get()),
+        }
+    }
+
+    /// Takes what a part of this budget used.
+    pub(crate) fn absorb(&self, part: &Self) -> Result<(), Exhausted> {
+        self.absorb_scaled(part, 1)
+    }
+
+    /// Takes what a scaled part of this budget used.
+    pub(crate) fn absorb_scaled(&self, part: &Self, scale: u64) -> Result<(), Exhausted> {
+        self.bytes.take(part.bytes.used())?;
+        self.charge(part.used() / scale)
+    }
+
+    /// Takes `steps`; call it before the work is done.
+    ///
+    /// # Errors
+    /// [`Exhausted`] if fewer steps are left. The work must not be done then.
+    pub fn charge(&self, steps: u64) -> Result<(), Exhausted> {
+        self.steps.take(steps)
+    }
+
+    /// Takes `bytes`; call it before the memory is allocated.
+    ///
+    /// # Errors
+    /// [`Exhausted`] if fewer bytes are left, and from then on for every charge. The memory must
+    /// not be allocated then.
+    pub fn charge_bytes(&self, bytes: u64) -> Result<(), Exhausted> {
+        self.bytes
+            .take(bytes)
+            .inspect_err(|Exhausted| self.steps.left.set(0))
+    }
+
     /// Steps taken so far.
     #[must_use]
     pub fn used(&self) -> u64 {
-        self.all - self.left.get()
+        self.steps.used()
+    }
+
+    /// Bytes taken so far.
+    #[must_use]
+    pub fn bytes_used(&self) -> u64 {
+        self.bytes.used()
     }
 
     /// Steps that are left.
     #[must_use]
     pub fn left(&self) -> u64 {
-        self.left.get()
+        self.steps.left.get()
     }
 
     /// Whether no steps are left.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
-        self.left.get() == 0
+        self.left() == 0
     }
 }
 

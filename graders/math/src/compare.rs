@@ -2,14 +2,22 @@
 //! services.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
-use crate::budget::{Budget, Exhausted};
+use crate::budget::{Budget, Exhausted, STEPS};
 use crate::decide::rule::Rule;
 use crate::decide::{self, Context};
 use crate::number::Rational;
 use crate::options::{Options, Percent, Rounding};
 use crate::parse;
 use crate::tree::Expr;
+use crate::tree::charged::charge_visit;
+
+/// Steps of reading a byte of an option: short pieces of text take up to 400 ns a token.
+const READING_STEPS: u64 = 8;
+
+/// Bytes of tokens and nodes for a byte of text, at most.
+const READING_BYTES: u64 = 128;
 
 /// Approximate length to which normal forms are cut for evidence, in bytes.
 const MAX_SHOWN: usize = 500;
@@ -23,6 +31,8 @@ pub struct Comparison {
     pub rule: Rule,
     /// Steps taken.
     pub steps: u64,
+    /// Bytes written, freed ones included, that were charged to the budget.
+    pub bytes: u64,
     /// Normal form of the gold, if there is one.
     pub gold_normal: Option<String>,
     /// Normal form of the answer, if there is one.
@@ -127,18 +137,31 @@ impl Gold {
     /// # Errors
     /// [`GoldError`] if no answer could be compared with it.
     pub fn read(text: &str, options: &Options) -> Result<Self, GoldError> {
+        Self::read_within(text, options, &Budget::default())
+    }
+
+    /// Reads a gold within a budget that it shares with others.
+    pub(crate) fn read_within(
+        text: &str,
+        options: &Options,
+        budget: &Budget,
+    ) -> Result<Self, GoldError> {
         let reading = parse::read(text).ok_or(GoldError::Unparsable)?;
         let signs = PercentSigns::of(&reading.expr);
         let decimals = match options.rounding {
             Rounding::Gold => parse::written_decimals(text),
             Rounding::Exact => Vec::new(),
         };
-        let budget = Budget::default();
-        let cx = Context::new(options, &budget);
-        let mut readings = Vec::with_capacity(2);
-        for expr in std::iter::once(reading.expr).chain(reading.others) {
-            readings.push(decide::normal(&expr, &cx).map_err(|Exhausted| GoldError::TooCostly)?);
-        }
+        let own = budget.part(STEPS);
+        let cx = Context::new(options, &own);
+        let readings = std::iter::once(reading.expr)
+            .chain(reading.others)
+            .map(|expr| decide::normal(&expr, &cx))
+            .collect::<Result<_, _>>();
+        let absorbed = budget.absorb(&own);
+        let readings = absorbed
+            .and(readings)
+            .map_err(|Exhausted| GoldError::TooCostly)?;
         Ok(Self {
             text: text.to_owned(),
             plain: plain(text).into_owned(),
@@ -174,24 +197,29 @@ impl Gold {
     /// Compares an answer with this gold.
     #[must_use]
     pub fn compare(&self, answer: &str, options: &Options) -> Comparison {
-        let finished = |equal, rule, steps| Comparison {
-            equal,
-            rule,
-            steps,
-            gold_normal: None,
-            answer_normal: None,
-        };
-        if !options.form.allows(answer) {
-            return finished(false, Rule::Form, 1);
+        self.compare_within(&Answer::of(answer, options), options, &Budget::default())
+    }
+
+    /// Compares an answer with this gold, within a budget that all golds share.
+    pub(crate) fn compare_within(
+        &self,
+        answer: &Answer<'_>,
+        options: &Options,
+        budget: &Budget,
+    ) -> Comparison {
+        if !answer.allowed {
+            return Comparison::of(false, Rule::Form);
         }
-        if !self.plain.is_empty() && self.plain == plain(answer) {
-            return finished(true, Rule::SameText, 1);
+        if !self.plain.is_empty() && self.plain == answer.plain {
+            return Comparison::of(true, Rule::SameText);
         }
-        let Some(reading) = parse::read(answer) else {
-            return finished(false, Rule::Unparsed, 1);
+        let Some(reading) = answer.reading() else {
+            return Comparison::of(false, Rule::Unparsed);
         };
-        let budget = Budget::default();
-        let mut cx = Context::new(options, &budget);
+        // The normal form of the answer counts for each gold, but is computed once.
+        let normal = answer.normal(reading, options, budget);
+        let own = budget.part(STEPS.saturating_sub(normal.steps));
+        let mut cx = Context::new(options, &own);
         cx.decimals = &self.decimals;
         cx.percent = match (options.percent, self.signs, PercentSigns::of(&reading.expr)) {
             (Percent::Loose, PercentSigns::Nowhere, PercentSigns::Everywhere) => {
@@ -202,64 +230,167 @@ impl Gold {
             }
             _ => None,
         };
-        match self.decide(&reading, &cx) {
-            Ok((equal, normal)) => Comparison {
+        let decided = match &normal.expr {
+            Ok(expr) => self.decide(expr, reading, &cx),
+            Err(Exhausted) => Err(Exhausted),
+        };
+        let used = Comparison {
+            steps: normal.steps + own.used(),
+            bytes: normal.bytes + own.bytes_used(),
+            ..Comparison::of(false, Rule::Budget)
+        };
+        match budget.absorb(&own).and(decided) {
+            Ok((equal, shown)) => Comparison {
                 equal,
                 rule: cx.rule(),
-                steps: budget.used(),
                 gold_normal: self.readings.first().map(|gold| gold.shown(MAX_SHOWN)),
-                answer_normal: Some(normal.shown(MAX_SHOWN)),
+                answer_normal: Some(shown),
+                ..used
             },
-            Err(Exhausted) => finished(false, Rule::Budget, budget.used()),
+            Err(Exhausted) => used,
         }
     }
 
+    /// Whether the answer is equivalent, and its normal form as it is shown.
     fn decide(
         &self,
+        normal: &Expr,
         reading: &parse::Reading,
         cx: &Context<'_>,
-    ) -> Result<(bool, Expr), Exhausted> {
-        let normal = decide::normal(&reading.expr, cx)?;
+    ) -> Result<(bool, String), Exhausted> {
         let Some(gold) = self.readings.first() else {
-            return Ok((false, normal));
+            return Ok((false, normal.shown(MAX_SHOWN)));
         };
-        if decide::same(gold, &normal, cx)? {
-            return Ok((true, normal));
+        if decide::same(gold, normal, cx)? {
+            return Ok((true, normal.shown(MAX_SHOWN)));
         }
         let rule = cx.rule();
         // Commas and letters may be ambiguous: try each reading of one side with each of the other.
         for other_gold in self.readings.iter().skip(1) {
-            if decide::same(other_gold, &normal, cx)? {
-                return Ok((true, normal));
+            if decide::same(other_gold, normal, cx)? {
+                return Ok((true, normal.shown(MAX_SHOWN)));
             }
         }
         for other in &reading.others {
             let other = decide::normal(other, cx)?;
             for gold in &self.readings {
                 if decide::same(gold, &other, cx)? {
-                    return Ok((true, other));
+                    return Ok((true, other.shown(MAX_SHOWN)));
                 }
             }
         }
         cx.set_rule(rule);
-        Ok((false, normal))
+        Ok((false, normal.shown(MAX_SHOWN)))
+    }
+}
+
+impl Comparison {
+    /// A comparison that took no work worth counting.
+    fn of(equal: bool, rule: Rule) -> Self {
+        Self {
+            equal,
+            rule,
+            steps: 1,
+            bytes: 0,
+            gold_normal: None,
+            answer_normal: None,
+        }
+    }
+}
+
+/// An answer that is compared with several golds: it is read and normalised at most once.
+pub(crate) struct Answer<'a> {
+    text: &'a str,
+    plain: Cow<'a, str>,
+    allowed: bool,
+    reading: OnceCell<Option<parse::Reading>>,
+    normal: OnceCell<Normal>,
+}
+
+/// The normal form of an answer, and what it took.
+struct Normal {
+    expr: Result<Expr, Exhausted>,
+    steps: u64,
+    bytes: u64,
+}
+
+impl<'a> Answer<'a> {
+    /// An answer that is read when a comparison needs it.
+    pub(crate) fn of(text: &'a str, options: &Options) -> Self {
+        Self {
+            text,
+            plain: plain(text),
+            allowed: options.form.allows(text),
+            reading: OnceCell::new(),
+            normal: OnceCell::new(),
+        }
+    }
+
+    fn reading(&self) -> Option<&parse::Reading> {
+        self.reading.get_or_init(|| parse::read(self.text)).as_ref()
+    }
+
+    fn normal(&self, reading: &parse::Reading, options: &Options, budget: &Budget) -> &Normal {
+        let mut first = false;
+        let normal = self.normal.get_or_init(|| {
+            first = true;
+            let own = budget.part(STEPS);
+            let expr = decide::normal(&reading.expr, &Context::new(options, &own));
+            let expr = budget.absorb(&own).and(expr);
+            Normal {
+                expr,
+                steps: own.used(),
+                bytes: own.bytes_used(),
+            }
+        });
+        if !first && let Ok(expr) = &normal.expr {
+            // Comparing with one more gold visits the answer a few times. Without steps left, the
+            // comparison ends at its first charge.
+            let _ = charge_visit(expr, 1, budget);
+        }
+        normal
     }
 }
 
 /// Compares two texts. A gold that cannot be read equals no answer.
 #[must_use]
 pub fn equivalent(gold: &str, answer: &str, options: &Options) -> Comparison {
-    match Gold::read(gold, options) {
-        Ok(gold) => gold.compare(answer, options),
+    compared(Gold::read(gold, options), |gold| {
+        gold.compare(answer, options)
+    })
+}
+
+/// Compares two texts within the budget of a comparison that they are a part of. Reading them is
+/// charged too.
+pub(crate) fn equivalent_within(
+    gold: &str,
+    answer: &str,
+    options: &Options,
+    budget: &Budget,
+) -> Result<bool, Exhausted> {
+    budget.charge(READING_STEPS * (gold.len() + answer.len()) as u64)?;
+    budget.charge_bytes(READING_BYTES * (gold.len() + answer.len()) as u64)?;
+    let found = compared(Gold::read_within(gold, options, budget), |gold| {
+        gold.compare_within(&Answer::of(answer, options), options, budget)
+    });
+    if budget.is_exhausted() {
+        return Err(Exhausted);
+    }
+    Ok(found.equal)
+}
+
+fn compared(gold: Result<Gold, GoldError>, compare: impl FnOnce(Gold) -> Comparison) -> Comparison {
+    match gold {
+        Ok(gold) => compare(gold),
         Err(bad) => Comparison {
-            equal: false,
-            rule: match bad {
-                GoldError::Unparsable => Rule::Unparsed,
-                GoldError::TooCostly => Rule::Budget,
-            },
             steps: 0,
-            gold_normal: None,
-            answer_normal: None,
+            ..Comparison::of(
+                false,
+                match bad {
+                    GoldError::Unparsable => Rule::Unparsed,
+                    GoldError::TooCostly => Rule::Budget,
+                },
+            )
         },
     }
 }

@@ -3,7 +3,8 @@
 use assay_core::{Evidence, Grade, Item, Outcome, PureGrader, Score, Verdict};
 use assay_extraction::{self, Mode};
 
-use crate::compare::{Comparison, Gold};
+use crate::budget::Budget;
+use crate::compare::{Answer, Comparison, Gold};
 use crate::evidence;
 use crate::task::{Extract, MathTask};
 use crate::tree::Expr;
@@ -56,11 +57,11 @@ impl PureGrader for PreparedMath {
             let evidence = Evidence::new().text("rule", "nothing_extracted");
             return graded(Verdict::NO_ANSWER, evidence, 0);
         };
-        let mut steps = 0;
+        let budget = Budget::for_golds(self.golds.len());
+        let answer = Answer::of(&found.text, &self.task.options);
         let mut last: Option<(&Gold, Comparison)> = None;
         for gold in &self.golds {
-            let comparison = gold.compare(&found.text, &self.task.options);
-            steps += comparison.steps;
+            let comparison = gold.compare_within(&answer, &self.task.options, &budget);
             let equal = comparison.equal;
             last = Some((gold, comparison));
             if equal {
@@ -76,7 +77,7 @@ impl PureGrader for PreparedMath {
         } else {
             Verdict::WRONG_ANSWER
         };
-        graded(verdict, evidence, steps)
+        graded(verdict, evidence, budget.used().max(1))
     }
 
     fn bytes(&self) -> usize {

@@ -7,6 +7,7 @@ use assay_core::{
     Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
 };
 
+use crate::budget::Budget;
 use crate::compare::{Gold, GoldError};
 use crate::grade::PreparedMath;
 use crate::spec::SPEC;
@@ -33,9 +34,11 @@ impl Grader for MathGrader {
         let task = MathTask::read(task).map_err(|error: TaskError| {
             PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
         })?;
+        let budget = Budget::for_golds(task.golds.len());
         let mut golds = Vec::with_capacity(task.golds.len());
         for text in &task.golds {
-            let gold = Gold::read(&final_answer(text), &task.options).map_err(|bad| {
+            let gold = Gold::read_within(&final_answer(text), &task.options, &budget);
+            let gold = gold.map_err(|bad| {
                 let code = match bad {
                     GoldError::Unparsable => ErrorCode::GoldUnparsable,
                     GoldError::TooCostly => ErrorCode::GoldTooCostly,

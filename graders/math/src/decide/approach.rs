@@ -99,17 +99,11 @@ impl Univariate<'_> {
     }
 
     fn at(&self, argument: Rational) -> Result<Complex, NoValue> {
-        let mut values = self.point.values.clone();
-        values.push((self.name, argument));
-        let point = Point {
-            values,
-            complex: self.point.complex,
-            prec: self.prec,
-            seed: self.point.seed,
-        };
-        let scaled = Budget::new(self.budget.left().saturating_mul(BUDGET_SHARE));
+        let mut point = self.point.with(self.name, argument);
+        point.prec = self.prec;
+        let scaled = self.budget.scaled(BUDGET_SHARE);
         let value = ball(self.body, &point, &scaled);
-        self.budget.charge(scaled.used() / BUDGET_SHARE)?;
+        self.budget.absorb_scaled(&scaled, BUDGET_SHARE)?;
         value
     }
 
@@ -179,15 +173,7 @@ pub(crate) fn limit(
         },
         _ => (target, &[1, -1]),
     };
-    let target = ball(
-        target,
-        &Point {
-            values: point.values.clone(),
-            prec: LIMIT_PREC,
-            ..*point
-        },
-        budget,
-    )?;
+    let target = ball(target, &point.at_precision(LIMIT_PREC), budget)?;
     let target = target
         .real()?
         .exact_midpoint()
@@ -232,11 +218,7 @@ pub(crate) fn integral(
     point: &Point<'_>,
     budget: &Budget,
 ) -> Result<Complex, NoValue> {
-    let at = Point {
-        values: point.values.clone(),
-        prec: PREC,
-        ..*point
-    };
+    let at = point.at_precision(PREC);
     let end = |expr: &Expr| -> Result<End, NoValue> {
         Ok(match expr {
             Expr::Constant(Constant::Infinity) => End::Infinite(1),

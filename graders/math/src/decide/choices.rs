@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Context;
-use crate::compare::equivalent;
+use crate::budget::{Budget, Exhausted};
+use crate::compare::equivalent_within;
 use crate::options::Options;
 use crate::parse::text;
 use crate::tree::Expr;
@@ -12,12 +13,17 @@ use crate::tree::Expr;
 const MAX_LETTERS: usize = 5;
 
 /// Whether two answers select the same options; `None` if neither selects any.
-pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Option<bool> {
+pub(crate) fn same(
+    gold: &Expr,
+    answer: &Expr,
+    cx: &Context<'_>,
+) -> Result<Option<bool>, Exhausted> {
     if let (Expr::List(_), Expr::Word(_) | Expr::Text(_))
     | (Expr::Word(_) | Expr::Text(_), Expr::List(_)) = (gold, answer)
     {
-        let (gold, answer) = (letter_set(gold)?, letter_set(answer)?);
-        return Some(gold == answer);
+        return Ok(letter_set(gold)
+            .zip(letter_set(answer))
+            .map(|(gold, answer)| gold == answer));
     }
     let map = &cx.options.choices;
     let letter = |expr: &Expr| -> Option<char> {
@@ -30,10 +36,10 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Option<bool>
         })
     };
     if !matches!(gold, Expr::Choice(..)) && !matches!(answer, Expr::Choice(..)) && map.is_empty() {
-        return None;
+        return Ok(None);
     }
-    match (letter(gold), letter(answer)) {
-        (Some(a), Some(b)) => Some(a == b && texts_agree(a, gold, answer, map)),
+    Ok(match (letter(gold), letter(answer)) {
+        (Some(a), Some(b)) => Some(a == b && texts_agree(a, gold, answer, cx)?),
         (Some(letter), None) => {
             answer_text(answer).map(|text| is_text_of(letter, gold, &text, map))
         }
@@ -41,7 +47,7 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Option<bool>
             answer_text(gold).map(|text| is_text_of(letter, answer, &text, map))
         }
         (None, None) => None,
-    }
+    })
 }
 
 /// The letters of `A, C` and `AC`, sorted; `None` if a letter repeats.
@@ -103,25 +109,38 @@ fn is_text_of(letter: char, chosen: &Expr, text: &str, map: &BTreeMap<String, St
 /// Whether the texts after the same letter agree: with each other, or with the text of the option
 /// if the task has it. If only one side has a text and the option is unknown, the text may be
 /// anything that does not retract the letter.
-fn texts_agree(letter: char, gold: &Expr, answer: &Expr, map: &BTreeMap<String, String>) -> bool {
+fn texts_agree(
+    letter: char,
+    gold: &Expr,
+    answer: &Expr,
+    cx: &Context<'_>,
+) -> Result<bool, Exhausted> {
     fn own(expr: &Expr) -> Option<&str> {
         match expr {
             Expr::Choice(_, text) if !text.is_empty() => Some(text),
             _ => None,
         }
     }
-    let option = option_of(letter, map);
-    let expected =
-        |text: &str| option.map_or_else(|| !retracts(text), |option| same_text(option, text));
-    match (own(gold), own(answer)) {
+    let option = option_of(letter, &cx.options.choices);
+    Ok(match (own(gold), own(answer)) {
         (None, None) => true,
-        (Some(text), None) | (None, Some(text)) => expected(text),
-        (Some(a), Some(b)) => same_text(a, b) || option.is_some_and(|option| same_text(option, b)),
-    }
+        (Some(text), None) | (None, Some(text)) => match option {
+            Some(option) => same_text(option, text, cx.budget)?,
+            None => !retracts(text),
+        },
+        (Some(a), Some(b)) => {
+            same_text(a, b, cx.budget)?
+                || match option {
+                    Some(option) => same_text(option, b, cx.budget)?,
+                    None => false,
+                }
+        }
+    })
 }
 
-fn same_text(a: &str, b: &str) -> bool {
-    text::comparable(a) == text::comparable(b) || equivalent(a, b, &Options::default()).equal
+fn same_text(a: &str, b: &str, budget: &Budget) -> Result<bool, Exhausted> {
+    Ok(text::comparable(a) == text::comparable(b)
+        || equivalent_within(a, b, &Options::default(), budget)?)
 }
 
 /// Whether the words after a letter retract it or add another choice. `None of these` and `A and C`

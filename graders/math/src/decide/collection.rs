@@ -4,6 +4,7 @@ use super::rule::Rule;
 use super::{Context, as_solved, real_set, same as same_answers};
 use crate::budget::Exhausted;
 use crate::options::Order;
+use crate::tree::charged::{all_copied, identical};
 use crate::tree::{End, Expr, NamedSet};
 
 /// Most components that are compared in any order: the comparison is quadratic.
@@ -18,17 +19,18 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             let a = if labels_of(a) == Labels::One {
                 unlabelled(a)
             } else {
-                a.clone()
+                a.iter().collect()
             };
+            let b: Vec<&Expr> = b.iter().collect();
             if matches!(gold, Expr::List(_)) {
-                values_in_any_order(&a, b, cx)
+                values_in_any_order(&a, &b, cx)
             } else {
-                values_in_any_order(b, &a, cx)
+                values_in_any_order(&b, &a, cx)
             }
         }
         (Expr::Set(a), Expr::Set(b)) => {
-            let (a, b) = (distinct(a, cx)?, distinct(b, cx)?);
-            any_order(&a, &b, cx)
+            let (a, b): (Vec<&Expr>, Vec<&Expr>) = (a.iter().collect(), b.iter().collect());
+            any_order(distinct(&a, cx)?, distinct(&b, cx)?, cx)
         }
         (Expr::Bracket(a_open, a, a_close), Expr::Bracket(b_open, b, b_close)) => {
             if a.len() != b.len() {
@@ -59,9 +61,9 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             }
             let other = unlabelled(other);
             let equal = if matches!(gold, Expr::List(_)) {
-                ordered(&other, items, cx)?
+                ordered(other, items, cx)?
             } else {
-                ordered(items, &other, cx)?
+                ordered(items, other, cx)?
             };
             set_rule_unless_tolerance(cx, equal, Rule::Tuple);
             if equal {
@@ -76,9 +78,7 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
                 cx.set_rule(Rule::Matrix);
                 return Ok(false);
             }
-            let a: Vec<Expr> = a.iter().flatten().cloned().collect();
-            let b: Vec<Expr> = b.iter().flatten().cloned().collect();
-            let equal = ordered(&a, &b, cx)?;
+            let equal = ordered(cells(a), cells(b), cx)?;
             set_rule_unless_tolerance(cx, equal, Rule::Matrix);
             Ok(equal)
         }
@@ -97,10 +97,13 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             vector(rows, items, false, cx)
         }
         (Expr::Cases(a), Expr::Cases(b)) => {
-            let row = |row: &Vec<Expr>| Expr::Bracket(End::Round, row.clone(), End::Round);
-            let a: Vec<Expr> = a.iter().map(row).collect();
-            let b: Vec<Expr> = b.iter().map(row).collect();
-            any_order(&a, &b, cx)
+            let rows = |rows: &[Vec<Expr>]| -> Result<Vec<Expr>, Exhausted> {
+                let tuple = |row: &Vec<Expr>| {
+                    all_copied(row, cx.budget).map(|row| Expr::Bracket(End::Round, row, End::Round))
+                };
+                rows.iter().map(tuple).collect()
+            };
+            any_order(rows(a)?.iter(), rows(b)?.iter(), cx)
         }
         (Expr::Named(NamedSet::Empty), Expr::Text(text) | Expr::Word(text))
         | (Expr::Text(text) | Expr::Word(text), Expr::Named(NamedSet::Empty)) => {
@@ -157,12 +160,18 @@ fn sets(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted>
 }
 
 /// Compares component by component, in order.
-pub(crate) fn ordered(gold: &[Expr], answer: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
+pub(crate) fn ordered<'a, 'b, A, B>(gold: A, answer: B, cx: &Context<'_>) -> Result<bool, Exhausted>
+where
+    A: IntoIterator<Item = &'a Expr>,
+    B: IntoIterator<Item = &'b Expr>,
+{
+    let gold: Vec<&Expr> = gold.into_iter().collect();
+    let answer: Vec<&Expr> = answer.into_iter().collect();
     if gold.len() != answer.len() {
         return Ok(false);
     }
     let mut tolerant = false;
-    for (a, b) in gold.iter().zip(answer) {
+    for (a, b) in gold.into_iter().zip(answer) {
         if !same_answers(a, b, cx)? {
             return Ok(false);
         }
@@ -176,16 +185,27 @@ pub(crate) fn ordered(gold: &[Expr], answer: &[Expr], cx: &Context<'_>) -> Resul
 
 /// Compares components in any order. Each component of the gold takes the first equal component of
 /// the answer that is not taken yet. This is exact because equality is transitive.
-fn any_order(gold: &[Expr], answer: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
+fn any_order<'a, 'b, A, B>(gold: A, answer: B, cx: &Context<'_>) -> Result<bool, Exhausted>
+where
+    A: IntoIterator<Item = &'a Expr>,
+    B: IntoIterator<Item = &'b Expr>,
+{
     cx.set_rule(Rule::Unordered);
-    if gold.len() != answer.len() || gold.len() > MAX_UNORDERED {
+    let gold: Vec<&Expr> = gold.into_iter().collect();
+    let mut free: Vec<&Expr> = answer.into_iter().collect();
+    if gold.len() != free.len() || gold.len() > MAX_UNORDERED {
         return Ok(false);
     }
-    let mut free: Vec<&Expr> = answer.iter().collect();
     let mut tolerant = false;
     for a in gold {
         // The identical tree is nearly always among them, and finding it is cheap.
-        let mut found = free.iter().position(|b| *b == a);
+        let mut found = None;
+        for (at, b) in free.iter().enumerate() {
+            if identical(a, b, cx.budget)? {
+                found = Some(at);
+                break;
+            }
+        }
         if found.is_none() {
             for (at, b) in free.iter().enumerate() {
                 if same_answers(a, b, cx)? {
@@ -213,8 +233,8 @@ fn any_order(gold: &[Expr], answer: &[Expr], cx: &Context<'_>) -> Result<bool, E
     Ok(true)
 }
 
-fn distinct(items: &[Expr], cx: &Context<'_>) -> Result<Vec<Expr>, Exhausted> {
-    let mut unique: Vec<Expr> = Vec::with_capacity(items.len());
+fn distinct<'a>(items: &[&'a Expr], cx: &Context<'_>) -> Result<Vec<&'a Expr>, Exhausted> {
+    let mut unique: Vec<&Expr> = Vec::with_capacity(items.len());
     if items.len() > MAX_UNORDERED {
         return Ok(items.to_vec());
     }
@@ -224,30 +244,32 @@ fn distinct(items: &[Expr], cx: &Context<'_>) -> Result<Vec<Expr>, Exhausted> {
                 continue 'items;
             }
         }
-        unique.push(item.clone());
+        unique.push(item);
     }
     Ok(unique)
 }
 
+/// The cells of a matrix, row by row.
+fn cells(rows: &[Vec<Expr>]) -> impl Iterator<Item = &Expr> {
+    rows.iter().flatten()
+}
+
 /// The names of a list, if every item is a solved equation of one name.
-fn labels(items: &[Expr]) -> Option<Vec<Expr>> {
+fn labels(items: &[Expr]) -> Option<Vec<&Expr>> {
     items
         .iter()
-        .map(|item| {
-            let solved = as_solved(item)?;
-            match <[Expr; 1]>::try_from(solved.names) {
-                Ok([name]) => Some(name),
-                Err(_) => None,
-            }
+        .map(|item| match as_solved(item)?.names {
+            [name] => Some(name),
+            _ => None,
         })
         .collect()
 }
 
 /// The values without their names. Items without names stay as they are.
-fn unlabelled(items: &[Expr]) -> Vec<Expr> {
+fn unlabelled(items: &[Expr]) -> Vec<&Expr> {
     items
         .iter()
-        .map(|item| as_solved(item).map_or_else(|| item.clone(), |solved| solved.value))
+        .map(|item| as_solved(item).map_or(item, |solved| solved.value))
         .collect()
 }
 
@@ -285,12 +307,12 @@ fn labels_of(items: &[Expr]) -> Labels {
     if names.iter().all(|name| Some(name) == first) {
         return Labels::One;
     }
-    let word = |name: &Expr| matches!(name, Expr::Symbol(name) if name.len() > 3 && name.bytes().all(|b| b.is_ascii_alphabetic()) && name.bytes().any(|b| b.is_ascii_lowercase()));
+    let word = |name: &&Expr| matches!(name, Expr::Symbol(name) if name.len() > 3 && name.bytes().all(|b| b.is_ascii_alphabetic()) && name.bytes().any(|b| b.is_ascii_lowercase()));
     if names.iter().all(word) {
         return Labels::Words;
     }
     // `x_1 = 2, x_2 = 3` are values of x, as roots are written.
-    let stem = |name: &Expr| match name {
+    let stem = |name: &&Expr| match name {
         Expr::Symbol(name) => name.split_once("_{").map(|(stem, _)| stem.to_owned()),
         _ => None,
     };
@@ -309,25 +331,28 @@ fn lists(
     cx: &Context<'_>,
 ) -> Result<bool, Exhausted> {
     if cx.options.order == Order::Ordered {
-        let equal = ordered(&unlabelled(a), &unlabelled(b), cx)?;
+        let equal = ordered(unlabelled(a), unlabelled(b), cx)?;
         set_rule_unless_tolerance(cx, equal, Rule::Tuple);
         return Ok(equal);
     }
     let (a_labels, b_labels) = (labels_of(a), labels_of(b));
     let equal = match (a_labels, b_labels) {
-        (Labels::Absent, Labels::Absent) => values_in_any_order(a, b, cx)?,
+        (Labels::Absent, Labels::Absent) => {
+            let (a, b): (Vec<&Expr>, Vec<&Expr>) = (a.iter().collect(), b.iter().collect());
+            values_in_any_order(&a, &b, cx)?
+        }
         // Names on one side only: different variables fix the order, one name or words do not.
         (Labels::Absent, Labels::Variables) | (Labels::Variables, Labels::Absent) => {
-            let equal = ordered(&unlabelled(a), &unlabelled(b), cx)?;
+            let equal = ordered(unlabelled(a), unlabelled(b), cx)?;
             set_rule_unless_tolerance(cx, equal, Rule::Tuple);
             equal
         }
-        (Labels::Absent, _) | (_, Labels::Absent) => any_order(&unlabelled(a), &unlabelled(b), cx)?,
+        (Labels::Absent, _) | (_, Labels::Absent) => any_order(unlabelled(a), unlabelled(b), cx)?,
         // `x_1 = 2, x_2 = 3` and `x = 2, x = 3`
         (Labels::One, Labels::One)
             if stem(a) == stem(b) && labels(a) != labels(b) && (is_plain(a) || is_plain(b)) =>
         {
-            any_order(&unlabelled(a), &unlabelled(b), cx)?
+            any_order(unlabelled(a), unlabelled(b), cx)?
         }
         _ => any_order(a, b, cx)?,
     };
@@ -340,12 +365,12 @@ fn lists(
 
 /// Compares values in any order. Tuples are solutions, so repeated ones count once. Numbers count
 /// as often as they occur.
-fn values_in_any_order(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
-    let tuples = |items: &[Expr]| items.iter().all(|item| matches!(item, Expr::Bracket(..)));
+fn values_in_any_order(a: &[&Expr], b: &[&Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
+    let tuples = |items: &[&Expr]| items.iter().all(|item| matches!(item, Expr::Bracket(..)));
     if a.len() != b.len() && tuples(a) && tuples(b) {
-        return any_order(&distinct(a, cx)?, &distinct(b, cx)?, cx);
+        return any_order(distinct(a, cx)?, distinct(b, cx)?, cx);
     }
-    any_order(a, b, cx)
+    any_order(a.iter().copied(), b.iter().copied(), cx)
 }
 
 /// Compares a column, a row or a matrix with a tuple.
@@ -377,11 +402,10 @@ fn vector(
         cx.set_rule(Rule::Matrix);
         return Ok(true);
     }
-    let cells: Vec<Expr> = rows.iter().flatten().cloned().collect();
     let equal = if matrix_is_gold {
-        ordered(&cells, items, cx)?
+        ordered(cells(rows), items, cx)?
     } else {
-        ordered(items, &cells, cx)?
+        ordered(items, cells(rows), cx)?
     };
     set_rule_unless_tolerance(cx, equal, Rule::Matrix);
     Ok(equal)

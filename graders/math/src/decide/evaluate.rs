@@ -1,6 +1,9 @@
 //! The value of an expression at a point, as a residue or as a complex ball. An expression without
 //! a value there is an error.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive};
 
@@ -103,29 +106,64 @@ pub(crate) fn residue(
 }
 
 /// A point: a rational for each symbol, and whether values may be complex.
+#[derive(Clone)]
 pub(crate) struct Point<'a> {
-    pub(crate) values: Vec<(&'a str, Rational)>,
+    /// Values of free symbols, sorted by name. Shared, because there may be thousands.
+    pub(crate) free: Rc<[(&'a str, Rational)]>,
+    /// Values of bound variables, the innermost one last.
+    pub(crate) bound: Vec<(&'a str, Rational)>,
     pub(crate) complex: bool,
     pub(crate) prec: u64,
     /// Seed for the values of unknown functions.
     pub(crate) seed: u64,
 }
 
-impl Point<'_> {
+impl<'a> Point<'a> {
+    /// The point of a constant, which has no symbols.
+    pub(crate) fn of_constant(complex: bool, prec: u64) -> Self {
+        Self {
+            free: Rc::new([]),
+            bound: Vec::new(),
+            complex,
+            prec,
+            seed: 0,
+        }
+    }
+
+    /// The same point at another precision.
+    pub(crate) fn at_precision(&self, prec: u64) -> Self {
+        Self {
+            prec,
+            ..self.clone()
+        }
+    }
+
+    /// The same point with a value for a bound variable.
+    pub(crate) fn with(&self, name: &'a str, value: Rational) -> Self {
+        let mut inner = self.clone();
+        inner.bound.push((name, value));
+        inner
+    }
+
     fn value(&self, name: &str) -> Option<&Rational> {
-        self.values
-            .iter()
-            .rev()
-            .find(|(own, _)| *own == name)
-            .map(|(_, value)| value)
+        let bound = self.bound.iter().rev().find(|(own, _)| *own == name);
+        let found = bound.or_else(|| {
+            let at = self.free.binary_search_by(|(own, _)| (*own).cmp(name));
+            self.free.get(at.ok()?)
+        });
+        found.map(|(_, value)| value)
     }
 }
 
 /// The value of an expression at a point.
-pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Complex, NoValue> {
+pub(crate) fn ball<'a>(
+    expr: &'a Expr,
+    point: &Point<'a>,
+    budget: &Budget,
+) -> Result<Complex, NoValue> {
     let prec = point.prec;
     budget.charge(ball_cost::node(prec))?;
-    let at = |expr: &Expr| ball(expr, point, budget);
+    let at = |expr: &'a Expr| ball(expr, point, budget);
     let value = match expr {
         Expr::Number(value) => {
             budget.charge(value.bits() / 32)?;
@@ -200,6 +238,7 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
         Expr::Apply(name, items) => {
             // An unknown function of equal normal forms has equal values.
             let mut state = mix(hash(name) ^ point.seed);
+            charge_text(expr, budget)?;
             for item in items {
                 state = mix(state ^ hash(&item.to_string()));
             }
@@ -229,6 +268,21 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
     Ok(value)
 }
 
+/// Charges the texts of the arguments of an unknown function, beyond the few nodes that most have.
+fn charge_text(expr: &Expr, budget: &Budget) -> Result<(), Exhausted> {
+    const NODES: u64 = 8;
+    let size = Cell::new(0u64);
+    let exceeded = expr.any(&|part| {
+        let digits = part.as_number().map_or(0, |value| value.bits() / 64);
+        size.set(size.get() + 1 + digits);
+        size.get() > budget.left()
+    });
+    if exceeded {
+        return budget.charge(size.get());
+    }
+    budget.charge(size.get().saturating_sub(NODES) * 20)
+}
+
 fn exact_integer(value: &Complex) -> Option<i64> {
     let real = value.real().ok()?;
     if !real.is_exact() {
@@ -240,11 +294,11 @@ fn exact_integer(value: &Complex) -> Option<i64> {
     same.then(|| floor.to_i64()).flatten()
 }
 
-fn series(
+fn series<'a>(
     binder: Binder,
-    name: &str,
-    parts: &[Expr],
-    point: &Point<'_>,
+    name: &'a str,
+    parts: &'a [Expr],
+    point: &Point<'a>,
     budget: &Budget,
 ) -> Result<Complex, NoValue> {
     let [low, high, body] = parts else {
@@ -253,7 +307,7 @@ fn series(
     if matches!(high, Expr::Ellipsis) || name.is_empty() {
         return Err(NoValue::Unsupported);
     }
-    let end = |expr: &Expr| -> Result<i64, NoValue> {
+    let end = |expr: &'a Expr| -> Result<i64, NoValue> {
         exact_integer(&ball(expr, point, budget)?).ok_or(NoValue::AtPoint(BallError::Undefined))
     };
     if matches!(high, Expr::Constant(Constant::Infinity)) {
@@ -269,11 +323,10 @@ fn series(
     }
     let sum = binder == Binder::Sum;
     let mut total = Complex::from(Ball::small(i64::from(!sum)));
-    let mut values = point.values.clone();
-    values.push((name, Rational::small(low)));
-    let mut inner = Point { values, ..*point };
+    budget.charge(6 * point.bound.len() as u64)?;
+    let mut inner = point.with(name, Rational::small(low));
     for n in low..=high {
-        if let Some((_, value)) = inner.values.last_mut() {
+        if let Some((_, value)) = inner.bound.last_mut() {
             *value = Rational::small(n);
         }
         let term = ball(body, &inner, budget)?;

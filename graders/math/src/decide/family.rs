@@ -6,9 +6,10 @@ use std::ops::Neg as _;
 use super::evaluate::{NoValue, Point, ball};
 use super::rule::Rule;
 use super::{Context, real_set, same as same_answers, scalar, statement};
-use crate::budget::Exhausted;
+use crate::budget::{Budget, Exhausted};
 use crate::normal::fold;
 use crate::number::Rational;
+use crate::tree::charged::{charge_copy, copied, replaced};
 use crate::tree::{Expr, Function, NamedSet, Relation};
 
 /// A value for each member of a set.
@@ -22,7 +23,20 @@ pub(crate) struct Family {
 }
 
 /// The family that an expression describes, if it does.
-pub(crate) fn of(expr: &Expr) -> Option<Family> {
+pub(crate) fn of(expr: &Expr, budget: &Budget) -> Result<Option<Family>, Exhausted> {
+    if matches!(expr, Expr::Where(..) | Expr::SetBuilder(..)) {
+        charge_copy(expr, budget)?;
+    }
+    match expr {
+        Expr::Chain(sides, relations) => match (sides.as_slice(), relations.as_slice()) {
+            ([Expr::Symbol(_), set @ Expr::SetBuilder(..)], [Relation::In]) => of(set, budget),
+            _ => Ok(None),
+        },
+        other => Ok(described(other)),
+    }
+}
+
+fn described(expr: &Expr) -> Option<Family> {
     match expr {
         Expr::Where(inner, condition) => {
             let (parameter, within) = membership(condition)?;
@@ -60,10 +74,6 @@ pub(crate) fn of(expr: &Expr) -> Option<Family> {
                 _ => None,
             }
         }
-        Expr::Chain(sides, relations) => match (sides.as_slice(), relations.as_slice()) {
-            ([Expr::Symbol(_), set @ Expr::SetBuilder(..)], [Relation::In]) => of(set),
-            _ => None,
-        },
         _ => None,
     }
 }
@@ -73,10 +83,10 @@ fn named(inner: &Expr) -> (Option<Expr>, Expr) {
     let solved = |expr: &Expr| match expr {
         Expr::Chain(sides, relations) => {
             let solved = statement::solved(sides, relations)?;
-            let [name] = solved.names.as_slice() else {
+            let [name] = solved.names else {
                 return None;
             };
-            Some((name.clone(), solved.value))
+            Some((name.clone(), solved.value.clone()))
         }
         _ => None,
     };
@@ -138,14 +148,17 @@ fn membership(condition: &str) -> Option<(&str, String)> {
 
 impl Family {
     /// The value with another name for the parameter; `None` if that name is taken.
-    fn with_parameter(&self, name: &str) -> Option<Expr> {
+    fn with_parameter(&self, name: &str, budget: &Budget) -> Result<Option<Expr>, Exhausted> {
         if *self.parameter == *name {
-            return Some(self.value.clone());
+            return copied(&self.value, budget).map(Some);
         }
         let taken = self
             .value
             .any(&|part| matches!(part, Expr::Symbol(own) if **own == *name));
-        (!taken).then(|| self.value.substitute(&self.parameter, &Expr::symbol(name)))
+        if taken {
+            return Ok(None);
+        }
+        replaced(&self.value, &self.parameter, &Expr::symbol(name), budget).map(Some)
     }
 }
 
@@ -156,7 +169,7 @@ pub(crate) fn same(gold: &Family, answer: &Family, cx: &Context<'_>) -> Result<b
     if gold.within != answer.within || other_subject {
         return Ok(false);
     }
-    let Some(renamed) = answer.with_parameter(&gold.parameter) else {
+    let Some(renamed) = answer.with_parameter(&gold.parameter, cx.budget)? else {
         return Ok(false);
     };
     let answer_value = super::normal(&renamed, cx)?;
@@ -219,12 +232,7 @@ fn shifted(a: &Expr, b: &Expr, parameter: &str, cx: &Context<'_>) -> Result<bool
         ),
         cx.budget,
     )?;
-    let point = Point {
-        values: Vec::new(),
-        complex: false,
-        prec: 128,
-        seed: 0,
-    };
+    let point = Point::of_constant(false, 128);
     let whole = match ball(&nearest, &point, cx.budget) {
         Ok(value) => value.real().ok().and_then(|real| real.floor().ok()),
         Err(NoValue::Exhausted) => return Err(Exhausted),
@@ -244,7 +252,10 @@ fn progression(
     parameter: &str,
     cx: &Context<'_>,
 ) -> Result<Option<(Expr, Expr)>, Exhausted> {
-    let at = |k: i64| fold(&value.substitute(parameter, &Expr::int(k)), cx.budget);
+    let at = |k: i64| {
+        let member = replaced(value, parameter, &Expr::int(k), cx.budget)?;
+        fold(&member, cx.budget)
+    };
     let (start, next, third) = (at(0)?, at(1)?, at(2)?);
     let step = fold(
         &Expr::Sum(vec![next.clone(), start.clone().neg()]),

@@ -6,6 +6,7 @@ use crate::budget::Exhausted;
 use crate::normal::fold;
 use crate::options::Units;
 use crate::parse::unit::{Measure, Unit, measure};
+use crate::tree::charged::charge_copy;
 use crate::tree::{Constant, Date, Expr};
 
 /// Whether two values are equal if at least one of them is of these kinds; `None` otherwise.
@@ -137,6 +138,7 @@ fn quantities(
     if cx.options.units == Units::Ignore {
         return same_answers(a, b, cx);
     }
+    cx.budget.charge(4 * (a_unit.len() + b_unit.len()) as u64)?;
     match (measure(a_unit), measure(b_unit)) {
         (Measure::Units(a_units), Measure::Units(b_units)) => {
             for own in &a_units {
@@ -221,6 +223,9 @@ fn quantity_and_value(
             same_answers(other, value, cx)
         }
     };
+    if matches!(other, Expr::Product(_)) {
+        charge_copy(other, cx.budget)?;
+    }
     // `10 m` without markup is read as ten times m.
     if let Some((number, letter)) = number_and_letters(other)
         && let (Measure::Units(_), Measure::Units(_)) = (measure(unit), measure(&letter))

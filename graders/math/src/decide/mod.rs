@@ -24,11 +24,13 @@ pub(crate) mod tolerance;
 pub(crate) mod vectors;
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 use crate::budget::{Budget, Exhausted};
 use crate::normal::{expanded, fold};
 use crate::number::Rational;
 use crate::options::Options;
+use crate::tree::charged::{all_copied, copied, identical};
 use crate::tree::{Expr, Relation};
 use rule::Rule;
 use statement::Solved;
@@ -81,7 +83,7 @@ impl<'a> Context<'a> {
 /// The normal form of a whole answer.
 pub(crate) fn normal(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
     cx.budget.charge(10)?;
-    let expr = expanded(expr);
+    let expr = expanded(expr, cx.budget)?;
     normal_inside(&expr, cx)
 }
 
@@ -137,11 +139,11 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
                     .all(|name| matches!(name, Expr::Symbol(_) | Expr::Apply(..)))
             {
                 let statements = values.iter().map(|value| {
-                    let mut sides = names.to_vec();
-                    sides.push(value.clone());
-                    Expr::Chain(sides, relations.clone())
+                    let mut sides = all_copied(names, cx.budget)?;
+                    sides.push(copied(value, cx.budget)?);
+                    Ok(Expr::Chain(sides, relations.clone()))
                 });
-                return Ok(Expr::List(statements.collect()));
+                return Ok(Expr::List(statements.collect::<Result<_, _>>()?));
             }
             statement::reduced(sides, relations.clone(), cx)?
         }
@@ -175,11 +177,13 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
 /// Whether two normal forms are equivalent.
 pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     cx.budget.charge(20)?;
-    if gold == answer {
+    if identical(gold, answer, cx.budget)? {
         cx.set_rule(Rule::SameTree);
         return Ok(true);
     }
-    if let (Some(a), Some(b)) = (family::of(gold), family::of(answer)) {
+    if let Some(a) = family::of(gold, cx.budget)?
+        && let Some(b) = family::of(answer, cx.budget)?
+    {
         return family::same(&a, &b, cx);
     }
     match (gold, answer) {
@@ -192,6 +196,7 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             same(a, b, cx)
         }
         (Expr::Where(inner, condition), other) | (other, Expr::Where(inner, condition)) => {
+            cx.budget.charge(condition.len() as u64)?;
             if restricts(condition, inner) {
                 cx.set_rule(Rule::Text);
                 return Ok(false);
@@ -203,15 +208,17 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             }
         }
         // `a = b = 1` is one statement for each name.
-        (Expr::Chain(sides, relations), Expr::List(_) | Expr::Bracket(..))
-            if let Some(each) = statement::for_each_name(sides, relations) =>
-        {
-            same(&each, answer, cx)
+        (Expr::Chain(..), Expr::List(_) | Expr::Bracket(..)) => {
+            match statement::for_each_name(gold, cx.budget)? {
+                Some(each) => same(&each, answer, cx),
+                None => same_statements(gold, answer, cx),
+            }
         }
-        (Expr::List(_) | Expr::Bracket(..), Expr::Chain(sides, relations))
-            if let Some(each) = statement::for_each_name(sides, relations) =>
-        {
-            same(gold, &each, cx)
+        (Expr::List(_) | Expr::Bracket(..), Expr::Chain(..)) => {
+            match statement::for_each_name(answer, cx.budget)? {
+                Some(each) => same(gold, &each, cx),
+                None => same_statements(gold, answer, cx),
+            }
         }
         (Expr::Chain(..), _) | (_, Expr::Chain(..)) => same_statements(gold, answer, cx),
         _ => same_objects(gold, answer, cx),
@@ -230,30 +237,32 @@ fn restricts(condition: &str, value: &Expr) -> bool {
         "constant",
         "arbitrary",
     ];
-    let mentioned = |name: &str| {
-        condition
-            .split(|c: char| !c.is_alphanumeric())
-            .any(|word| word == name)
+    let words: BTreeSet<&str> = condition.split(|c: char| !c.is_alphanumeric()).collect();
+    let mentions = |value: &Expr| {
+        value.any(&|part| matches!(part, Expr::Symbol(name) if words.contains(&**name)))
     };
     // For a set of numbers every condition on its variables counts.
     if matches!(value, Expr::Chain(_, relations) if relations.iter().any(|relation| relation.is_order()))
     {
-        return value.any(&|part| matches!(part, Expr::Symbol(name) if condition.split(|c: char| !c.is_alphanumeric()).any(|word| word == &**name)));
+        return mentions(value);
     }
     // For a definition only the variables of its right side count.
     let value = match value {
         Expr::Chain(sides, _) => sides.last().unwrap_or(value),
         other => other,
     };
-    !unrestrictive.iter().any(|words| condition.contains(words))
-        && value.any(&|part| matches!(part, Expr::Symbol(name) if mentioned(name)))
+    !unrestrictive.iter().any(|words| condition.contains(words)) && mentions(value)
 }
 
-fn as_solved(expr: &Expr) -> Option<Solved> {
+fn as_solved(expr: &Expr) -> Option<Solved<'_>> {
     match expr {
         Expr::Chain(sides, relations) => statement::solved(sides, relations),
         _ => None,
     }
+}
+
+fn refs(sides: &[Expr]) -> Vec<&Expr> {
+    sides.iter().collect()
 }
 
 /// Compares two answers of which at least one is a chain.
@@ -267,15 +276,16 @@ fn same_statements(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
                 .iter()
                 .flat_map(|a_name| b.names.iter().map(move |b_name| (a_name, b_name)))
             {
-                if let Some(value) = statement::renamed(a_name, b_name, &b.value)
-                    && same(&a.value, &normal_inside(&value, cx)?, cx)?
+                cx.budget.charge(8)?;
+                if let Some(value) = statement::renamed(a_name, b_name, b.value, cx.budget)?
+                    && same(a.value, &normal_inside(&value, cx)?, cx)?
                 {
                     return Ok(true);
                 }
             }
             if let (Expr::Chain(a, _), Expr::Chain(b, _)) = (gold, answer) {
                 cx.set_rule(Rule::Equation);
-                return statement::multiples(a, b, false, cx);
+                return statement::multiples(&refs(a), &refs(b), false, cx);
             }
             Ok(false)
         }
@@ -289,7 +299,7 @@ fn same_statements(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
                 && equation(answer)
             {
                 cx.set_rule(Rule::Equation);
-                if statement::multiples(a, b, false, cx)? {
+                if statement::multiples(&refs(a), &refs(b), false, cx)? {
                     return Ok(true);
                 }
             }
@@ -307,15 +317,15 @@ fn same_statements(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
 
 /// Compares a solved equation with an answer without a name.
 fn same_as_solved(
-    solved: &Solved,
+    solved: &Solved<'_>,
     other: &Expr,
     gold_is_solved: bool,
     cx: &Context<'_>,
 ) -> Result<bool, Exhausted> {
     let equal = if gold_is_solved {
-        same(&solved.value, other, cx)?
+        same(solved.value, other, cx)?
     } else {
-        same(other, &solved.value, cx)?
+        same(other, solved.value, cx)?
     };
     if equal && cx.rule() != Rule::Tolerance {
         cx.set_rule(Rule::Solved);
@@ -334,9 +344,11 @@ fn same_chains(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exh
         && a_relation.is_order()
         && b_relation.is_order()
     {
-        let reversed: Vec<Expr> = b.iter().rev().cloned().collect();
-        if a_relation == b_relation && statement::multiples(a, b, true, cx)?
-            || *a_relation == b_relation.reversed() && statement::multiples(a, &reversed, true, cx)?
+        let (a, b) = (refs(a), refs(b));
+        let reversed: Vec<&Expr> = b.iter().rev().copied().collect();
+        if a_relation == b_relation && statement::multiples(&a, &b, true, cx)?
+            || *a_relation == b_relation.reversed()
+                && statement::multiples(&a, &reversed, true, cx)?
         {
             cx.set_rule(Rule::Equation);
             return Ok(true);
@@ -355,8 +367,7 @@ fn same_chains(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exh
         .zip(b_relations.iter().rev())
         .all(|(a, b)| a.is_reversible() && *a == b.reversed());
     if backwards {
-        let reversed: Vec<Expr> = b.iter().rev().cloned().collect();
-        let equal = collection::ordered(a, &reversed, cx)?;
+        let equal = collection::ordered(a, b.iter().rev(), cx)?;
         cx.set_rule(Rule::Chain);
         return Ok(equal);
     }
@@ -369,11 +380,11 @@ fn same_scalars(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Ex
     if cx.same_values(gold, answer)? {
         return Ok(true);
     }
-    if let Some(answer) = rename::with_constant_of(gold, answer) {
+    if let Some(answer) = rename::with_constant_of(gold, answer, cx.budget)? {
         return cx.same_values(gold, &fold(&answer, cx.budget)?);
     }
     let otherwise = |expr: &Expr, other: &Expr| {
-        rename::with_choices(expr)
+        rename::with_choices(expr, cx.budget)?
             .or_else(|| rename::with_runs_split(expr, other))
             .map(|expr| fold(&expr, cx.budget))
             .transpose()

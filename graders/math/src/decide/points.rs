@@ -4,9 +4,12 @@
 //! the same ones. They are small, below one, large, negative, of mixed signs, and as large as the
 //! numbers in the functions: `|x - 100|` and `100 - x` differ only beyond 100.
 
+use std::collections::BTreeMap;
+
 use num_bigint::BigInt;
 
 use super::evaluate::{Point, hash};
+use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::number::residue::mix;
 use crate::tree::{Binder, Expr, Function};
@@ -16,6 +19,12 @@ const MAX_SIZES: usize = 3;
 
 /// Largest number that counts as a size, in bits.
 const MAX_SIZE_BITS: u64 = 256;
+
+/// Symbols whose values are not charged: the nodes that contain them are.
+const FREE_SYMBOLS: usize = 16;
+
+/// Steps of the value of a symbol.
+const SYMBOL_STEPS: u64 = 30;
 
 /// Values for symbols that take integers: even and odd, with and without small factors.
 const INTEGERS: [i64; 10] = [6, 5, 12, 7, 4, 9, 10, 15, 8, 3];
@@ -31,16 +40,15 @@ pub(crate) struct Points<'a> {
 
 impl<'a> Points<'a> {
     pub(crate) fn of(a: &'a Expr, b: &'a Expr, seed: u64, complex: bool) -> Self {
-        let mut symbols = Vec::new();
+        let mut symbols = BTreeMap::new();
         let mut sizes = Vec::new();
         for side in [a, b] {
             collect_symbols(side, false, &mut symbols);
             collect_sizes(side, &mut sizes);
         }
-        symbols.sort_unstable();
         sizes.truncate(MAX_SIZES);
         Self {
-            symbols,
+            symbols: symbols.into_iter().collect(),
             sizes,
             seed,
             complex,
@@ -57,8 +65,20 @@ impl<'a> Points<'a> {
         self.symbols.len().min(2) + 4 + 3 * self.sizes.len()
     }
 
+    /// Charges a value for each symbol.
+    pub(crate) fn charge(&self, budget: &Budget) -> Result<(), Exhausted> {
+        let beyond = self.symbols.len().saturating_sub(FREE_SYMBOLS);
+        budget.charge(SYMBOL_STEPS * beyond as u64)
+    }
+
     /// The point of a round, counted from 0.
-    pub(crate) fn at(&self, round: u64, prec: u64) -> Point<'a> {
+    pub(crate) fn at(
+        &self,
+        round: u64,
+        prec: u64,
+        budget: &Budget,
+    ) -> Result<Point<'a>, Exhausted> {
+        self.charge(budget)?;
         let values = self.symbols.iter().enumerate().map(|(at, (name, whole))| {
             let value = if *whole {
                 self.integer_value(at, round)
@@ -67,12 +87,13 @@ impl<'a> Points<'a> {
             };
             (*name, value)
         });
-        Point {
-            values: values.collect(),
+        Ok(Point {
+            free: values.collect(),
+            bound: Vec::new(),
             complex: self.complex,
             prec,
             seed: mix(self.seed ^ round),
-        }
+        })
     }
 
     fn integer_value(&self, at: usize, round: u64) -> Rational {
@@ -125,12 +146,9 @@ impl<'a> Points<'a> {
 }
 
 /// The free symbols of an expression, each with whether it takes only integers.
-fn collect_symbols<'a>(expr: &'a Expr, whole: bool, found: &mut Vec<(&'a str, bool)>) {
+fn collect_symbols<'a>(expr: &'a Expr, whole: bool, found: &mut BTreeMap<&'a str, bool>) {
     match expr {
-        Expr::Symbol(name) => match found.iter_mut().find(|(own, _)| **own == **name) {
-            Some((_, was)) => *was |= whole,
-            None => found.push((name, whole)),
-        },
+        Expr::Symbol(name) => *found.entry(name).or_default() |= whole,
         Expr::Power(pair) => {
             let negative = matches!(&pair.0, Expr::Number(base) if base.is_negative());
             collect_symbols(&pair.0, whole, found);
@@ -150,13 +168,13 @@ fn collect_symbols<'a>(expr: &'a Expr, whole: bool, found: &mut Vec<(&'a str, bo
             }
         }
         Expr::Bound(binder, name, parts) => {
-            let bound_before = found.iter().any(|(own, _)| **own == **name);
+            let bound_before = found.contains_key(&**name);
             let counts = matches!(binder, Binder::Sum | Binder::Product);
             for (at, part) in parts.iter().enumerate() {
                 collect_symbols(part, counts && at < 2, found);
             }
             if !bound_before {
-                found.retain(|(own, _)| **own != **name);
+                found.remove(&**name);
             }
         }
         other => {

@@ -4,11 +4,12 @@
 //! balls and a separation bound, and other functions by certified balls at random points of the
 //! common domain. Values that cannot be decided are not equal.
 
-use super::approach;
+use std::collections::BTreeMap;
+
 use super::evaluate::{NoValue, Point, ball, hash, residue};
 use super::points::Points;
 use super::rule::Rule;
-use super::separation;
+use super::{approach, rename, separation};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::derive::derivative;
 use crate::normal::fold;
@@ -16,6 +17,7 @@ use crate::number::Rational;
 use crate::number::ball::{Ball, BallError};
 use crate::number::elementary;
 use crate::number::residue::{Field, mix};
+use crate::tree::charged::{charge_visit, identical, substituted};
 use crate::tree::{Binder, Constant, Expr, Function};
 
 /// Whether two values are equal, and the rule that decided.
@@ -27,6 +29,9 @@ const MAX_PRECISION: u64 = 24_000;
 
 // `Complex::pow` computes logarithms with up to 80 bits more.
 const _: () = assert!(MAX_PRECISION + 80 <= elementary::MAX_PRECISION);
+
+/// Steps of collecting the symbols and sizes of a node.
+const COLLECT_STEPS: u64 = 4;
 
 /// Points of the domain at which two functions must agree.
 const REQUIRED_POINTS: usize = 4;
@@ -84,7 +89,7 @@ fn collect_features(expr: &Expr, found: &mut Features) {
 
 /// Whether two folded values are equal.
 pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
-    if a == b {
+    if identical(a, b, budget)? {
         return Ok((true, Rule::SameTree));
     }
     if let (Expr::Number(_), Expr::Number(_)) = (a, b) {
@@ -97,6 +102,9 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     if !found.transcendental {
         return identity(a, b, budget);
     }
+    // Symbols and sizes are collected before anything is evaluated.
+    charge_visit(a, COLLECT_STEPS, budget)?;
+    charge_visit(b, COLLECT_STEPS, budget)?;
     if let Some(equal) = antiderivatives(a, b, budget)? {
         return Ok((equal, Rule::Antiderivative));
     }
@@ -128,14 +136,18 @@ fn differ_at_simple_points(a: &Expr, b: &Expr, budget: &Budget) -> Result<bool, 
         (7, 4),
         (-1, 3),
     ] {
-        let (mut left, mut right) = (a.clone(), b.clone());
-        for (step, (name, whole)) in (0i64..).zip(points.symbols()) {
-            let value = Rational::ratio(num + step * den, if *whole { 1 } else { den });
-            left = left.substitute(name, &Expr::Number(value.clone()));
-            right = right.substitute(name, &Expr::Number(value));
-        }
-        if let (Expr::Number(left), Expr::Number(right)) =
-            (fold(&left, budget)?, fold(&right, budget)?)
+        points.charge(budget)?;
+        let values: BTreeMap<&str, Expr> = (0i64..)
+            .zip(points.symbols())
+            .map(|(step, (name, whole))| {
+                let value = Rational::ratio(num + step * den, if *whole { 1 } else { den });
+                (*name, Expr::Number(value))
+            })
+            .collect();
+        let value = |name: &str| values.get(name);
+        let left = fold(&substituted(a, &value, budget)?, budget)?;
+        let right = fold(&substituted(b, &value, budget)?, budget)?;
+        if let (Expr::Number(left), Expr::Number(right)) = (left, right)
             && left != right
         {
             return Ok(true);
@@ -242,7 +254,7 @@ fn proportional_by_balls(
     let mut first = None;
     let mut agreed = 0;
     for round in 0..MAX_ROUNDS {
-        let point = points.at(round, 256);
+        let point = points.at(round, 256, budget)?;
         let (a, b) = match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(a), Ok(b)) => (a, b),
             (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
@@ -283,15 +295,10 @@ fn proportional_by_balls(
 }
 
 fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
-    let bound = separation::bound(a, b);
+    let bound = separation::bound(a, b, budget)?;
     let mut prec = 128;
     loop {
-        let point = Point {
-            values: Vec::new(),
-            complex: true,
-            prec,
-            seed: 0,
-        };
+        let point = Point::of_constant(true, prec);
         let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(left), Ok(right)) => (left, right),
             (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
@@ -337,7 +344,7 @@ fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
 
 fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
     let points = Points::of(a, b, seed(a, b), complex);
-    let bound = separation::bound(a, b);
+    let bound = separation::bound(a, b, budget)?;
     // The numbers in the expressions count, so that `sin x + 10^-100` differs from `sin x`.
     let height = bound.bits.min(2_000);
     let extra = if bound.proved {
@@ -357,7 +364,7 @@ fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
                 192
             };
         for _ in 0..3 {
-            let point = points.at(round, prec);
+            let point = points.at(round, prec, budget)?;
             let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
                 (Ok(left), Ok(right)) => (left, right),
                 (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => {
@@ -405,11 +412,10 @@ fn antiderivatives(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<bool>, 
     };
     // A constant of integration is a number or has a usual name.
     let has_unknown_symbol = |expr: &Expr, other: &Expr| {
+        let known = rename::symbols(other);
         expr.any(&|part| match part {
             Expr::Symbol(own) => {
-                **own != *name
-                    && !super::rename::CONSTANTS.contains(&&**own)
-                    && !other.any(&|part| matches!(part, Expr::Symbol(known) if known == own))
+                **own != *name && !rename::CONSTANTS.contains(&&**own) && !known.contains(&**own)
             }
             _ => false,
         })
@@ -417,7 +423,7 @@ fn antiderivatives(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<bool>, 
     if has_unknown_symbol(a, b) || has_unknown_symbol(b, a) {
         return Ok(Some(false));
     }
-    let (Some(a), Some(b)) = (derivative(a, name), derivative(b, name)) else {
+    let (Some(a), Some(b)) = (derivative(a, name, budget)?, derivative(b, name, budget)?) else {
         return Ok(None);
     };
     Ok(Some(
@@ -432,7 +438,7 @@ fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
     let required = if points.symbols().is_empty() { 1 } else { 2 };
     let mut agreed = 0;
     for round in 0..MAX_ROUNDS / 2 {
-        let point = points.at(round, approach::PREC);
+        let point = points.at(round, approach::PREC, budget)?;
         let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(left), Ok(right)) => (left, right),
             (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
@@ -476,12 +482,7 @@ pub(crate) fn compare(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<i8>,
     }
     let mut prec = 128;
     while prec <= 2_048 {
-        let point = Point {
-            values: Vec::new(),
-            complex: false,
-            prec,
-            seed: 0,
-        };
+        let point = Point::of_constant(false, prec);
         match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(left), Ok(right)) => {
                 let difference = left.sub(&right, prec).ok().and_then(|difference| {

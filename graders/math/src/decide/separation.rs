@@ -15,8 +15,15 @@
 //! root k     u = (u·l^(k-1))^(1/k)   l = l
 //! ```
 
+use std::collections::HashSet;
+
+use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
+use crate::tree::charged::charge_visit;
 use crate::tree::{Constant, Expr};
+
+/// Steps of hashing a node and comparing it with an equal one.
+const HASH_STEPS: u64 = 4;
 
 /// Extra bits for constants that are not algebraic: two of them that agree to `2^-256` beyond the
 /// size of all numbers in them count as equal. This is an assumption without proof; no two
@@ -40,19 +47,24 @@ pub(crate) struct Bound {
 }
 
 struct HeightWalk<'a> {
-    roots: Vec<&'a Expr>,
+    roots: HashSet<&'a Expr>,
     degree: u64,
     proved: bool,
+    budget: &'a Budget,
 }
 
 /// The bound for `a - b`.
-pub(crate) fn bound(a: &Expr, b: &Expr) -> Bound {
+///
+/// # Errors
+/// [`Exhausted`] if the work exceeds the budget.
+pub(crate) fn bound(a: &Expr, b: &Expr, budget: &Budget) -> Result<Bound, Exhausted> {
     let mut walk = HeightWalk {
-        roots: Vec::new(),
+        roots: HashSet::new(),
         degree: 1,
         proved: true,
+        budget,
     };
-    let (a, b) = (walk.height(a), walk.height(b));
+    let (a, b) = (walk.height(a)?, walk.height(b)?);
     let whole = sum(a, b);
     if walk.proved {
         let bits = whole
@@ -60,12 +72,12 @@ pub(crate) fn bound(a: &Expr, b: &Expr) -> Bound {
             .saturating_mul(walk.degree - 1)
             .saturating_add(whole.l)
             .saturating_add(2);
-        return Bound { bits, proved: true };
+        return Ok(Bound { bits, proved: true });
     }
-    Bound {
+    Ok(Bound {
         bits: ASSUMED_BITS.saturating_add(whole.u).saturating_add(whole.l),
         proved: false,
-    }
+    })
 }
 
 fn sum(a: Height, b: Height) -> Height {
@@ -79,15 +91,18 @@ fn sum(a: Height, b: Height) -> Height {
 }
 
 impl<'a> HeightWalk<'a> {
-    fn height(&mut self, expr: &'a Expr) -> Height {
-        match expr {
+    fn height(&mut self, expr: &'a Expr) -> Result<Height, Exhausted> {
+        Ok(match expr {
             Expr::Number(value) => of(value),
             Expr::Constant(Constant::I) => {
-                self.root(expr, 2);
+                self.root(expr, 2)?;
                 Height { u: 0, l: 0 }
             }
             Expr::Sum(items) => {
-                let mut heights: Vec<Height> = items.iter().map(|item| self.height(item)).collect();
+                let mut heights = items
+                    .iter()
+                    .map(|item| self.height(item))
+                    .collect::<Result<Vec<_>, _>>()?;
                 // Add pairwise, so that a sum of n terms costs log n bits instead of n.
                 while heights.len() > 1 {
                     heights = heights
@@ -101,28 +116,37 @@ impl<'a> HeightWalk<'a> {
                 }
                 heights.pop().unwrap_or(Height { u: 0, l: 0 })
             }
-            Expr::Product(items) => items.iter().fold(Height { u: 0, l: 0 }, |so_far, item| {
-                let next = self.height(item);
-                Height {
-                    u: so_far.u.saturating_add(next.u),
-                    l: so_far.l.saturating_add(next.l),
+            Expr::Product(items) => {
+                let mut total = Height { u: 0, l: 0 };
+                for item in items {
+                    let next = self.height(item)?;
+                    total = Height {
+                        u: total.u.saturating_add(next.u),
+                        l: total.l.saturating_add(next.l),
+                    };
                 }
-            }),
+                total
+            }
             Expr::Power(pair) => match &pair.1 {
-                Expr::Number(exponent) => self.power(expr, &pair.0, exponent),
-                _ => self.opaque(expr),
+                Expr::Number(exponent) => self.power(expr, &pair.0, exponent)?,
+                _ => self.opaque(expr)?,
             },
-            _ => self.opaque(expr),
-        }
+            _ => self.opaque(expr)?,
+        })
     }
 
-    fn power(&mut self, whole: &'a Expr, base: &'a Expr, exponent: &Rational) -> Height {
-        let base = self.height(base);
+    fn power(
+        &mut self,
+        whole: &'a Expr,
+        base: &'a Expr,
+        exponent: &Rational,
+    ) -> Result<Height, Exhausted> {
+        let base = self.height(base)?;
         let index = u64::try_from(exponent.den()).unwrap_or(u64::MAX);
         let root = if index == 1 {
             base
         } else {
-            self.root(whole, index);
+            self.root(whole, index)?;
             Height {
                 u: base
                     .u
@@ -136,35 +160,34 @@ impl<'a> HeightWalk<'a> {
             u: root.u.saturating_mul(times),
             l: root.l.saturating_mul(times),
         };
-        if exponent.is_negative() {
+        Ok(if exponent.is_negative() {
             Height {
                 u: raised.l,
                 l: raised.u,
             }
         } else {
             raised
-        }
+        })
     }
 
-    fn root(&mut self, expr: &'a Expr, index: u64) {
-        if !self.roots.contains(&expr) {
-            self.roots.push(expr);
+    fn root(&mut self, expr: &'a Expr, index: u64) -> Result<(), Exhausted> {
+        charge_visit(expr, HASH_STEPS, self.budget)?;
+        if self.roots.insert(expr) {
             self.degree = self.degree.saturating_mul(index);
         }
+        Ok(())
     }
 
     /// An expression that is not algebraic, or not known to be. The numbers in it count, so that
     /// `pi + 10^-200` differs from `pi`.
-    fn opaque(&mut self, expr: &'a Expr) -> Height {
+    fn opaque(&mut self, expr: &'a Expr) -> Result<Height, Exhausted> {
         self.proved = false;
-        expr.children()
-            .fold(Height { u: 2, l: 0 }, |so_far, child| {
-                let next = self.height(child);
-                Height {
-                    u: so_far.u.saturating_add(next.u).saturating_add(next.l),
-                    l: so_far.l,
-                }
-            })
+        let mut total = Height { u: 2, l: 0 };
+        for child in expr.children() {
+            let next = self.height(child)?;
+            total.u = total.u.saturating_add(next.u).saturating_add(next.l);
+        }
+        Ok(total)
     }
 }
 
@@ -182,13 +205,12 @@ fn of(value: &Rational) -> Height {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::Budget;
     use crate::normal::fold;
     use crate::parse::read;
 
     fn bits(a: &str, b: &str) -> Bound {
         let tree = |text: &str| fold(&read(text).unwrap().expr, &Budget::default()).unwrap();
-        bound(&tree(a), &tree(b))
+        bound(&tree(a), &tree(b), &Budget::default()).unwrap()
     }
 
     #[test]

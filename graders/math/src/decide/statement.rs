@@ -1,19 +1,21 @@
 //! Equations: which side is a name and which a value, when two equations are equivalent, and what a
 //! chain reduces to.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Neg as _;
 
 use super::evaluate::{NoValue, Point, ball};
-use super::{Context, approach, scalar};
-use crate::budget::Exhausted;
+use super::{Context, approach, rename, scalar};
+use crate::budget::{Budget, Exhausted};
 use crate::normal::fold;
+use crate::tree::charged::{copied, identical, replaced, substituted};
 use crate::tree::{Constant, End, Expr, Function, Relation};
 
 /// A value and the names that it is assigned to.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Solved {
-    pub(crate) names: Vec<Expr>,
-    pub(crate) value: Expr,
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Solved<'a> {
+    pub(crate) names: &'a [Expr],
+    pub(crate) value: &'a Expr,
 }
 
 /// Whether an expression names a quantity: a symbol, a value of a function, a segment, a ratio or
@@ -59,12 +61,7 @@ fn is_constant(expr: &Expr) -> bool {
 /// Whether the value of a constant sum, limit or integral can be computed. If so, the other sides
 /// must equal it.
 fn is_computed(side: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
-    let no_point = Point {
-        values: Vec::new(),
-        complex: false,
-        prec: approach::PREC,
-        seed: 0,
-    };
+    let no_point = Point::of_constant(false, approach::PREC);
     match ball(side, &no_point, cx.budget) {
         Ok(_) => Ok(true),
         Err(NoValue::Exhausted) => Err(Exhausted),
@@ -73,7 +70,7 @@ fn is_computed(side: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
 }
 
 /// An equation as names and a value; `None` if it is not solved for a name.
-pub(crate) fn solved(sides: &[Expr], relations: &[Relation]) -> Option<Solved> {
+pub(crate) fn solved<'a>(sides: &'a [Expr], relations: &[Relation]) -> Option<Solved<'a>> {
     let (last, before) = sides.split_last()?;
     // `x ≡ 3 (mod 5)` has a residue class as its value.
     let class =
@@ -87,15 +84,15 @@ pub(crate) fn solved(sides: &[Expr], relations: &[Relation]) -> Option<Solved> {
     }
     if before.iter().all(is_name) {
         return Some(Solved {
-            names: before.to_vec(),
-            value: last.clone(),
+            names: before,
+            value: last,
         });
     }
     // `5 = x`
     match sides {
         [value, name] if is_name(name) && matches!(value, Expr::Number(_)) => Some(Solved {
-            names: vec![name.clone()],
-            value: value.clone(),
+            names: std::slice::from_ref(name),
+            value,
         }),
         _ => None,
     }
@@ -237,24 +234,26 @@ pub(crate) fn pairwise(sides: &[Expr], relations: &[Relation]) -> Option<Expr> {
 }
 
 /// `a = b = 1` as one equation for each name.
-pub(crate) fn for_each_name(sides: &[Expr], relations: &[Relation]) -> Option<Expr> {
-    let solved = solved(sides, relations)?;
-    let all = solved
-        .names
-        .iter()
-        .all(|name| matches!(name, Expr::Symbol(_)));
-    let one = |name: &Expr| {
-        Expr::Chain(
-            vec![name.clone(), solved.value.clone()],
-            vec![Relation::Equal],
-        )
+pub(crate) fn for_each_name(expr: &Expr, budget: &Budget) -> Result<Option<Expr>, Exhausted> {
+    let Expr::Chain(sides, relations) = expr else {
+        return Ok(None);
     };
-    (all && solved.names.len() > 1).then(|| Expr::List(solved.names.iter().map(one).collect()))
+    let Some(Solved { names, value }) = solved(sides, relations) else {
+        return Ok(None);
+    };
+    if names.len() < 2 || !names.iter().all(|name| matches!(name, Expr::Symbol(_))) {
+        return Ok(None);
+    }
+    let each = names.iter().map(|name| {
+        let sides = vec![copied(name, budget)?, copied(value, budget)?];
+        Ok(Expr::Chain(sides, vec![Relation::Equal]))
+    });
+    Ok(Some(Expr::List(each.collect::<Result<_, _>>()?)))
 }
 
 /// `left - right` of an equation with two sides of scalars.
-fn difference(sides: &[Expr], cx: &Context<'_>) -> Result<Option<Expr>, Exhausted> {
-    let [left, right] = sides else {
+fn difference(sides: &[&Expr], cx: &Context<'_>) -> Result<Option<Expr>, Exhausted> {
+    let [left, right] = *sides else {
         return Ok(None);
     };
     let scalar = |side: &Expr| {
@@ -270,8 +269,8 @@ fn difference(sides: &[Expr], cx: &Context<'_>) -> Result<Option<Expr>, Exhauste
 /// Whether two equations are multiples of each other by a constant other than 0. For inequalities
 /// in one direction the constant must be positive.
 pub(crate) fn multiples(
-    a: &[Expr],
-    b: &[Expr],
+    a: &[&Expr],
+    b: &[&Expr],
     positive: bool,
     cx: &Context<'_>,
 ) -> Result<bool, Exhausted> {
@@ -283,43 +282,30 @@ pub(crate) fn multiples(
 
 /// The second value in the variables of the first equation, if both names may denote the same
 /// quantity: `f(m) = …` and `f(n) = …`, `f(x) = …` and `y = …`.
-pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
+pub(crate) fn renamed(
+    a: &Expr,
+    b: &Expr,
+    b_value: &Expr,
+    budget: &Budget,
+) -> Result<Option<Expr>, Exhausted> {
     match (a, b) {
         (Expr::Apply(a_name, a_items), Expr::Apply(b_name, b_items))
             if a_name == b_name && a_items.len() == b_items.len() =>
         {
-            let mut value = b_value.clone();
-            for (at, (a, b)) in a_items.iter().zip(b_items).enumerate() {
-                match (a, b) {
-                    // A name that occurs in the value already would be captured.
-                    (Expr::Symbol(a), Expr::Symbol(b))
-                        if a != b
-                            && b_value
-                                .any(&|part| matches!(part, Expr::Symbol(own) if own == a))
-                            && !b_items.contains(&Expr::Symbol(a.clone())) =>
-                    {
-                        return None;
-                    }
-                    (Expr::Symbol(_), Expr::Symbol(b)) => {
-                        // Substitute in two steps, so that exchanged names do not collide.
-                        value = value.substitute(b, &Expr::Symbol(format!("#{at}").into()));
-                    }
-                    (a, b) if a == b => {}
-                    _ => return None,
+            match renaming(a_items, b_items, b_value) {
+                Some(names) => {
+                    substituted(b_value, &|name| names.get(name).copied(), budget).map(Some)
                 }
+                None => Ok(None),
             }
-            for (at, a) in a_items.iter().enumerate() {
-                value = value.substitute(&format!("#{at}"), a);
-            }
-            Some(value)
         }
         (Expr::Apply(name, items), Expr::Symbol(y))
         | (Expr::Symbol(y), Expr::Apply(name, items))
             if (&**y == "y" || y == name) && matches!(items.as_slice(), [Expr::Symbol(_)]) =>
         {
-            Some(b_value.clone())
+            copied(b_value, budget).map(Some)
         }
-        (a, b) if a == b => Some(b_value.clone()),
+        (a, b) if identical(a, b, budget)? => copied(b_value, budget).map(Some),
         // `a_n = 2n + 1` and `a_k = 2k + 1`
         (Expr::Symbol(a), Expr::Symbol(b)) => {
             let index = |name: &str| {
@@ -328,11 +314,48 @@ pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
                 (index.len() == 1 && index.bytes().all(|byte| (b'i'..=b't').contains(&byte)))
                     .then(|| (stem.to_owned(), index.to_owned()))
             };
-            let ((a_stem, a_index), (b_stem, b_index)) = (index(a)?, index(b)?);
+            let (Some((a_stem, a_index)), Some((b_stem, b_index))) = (index(a), index(b)) else {
+                return Ok(None);
+            };
             let taken = b_value.any(&|part| matches!(part, Expr::Symbol(own) if **own == *a_index));
-            (a_stem == b_stem && !taken)
-                .then(|| b_value.substitute(&b_index, &Expr::symbol(&a_index)))
+            if a_stem != b_stem || taken {
+                return Ok(None);
+            }
+            replaced(b_value, &b_index, &Expr::symbol(&a_index), budget).map(Some)
         }
-        _ => None,
+        _ => Ok(None),
     }
+}
+
+/// The name in the first list for each name in the second one, all replaced at once; `None` if the
+/// lists differ in anything but names, or a name would be captured because the value contains it.
+fn renaming<'a>(
+    a_items: &'a [Expr],
+    b_items: &'a [Expr],
+    b_value: &Expr,
+) -> Option<BTreeMap<&'a str, &'a Expr>> {
+    fn names(items: &[Expr]) -> BTreeSet<&str> {
+        fn name(item: &Expr) -> Option<&str> {
+            match item {
+                Expr::Symbol(name) => Some(name),
+                _ => None,
+            }
+        }
+        items.iter().filter_map(name).collect()
+    }
+    let (own, contained) = (names(b_items), rename::symbols(b_value));
+    let mut renaming = BTreeMap::new();
+    for (a, b) in a_items.iter().zip(b_items) {
+        match (a, b) {
+            (name @ Expr::Symbol(a), Expr::Symbol(b)) => {
+                if a != b && contained.contains(&**a) && !own.contains(&**a) {
+                    return None;
+                }
+                renaming.entry(&**b).or_insert(name);
+            }
+            (a, b) if a == b => {}
+            _ => return None,
+        }
+    }
+    Some(renaming)
 }

@@ -11,13 +11,17 @@ use crate::tree::Expr;
 /// Longest text that is compared by meaning, in bytes. Longer texts must be identical.
 const MAX_BYTES: usize = 1_000;
 
+/// Steps of a byte of a text that is compared by meaning: it is split into words several times.
+const TEXT_STEPS: u64 = 4;
+
 /// Whether two answers are the same words, choices or letters; `None` if they are none of these.
 pub(crate) fn same(
     gold: &Expr,
     answer: &Expr,
     cx: &Context<'_>,
 ) -> Result<Option<bool>, Exhausted> {
-    if let Some(equal) = choices::same(gold, answer, cx) {
+    charge_texts(gold, answer, cx)?;
+    if let Some(equal) = choices::same(gold, answer, cx)? {
         cx.set_rule(Rule::Choice);
         return Ok(Some(equal));
     }
@@ -52,6 +56,19 @@ pub(crate) fn same(
         }
         _ => None,
     })
+}
+
+/// Charges the comparison of two texts, or of a text with an option.
+fn charge_texts(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<(), Exhausted> {
+    let length = |expr: &Expr| match expr {
+        Expr::Text(text) | Expr::Word(text) | Expr::Choice(_, text) => Some(text.len()),
+        _ => None,
+    };
+    let steps = |length: usize| TEXT_STEPS * length.min(MAX_BYTES) as u64 + length as u64 / 16;
+    match length(gold).zip(length(answer)) {
+        Some((gold, answer)) => cx.budget.charge(steps(gold) + steps(answer)),
+        None => Ok(()),
+    }
 }
 
 /// Whether a sentence gives `word` as its answer.

@@ -11,6 +11,9 @@ use crate::tree::Expr;
 /// Precision at which distances are computed, in bits.
 const PREC: u64 = 256;
 
+/// Decimals of the gold that are searched without a charge.
+const FREE_DECIMALS: usize = 16;
+
 /// Whether the task accepts `answer` for `gold` although they differ.
 pub(crate) fn allows(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     if percent(gold, answer, cx)? {
@@ -22,12 +25,7 @@ pub(crate) fn allows(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<boo
         None if cx.options.rounding == Rounding::Gold => return rounds(gold, answer, cx),
         None => return Ok(false),
     };
-    let point = Point {
-        values: Vec::new(),
-        complex: false,
-        prec: PREC,
-        seed: 0,
-    };
+    let point = Point::of_constant(false, PREC);
     let (left, right) = match (
         ball(gold, &point, cx.budget),
         ball(answer, &point, cx.budget),
@@ -55,10 +53,15 @@ fn rounds(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
     let Some(value) = gold.as_number() else {
         return Ok(false);
     };
+    let beyond = cx.decimals.len().saturating_sub(FREE_DECIMALS);
+    cx.budget.charge(beyond as u64)?;
+    let same_size = |own: &Rational| {
+        own.num().magnitude() == value.num().magnitude() && own.den() == value.den()
+    };
     let written = cx
         .decimals
         .iter()
-        .filter(|(own, _)| own.abs() == value.abs())
+        .filter(|(own, _)| same_size(own))
         .map(|(_, places)| *places);
     let half = written.max().and_then(|places| {
         let unit = Rational::small(10).pow(places.checked_neg()?, 4_000)?;
@@ -83,12 +86,7 @@ fn rounds(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
         };
         return Ok(inside().unwrap_or(false));
     }
-    let point = Point {
-        values: Vec::new(),
-        complex: false,
-        prec: PREC,
-        seed: 0,
-    };
+    let point = Point::of_constant(false, PREC);
     let answer = match ball(answer, &point, cx.budget) {
         Ok(answer) => answer,
         Err(NoValue::Exhausted) => return Err(Exhausted),

@@ -4,6 +4,7 @@ use super::rule::Rule;
 use super::{Context, collection};
 use crate::budget::Exhausted;
 use crate::normal::fold;
+use crate::tree::charged::copied;
 use crate::tree::{Constant, End, Expr};
 
 /// Whether two vectors are equal if one is a sum of unit vectors or has a letter; `None` otherwise.
@@ -96,7 +97,7 @@ fn unit_sum(sum: &Expr, width: usize, cx: &Context<'_>) -> Result<Option<Expr>, 
                     other_than_i |= !matches!(factor, Expr::Constant(Constant::I));
                 }
                 Some(_) => return Ok(None),
-                None => coefficient.push(factor.clone()),
+                None => coefficient.push(copied(factor, cx.budget)?),
             }
         }
         match along.and_then(|axis| components.get_mut(axis)) {

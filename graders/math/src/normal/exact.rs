@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed};
 
-use super::fold::limbs;
+use super::fold::{cost, limbs};
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::tree::Function;
@@ -98,7 +98,7 @@ pub(super) fn exact(
         (Function::Min, _) => extreme(true),
         (Function::Max, _) => extreme(false),
         (Function::Ln, [value]) if value.is_one() => Some(Rational::small(0)),
-        (Function::Ln, [value, base]) => logarithm(value, base),
+        (Function::Ln, [value, base]) => logarithm(value, base, budget)?,
         (
             Function::Sin
             | Function::Tan
@@ -158,7 +158,11 @@ fn binomial(
 }
 
 /// `log_base(value)`, if it is an integer.
-fn logarithm(value: &Rational, base: &Rational) -> Option<Rational> {
+fn logarithm(
+    value: &Rational,
+    base: &Rational,
+    budget: &Budget,
+) -> Result<Option<Rational>, Exhausted> {
     let one = Rational::small(1);
     if value.is_negative()
         || base.is_negative()
@@ -166,10 +170,10 @@ fn logarithm(value: &Rational, base: &Rational) -> Option<Rational> {
         || base.is_zero()
         || value.is_zero()
     {
-        return None;
+        return Ok(None);
     }
     if value.is_one() {
-        return Some(Rational::small(0));
+        return Ok(Some(Rational::small(0)));
     }
     let inverted = |x: &Rational| x.less(&one) == Some(true);
     let at_least_one = |x: &Rational| {
@@ -180,15 +184,28 @@ fn logarithm(value: &Rational, base: &Rational) -> Option<Rational> {
         }
     };
     let negative = inverted(value) != inverted(base);
-    let (value, base) = (at_least_one(value)?, at_least_one(base)?);
+    let (Some(value), Some(base)) = (at_least_one(value), at_least_one(base)) else {
+        return Ok(None);
+    };
     if value.bits() > MAX_LOGARITHM_BITS {
-        return None;
+        return Ok(None);
     }
     let mut power = base.clone();
     let mut exponent = 1;
-    while power.less(&value)? {
-        power = power.mul(&base)?;
+    loop {
+        // A base close to 1 takes many powers, of more and more bits.
+        budget.charge(cost(&power, &base) + cost(&power, &value))?;
+        match power.less(&value) {
+            Some(true) => {}
+            Some(false) => break,
+            None => return Ok(None),
+        }
+        match power.mul(&base) {
+            Some(next) => power = next,
+            None => return Ok(None),
+        }
         exponent += 1;
     }
-    (power == value).then(|| Rational::small(if negative { -exponent } else { exponent }))
+    let exponent = if negative { -exponent } else { exponent };
+    Ok((power == value).then(|| Rational::small(exponent)))
 }

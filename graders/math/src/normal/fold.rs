@@ -10,6 +10,7 @@ use super::matrix;
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::parse::hundredth;
+use crate::tree::charged::{NODE_BYTES, extra_bytes, replaced};
 use crate::tree::{Binder, Constant, Expr, Function, Name};
 
 /// Largest result of a power, in bits.
@@ -24,6 +25,7 @@ const ROOT_INDEX_LIMIT: u32 = 10_000;
 /// [`Exhausted`] if the work exceeds the budget.
 pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
     budget.charge(12)?;
+    budget.charge_bytes(NODE_BYTES)?;
     Ok(match expr {
         Expr::Sum(items) => sum(all(items, budget)?, budget)?,
         Expr::Product(items) => product(all(items, budget)?, budget)?,
@@ -44,7 +46,11 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
         Expr::Apply(name, items) => Expr::Apply(name.clone(), all(items, budget)?),
         Expr::Bound(Binder::Derivative, name, parts) => {
             let parts = all(parts, budget)?;
-            match parts.first().and_then(|body| derivative(body, name)) {
+            let rate = match parts.first() {
+                Some(body) => derivative(body, name, budget)?,
+                None => None,
+            };
+            match rate {
                 Some(rate) => fold(&rate, budget)?,
                 None => Expr::Bound(Binder::Derivative, name.clone(), parts),
             }
@@ -55,7 +61,8 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
             let inner = parts.iter().map(bound_depth).max().unwrap_or(0);
             let own: Name = format!("#{}", inner + 1).into();
             if let Some(body) = parts.last_mut() {
-                *body = fold(&body.substitute(name, &Expr::Symbol(own.clone())), budget)?;
+                let renamed = replaced(body, name, &Expr::Symbol(own.clone()), budget)?;
+                *body = fold(&renamed, budget)?;
             }
             Expr::Bound(
                 *binder,
@@ -63,21 +70,11 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
                 parts,
             )
         }
-        leaf @ (Expr::Number(_) | Expr::Symbol(_) | Expr::Constant(_)) => leaf.clone(),
-        other => {
-            let mut failed = None;
-            let folded = other.map_children(&mut |child| match fold(child, budget) {
-                Ok(child) => child,
-                Err(exhausted) => {
-                    failed = Some(exhausted);
-                    Expr::Ellipsis
-                }
-            });
-            match failed {
-                Some(exhausted) => return Err(exhausted),
-                None => folded,
-            }
+        leaf @ (Expr::Number(_) | Expr::Symbol(_) | Expr::Constant(_)) => {
+            budget.charge_bytes(extra_bytes(leaf))?;
+            leaf.clone()
         }
+        other => other.try_map_children(&mut |child| fold(child, budget))?,
     })
 }
 
@@ -95,7 +92,7 @@ fn all(items: &[Expr], budget: &Budget) -> Result<Vec<Expr>, Exhausted> {
 }
 
 /// A degree inside an expression is `pi/180`, a ratio is a quotient.
-fn as_factor(expr: Expr, budget: &Budget) -> Result<Expr, Exhausted> {
+pub(super) fn as_factor(expr: Expr, budget: &Budget) -> Result<Expr, Exhausted> {
     match expr {
         Expr::Ratio(parts) => match <[Expr; 2]>::try_from(parts) {
             Ok([a, b]) => product(vec![a, power(b, Expr::int(-1), budget)?], budget),
@@ -120,7 +117,7 @@ pub(super) fn limbs(value: &Rational) -> u64 {
 
 /// Cost of a sum or product of two numbers. Fractions need a greatest common divisor, which is
 /// quadratic in the size of both, unless one is a multiple of the other, as in `2006!/2004!`.
-fn cost(a: &Rational, b: &Rational) -> u64 {
+pub(super) fn cost(a: &Rational, b: &Rational) -> u64 {
     let (a_words, b_words) = (limbs(a), limbs(b));
     let both = a_words + b_words;
     let multiplied = a_words * b_words / 13 + 5;
@@ -143,15 +140,32 @@ fn cost(a: &Rational, b: &Rational) -> u64 {
     }
 }
 
-/// Cost of a power, by the limbs of the result.
-fn power_cost(result: &Rational) -> u64 {
-    let limbs = limbs(result);
-    limbs.pow(2) / 60 + 5 * limbs + 15
+/// Charges a sum or product of two numbers.
+fn charge_operation(a: &Rational, b: &Rational, budget: &Budget) -> Result<(), Exhausted> {
+    budget.charge(cost(a, b))?;
+    budget.charge_bytes(8 * (limbs(a) + limbs(b)))
 }
 
-fn sum(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
-    if let Some(total) = matrix::sum(&items).or_else(|| matrix::tuple_sum(&items)) {
-        return fold(&total, budget);
+/// A power of a number; `None` if it has no value or is too large.
+fn number_power(
+    value: &Rational,
+    exponent: i64,
+    budget: &Budget,
+) -> Result<Option<Rational>, Exhausted> {
+    if let Some(limbs) = value.pow_limbs(exponent, MAX_POWER_BITS) {
+        budget.charge(limbs.pow(2) / 60 + 5 * limbs + 15)?;
+        budget.charge_bytes(8 * limbs)?;
+    }
+    Ok(value.pow(exponent, MAX_POWER_BITS))
+}
+
+/// The sum of folded terms.
+pub(super) fn sum(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
+    if let Some(total) = matrix::sum(&items, budget)? {
+        return Ok(total);
+    }
+    if let Some(total) = matrix::tuple_sum(&items, budget)? {
+        return Ok(total);
     }
     let mut flat = Vec::with_capacity(items.len());
     let mut constant = Rational::small(0);
@@ -163,7 +177,7 @@ fn sum(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
         for term in terms {
             match &term {
                 Expr::Number(value) => {
-                    budget.charge(cost(value, &constant))?;
+                    charge_operation(value, &constant, budget)?;
                     match constant.add(value) {
                         Some(total) => constant = total,
                         None => flat.push(term),
@@ -184,15 +198,13 @@ fn sum(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
     Ok(Expr::Sum(flat))
 }
 
-fn product(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
+/// The product of folded factors.
+pub(super) fn product(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
     if items.iter().any(|item| matches!(item, Expr::Matrix(_))) {
-        return match matrix::product(&items) {
-            Some(total) if !matches!(total, Expr::Product(_)) => fold(&total, budget),
-            _ => Ok(Expr::Product(items)),
-        };
+        return Ok(matrix::product(&items, budget)?.unwrap_or(Expr::Product(items)));
     }
-    if let Some(total) = matrix::tuple_product(&items) {
-        return fold(&total, budget);
+    if let Some(total) = matrix::tuple_product(&items, budget)? {
+        return Ok(total);
     }
     let items = without_braces(items);
     let mut flat = Vec::with_capacity(items.len());
@@ -205,7 +217,7 @@ fn product(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
         for factor in factors {
             match &factor {
                 Expr::Number(value) => {
-                    budget.charge(cost(value, &constant))?;
+                    charge_operation(value, &constant, budget)?;
                     match constant.mul(value) {
                         Some(total) => constant = total,
                         None => flat.push(factor),
@@ -260,10 +272,11 @@ fn is_finite(factor: &Expr) -> bool {
     })
 }
 
-fn power(base: Expr, exponent: Expr, budget: &Budget) -> Result<Expr, Exhausted> {
+/// The power of a folded base to a folded exponent.
+pub(super) fn power(base: Expr, exponent: Expr, budget: &Budget) -> Result<Expr, Exhausted> {
     if let (Expr::Matrix(rows), Expr::Symbol(name)) = (&base, &exponent)
         && matches!(&**name, "T" | "top" | "transpose" | "\\transpose" | "t")
-        && let Some(transposed) = matrix::transposed(rows)
+        && let Some(transposed) = matrix::transposed(rows, budget)?
     {
         return Ok(transposed);
     }
@@ -276,9 +289,8 @@ fn power(base: Expr, exponent: Expr, budget: &Budget) -> Result<Expr, Exhausted>
     match base {
         Expr::Number(value) => {
             if let Some(whole) = raised.to_i64()
-                && let Some(result) = value.pow(whole, MAX_POWER_BITS)
+                && let Some(result) = number_power(&value, whole, budget)?
             {
-                budget.charge(power_cost(&result))?;
                 return Ok(Expr::Number(result));
             }
             if let (Some(num), Some(index)) = (raised.num().to_i64(), raised.den().to_u32())
@@ -287,9 +299,8 @@ fn power(base: Expr, exponent: Expr, budget: &Budget) -> Result<Expr, Exhausted>
             {
                 budget.charge(limbs(&value).pow(2) / 5 + 5 * limbs(&value) + 20)?;
                 if let Some(root) = value.root(index)
-                    && let Some(result) = root.pow(num, MAX_POWER_BITS)
+                    && let Some(result) = number_power(&root, num, budget)?
                 {
-                    budget.charge(power_cost(&result))?;
                     return Ok(Expr::Number(result));
                 }
             }
@@ -302,9 +313,7 @@ fn power(base: Expr, exponent: Expr, budget: &Budget) -> Result<Expr, Exhausted>
             },
             _ => Ok(Expr::power(Expr::Power(pair), exponent)),
         },
-        Expr::Matrix(rows) => Ok(matrix::power(&rows, raised)
-            .map(|total| fold(&total, budget))
-            .transpose()?
+        Expr::Matrix(rows) => Ok(matrix::power(&rows, raised, budget)?
             .unwrap_or_else(|| Expr::power(Expr::Matrix(rows), exponent))),
         other => {
             if raised.is_zero() && is_finite(&other) && matches!(other, Expr::Symbol(_)) {
@@ -324,9 +333,9 @@ fn call(function: Function, items: Vec<Expr>, budget: &Budget) -> Result<Expr, E
     }
     if function == Function::Det
         && let [Expr::Matrix(rows)] = items.as_slice()
-        && let Some(total) = matrix::determinant(rows)
+        && let Some(total) = matrix::determinant(rows, budget)?
     {
-        return fold(&total, budget);
+        return Ok(total);
     }
     // The least non-negative member represents a class.
     if function == Function::Residue

@@ -1,10 +1,14 @@
-//! Arithmetic of small matrices with arbitrary entries. Returns `None` if the shapes do not match
-//! or a matrix is too large.
+//! Arithmetic of small matrices and tuples with folded entries. A result is `None` if the shapes do
+//! not match or a matrix is too large.
+//!
+//! Every entry is folded when it is made. An entry of a product of `n` matrices of numbers is then
+//! one number, although as a tree it would have `2^n` terms.
 
-use std::ops::Neg as _;
-
+use super::fold::{as_factor, power as power_of, product as product_of, sum as sum_of};
+use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::tree::Expr;
+use crate::tree::charged::{all_copied, copied};
 
 /// Most products of entries in one product of matrices.
 const MAX_PRODUCTS: usize = 4_000;
@@ -15,131 +19,181 @@ const MAX_POWER: i64 = 8;
 /// Largest order of a determinant: expansion takes `n!` products.
 const MAX_ORDER: usize = 5;
 
+/// Steps of an entry beyond those of its copies and its arithmetic.
+const ENTRY_STEPS: u64 = 12;
+
 type Rows = Vec<Vec<Expr>>;
 
-fn rows(expr: &Expr) -> Option<&Rows> {
-    match expr {
-        Expr::Matrix(rows) => Some(rows),
-        _ => None,
-    }
+/// `None` if there is no result, an error if the budget is exhausted.
+type Attempt<T> = Result<Option<T>, Exhausted>;
+
+/// A copy of an entry that may be a factor or a term.
+fn entry(cell: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
+    budget.charge(ENTRY_STEPS)?;
+    as_factor(copied(cell, budget)?, budget)
+}
+
+fn copied_rows(rows: &Rows, budget: &Budget) -> Result<Rows, Exhausted> {
+    rows.iter().map(|row| all_copied(row, budget)).collect()
 }
 
 /// The sum, if all items are matrices of the same shape.
-pub(super) fn sum(items: &[Expr]) -> Option<Expr> {
-    let first = rows(items.first()?)?;
-    let shape = |rows: &Rows| (rows.len(), rows.first().map_or(0, Vec::len));
-    let mut total = first.clone();
-    for item in items.get(1..)? {
-        let next = rows(item)?;
-        if shape(next) != shape(first) {
-            return None;
-        }
-        for (row, more) in total.iter_mut().zip(next) {
-            for (cell, more) in row.iter_mut().zip(more) {
-                *cell = Expr::Sum(vec![cell.clone(), more.clone()]);
-            }
+pub(super) fn sum(items: &[Expr], budget: &Budget) -> Attempt<Expr> {
+    let mut all: Vec<&Rows> = Vec::new();
+    for item in items {
+        match item {
+            Expr::Matrix(rows) => all.push(rows),
+            _ => return Ok(None),
         }
     }
-    Some(Expr::Matrix(total))
+    let Some(first) = all.first() else {
+        return Ok(None);
+    };
+    let same_shape = |rows: &&Rows| {
+        rows.len() == first.len() && rows.iter().zip(*first).all(|(a, b)| a.len() == b.len())
+    };
+    if !all.iter().all(same_shape) {
+        return Ok(None);
+    }
+    let mut total = Vec::with_capacity(first.len());
+    for (at, row) in first.iter().enumerate() {
+        let mut cells = Vec::with_capacity(row.len());
+        for column in 0..row.len() {
+            let terms = all
+                .iter()
+                .filter_map(|rows| rows.get(at)?.get(column))
+                .map(|cell| entry(cell, budget))
+                .collect::<Result<_, _>>()?;
+            cells.push(sum_of(terms, budget)?);
+        }
+        total.push(cells);
+    }
+    Ok(Some(Expr::Matrix(total)))
 }
 
 /// The product of scalars and matrices, in order.
-pub(super) fn product(items: &[Expr]) -> Option<Expr> {
+pub(super) fn product(items: &[Expr], budget: &Budget) -> Attempt<Expr> {
     let mut scalars = Vec::new();
     let mut total: Option<Rows> = None;
     for item in items {
         match (item, total) {
-            (Expr::Matrix(rows), None) => total = Some(rows.clone()),
-            (Expr::Matrix(rows), Some(left)) => total = Some(times(&left, rows)?),
+            (Expr::Matrix(rows), None) => total = Some(copied_rows(rows, budget)?),
+            (Expr::Matrix(rows), Some(left)) => match times(&left, rows, budget)? {
+                Some(product) => total = Some(product),
+                None => return Ok(None),
+            },
             (scalar, so_far) => {
-                scalars.push(scalar.clone());
+                scalars.push(copied(scalar, budget)?);
                 total = so_far;
             }
         }
     }
-    let total = total?;
-    if scalars.is_empty() {
-        return Some(Expr::Matrix(total));
-    }
-    let scale = |cell: Expr| {
-        let mut factors = scalars.clone();
-        factors.push(cell);
-        Expr::Product(factors)
+    let Some(mut total) = total else {
+        return Ok(None);
     };
-    Some(Expr::Matrix(
-        total
-            .into_iter()
-            .map(|row| row.into_iter().map(scale).collect())
-            .collect(),
-    ))
+    if !scalars.is_empty() {
+        let scalar = product_of(scalars, budget)?;
+        for cell in total.iter_mut().flatten() {
+            *cell = scaled(&scalar, cell, budget)?;
+        }
+    }
+    Ok(Some(Expr::Matrix(total)))
 }
 
-fn times(left: &Rows, right: &Rows) -> Option<Rows> {
+fn scaled(scalar: &Expr, cell: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
+    product_of(vec![copied(scalar, budget)?, entry(cell, budget)?], budget)
+}
+
+fn times(left: &Rows, right: &Rows, budget: &Budget) -> Attempt<Rows> {
     let inner = right.len();
-    let width = right.first()?.len();
-    if left.first()?.len() != inner || left.len() * width * inner > MAX_PRODUCTS {
-        return None;
+    let width = right.first().map_or(0, Vec::len);
+    let regular =
+        left.iter().all(|row| row.len() == inner) && right.iter().all(|row| row.len() == width);
+    if !regular || inner == 0 || left.len() * width * inner > MAX_PRODUCTS {
+        return Ok(None);
     }
-    let cell = |row: &Vec<Expr>, column: usize| -> Option<Expr> {
-        let terms: Option<Vec<Expr>> = row
-            .iter()
-            .zip(right)
-            .map(|(a, other)| Some(Expr::Product(vec![a.clone(), other.get(column)?.clone()])))
-            .collect();
-        Some(Expr::Sum(terms?))
-    };
-    left.iter()
-        .map(|row| (0..width).map(|column| cell(row, column)).collect())
-        .collect()
+    let mut total = Vec::with_capacity(left.len());
+    for row in left {
+        let mut cells = Vec::with_capacity(width);
+        for column in 0..width {
+            let mut terms = Vec::with_capacity(inner);
+            for (a, others) in row.iter().zip(right) {
+                let Some(b) = others.get(column) else {
+                    return Ok(None);
+                };
+                terms.push(product_of(
+                    vec![entry(a, budget)?, entry(b, budget)?],
+                    budget,
+                )?);
+            }
+            cells.push(sum_of(terms, budget)?);
+        }
+        total.push(cells);
+    }
+    Ok(Some(total))
 }
 
 /// The transpose.
-pub(super) fn transposed(own: &Rows) -> Option<Expr> {
-    let width = own.first()?.len();
-    let column = |at: usize| {
-        own.iter()
-            .map(|row| row.get(at).cloned())
-            .collect::<Option<Vec<Expr>>>()
-    };
-    Some(Expr::Matrix((0..width).map(column).collect::<Option<_>>()?))
+pub(super) fn transposed(own: &Rows, budget: &Budget) -> Attempt<Expr> {
+    let width = own.first().map_or(0, Vec::len);
+    if width == 0 || own.iter().any(|row| row.len() < width) {
+        return Ok(None);
+    }
+    let mut total = Vec::with_capacity(width);
+    for column in 0..width {
+        let cells = own.iter().filter_map(|row| row.get(column));
+        total.push(
+            cells
+                .map(|cell| copied(cell, budget))
+                .collect::<Result<_, _>>()?,
+        );
+    }
+    Ok(Some(Expr::Matrix(total)))
 }
 
 /// The sum of tuples; `None` unless all items are tuples of the same length.
-pub(super) fn tuple_sum(items: &[Expr]) -> Option<Expr> {
+pub(super) fn tuple_sum(items: &[Expr], budget: &Budget) -> Attempt<Expr> {
     let Some((Expr::Bracket(open, first, close), rest)) = items.split_first() else {
-        return None;
+        return Ok(None);
     };
-    let mut totals: Vec<Vec<Expr>> = first.iter().map(|item| vec![item.clone()]).collect();
+    let mut tuples = vec![first];
     for item in rest {
         match item {
             Expr::Bracket(own_open, items, own_close)
                 if items.len() == first.len() && own_open == open && own_close == close =>
             {
-                for (total, item) in totals.iter_mut().zip(items) {
-                    total.push(item.clone());
-                }
+                tuples.push(items);
             }
-            _ => return None,
+            _ => return Ok(None),
         }
     }
-    (items.len() > 1)
-        .then(|| Expr::Bracket(*open, totals.into_iter().map(Expr::Sum).collect(), *close))
+    if tuples.len() < 2 {
+        return Ok(None);
+    }
+    let mut totals = Vec::with_capacity(first.len());
+    for at in 0..first.len() {
+        let terms = tuples
+            .iter()
+            .filter_map(|tuple| tuple.get(at))
+            .map(|term| entry(term, budget))
+            .collect::<Result<_, _>>()?;
+        totals.push(sum_of(terms, budget)?);
+    }
+    Ok(Some(Expr::Bracket(*open, totals, *close)))
 }
 
 /// A tuple times scalars; `None` unless exactly one factor is a tuple and the others are scalars.
-pub(super) fn tuple_product(items: &[Expr]) -> Option<Expr> {
+pub(super) fn tuple_product(items: &[Expr], budget: &Budget) -> Attempt<Expr> {
     let mut tuples = items
         .iter()
         .filter(|item| matches!(item, Expr::Bracket(..)));
     let (Some(Expr::Bracket(open, components, close)), None) = (tuples.next(), tuples.next())
     else {
-        return None;
+        return Ok(None);
     };
-    let scalars: Vec<Expr> = items
+    let scalars = items
         .iter()
-        .filter(|item| !matches!(item, Expr::Bracket(..)))
-        .cloned()
-        .collect();
+        .filter(|item| !matches!(item, Expr::Bracket(..)));
     let scalar = |item: &Expr| {
         matches!(
             item,
@@ -152,71 +206,96 @@ pub(super) fn tuple_product(items: &[Expr]) -> Option<Expr> {
                 | Expr::Sum(_)
         )
     };
-    if open != close || scalars.is_empty() || !scalars.iter().all(scalar) {
-        return None;
+    if open != close || items.len() < 2 || !scalars.clone().all(scalar) {
+        return Ok(None);
     }
-    let scale =
-        |component: &Expr| Expr::Product(scalars.iter().chain([component]).cloned().collect());
-    Some(Expr::Bracket(
-        *open,
-        components.iter().map(scale).collect(),
-        *close,
-    ))
+    let scalars = scalars
+        .map(|scalar| copied(scalar, budget))
+        .collect::<Result<_, _>>()?;
+    let scalar = product_of(scalars, budget)?;
+    let components = components
+        .iter()
+        .map(|component| scaled(&scalar, component, budget))
+        .collect::<Result<_, _>>()?;
+    Ok(Some(Expr::Bracket(*open, components, *close)))
 }
 
 /// A small integer power of a square matrix, or the inverse of a matrix of order two.
-pub(super) fn power(own: &Rows, exponent: &Rational) -> Option<Expr> {
-    match exponent.to_i64()? {
-        n @ 1..=MAX_POWER => {
-            let mut total = own.clone();
+pub(super) fn power(own: &Rows, exponent: &Rational, budget: &Budget) -> Attempt<Expr> {
+    match exponent.to_i64() {
+        Some(n @ 1..=MAX_POWER) => {
+            let mut total = copied_rows(own, budget)?;
             for _ in 1..n {
-                total = times(&total, own)?;
+                match times(&total, own, budget)? {
+                    Some(next) => total = next,
+                    None => return Ok(None),
+                }
             }
-            Some(Expr::Matrix(total))
+            Ok(Some(Expr::Matrix(total)))
         }
-        -1 => {
-            let [first, second] = own.as_slice() else {
-                return None;
-            };
-            let ([a, b], [c, d]) = (first.as_slice(), second.as_slice()) else {
-                return None;
-            };
-            let over = determinant(own)?.recip();
-            let part = |cell: &Expr| Expr::Product(vec![over.clone(), cell.clone()]);
-            Some(Expr::Matrix(vec![
-                vec![part(d), part(b).neg()],
-                vec![part(c).neg(), part(a)],
-            ]))
-        }
-        _ => None,
+        Some(-1) => inverse(own, budget),
+        _ => Ok(None),
     }
 }
 
+fn inverse(own: &Rows, budget: &Budget) -> Attempt<Expr> {
+    let [first, second] = own.as_slice() else {
+        return Ok(None);
+    };
+    let ([a, b], [c, d]) = (first.as_slice(), second.as_slice()) else {
+        return Ok(None);
+    };
+    let Some(determinant) = determinant(own, budget)? else {
+        return Ok(None);
+    };
+    let over = power_of(determinant, Expr::int(-1), budget)?;
+    let minus = |cell: &Expr| {
+        let negative = product_of(vec![Expr::int(-1), entry(cell, budget)?], budget)?;
+        scaled(&over, &negative, budget)
+    };
+    Ok(Some(Expr::Matrix(vec![
+        vec![scaled(&over, d, budget)?, minus(b)?],
+        vec![minus(c)?, scaled(&over, a, budget)?],
+    ])))
+}
+
 /// The determinant by expansion along the first row, up to [`MAX_ORDER`].
-pub(super) fn determinant(own: &Rows) -> Option<Expr> {
+pub(super) fn determinant(own: &Rows, budget: &Budget) -> Attempt<Expr> {
     let order = own.len();
-    if order > MAX_ORDER || own.iter().any(|row| row.len() != order) {
-        return None;
+    if order == 0 || order > MAX_ORDER || own.iter().any(|row| row.len() != order) {
+        return Ok(None);
     }
-    let first = own.first()?;
-    if order == 1 {
-        return first.first().cloned();
-    }
-    let mut terms = Vec::with_capacity(order);
-    for (column, cell) in first.iter().enumerate() {
-        let minor: Rows = own
-            .get(1..)?
+    let columns: Vec<usize> = (0..order).collect();
+    minor(own, &columns, budget)
+}
+
+/// The determinant of the columns, in the last as many rows.
+fn minor(own: &[Vec<Expr>], columns: &[usize], budget: &Budget) -> Attempt<Expr> {
+    let Some((first, rest)) = own.split_first() else {
+        return Ok(None);
+    };
+    let mut terms = Vec::with_capacity(columns.len());
+    for (at, column) in columns.iter().enumerate() {
+        let Some(cell) = first.get(*column) else {
+            return Ok(None);
+        };
+        let cell = entry(cell, budget)?;
+        if rest.is_empty() {
+            return Ok(Some(cell));
+        }
+        let others: Vec<usize> = columns
             .iter()
-            .map(|row| {
-                row.iter()
-                    .enumerate()
-                    .filter(|(at, _)| *at != column)
-                    .map(|(_, cell)| cell.clone())
-                    .collect()
-            })
+            .copied()
+            .filter(|other| other != column)
             .collect();
-        let term = Expr::Product(vec![cell.clone(), determinant(&minor)?]);
-        terms.push(if column % 2 == 0 { term } else { term.neg() });
+        let Some(minor) = minor(rest, &others, budget)? else {
+            return Ok(None);
+        };
+        let mut factors = vec![cell, minor];
+        if at % 2 == 1 {
+            factors.insert(0, Expr::int(-1));
+        }
+        terms.push(product_of(factors, budget)?);
     }
-    Some(Expr::Sum(terms))
+    sum_of(terms, budget).map(Some)
 }

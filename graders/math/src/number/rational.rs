@@ -265,6 +265,24 @@ impl Rational {
         })
     }
 
+    /// An upper bound of the 64-bit limbs of both parts of [`pow`](Self::pow) together; `None` if
+    /// that has no result.
+    pub(crate) fn pow_limbs(&self, exponent: i64, max_bits: u64) -> Option<u64> {
+        let exponent = exponent.unsigned_abs();
+        if self.bits().checked_mul(exponent)? > max_bits {
+            // Powers of 0, 1 and -1 have a result, of one limb.
+            return (self.bits() <= 2).then_some(1);
+        }
+        let bits = |value: &BigInt| {
+            // log2 x <= (k + log2 top^7 / 7), where x < top · 2^k and top^7 fits 128 bits.
+            let dropped = value.bits().saturating_sub(16);
+            let top: BigInt = (value.abs() >> dropped) + BigInt::from(u8::from(dropped > 0));
+            let seventh = top.pow(7u32).bits() - u64::from(top.is_one());
+            (dropped * exponent).saturating_add((seventh * exponent).div_ceil(7))
+        };
+        Some((bits(&self.num) + bits(&self.den)) / 64 + 1)
+    }
+
     /// The `index`-th root, if it is rational; of a negative number only for an odd `index`.
     #[must_use]
     pub fn root(&self, index: u32) -> Option<Self> {

@@ -3,6 +3,7 @@
 //! The parser limits nesting to [`MAX_DEPTH`], and limits the operators that apply to each other
 //! without brackets. Recursion over a tree, including its drop, therefore needs bounded stack.
 
+pub(crate) mod charged;
 mod display;
 
 use std::fmt;
@@ -449,29 +450,23 @@ impl Expr {
         found(self) || self.children().any(|child| child.any(found))
     }
 
-    /// The same tree with every free occurrence of `name` replaced.
-    #[must_use]
-    pub fn substitute(&self, name: &str, value: &Expr) -> Expr {
-        match self {
-            Self::Symbol(own) if **own == *name => value.clone(),
-            // The ends are outside of the scope of the bound variable.
-            Self::Bound(binder, bound, parts) if **bound == *name => {
-                let body = parts.len().saturating_sub(1);
-                let outside = |(at, part): (usize, &Expr)| {
-                    if at < body {
-                        part.substitute(name, value)
-                    } else {
-                        part.clone()
-                    }
-                };
-                Self::Bound(
-                    *binder,
-                    bound.clone(),
-                    parts.iter().enumerate().map(outside).collect(),
-                )
+    /// The same node with its children replaced by `change`, which is not called again after an
+    /// error.
+    pub(crate) fn try_map_children<E>(
+        &self,
+        change: &mut dyn FnMut(&Expr) -> Result<Expr, E>,
+    ) -> Result<Expr, E> {
+        let mut failed = None;
+        let changed = self.map_children(&mut |child| {
+            if failed.is_some() {
+                return Expr::Ellipsis;
             }
-            other => other.map_children(&mut |child| child.substitute(name, value)),
-        }
+            change(child).unwrap_or_else(|error| {
+                failed = Some(error);
+                Expr::Ellipsis
+            })
+        });
+        failed.map_or(Ok(changed), Err)
     }
 }
 

@@ -1,6 +1,11 @@
 //! Answers compared with golds.
 
+mod allocations;
 mod attacks;
 mod cases;
+mod grading;
+#[path = "../../examples/worst/hand/mod.rs"]
+mod hand;
 mod laws;
+mod monsters;
 mod quantities;

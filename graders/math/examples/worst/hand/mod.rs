@@ -1,6 +1,9 @@
 //! Worst cases that were written by hand, each an attack on one part of the grader.
 
+mod copies;
 mod expressions;
+mod floods;
+mod names;
 mod numbers;
 mod texts;
 
@@ -14,8 +17,21 @@ pub(crate) struct Attack {
     pub(crate) variant: Option<String>,
 }
 
-fn nested(open: &str, times: usize, inner: &str, close: &str) -> String {
-    format!("{}{inner}{}", open.repeat(times), close.repeat(times))
+/// A name and a text of about so many parts.
+type Family = (&'static str, fn(u64) -> String);
+
+/// Numbers of parts of the families.
+const PARTS: [u64; 5] = [6, 24, 150, 2_000, 30_000];
+
+/// Longest text of a family, in bytes.
+const MAX_FAMILY_BYTES: usize = 128_000;
+
+fn repeated(text: &str, times: u64) -> String {
+    text.repeat(usize::try_from(times).unwrap_or(0))
+}
+
+fn nested(open: &str, times: u64, inner: &str, close: &str) -> String {
+    format!("{}{inner}{}", repeated(open, times), repeated(close, times))
 }
 
 fn joined(range: impl Iterator<Item = u64>, between: &str, item: impl Fn(u64) -> String) -> String {
@@ -36,9 +52,9 @@ fn square_matrix(environment: &str, size: u64, entry: impl Fn(u64, u64) -> Strin
 }
 
 /// Digits without a pattern.
-fn digits(count: usize, seed: u64) -> String {
+fn digits(count: u64, seed: u64) -> String {
     let mut state = seed;
-    let mut text = String::with_capacity(count);
+    let mut text = String::new();
     for _ in 0..count {
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -78,5 +94,39 @@ pub(crate) fn attacks() -> Vec<Attack> {
                 variant: Some(variant),
             }),
     );
+    for family in [
+        copies::matrices(),
+        copies::tuples(),
+        copies::derivatives(),
+        names::lookups(),
+        names::pairs(),
+        names::numbers(),
+        floods::floods(),
+    ] {
+        for (name, text) in family {
+            all.extend(sizes(text).into_iter().map(|text| Attack {
+                name,
+                text,
+                variant: None,
+            }));
+        }
+    }
     all
+}
+
+/// The texts of a family by the numbers of [`PARTS`], up to the longest allowed, and that one.
+fn sizes(text: fn(u64) -> String) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::with_capacity(PARTS.len());
+    for parts in PARTS {
+        let mut parts = parts;
+        let mut next = text(parts);
+        while next.len() > MAX_FAMILY_BYTES {
+            parts /= 2;
+            next = text(parts);
+        }
+        if !texts.contains(&next) {
+            texts.push(next);
+        }
+    }
+    texts
 }

@@ -1,6 +1,6 @@
 //! Long texts, and pairs of answers.
 
-use super::{digits, joined, nested, shuffled, square_matrix};
+use super::{digits, joined, nested, repeated, shuffled, square_matrix};
 
 pub(super) fn long_texts() -> Vec<(&'static str, String)> {
     let shapes: [(&'static str, &str); 34] = [
@@ -67,8 +67,57 @@ pub(super) fn pairs() -> Vec<(&'static str, String, String)> {
     let logarithm = |k: u64| format!(r"\ln({})", k + 2);
     let square = |k: u64| format!("(x+{k})^2");
     let expanded = |k: u64| format!("x^2+{}x+{}", 2 * k, k * k);
+    let sentence = |k: u64| format!(r"\text{{{}{k}}}", repeated("a sentence of many words ", 14));
+    let names = |n: u64| joined(0..n, "+", |k| format!("x_{{{k}}}"));
+    let family = |k: u64| format!(r"\{{{k}m+{}\mid m\in\mathbb{{Z}}\}}", names(15));
+    let equation = |k: u64, more: u64| format!("y_{{{k}}}={}+{more}-{more}+({k}+z)^2", names(15));
     let interval = |k: u64| format!("({},{})", 2 * k, 2 * k + 1);
     vec![
+        (
+            "300 sentences reversed, in capitals",
+            joined(0..300, ", ", sentence),
+            joined((0..300).rev(), ", ", |k| {
+                sentence(k).replace("sentence", "Sentence")
+            }),
+        ),
+        (
+            "300 options reversed, in capitals",
+            joined(0..300, ", ", |k| format!("(A) {}", sentence(k))),
+            joined((0..300).rev(), ", ", |k| {
+                format!("(A) {}", sentence(k).replace("sentence", "Sentence"))
+            }),
+        ),
+        (
+            "300 families reversed",
+            joined(0..300, ", ", family),
+            joined((0..300).rev(), ", ", |k| family(k).replace('m', "n")),
+        ),
+        (
+            "300 equations reversed",
+            joined(0..300, ", ", |k| equation(k, 0)),
+            joined((0..300).rev(), ", ", |k| equation(k, 1)),
+        ),
+        (
+            "300 implications reversed",
+            joined(0..300, ", ", |k| {
+                equation(k, 0).replace('=', r"\Rightarrow ")
+            }),
+            joined((0..300).rev(), ", ", |k| {
+                equation(k, 1).replace('=', r"\Rightarrow ")
+            }),
+        ),
+        (
+            "300 products of quotients reversed",
+            set(joined(0..300, ",", |k| format!("{}+x^{k}", names(15)))),
+            set(joined((0..300).rev(), ",", |k| {
+                format!(r"\frac{{({0}+x^{k})^2}}{{{0}+x^{k}}}", names(12))
+            })),
+        ),
+        (
+            "300 quantities and products reversed",
+            joined(0..300, ", ", |k| format!(r"{k}\text{{ m}}")),
+            joined((0..300).rev(), ", ", |k| format!("m({})({})", names(15), k)),
+        ),
         (
             "10,000 numbers permuted",
             joined(0..10_000, ",", number),

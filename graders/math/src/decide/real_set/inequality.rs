@@ -3,10 +3,11 @@
 
 use std::ops::Neg as _;
 
-use super::super::{Context, scalar, statement};
+use super::super::{Context, rename, scalar, statement};
 use super::{Attempt, Interval, Limit, RealSet, high_limit, is_scalar, low_limit, normalised};
 use crate::normal::fold;
 use crate::number::Rational;
+use crate::tree::charged::replaced;
 use crate::tree::{Expr, Function, Relation};
 
 /// The set of one inequality. `None` if it is neither linear in one symbol, nor solved for a name,
@@ -146,16 +147,15 @@ fn linear(left: &Expr, right: &Expr, cx: &Context<'_>) -> Attempt<(Expr, Expr, b
         }
         false
     });
-    let mut names = Vec::new();
-    collect(&difference, &mut names);
+    let names = rename::symbols(&difference);
     if names.len() == 1 {
-        symbol = names.pop().map(Expr::symbol);
+        symbol = names.first().copied().map(Expr::symbol);
     }
     let Some(Expr::Symbol(name)) = symbol.filter(|_| one_symbol.get()) else {
         return Ok(None);
     };
     let at = |value: i64| -> Attempt<Rational> {
-        let substituted = difference.substitute(&name, &Expr::int(value));
+        let substituted = replaced(&difference, &name, &Expr::int(value), cx.budget)?;
         Ok(fold(&substituted, cx.budget)?.as_number().cloned())
     };
     let (Some(at0), Some(at1), Some(at2), Some(at7)) = (at(0)?, at(1)?, at(2)?, at(7)?) else {
@@ -185,15 +185,4 @@ fn linear(left: &Expr, right: &Expr, cx: &Context<'_>) -> Attempt<(Expr, Expr, b
         .neg()
         .div(&slope)
         .map(|root| (Expr::Symbol(name), Expr::Number(root), slope.is_negative())))
-}
-
-fn collect<'a>(expr: &'a Expr, names: &mut Vec<&'a str>) {
-    if let Expr::Symbol(name) = expr
-        && !names.contains(&&**name)
-    {
-        names.push(name);
-    }
-    for child in expr.children() {
-        collect(child, names);
-    }
 }
