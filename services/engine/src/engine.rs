@@ -271,6 +271,7 @@ impl Engine {
                 .await;
             is_connected = is_connected && self.deliver(&reply, &run).await?;
         }
+        plan.context.names.release();
         charging.finish();
         metrics::batch(
             self.state

@@ -49,6 +49,15 @@ struct FairQueue {
     closed: bool,
 }
 
+/// Where jobs are queued among those of their caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// After all others.
+    Last,
+    /// Before all others, because they use memory until they are done.
+    Next,
+}
+
 struct CallerJobs {
     name: Arc<str>,
     queued: VecDeque<Job>,
@@ -64,12 +73,18 @@ impl FairQueue {
         }
     }
 
-    fn push(&mut self, caller: &Arc<str>, jobs: impl IntoIterator<Item = Job>) {
+    fn push(&mut self, caller: &Arc<str>, place: Place, jobs: Vec<Job>) {
         match self.callers.iter_mut().find(|jobs| jobs.name == *caller) {
-            Some(existing) => existing.queued.extend(jobs),
+            Some(existing) => match place {
+                Place::Last => existing.queued.extend(jobs),
+                Place::Next => jobs
+                    .into_iter()
+                    .rev()
+                    .for_each(|job| existing.queued.push_front(job)),
+            },
             None => self.callers.push_back(CallerJobs {
                 name: Arc::clone(caller),
-                queued: jobs.into_iter().collect(),
+                queued: jobs.into(),
                 running: 0,
             }),
         }
@@ -140,8 +155,14 @@ impl WorkerThreads {
         self.count
     }
 
-    /// Queues jobs of one caller in order. After [`WorkerThreads::stop`] jobs are dropped.
+    /// Queues jobs of one caller in order, after its others. After [`WorkerThreads::stop`] jobs are
+    /// dropped.
     pub(crate) fn submit(&self, caller: &Arc<str>, jobs: Vec<Job>) {
+        self.submit_at(caller, Place::Last, jobs);
+    }
+
+    /// The same at a place among the jobs of the caller.
+    pub(crate) fn submit_at(&self, caller: &Arc<str>, place: Place, jobs: Vec<Job>) {
         if jobs.is_empty() {
             return;
         }
@@ -150,7 +171,7 @@ impl WorkerThreads {
             return;
         }
         let wanted = jobs.len().min(self.count);
-        queue.push(caller, jobs);
+        queue.push(caller, place, jobs);
         drop(queue);
         (0..wanted).for_each(|_| self.jobs.ready.notify_one());
     }
@@ -243,8 +264,9 @@ mod tests {
             Box::new(move || sent.send(name).unwrap()) as Job
         };
         let (greedy, modest): (Arc<str>, Arc<str>) = ("greedy".into(), "modest".into());
-        queue.push(&greedy, [job("g1"), job("g2"), job("g3")]);
-        queue.push(&modest, [job("m1")]);
+        queue.push(&greedy, Place::Last, vec![job("g2"), job("g3")]);
+        queue.push(&modest, Place::Last, vec![job("m1")]);
+        queue.push(&greedy, Place::Next, vec![job("g0"), job("g1")]);
         while let Some((caller, job)) = queue.pop() {
             job();
             queue.finished(&caller);
@@ -253,7 +275,7 @@ mod tests {
         drop(sent);
         assert_eq!(
             order.try_iter().collect::<Vec<_>>(),
-            ["g1", "m1", "g2", "g3"]
+            ["g0", "m1", "g1", "g2", "g3"]
         );
     }
 
@@ -262,15 +284,15 @@ mod tests {
         let mut queue = FairQueue::new(2);
         let names = ["a", "b"].map(Arc::<str>::from);
         let [a, b] = &names;
-        let jobs = |count: usize| (0..count).map(|_| Box::new(|| ()) as Job);
-        queue.push(a, jobs(5));
+        let jobs = |count: usize| (0..count).map(|_| Box::new(|| ()) as Job).collect();
+        queue.push(a, Place::Last, jobs(5));
         let pop = |queue: &mut FairQueue| queue.pop().map(|(name, _)| name.to_string());
         assert_eq!(pop(&mut queue).as_deref(), Some("a"));
         assert_eq!(pop(&mut queue).as_deref(), Some("a"));
         // The limit of a caller.
         assert_eq!(pop(&mut queue), None);
         assert!(!queue.has_next());
-        queue.push(b, jobs(3));
+        queue.push(b, Place::Last, jobs(3));
         assert_eq!(pop(&mut queue).as_deref(), Some("b"));
         queue.finished(a);
         // Each has one running, and `a` started its last job earlier.

@@ -20,7 +20,7 @@ use crate::plan::{Plan, TaskWork};
 use crate::prepare::prepare;
 use crate::state::EngineState;
 use crate::tasks::Unit;
-use crate::worker_threads::Job;
+use crate::worker_threads::{Job, Place};
 
 /// Most units per job. Few enough that callers alternate quickly, enough that queueing costs
 /// little.
@@ -94,12 +94,13 @@ impl Dispatcher {
         if !ready.is_empty() {
             jobs.push(self.job(ready));
         }
-        self.submit(jobs);
+        self.submit(Place::Last, jobs);
     }
 
-    fn submit(&self, jobs: Vec<Job>) {
+    fn submit(&self, place: Place, jobs: Vec<Job>) {
         let state = &self.runner.state;
-        state.workers.submit(&self.runner.plan.batch.share, jobs);
+        let share = &self.runner.plan.batch.share;
+        state.workers.submit_at(share, place, jobs);
     }
 
     /// A job that grades units of prepared tasks.
@@ -134,7 +135,8 @@ impl Dispatcher {
         })
     }
 
-    /// Grades the first units of a task on this thread, and leaves the others to all threads.
+    /// Grades the first units of a task on this thread, and leaves the others to all threads, before
+    /// other tasks of the caller.
     /// `spent` is the time of its preparation.
     fn run_all(self: &Arc<Self>, prepared: &Arc<PreparedTask>, units: &[Unit], spent: Duration) {
         let with_task = |units: &[Unit]| -> Vec<(Arc<PreparedTask>, Unit)> {
@@ -143,10 +145,8 @@ impl Dispatcher {
         };
         let mut chunks = units.chunks(self.units_per_job);
         let first = chunks.next().map(with_task).unwrap_or_default();
-        let others: Vec<Job> = chunks.map(|units| self.job(with_task(units))).collect();
-        if !others.is_empty() {
-            self.submit(others);
-        }
+        let others = chunks.map(|units| self.job(with_task(units)));
+        self.submit(Place::Next, others.collect());
         self.run(first, spent);
     }
 

@@ -64,6 +64,7 @@ pub(crate) struct HeldNames {
     /// Run, and upper bound of its new prompts.
     prompts: Option<(Arc<str>, u64)>,
     recorded: AtomicBool,
+    released: AtomicBool,
 }
 
 impl HeldNames {
@@ -81,10 +82,13 @@ impl HeldNames {
             table.runs.record(run);
         }
     }
-}
 
-impl Drop for HeldNames {
-    fn drop(&mut self) {
+    /// The batch has ended. Dropping it has the same effect, but a worker thread may keep the batch
+    /// for a moment after its reply.
+    pub(crate) fn release(&self) {
+        if self.released.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let Some(names) = &self.names else { return };
         let mut table = names.lock();
         for channel in &self.channels {
@@ -97,6 +101,12 @@ impl Drop for HeldNames {
             let recorded = self.recorded.load(Ordering::Relaxed);
             table.prompts.end(run, *prompts, recorded);
         }
+    }
+}
+
+impl Drop for HeldNames {
+    fn drop(&mut self) {
+        self.release();
     }
 }
 
@@ -249,6 +259,7 @@ impl Names {
             run,
             prompts: None,
             recorded: AtomicBool::new(false),
+            released: AtomicBool::new(false),
         })
     }
 

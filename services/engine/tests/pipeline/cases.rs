@@ -93,6 +93,37 @@ async fn answers_from_the_outcome_cache() {
     assert_eq!(fixture.graded.load(Ordering::Relaxed), 1);
 }
 
+/// The prepared tasks of a batch may need far more memory than the batch.
+#[tokio::test]
+async fn a_task_is_in_memory_only_while_its_items_are_graded() {
+    let limits = Limits {
+        workers: 2,
+        prepared_bytes: 1,
+        ..Limits::default()
+    };
+    let fixture = fixture_with(MemoryStore::default(), limits);
+    let answers: Vec<String> = (0..100).map(|number| format!("answer {number}")).collect();
+    // Each task has more items than one job grades.
+    let items = answers.iter().flat_map(|answer| {
+        let item = move |number| {
+            let completion = if number % 2 == 0 { answer } else { "other" };
+            item("exact", answer, completion)
+        };
+        (0..40).map(item)
+    });
+    let reply = fixture
+        .engine
+        .grade(batch(items.collect()), Mode::Whole)
+        .await;
+    let reply = reply.unwrap();
+    let correct = reply.results().filter(|result| result.pass == Some(true));
+    assert_eq!(correct.count(), 100 * 20);
+    assert_eq!(fixture.prepared.load(Ordering::Relaxed), 100);
+    // Two jobs at a time, each of another task at most, and one task that is being released.
+    let most = fixture.in_memory.most.load(Ordering::Relaxed);
+    assert!((1..=3).contains(&most), "{most}");
+}
+
 #[tokio::test]
 async fn groups_share_a_baseline_without_failed_items() {
     let fixture = fixture();

@@ -69,6 +69,31 @@ pub(crate) struct ExactGrader {
     pub(crate) graded: Arc<AtomicUsize>,
     failed_once: Arc<AtomicBool>,
     pub(crate) stuck: Arc<Stuck>,
+    pub(crate) in_memory: Arc<InMemory>,
+}
+
+/// Counts the prepared tasks in memory.
+#[derive(Default)]
+pub(crate) struct InMemory {
+    now: AtomicUsize,
+    pub(crate) most: AtomicUsize,
+}
+
+/// A prepared task in memory.
+struct Counted(Arc<InMemory>);
+
+impl Counted {
+    fn new(in_memory: &Arc<InMemory>) -> Self {
+        let now = in_memory.now.fetch_add(1, Ordering::SeqCst) + 1;
+        in_memory.most.fetch_max(now, Ordering::SeqCst);
+        Self(Arc::clone(in_memory))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// Notifies when work that never ends begins, and when it is dropped.
@@ -108,6 +133,7 @@ impl ExactGrader {
             graded: Arc::default(),
             failed_once: Arc::default(),
             stuck: Arc::default(),
+            in_memory: Arc::default(),
         }
     }
 }
@@ -118,6 +144,9 @@ impl Grader for ExactGrader {
     }
 
     fn check(&self, task: &Task, _: &PrepareContext<'_>) -> Checked {
+        // It may take long, so it must not run on a thread of the runtime.
+        let thread = std::thread::current().name().map(str::to_owned);
+        assert!(thread.is_some_and(|name| name.starts_with("assay-worker-")));
         if task.body.get().contains("answer") {
             return Ok(());
         }
@@ -146,6 +175,7 @@ impl Grader for ExactGrader {
                     answer: answer.to_owned(),
                     graded: Arc::clone(&self.graded),
                     failed_once: Arc::clone(&self.failed_once),
+                    _counted: Counted::new(&self.in_memory),
                 };
                 if self.spec.lane == Lane::Cpu {
                     Ok(Arc::new(exact))
@@ -161,6 +191,7 @@ struct ExactText {
     answer: String,
     graded: Arc<AtomicUsize>,
     failed_once: Arc<AtomicBool>,
+    _counted: Counted,
 }
 
 impl PureGrader for ExactText {
@@ -476,6 +507,7 @@ pub(crate) struct Fixture {
     pub(crate) prepared: Arc<AtomicUsize>,
     pub(crate) graded: Arc<AtomicUsize>,
     pub(crate) stuck: Arc<Stuck>,
+    pub(crate) in_memory: Arc<InMemory>,
 }
 
 pub(crate) fn fixture() -> Fixture {
@@ -551,6 +583,7 @@ fn fixture_of(
     let exact = ExactGrader::cpu();
     let (prepared, graded) = (Arc::clone(&exact.prepared), Arc::clone(&exact.graded));
     let waiting = ExactGrader::waiting();
+    let in_memory = Arc::clone(&exact.in_memory);
     let stuck = Arc::clone(&waiting.stuck);
     let memory = Arc::new(memory);
     let engine = Engine::start(EngineParts {
@@ -576,6 +609,7 @@ fn fixture_of(
         prepared,
         graded,
         stuck,
+        in_memory,
     }
 }
 

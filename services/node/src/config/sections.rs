@@ -166,9 +166,11 @@ impl Store {
 pub struct Engine {
     /// Number of worker threads; 0 for one per core.
     pub workers: usize,
-    /// Maximum number of admitted items; further batches are rejected with status 429.
+    /// Maximum number of admitted items. A caller may have as many as it leaves free to others, so
+    /// one alone half of them; further batches are rejected with status 429.
     pub items_in_flight: usize,
-    /// Maximum memory of all request bodies together, raw and parsed, in bytes; further requests
+    /// Maximum memory of all request bodies, raw and parsed, and of replies together, in bytes. A
+    /// caller may use as much as it leaves free to others, so one alone half of it; further requests
     /// are rejected with status 429.
     pub body_bytes_in_flight: usize,
     /// Maximum length of a completion, in bytes; longer ones get the verdict `too_long`.
