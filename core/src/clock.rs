@@ -15,8 +15,8 @@ pub trait Clock: Send + Sync {
     fn unix_us(&self) -> i64;
     /// Time since a fixed point, for durations. Never decreases.
     fn monotonic(&self) -> Duration;
-    /// Time that a processor has worked for this thread, for charges: other work on the machine does
-    /// not change it. By default, the monotonic time.
+    /// Time that a processor has worked for this thread, for charges: other work on the machine
+    /// does not change it. By default, the monotonic time.
     fn thread_time(&self) -> Duration {
         self.monotonic()
     }

@@ -1,6 +1,6 @@
-//! Who uses sandbox workers, and the time during which work waits for them and occupies them. Callers
-//! share the workers fairly. A caller is charged for the time of its workers and not for waiting,
-//! which depends on the work of others.
+//! Who uses sandbox workers, and the time during which work waits for them and occupies them.
+//! Callers share the workers fairly. A caller is charged for the time of its workers and not for
+//! waiting, which depends on the work of others.
 
 use std::cell::RefCell;
 use std::future::poll_fn;

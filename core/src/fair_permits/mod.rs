@@ -1,6 +1,6 @@
-//! Permits that callers share fairly. A permit goes to the waiting caller that holds the fewest, and
-//! among equals to the one that has not received one for longest. The requests of one caller are
-//! served by rank, and in the order of their arrival.
+//! Permits that callers share fairly. A permit goes to the waiting caller that holds the fewest,
+//! and among equals to the one that has not received one for longest. The requests of one caller
+//! are served by rank, and in the order of their arrival.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};

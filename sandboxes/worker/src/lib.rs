@@ -27,6 +27,7 @@ pub mod program;
 pub mod query;
 mod request;
 mod scheduler;
+mod slot;
 mod validate;
 
 pub use child::{Handlers, role};

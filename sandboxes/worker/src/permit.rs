@@ -1,29 +1,26 @@
-//! Permits to run requests, and how one request is run: on a worker, and on another one if the first
-//! dies or is preempted.
+//! Permits to run requests, and how one request is run: on a worker, and on another one if the
+//! first dies or is preempted.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::FairPermit;
-use assay_core::worker_use::{self, WorkerTime};
-use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use crate::metrics::ended;
+use crate::confine::{self, Confinement};
+use crate::metrics::{self, ended};
 use crate::pool::WorkerPool;
 use crate::process::CallResult;
 use crate::request::{self, WorkerRequest};
-use crate::scheduler::{Rank, Tracked};
+use crate::scheduler::Rank;
+use crate::slot::Slot;
 use crate::{Death, WorkerError};
+
+/// How long a worker may take to report its confinement.
+const CONFINEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Workers that receive a request before it fails. A worker may die because the system is out of
 /// memory or an operator kills processes. After several in a row another attempt is unlikely to
 /// succeed.
 const MAX_ATTEMPTS: usize = 3;
-
-/// How long short requests can follow each other while a caller waits that has fewer workers. Much
-/// longer than switching to another worker takes.
-const SLICE: Duration = Duration::from_millis(10);
 
 /// The result of untrusted work that may itself be the reason why there is no reply.
 #[derive(Debug)]
@@ -34,70 +31,65 @@ pub enum Settled<R> {
     Overran,
 }
 
-/// A permit to run one request at a time. When it is dropped, the next waiter gets it. Between
-/// requests, and while a long one runs, it can be passed to another caller and regained.
+/// A permit to run one request at a time. Between requests, and while a long one runs, its slot can
+/// be passed to another caller and regained.
 pub struct WorkerPermit<'a> {
-    pool: &'a WorkerPool,
-    caller: Arc<str>,
-    /// `None` while another caller has it.
-    turn: Option<Turn>,
+    pub(crate) pool: &'a WorkerPool,
+    pub(crate) slot: Slot,
 }
 
-/// The time during which a permit is held.
-struct Turn {
-    since: Instant,
-    permit: FairPermit,
-}
+impl WorkerPool {
+    /// Waits for a permit, at most for `timeout`. With a permit, requests can be sent one after
+    /// another. The permits are shared fairly by the callers of [`worker_use::measured`].
+    ///
+    /// # Errors
+    /// [`WorkerError::Busy`] on a timeout, [`WorkerError::Stopping`].
+    pub async fn acquire(&self, timeout: Duration) -> Result<WorkerPermit<'_>, WorkerError> {
+        let acquired = tokio::time::timeout(timeout, Slot::acquire(self.scheduler())).await;
+        let slot = acquired.unwrap_or(Err(WorkerError::Busy))?;
+        Ok(WorkerPermit { pool: self, slot })
+    }
 
-impl Drop for Turn {
-    fn drop(&mut self) {
-        worker_use::add(WorkerTime {
-            occupied: self.since.elapsed(),
-            ..WorkerTime::default()
-        });
+    /// Waits for a permit, then does the same as [`WorkerPermit::ask`].
+    ///
+    /// # Errors
+    /// [`WorkerError`].
+    pub async fn ask<W: WorkerRequest>(
+        &self,
+        request: &W,
+        timeout: Duration,
+    ) -> Result<W::Reply, WorkerError> {
+        let mut permit = self.acquire(Duration::MAX).await?;
+        permit.ask(request, timeout).await
+    }
+
+    /// Waits for a permit, then does the same as [`WorkerPermit::settle`].
+    ///
+    /// # Errors
+    /// [`WorkerError`].
+    pub async fn settle<W: WorkerRequest>(
+        &self,
+        request: &W,
+        timeout: Duration,
+    ) -> Result<Settled<W::Reply>, WorkerError> {
+        let mut permit = self.acquire(Duration::MAX).await?;
+        permit.settle(request, timeout).await
+    }
+
+    /// How the workers of this pool are confined.
+    ///
+    /// # Errors
+    /// [`WorkerError`].
+    pub async fn confinement(&self) -> Result<Confinement, WorkerError> {
+        let confinement = self
+            .ask(&confine::ConfinementRequest, CONFINEMENT_TIMEOUT)
+            .await?;
+        metrics::confined(confinement);
+        Ok(confinement)
     }
 }
 
-impl<'a> WorkerPermit<'a> {
-    /// Waits for a permit.
-    pub(crate) async fn acquire(
-        pool: &'a WorkerPool,
-        caller: Arc<str>,
-    ) -> Result<Self, WorkerError> {
-        let turn = Some(Turn::wait(pool, &caller, Rank::New).await?);
-        Ok(Self { pool, caller, turn })
-    }
-
-    /// The pool that issued it.
-    pub(crate) fn pool(&self) -> &'a WorkerPool {
-        self.pool
-    }
-
-    /// Passes the permit on until [`Self::regain`].
-    pub(crate) fn release(&mut self) {
-        self.turn = None;
-    }
-
-    /// Waits for the permit if it was passed on.
-    pub(crate) async fn regain(&mut self, rank: Rank) -> Result<(), WorkerError> {
-        if self.turn.is_none() {
-            self.turn = Some(Turn::wait(self.pool, &self.caller, rank).await?);
-        }
-        Ok(())
-    }
-
-    /// Whether the permit should be passed on before the next request.
-    pub(crate) fn is_due(&self) -> bool {
-        let is_due = |turn: &Turn| turn.permit.is_owed() && turn.since.elapsed() >= SLICE;
-        self.turn.as_ref().is_some_and(is_due)
-    }
-
-    /// Tracks a request that runs since `started`, so that it can be preempted after `protected`.
-    pub(crate) fn track(&self, started: Instant, protected: Instant) -> Tracked {
-        let scheduler = self.pool.scheduler();
-        scheduler.track(&self.caller, started, protected)
-    }
-
+impl WorkerPermit<'_> {
     /// Sends a request to a worker and returns its reply. `timeout` applies to each attempt, from
     /// the time when a worker receives the request, without the time during which it is suspended.
     /// If the worker dies, the request is sent to another one, at most three times in all. Dropping
@@ -113,8 +105,8 @@ impl<'a> WorkerPermit<'a> {
         let request = request::framed(request)?;
         let span = tracing::info_span!("worker", kind = W::KIND, bytes = request.len());
         let pool = self.pool;
-        if self.is_due() {
-            self.release();
+        if self.slot.is_due() {
+            self.slot.release();
         }
         tokio::select! {
             biased;
@@ -150,9 +142,12 @@ impl<'a> WorkerPermit<'a> {
     ) -> Result<W::Reply, WorkerError> {
         let mut deaths: Vec<Death> = Vec::new();
         loop {
-            self.regain(Rank::Continued).await?;
+            self.slot.regain(Rank::Continued).await?;
             let mut worker = self.pool.take()?;
-            match worker.call(request, timeout, self, restarts).await {
+            match worker
+                .call(request, timeout, &mut self.slot, restarts)
+                .await
+            {
                 CallResult::Replied(reply) => {
                     let (reply, is_reusable) = request::reply_of::<W>(&reply);
                     if is_reusable {
@@ -187,21 +182,6 @@ impl<'a> WorkerPermit<'a> {
                 }
             }
         }
-    }
-}
-
-impl Turn {
-    async fn wait(pool: &WorkerPool, caller: &Arc<str>, rank: Rank) -> Result<Self, WorkerError> {
-        let begun = Instant::now();
-        let acquired = pool.scheduler().acquire(caller, rank).await;
-        let since = Instant::now();
-        worker_use::add(WorkerTime {
-            waited: since - begun,
-            ..WorkerTime::default()
-        });
-        // The permits are closed only when the pool or a sibling stops.
-        let permit = acquired.map_err(|_| WorkerError::Stopping)?;
-        Ok(Self { since, permit })
     }
 }
 

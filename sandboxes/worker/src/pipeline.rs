@@ -63,9 +63,9 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
     ) -> Result<W::Reply, WorkerError> {
         let request = request::framed(request)?;
         let next = next.map(request::framed).transpose()?;
-        let next = next.filter(|next| next.len() <= MAX_AHEAD && !self.permit.is_due());
+        let next = next.filter(|next| next.len() <= MAX_AHEAD && !self.permit.slot.is_due());
         let span = tracing::info_span!("worker", kind = W::KIND, bytes = request.len());
-        let pool = self.permit.pool();
+        let pool = self.permit.pool;
         tokio::select! {
             biased;
             () = pool.stopped() => Err(WorkerError::Stopping),
@@ -99,13 +99,13 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
         if self.sent.as_deref().is_some_and(|sent| sent != request) {
             self.discard().await;
         }
-        if self.sent.is_none() && self.permit.is_due() {
+        if self.sent.is_none() && self.permit.slot.is_due() {
             if let Some(worker) = self.worker.take() {
-                self.permit.pool().keep(worker);
+                self.permit.pool.keep(worker);
             }
-            self.permit.release();
+            self.permit.slot.release();
         }
-        self.permit.regain(Rank::Continued).await?;
+        self.permit.slot.regain(Rank::Continued).await?;
         let mut frames = match self.sent.take() {
             Some(_) => Vec::new(),
             None => request.to_vec(),
@@ -114,9 +114,12 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
         // While the worker is called it belongs to this future, which kills it when it is dropped.
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
-            None => self.permit.pool().take()?,
+            None => self.permit.pool.take()?,
         };
-        match worker.call(&frames, timeout, &mut self.permit, 0).await {
+        match worker
+            .call(&frames, timeout, &mut self.permit.slot, 0)
+            .await
+        {
             CallResult::Replied(reply) => {
                 let (reply, is_reusable) = request::reply_of::<W>(&reply);
                 if is_reusable {
@@ -124,7 +127,7 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
                     self.sent = next;
                 } else {
                     drop(worker);
-                    self.permit.pool().replace("tainted");
+                    self.permit.pool.replace("tainted");
                 }
                 reply
             }
@@ -151,14 +154,14 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
         let Some(mut worker) = self.worker.take() else {
             return;
         };
-        let called = worker.call(&[], DISCARD_TIMEOUT, &mut self.permit, 0);
+        let called = worker.call(&[], DISCARD_TIMEOUT, &mut self.permit.slot, 0);
         match called.await {
             CallResult::Replied(reply) if request::reply_of::<W>(&reply).1 => {
                 self.worker = Some(worker);
             }
             CallResult::Replied(_) => {
                 drop(worker);
-                self.permit.pool().replace("tainted");
+                self.permit.pool.replace("tainted");
             }
             CallResult::TimedOut { .. } => metrics::ended("overran"),
             CallResult::Preempted => metrics::ended("preempted"),
@@ -173,7 +176,7 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
             self.discard().await;
         }
         if let Some(worker) = self.worker.take() {
-            self.permit.pool().keep(worker);
+            self.permit.pool.keep(worker);
         }
     }
 }
@@ -181,7 +184,7 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
 impl<W: WorkerRequest> Drop for Pipeline<'_, W> {
     fn drop(&mut self) {
         if let (Some(worker), None) = (self.worker.take(), &self.sent) {
-            self.permit.pool().put_back(worker);
+            self.permit.pool.put_back(worker);
         }
     }
 }

@@ -1,23 +1,15 @@
-//! The pool of workers: sends a request to an idle worker, and replaces workers that die.
+//! The pool of workers: starts them, keeps the idle ones, and replaces those that die.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use assay_core::worker_use;
 use tokio::sync::watch;
 
 use crate::WorkerError;
-use crate::confine::{self, Confinement};
 use crate::metrics::{self, ended};
 use crate::options::WorkerOptions;
-use crate::permit::{Settled, WorkerPermit};
 use crate::process::Worker;
-use crate::request::WorkerRequest;
 use crate::scheduler::Scheduler;
-
-/// How long a worker may take to report its confinement.
-const CONFINEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A pool of workers, which are started when they are first needed. Cheap to clone: clones share
 /// the workers.
@@ -96,55 +88,6 @@ impl WorkerPool {
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.options.count.max(1)
-    }
-
-    /// Waits for a permit, at most for `timeout`. With a permit, requests can be sent one after
-    /// another. The permits are shared fairly by the callers of [`worker_use::measured`].
-    ///
-    /// # Errors
-    /// [`WorkerError::Busy`] on a timeout, [`WorkerError::Stopping`].
-    pub async fn acquire(&self, timeout: Duration) -> Result<WorkerPermit<'_>, WorkerError> {
-        let acquired = WorkerPermit::acquire(self, worker_use::caller());
-        let acquired = tokio::time::timeout(timeout, acquired).await;
-        acquired.unwrap_or(Err(WorkerError::Busy))
-    }
-
-    /// Waits for a permit, then does the same as [`WorkerPermit::ask`].
-    ///
-    /// # Errors
-    /// [`WorkerError`].
-    pub async fn ask<W: WorkerRequest>(
-        &self,
-        request: &W,
-        timeout: Duration,
-    ) -> Result<W::Reply, WorkerError> {
-        let mut permit = self.acquire(Duration::MAX).await?;
-        permit.ask(request, timeout).await
-    }
-
-    /// Waits for a permit, then does the same as [`WorkerPermit::settle`].
-    ///
-    /// # Errors
-    /// [`WorkerError`].
-    pub async fn settle<W: WorkerRequest>(
-        &self,
-        request: &W,
-        timeout: Duration,
-    ) -> Result<Settled<W::Reply>, WorkerError> {
-        let mut permit = self.acquire(Duration::MAX).await?;
-        permit.settle(request, timeout).await
-    }
-
-    /// How the workers of this pool are confined.
-    ///
-    /// # Errors
-    /// [`WorkerError`].
-    pub async fn confinement(&self) -> Result<Confinement, WorkerError> {
-        let confinement = self
-            .ask(&confine::ConfinementRequest, CONFINEMENT_TIMEOUT)
-            .await?;
-        metrics::confined(confinement);
-        Ok(confinement)
     }
 
     /// Rejects further requests, fails running ones with [`WorkerError::Stopping`], and kills all
@@ -243,9 +186,11 @@ impl WorkerPool {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
 
     use super::*;
     use crate::program;
+    use crate::request::WorkerRequest as _;
 
     /// A pool with one worker that writes its process id to a file and never answers.
     fn unresponsive_pool(folder: &std::path::Path) -> (WorkerPool, std::path::PathBuf) {

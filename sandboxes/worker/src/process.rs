@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use crate::child::ROLE;
 use crate::options::WorkerOptions;
-use crate::permit::WorkerPermit;
 use crate::scheduler::{Preemption, Rank, protected};
+use crate::slot::Slot;
 use crate::{Death, WorkerError, frame, lines};
 
 /// Most requests are answered within this time. Shorter than the time during which a request is
@@ -44,7 +44,7 @@ pub(crate) enum CallResult {
         /// Processor time that it used.
         cpu: Duration,
     },
-    /// Another caller got the permit, and the worker was killed.
+    /// Another caller got the slot, and the worker was killed.
     Preempted,
     /// The pool is stopping.
     Stopping,
@@ -119,16 +119,16 @@ impl Worker {
     /// Sends framed requests, if there are any, and waits for the next reply. Without a reply, the
     /// worker must not be used again.
     ///
-    /// While another caller has the turn of the permit, the worker is suspended, and the timeout
+    /// While another caller has the slot, the worker is suspended, and the timeout
     /// with it. `restarts` is how often the request was preempted without a reply.
     pub(crate) async fn call(
         &mut self,
         requests: &[u8],
         timeout: Duration,
-        permit: &mut WorkerPermit<'_>,
+        slot: &mut Slot,
         restarts: u32,
     ) -> CallResult {
-        match self.exchange(requests, timeout, permit, restarts).await {
+        match self.exchange(requests, timeout, slot, restarts).await {
             Wait::Replied(Ok(reply)) => {
                 self.uses = self.uses.saturating_add(1);
                 CallResult::Replied(reply)
@@ -148,7 +148,7 @@ impl Worker {
         &mut self,
         requests: &[u8],
         timeout: Duration,
-        permit: &mut WorkerPermit<'_>,
+        slot: &mut Slot,
         restarts: u32,
     ) -> Wait {
         let Self {
@@ -177,7 +177,7 @@ impl Worker {
         let mut is_protected_until = started + protected(restarts);
         loop {
             let resumed = Instant::now();
-            let mut tracked = permit.track(started, is_protected_until);
+            let mut tracked = slot.track(started, is_protected_until);
             let preemption = tokio::select! {
                 biased;
                 replied = exchange.as_mut() => return Wait::Replied(replied),
@@ -192,14 +192,14 @@ impl Worker {
                 Preemption::Suspend(_) | Preemption::Restart => {
                     // An error means that the process has already ended.
                     let _ = process.kill().await;
-                    permit.release();
+                    slot.release();
                     return Wait::Preempted;
                 }
             };
-            permit.release();
-            // Others are preempted again only when the permit has been passed on.
+            slot.release();
+            // Others are preempted again only when the slot has been passed on.
             drop(tracked);
-            if permit.regain(Rank::Suspended).await.is_err() {
+            if slot.regain(Rank::Suspended).await.is_err() {
                 return Wait::Stopping;
             }
             drop(suspended);

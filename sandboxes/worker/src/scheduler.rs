@@ -118,8 +118,8 @@ impl Drop for Tracked {
     }
 }
 
-/// How long a request runs before it is preempted, if it was restarted this many times. Doubled each
-/// time, so that a request of any length ends.
+/// How long a request runs before it is preempted, if it was restarted this many times. Doubled
+/// each time, so that a request of any length ends.
 pub(crate) fn protected(restarts: u32) -> Duration {
     PROTECTED.saturating_mul(2_u32.saturating_pow(restarts))
 }

@@ -16,8 +16,8 @@ use tokio::task::JoinHandle;
 
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// A worker. It reads the length of a frame, the kind of the request, the length of its name, and the
-/// name. Its reply is a frame that contains the status byte 0.
+/// A worker. It reads the length of a frame, the kind of the request, the length of its name, and
+/// the name. Its reply is a frame that contains the status byte 0.
 const SCRIPT: &str = r#"#!/bin/sh
 cd "$(dirname "$0")" || exit 1
 while :; do

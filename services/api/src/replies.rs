@@ -1,5 +1,5 @@
-//! Counts the memory of replies until they are sent. A client may request large replies and not read
-//! them.
+//! Counts the memory of replies until they are sent. A client may request large replies and not
+//! read them.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -31,6 +31,9 @@ const WITH_BODIES: &[&str] = &[
     "/ui/checks/{id}",
 ];
 
+/// Routes whose replies are the same bytes for everyone, which are in memory once.
+const SHARED: &[&str] = &["/openapi.json", "/docs"];
+
 /// Counts the reply to a request in the share of its caller. A read whose reply exceeds it is
 /// rejected.
 pub(crate) async fn count(State(api): State<Api>, request: Request, next: Next) -> Response {
@@ -40,7 +43,11 @@ pub(crate) async fn count(State(api): State<Api>, request: Request, next: Next) 
     let share = caller.share().clone();
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     let matched = request.extensions().get::<MatchedPath>();
-    let has_bodies = is_read && matched.is_some_and(|path| WITH_BODIES.contains(&path.as_str()));
+    let is_one_of = |paths: &[&str]| matched.is_some_and(|path| paths.contains(&path.as_str()));
+    if is_one_of(SHARED) {
+        return next.run(request).await;
+    }
+    let has_bodies = is_read && is_one_of(WITH_BODIES);
     let making = if has_bodies {
         // The permits are never closed.
         api.permits().replies.acquire(&share).await.ok()

@@ -231,6 +231,6 @@ impl Api {
 
     pub(crate) fn metrics(&self) -> String {
         let callers = self.engine.admission().usage();
-        (self.parts.metrics)() + &assay_engine::metrics::usage(&callers)
+        (self.parts.metrics)() + &assay_engine::usage_metrics(&callers)
     }
 }

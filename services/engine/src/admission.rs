@@ -11,6 +11,7 @@ use assay_core::Clock;
 use crate::EngineError;
 use crate::metrics;
 use crate::shares::{Shares, Shortage};
+use crate::usage::CallerUse;
 
 /// Admission to a node: items in progress, and bytes of bodies and replies.
 pub struct Admission {
@@ -18,17 +19,6 @@ pub struct Admission {
     bytes: Shares,
     closed: AtomicBool,
     idle: tokio::sync::Notify,
-}
-
-/// What a caller uses of a node.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallerUse {
-    /// The caller, or the address of one without a key.
-    pub caller: Arc<str>,
-    /// Its items in progress.
-    pub items: usize,
-    /// Bytes of its bodies and replies.
-    pub bytes: usize,
 }
 
 /// The settings that limit what is shared.

@@ -37,10 +37,11 @@ mod shares;
 mod state;
 mod suggest;
 mod tasks;
+mod usage;
 mod warm;
 mod worker_threads;
 
-pub use admission::{Admission, CallerUse, MemoryPermit, Permit};
+pub use admission::{Admission, MemoryPermit, Permit};
 pub use allowance::Allowance;
 pub use batch::{Batch, BatchItem};
 pub use channel_cache::ChannelSettings;
@@ -56,3 +57,4 @@ pub use replay::{Replay, ReplayError, ReplayOptions, Side};
 pub use reply::{ChannelRates, GroupResult, ItemResult, Reply, Wave};
 pub use state::{EngineParts, Limits};
 pub use suggest::{PromptRequest, SuggestError, Suggested};
+pub use usage::{CallerUse, usage_metrics};

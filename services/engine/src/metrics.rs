@@ -8,15 +8,13 @@ use metrics::{
     Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
 };
 
-use crate::CallerUse;
-
 const GRADES: &str = "assay_grades_total";
 const GRADE_SECONDS: &str = "assay_grade_seconds";
 const QUEUE_SECONDS: &str = "assay_queue_seconds";
 const BATCH_SECONDS: &str = "assay_batch_seconds";
 const IN_FLIGHT: &str = "assay_items_in_flight";
-const CALLER_ITEMS: &str = "assay_caller_items_in_flight";
-const CALLER_BYTES: &str = "assay_caller_bytes_in_flight";
+pub(crate) const CALLER_ITEMS: &str = "assay_caller_items_in_flight";
+pub(crate) const CALLER_BYTES: &str = "assay_caller_bytes_in_flight";
 const REFUSED: &str = "assay_batches_rejected_total";
 const UNRECORDED: &str = "assay_grades_unrecorded_total";
 const APPEALS: &str = "assay_appeals_total";
@@ -122,40 +120,6 @@ pub(crate) fn in_flight(items: usize) {
     gauge!(IN_FLIGHT).set(items as f64);
 }
 
-/// Most callers whose use is reported: those with the most items.
-const MAX_CALLERS: usize = 64;
-
-/// What callers use of the node, in the text format of Prometheus. It is made when it is requested,
-/// because a caller that uses nothing has no line.
-#[must_use]
-pub fn usage(callers: &[CallerUse]) -> String {
-    let gauges = [
-        (CALLER_ITEMS, "Items in flight, by caller or address."),
-        (
-            CALLER_BYTES,
-            "Bytes of bodies and replies in memory, by caller or address.",
-        ),
-    ];
-    let mut text = String::new();
-    for (name, description) in gauges {
-        text += &format!("# HELP {name} {description}\n# TYPE {name} gauge\n");
-        for used in callers.iter().take(MAX_CALLERS) {
-            let value = if name == CALLER_ITEMS {
-                used.items
-            } else {
-                used.bytes
-            };
-            let caller = used
-                .caller
-                .replace('\\', "\\\\")
-                .replace('"', "\\\"")
-                .replace('\n', "\\n");
-            text += &format!("{name}{{caller=\"{caller}\"}} {value}\n");
-        }
-    }
-    text
-}
-
 pub(crate) fn refused(setting: &'static str, own: bool) {
     let by = if own { "caller" } else { "others" };
     counter!(REFUSED, "setting" => setting, "used_by" => by).increment(1);
@@ -171,29 +135,4 @@ pub(crate) fn unrecorded(items: usize) {
 )]
 fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reports_the_use_of_callers() {
-        let used = |caller: &str, items, bytes| CallerUse {
-            caller: caller.into(),
-            items,
-            bytes,
-        };
-        let text = usage(&[used("alice", 3, 40), used("127.0.0.1 \"r\\\n", 0, 5)]);
-        let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
-        assert_eq!(
-            lines,
-            [
-                r#"assay_caller_items_in_flight{caller="alice"} 3"#,
-                r#"assay_caller_items_in_flight{caller="127.0.0.1 \"r\\\n"} 0"#,
-                r#"assay_caller_bytes_in_flight{caller="alice"} 40"#,
-                r#"assay_caller_bytes_in_flight{caller="127.0.0.1 \"r\\\n"} 5"#,
-            ]
-        );
-    }
 }

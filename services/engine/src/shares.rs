@@ -290,8 +290,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever some callers use, another one that uses nothing gets a part of what is free, and
-        /// the sums are those of the callers.
+        /// Whatever some callers use, another one that uses nothing gets a part of what is free,
+        /// and the sums are those of the callers.
         #[test]
         fn a_new_caller_always_finds_a_part(
             steps in prop::collection::vec((0_usize..5, 1_usize..200, any::<bool>()), 1..200)

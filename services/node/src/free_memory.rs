@@ -24,7 +24,8 @@ pub(crate) async fn return_regularly() {
         if now < before + GROWTH_BYTES {
             continue;
         }
-        // Takes some milliseconds for each gigabyte, during which other threads may wait for memory.
+        // Takes some milliseconds for each gigabyte, during which other threads may wait for
+        // memory.
         if tokio::task::spawn_blocking(return_free).await.is_err() {
             return;
         }

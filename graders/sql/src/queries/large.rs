@@ -14,8 +14,8 @@ const MAX_PERMITS_PER_CALLER: usize = 1;
 /// it uses.
 const BYTES_WITHOUT_PERMIT: u64 = 8 << 20;
 
-/// Maximum bytes of the databases of a task that a call without a permit uses. Larger ones are rare,
-/// and statements on them take long in any case.
+/// Maximum bytes of the databases of a task that a call without a permit uses. Larger ones are
+/// rare, and statements on them take long in any case.
 const DATABASE_BYTES_WITHOUT_PERMIT: u64 = 64 << 20;
 
 // A result of the largest size fits into a frame.

@@ -1,5 +1,5 @@
-//! Rejects requests of callers that have used up their time, before their bodies are decompressed and
-//! read.
+//! Rejects requests of callers that have used up their time, before their bodies are decompressed
+//! and read.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use super::idempotency_key;
 use crate::error::{ApiError, ApiResult};
 use crate::state::Api;
 
-/// Rejects a request with a body whose caller has no time left. A request that was sent before under
-/// its idempotency key may need none, and is read.
+/// Rejects a request with a body whose caller has no time left. A request that was sent before
+/// under its idempotency key may need none, and is read.
 pub(crate) async fn reject_without_time(
     State(api): State<Api>,
     request: Request,

@@ -1,7 +1,8 @@
 //! Sends the units of a batch to the lanes of their graders.
 //!
-//! A task is prepared when the first of its units is graded, and released after the last one, unless
-//! it is cached: the prepared tasks of a batch may need far more memory than the batch itself.
+//! A task is prepared when the first of its units is graded, and released after the last one,
+//! unless it is cached: the prepared tasks of a batch may need far more memory than the batch
+//! itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +14,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
 
-use super::GradedUnit;
-use super::run::UnitRunner;
+use super::run::{UnitRunner, not_graded};
+use super::unit::GradedUnit;
 use crate::cache::PreparedTask;
 use crate::plan::{Plan, TaskWork};
 use crate::prepare::prepare;
@@ -135,9 +136,8 @@ impl Dispatcher {
         })
     }
 
-    /// Grades the first units of a task on this thread, and leaves the others to all threads, before
-    /// other tasks of the caller.
-    /// `spent` is the time of its preparation.
+    /// Grades the first units of a task on this thread, and leaves the others to all threads,
+    /// before other tasks of the caller. `spent` is the time of its preparation.
     fn run_all(self: &Arc<Self>, prepared: &Arc<PreparedTask>, units: &[Unit], spent: Duration) {
         let with_task = |units: &[Unit]| -> Vec<(Arc<PreparedTask>, Unit)> {
             let units = units.iter();
@@ -198,7 +198,7 @@ impl Dispatcher {
                     // it.
                     () = dropped.cancelled() => return,
                     () = runner.state.stopping.cancelled() => {
-                        runner.all_with(&units, &super::run::not_graded())
+                        runner.all_with(&units, &not_graded())
                     }
                     done = graded => done,
                 };

@@ -6,11 +6,12 @@
 
 mod dispatch;
 mod run;
+mod unit;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::{CancelFlag, Outcome, Spec};
+use assay_core::CancelFlag;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -19,20 +20,7 @@ use crate::state::EngineState;
 use dispatch::Dispatcher;
 
 pub(crate) use run::is_transient;
-
-/// A graded unit.
-pub(crate) struct GradedUnit {
-    pub(crate) item: usize,
-    pub(crate) part: usize,
-    pub(crate) spec: &'static Spec,
-    pub(crate) outcome: Outcome,
-    pub(crate) cached: bool,
-    pub(crate) queue_us: u64,
-    pub(crate) grade_us: u64,
-    /// What its caller is charged. Work for several units is charged with the first.
-    pub(crate) charged: Duration,
-    pub(crate) time_us: i64,
-}
+pub(crate) use unit::GradedUnit;
 
 /// An item whose units are all graded.
 pub(crate) struct GradedItem {

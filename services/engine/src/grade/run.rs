@@ -11,7 +11,7 @@ use assay_core::{
 };
 use futures::FutureExt;
 
-use super::GradedUnit;
+use super::unit::GradedUnit;
 use crate::cache::{PreparedTask, outcome_key};
 use crate::metrics;
 use crate::plan::Plan;

@@ -170,8 +170,8 @@ pub struct Engine {
     /// one alone half of them; further batches are rejected with status 429.
     pub items_in_flight: usize,
     /// Maximum memory of all request bodies, raw and parsed, and of replies together, in bytes. A
-    /// caller may use as much as it leaves free to others, so one alone half of it; further requests
-    /// are rejected with status 429.
+    /// caller may use as much as it leaves free to others, so one alone half of it; further
+    /// requests are rejected with status 429.
     pub body_bytes_in_flight: usize,
     /// Maximum length of a completion, in bytes; longer ones get the verdict `too_long`.
     pub completion_bytes: usize,
