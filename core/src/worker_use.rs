@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The time of all workers that a piece of work used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -84,6 +84,28 @@ pub fn add(time: WorkerTime) {
             sum.occupied = sum.occupied.saturating_add(time.occupied);
         }
     });
+}
+
+/// Waits for something that depends on the work of others, which is not charged.
+pub async fn waiting<T>(wait: impl Future<Output = T>) -> T {
+    /// Adds the time also if the wait is dropped, because it took too long.
+    struct Waiting(Instant);
+
+    impl Drop for Waiting {
+        fn drop(&mut self) {
+            add(WorkerTime {
+                waited: self.0.elapsed(),
+                ..WorkerTime::default()
+            });
+        }
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "measures a wait, and decides nothing"
+    )]
+    let _waiting = Waiting(Instant::now());
+    wait.await
 }
 
 /// The caller of the work that this thread is polling. Work that is not [`measured`] belongs to the

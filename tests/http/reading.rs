@@ -17,6 +17,7 @@ use assay_record::channel::ChannelCounts;
 use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::event::{Adjudication, Draw};
+use assay_record::names::{DeletedNames, UsedNames};
 use assay_record::pair::{KnownPairs, PairPage};
 use assay_record::rollup::Rollups;
 use assay_record::store::{
@@ -50,6 +51,18 @@ impl Recorder for Counting {
 }
 
 impl Reader for Counting {
+    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, StoreError>> {
+        Box::pin(std::future::ready(Ok(UsedNames::default())))
+    }
+
+    fn take_deleted_names(&self) -> DeletedNames {
+        DeletedNames::default()
+    }
+
+    fn prompts<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(std::future::ready(Ok(0)))
+    }
+
     fn grade(&self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>> {
         self.inner.grade(id)
     }

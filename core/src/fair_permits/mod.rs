@@ -2,7 +2,6 @@
 //! and among equals to the one that has not received one for longest. The requests of one caller
 //! are served by rank, and in the order of their arrival.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -282,12 +281,10 @@ impl Future for Acquire {
         if share.waiting.is_empty() {
             share.turn = place.ticket;
         }
-        match share.waiting.entry(place) {
-            Entry::Vacant(entry) => {
-                entry.insert(cx.waker().clone());
-            }
-            Entry::Occupied(mut entry) => entry.get_mut().clone_from(cx.waker()),
-        }
+        // A waker may run arbitrary code when it is dropped, so the replaced one outlives the lock.
+        let replaced = share.waiting.insert(place, cx.waker().clone());
+        drop(state);
+        drop(replaced);
         Poll::Pending
     }
 }

@@ -9,7 +9,7 @@ use std::cell::Cell;
 /// Steps that one comparison may take: about 1.5 ms.
 pub const STEPS: u64 = 150_000;
 
-/// Bytes that one comparison may write, freed ones included.
+/// Bytes that all comparisons of an answer together may write, freed ones included.
 pub const BYTES: u64 = 16 << 20;
 
 /// Comparisons for which the budget of an item is sufficient if each of them takes all of its

@@ -70,8 +70,8 @@ pub(crate) fn enter_namespaces() -> io::Result<()> {
 /// # Errors
 /// If the system cannot start a thread.
 pub fn end_with_parent() -> io::Result<()> {
-    // A process that the parent has stopped must continue to notice its end. The signal has no
-    // other effect, so it may also be sent when only the thread ends that started this process.
+    // A process that the parent has stopped must continue to notice its end. The signal is also sent
+    // when only the thread ends that started this process; then a stopped process continues early.
     // Where the system lacks it, only stopped processes outlive a parent that was killed.
     let _ = set_parent_process_death_signal(Some(Signal::CONT));
     std::thread::Builder::new()

@@ -40,7 +40,8 @@ pub struct WorkerPermit<'a> {
 
 impl WorkerPool {
     /// Waits for a permit, at most for `timeout`. With a permit, requests can be sent one after
-    /// another. The permits are shared fairly by the callers of [`worker_use::measured`].
+    /// another. The permits are shared fairly by the callers of
+    /// [`measured`](assay_core::worker_use::measured).
     ///
     /// # Errors
     /// [`WorkerError::Busy`] on a timeout, [`WorkerError::Stopping`].

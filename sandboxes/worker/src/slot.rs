@@ -81,13 +81,8 @@ impl Turn {
         caller: &Arc<str>,
         rank: Rank,
     ) -> Result<Self, WorkerError> {
-        let begun = Instant::now();
-        let acquired = scheduler.acquire(caller, rank).await;
+        let acquired = worker_use::waiting(scheduler.acquire(caller, rank)).await;
         let since = Instant::now();
-        worker_use::add(WorkerTime {
-            waited: since - begun,
-            ..WorkerTime::default()
-        });
         // The permits are closed only when the pool or a sibling stops.
         let permit = acquired.map_err(|_| WorkerError::Stopping)?;
         Ok(Self { since, permit })

@@ -167,7 +167,7 @@ pub fn router(api: Api) -> Router {
             DefaultPredicate::new().and(NotForContentType::const_new(NDJSON)),
         ))
         .layer(RequestDecompressionLayer::new().gzip(true).zstd(true))
-        .layer(middleware::from_fn_with_state(api.clone(), access::reject_without_time))
+        .layer(middleware::from_fn_with_state(api.clone(), access::reject_exhausted))
         .layer(middleware::from_fn_with_state(api.clone(), arrival::limit))
         .layer(middleware::map_response(problem_for_encoding))
         .layer(middleware::from_fn_with_state(api.clone(), access::authenticate))

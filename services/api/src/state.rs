@@ -99,7 +99,7 @@ pub struct ApiParts {
     pub limits: ApiLimits,
 }
 
-/// Permits for work of requests that needs memory before it can be counted.
+/// Permits for work of requests that takes long, or needs memory before it can be counted.
 #[derive(Clone)]
 pub(crate) struct RequestPermits {
     /// To decode large bodies.
@@ -110,8 +110,8 @@ pub(crate) struct RequestPermits {
     pub(crate) replies: FairPermits,
 }
 
-/// Number of rows that templates read, and of replies with stored bodies that are made, at the same
-/// time.
+/// Number of bodies with rows for templates that are decoded at the same time, and of replies with
+/// stored bodies that are made.
 const MAX_LARGE: usize = 4;
 
 impl RequestPermits {

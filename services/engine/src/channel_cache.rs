@@ -43,7 +43,7 @@ pub(crate) struct ChannelCache {
 
 struct CachedLedger {
     ledger: Arc<Ledger>,
-    /// From when on it is read again, on the monotonic clock; `None` before the first read.
+    /// From when on it is read again, on the monotonic clock; `None` before the first attempt to read it.
     due: Option<Duration>,
     /// Whether it is being read in the background.
     is_refreshing: bool,
@@ -91,14 +91,18 @@ impl ChannelCache {
         }
         let mut cached = self.lock();
         let is_due = cached.due.is_some_and(|due| due <= self.clock.monotonic());
-        if is_due && !cached.is_refreshing {
-            cached.is_refreshing = true;
+        let refreshes = is_due && !cached.is_refreshing;
+        cached.is_refreshing |= refreshes;
+        let ledger = Arc::clone(&cached.ledger);
+        drop(cached);
+        if refreshes {
             let (refreshing, store) = (Refreshing(Arc::clone(self)), Arc::clone(store));
+            // Without the lock: a runtime that is shutting down drops the task at once.
             tokio::spawn(async move {
                 refreshing.0.read_or_cached(store.as_ref()).await;
             });
         }
-        Arc::clone(&cached.ledger)
+        ledger
     }
 
     async fn read_or_cached(&self, store: &dyn Store) -> Arc<Ledger> {

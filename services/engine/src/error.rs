@@ -28,13 +28,17 @@ pub enum EngineError {
     /// Too much is in progress.
     #[error(
         "{} `{setting}`; retry in {} s",
-        if *own { "your requests in progress use your share of" } else { "other callers use most of" },
+        if *own {
+            "your requests in progress use your share of"
+        } else {
+            "what is in progress leaves too little of"
+        },
         retry_after.as_secs()
     )]
     Overloaded {
         /// The setting that limits it.
         setting: &'static str,
-        /// Whether the caller itself uses as much as it leaves to others.
+        /// Whether the caller itself uses more than half of what is free.
         own: bool,
         /// Time after which the backlog is expected to be gone.
         retry_after: Duration,
@@ -55,7 +59,7 @@ pub enum EngineError {
     TooLarge {
         /// Number of items in the batch.
         items: usize,
-        /// Most items that the node admits.
+        /// Most items that one caller can have in progress.
         most: usize,
     },
     /// The node is shutting down.

@@ -62,8 +62,8 @@ pub(crate) fn describe() {
     describe_counter!(
         REFUSED,
         Unit::Count,
-        "Batches and bodies rejected because too much was in progress, by the setting that limits \
-         it and by whether the caller itself or others use most of it."
+        "Requests rejected because too much was in progress, by the setting that limits it and by \
+         whether the caller itself used its share."
     );
     describe_counter!(
         APPEALS,
@@ -121,7 +121,7 @@ pub(crate) fn in_flight(items: usize) {
 }
 
 pub(crate) fn refused(setting: &'static str, own: bool) {
-    let by = if own { "caller" } else { "others" };
+    let by = if own { "caller" } else { "all" };
     counter!(REFUSED, "setting" => setting, "used_by" => by).increment(1);
 }
 

@@ -11,6 +11,7 @@ use assay_record::channel::ChannelCounts;
 use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::event::{Adjudication, Draw};
+use assay_record::names::{DeletedNames, UsedNames};
 use assay_record::pair::{KnownPairs, PairPage};
 use assay_record::rollup::Rollups;
 use assay_record::store::{
@@ -69,6 +70,19 @@ impl Recorder for ScopedStore {
 }
 
 impl Reader for ScopedStore {
+    // The limits on names need those of all callers.
+    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, StoreError>> {
+        self.inner.used_names()
+    }
+
+    fn take_deleted_names(&self) -> DeletedNames {
+        self.inner.take_deleted_names()
+    }
+
+    fn prompts<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
+        self.inner.prompts(run)
+    }
+
     fn grade(&self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>> {
         Box::pin(async move {
             let grade = self.inner.grade(id).await?;

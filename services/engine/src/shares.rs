@@ -38,7 +38,7 @@ struct Usage {
 /// A request does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shortage {
-    /// Whether the caller itself uses as much as is left free; otherwise others use most.
+    /// Whether the caller itself uses more than half of what is free.
     pub(crate) own: bool,
     /// When enough should have been released, by the rate of recent releases.
     pub(crate) retry_after: Duration,

@@ -26,7 +26,8 @@ const MAX_BUSY_CALLERS: usize = 8;
 /// Limits of a node. Only `completion_bytes` can change a verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Worker threads.
+    /// Jobs of one caller that run on the worker threads at the same time; there are twice as many
+    /// threads.
     pub workers: usize,
     /// Items of all batches that are admitted at the same time; a caller alone can have half of
     /// them.

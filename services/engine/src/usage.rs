@@ -7,7 +7,7 @@ use crate::metrics::{CALLER_BYTES, CALLER_ITEMS};
 /// What a caller uses of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallerUse {
-    /// The caller, or the address of one without a key.
+    /// The caller; without a key its address, followed by the run for items of a run.
     pub caller: Arc<str>,
     /// Its items in progress.
     pub items: usize,

@@ -5,7 +5,8 @@
 //! caller's job by at most one job.
 //!
 //! A caller runs as many jobs at once as there are cores, and there are twice as many threads, so
-//! that another caller does not wait for the end of long jobs: the system divides the cores.
+//! that one caller with long jobs does not delay others: the system divides the cores. Two such
+//! callers can, until one of their jobs ends.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -300,24 +300,17 @@ pub trait Reader: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
-    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, StoreError>> {
-        Box::pin(async { Ok(UsedNames::default()) })
-    }
+    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, StoreError>>;
 
     /// Takes the names that retention deleted since this was called last.
-    fn take_deleted_names(&self) -> DeletedNames {
-        DeletedNames::default()
-    }
+    fn take_deleted_names(&self) -> DeletedNames;
 
     /// Returns an upper bound of the number of prompts of a run that have visits: it counts each
     /// grade that is not in the database yet as a prompt.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
-    fn prompts<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
-        let _ = run;
-        Box::pin(async { Ok(0) })
-    }
+    fn prompts<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<u64, StoreError>>;
 
     /// Returns the visits of a run by prompt, oldest step first: of these prompts, or of all.
     ///

@@ -71,7 +71,8 @@ impl LargeResults {
             return false;
         }
         // The permits are never closed.
-        self.permit = self.permits.acquire(&worker_use::caller()).await.ok();
+        let acquired = self.permits.acquire(&worker_use::caller());
+        self.permit = worker_use::waiting(acquired).await.ok();
         self.permit.is_some()
     }
 }

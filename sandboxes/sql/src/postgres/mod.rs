@@ -129,8 +129,7 @@ impl Postgres {
     }
 
     async fn permit(&self) -> Result<FairPermit, ServerError> {
-        self.permits
-            .acquire(&worker_use::caller())
+        worker_use::waiting(self.permits.acquire(&worker_use::caller()))
             .await
             .map_err(|error| ServerError::Unreachable(error.to_string()))
     }

@@ -27,7 +27,7 @@ use batch_allowance::BatchAllowance;
 pub(crate) use endpoints::Endpoints;
 pub(crate) use key_path::{KEYED_PATHS, PathKey, split_key};
 pub(crate) use proxied::ProxyHeader;
-pub(crate) use time_left::{discard, reject_without_time};
+pub(crate) use time_left::reject_exhausted;
 
 use crate::error::{ApiError, ApiResult};
 use crate::serve::Client;

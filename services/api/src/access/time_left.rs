@@ -1,23 +1,21 @@
 //! Rejects requests of callers that have used up their time, before their bodies are decompressed
 //! and read.
 
-use std::time::Duration;
-
 use assay_access::Caller;
-use axum::body::{Body, HttpBody as _};
+use axum::body::HttpBody as _;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
-use http_body_util::BodyExt as _;
 
 use super::idempotency_key;
+use crate::body::discard;
 use crate::error::{ApiError, ApiResult};
 use crate::state::Api;
 
 /// Rejects a request with a body whose caller has no time left. A request that was sent before
 /// under its idempotency key may need none, and is read.
-pub(crate) async fn reject_without_time(
+pub(crate) async fn reject_exhausted(
     State(api): State<Api>,
     request: Request,
     next: Next,
@@ -49,19 +47,4 @@ async fn time_left(api: &Api, request: &Parts) -> ApiResult<()> {
         return Ok(());
     }
     Err(ApiError::from(exceeded))
-}
-
-/// Longest pause of a body that is discarded.
-const PAUSE: Duration = Duration::from_millis(100);
-
-/// Reads a body of at most `max` bytes without keeping it, as long as it arrives without pauses: a
-/// client that is still sending when the connection is closed may not see the reply.
-pub(crate) async fn discard(mut body: Body, max: usize) {
-    let mut read = 0_usize;
-    while let Ok(Some(Ok(frame))) = tokio::time::timeout(PAUSE, body.frame()).await {
-        read = read.saturating_add(frame.data_ref().map_or(0, bytes::Bytes::len));
-        if read > max {
-            return;
-        }
-    }
 }

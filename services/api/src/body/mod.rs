@@ -1,6 +1,7 @@
 //! Reads a body within the limits of its route and the node's limit on memory for bodies, and
 //! parses it.
 
+mod discard;
 mod kind;
 
 use std::sync::Arc;
@@ -17,11 +18,11 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 
 use crate::Api;
-use crate::access::discard;
 use crate::arrival::TooSlow;
 use crate::error::{ApiError, ApiResult};
 use kind::Bounds;
 
+pub(crate) use discard::discard;
 pub(crate) use kind::BodyKind;
 
 /// Bodies from this size on are parsed off the runtime, so that a large one does not delay small

@@ -11,6 +11,7 @@ use assay_record::channel::ChannelCounts;
 use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::event::{Adjudication, Draw};
+use assay_record::names::{DeletedNames, UsedNames};
 use assay_record::pair::{KnownPairs, PairPage, StoredPair};
 use assay_record::rollup::Rollups;
 use assay_record::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
@@ -48,6 +49,18 @@ fn unsupported<T: Send + 'static>() -> BoxFuture<'static, Result<T, StoreError>>
 }
 
 impl Reader for Memory {
+    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, StoreError>> {
+        Box::pin(std::future::ready(Ok(UsedNames::default())))
+    }
+
+    fn take_deleted_names(&self) -> DeletedNames {
+        DeletedNames::default()
+    }
+
+    fn prompts<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(std::future::ready(Ok(0)))
+    }
+
     fn known_pairs<'a>(
         &'a self,
         model: &'a str,

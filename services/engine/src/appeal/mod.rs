@@ -6,6 +6,7 @@ pub(crate) mod template;
 
 use std::sync::Arc;
 
+use assay_core::clock::thread_time;
 use assay_core::{Grade, Hash, Outcome, Score};
 use assay_record::Appeal;
 use assay_rewards::appeal::{Appeals, probability, select, uniform_draw};
@@ -248,7 +249,7 @@ async fn judge(
     }
     let mut to_judge: Vec<BatchItem> = Vec::new();
     let mut results: Vec<Option<JudgeResult>> = Vec::with_capacity(rendered.len());
-    for item in check(state, &batch_plan.batch.share, rendered).await {
+    for item in check(state, &batch_plan.batch, rendered).await {
         results.push(match item {
             Ok(item) => {
                 to_judge.push(item);
@@ -287,10 +288,10 @@ fn judge_task(plan: &Plan, rule: &Appeals, graded: &AppealedItem) -> Result<Batc
     Ok(BatchItem::new(item.item.clone(), task))
 }
 
-/// Checks the tasks of these items on the worker threads.
+/// Checks the tasks of these items on a worker thread, and charges the caller of the batch for it.
 async fn check(
     state: &Arc<EngineState>,
-    share: &Arc<str>,
+    batch: &Batch,
     items: Vec<Result<BatchItem, String>>,
 ) -> Vec<Result<BatchItem, String>> {
     let count = items.len();
@@ -301,12 +302,17 @@ async fn check(
                 Ok(()) => Ok(item),
                 Err(error) => Err(error.to_string()),
             };
-            items.into_iter().map(|item| item.and_then(check)).collect()
+            let check_all = || items.into_iter().map(|item| item.and_then(check)).collect();
+            thread_time(state.clock.as_ref(), check_all)
         }
     };
-    let stopped = || vec![Err("the node is shutting down".to_owned()); count];
-    let checked = state.workers.run(share, checked).await;
-    checked.unwrap_or_else(stopped)
+    let Some((checked, time)) = state.workers.run(&batch.share, checked).await else {
+        return vec![Err("the node is shutting down".to_owned()); count];
+    };
+    if let Some(allowance) = &batch.allowance {
+        allowance.spend(time);
+    }
+    checked
 }
 
 /// Grades items whose tasks are checked, and charges the caller for it.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::clock::thread_time;
-use assay_core::{CancelFlag, GradeContext, Lane};
+use assay_core::{CancelFlag, FairPermit, GradeContext, Lane};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +26,10 @@ use crate::worker_threads::{Job, Place};
 /// Most units per job. Few enough that callers alternate quickly, enough that queueing costs
 /// little.
 const UNITS_PER_JOB: usize = 32;
+
+/// Ranks of units that wait for a lane: those of a task that was prepared for them are served first.
+const CONTINUED: u8 = 0;
+const NEW: u8 = 1;
 
 /// Sends the units of one batch to their lanes.
 pub(super) struct Dispatcher {
@@ -50,7 +54,7 @@ impl Dispatcher {
         let on_threads = plan.work.iter().filter_map(|TaskWork { task, units }| {
             (plan.tasks[*task].spec().lane == Lane::Cpu).then_some(units.len())
         });
-        let share = on_threads
+        let units_per_job = on_threads
             .sum::<usize>()
             .div_ceil(state.workers.count() * 4);
         Arc::new(Self {
@@ -65,7 +69,7 @@ impl Dispatcher {
             },
             sender,
             dropped: dropped.clone(),
-            units_per_job: share.clamp(1, UNITS_PER_JOB),
+            units_per_job: units_per_job.clamp(1, UNITS_PER_JOB),
             runtime: Handle::current(),
             span: Span::current(),
         })
@@ -88,8 +92,11 @@ impl Dispatcher {
                         }
                     }
                 }
-                Some(prepared) => self.wait(&prepared, units, Duration::ZERO),
-                None => jobs.push(self.preparation(*task, units.clone())),
+                Some(prepared) => self.wait(&prepared, units, None),
+                None if distinct.spec().lane == Lane::Cpu => {
+                    jobs.push(self.preparation(*task, units.clone()));
+                }
+                None => self.wait_to_prepare(*task, units.clone()),
             }
         }
         if !ready.is_empty() {
@@ -114,26 +121,67 @@ impl Dispatcher {
     fn preparation(self: &Arc<Self>, task: usize, units: Vec<Unit>) -> Job {
         let this = Arc::clone(self);
         Box::new(move || {
-            let runner = &this.runner;
-            if let Some(outcome) = runner.stopped() {
-                this.send(runner.all_with(&units, &outcome));
+            if let Some(outcome) = this.runner.stopped() {
+                this.send(this.runner.all_with(&units, &outcome));
                 return;
             }
-            let distinct = &runner.plan.tasks[task];
-            let span = tracing::info_span!(
-                parent: &this.span,
-                "prepare",
-                grader = distinct.spec().name
-            );
-            let (prepared, time) = thread_time(runner.state.clock.as_ref(), || {
-                span.in_scope(|| prepare(&runner.state, distinct.grader.as_ref(), &distinct.task))
-            });
+            let (prepared, spent) = this.prepare(task);
             if prepared.lane() == Lane::Cpu {
-                this.run_all(&prepared, &units, time);
+                this.run_all(&prepared, &units, spent);
             } else {
-                this.wait(&prepared, &units, time);
+                let first = First {
+                    spent,
+                    permit: None,
+                };
+                this.wait(&prepared, &units, Some(first));
             }
         })
+    }
+
+    /// Prepares a task on this thread. Returns it with the time that it took.
+    fn prepare(&self, task: usize) -> (Arc<PreparedTask>, Duration) {
+        let (state, distinct) = (&self.runner.state, &self.runner.plan.tasks[task]);
+        let span = tracing::info_span!(
+            parent: &self.span,
+            "prepare",
+            grader = distinct.spec().name
+        );
+        thread_time(state.clock.as_ref(), || {
+            span.in_scope(|| prepare(state, distinct.grader.as_ref(), &distinct.task))
+        })
+    }
+
+    /// Waits for a permit of the lane of a task, then prepares it and grades its units.
+    fn wait_to_prepare(self: &Arc<Self>, task: usize, units: Vec<Unit>) {
+        let this = Arc::clone(self);
+        let preparing = async move {
+            let (runner, share) = (&this.runner, &this.runner.plan.batch.share);
+            let lane = runner
+                .state
+                .lane_permits(runner.plan.tasks[task].spec().lane);
+            let prepared = async {
+                // The permits are never closed.
+                let permit = lane.acquire_ranked(share, NEW).await.ok();
+                let prepare = {
+                    let this = Arc::clone(&this);
+                    move || this.prepare(task)
+                };
+                let (prepared, spent) = runner.state.workers.run(share, prepare).await?;
+                Some((prepared, First { spent, permit }))
+            };
+            let prepared = tokio::select! {
+                biased;
+                () = this.dropped.cancelled() => return,
+                () = runner.state.stopping.cancelled() => None,
+                prepared = prepared => prepared,
+            };
+            match prepared {
+                Some((prepared, first)) => this.wait(&prepared, &units, Some(first)),
+                None => this.send(runner.all_with(&units, &not_graded())),
+            }
+        };
+        let preparing = preparing.instrument(self.span.clone());
+        self.runner.state.tasks.spawn_on(preparing, &self.runtime);
     }
 
     /// Grades the first units of a task on this thread, and leaves the others to all threads,
@@ -166,15 +214,23 @@ impl Dispatcher {
         self.send(charge_first(done, spent + time));
     }
 
-    /// Grades units of a task that waits for others, as tasks of the runtime.
-    fn wait(self: &Arc<Self>, prepared: &Arc<PreparedTask>, units: &[Unit], spent: Duration) {
+    /// Grades units of a task that waits for others, as tasks of the runtime. `first` is what the
+    /// first of them gets if the task was prepared for them; the others then precede other tasks of
+    /// the caller, because the task is in memory until they are done.
+    fn wait(
+        self: &Arc<Self>,
+        prepared: &Arc<PreparedTask>,
+        units: &[Unit],
+        mut first: Option<First>,
+    ) {
+        let rank = if first.is_some() { CONTINUED } else { NEW };
         let state = &self.runner.state;
         // At most what the grader accepts per call, and few enough that all permits of the lane are
         // used.
-        let share = units.len().div_ceil(state.limits.in_workers.max(1));
-        let share = share.clamp(1, prepared.spec.max_batch.max(1));
-        for (chunk, units) in units.chunks(share).enumerate() {
-            let spent = if chunk == 0 { spent } else { Duration::ZERO };
+        let units_per_chunk = units.len().div_ceil(state.limits.in_workers.max(1));
+        let units_per_chunk = units_per_chunk.clamp(1, prepared.spec.max_batch.max(1));
+        for units in units.chunks(units_per_chunk) {
+            let First { spent, permit } = first.take().unwrap_or_default();
             let (this, prepared, units) = (Arc::clone(self), Arc::clone(prepared), units.to_vec());
             let span = tracing::info_span!(
                 parent: &self.span,
@@ -188,8 +244,14 @@ impl Dispatcher {
                 } = &*this;
                 let lane = runner.state.lane_permits(prepared.lane());
                 let graded = async {
-                    // The permits are never closed.
-                    let _permit = lane.acquire(&runner.plan.batch.share).await;
+                    let _permit = match permit {
+                        Some(permit) => Some(permit),
+                        // The permits are never closed.
+                        None => {
+                            let share = &runner.plan.batch.share;
+                            lane.acquire_ranked(share, rank).await.ok()
+                        }
+                    };
                     runner.run_charged(&prepared, &units).await
                 };
                 let done = tokio::select! {
@@ -212,6 +274,15 @@ impl Dispatcher {
         // If the client has disconnected, the receiver is gone.
         let _ = self.sender.send(done);
     }
+}
+
+/// What the first units of a task get that was prepared for them.
+#[derive(Default)]
+struct First {
+    /// Time of the preparation.
+    spent: Duration,
+    /// The permit of the lane under which it was prepared.
+    permit: Option<FairPermit>,
 }
 
 /// Charges work for several units with the first of them.

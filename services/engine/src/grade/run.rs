@@ -75,8 +75,8 @@ impl UnitRunner {
         let (mut done, workers) = worker_use::measured(share, self.run_waiting(task, units)).await;
         let elapsed = self.state.clock.monotonic().saturating_sub(started);
         let count = u32::try_from(done.len()).unwrap_or(u32::MAX).max(1);
-        let share = workers.charged(elapsed) / count;
-        done.iter_mut().for_each(|unit| unit.charged = share);
+        let per_unit = workers.charged(elapsed) / count;
+        done.iter_mut().for_each(|unit| unit.charged = per_unit);
         done
     }
 

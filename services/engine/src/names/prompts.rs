@@ -12,6 +12,15 @@ pub(super) struct PromptCount {
     recorded: u64,
     /// Upper bound of the new prompts of the batches in progress.
     in_progress: u64,
+    /// Upper bound of the prompts of recorded batches that ended since the entry was made.
+    ended: u64,
+}
+
+impl PromptCount {
+    /// The run of batches that recorded nothing may not exist, and a deleted one does not.
+    fn is_unused(&self) -> bool {
+        self.recorded == 0 && self.in_progress == 0
+    }
 }
 
 /// Prompts by run.
@@ -28,7 +37,7 @@ impl PromptCounts {
     /// the bounds were `before`.
     pub(super) fn read(&mut self, run: &Arc<str>, recorded: u64, before: PromptCount) {
         let count = self.0.entry(Arc::clone(run)).or_default();
-        count.recorded = recorded + count.recorded.saturating_sub(before.recorded);
+        count.recorded = recorded + count.ended.saturating_sub(before.ended);
     }
 
     /// Adds a batch with at most `prompts` new prompts, unless that may exceed `most`.
@@ -49,9 +58,11 @@ impl PromptCounts {
             return;
         };
         count.in_progress = count.in_progress.saturating_sub(prompts);
-        count.recorded += if recorded { prompts } else { 0 };
-        // The run of a batch that recorded nothing may not exist.
-        if count.recorded == 0 && count.in_progress == 0 {
+        if recorded {
+            count.recorded += prompts;
+            count.ended += prompts;
+        }
+        if count.is_unused() {
             self.0.remove(run);
         }
     }
@@ -60,6 +71,39 @@ impl PromptCounts {
     pub(super) fn forget(&mut self, run: &str) {
         if let Some(count) = self.0.get_mut(run) {
             count.recorded = 0;
+            if count.is_unused() {
+                self.0.remove(run);
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn concurrent_first_reads_count_the_record_once() {
+        let mut counts = PromptCounts::default();
+        let run: Arc<str> = "r".into();
+        let before = counts.of(&run).unwrap_or_default();
+        for _ in 0..4 {
+            counts.read(&run, 300, before);
+            assert!(counts.reserve(&run, 1, 400));
+        }
+        counts.end(&run, 1, true);
+        counts.read(&run, 300, before);
+        assert_eq!(counts.of(&run).unwrap().recorded, 301);
+        assert!(!counts.reserve(&run, 97, 400));
+        assert!(counts.reserve(&run, 96, 400));
+    }
+
+    #[test]
+    fn forgets_deleted_runs() {
+        let mut counts = PromptCounts::default();
+        let run: Arc<str> = "r".into();
+        counts.read(&run, 5, PromptCount::default());
+        counts.forget(&run);
+        assert!(counts.of(&run).is_none());
     }
 }

@@ -21,7 +21,7 @@ const ROWS: u32 = 8;
 struct CallerRow {
     name: String,
     items: String,
-    megabytes: String,
+    mebibytes: String,
 }
 
 impl From<&CallerUse> for CallerRow {
@@ -29,7 +29,7 @@ impl From<&CallerUse> for CallerRow {
         Self {
             name: cell(&used.caller),
             items: count(used.items as u64),
-            megabytes: count(used.bytes.div_ceil(1 << 20) as u64),
+            mebibytes: count(used.bytes.div_ceil(1 << 20) as u64),
         }
     }
 }

@@ -78,8 +78,10 @@ pub(super) fn reject_same_file(input: &Path, output: &Path) -> anyhow::Result<()
 async fn grade_local(
     arguments: &Grade,
     selection: Selection,
-    config: Config,
+    mut config: Config,
 ) -> anyhow::Result<CommandStatus> {
+    // This process has one caller, and the number of chunks that are read ahead limits its items.
+    config.engine.items_in_flight = usize::MAX;
     let node = Node::start(config).await?;
     image_progress::show(node.sandboxes());
     node.load_models().await?;
