@@ -132,6 +132,7 @@ async fn check_database(
             found.report("the database file", problem);
         }
     }
+    let first = verifying::first_without_gaps(connection).await?;
     let mut bodies = Bodies::default();
     let mut last = 0;
     loop {
@@ -140,14 +141,14 @@ async fn check_database(
             break;
         };
         for batch in batches {
-            check_gap(connection, last, batch.number, found).await?;
+            check_gap(connection, last, batch.number, first, found).await?;
             last = batch.number;
             check_batch(connection, &batch, &mut bodies, found).await?;
         }
         last = end;
         progress(found.grades);
     }
-    check_gap(connection, last, i64::MAX >> 24, found).await?;
+    check_gap(connection, last, i64::MAX >> 24, first, found).await?;
     for (what, hash) in verifying::other_bodies(connection).await? {
         bodies.check(connection, &what, hash, found).await?;
     }
@@ -157,12 +158,13 @@ async fn check_database(
     Ok(())
 }
 
-/// Checks that the batches with numbers between `last` and `next` were deleted by retention, and
-/// have no grades.
+/// Checks that the batches with numbers between `last` and `next` have no grades, and that those
+/// with numbers from `first` on were deleted by retention.
 async fn check_gap(
     connection: &mut SqliteConnection,
     last: i64,
     next: i64,
+    first: i64,
     found: &mut Verification,
 ) -> Result<(), crate::database::DatabaseError> {
     if next - last <= 1 {
@@ -175,7 +177,8 @@ async fn check_gap(
             format!("{grades} grades have no batch"),
         );
     }
-    if next == i64::MAX >> 24 {
+    let last = last.max(first.saturating_sub(1));
+    if next == i64::MAX >> 24 || next <= last {
         return Ok(());
     }
     for (first, last) in verifying::missing_between(connection, last, next).await? {

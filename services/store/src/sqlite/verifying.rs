@@ -118,6 +118,26 @@ pub(crate) async fn grades_between(
     )
 }
 
+/// The number from which on a missing number is damage. Earlier releases skipped numbers, and a
+/// schema of such a release does not have the table.
+pub(crate) async fn first_without_gaps(
+    connection: &mut SqliteConnection,
+) -> Result<i64, DatabaseError> {
+    let has_table: bool = sqlx::query_scalar(
+        "select exists (select 1 from sqlite_schema where name = 'batch_numbers')",
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    if !has_table {
+        return Ok(i64::MAX);
+    }
+    Ok(
+        sqlx::query_scalar("select coalesce(max(first), 1) from batch_numbers")
+            .fetch_one(connection)
+            .await?,
+    )
+}
+
 /// Ranges of numbers between two others that retention did not delete.
 pub(crate) async fn missing_between(
     connection: &mut SqliteConnection,
