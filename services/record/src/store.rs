@@ -38,7 +38,8 @@ pub enum StoreError {
 pub struct RecordState {
     /// Entries that are recorded but not in the database yet.
     pub pending: u64,
-    /// Entries that the database rejected; see [`Reader::set_aside`].
+    /// Entries that the database rejected, and damaged parts of the spool; see
+    /// [`Reader::set_aside`].
     pub set_aside: u64,
     /// Why entries cannot be applied to the database; `None` if they can. Until they are applied
     /// they are durable and visible.

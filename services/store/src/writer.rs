@@ -263,6 +263,7 @@ impl Writer {
             batch: Some(batch.to_string()),
             grades,
             time_us: self.clock.unix_us(),
+            lost: false,
         };
         let set_aside = match self.folder.clone() {
             Some(folder) => {

@@ -6,9 +6,11 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::codec::{codec, packed_body};
+use super::query;
 use super::rows::{SELECT_GRADE, batch_id, checksum_of_row, hash, key, read_grade};
 use crate::database::DatabaseError;
 use crate::packs::{Compressed, PackedBody};
+use crate::spool::Position;
 
 /// A batch, with what it should have.
 pub(crate) struct VerifiedBatch {
@@ -46,6 +48,14 @@ pub(crate) async fn counts_batches(connection: &mut SqliteConnection) -> Result<
     .fetch_one(connection)
     .await?;
     Ok(columns == 2)
+}
+
+/// Position up to which the spool with this name is applied.
+pub(crate) async fn progress(
+    connection: &mut SqliteConnection,
+    spool: &str,
+) -> Result<Position, DatabaseError> {
+    query::progress(connection, spool).await
 }
 
 /// The batches with a number above `after`, in order.

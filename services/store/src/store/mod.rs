@@ -179,8 +179,7 @@ impl DurableStore {
         let mut retried = BTreeSet::new();
         let journal = match &folder {
             Some(folder) => {
-                let last = folder.segments().last().map_or(0, |last| last.number);
-                first_segment = first_segment.max(last + 1);
+                first_segment = first_segment.max(folder.last_number() + 1);
                 let (folder_of_scan, waiting, now_us) =
                     (folder.clone(), pending.clone(), clock.unix_us());
                 let scan = move || {
@@ -202,7 +201,8 @@ impl DurableStore {
                 if set_aside > 0 {
                     tracing::warn!(
                         entries = set_aside,
-                        "entries are set aside; run `assay record set-aside` to list them"
+                        "entries or damaged parts of the spool are set aside; run `assay record \
+                         set-aside` to list them"
                     );
                 }
                 tracing::info!(
@@ -427,6 +427,9 @@ impl DurableStore {
     }
 
     async fn apply_file(&self, folder: &Folder, file: &SetAsideFile) -> Result<(), String> {
+        if file.note.lost {
+            return Err(file.note.reason.clone());
+        }
         let (aside, path) = (SetAsideFolder::of(folder), file.path.clone());
         let loaded = blocking(move || aside.load(&path))
             .await
@@ -574,6 +577,7 @@ fn set_aside(file: &SetAsideFile) -> SetAside {
         batch,
         grades,
         time_us,
+        lost: _,
     } = file.note.clone();
     let batch = batch.and_then(|batch| batch.parse().ok());
     SetAside {

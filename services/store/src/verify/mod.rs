@@ -7,18 +7,21 @@
 //! also computes the checksums. Sums (totals and charts of runs, counts of channels, prompt
 //! histories) are not checked.
 
+mod spool;
+
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 
 use assay_core::{BatchId, Hash};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{ConnectOptions, Connection, Row};
 
+use self::spool::ReadSpool;
 use crate::backup::{BackupError, files};
 use crate::options::StoreOptions;
 use crate::packs::decompress;
-use crate::spool::files::{SpoolFile, damage, spool_files};
+use crate::spool::Position;
+use crate::spool::files::spool_name;
 use crate::sqlite::verifying::{self, StoredBody, VerifiedBatch};
 
 /// Maximum number of findings that are listed; more are counted.
@@ -105,14 +108,23 @@ pub async fn verify(
         return Err(BackupError::EarlierSchema(database));
     }
     let mut found = Verification::default();
+    let name = spool_name(&spool);
+    let before = verifying::progress(&mut connection, &name).await;
     let checked = check_database(&mut connection, &mut found, &mut progress).await;
-    let closed = connection.close().await;
     if let Err(error) = checked {
         // Pages that cannot be read are damage and not a reason to stop before the spool.
         found.report("the database", error.to_string());
     }
-    closed.map_err(failed)?;
-    check_spool(&spool, &mut found);
+    let files = ReadSpool::read(&spool, &mut found);
+    // Ends the state of the checks. Fails if the database has ended the transaction by itself.
+    let _ = sqlx::query("rollback").execute(&mut connection).await;
+    let after = verifying::progress(&mut connection, &name).await;
+    connection.close().await.map_err(failed)?;
+    if let Some(files) = files {
+        // Without the progress, which the findings explain, nothing is known to be missing.
+        let (before, after) = (before.unwrap_or_default(), after.unwrap_or(Position::LAST));
+        files.check(&spool, before, after, &mut found);
+    }
     Ok(found)
 }
 
@@ -333,48 +345,5 @@ impl Bodies {
             );
         }
         Ok(())
-    }
-}
-
-fn check_spool(spool: &Path, found: &mut Verification) {
-    let files = match spool_files(spool) {
-        Ok(files) => files,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
-        Err(error) => {
-            found.report(spool.display().to_string(), error.to_string());
-            return;
-        }
-    };
-    let segments: Vec<_> = files
-        .iter()
-        .filter_map(|file| match file {
-            SpoolFile::Segment(path) => Some(path),
-            SpoolFile::Identity(_) | SpoolFile::SetAside(_) => None,
-        })
-        .collect();
-    for (index, path) in segments.iter().enumerate() {
-        let place = path.display().to_string();
-        let bytes = match std::fs::read(path) {
-            Ok(bytes) => bytes,
-            // Deleted by the node because its entries are in the database.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => {
-                found.report(place, error.to_string());
-                continue;
-            }
-        };
-        match damage(spool, &bytes) {
-            Ok((frames, ranges)) => {
-                found.frames += frames;
-                for (start, end) in ranges {
-                    // An append that is being written, or was interrupted and never acknowledged.
-                    let is_tail = index + 1 == segments.len() && end == bytes.len();
-                    if !is_tail {
-                        found.report(&place, format!("bytes {start} to {end} are damaged"));
-                    }
-                }
-            }
-            Err(error) => found.report(place, error.to_string()),
-        }
     }
 }
