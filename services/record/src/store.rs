@@ -28,6 +28,9 @@ pub enum StoreError {
     /// Another operation of its kind is running.
     #[error("{0}")]
     Busy(String),
+    /// The storage is damaged, so that retrying is of no use.
+    #[error("the record is unavailable: {0}")]
+    Damaged(String),
     /// Stored data cannot be decoded.
     #[error("the record is inconsistent: {0}")]
     Inconsistent(String),

@@ -19,7 +19,7 @@ use std::time::Duration;
 use assay_core::Clock;
 use tokio::sync::watch;
 
-use crate::database::{Database, DatabaseError};
+use crate::database::{Database, DatabaseError, damage_message};
 use crate::health::Health;
 use crate::metrics;
 use crate::pending::{Pending, PendingEntry};
@@ -188,6 +188,9 @@ impl Writer {
                     Err(other) => error = other,
                 }
             }
+        }
+        if error.is_damage() {
+            self.health.database_damaged(damage_message(&error));
         }
         let message = error.to_string();
         self.health.applied(Err(message.clone()));

@@ -15,7 +15,7 @@ use assay_core::{BoxFuture, Clock, Ids};
 use assay_record::Entry;
 use assay_record::access::AuditEntry;
 use assay_record::retention::{PruneFilter, PruneProgress};
-use assay_record::store::{Recorder, Retried, SetAside, StoreError};
+use assay_record::store::{GradeFilter, Recorder, Retried, SetAside, StoreError};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task;
 
@@ -376,8 +376,27 @@ impl DurableStore {
             })?;
         }
         self.database.check()?;
-        self.database.snapshot().await?;
+        self.noting_damage(self.probe_reads()).await
+    }
+
+    /// Reads a grade and a run, for which pages of several tables and indexes are read.
+    async fn probe_reads(&self) -> Result<(), StoreError> {
+        let mut snapshot = self.database.snapshot().await?;
+        snapshot.grades(&GradeFilter::default(), None, 1).await?;
+        snapshot.runs("", 1, &[]).await?;
         Ok(())
+    }
+
+    /// Waits for a read. If it fails because the database is damaged, the node is no longer ready.
+    async fn noting_damage<T>(
+        &self,
+        read: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let done = read.await;
+        if let Err(StoreError::Damaged(reason)) = &done {
+            self.health.database_damaged(reason.clone());
+        }
+        done
     }
 
     fn aside(&self) -> Option<SetAsideFolder> {
