@@ -23,7 +23,8 @@ use crate::database::{Database, DatabaseError, damage_message};
 use crate::health::Health;
 use crate::metrics;
 use crate::pending::{Pending, PendingEntry};
-use crate::spool::segment::{Folder, Position};
+use crate::spool::Position;
+use crate::spool::segment::Folder;
 use crate::spool::set_aside::{SetAsideFolder, SetAsideNote};
 
 /// Most grades of one transaction.

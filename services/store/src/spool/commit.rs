@@ -22,7 +22,8 @@ use assay_record::store::StoreError;
 use tokio::sync::oneshot;
 
 use super::ends::EndFile;
-use super::segment::{Folder, Position, SEGMENT_HEADER, Segment};
+use super::position::Position;
+use super::segment::{Folder, SEGMENT_HEADER, Segment};
 use crate::health::Health;
 use crate::loaded_entry::LoadedEntry;
 use crate::pending::{Digest, Pending, PendingEntry};

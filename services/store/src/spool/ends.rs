@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::segment::Position;
+use super::position::Position;
 
 const EXTENSION: &str = "end";
 

@@ -4,7 +4,8 @@
 
 use std::io;
 
-use super::segment::{Position, Segment};
+use super::position::Position;
+use super::segment::Segment;
 use super::set_aside::{SetAsideFolder, SetAsideNote};
 
 /// Reports the losses that are found at start.

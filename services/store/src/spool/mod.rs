@@ -18,13 +18,14 @@ mod folder;
 pub(crate) mod frame;
 mod identity;
 mod loss;
+mod position;
 pub(crate) mod recovery;
 pub(crate) mod segment;
 pub(crate) mod set_aside;
 
 use std::path::PathBuf;
 
-pub(crate) use segment::Position;
+pub(crate) use position::Position;
 
 /// Why the spool cannot be opened.
 #[derive(Debug, thiserror::Error)]

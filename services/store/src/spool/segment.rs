@@ -27,23 +27,6 @@ pub(crate) const SEGMENT_HEADER: usize = 32;
 /// Bytes of a probe: about the size of a batch of a few hundred items.
 const PROBE_BYTES: usize = 256 << 10;
 
-/// A position in the spool: the number of a segment and a byte offset in it. Positions sort in the
-/// order of appending.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Position {
-    pub(crate) segment: u64,
-    pub(crate) byte: u64,
-}
-
-impl Position {
-    /// A position after every entry. Used for entries without a position in the spool, which no
-    /// progress covers.
-    pub(crate) const LAST: Self = Self {
-        segment: u64::MAX,
-        byte: u64::MAX,
-    };
-}
-
 /// Identifies a file while it is open. Once it is closed and deleted, a new file may get the same
 /// inode number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::sync_folder;
 use super::frame::{self, Seal};
-use super::segment::{Folder, Position};
+use super::position::Position;
+use super::segment::Folder;
 use crate::loaded_entry::LoadedEntry;
 
 /// Name of the folder within the spool's folder.

@@ -7,6 +7,7 @@
 //! also computes the checksums. Sums (totals and charts of runs, counts of channels, prompt
 //! histories) are not checked.
 
+mod report;
 mod spool;
 
 use std::collections::hash_map::Entry;
@@ -16,6 +17,7 @@ use assay_core::{BatchId, Hash};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{ConnectOptions, Connection, Row};
 
+pub use self::report::{Damage, Verification};
 use self::spool::ReadSpool;
 use crate::backup::{BackupError, files};
 use crate::options::StoreOptions;
@@ -24,61 +26,11 @@ use crate::spool::Position;
 use crate::spool::files::spool_name;
 use crate::sqlite::verifying::{self, StoredBody, VerifiedBatch};
 
-/// Maximum number of findings that are listed; more are counted.
-const MAX_FINDINGS: usize = 1_000;
-
 /// Number of bodies of other batches that are remembered as checked.
 const MAX_CHECKED: usize = 1 << 20;
 
 /// Batches that are read at once.
 const BATCHES: u32 = 256;
-
-/// Something that is wrong with the record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Damage {
-    /// What it concerns: a grade, a batch, a body, a table or a file.
-    pub place: String,
-    /// What is wrong.
-    pub problem: String,
-}
-
-/// The result of checking a record.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verification {
-    /// Batches that were checked.
-    pub batches: u64,
-    /// Their grades.
-    pub grades: u64,
-    /// Grades of an earlier release, which have no checksum.
-    pub without_checksum: u64,
-    /// Bodies whose content was compared with their hash.
-    pub bodies: u64,
-    /// Frames of the spool.
-    pub frames: u64,
-    /// What is wrong, at most 1,000.
-    pub damages: Vec<Damage>,
-    /// Number of further damages.
-    pub more: u64,
-}
-
-impl Verification {
-    fn report(&mut self, place: impl Into<String>, problem: impl Into<String>) {
-        if self.damages.len() < MAX_FINDINGS {
-            self.damages.push(Damage {
-                place: place.into(),
-                problem: problem.into(),
-            });
-        } else {
-            self.more += 1;
-        }
-    }
-
-    /// Whether nothing is wrong.
-    #[must_use]
-    pub fn is_sound(&self) -> bool {
-        self.damages.is_empty()
-    }
-}
 
 /// Checks the record with these options. `progress` is called with the number of grades so far.
 ///

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Verification;
+use super::report::Verification;
 use crate::spool::Position;
 use crate::spool::ends::KnownEnds;
 use crate::spool::files::{SpoolFile, damage, lost_parts, segment_number, spool_files};
