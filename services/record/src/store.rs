@@ -28,6 +28,9 @@ pub enum StoreError {
     /// Another operation of its kind is running.
     #[error("{0}")]
     Busy(String),
+    /// The storage is damaged, so that retrying is of no use.
+    #[error("the record is unavailable: {0}")]
+    Damaged(String),
     /// Stored data cannot be decoded.
     #[error("the record is inconsistent: {0}")]
     Inconsistent(String),
@@ -38,7 +41,8 @@ pub enum StoreError {
 pub struct RecordState {
     /// Entries that are recorded but not in the database yet.
     pub pending: u64,
-    /// Entries that the database rejected; see [`Reader::set_aside`].
+    /// Entries that the database rejected, and damaged parts of the spool; see
+    /// [`Reader::set_aside`].
     pub set_aside: u64,
     /// Why entries cannot be applied to the database; `None` if they can. Until they are applied
     /// they are durable and visible.

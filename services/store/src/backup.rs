@@ -280,7 +280,11 @@ fn copy_spool(
     };
     for file in files {
         let path = match &file {
-            SpoolFile::Identity(path) | SpoolFile::Segment(path) if !only_set_aside => path,
+            SpoolFile::Identity(path) | SpoolFile::End(path) | SpoolFile::Segment(path)
+                if !only_set_aside =>
+            {
+                path
+            }
             SpoolFile::SetAside(path) => path,
             _ => continue,
         };

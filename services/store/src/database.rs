@@ -69,13 +69,32 @@ const ENTRY_CODES: [u32; 5] = [
     25, // SQLITE_RANGE
 ];
 
+/// Primary result codes of SQLite for a file with invalid contents: `SQLITE_CORRUPT` and
+/// `SQLITE_NOTADB`.
+const DAMAGE_CODES: [u32; 2] = [11, 26];
+
 impl DatabaseError {
+    /// The primary result code of SQLite; `None` for other errors.
+    fn code(&self) -> Option<u32> {
+        match self {
+            Self::Driver(sqlx::Error::Database(error)) => {
+                let code: u32 = error.code()?.parse().ok()?;
+                Some(code & 0xff)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the database file is damaged.
+    pub(crate) fn is_damage(&self) -> bool {
+        self.code().is_some_and(|code| DAMAGE_CODES.contains(&code))
+    }
+
     /// Whether the entry itself may be the cause, in which case retrying would never succeed.
     pub(crate) fn may_be_caused_by_entry(&self) -> bool {
         match self {
-            Self::Driver(sqlx::Error::Database(error)) => {
-                let code = error.code().and_then(|code| code.parse::<u32>().ok());
-                code.is_some_and(|code| ENTRY_CODES.contains(&(code & 0xff)))
+            Self::Driver(sqlx::Error::Database(_)) => {
+                self.code().is_some_and(|code| ENTRY_CODES.contains(&code))
             }
             Self::Driver(
                 sqlx::Error::Encode(_) | sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. },
@@ -93,6 +112,7 @@ impl DatabaseError {
 impl From<DatabaseError> for StoreError {
     fn from(error: DatabaseError) -> Self {
         match error {
+            error if error.is_damage() => Self::Damaged(damage_message(&error)),
             DatabaseError::Driver(error) => Self::Unavailable(format!(
                 "the database is unavailable ({error}); check its disk, and whether another \
                  process has locked it"
@@ -106,6 +126,14 @@ impl From<DatabaseError> for StoreError {
             other => Self::Inconsistent(other.to_string()),
         }
     }
+}
+
+/// What an operator is told about a damaged database.
+pub(crate) fn damage_message(error: &DatabaseError) -> String {
+    format!(
+        "the database is damaged ({error}); stop the node, check the disk and restore the database \
+         from a backup (recorded grades that are not in it are kept in the spool)"
+    )
 }
 
 /// An entry and the position after it.

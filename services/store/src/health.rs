@@ -25,6 +25,9 @@ struct State {
     append_error: Option<String>,
     /// Why the last transaction failed.
     apply_error: Option<String>,
+    /// Why the database is damaged. It is not reset, because pages that can be read do not show
+    /// that the others are intact.
+    damage: Option<String>,
 }
 
 impl Health {
@@ -38,6 +41,15 @@ impl Health {
     pub(crate) fn applied(&self, result: Result<(), String>) {
         metrics::applying(result.is_ok());
         self.lock().apply_error = result.err();
+    }
+
+    /// Records that the database is damaged.
+    pub(crate) fn database_damaged(&self, reason: String) {
+        let mut state = self.lock();
+        if state.damage.is_none() {
+            tracing::error!(reason, "the database is damaged; the node is not ready");
+            state.damage = Some(reason);
+        }
     }
 
     /// Records that the spool thread panicked.
@@ -84,15 +96,19 @@ impl Health {
             .or_else(|| state.apply_error.clone())
     }
 
-    /// Fails if the spool thread or the writer has ended.
+    /// Fails if the spool thread or the writer has ended, or if the database is damaged.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let State {
             spool_ended,
             writer_ended,
+            damage,
             ..
         } = self.lock().clone();
         if let Some(reason) = spool_ended {
             return Err(spool_ended_error(&reason));
+        }
+        if let Some(reason) = damage {
+            return Err(StoreError::Damaged(reason));
         }
         match writer_ended {
             Some(reason) => Err(StoreError::Unavailable(format!(

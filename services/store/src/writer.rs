@@ -19,11 +19,12 @@ use std::time::Duration;
 use assay_core::Clock;
 use tokio::sync::watch;
 
-use crate::database::{Database, DatabaseError};
+use crate::database::{Database, DatabaseError, damage_message};
 use crate::health::Health;
 use crate::metrics;
 use crate::pending::{Pending, PendingEntry};
-use crate::spool::segment::{Folder, Position};
+use crate::spool::Position;
+use crate::spool::segment::Folder;
 use crate::spool::set_aside::{SetAsideFolder, SetAsideNote};
 
 /// Most grades of one transaction.
@@ -189,6 +190,9 @@ impl Writer {
                 }
             }
         }
+        if error.is_damage() {
+            self.health.database_damaged(damage_message(&error));
+        }
         let message = error.to_string();
         self.health.applied(Err(message.clone()));
         if matches!(error, DatabaseError::Replaced { .. }) {
@@ -263,6 +267,7 @@ impl Writer {
             batch: Some(batch.to_string()),
             grades,
             time_us: self.clock.unix_us(),
+            lost: false,
         };
         let set_aside = match self.folder.clone() {
             Some(folder) => {

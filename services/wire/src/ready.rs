@@ -18,7 +18,8 @@ pub struct ReadyBody {
 pub struct RecordBody {
     /// Entries that are recorded but not in the database yet.
     pub pending: u64,
-    /// Entries that the database rejected; `assay record set-aside` lists them.
+    /// Entries that the database rejected, and damaged parts of the spool; `assay record set-aside`
+    /// lists them.
     pub set_aside: u64,
     /// Why entries cannot be applied to the database; null if they can.
     pub apply_error: Option<String>,

@@ -89,8 +89,8 @@ pub(crate) fn run(file: Option<&Path>, output: OutputFormat) -> anyhow::Result<C
         if report.set_aside > 0 {
             writeln!(
                 out,
-                "  the database rejected {} entries of the record; run `assay record set-aside` \
-                 to list them",
+                "  {} entries of the record are set aside; run `assay record set-aside` to list \
+                 them",
                 report.set_aside
             )?;
         }

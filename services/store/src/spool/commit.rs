@@ -12,6 +12,7 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -20,7 +21,9 @@ use assay_core::Clock;
 use assay_record::store::StoreError;
 use tokio::sync::oneshot;
 
-use super::segment::{Folder, Position, SEGMENT_HEADER, Segment};
+use super::ends::EndFile;
+use super::position::Position;
+use super::segment::{Folder, SEGMENT_HEADER, Segment};
 use crate::health::Health;
 use crate::loaded_entry::LoadedEntry;
 use crate::pending::{Digest, Pending, PendingEntry};
@@ -55,6 +58,24 @@ pub(crate) enum Journal {
 struct ActiveSegment {
     segment: Arc<Segment>,
     length: u64,
+    /// `None` before the first commit, and after an error.
+    end: Option<EndFile>,
+}
+
+impl ActiveSegment {
+    /// Records how far the segment is synced. An error is not one of the commit: after it, a loss
+    /// of the bytes that are not covered is not noticed.
+    fn record_end(&mut self, spool: &Path) {
+        let written = match self.end.take() {
+            Some(end) => end.write(self.length).map(|()| end),
+            None => EndFile::create(spool, self.segment.number)
+                .and_then(|end| end.write(self.length).map(|()| end)),
+        };
+        match written {
+            Ok(end) => self.end = Some(end),
+            Err(error) => tracing::warn!(%error, "cannot record how far the spool is synced"),
+        }
+    }
 }
 
 struct Committer {
@@ -208,6 +229,7 @@ impl Committer {
                 self.active.insert(ActiveSegment {
                     segment: folder.create(number)?,
                     length: SEGMENT_HEADER as u64,
+                    end: None,
                 })
             }
         };
@@ -233,6 +255,7 @@ impl Committer {
             byte: active.length,
         };
         active.length += bytes as u64;
+        active.record_end(&folder.path);
         Ok((start, Some(active.segment.clone())))
     }
 }
@@ -240,7 +263,6 @@ impl Committer {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
-    use std::path::Path;
     use std::process::{Command, Stdio};
     use std::time::Duration;
 

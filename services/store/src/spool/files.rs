@@ -5,21 +5,24 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::ends;
 use super::frame::{self, Seal};
 use super::identity::{self, IDENTITY};
 use super::segment::{self, number_of};
-use super::set_aside::{EXTENSION, FOLDER};
+use super::set_aside::{EXTENSION, FOLDER, SetAsideFolder};
 
 /// A file of a spool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SpoolFile {
     Identity(PathBuf),
+    /// How far a segment is synced.
+    End(PathBuf),
     Segment(PathBuf),
     SetAside(PathBuf),
 }
 
-/// The files of the spool in this folder: the identity, the segments in their order, and the
-/// entries that are set aside.
+/// The files of the spool in this folder: the identity, the ends of segments, the segments in their
+/// order, and the entries that are set aside. An end is not ahead of a segment that is read later.
 pub(crate) fn spool_files(spool: &Path) -> io::Result<Vec<SpoolFile>> {
     let mut segments = Vec::new();
     let mut files = Vec::new();
@@ -29,6 +32,8 @@ pub(crate) fn spool_files(spool: &Path) -> io::Result<Vec<SpoolFile>> {
             files.push(SpoolFile::Identity(path));
         } else if let Some(number) = number_of(&path) {
             segments.push((number, path));
+        } else if ends::number_of(&path).is_some() {
+            files.push(SpoolFile::End(path));
         }
     }
     segments.sort();
@@ -53,6 +58,24 @@ pub(crate) fn spool_files(spool: &Path) -> io::Result<Vec<SpoolFile>> {
     aside.sort();
     files.extend(aside.into_iter().map(SpoolFile::SetAside));
     Ok(files)
+}
+
+/// The number of the segment in this file.
+pub(crate) fn segment_number(path: &Path) -> Option<u64> {
+    number_of(path)
+}
+
+/// The name of the spool in this folder, under which the database stores its progress; empty if it
+/// cannot be read.
+pub(crate) fn spool_name(spool: &Path) -> String {
+    identity::read_name_of(spool).unwrap_or_default()
+}
+
+/// The reports of damaged and missing parts of segments, with their files.
+pub(crate) fn lost_parts(spool: &Path) -> io::Result<Vec<(PathBuf, String)>> {
+    let files = SetAsideFolder::at(spool).list()?;
+    let lost = files.into_iter().filter(|file| file.note.lost);
+    Ok(lost.map(|file| (file.path, file.note.reason)).collect())
 }
 
 /// The seal of a segment with these contents, and the length of its header.

@@ -94,6 +94,12 @@ pub(super) fn reclaim(
     Ok(Some(lock))
 }
 
+/// The name of the spool in this folder, without locking it.
+pub(super) fn read_name_of(path: &Path) -> io::Result<String> {
+    let text = fs::read_to_string(path.join(IDENTITY))?;
+    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
 /// The key of the spool in this folder, without locking it.
 pub(super) fn read_key_of(path: &Path) -> io::Result<[u8; 32]> {
     let text = fs::read_to_string(path.join(IDENTITY))?;

@@ -6,21 +6,26 @@
 //!   identity       the file that a node locks; contains the spool's name and the key of its frames
 //!   00000001.seg   a header and frames; a new segment is started every 64 MiB, after an error and
 //!                  at every start
-//!   set-aside/     entries that the database rejected, one file each; see `set_aside`
+//!   00000001.end   how far that segment is synced; see `ends`
+//!   set-aside/     entries that the database rejected and damaged parts of segments, one file
+//!                  each; see `set_aside`
 //! ```
 
 pub(crate) mod commit;
+pub(crate) mod ends;
 pub(crate) mod files;
 mod folder;
 pub(crate) mod frame;
 mod identity;
+mod loss;
+mod position;
 pub(crate) mod recovery;
 pub(crate) mod segment;
 pub(crate) mod set_aside;
 
 use std::path::PathBuf;
 
-pub(crate) use segment::Position;
+pub(crate) use position::Position;
 
 /// Why the spool cannot be opened.
 #[derive(Debug, thiserror::Error)]

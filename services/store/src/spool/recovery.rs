@@ -3,15 +3,19 @@
 //! a damaged frame.
 //!
 //! A crash can only tear the end of the last segment, because every earlier frame was synced before
-//! the next one was written. Anything else that is invalid is damage: it is reported, and reading
-//! continues at the next valid frame, which may be in the same segment. A valid frame that does not
+//! the next one was written. Anything else that is invalid is damage: it is reported (`loss`), and
+//! reading continues at the next valid frame, which may be in the same segment. The end of a
+//! segment is also damage if it is known that more was synced (`ends`). A valid frame that does not
 //! contain a valid entry is set aside.
 
 use std::sync::Arc;
 
 use super::OpenSpoolError;
+use super::ends::{self, KnownEnd, KnownEnds};
 use super::frame;
-use super::segment::{Folder, Header, Position, Segment};
+use super::loss::LossReporter;
+use super::position::Position;
+use super::segment::{Folder, Header, Segment};
 use super::set_aside::{SetAsideFolder, SetAsideNote};
 use crate::loaded_entry::LoadedEntry;
 use crate::pending::{Digest, Pending, PendingEntry};
@@ -23,32 +27,51 @@ pub(crate) fn recover(
     pending: &Pending,
     now_us: i64,
 ) -> Result<usize, OpenSpoolError> {
+    let io = |source| OpenSpoolError::Io {
+        path: folder.path.clone(),
+        source,
+    };
     let segments = folder.segments();
-    // Only the last segment can end with a torn write; its tail may be truncated.
-    let last = segments.last().map(|segment| segment.number);
+    let ends = KnownEnds::read(&folder.path).map_err(io)?;
     let aside = SetAsideFolder::of(folder);
-    let mut replayed = 0;
+    let losses = LossReporter {
+        aside: &aside,
+        progress,
+        now_us,
+    };
+    let present: Vec<u64> = segments.iter().map(|segment| segment.number).collect();
+    for (number, length) in ends.missing(&present, progress) {
+        // Once it is reported, it need not be reported again.
+        if losses.missing(number, length).is_ok() {
+            ends::remove(&folder.path, number).map_err(io)?;
+        }
+    }
+    let mut recovery = Recovery {
+        progress,
+        pending,
+        losses,
+        replayed: 0,
+    };
     for segment in &segments {
         // Fully applied. Such a segment exists if the process ended before deleting it, or if the
         // database could not be checkpointed.
         if segment.number < progress.segment {
             continue;
         }
-        let recovered = recover_segment(
-            segment,
-            last == Some(segment.number),
-            progress,
-            pending,
-            &aside,
-            now_us,
-        );
-        match recovered.map_err(|error| error.at(segment.number, folder))? {
-            Some(entries) => replayed += entries,
+        let expected = Expected {
+            // Only the last segment can end with a torn write; its tail may be truncated.
+            is_last: present.last() == Some(&segment.number),
+            end: ends.of(segment.number, progress),
+        };
+        let is_segment = recovery
+            .segment(segment, expected)
+            .map_err(|error| error.at(segment.number, folder))?;
+        if !is_segment {
             // Not a segment of this spool, so it must not be deleted later.
-            None => folder.exclude(segment.number),
+            folder.exclude(segment.number);
         }
     }
-    Ok(replayed)
+    Ok(recovery.replayed)
 }
 
 /// Why a segment cannot be recovered.
@@ -71,98 +94,141 @@ impl SegmentError {
     }
 }
 
-/// Recovers a segment; returns the number of its entries, or `None` if the file is not a segment.
-fn recover_segment(
-    segment: &Arc<Segment>,
+/// What is known of a segment before it is read.
+#[derive(Clone, Copy)]
+struct Expected {
     is_last: bool,
+    end: KnownEnd,
+}
+
+struct Recovery<'r> {
     progress: Position,
-    pending: &Pending,
-    aside: &SetAsideFolder,
-    now_us: i64,
-) -> Result<Option<usize>, SegmentError> {
-    let bytes = segment.read_all().map_err(SegmentError::Io)?;
-    // A crash while the segment was created may have torn the header.
-    let mut at = segment.header.min(bytes.len());
-    match segment.check_header(&bytes) {
-        // Its frames cannot be decoded here, but the other release can still apply them. Starting
-        // without them would lose grades.
-        Header::VersionMismatch => return Err(SegmentError::VersionMismatch),
-        // A frame is valid only with the right key. If one follows, the header is damaged. If
-        // frames follow but none is valid, the file `identity` was lost or replaced, and an
-        // operator can restore it. A segment without frames loses nothing.
-        Header::OtherKey
-            if at < bytes.len() && frame::find(&segment.seal, &bytes, at).is_none() =>
-        {
-            return Err(SegmentError::OtherKey);
-        }
-        // Without a valid header or frame, the file may belong to something else.
-        Header::Damaged if frame::find(&segment.seal, &bytes, 0).is_none() => {
-            tracing::error!(
-                segment = segment.number,
-                "a file in the spool is not a segment, or is damaged; leaving it unchanged"
-            );
-            return Ok(None);
-        }
-        Header::Valid | Header::OtherKey | Header::Damaged => {}
-    }
-    let mut replayed = 0;
-    while at < bytes.len() {
-        let Some(length) = frame::measure(&segment.seal, &bytes[at..]) else {
-            match frame::find(&segment.seal, &bytes, at + 1) {
-                // A valid frame follows, so this is not the end of the last write but damage.
-                Some(next) => {
-                    report_damage(segment, at, next);
-                    at = next;
-                }
-                // The last frame has its full length but a wrong checksum. It may have been
-                // acknowledged and damaged later, so its bytes are kept instead of truncated.
-                None if is_last && frame::is_complete(&segment.seal, &bytes[at..]) => {
-                    let reason = "the checksum of the frame does not match its content".to_owned();
-                    let note = SetAsideNote {
-                        reason,
-                        batch: None,
-                        grades: 0,
-                        time_us: now_us,
-                    };
-                    aside
-                        .insert(position(segment, at), &note, &bytes[at..])
-                        .map_err(SegmentError::Io)?;
-                    report_damage(segment, at, bytes.len());
-                    break;
-                }
-                None => {
-                    truncate_or_report(segment, at, bytes.len(), is_last)
-                        .map_err(SegmentError::Io)?;
-                    break;
-                }
+    pending: &'r Pending,
+    losses: LossReporter<'r>,
+    /// Number of entries that were added.
+    replayed: usize,
+}
+
+impl Recovery<'_> {
+    /// Recovers a segment; returns whether the file is one.
+    fn segment(
+        &mut self,
+        segment: &Arc<Segment>,
+        expected: Expected,
+    ) -> Result<bool, SegmentError> {
+        let bytes = segment.read_all().map_err(SegmentError::Io)?;
+        // A crash while the segment was created may have torn the header.
+        let mut at = segment.header.min(bytes.len());
+        match segment.check_header(&bytes) {
+            // Its frames cannot be decoded here, but the other release can still apply them.
+            // Starting without them would lose grades.
+            Header::VersionMismatch => return Err(SegmentError::VersionMismatch),
+            // A frame is valid only with the right key. If one follows, the header is damaged. If
+            // frames follow but none is valid, the file `identity` was lost or replaced, and an
+            // operator can restore it. A segment without frames loses nothing.
+            Header::OtherKey
+                if at < bytes.len() && frame::find(&segment.seal, &bytes, at).is_none() =>
+            {
+                return Err(SegmentError::OtherKey);
             }
-            continue;
-        };
-        let start = position(segment, at);
-        let end = position(segment, at + length);
-        let frame_bytes = &bytes[at..at + length];
-        at += length;
-        // The database already contains this entry.
-        if end <= progress {
-            continue;
+            // Without a valid header or frame, the file may belong to something else.
+            Header::Damaged if frame::find(&segment.seal, &bytes, 0).is_none() => {
+                tracing::error!(
+                    segment = segment.number,
+                    "a file in the spool is not a segment, or is damaged; leaving it unchanged"
+                );
+                if expected.end.byte > 0 {
+                    self.losses.damaged(segment, 0, expected.end.byte, &[]);
+                }
+                return Ok(false);
+            }
+            Header::Valid | Header::OtherKey | Header::Damaged => {}
         }
-        match frame::decode(frame_bytes) {
+        let mut is_whole = bytes.len() >= segment.header;
+        while at < bytes.len() {
+            let Some(length) = frame::measure(&segment.seal, &bytes[at..]) else {
+                match frame::find(&segment.seal, &bytes, at + 1) {
+                    // A valid frame follows, so this is not the end of the last write but damage.
+                    Some(next) => {
+                        self.losses
+                            .damaged(segment, at, next as u64, &bytes[at..next]);
+                        at = next;
+                    }
+                    None => {
+                        is_whole = false;
+                        self.end(segment, at, &bytes, expected)
+                            .map_err(SegmentError::Io)?;
+                        break;
+                    }
+                }
+                continue;
+            };
+            self.frame(segment, at, &bytes[at..at + length])?;
+            at += length;
+        }
+        if at >= bytes.len() && expected.end.exceeds(bytes.len(), is_whole) {
+            self.losses
+                .damaged(segment, bytes.len(), expected.end.byte, &[]);
+        }
+        Ok(true)
+    }
+
+    /// Handles bytes from `at` on that no valid frame follows. They are a torn write if the segment
+    /// is the last, is not known to have been synced so far, and they are not a whole frame, which
+    /// may have been acknowledged and damaged later.
+    fn end(
+        &self,
+        segment: &Segment,
+        at: usize,
+        bytes: &[u8],
+        expected: Expected,
+    ) -> std::io::Result<()> {
+        let was_synced = expected.end.byte > at as u64;
+        let is_torn =
+            expected.is_last && !was_synced && !frame::is_complete(&segment.seal, &bytes[at..]);
+        if !is_torn {
+            let end = expected.end.byte.max(bytes.len() as u64);
+            self.losses.damaged(segment, at, end, &bytes[at..]);
+            return Ok(());
+        }
+        tracing::warn!(
+            segment = segment.number,
+            bytes = bytes.len() - at,
+            "the spool ends with an incomplete write that was never acknowledged; truncating it"
+        );
+        segment.truncate(at as u64)
+    }
+
+    /// Adds the entry of a valid frame, unless the database already contains it.
+    fn frame(
+        &mut self,
+        segment: &Arc<Segment>,
+        at: usize,
+        bytes: &[u8],
+    ) -> Result<(), SegmentError> {
+        let (start, end) = (position(segment, at), position(segment, at + bytes.len()));
+        if end <= self.progress {
+            return Ok(());
+        }
+        match frame::decode(bytes) {
             Ok((entry, contents)) => {
                 let digest = Digest::of(&entry, &contents);
                 let loaded = Arc::new(LoadedEntry::new(Arc::new(entry), contents));
                 let entry = PendingEntry::new(start, end, digest, loaded, Some(segment.clone()));
-                pending.push(vec![entry]);
-                replayed += 1;
+                self.pending.push(vec![entry]);
+                self.replayed += 1;
             }
             Err(error) => {
                 let note = SetAsideNote {
                     reason: error.to_string(),
                     batch: None,
                     grades: 0,
-                    time_us: now_us,
+                    time_us: self.losses.now_us,
+                    lost: false,
                 };
-                aside
-                    .insert(start, &note, frame_bytes)
+                self.losses
+                    .aside
+                    .insert(start, &note, bytes)
                     .map_err(SegmentError::Io)?;
                 // The checksum is valid, so the bytes are those that were written: another release
                 // may be able to decode them.
@@ -174,38 +240,8 @@ fn recover_segment(
                 );
             }
         }
+        Ok(())
     }
-    Ok(Some(replayed))
-}
-
-fn report_damage(segment: &Segment, from: usize, to: usize) {
-    tracing::error!(
-        segment = segment.number,
-        from,
-        to,
-        "skipping damaged bytes of the spool; restore the segment from a backup to recover their \
-         grades"
-    );
-}
-
-/// Handles bytes from `at` that are followed by no valid frame: in the last segment a torn tail,
-/// which is truncated; in any other segment damage, which is reported.
-fn truncate_or_report(
-    segment: &Segment,
-    at: usize,
-    length: usize,
-    is_last: bool,
-) -> std::io::Result<()> {
-    if !is_last {
-        report_damage(segment, at, length);
-        return Ok(());
-    }
-    tracing::warn!(
-        segment = segment.number,
-        bytes = length - at,
-        "the spool ends with an incomplete write that was never acknowledged; truncating it"
-    );
-    segment.truncate(at as u64)
 }
 
 fn position(segment: &Segment, byte: usize) -> Position {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::OpenSpoolError;
+use super::ends::{self, KnownEnds};
 use super::folder::sync_folder;
 use super::frame::Seal;
 use super::identity::{self, FolderLock, IDENTITY, Identity};
@@ -25,23 +26,6 @@ pub(crate) const SEGMENT_HEADER: usize = 32;
 
 /// Bytes of a probe: about the size of a batch of a few hundred items.
 const PROBE_BYTES: usize = 256 << 10;
-
-/// A position in the spool: the number of a segment and a byte offset in it. Positions sort in the
-/// order of appending.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Position {
-    pub(crate) segment: u64,
-    pub(crate) byte: u64,
-}
-
-impl Position {
-    /// A position after every entry. Used for entries without a position in the spool, which no
-    /// progress covers.
-    pub(crate) const LAST: Self = Self {
-        segment: u64::MAX,
-        byte: u64::MAX,
-    };
-}
 
 /// Identifies a file while it is open. Once it is closed and deleted, a new file may get the same
 /// inode number.
@@ -239,6 +223,16 @@ impl Folder {
         self.lock_segments().values().cloned().collect()
     }
 
+    /// The highest number of a segment, including one that is missing; 0 without segments.
+    pub(crate) fn last_number(&self) -> u64 {
+        let last = self.lock_segments().keys().next_back().copied();
+        // An error is reported by the recovery.
+        let known = KnownEnds::read(&self.path)
+            .ok()
+            .and_then(|ends| ends.last());
+        last.max(known).unwrap_or(0)
+    }
+
     /// Bytes of the files in the folder and in the folders within it. Files that vanish meanwhile
     /// count as empty.
     pub(crate) fn bytes(&self) -> u64 {
@@ -332,6 +326,8 @@ impl Folder {
         };
         let removed = segment.is_at_path().and_then(|named| {
             if named {
+                // First, because a file without its segment means that the segment is missing.
+                ends::remove(&self.path, number)?;
                 fs::remove_file(&segment.path)
             } else {
                 Ok(())

@@ -1,6 +1,6 @@
 //! Stores the entries that the database rejected: one file for each in the spool's folder, with its
 //! frame and the reason. The writer decides what is set aside, and the operator decides when it is
-//! applied.
+//! applied. Damaged parts of segments are stored in the same form.
 //!
 //! A file is synced to disk before the progress moves past its entry. After a crash between the
 //! two, the entry is retried; if it is rejected again, the same file is written, because its name
@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::sync_folder;
 use super::frame::{self, Seal};
-use super::segment::{Folder, Position};
+use super::position::Position;
+use super::segment::Folder;
 use crate::loaded_entry::LoadedEntry;
 
 /// Name of the folder within the spool's folder.
@@ -35,6 +36,9 @@ pub(crate) struct SetAsideNote {
     pub(crate) grades: u64,
     /// When it was set aside, in microseconds since the Unix epoch.
     pub(crate) time_us: i64,
+    /// Whether these are damaged or missing bytes of a segment, which no database can apply.
+    #[serde(default)]
+    pub(crate) lost: bool,
 }
 
 /// An entry that is set aside.
@@ -62,7 +66,7 @@ impl SetAsideFolder {
         }
     }
 
-    /// The files of the spool in this folder, for counting only.
+    /// The files of the spool in this folder, for counting and listing only.
     pub(crate) fn at(spool: &Path) -> Self {
         Self {
             path: spool.join(FOLDER),

@@ -217,19 +217,13 @@ pub(super) async fn apply(
     Ok(())
 }
 
-/// Assigns numbers to the batches of `loaded`, and looks up those that are stored.
+/// Looks up the batches of `loaded` that are stored, and assigns numbers to the others.
 async fn find_batches<'e>(
     connection: &mut SqliteConnection,
     loaded: &[&'e LoadedEntry],
 ) -> Result<BTreeMap<BatchId, AppliedBatch<'e>>, DatabaseError> {
-    // Numbers of deleted batches are not used again.
-    let mut next: i64 = sqlx::query_scalar(
-        "select max((select coalesce(max(no), 0) from batches), \
-             (select coalesce(max(last), 0) from deleted_batches)) + 1",
-    )
-    .fetch_one(&mut *connection)
-    .await?;
     let mut batches = BTreeMap::new();
+    let mut in_order = Vec::new();
     for loaded in loaded {
         let entry = loaded.entry.as_ref();
         // Entries of events have no batch.
@@ -240,10 +234,9 @@ async fn find_batches<'e>(
             .entry(entry.batch)
             .and_modify(|batch: &mut AppliedBatch<'_>| batch.may_repeat = true);
         batch_entry.or_insert_with(|| {
-            let number = next;
-            next += 1;
+            in_order.push(entry.batch);
             AppliedBatch {
-                number,
+                number: 0,
                 run: NO_RUN,
                 entry,
                 may_repeat: false,
@@ -274,7 +267,27 @@ async fn find_batches<'e>(
             batch.existing.extend(keys.into_iter().map(position));
         }
     }
+    // Only new batches take a number: `verify` reports a number without a batch as damage.
+    let mut next = next_number(connection).await?;
+    for id in in_order {
+        if let Some(batch) = batches.get_mut(&id)
+            && batch.new
+        {
+            batch.number = next;
+            next += 1;
+        }
+    }
     Ok(batches)
+}
+
+/// The number of the next new batch. Numbers of deleted batches are not used again.
+async fn next_number(connection: &mut SqliteConnection) -> Result<i64, DatabaseError> {
+    Ok(sqlx::query_scalar(
+        "select max((select coalesce(max(no), 0) from batches), \
+             (select coalesce(max(last), 0) from deleted_batches)) + 1",
+    )
+    .fetch_one(connection)
+    .await?)
 }
 
 async fn upsert_runs<'e>(

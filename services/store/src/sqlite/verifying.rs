@@ -6,9 +6,11 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::codec::{codec, packed_body};
+use super::query;
 use super::rows::{SELECT_GRADE, batch_id, checksum_of_row, hash, key, read_grade};
 use crate::database::DatabaseError;
 use crate::packs::{Compressed, PackedBody};
+use crate::spool::Position;
 
 /// A batch, with what it should have.
 pub(crate) struct VerifiedBatch {
@@ -46,6 +48,14 @@ pub(crate) async fn counts_batches(connection: &mut SqliteConnection) -> Result<
     .fetch_one(connection)
     .await?;
     Ok(columns == 2)
+}
+
+/// Position up to which the spool with this name is applied.
+pub(crate) async fn progress(
+    connection: &mut SqliteConnection,
+    spool: &str,
+) -> Result<Position, DatabaseError> {
+    query::progress(connection, spool).await
 }
 
 /// The batches with a number above `after`, in order.
@@ -113,6 +123,26 @@ pub(crate) async fn grades_between(
         sqlx::query_scalar("select count(*) from grades where key >= ? and key < ?")
             .bind(key(last + 1, 0))
             .bind(key(next, 0))
+            .fetch_one(connection)
+            .await?,
+    )
+}
+
+/// The number from which on a missing number is damage. Earlier releases skipped numbers, and a
+/// schema of such a release does not have the table.
+pub(crate) async fn first_without_gaps(
+    connection: &mut SqliteConnection,
+) -> Result<i64, DatabaseError> {
+    let has_table: bool = sqlx::query_scalar(
+        "select exists (select 1 from sqlite_schema where name = 'batch_numbers')",
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    if !has_table {
+        return Ok(i64::MAX);
+    }
+    Ok(
+        sqlx::query_scalar("select coalesce(max(first), 1) from batch_numbers")
             .fetch_one(connection)
             .await?,
     )

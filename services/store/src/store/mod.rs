@@ -15,7 +15,7 @@ use assay_core::{BoxFuture, Clock, Ids};
 use assay_record::Entry;
 use assay_record::access::AuditEntry;
 use assay_record::retention::{PruneFilter, PruneProgress};
-use assay_record::store::{Recorder, Retried, SetAside, StoreError};
+use assay_record::store::{GradeFilter, Recorder, Retried, SetAside, StoreError};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task;
 
@@ -179,8 +179,7 @@ impl DurableStore {
         let mut retried = BTreeSet::new();
         let journal = match &folder {
             Some(folder) => {
-                let last = folder.segments().last().map_or(0, |last| last.number);
-                first_segment = first_segment.max(last + 1);
+                first_segment = first_segment.max(folder.last_number() + 1);
                 let (folder_of_scan, waiting, now_us) =
                     (folder.clone(), pending.clone(), clock.unix_us());
                 let scan = move || {
@@ -202,7 +201,8 @@ impl DurableStore {
                 if set_aside > 0 {
                     tracing::warn!(
                         entries = set_aside,
-                        "entries are set aside; run `assay record set-aside` to list them"
+                        "entries or damaged parts of the spool are set aside; run `assay record \
+                         set-aside` to list them"
                     );
                 }
                 tracing::info!(
@@ -376,8 +376,27 @@ impl DurableStore {
             })?;
         }
         self.database.check()?;
-        self.database.snapshot().await?;
+        self.noting_damage(self.probe_reads()).await
+    }
+
+    /// Reads a grade and a run, for which pages of several tables and indexes are read.
+    async fn probe_reads(&self) -> Result<(), StoreError> {
+        let mut snapshot = self.database.snapshot().await?;
+        snapshot.grades(&GradeFilter::default(), None, 1).await?;
+        snapshot.runs("", 1, &[]).await?;
         Ok(())
+    }
+
+    /// Waits for a read. If it fails because the database is damaged, the node is no longer ready.
+    async fn noting_damage<T>(
+        &self,
+        read: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let done = read.await;
+        if let Err(StoreError::Damaged(reason)) = &done {
+            self.health.database_damaged(reason.clone());
+        }
+        done
     }
 
     fn aside(&self) -> Option<SetAsideFolder> {
@@ -427,6 +446,9 @@ impl DurableStore {
     }
 
     async fn apply_file(&self, folder: &Folder, file: &SetAsideFile) -> Result<(), String> {
+        if file.note.lost {
+            return Err(file.note.reason.clone());
+        }
         let (aside, path) = (SetAsideFolder::of(folder), file.path.clone());
         let loaded = blocking(move || aside.load(&path))
             .await
@@ -574,6 +596,7 @@ fn set_aside(file: &SetAsideFile) -> SetAside {
         batch,
         grades,
         time_us,
+        lost: _,
     } = file.note.clone();
     let batch = batch.and_then(|batch| batch.parse().ok());
     SetAside {

@@ -22,9 +22,18 @@ use assay_record::{Body, Claim, GradeRecord, RequestKey};
 use super::{DurableStore, blocking};
 use crate::CLAIM_LIFETIME_US;
 
+impl DurableStore {
+    fn read<'r, T: 'r>(
+        &'r self,
+        read: impl Future<Output = Result<T, StoreError>> + Send + 'r,
+    ) -> BoxFuture<'r, Result<T, StoreError>> {
+        Box::pin(self.noting_damage(read))
+    }
+}
+
 impl Reader for DurableStore {
     fn grade(&self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>> {
-        Box::pin(async move { self.sources().grade(id).await })
+        self.read(async move { self.sources().grade(id).await })
     }
 
     fn grades<'a>(
@@ -33,11 +42,11 @@ impl Reader for DurableStore {
         before: Option<GradeId>,
         limit: u32,
     ) -> BoxFuture<'a, Result<GradePage, StoreError>> {
-        Box::pin(async move { self.sources().grades(filter, before, limit).await })
+        self.read(async move { self.sources().grades(filter, before, limit).await })
     }
 
     fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
-        Box::pin(async move { self.sources().runs("", limit).await })
+        self.read(async move { self.sources().runs("", limit).await })
     }
 
     fn runs_of<'a>(
@@ -46,11 +55,11 @@ impl Reader for DurableStore {
         limit: u32,
     ) -> BoxFuture<'a, Result<Vec<RunSummary>, StoreError>> {
         let prefix = recorded_run(caller, "");
-        Box::pin(async move { self.sources().runs(&prefix, limit).await })
+        self.read(async move { self.sources().runs(&prefix, limit).await })
     }
 
     fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
-        Box::pin(async move { self.sources().run(run).await })
+        self.read(async move { self.sources().run(run).await })
     }
 
     fn run_steps<'a>(
@@ -58,22 +67,22 @@ impl Reader for DurableStore {
         run: &'a str,
         width: i64,
     ) -> BoxFuture<'a, Result<Steps, StoreError>> {
-        Box::pin(async move { self.sources().run_steps(run, width.max(1)).await })
+        self.read(async move { self.sources().run_steps(run, width.max(1)).await })
     }
 
     fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
-        Box::pin(async move { self.sources().run_series(run).await })
+        self.read(async move { self.sources().run_series(run).await })
     }
 
     fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {
-        Box::pin(async move { self.sources().body(hash).await })
+        self.read(async move { self.sources().body(hash).await })
     }
 
     fn claim<'a>(
         &'a self,
         key: &'a RequestKey,
     ) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
-        Box::pin(async move {
+        self.read(async move {
             let oldest = self.clock.unix_us().saturating_sub(CLAIM_LIFETIME_US);
             let claim = self.sources().claim(key).await?;
             Ok(claim.filter(|claim| claim.time_us > oldest))
@@ -81,11 +90,11 @@ impl Reader for DurableStore {
     }
 
     fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>> {
-        Box::pin(async move { self.sources().channels().await })
+        self.read(async move { self.sources().channels().await })
     }
 
     fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, StoreError>> {
-        Box::pin(async move { self.sources().used_names().await })
+        self.read(async move { self.sources().used_names().await })
     }
 
     fn take_deleted_names(&self) -> DeletedNames {
@@ -93,7 +102,7 @@ impl Reader for DurableStore {
     }
 
     fn prompts<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async move { self.sources().prompts(run).await })
+        self.read(async move { self.sources().prompts(run).await })
     }
 
     fn visits<'a>(
@@ -101,25 +110,25 @@ impl Reader for DurableStore {
         run: &'a str,
         prompts: Option<&'a [String]>,
     ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>> {
-        Box::pin(async move { self.sources().visits(run, prompts).await })
+        self.read(async move { self.sources().visits(run, prompts).await })
     }
 
     fn adjudications(
         &self,
         grade: GradeId,
     ) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
-        Box::pin(async move { self.sources().adjudications(grade).await })
+        self.read(async move { self.sources().adjudications(grade).await })
     }
 
     fn last_adjudications(
         &self,
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
-        Box::pin(async move { self.sources().last_adjudications(limit).await })
+        self.read(async move { self.sources().last_adjudications(limit).await })
     }
 
     fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {
-        Box::pin(async move { self.sources().draws(grades).await })
+        self.read(async move { self.sources().draws(grades).await })
     }
 
     fn known_pairs<'a>(
@@ -127,7 +136,7 @@ impl Reader for DurableStore {
         model: &'a str,
         pairs: &'a [Hash],
     ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
-        Box::pin(async move { self.sources().known_pairs(model, pairs).await })
+        self.read(async move { self.sources().known_pairs(model, pairs).await })
     }
 
     fn pairs<'a>(
@@ -136,7 +145,7 @@ impl Reader for DurableStore {
         after: u64,
         limit: u32,
     ) -> BoxFuture<'a, Result<PairPage, StoreError>> {
-        Box::pin(async move { self.sources().pairs(model, after, limit).await })
+        self.read(async move { self.sources().pairs(model, after, limit).await })
     }
 
     fn dataset_checks(
@@ -144,21 +153,21 @@ impl Reader for DurableStore {
         before: Option<BatchId>,
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
-        Box::pin(async move { self.sources().dataset_checks(before, limit).await })
+        self.read(async move { self.sources().dataset_checks(before, limit).await })
     }
 
     fn dataset_check(
         &self,
         id: BatchId,
     ) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
-        Box::pin(async move { self.sources().dataset_check(id).await })
+        self.read(async move { self.sources().dataset_check(id).await })
     }
 
     fn prune_estimate<'a>(
         &'a self,
         filter: &'a PruneFilter,
     ) -> BoxFuture<'a, Result<PruneEstimate, StoreError>> {
-        Box::pin(async move {
+        self.read(async move {
             self.wait_applied().await?;
             let mut snapshot = self.database.snapshot().await?;
             let target = snapshot.prune_target(filter).await?;
@@ -167,7 +176,7 @@ impl Reader for DurableStore {
     }
 
     fn storage(&self, limit: u32) -> BoxFuture<'_, Result<StorageReport, StoreError>> {
-        Box::pin(async move {
+        self.read(async move {
             let report = self.database.snapshot().await?.storage(limit).await?;
             let folder = self.folder.clone();
             let spool_bytes = match folder {

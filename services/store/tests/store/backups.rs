@@ -13,7 +13,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 
 use crate::batches::of_run;
-use crate::fixture::{Fixture, contains_entry, record};
+use crate::fixture::{Fixture, contains_entry, part, record};
 
 #[tokio::test]
 async fn a_backup_under_load_has_every_entry_that_was_recorded_before() {
@@ -363,6 +363,48 @@ async fn finds_removed_batches() {
     }));
     let without_batch = found_after("delete from batches where no = 3").await;
     assert!(without_batch[0].1.contains("8 grades have no batch"));
+}
+
+#[tokio::test]
+async fn parts_of_stored_batches_leave_no_gap_in_the_numbers() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    for (n, first, grades) in [(0, 0, 2), (1, 0, 2), (0, 2, 2), (2, 0, 2), (1, 0, 2)] {
+        // Applied in transactions of their own, and with a new batch after a stored one.
+        record(&store, part(n, first, grades)).await;
+        record(&store, part(10 + n, 0, 1)).await;
+        fixture.applied(&store).await;
+    }
+    let lock = fixture.lock_database().await;
+    for entry in [part(0, 4, 1), part(20, 0, 1), part(1, 2, 1), part(21, 0, 1)] {
+        record(&store, entry).await;
+    }
+    drop(lock);
+    store.close().await.unwrap();
+    let batches = fixture.number("select count(*) from batches").await;
+    assert_eq!(batches, 8);
+    assert_eq!(fixture.number("select max(no) from batches").await, batches);
+    // The parts have completions only.
+    let found = verify(&fixture.options, |_| {}).await.unwrap();
+    assert!(
+        found
+            .damages
+            .iter()
+            .all(|damage| damage.problem.contains("the body")),
+        "{:?}",
+        found.damages
+    );
+}
+
+#[tokio::test]
+async fn gaps_of_an_earlier_release_are_not_damage() {
+    // That release used the numbers up to 2, except 1.
+    let found = found_after(
+        "update batch_numbers set first = 3; update holdings set grades = grades - 8; \
+         delete from grades where key >> 24 = 1; delete from batches where no = 1",
+    )
+    .await;
+    assert_eq!(found, []);
 }
 
 #[tokio::test]

@@ -282,6 +282,54 @@ async fn rejects_inconsistent_entries() {
     store.close().await.unwrap();
 }
 
+/// Overwrites every page of the database from the third on.
+fn damage_pages(fixture: &Fixture) {
+    let mut bytes = std::fs::read(fixture.database()).unwrap();
+    bytes[8_192..].fill(0x5a);
+    let file = std::fs::File::options()
+        .write(true)
+        .open(fixture.database())
+        .unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &bytes, 0).unwrap();
+}
+
+/// A record that was closed and opened again, whose database is then damaged.
+async fn damaged() -> (Fixture, DurableStore) {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    record(&store, entry(0, 20)).await;
+    store.close().await.unwrap();
+    let store = fixture.open().await;
+    store.ready().await.unwrap();
+    damage_pages(&fixture);
+    (fixture, store)
+}
+
+#[tokio::test]
+async fn a_failed_transaction_on_a_damaged_database_ends_readiness() {
+    let (fixture, store) = damaged().await;
+    record(&store, entry(1, 2)).await;
+    fixture.apply_fails(&store).await;
+    let error = store.ready().await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged(_)), "{error}");
+    assert!(error.to_string().contains("restore"), "{error}");
+    record(&store, entry(2, 2)).await;
+    assert_eq!(store.pending_entries(), 2, "grades are still recorded");
+}
+
+#[tokio::test]
+async fn a_failed_read_of_a_damaged_database_ends_readiness() {
+    let (fixture, store) = damaged().await;
+    // A statement of another process makes the store read the pages again.
+    let _ = fixture.execute("create table other (a)").await;
+    let read = store.run_series("run-a").await;
+    assert!(matches!(read, Err(StoreError::Damaged(_))), "{read:?}");
+    for _ in 0..2 {
+        let error = store.ready().await.unwrap_err();
+        assert!(matches!(error, StoreError::Damaged(_)), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn rejects_unsupported_database_urls() {
     let fixture = Fixture::new();

@@ -5,8 +5,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use assay_record::store::{GradeFilter, Reader, Recorder};
-use assay_store::{DurableStore, StoreOptions};
+use assay_store::{DurableStore, StoreOptions, verify};
 
+use crate::batches::of_run;
 use crate::fixture::{Fixture, TestClock, all, contains_entry, entry, part, record};
 
 #[tokio::test]
@@ -40,6 +41,8 @@ async fn a_torn_tail_loses_only_the_last_frame() {
     drop((store, lock));
     let segment = fixture.segments().pop().unwrap();
     let length = std::fs::metadata(&segment).unwrap().len();
+    // As if the process had ended before the last append was synced.
+    std::fs::remove_file(segment.with_extension("end")).unwrap();
     let file = std::fs::OpenOptions::new()
         .write(true)
         .open(&segment)
@@ -100,6 +103,101 @@ async fn a_new_spool_starts_after_the_stored_progress() {
     assert_eq!(all(&store, &GradeFilter::default(), 10).await.len(), 2);
     store.close().await.unwrap();
     assert_eq!(fixture.number("select count(*) from grades").await, 2);
+}
+
+/// A record with one batch in the database and three in the spool that were acknowledged.
+async fn with_unapplied_entries() -> (Fixture, std::path::PathBuf) {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    record(&store, of_run(0, "run", 2)).await;
+    fixture.applied(&store).await;
+    let lock = fixture.lock_database().await;
+    for n in 1..4 {
+        record(&store, of_run(n, "run", 2)).await;
+    }
+    drop((store, lock));
+    let segment = fixture.segments().pop().unwrap();
+    (fixture, segment)
+}
+
+/// Verifies the record before and after a start, and returns the number of grades after it.
+async fn grades_after_reported_loss(fixture: &Fixture) -> usize {
+    let damages = verify(&fixture.options, |_| {}).await.unwrap().damages;
+    assert!(
+        damages
+            .iter()
+            .any(|damage| damage.problem.contains("missing")),
+        "before the start: {damages:?}"
+    );
+    let store = fixture.open().await;
+    assert_eq!(store.state().set_aside, 1);
+    let listed = store.set_aside().await.unwrap();
+    assert!(listed[0].reason.contains("missing"), "{}", listed[0].reason);
+    let grades = all(&store, &GradeFilter::default(), 10).await.len();
+    // The record goes on, and the report remains once the segment is deleted.
+    record(&store, of_run(9, "run", 1)).await;
+    assert_eq!(store.apply_set_aside().await.unwrap().len(), 1);
+    store.close().await.unwrap();
+    let store = fixture.open().await;
+    assert_eq!(store.state().set_aside, 1);
+    store.close().await.unwrap();
+    let damages = verify(&fixture.options, |_| {}).await.unwrap().damages;
+    assert!(
+        damages
+            .iter()
+            .any(|damage| damage.problem.contains("lost unless")),
+        "{damages:?}"
+    );
+    grades
+}
+
+#[tokio::test]
+async fn reports_an_emptied_segment() {
+    let (fixture, segment) = with_unapplied_entries().await;
+    std::fs::write(segment, []).unwrap();
+    assert_eq!(grades_after_reported_loss(&fixture).await, 2);
+}
+
+#[tokio::test]
+async fn reports_a_segment_that_was_cut_in_a_frame_or_between_two() {
+    let (fixture, segment) = with_unapplied_entries().await;
+    let bytes = std::fs::read(&segment).unwrap();
+    std::fs::write(&segment, &bytes[..bytes.len() * 2 / 3]).unwrap();
+    assert_eq!(grades_after_reported_loss(&fixture).await, 4);
+
+    let (fixture, segment) = with_unapplied_entries().await;
+    std::fs::write(&segment, &std::fs::read(&segment).unwrap()[..32]).unwrap();
+    assert_eq!(grades_after_reported_loss(&fixture).await, 2);
+}
+
+#[tokio::test]
+async fn reports_a_missing_segment() {
+    let (fixture, segment) = with_unapplied_entries().await;
+    std::fs::remove_file(segment).unwrap();
+    assert_eq!(grades_after_reported_loss(&fixture).await, 2);
+}
+
+#[tokio::test]
+async fn the_progress_of_the_database_shows_that_a_segment_is_too_short() {
+    let (fixture, segment) = with_unapplied_entries().await;
+    std::fs::remove_file(segment.with_extension("end")).unwrap();
+    std::fs::write(segment, []).unwrap();
+    assert_eq!(grades_after_reported_loss(&fixture).await, 2);
+}
+
+#[tokio::test]
+async fn an_unacknowledged_tail_is_not_reported() {
+    let (fixture, segment) = with_unapplied_entries().await;
+    let mut bytes = std::fs::read(&segment).unwrap();
+    bytes.extend_from_slice(&bytes.clone()[32..80]);
+    std::fs::write(segment, bytes).unwrap();
+    assert_eq!(verify(&fixture.options, |_| {}).await.unwrap().damages, []);
+    let store = fixture.open().await;
+    assert_eq!(store.state().set_aside, 0);
+    assert_eq!(all(&store, &GradeFilter::default(), 10).await.len(), 8);
+    store.close().await.unwrap();
+    assert_eq!(verify(&fixture.options, |_| {}).await.unwrap().damages, []);
+    assert_eq!(std::fs::read_dir(fixture.spool()).unwrap().count(), 1);
 }
 
 /// The process that is killed: opens the store named on stdin and prints the acknowledged entries.

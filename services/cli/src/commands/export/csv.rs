@@ -1,5 +1,10 @@
 //! Comma-separated values (RFC 4180) with a header. Absent values are empty cells. Numbers have
 //! enough digits to read back as the same value.
+//!
+//! Spreadsheets run cells as formulas, and trainers choose texts such as names of runs. Texts that
+//! a spreadsheet may take for a formula get an apostrophe in front, as OWASP recommends ("CSV
+//! Injection"). So do texts that start with an apostrophe: a program gets the text back by removing
+//! one apostrophe from the start of a text that has any.
 
 use std::io::Write;
 
@@ -8,6 +13,21 @@ use csv::Writer;
 
 use super::columns::{Cell, Column, cells, columns};
 use super::writer::GradeWriter;
+
+/// First characters with which spreadsheets recognise a formula, or which they skip before one. The
+/// wide forms are those of East Asian input.
+const FORMULA_STARTS: [char; 11] = [
+    '=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+];
+
+/// The cell of a text.
+fn text_cell(text: String) -> String {
+    if text.starts_with(FORMULA_STARTS) || text.starts_with('\'') {
+        format!("'{text}")
+    } else {
+        text
+    }
+}
 
 pub(super) struct CsvWriter<W: Write> {
     out: Writer<W>,
@@ -33,7 +53,7 @@ impl<W: Write> GradeWriter for CsvWriter<W> {
             for cell in cells(&self.columns, grade)? {
                 let text = match cell {
                     Cell::Null => String::new(),
-                    Cell::Text(text) => text,
+                    Cell::Text(text) => text_cell(text),
                     Cell::Integer(integer) => integer.to_string(),
                     Cell::Number(number) => number.to_string(),
                     Cell::Bool(value) => value.to_string(),
@@ -54,6 +74,46 @@ impl<W: Write> GradeWriter for CsvWriter<W> {
 mod tests {
     use super::super::columns::tests::rows;
     use super::*;
+
+    #[test]
+    fn no_text_is_a_formula_and_every_text_reads_back() {
+        let texts = [
+            "=1+1",
+            "+1",
+            "-1",
+            "@SUM(1)",
+            "\t=1",
+            "\r=1",
+            "\n=1",
+            "\u{ff1d}1",
+            "'",
+            "'=1",
+            "''",
+            "a=1",
+            "",
+            "1",
+        ];
+        for text in texts {
+            let cell = text_cell(text.to_owned());
+            assert!(!cell.starts_with(FORMULA_STARTS), "{cell:?}");
+            assert_eq!(cell.strip_prefix('\'').unwrap_or(&cell), text);
+        }
+        let mut grade = rows().swap_remove(0);
+        grade.run = Some("=cmd|'/C calc'!A0".into());
+        let mut table = CsvWriter::new(Vec::new()).unwrap();
+        table.write(&[grade]).unwrap();
+        let bytes = table.into_bytes();
+        let mut reader = csv::Reader::from_reader(bytes.as_slice());
+        let head = reader.headers().unwrap().clone();
+        let row = reader.records().next().unwrap().unwrap();
+        let cell = |name: &str| &row[head.iter().position(|column| column == name).unwrap()];
+        assert_eq!(cell("run"), "'=cmd|'/C calc'!A0");
+        assert_eq!(
+            (cell("step"), cell("reward")),
+            ("-4", "-0.3"),
+            "numbers stay numbers"
+        );
+    }
 
     #[test]
     fn csv_reads_back_with_the_same_values() {

@@ -7,75 +7,30 @@
 //! also computes the checksums. Sums (totals and charts of runs, counts of channels, prompt
 //! histories) are not checked.
 
+mod report;
+mod spool;
+
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 
 use assay_core::{BatchId, Hash};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{ConnectOptions, Connection, Row};
 
+pub use self::report::{Damage, Verification};
+use self::spool::ReadSpool;
 use crate::backup::{BackupError, files};
 use crate::options::StoreOptions;
 use crate::packs::decompress;
-use crate::spool::files::{SpoolFile, damage, spool_files};
+use crate::spool::Position;
+use crate::spool::files::spool_name;
 use crate::sqlite::verifying::{self, StoredBody, VerifiedBatch};
-
-/// Maximum number of findings that are listed; more are counted.
-const MAX_FINDINGS: usize = 1_000;
 
 /// Number of bodies of other batches that are remembered as checked.
 const MAX_CHECKED: usize = 1 << 20;
 
 /// Batches that are read at once.
 const BATCHES: u32 = 256;
-
-/// Something that is wrong with the record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Damage {
-    /// What it concerns: a grade, a batch, a body, a table or a file.
-    pub place: String,
-    /// What is wrong.
-    pub problem: String,
-}
-
-/// The result of checking a record.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verification {
-    /// Batches that were checked.
-    pub batches: u64,
-    /// Their grades.
-    pub grades: u64,
-    /// Grades of an earlier release, which have no checksum.
-    pub without_checksum: u64,
-    /// Bodies whose content was compared with their hash.
-    pub bodies: u64,
-    /// Frames of the spool.
-    pub frames: u64,
-    /// What is wrong, at most 1,000.
-    pub damages: Vec<Damage>,
-    /// Number of further damages.
-    pub more: u64,
-}
-
-impl Verification {
-    fn report(&mut self, place: impl Into<String>, problem: impl Into<String>) {
-        if self.damages.len() < MAX_FINDINGS {
-            self.damages.push(Damage {
-                place: place.into(),
-                problem: problem.into(),
-            });
-        } else {
-            self.more += 1;
-        }
-    }
-
-    /// Whether nothing is wrong.
-    #[must_use]
-    pub fn is_sound(&self) -> bool {
-        self.damages.is_empty()
-    }
-}
 
 /// Checks the record with these options. `progress` is called with the number of grades so far.
 ///
@@ -105,14 +60,23 @@ pub async fn verify(
         return Err(BackupError::EarlierSchema(database));
     }
     let mut found = Verification::default();
+    let name = spool_name(&spool);
+    let before = verifying::progress(&mut connection, &name).await;
     let checked = check_database(&mut connection, &mut found, &mut progress).await;
-    let closed = connection.close().await;
     if let Err(error) = checked {
         // Pages that cannot be read are damage and not a reason to stop before the spool.
         found.report("the database", error.to_string());
     }
-    closed.map_err(failed)?;
-    check_spool(&spool, &mut found);
+    let files = ReadSpool::read(&spool, &mut found);
+    // Ends the state of the checks. Fails if the database has ended the transaction by itself.
+    let _ = sqlx::query("rollback").execute(&mut connection).await;
+    let after = verifying::progress(&mut connection, &name).await;
+    connection.close().await.map_err(failed)?;
+    if let Some(files) = files {
+        // Without the progress, which the findings explain, nothing is known to be missing.
+        let (before, after) = (before.unwrap_or_default(), after.unwrap_or(Position::LAST));
+        files.check(&spool, before, after, &mut found);
+    }
     Ok(found)
 }
 
@@ -132,6 +96,7 @@ async fn check_database(
             found.report("the database file", problem);
         }
     }
+    let first = verifying::first_without_gaps(connection).await?;
     let mut bodies = Bodies::default();
     let mut last = 0;
     loop {
@@ -140,14 +105,14 @@ async fn check_database(
             break;
         };
         for batch in batches {
-            check_gap(connection, last, batch.number, found).await?;
+            check_gap(connection, last, batch.number, first, found).await?;
             last = batch.number;
             check_batch(connection, &batch, &mut bodies, found).await?;
         }
         last = end;
         progress(found.grades);
     }
-    check_gap(connection, last, i64::MAX >> 24, found).await?;
+    check_gap(connection, last, i64::MAX >> 24, first, found).await?;
     for (what, hash) in verifying::other_bodies(connection).await? {
         bodies.check(connection, &what, hash, found).await?;
     }
@@ -157,12 +122,13 @@ async fn check_database(
     Ok(())
 }
 
-/// Checks that the batches with numbers between `last` and `next` were deleted by retention, and
-/// have no grades.
+/// Checks that the batches with numbers between `last` and `next` have no grades, and that those
+/// with numbers from `first` on were deleted by retention.
 async fn check_gap(
     connection: &mut SqliteConnection,
     last: i64,
     next: i64,
+    first: i64,
     found: &mut Verification,
 ) -> Result<(), crate::database::DatabaseError> {
     if next - last <= 1 {
@@ -175,7 +141,8 @@ async fn check_gap(
             format!("{grades} grades have no batch"),
         );
     }
-    if next == i64::MAX >> 24 {
+    let last = last.max(first.saturating_sub(1));
+    if next == i64::MAX >> 24 || next <= last {
         return Ok(());
     }
     for (first, last) in verifying::missing_between(connection, last, next).await? {
@@ -330,48 +297,5 @@ impl Bodies {
             );
         }
         Ok(())
-    }
-}
-
-fn check_spool(spool: &Path, found: &mut Verification) {
-    let files = match spool_files(spool) {
-        Ok(files) => files,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
-        Err(error) => {
-            found.report(spool.display().to_string(), error.to_string());
-            return;
-        }
-    };
-    let segments: Vec<_> = files
-        .iter()
-        .filter_map(|file| match file {
-            SpoolFile::Segment(path) => Some(path),
-            SpoolFile::Identity(_) | SpoolFile::SetAside(_) => None,
-        })
-        .collect();
-    for (index, path) in segments.iter().enumerate() {
-        let place = path.display().to_string();
-        let bytes = match std::fs::read(path) {
-            Ok(bytes) => bytes,
-            // Deleted by the node because its entries are in the database.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => {
-                found.report(place, error.to_string());
-                continue;
-            }
-        };
-        match damage(spool, &bytes) {
-            Ok((frames, ranges)) => {
-                found.frames += frames;
-                for (start, end) in ranges {
-                    // An append that is being written, or was interrupted and never acknowledged.
-                    let is_tail = index + 1 == segments.len() && end == bytes.len();
-                    if !is_tail {
-                        found.report(&place, format!("bytes {start} to {end} are damaged"));
-                    }
-                }
-            }
-            Err(error) => found.report(place, error.to_string()),
-        }
     }
 }
