@@ -164,9 +164,10 @@ impl Dispatcher {
                 let permit = lane.acquire_ranked(share, NEW).await.ok();
                 let prepare = {
                     let this = Arc::clone(&this);
-                    move || this.prepare(task)
+                    // The client may have disconnected meanwhile.
+                    move || this.runner.stopped().is_none().then(|| this.prepare(task))
                 };
-                let (prepared, spent) = runner.state.workers.run(share, prepare).await?;
+                let (prepared, spent) = runner.state.workers.run(share, prepare).await??;
                 Some((prepared, First { spent, permit }))
             };
             let prepared = tokio::select! {
