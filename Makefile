@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit load record reads retention crash start storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads retention crash start storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -114,6 +114,13 @@ chaos: images ## inject faults under load for MINUTES=30, compare with a run wit
 chaos-short: images
 	@python3 tests/chaos/prune.py "$(BINARY)"
 	@python3 tests/chaos/run.py "$(BINARY)" --minutes 2
+	@python3 tests/sharing/monsters.py "$(BINARY)" --count 10
+
+neighbours: images ## measure what a caller notices of a hostile one, for each of its attacks; ARGS such as --attack NAME
+	python3 tests/sharing/neighbours.py "$(BINARY)" $(ARGS)
+
+monsters: images ## send generated hostile inputs of every grader to a node and compare its memory with a limit
+	python3 tests/sharing/monsters.py "$(BINARY)" $(ARGS)
 
 crash: ## kill -9 a loaded server ten times, compare replies with the record
 	$(CARGO) test --locked --package assay --test commands crash:: -- --nocapture
