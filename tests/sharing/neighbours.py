@@ -29,8 +29,8 @@ from node import end_on_signal, started  # noqa: E402
 # others of its caller.
 RATES = {"math": 5, "program": 1, "query": 1}
 # Seconds at p99. An item of mathematics takes a millisecond and shares threads that nobody can hold
-# for long. Programs and queries take turns in sandbox workers, of which a node has one per core, and
-# another caller's program may keep one until it can be suspended.
+# for long. Programs and queries take turns in sandbox workers, of which a node has one per core,
+# and another caller's program may keep one until it can be suspended.
 LIMITS = {"math": 1.0, "program": 5.0, "query": 5.0}
 REQUEST_SECONDS = 60
 # The other caller is measured for longer than an attack, because some leave work behind, or data

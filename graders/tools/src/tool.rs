@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use assay_core::{ErrorCode, TaskError};
 use assay_documents::calls::{Call, typed};
-use assay_documents::schema::{Dialect, Violation};
+use assay_documents::schema::{Dialect, MAX_PATTERN_BYTES, Violation, pattern_bytes};
 use assay_documents::{Json, Schema};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -57,8 +57,19 @@ impl Tools {
     /// Compiles the schemas of all tools.
     ///
     /// # Errors
-    /// The message names the tool with an invalid schema, and the reason.
+    /// The message names the tool with an invalid schema, and the reason, or says that the patterns
+    /// of all schemas together need too much memory.
     pub(crate) fn compile(&self) -> Result<(), String> {
+        let patterns = self.0.iter().map(|tool| pattern_bytes(&tool.source));
+        let bytes = patterns.fold(0, usize::saturating_add);
+        if bytes > MAX_PATTERN_BYTES {
+            return Err(format!(
+                "the patterns of all tools need about {} MiB when compiled, more than {}; use \
+                 fewer or shorter ones",
+                bytes.div_ceil(1 << 20),
+                MAX_PATTERN_BYTES >> 20
+            ));
+        }
         let compile = |tool: &Tool| match tool.schema() {
             Ok(_) => Ok(()),
             Err(reason) => Err(format!(
@@ -241,4 +252,35 @@ pub(crate) fn arguments(
 pub(crate) fn field(raw: &RawValue, pointer: &str) -> Result<Json, TaskError> {
     Json::read(raw.get())
         .map_err(|error| TaskError::new(ErrorCode::InvalidTask, pointer, error.reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use serde_json::value::to_raw_value;
+
+    use super::*;
+
+    /// So many tools, whose schemas each have 2,000 patterns.
+    fn with_patterns(count: usize) -> Tools {
+        let names = (0..2_000).map(|at| (format!("x{at}"), json!({})));
+        let parameters =
+            json!({ "type": "object", "patternProperties": serde_json::Map::from_iter(names) });
+        let tools: Vec<Box<RawValue>> = (0..count)
+            .map(|at| json!({ "name": format!("tool{at}"), "parameters": parameters }))
+            .map(|tool| to_raw_value(&tool).unwrap())
+            .collect();
+        Tools::read(&tools).unwrap()
+    }
+
+    #[test]
+    fn bounds_the_memory_of_the_patterns_of_all_tools() {
+        with_patterns(1).compile().unwrap();
+        let error = with_patterns(20).compile().unwrap_err();
+        assert!(
+            error.starts_with("the patterns of all tools need about 3")
+                && error.contains(" MiB when compiled, more than 160; "),
+            "{error}"
+        );
+    }
 }

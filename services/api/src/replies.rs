@@ -18,7 +18,7 @@ use crate::error::ApiError;
 use crate::state::Api;
 
 /// Smaller replies are not counted: the limits on connections bound them.
-const MIN_COUNTED: u64 = 64 << 10;
+const MIN_COUNTED: usize = 64 << 10;
 
 /// Routes whose replies contain stored bodies of any size. A reply takes several times its size
 /// while it is made, before it can be counted.
@@ -48,21 +48,26 @@ pub(crate) async fn count(State(api): State<Api>, request: Request, next: Next) 
         return next.run(request).await;
     }
     let has_bodies = is_read && is_one_of(WITH_BODIES);
+    let mut permit = api.engine().admission().memory(&share);
     let making = if has_bodies {
         // The permits are never closed.
-        api.permits().replies.acquire(&share).await.ok()
+        let making = api.permits().replies.acquire(&share).await.ok();
+        // Rejected before the work of making the reply if nothing is left.
+        if let Err(error) = permit.grow(MIN_COUNTED) {
+            return ApiError::from(error).into_response();
+        }
+        making
     } else {
         None
     };
     let reply = next.run(request).await;
     let bytes = reply.body().size_hint().exact().unwrap_or_default();
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     if bytes < MIN_COUNTED {
         return reply;
     }
-    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    let mut permit = api.engine().admission().memory(&share);
     if is_read {
-        if let Err(error) = permit.grow(bytes) {
+        if let Err(error) = permit.grow(bytes - permit.bytes()) {
             return ApiError::from(error).into_response();
         }
     } else {

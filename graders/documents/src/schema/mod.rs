@@ -22,6 +22,7 @@ use node::Trees;
 use violation::options;
 
 pub use jsonschema::Draft;
+pub use pattern_memory::of_schema as pattern_bytes;
 pub use violation::{Dialect, MAX_BACKTRACKS, Violation};
 
 /// A compiled schema.
@@ -39,7 +40,7 @@ pub struct Schema {
 
 /// Maximum memory of the compiled patterns of a schema, in bytes: a pattern of a few characters
 /// takes thousands of times as much as its text.
-const MAX_PATTERN_BYTES: usize = 160 << 20;
+pub const MAX_PATTERN_BYTES: usize = 160 << 20;
 
 impl Schema {
     /// Compiles a schema.

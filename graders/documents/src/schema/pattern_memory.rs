@@ -24,7 +24,8 @@ const MIXED_RANGE_BYTES: usize = 1_024;
 const GROUP_BYTES: usize = 768;
 
 /// Estimated memory of all patterns of a schema when they are compiled, in bytes.
-pub(super) fn of_schema(source: &Value) -> usize {
+#[must_use]
+pub fn of_schema(source: &Value) -> usize {
     match source {
         Value::Array(values) => values.iter().map(of_schema).fold(0, usize::saturating_add),
         Value::Object(fields) => fields.iter().fold(0_usize, |sum, (name, value)| {
