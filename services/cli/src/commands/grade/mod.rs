@@ -81,6 +81,9 @@ async fn grade_local(
     config: Config,
 ) -> anyhow::Result<CommandStatus> {
     let node = Node::start(config).await?;
+    if let Some(run) = &arguments.run {
+        node.gate().check_shared_run(run)?;
+    }
     image_progress::show(node.sandboxes());
     node.load_models().await?;
     let (chunks, total) = input::chunks(
