@@ -100,6 +100,36 @@ fn example(path: &str) -> String {
 }
 
 #[tokio::test]
+async fn a_run_without_a_namespace_is_not_in_that_of_a_key() {
+    let keyed = Keyed::start().await;
+    let of_run = |run: &str| {
+        let mut batch = batch(vec![item("1", "1")]);
+        batch["run"] = json!(run);
+        batch
+    };
+    keyed
+        .create("alice", Role::Trainer, Quotas::default())
+        .await;
+    for role in [Role::Operator, Role::Admin] {
+        for run in ["alice:x", "trainer:x:y", "admin:x"] {
+            let refused = keyed.grade(keyed.key(role), &of_run(run)).await;
+            let (status, code, pointer) = refused.refusal();
+            assert_eq!((status, code.as_str()), (422, "invalid_field"), "{run}");
+            assert_eq!(pointer.as_deref(), Some("/run"));
+        }
+        for run in ["alice", "alice-2:x", ":x", "@a:x"] {
+            let graded = keyed.grade(keyed.key(role), &of_run(run)).await;
+            assert_eq!(graded.status, StatusCode::OK, "{run}");
+        }
+    }
+    // In its own namespace, a caller may choose any name.
+    let graded = keyed
+        .grade(keyed.key(Role::Trainer), &of_run("alice:x"))
+        .await;
+    assert_eq!(graded.status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn every_route_needs_the_role_that_it_declares() {
     let keyed = Keyed::start().await;
     let table = assay_api::route_table(&keyed.service.node.api().unwrap());

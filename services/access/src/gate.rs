@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_core::Clock;
-use assay_record::access::{AccessState, AccessStore, AuditEntry, KeyUse};
+use assay_record::access::{AccessState, AccessStore, AuditEntry, KeyUse, namespace_of};
 use assay_record::store::StoreError;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::key::{Key, MalformedKey};
 use crate::keyring::{Keyring, RefusedKey};
 use crate::manage::{COMMAND_LINE, audit_entry};
 use crate::metrics;
-use crate::proxy::{Proxies, RefusedUser};
+use crate::proxy::{Proxies, RefusedUser, USER_PREFIX};
 use crate::session::{SessionKey, Sessions};
 
 /// How often a node looks for changes of keys.
@@ -96,6 +96,17 @@ impl Denied {
             Self::NotFromProxy => "not_from_proxy",
         }
     }
+}
+
+/// A run would be in the namespace of another caller.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the run `{run}` would belong to the caller `{name}`, who would see it as its own; choose a \
+     name that does not start with `{name}:`"
+)]
+pub struct RunOfKey {
+    run: String,
+    name: String,
 }
 
 /// Callers that were refused since the last entry in the audit log. One entry counts them all, so
@@ -196,6 +207,25 @@ impl Gate {
     #[must_use]
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
+    }
+
+    /// Checks the name of a run of a caller without a namespace: an operator, or a caller of a node
+    /// that requires no keys. A key that was created within the last second may not be known yet.
+    ///
+    /// # Errors
+    /// [`RunOfKey`] if the run would be in the namespace of a key, or of a user of the proxies.
+    pub fn check_shared_run(&self, run: &str) -> Result<(), RunOfKey> {
+        let Some(name) = namespace_of(run) else {
+            return Ok(());
+        };
+        let is_user = self.proxies.is_some() && name.starts_with(USER_PREFIX);
+        if is_user || self.keyring().has_name(name) {
+            return Err(RunOfKey {
+                run: run.to_owned(),
+                name: name.to_owned(),
+            });
+        }
+        Ok(())
     }
 
     /// The caller with this key. Without a need for keys, every caller is `local`.

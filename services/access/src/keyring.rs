@@ -1,6 +1,6 @@
 //! The keys of a node in memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_record::access::KeyRecord;
@@ -31,6 +31,8 @@ pub enum RefusedKey {
 pub(crate) struct Keyring {
     secret: [u8; 32],
     keys: HashMap<String, HeldKey>,
+    /// The names of all keys, also of revoked ones.
+    names: HashSet<String>,
 }
 
 #[derive(Debug)]
@@ -63,6 +65,7 @@ impl Keyring {
         };
         Self {
             secret,
+            names: records.iter().map(|key| key.name.clone()).collect(),
             keys: records.into_iter().map(held).collect(),
         }
     }
@@ -70,6 +73,11 @@ impl Keyring {
     /// Whether there is a key, valid or not.
     pub(crate) fn has_keys(&self) -> bool {
         !self.keys.is_empty()
+    }
+
+    /// Whether a key has this name, valid or not.
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        self.names.contains(name)
     }
 
     pub(crate) fn meters(&self) -> impl Iterator<Item = &Arc<Meter>> {

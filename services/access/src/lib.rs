@@ -23,7 +23,7 @@ mod session;
 mod work;
 
 pub use caller::Caller;
-pub use gate::{Denied, Gate, KeyPolicy};
+pub use gate::{Denied, Gate, KeyPolicy, RunOfKey};
 pub use key::{Key, MalformedKey, redact};
 pub use keyring::RefusedKey;
 pub use manage::{

@@ -1,12 +1,11 @@
-//! Exit codes: 0 done, 1 findings, 2 usage or internal error, 130 interrupted.
+//! Exit codes: 0 done, 1 findings, 2 usage or internal error, 130 interrupted. They do not depend
+//! on whether the output is read to its end.
 
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use assay_client::ClientError;
-
-use crate::terminal;
+use crate::terminal::{self, StdoutClosed};
 
 /// How a command ended without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +28,7 @@ pub(crate) fn code(result: anyhow::Result<CommandStatus>) -> ExitCode {
         Ok(CommandStatus::Done) => ExitCode::SUCCESS,
         Ok(CommandStatus::Findings) => ExitCode::from(1),
         Ok(CommandStatus::Interrupted) => ExitCode::from(130),
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if is_stdout_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // If stderr is closed, only the exit code reports the error.
             let _ = writeln!(terminal::stderr(), "assay: {error:#}");
@@ -38,15 +37,11 @@ pub(crate) fn code(result: anyhow::Result<CommandStatus>) -> ExitCode {
     }
 }
 
-/// Whether the reader of the output closed it early, as `head` does, which is not an error. A
-/// broken connection to a server is an error.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let is_client_error = error
+/// Whether the reader of the output closed it early, as `head` does, which is not an error of a
+/// command that only prints. Commands with a verdict do not fail then; see `terminal`.
+fn is_stdout_closed(error: &anyhow::Error) -> bool {
+    error
         .chain()
-        .any(|cause| cause.downcast_ref::<ClientError>().is_some());
-    !is_client_error
-        && error
-            .chain()
-            .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
-            .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>()?.get_ref())
+        .any(<dyn std::error::Error + Send + Sync>::is::<StdoutClosed>)
 }

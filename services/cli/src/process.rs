@@ -8,8 +8,6 @@ use std::time::Duration;
 use assay_client::{Client, Retry};
 use assay_node::Config;
 use assay_node::config::Override;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::ServerKey;
@@ -134,30 +132,5 @@ pub(crate) fn stdin_closed() -> impl Future<Output = ()> {
     });
     async {
         let _ = receiver.await;
-    }
-}
-
-/// Resolves when the reader of standard output has closed it, as it does when it ends. Never
-/// resolves for a file.
-pub(crate) fn stdout_closed() -> impl Future<Output = ()> {
-    let (sender, receiver) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || {
-        let output = std::io::stdout();
-        // Errors and hang-ups are reported even though no event is requested.
-        let mut descriptors = [PollFd::new(&output, PollFlags::empty())];
-        loop {
-            match poll(&mut descriptors, None) {
-                Ok(_) if !descriptors[0].revents().is_empty() => break,
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(_) => return,
-            }
-        }
-        // The receiver is dropped if the process is stopping already.
-        let _ = sender.send(());
-    });
-    async {
-        if receiver.await.is_err() {
-            std::future::pending::<()>().await;
-        }
     }
 }

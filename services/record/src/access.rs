@@ -29,6 +29,16 @@ pub fn recorded_run(caller: &str, run: &str) -> String {
     }
 }
 
+/// The name of the caller with a namespace of its own to which a recorded run would belong, if
+/// there is such a caller.
+#[must_use]
+pub fn namespace_of(recorded: &str) -> Option<&str> {
+    recorded
+        .split_once(SEPARATOR)
+        .map(|(caller, _)| caller)
+        .filter(|caller| !caller.is_empty())
+}
+
 /// The name that `caller` gave a recorded run; `None` if the run belongs to another caller.
 #[must_use]
 pub fn own_run<'r>(caller: &str, recorded: &'r str) -> Option<&'r str> {
@@ -310,6 +320,8 @@ mod tests {
         assert_eq!(recorded_run(LOCAL_CALLER, "r"), "r");
         assert_eq!(recorded_run("alice", "r:1"), "alice:r:1");
         assert_eq!(own_run("alice", "alice:r:1"), Some("r:1"));
+        assert_eq!(namespace_of("alice:r:1"), Some("alice"));
+        assert_eq!((namespace_of("r"), namespace_of(":r")), (None, None));
         assert_eq!(own_run("alice", "alice2:r"), None);
         assert_eq!(own_run("alice", "bob:r"), None);
         assert_eq!(own_run(LOCAL_CALLER, "alice:r"), Some("alice:r"));

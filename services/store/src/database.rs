@@ -128,7 +128,7 @@ impl From<DatabaseError> for StoreError {
     }
 }
 
-/// What an operator is told about a damaged database.
+/// The message about a damaged database, for operators.
 pub(crate) fn damage_message(error: &DatabaseError) -> String {
     format!(
         "the database is damaged ({error}); stop the node, check the disk and restore the database \

@@ -75,7 +75,7 @@ pub(crate) fn run(file: Option<&Path>, output: OutputFormat) -> anyhow::Result<C
     let config = configuration(file, Vec::new())?;
     let report = block_on(examine(config))?;
     let healthy = report.graders.iter().all(|test| test.healthy) && report.set_aside == 0;
-    let mut out = terminal::stdout();
+    let mut out = terminal::results();
     if output.json {
         writeln!(out, "{}", terminal::pretty(&report)?)?;
     } else {

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 use assay_access::{COMMAND_LINE, Key, KeyChanges, NewKey, change, create, revoke, rotate};
 use assay_core::{Clock, SystemClock};
 use assay_node::Config;
@@ -256,15 +256,19 @@ fn show(key: &KeyBody) -> anyhow::Result<()> {
 
 /// Prints a new key to standard output, alone, so that a script can read it.
 fn print(name: &str, key: &Key, json: bool) -> anyhow::Result<()> {
+    // A closed output is an error here, because the key is lost.
+    let unprinted = |error: std::io::Error| {
+        anyhow!("the key cannot be printed ({error}); run `assay keys rotate {name}` for another")
+    };
     let mut out = terminal::stdout();
     if json {
         let body = NewKeyBody {
             name,
             key: key.reveal(),
         };
-        writeln!(out, "{}", terminal::pretty(&body)?)?;
+        writeln!(out, "{}", terminal::pretty(&body)?).map_err(unprinted)?;
     } else {
-        writeln!(out, "{}", key.reveal())?;
+        writeln!(out, "{}", key.reveal()).map_err(unprinted)?;
         writeln!(
             terminal::stderr(),
             "this is the only time that the key `{name}` is shown"

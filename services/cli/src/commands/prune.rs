@@ -35,7 +35,7 @@ pub(crate) fn run(
         source.close().await;
         reply
     })?;
-    let mut out = terminal::stdout();
+    let mut out = terminal::results();
     if arguments.output.json {
         writeln!(out, "{}", terminal::pretty(&reply)?)?;
     } else {

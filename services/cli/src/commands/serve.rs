@@ -8,6 +8,7 @@ use assay_node::Node;
 use crate::arguments::Serve;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, configuration, stdin_closed, stop_signal};
+use crate::terminal;
 
 /// Value of `server.shutdown_seconds` for a node that ends with the program that started it.
 const SHUTDOWN_WITH_PARENT: i64 = 2;
@@ -32,7 +33,7 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandS
     }
     let config = configuration(file, settings)?;
     if serve.print_config {
-        write!(std::io::stdout(), "{}", config.to_toml())?;
+        write!(terminal::raw_stdout(), "{}", config.to_toml())?;
         return Ok(CommandStatus::Done);
     }
     assay_node::files::raise_limit();
@@ -54,7 +55,7 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandS
         let address = listener.local_addr()?;
         tracing::info!(%address, "listening");
         if serve.print_url {
-            writeln!(std::io::stdout(), "{}://{address}", node.scheme())?;
+            writeln!(terminal::raw_stdout(), "{}://{address}", node.scheme())?;
         }
         let input_closed = serve.exit_on_stdin_close.then(stdin_closed);
         let stop = async {

@@ -14,7 +14,7 @@ use crate::arguments::SetAsideArguments;
 use crate::commands::record::require_database;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, configuration_of};
-use crate::table;
+use crate::{table, terminal};
 
 /// An entry and, with `--apply`, the result.
 #[derive(Serialize)]
@@ -49,7 +49,7 @@ pub(crate) fn run(
         lines
     })?;
     let rejected = lines.iter().any(|line| line.error.is_some());
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::raw_results();
     if arguments.output.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?;
     } else if lines.is_empty() {

@@ -265,7 +265,7 @@ fn write_all(
     arguments: &Templates,
 ) -> anyhow::Result<CommandStatus> {
     let mut out: Box<dyn Write> = if arguments.output.as_os_str() == "-" {
-        Box::new(BufWriter::new(std::io::stdout()))
+        Box::new(BufWriter::new(terminal::raw_results()))
     } else {
         let output = &arguments.output;
         let file = std::fs::File::create(output)

@@ -62,7 +62,7 @@ pub(crate) fn run(
             .collect(),
         more: found.more,
     };
-    let mut out = terminal::stdout();
+    let mut out = terminal::results();
     if arguments.output.json {
         writeln!(out, "{}", terminal::pretty(&report)?)?;
     } else {

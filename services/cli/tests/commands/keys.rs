@@ -56,6 +56,26 @@ fn a_server_notices_the_new_role_of_a_key() {
 }
 
 #[test]
+fn a_run_of_a_command_is_not_in_the_namespace_of_a_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    local(folder, &["keys", "create", "alice"]);
+    local(folder, &["keys", "revoke", "alice"]);
+    let item = json!({ "completion": "1", "task": { "type": "math", "answer": "1" } });
+    std::fs::write(folder.join("items.jsonl"), item.to_string()).unwrap();
+    let grade = |run| on_database(&["grade", "items.jsonl", "--run", run]);
+    let message = "choose a name that does not start with `alice:`";
+    assert_fails(folder, &grade("alice:x"), message);
+    let graded = assay(folder, &grade("bob:x"));
+    assert!(graded.status.success(), "{}", text(&graded.stderr));
+    assert_fails(
+        folder,
+        &on_database(&["keys", "create", "bob"]),
+        "the record has runs whose names start with `bob:`",
+    );
+}
+
+#[test]
 fn changes_only_what_is_named_and_logs_it() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

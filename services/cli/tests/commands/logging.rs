@@ -125,4 +125,24 @@ fn commands_exit_with_their_code_if_outputs_are_closed() {
     assert_eq!(run(&["serve", "--print-config"]), Some(0));
     assert_eq!(run(&["grade", "missing.jsonl"]), Some(2));
     assert_eq!(run(&["--help"]), Some(0));
+
+    std::fs::write(folder.path().join("invalid.jsonl"), "{}\n".repeat(2_000)).unwrap();
+    assert_eq!(run(&["grade", "invalid.jsonl"]), Some(1));
+    let dataset =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/datasets/queries-planted.jsonl");
+    let dataset = dataset.to_str().unwrap();
+    assert_eq!(run(&["check", dataset]), Some(1));
+    assert_eq!(run(&["check", dataset, "--format", "json"]), Some(1));
+    assert_eq!(run(&["check", dataset, "--format", "text,json"]), Some(1));
+    assert_eq!(run(&["check", "--explain", "task-ungradable"]), Some(0));
+
+    std::fs::create_dir(folder.path().join("assay.db.spool")).unwrap();
+    std::fs::write(folder.path().join("assay.db"), []).unwrap();
+    let verify = ["verify", "--database", "sqlite://assay.db"];
+    assert_eq!(run(&verify), Some(2), "it has no schema");
+    let create = ["keys", "create", "a", "--database", "sqlite://assay.db"];
+    assert_eq!(run(&create), Some(2), "the key is lost");
+    std::fs::write(folder.path().join("assay.db.spool/00000001.seg"), "damage").unwrap();
+    std::fs::write(folder.path().join("assay.db.spool/00000002.seg"), []).unwrap();
+    assert_eq!(run(&verify), Some(1));
 }

@@ -6,7 +6,7 @@ mod stream;
 
 use std::sync::Arc;
 
-use assay_access::Caller;
+use assay_access::{Caller, Gate};
 use assay_core::{ErrorCode, Hash};
 use assay_engine::{Answer, Batch, Engine, IdempotentRequest, MemoryPermit, Mode};
 use assay_mapping::{TemplateTasks, batch};
@@ -66,7 +66,7 @@ pub(crate) async fn grade(
         items: api.limits().batch_items,
     };
     let (engine, is_keyed) = (api.engine().clone(), key.is_some());
-    let caller = api.caller().clone();
+    let (caller, gate) = (api.caller().clone(), Arc::clone(api.shared_gate()));
     let (templates, made_bytes) = (Arc::clone(api.templates()), api.limits().parsed_bytes);
     let decode = move |bytes: &[u8]| {
         let media_type = if streamed { NDJSON } else { JSON };
@@ -75,7 +75,7 @@ pub(crate) async fn grade(
         let decoded = assay_wire::decode(bytes, &limits, &mut tasks)?;
         let made_bytes = tasks.made_bytes();
         let selection = decoded.selection;
-        let (batch, warnings) = from_caller(decoded, &caller, &engine)?;
+        let (batch, warnings) = from_caller(decoded, &caller, &gate, &engine)?;
         let framing = Framing {
             warnings: warnings.into(),
             selection,
@@ -128,12 +128,13 @@ pub(crate) async fn grade_made(
         items: api.limits().batch_items,
     };
     let (engine, caller) = (api.engine().clone(), api.caller().clone());
+    let gate = Arc::clone(api.shared_gate());
     let (templates, max_bytes) = (Arc::clone(api.templates()), api.limits().parsed_bytes);
     let decode = move |bytes: &[u8]| {
         let mut tasks = TemplateTasks::new(templates, engine.clone(), max_bytes);
         let decoded = assay_wire::decode(bytes, &limits, &mut tasks)?;
         let selection = decoded.selection;
-        let (batch, warnings) = from_caller(decoded, &caller, &engine)?;
+        let (batch, warnings) = from_caller(decoded, &caller, &gate, &engine)?;
         let framing = Framing {
             warnings: warnings.into(),
             selection,
@@ -156,9 +157,21 @@ pub(crate) async fn grade_made(
 fn from_caller(
     decoded: Decoded,
     caller: &Caller,
+    gate: &Gate,
     engine: &Engine,
 ) -> Result<(Batch, Vec<Warning>), Problem> {
     let (batch, warnings) = batch::from_request(decoded, caller.name(), engine)?;
+    if caller.role().sees_all()
+        && let Some(run) = &batch.run
+    {
+        gate.check_shared_run(run).map_err(|error| {
+            Problem::at(
+                ErrorCode::InvalidField,
+                "/run".to_owned(),
+                error.to_string(),
+            )
+        })?;
+    }
     let run = batch.run.as_deref().map(|run| caller.recorded_run(run));
     let batch = Batch {
         share: caller.share_of_run(batch.run.as_deref()),

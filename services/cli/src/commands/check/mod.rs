@@ -20,10 +20,11 @@ use crate::arguments::Check;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, client, configuration, stop_signal};
 use crate::progress::Progress;
+use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<CommandStatus> {
     if let Some(code) = arguments.explain.as_deref().and_then(findings::code) {
-        write!(std::io::stdout().lock(), "{}", code.page())?;
+        write!(terminal::raw_stdout(), "{}", code.page())?;
         return Ok(CommandStatus::Done);
     }
     // A check records no grades, because its completions are probes and not rollouts.

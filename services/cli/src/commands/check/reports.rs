@@ -2,7 +2,7 @@
 //! replaced after it, so that a check that fails leaves earlier reports unchanged.
 
 use std::collections::BTreeSet;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, ensure};
@@ -12,6 +12,7 @@ use assay_check::reports::Format;
 use crate::arguments::Check;
 use crate::commands::grade::reject_same_file;
 use crate::output::OutputFile;
+use crate::terminal;
 
 /// The reports to write.
 pub(super) struct Reports {
@@ -65,7 +66,7 @@ impl Reports {
         if let Some(output) = self.output {
             return write_to(output, &self.combined, report);
         }
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = BufWriter::new(terminal::raw_results());
         for format in self.combined {
             format.write(report, &mut out)?;
         }

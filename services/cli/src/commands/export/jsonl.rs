@@ -1,6 +1,6 @@
 //! JSON lines: one grade per line, as in `GET /v1/grades`.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use assay_wire::grades::GradeBody;
 
@@ -11,7 +11,8 @@ pub(super) struct JsonLinesWriter<W>(pub(super) W);
 impl<W: Write> GradeWriter for JsonLinesWriter<W> {
     fn write(&mut self, grades: &[GradeBody]) -> anyhow::Result<()> {
         for grade in grades {
-            serde_json::to_writer(&mut self.0, grade)?;
+            // The error of the output, and not one that hides it.
+            serde_json::to_writer(&mut self.0, grade).map_err(io::Error::from)?;
             self.0.write_all(b"\n")?;
         }
         Ok(())

@@ -18,6 +18,7 @@ use crate::exit::CommandStatus;
 use crate::output::OutputFile;
 use crate::process::{block_on, stop_signal};
 use crate::progress::Progress;
+use crate::terminal;
 use writer::GradeWriter;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Export) -> anyhow::Result<CommandStatus> {
@@ -58,7 +59,7 @@ async fn export(
     format: ExportFormat,
 ) -> anyhow::Result<CommandStatus> {
     if arguments.file.as_os_str() == "-" {
-        let mut writer = writer(format, BufWriter::new(std::io::stdout()))?;
+        let mut writer = writer(format, BufWriter::new(terminal::raw_stdout()))?;
         let ended = copy(source, arguments, writer.as_mut()).await?;
         writer.finish()?;
         return Ok(ended);

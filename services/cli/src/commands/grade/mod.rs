@@ -23,7 +23,7 @@ use super::template::RowTemplate;
 use crate::arguments::Grade;
 use crate::exit::CommandStatus;
 use crate::image_progress;
-use crate::process::{block_on, client, configuration, stdout_closed, stop_signal};
+use crate::process::{block_on, client, configuration, stop_signal};
 use crate::progress::Progress;
 use crate::terminal;
 use chunk::ChunkResults;
@@ -83,6 +83,9 @@ async fn grade_local(
     // This process has one caller, and the number of chunks that are read ahead limits its items.
     config.engine.items_in_flight = usize::MAX;
     let node = Node::start(config).await?;
+    if let Some(run) = &arguments.run {
+        node.gate().check_shared_run(run)?;
+    }
     image_progress::show(node.sandboxes());
     node.load_models().await?;
     let (chunks, total) = input::chunks(
@@ -134,26 +137,16 @@ async fn write(
     total: Option<u64>,
 ) -> anyhow::Result<CommandStatus> {
     let mut out: Box<dyn Write> = if arguments.output.as_os_str() == "-" {
-        Box::new(std::io::stdout())
+        Box::new(terminal::raw_results())
     } else {
         Box::new(BufWriter::new(std::fs::File::create(&arguments.output)?))
     };
     let mut progress = Progress::new(total, "lines");
     let (mut lines, mut invalid, mut problem) = (0, 0, None);
     let (mut results, mut stop) = (pin!(results), pin!(stop_signal()));
-    let is_stdout = arguments.output.as_os_str() == "-";
-    let mut closed = pin!(async {
-        if is_stdout {
-            stdout_closed().await;
-        } else {
-            std::future::pending::<()>().await;
-        }
-    });
     loop {
         let chunk = tokio::select! {
             chunk = results.next() => chunk,
-            // The program that reads the results has ended, so nobody waits for the rest.
-            () = &mut closed => return Ok(CommandStatus::Done),
             () = &mut stop => {
                 out.flush()?;
                 progress.finish();

@@ -22,6 +22,7 @@ use crate::commands::grade;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, client, configuration};
 use crate::progress::Progress;
+use crate::terminal;
 
 /// Maximum number of inputs per request.
 const CHUNK: usize = 1_024;
@@ -155,7 +156,7 @@ async fn write(
     truncate: Truncate,
 ) -> anyhow::Result<CommandStatus> {
     let mut out: Box<dyn Write> = if arguments.output.as_os_str() == "-" {
-        Box::new(std::io::stdout())
+        Box::new(terminal::raw_stdout())
     } else {
         Box::new(BufWriter::new(File::create(&arguments.output)?))
     };
@@ -171,7 +172,7 @@ async fn write(
         for line in score(scorer, chunk, truncate, &arguments.truncate).await? {
             match (&mut scale, &line.outcome) {
                 (None, _) => {
-                    serde_json::to_writer(&mut out, &line)?;
+                    serde_json::to_writer(&mut out, &line).map_err(std::io::Error::from)?;
                     out.write_all(b"\n")?;
                 }
                 (Some(scale), InputOutcome::Scored(ScoreBody { raw: Some(raw), .. })) => {

@@ -42,7 +42,7 @@ impl ReplayReport {
             return Ok(());
         }
         if self.json {
-            writeln!(terminal::stdout(), "{}", terminal::json(replay)?)?;
+            writeln!(terminal::results(), "{}", terminal::json(replay)?)?;
         } else if self.all || self.rows.len() < MAX_ROWS {
             self.rows.push(row(replay));
         } else {
@@ -62,7 +62,7 @@ impl ReplayReport {
         } else {
             CommandStatus::Done
         };
-        let mut out = terminal::stdout();
+        let mut out = terminal::results();
         if self.json {
             if !self.all {
                 let summary = self.matrices.summary(&self.missing);
