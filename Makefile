@@ -114,7 +114,7 @@ chaos: images ## inject faults under load for MINUTES=30, compare with a run wit
 chaos-short: images
 	@python3 tests/chaos/prune.py "$(BINARY)"
 	@python3 tests/chaos/run.py "$(BINARY)" --minutes 2
-	@python3 tests/sharing/monsters.py "$(BINARY)" --count 10
+	@python3 tests/sharing/monsters.py "$(BINARY)" --count 10 --math-cpu 500
 
 neighbours: images ## measure what a caller notices of a hostile one, for each of its attacks; ARGS such as --attack NAME
 	python3 tests/sharing/neighbours.py "$(BINARY)" $(ARGS)
