@@ -10,7 +10,7 @@ import time
 from node import request
 
 # Longer than a run, so that an attacker never gives up by itself.
-PATIENCE_SECONDS = 600
+TIMEOUT_SECONDS = 600
 # A caller that is refused waits this long, so that refusals alone do not fill the CPU.
 REFUSED_SECONDS = 0.05
 
@@ -37,7 +37,7 @@ class Attacker:
         self.open()
         try:
             status, reply = request(
-                self.port, "POST", path, body, self.key, headers, PATIENCE_SECONDS
+                self.port, "POST", path, body, self.key, headers, TIMEOUT_SECONDS
             )
         except (OSError, http.client.HTTPException):
             status, reply = 599, b""

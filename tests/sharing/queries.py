@@ -109,7 +109,7 @@ def same_columns(rng):
     gold = f"with recursive n(i) as (select 1 union all select i + 1 from n where i < 500) select {', '.join(f'i % {k % 3 + 2}' for k in range(count))} from n"
     text = gold.replace("i % 2", "(i + 1) % 2", 1)
     return query(
-        f"{count} columns that can hardly be told apart",
+        f"{count} columns that can hardly be distinguished",
         text,
         gold,
         columns=rng.choice(["permute", "superset"]),

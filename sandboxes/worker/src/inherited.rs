@@ -70,9 +70,9 @@ pub(crate) fn enter_namespaces() -> io::Result<()> {
 /// # Errors
 /// If the system cannot start a thread.
 pub fn end_with_parent() -> io::Result<()> {
-    // A process that the parent has stopped must continue to notice its end. The signal is also sent
-    // when only the thread ends that started this process; then a stopped process continues early.
-    // Where the system lacks it, only stopped processes outlive a parent that was killed.
+    // A process that the parent has stopped must continue to notice its end. The signal is also
+    // sent when only the thread ends that started this process; then a stopped process continues
+    // early. Where the system lacks it, only stopped processes outlive a parent that was killed.
     let _ = set_parent_process_death_signal(Some(Signal::CONT));
     std::thread::Builder::new()
         .name("assay-parent".to_owned())

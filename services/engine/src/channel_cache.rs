@@ -43,7 +43,8 @@ pub(crate) struct ChannelCache {
 
 struct CachedLedger {
     ledger: Arc<Ledger>,
-    /// From when on it is read again, on the monotonic clock; `None` before the first attempt to read it.
+    /// From when on it is read again, on the monotonic clock; `None` before the first attempt to
+    /// read it.
     due: Option<Duration>,
     /// Whether it is being read in the background.
     is_refreshing: bool,

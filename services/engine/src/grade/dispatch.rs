@@ -27,7 +27,8 @@ use crate::worker_threads::{Job, Place};
 /// little.
 const UNITS_PER_JOB: usize = 32;
 
-/// Ranks of units that wait for a lane: those of a task that was prepared for them are served first.
+/// Ranks of units that wait for a lane: those of a task that was prepared for them are served
+/// first.
 const CONTINUED: u8 = 0;
 const NEW: u8 = 1;
 

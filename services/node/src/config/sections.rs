@@ -164,8 +164,8 @@ impl Store {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Engine {
-    /// Maximum number of jobs of one caller on the worker threads, of which there are twice as many;
-    /// 0 for one per core.
+    /// Maximum number of jobs of one caller on the worker threads, of which there are twice as
+    /// many; 0 for one per core.
     pub workers: usize,
     /// Maximum number of admitted items. A caller may have as many as it leaves free to others, so
     /// one alone half of them; further batches are rejected with status 429.
