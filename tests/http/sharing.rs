@@ -190,7 +190,7 @@ async fn decoding_checking_and_preparing_are_charged() {
 async fn checks_of_an_item_count_as_items_and_are_bounded() {
     let keyed = Keyed::start().await;
     let quotas = Quotas {
-        items_per_minute: Some(10),
+        items_per_minute: Some(11),
         ..Quotas::default()
     };
     let key = keyed.create("few", Role::Trainer, quotas).await;
@@ -205,7 +205,7 @@ async fn checks_of_an_item_count_as_items_and_are_bounded() {
         got.refusal(),
         (422, "invalid_field".into(), Some("/items/0/checks".into()))
     );
-    // Rejected, so not charged.
+    // A request that is rejected counts as one item.
     assert_eq!(
         keyed.grade(&key, &with_checks(9)).await.status,
         StatusCode::OK

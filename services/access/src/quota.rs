@@ -456,7 +456,8 @@ impl Charge {
         self.meter.spend(time);
     }
 
-    /// The request was rejected after it had been admitted: its items and bytes do not count.
+    /// The request was rejected after it had been admitted: it counts as one item, and its bytes do
+    /// not count.
     pub fn reject(&self) {
         self.rejected.store(true, Ordering::Release);
     }
@@ -471,9 +472,9 @@ impl Drop for Charge {
         bytes.in_progress = bytes.in_progress.saturating_sub(self.bytes);
         if rejected {
             #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-            let items = self.items as f64;
+            let others = self.items.saturating_sub(1) as f64;
             // The next refill limits the sum.
-            usage.items.tokens += items;
+            usage.items.tokens += others;
         } else {
             bytes.done = bytes.done.saturating_add(self.bytes);
             drop(usage);
@@ -495,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rejected_request_costs_only_its_time() {
+    fn a_rejected_request_costs_its_time_and_one_item() {
         let meter = meter(Quotas {
             items_per_minute: Some(10),
             cpu_seconds_per_minute: Some(1),
@@ -510,7 +511,8 @@ mod tests {
         assert_eq!(meter.bytes_used(), 0);
         let exceeded = meter.admit_time(at(0)).unwrap_err();
         assert_eq!(exceeded.quota, Quota::CpuSecondsPerMinute);
-        // Its items are available again, and no more than the limit.
+        assert_eq!(meter.usage().items.tokens, 9.0);
+        // Nothing more than the limit is available later.
         assert!(meter.admit(10, 60, at(120)).is_ok());
         assert!(meter.admit(1, 0, at(120)).is_err());
     }

@@ -44,7 +44,7 @@ impl WorkCharge {
         }
     }
 
-    /// The request was rejected: its time is charged so far, and nothing else.
+    /// The request was rejected: its time so far and one item are charged.
     pub fn reject(&self) {
         self.charge.reject();
         self.finish();

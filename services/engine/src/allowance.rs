@@ -17,7 +17,8 @@ pub trait Allowance: Send + Sync + std::fmt::Debug {
     /// Charges the time that graders took for tasks and items of the batch.
     fn spend(&self, time: Duration);
 
-    /// The batch is rejected: only its time is charged, and not its items.
+    /// The batch is rejected: its time is charged, and one item, so that requests that are rejected
+    /// do not cost nothing.
     fn reject(&self);
 
     /// All items of the batch were charged.

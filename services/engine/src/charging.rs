@@ -11,11 +11,12 @@ use crate::{Allowance, Batch, EngineError};
 pub(crate) struct Charging(Option<Arc<dyn Allowance>>);
 
 impl Charging {
-    /// Admits a batch with so many tasks within the quotas of its key.
-    pub(crate) fn admit(batch: &Batch, tasks: usize) -> Result<Self, EngineError> {
+    /// Admits a batch within the quotas of its key. Each check of an item counts as an item.
+    pub(crate) fn admit(batch: &Batch) -> Result<Self, EngineError> {
         let allowance = batch.allowance.clone();
         if let Some(allowance) = &allowance {
-            allowance.admit(tasks)?;
+            let tasks = batch.items.iter().map(|item| 1 + item.checks.len());
+            allowance.admit(tasks.sum())?;
         }
         Ok(Self(allowance))
     }
@@ -30,7 +31,7 @@ impl Charging {
         self.spend(wave.iter().map(GradedItem::charged).sum());
     }
 
-    /// The batch is rejected: its items are not charged.
+    /// The batch is rejected: one item is charged.
     pub(crate) fn reject(self) {
         if let Some(allowance) = &self.0 {
             allowance.reject();

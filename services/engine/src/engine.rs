@@ -19,11 +19,12 @@ use crate::context::{self, BatchContext};
 use crate::correct::correct;
 use crate::grade::{grade, is_transient};
 use crate::keys_in_flight::KeyLock;
+use crate::names::HeldNames;
 use crate::plan::{Plan, plan};
 use crate::policy::{Policies, RewardPolicy};
 use crate::scope::ScopedStore;
 use crate::state::{EngineParts, EngineState};
-use crate::tasks::{self, Received, task_pointer};
+use crate::tasks::{self, BatchTasks, Received, task_pointer};
 use crate::{
     Answer, Batch, BatchItem, EngineError, IdempotentRequest, ItemResult, Reply, metrics, record,
 };
@@ -231,21 +232,18 @@ impl Engine {
         let _admitted = admission.admit(&batch.share, batch.items.len())?;
         context::check(&batch)?;
         let received = Received::now(self.state.clock.as_ref());
-        let tasks = tasks::find(&self.state, &batch)?;
-        let names = self
-            .state
-            .names
-            .hold(run.store, &batch, |at| tasks.spec(at).name)
-            .await?;
-        let charging = Charging::admit(&batch, tasks.units.len())?;
-        let spend = |time| charging.spend(time);
-        let checked = tasks::check(&self.state, &batch.share, &tasks.distinct, spend)
+        let charging = Charging::admit(&batch)?;
+        let checked = self
+            .checked(&batch, run.store, &charging)
             .instrument(tracing::info_span!("check"))
             .await;
-        if let Err(error) = checked {
-            charging.reject();
-            return Err(error);
-        }
+        let (tasks, names) = match checked {
+            Ok(checked) => checked,
+            Err(error) => {
+                charging.reject();
+                return Err(error);
+            }
+        };
         let context = BatchContext::of(&self.state, &batch, &tasks, names).await;
         let plan = Arc::new(plan(
             &self.state,
@@ -280,6 +278,21 @@ impl Engine {
                 .saturating_sub(plan.received.monotonic),
         );
         Ok((reply, sealed))
+    }
+
+    /// The tasks of a batch, checked, and the names that it holds.
+    async fn checked(
+        &self,
+        batch: &Batch,
+        store: Option<&Arc<dyn Store>>,
+        charging: &Charging,
+    ) -> Result<(BatchTasks, HeldNames), EngineError> {
+        let tasks = tasks::find(&self.state, batch)?;
+        let grader_of = |at| tasks.spec(at).name;
+        let names = self.state.names.hold(store, batch, grader_of).await?;
+        let spend = |time| charging.spend(time);
+        tasks::check(&self.state, &batch.share, &tasks.distinct, spend).await?;
+        Ok((tasks, names))
     }
 
     /// Records the latest wave. Returns the reply that marks it as recorded and, with the last

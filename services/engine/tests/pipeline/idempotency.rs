@@ -257,7 +257,7 @@ impl Allowance for Calls {
 }
 
 #[tokio::test]
-async fn a_request_is_charged_once_and_not_if_it_is_rejected() {
+async fn a_request_is_charged_once_and_one_item_if_it_is_rejected() {
     let (fixture, calls) = (fixture(), Calls::default());
     let grade = async |body: &str, batch: Batch| {
         let keyed = keyed("k", body);
@@ -272,8 +272,9 @@ async fn a_request_is_charged_once_and_not_if_it_is_rejected() {
     assert!(matches!(again, Answer::Again(_)));
     assert!(grade("other", calls.batch("exact", "1")).await.is_err());
     let invalid = calls.batch("unknown", "1");
-    assert!(fixture.engine.grade(invalid, Mode::Whole).await.is_err());
     assert_eq!(calls.take(), Vec::<&str>::new());
+    assert!(fixture.engine.grade(invalid, Mode::Whole).await.is_err());
+    assert_eq!(calls.take(), ["admit", "reject", "end"]);
 }
 
 #[tokio::test]
