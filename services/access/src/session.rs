@@ -106,11 +106,15 @@ impl Session {
 mod tests {
     use super::*;
 
-    fn key() -> SessionKey {
+    fn of(id: usize) -> SessionKey {
         SessionKey {
-            id: "id".to_owned(),
+            id: format!("{id:04}"),
             hash: [7; 32],
         }
+    }
+
+    fn key() -> SessionKey {
+        of(0)
     }
 
     #[test]
@@ -136,10 +140,6 @@ mod tests {
     fn a_key_ends_only_its_own_sessions() {
         let sessions = Sessions::default();
         let at = Duration::from_secs;
-        let of = |id: usize| SessionKey {
-            id: format!("{id:04}"),
-            hash: [7; 32],
-        };
         let operator = sessions.start(of(0), at(0)).unwrap();
         let first = sessions.start(of(1), at(1)).unwrap();
         let second = sessions.start(of(1), at(2)).unwrap();
@@ -152,13 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn their_number_is_bounded() {
+    fn the_number_of_sessions_is_bounded() {
         let sessions = Sessions::default();
         let at = Duration::from_secs;
-        let of = |id: usize| SessionKey {
-            id: format!("{id:04}"),
-            hash: [7; 32],
-        };
         let operator = sessions.start(of(0), at(0)).unwrap();
         let oldest = sessions.start(of(1), at(1)).unwrap();
         sessions.start(of(1), at(2)).unwrap();
