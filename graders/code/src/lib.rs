@@ -74,5 +74,5 @@ mod visible;
 pub use self::metrics::NAMES as METRICS;
 pub use images::{MissingImage, missing_images};
 pub use prepare::CodeGrader;
-pub use programs::{PrepareImages, Programs};
+pub use programs::{ImageVersion, PrepareImages, Programs};
 pub use spec::SPEC;

@@ -35,8 +35,16 @@ pub trait PrepareImages: Send + Sync {
     ///
     /// # Errors
     /// Why the image cannot be prepared.
-    fn prepare<'a>(&'a self, image: &'a str) -> BoxFuture<'a, Result<(), String>>;
+    fn prepare<'a>(&'a self, image: &'a str) -> BoxFuture<'a, Result<ImageVersion, String>>;
+
+    /// Whether the files of an image are still those of this version. If not, what a worker did
+    /// with them is not evidence about a program.
+    fn is_current(&self, image: &str, version: ImageVersion) -> bool;
 }
+
+/// Identifies the files of an image that were intact when it was prepared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ImageVersion(pub u64);
 
 /// Runs programs in workers. Cheap to clone: clones share the workers and the caches.
 #[derive(Clone)]
@@ -164,12 +172,26 @@ impl Programs {
     }
 
     /// Waits until workers can run programs in an image.
-    pub(crate) async fn prepare(&self, image: &str) -> Result<(), Fault> {
+    pub(crate) async fn prepare(&self, image: &str) -> Result<ImageVersion, Fault> {
         let Some(preparation) = &self.0.preparation else {
-            return Ok(());
+            return Ok(ImageVersion::default());
         };
         let prepared = preparation.prepare(image).await;
         prepared.map_err(|reason| Fault::transient(ErrorCode::GraderUnavailable, reason))
+    }
+
+    /// Confirms what a worker did with an image after it was prepared.
+    ///
+    /// # Errors
+    /// A fault of the service if the files of the image have changed.
+    pub(crate) fn confirm(&self, image: &str, version: ImageVersion) -> Result<(), Fault> {
+        let preparation = self.0.preparation.as_ref();
+        if preparation.is_none_or(|images| images.is_current(image, version)) {
+            return Ok(());
+        }
+        let message =
+            format!("the files of the image `{image}` changed while it was used; send it again");
+        Err(Fault::transient(ErrorCode::SandboxFailed, message))
     }
 
     /// How many tests of one program to run concurrently.
@@ -187,25 +209,28 @@ impl Programs {
         if let Some(compiled) = self.0.compiled.get(&key) {
             return Ok(Build::Done(compiled));
         }
-        self.prepare(&compile.image).await?;
+        let version = self.prepare(&compile.image).await?;
         let mut permit = self
             .0
             .workers
             .acquire(Duration::MAX)
             .await
             .map_err(|error| fault(&error))?;
-        self.compile_with(&mut permit, key, compile).await
+        self.compile_with(&mut permit, version, key, compile).await
     }
 
     async fn compile_with(
         &self,
         permit: &mut WorkerPermit<'_>,
+        version: ImageVersion,
         key: Hash,
         compile: Compile,
     ) -> Result<Build, Fault> {
+        let image = compile.image.clone();
         let result = permit
             .settle(&Request::Compile(compile), timeout(NATIVE_COMPILE_WORK))
             .await;
+        self.confirm(&image, version)?;
         match result.map_err(|error| fault(&error))? {
             Settled::Answered(Reply::Compiled(compiled)) => {
                 let compiled = Arc::new(compiled);
@@ -270,7 +295,8 @@ impl Programs {
         queue_timeout: Duration,
         run: impl FnOnce(&[u8]) -> Run,
     ) -> Result<Result<Arc<ProgramRun>, String>, ExecuteError> {
-        self.prepare(&compile.image)
+        let version = self
+            .prepare(&compile.image)
             .await
             .map_err(ExecuteError::Failed)?;
         let mut permit =
@@ -286,7 +312,7 @@ impl Programs {
         let build = match self.0.compiled.get(&key) {
             Some(compiled) => Build::Done(compiled),
             None => self
-                .compile_with(&mut permit, key, compile)
+                .compile_with(&mut permit, version, key, compile)
                 .await
                 .map_err(ExecuteError::Failed)?,
         };
@@ -294,11 +320,11 @@ impl Programs {
             Ok(code) => run(code),
             Err(message) => return Ok(Err(message.to_owned())),
         };
-        let timeout = timeout(run.limits.work);
-        let settled = permit
-            .settle(&Request::Run(run), timeout)
-            .await
-            .map_err(|error| ExecuteError::Failed(fault(&error)))?;
+        let (timeout, image) = (timeout(run.limits.work), run.image.clone());
+        let settled = permit.settle(&Request::Run(run), timeout).await;
+        self.confirm(&image, version)
+            .map_err(ExecuteError::Failed)?;
+        let settled = settled.map_err(|error| ExecuteError::Failed(fault(&error)))?;
         let attempt = Attempt::read(settled);
         let attempt = attempt.map_err(|blocked| ExecuteError::Failed(blocked.fault))?;
         Ok(Ok(attempt.run))

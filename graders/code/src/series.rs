@@ -7,7 +7,7 @@ use assay_worker::program::{Limits, Request, Run, WORK_PER_SECOND};
 use assay_worker::{Pipeline, Settled};
 
 use crate::program_run::{Blocked, ProgramEnd};
-use crate::programs::{Attempt, Programs, fault, run_key, timeout};
+use crate::programs::{Attempt, ImageVersion, Programs, fault, run_key, timeout};
 
 /// Work of a short run, a few hundredths of a second. After a longer one, others may use the worker
 /// before the next test.
@@ -22,6 +22,8 @@ pub(crate) struct Series<'a> {
     programs: &'a Programs,
     cx: &'a GradeContext,
     pipeline: Option<Pipeline<'a, Request>>,
+    /// The image of the worker in `pipeline`.
+    version: ImageVersion,
     /// Whether the last run was short and succeeded.
     was_short: bool,
     /// The key of the run that was sent ahead.
@@ -34,6 +36,7 @@ impl<'a> Series<'a> {
             programs,
             cx,
             pipeline: None,
+            version: ImageVersion::default(),
             was_short: false,
             sent: None,
         }
@@ -48,7 +51,15 @@ impl<'a> Series<'a> {
         if let Some(cached) = self.cached(&key) {
             return cached;
         }
+        let image = run.image.clone();
         let result = self.run_uncached(run, key, next).await;
+        let result = match &self.pipeline {
+            Some(_) => {
+                let confirmed = self.programs.confirm(&image, self.version);
+                confirmed.map_err(Blocked::from).and(result)
+            }
+            None => result,
+        };
         if self.cx.use_cache {
             self.programs.cache_run(key, &result);
         }
@@ -82,7 +93,7 @@ impl<'a> Series<'a> {
         let pipeline = match &mut self.pipeline {
             Some(pipeline) => pipeline,
             None => {
-                self.programs.prepare(&run.image).await?;
+                self.version = self.programs.prepare(&run.image).await?;
                 let permit = self.programs.workers().acquire(Duration::MAX).await;
                 let permit = permit.map_err(|error| fault(&error))?;
                 self.pipeline.insert(Pipeline::new(permit))

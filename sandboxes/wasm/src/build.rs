@@ -23,7 +23,7 @@ use crate::info::Info;
 use crate::kind::{ImageContent, ImageKind};
 use crate::message::Message;
 use crate::state::State;
-use crate::{ImageError, toolchain, trusted, wasi};
+use crate::{ImageError, checksums, toolchain, trusted, wasi};
 
 /// The export that starts the interpreter. The snapshot removes it from the image.
 const INITIALIZE: &str = "initialize";
@@ -67,7 +67,7 @@ pub fn build(
         .and_then(|text| serde_json::from_slice::<Info>(&text).ok());
     let existing = existing.filter(|info| info.interpreter == from && info.globals.is_some());
     if let Some(info) = &existing
-        && folder.compiled(kind, &engine).exists()
+        && checksums::is_intact(folder, kind)?
     {
         return Ok(Built {
             hash: info.hash.clone(),
@@ -101,6 +101,7 @@ pub fn build(
     write(&folder.started(kind), &started)?;
     write(&folder.compiled(kind, &engine), &compiled)?;
     write(&folder.info(kind), json!(info).to_string().as_bytes())?;
+    checksums::store(folder, kind, &engine)?;
     Ok(Built {
         hash: info.hash,
         version: info.version,

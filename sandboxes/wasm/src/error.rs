@@ -107,6 +107,18 @@ pub enum ImageError {
         /// The cause.
         reason: String,
     },
+    /// A file of the image is not the one that was stored with it.
+    #[error(
+        "the image `{image}` is damaged: `{}` does not match its checksum; build it again with \
+         `make images`",
+        path.display()
+    )]
+    Damaged {
+        /// The image.
+        image: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
     /// The engine cannot be set up on this machine.
     #[error("cannot set up the WebAssembly engine: {0}")]
     Engine(String),

@@ -45,6 +45,7 @@ pub const IMAGES: &[ImageKind] = &[
 ];
 
 /// The image of this name.
-pub(crate) fn kind(name: &str) -> Option<&'static ImageKind> {
+#[must_use]
+pub fn kind(name: &str) -> Option<&'static ImageKind> {
     IMAGES.iter().find(|kind| kind.name == name)
 }

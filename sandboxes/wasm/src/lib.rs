@@ -12,6 +12,7 @@
 
 mod build;
 mod call;
+mod checksums;
 mod compiled_tests;
 mod compiler;
 mod descriptors;
@@ -47,9 +48,10 @@ mod trusted;
 mod wasi;
 
 pub use build::{Built, build};
+pub use checksums::{FileStamps, verify};
 pub use error::ImageError;
 pub use handler::Programs;
 pub use image::Folder;
 pub use install::{InstallStep, install, is_installed};
-pub use kind::{IMAGES, ImageKind};
+pub use kind::{IMAGES, ImageKind, kind};
 pub use package::{Package, pack};

@@ -78,6 +78,12 @@ impl Package {
             .collect()
     }
 
+    /// The image.
+    #[must_use]
+    pub fn kind(&self) -> &'static ImageKind {
+        self.kind
+    }
+
     /// Name, version and hash of the image, and what programs may import.
     #[must_use]
     pub fn info(&self) -> ImageInfo {

@@ -10,8 +10,8 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{JoinHandle, Thread};
 
 use tokio::sync::oneshot;
 
@@ -30,14 +30,33 @@ pub(crate) struct WorkerThreads {
     count: usize,
 }
 
-struct SharedQueue {
-    queue: Mutex<FairQueue>,
-    ready: Condvar,
-}
+struct SharedQueue(Mutex<Shared>);
 
 impl SharedQueue {
-    fn lock(&self) -> MutexGuard<'_, FairQueue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The queue and the threads that wait for it.
+struct Shared {
+    queue: FairQueue,
+    /// Threads without a job. The last one became idle last, so its caches are warm: it is woken
+    /// first.
+    idle: Vec<Thread>,
+    /// Threads that were woken and have not looked for a job yet.
+    waking: usize,
+}
+
+impl Shared {
+    /// Wakes as many threads as jobs can start.
+    fn wake(&mut self) {
+        let wanted = self.queue.startable().saturating_sub(self.waking);
+        let kept = self.idle.len().saturating_sub(wanted);
+        for thread in self.idle.drain(kept..).rev() {
+            self.waking += 1;
+            thread.unpark();
+        }
     }
 }
 
@@ -91,20 +110,25 @@ impl FairQueue {
         }
     }
 
-    fn can_start(&self, jobs: &CallerJobs) -> bool {
-        !jobs.queued.is_empty() && jobs.running < self.per_caller
+    /// How many jobs of a caller can start.
+    fn startable_of(&self, jobs: &CallerJobs) -> usize {
+        let free = self.per_caller.saturating_sub(jobs.running);
+        jobs.queued.len().min(free)
     }
 
-    /// Whether another job could start.
-    fn has_next(&self) -> bool {
-        self.callers.iter().any(|jobs| self.can_start(jobs))
+    /// How many jobs of all callers can start.
+    fn startable(&self) -> usize {
+        self.callers
+            .iter()
+            .map(|jobs| self.startable_of(jobs))
+            .sum()
     }
 
     /// The next job, which is running until [`FairQueue::finished`] is called for its caller.
     fn pop(&mut self) -> Option<(Arc<str>, Job)> {
         let callers = self.callers.iter().enumerate();
         let (next, _) = callers
-            .filter(|(_, jobs)| self.can_start(jobs))
+            .filter(|(_, jobs)| self.startable_of(jobs) > 0)
             .min_by_key(|(_, jobs)| jobs.running)?;
         let mut jobs = self.callers.remove(next)?;
         let job = jobs.queued.pop_front();
@@ -131,10 +155,11 @@ impl WorkerThreads {
     /// Starts the threads. A caller runs at most `count` jobs at once, at least one.
     pub(crate) fn start(count: usize) -> std::io::Result<Self> {
         let count = count.max(1);
-        let jobs = Arc::new(SharedQueue {
-            queue: Mutex::new(FairQueue::new(count)),
-            ready: Condvar::new(),
-        });
+        let jobs = Arc::new(SharedQueue(Mutex::new(Shared {
+            queue: FairQueue::new(count),
+            idle: Vec::new(),
+            waking: 0,
+        })));
         let threads = (0..count.saturating_mul(THREADS_PER_JOB))
             .map(|number| {
                 let jobs = Arc::clone(&jobs);
@@ -167,14 +192,12 @@ impl WorkerThreads {
         if jobs.is_empty() {
             return;
         }
-        let mut queue = self.jobs.lock();
-        if queue.closed {
+        let mut shared = self.jobs.lock();
+        if shared.queue.closed {
             return;
         }
-        let wanted = jobs.len().min(self.count);
-        queue.push(caller, place, jobs);
-        drop(queue);
-        (0..wanted).for_each(|_| self.jobs.ready.notify_one());
+        shared.queue.push(caller, place, jobs);
+        shared.wake();
     }
 
     /// Runs `work` of one caller on a thread; `None` if the threads are stopped.
@@ -192,13 +215,15 @@ impl WorkerThreads {
     /// Lets the workers finish their current jobs, drops the queued ones, and joins the threads.
     pub(crate) fn stop(&self) {
         let waiting = {
-            let mut queue = self.jobs.lock();
-            queue.closed = true;
-            std::mem::take(&mut queue.callers)
+            let mut shared = self.jobs.lock();
+            shared.queue.closed = true;
+            for thread in shared.idle.drain(..) {
+                thread.unpark();
+            }
+            std::mem::take(&mut shared.queue.callers)
         };
         // Dropped outside the lock, because dropping a job may run arbitrary code.
         drop(waiting);
-        self.jobs.ready.notify_all();
         let threads =
             std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         let own = std::thread::current().id();
@@ -221,32 +246,39 @@ impl Drop for WorkerThreads {
 }
 
 fn run_jobs(jobs: &SharedQueue) {
-    let mut queue = jobs.lock();
+    let own = std::thread::current();
+    let mut shared = jobs.lock();
     loop {
-        let Some((caller, job)) = queue.pop() else {
-            if queue.closed {
+        let Some((caller, job)) = shared.queue.pop() else {
+            if shared.queue.closed {
                 return;
             }
-            queue = jobs
-                .ready
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+            shared.idle.push(own.clone());
+            drop(shared);
+            std::thread::park();
+            shared = jobs.lock();
+            match shared
+                .idle
+                .iter()
+                .position(|thread| thread.id() == own.id())
+            {
+                // `park` may return without a reason.
+                Some(at) => drop(shared.idle.remove(at)),
+                None => shared.waking = shared.waking.saturating_sub(1),
+            }
             continue;
         };
         // When a job ends, its thread may take one of another caller, and leave a job that can
         // start now to a thread that waits.
-        let has_next = queue.has_next();
-        drop(queue);
-        if has_next {
-            jobs.ready.notify_one();
-        }
+        shared.wake();
+        drop(shared);
         // Panics of graders are caught per item elsewhere. This keeps the worker alive if the
         // engine's own code panics.
         if catch_unwind(AssertUnwindSafe(job)).is_err() {
             tracing::error!("a job of a worker thread panicked outside the grading of an item");
         }
-        queue = jobs.lock();
-        queue.finished(&caller);
+        shared = jobs.lock();
+        shared.queue.finished(&caller);
     }
 }
 
@@ -292,7 +324,7 @@ mod tests {
         assert_eq!(pop(&mut queue).as_deref(), Some("a"));
         // The limit of a caller.
         assert_eq!(pop(&mut queue), None);
-        assert!(!queue.has_next());
+        assert_eq!(queue.startable(), 0);
         queue.push(b, Place::Last, jobs(3));
         assert_eq!(pop(&mut queue).as_deref(), Some("b"));
         queue.finished(a);

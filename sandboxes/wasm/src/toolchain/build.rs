@@ -23,7 +23,7 @@ use crate::image::Folder;
 use crate::info::Info;
 use crate::kind::ImageKind;
 use crate::state::{EPOCH, State};
-use crate::{ImageError, trusted, wasi};
+use crate::{ImageError, checksums, trusted, wasi};
 
 /// Limits for compiling a header, which takes about ten seconds.
 const HEADER_LIMITS: ToolLimits = ToolLimits {
@@ -53,8 +53,10 @@ pub(crate) fn build(
     let existing = std::fs::read(folder.info(kind))
         .ok()
         .and_then(|text| serde_json::from_slice::<Info>(&text).ok())
-        .filter(|info| info.interpreter == manifest_hash && paths.runtime_library().exists());
-    if let Some(info) = existing {
+        .filter(|info| info.interpreter == manifest_hash);
+    if let Some(info) = existing
+        && checksums::is_intact(folder, kind)?
+    {
         return Ok(Built {
             hash: info.hash,
             version: info.version,
@@ -88,7 +90,8 @@ pub(crate) fn build(
         write(&staging.folder.join(name), &read(&guest.join(name))?)?;
     }
     let (compiler, earlier) = (staging.compiler(&manifest), paths.compiler(&manifest));
-    if std::fs::hard_link(&earlier, &compiler).is_err() {
+    let is_reusable = checksums::is_intact_file(folder, kind, &engine, &earlier);
+    if !is_reusable || std::fs::hard_link(&earlier, &compiler).is_err() {
         tracing::info!(
             image = kind.name,
             "compiling the compiler, which takes a minute or two"
@@ -119,6 +122,7 @@ pub(crate) fn build(
         globals: None,
     };
     write(&folder.info(kind), json!(info).to_string().as_bytes())?;
+    checksums::store(folder, kind, &engine)?;
     Ok(Built {
         hash: info.hash,
         version: info.version,

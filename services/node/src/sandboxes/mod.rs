@@ -1,7 +1,7 @@
 //! The parts of a node that run untrusted work: the pools of workers, their images, and the
 //! operator's database server.
 
-mod packaged;
+mod images;
 mod role;
 
 use std::path::Path;
@@ -22,8 +22,8 @@ use futures::future::join_all;
 use crate::config;
 use crate::error::NodeError;
 
-use packaged::PackagedImages;
-pub use packaged::{ImageObserver, ImageProgress};
+use images::Images;
+pub use images::{ImageObserver, ImageProgress};
 pub use role::{Work, run_as_worker};
 
 /// Time limit of one warm-up step; the node becomes ready even if it is exceeded.
@@ -56,7 +56,7 @@ pub struct Sandboxes {
     for_programs: WorkerPool,
     for_queries: WorkerPool,
     images: Vec<ImageInfo>,
-    packaged: PackagedImages,
+    installed: Images,
 }
 
 /// Packaged images that are compiled before a node is ready. They are small, and used most.
@@ -90,15 +90,15 @@ impl Sandboxes {
                 uses: config.uses,
             }
         };
-        let packaged = PackagedImages::open(config).map_err(NodeError::Image)?;
-        let for_programs = WorkerPool::new(options(Work::Programs(packaged.folder().clone())));
-        packaged.set_workers(for_programs.clone());
+        let installed = Images::open(config).map_err(NodeError::Image)?;
+        let for_programs = WorkerPool::new(options(Work::Programs(installed.folder().clone())));
+        installed.set_workers(for_programs.clone());
         let for_queries = for_programs.sibling(options(Work::Queries));
-        let images = packaged.images();
+        let images = installed.list();
         let programs = Programs::new(
             for_programs.clone(),
             images.clone(),
-            Some(Arc::new(packaged.clone())),
+            Some(Arc::new(installed.clone())),
         );
         let queries = Queries::new(for_queries.clone(), server(sql), sql.result_bytes);
         Ok(Self {
@@ -107,13 +107,13 @@ impl Sandboxes {
             for_programs,
             for_queries,
             images,
-            packaged,
+            installed,
         })
     }
 
     /// Reports the progress of compiling packaged images to `observer` instead of to the log.
     pub fn observe_images(&self, observer: ImageObserver) {
-        self.packaged.observe(observer);
+        self.installed.observe(observer);
     }
 
     /// The installed images.
@@ -136,7 +136,7 @@ impl Sandboxes {
     /// Whether an image is compiled, so that programs can run in it without waiting.
     #[must_use]
     pub fn is_compiled(&self, image: &str) -> bool {
-        self.packaged.is_compiled(image)
+        self.installed.is_compiled(image)
     }
 
     /// Returns when programs can run in an image.
@@ -144,7 +144,7 @@ impl Sandboxes {
     /// # Errors
     /// Why they cannot.
     pub async fn prepare(&self, image: &str) -> Result<(), String> {
-        self.packaged.prepare(image).await
+        self.installed.prepare(image).await.map(drop)
     }
 
     /// Maximum number of concurrent requests to workers.
