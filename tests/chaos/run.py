@@ -3,13 +3,14 @@
 a run without faults.
 
 usage: run.py PATH/TO/assay [--minutes N] [--seed N] [--workers N] [--clients N] [--connections N]
-[--disk MIB] [--without-disk]
+[--disk MIB] [--without-disk] [--attackers]
 
 `--minutes` is the time of the whole run. Faults: workers are killed, crashed and stopped; the disk
 of the record is filled; connections are left open in every state; the database is locked; the node
-is stopped by SIGTERM and SIGKILL. The seed determines the items and the faults, but not their
-timing relative to each other. Exits with 1 if a check fails, or if a kind of fault never occurs in
-a run of two minutes or more.
+is stopped by SIGTERM and SIGKILL. With `--attackers`, a hostile caller makes each attack of
+`tests/sharing` in turn. The seed determines the items and the faults, but not their timing relative
+to each other. Exits with 1 if a check fails, or if a kind of fault never occurs in a run of two
+minutes or more.
 """
 
 import argparse
@@ -27,7 +28,8 @@ sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "openapi"))
 
-import checks  # noqa: E402, modules beside this one
+import attackers  # noqa: E402, modules beside this one
+import checks  # noqa: E402
 import disk  # noqa: E402
 import items  # noqa: E402
 import load  # noqa: E402
@@ -63,6 +65,9 @@ def arguments():
     )
     parser.add_argument(
         "--without-disk", action="store_true", help="run without the fault of a full disk"
+    )
+    parser.add_argument(
+        "--attackers", action="store_true", help="also run the attacks of `tests/sharing`"
     )
     parser.add_argument(disk.INSIDE, action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -118,7 +123,16 @@ def chaos(asked, node, record_disk, found, ledger):
     mixed = load.Load(node, ledger, made, RUNS, asked.seed, asked.clients)
     faults = Faults(node, record_disk, mixed, made, asked.seed, seconds, asked.connections)
     mixed.start("chaos")
+    hostile = attackers.Attackers(node, attackers.names()) if asked.attackers else None
     faults.run()
+    if hostile:
+        hostile.stop()
+        table("attacks, of 20 s each", hostile.counts)
+        missing = [name for name in hostile.chosen if not hostile.counts[name]]
+        expected = 60 * asked.minutes > 2 * attackers.SECONDS * len(hostile.chosen)
+        found.check(
+            not (expected and missing), "every attack was made", checks.examples(missing)
+        )
     if node.process.poll() is not None:
         raise SystemExit(f"the node does not run after the faults: {faults.problems}")
     checks.recovers(found, node, items.MODEL, "the last fault")

@@ -1,4 +1,7 @@
-"""The sender of the attacks: a caller with a key that counts its replies, and frames of HTTP/2."""
+"""The sender of the attacks: a caller that counts its replies, and frames of HTTP/2.
+
+The caller is known by its key, or by its address if the node has no keys.
+"""
 
 import gzip
 import http.client
@@ -16,10 +19,11 @@ REFUSED_SECONDS = 0.05
 
 
 class Attacker:
-    """Sends requests with one key. `counts` are numbers of accepted, rejected and open requests."""
+    """Sends requests. `counts` are numbers of accepted, rejected and open requests."""
 
-    def __init__(self, port, key, counts):
-        self.port, self.key, self.counts = port, key, counts
+    def __init__(self, port, key, source, counts):
+        self.port, self.key, self.source, self.counts = port, key, source, counts
+        self.fields = {"authorization": f"Bearer {key}"} if key else {}
         self.held = []
 
     def count(self, answered):
@@ -32,13 +36,21 @@ class Attacker:
         with self.counts.get_lock():
             self.counts[2] += number
 
+    def fields_of_head(self):
+        """The fields that every head of HTTP/1 contains."""
+        fields = {"host": "127.0.0.1", **self.fields}
+        return "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+
+    def request(self, method, path, body=None, headers=()):
+        return request(
+            self.port, method, path, body, self.key, headers, TIMEOUT_SECONDS, self.source
+        )
+
     def post(self, path, body, headers=()):
         """The reply, or nothing if the connection failed, which counts as rejected."""
         self.open()
         try:
-            status, reply = request(
-                self.port, "POST", path, body, self.key, headers, TIMEOUT_SECONDS
-            )
+            status, reply = self.request("POST", path, body, headers)
         except (OSError, http.client.HTTPException):
             status, reply = 599, b""
         self.count(status)
@@ -53,7 +65,8 @@ class Attacker:
 
     def connect(self, data):
         """A connection that stays open, on which `data` was sent."""
-        connection = socket.create_connection(("127.0.0.1", self.port), 30)
+        origin = (self.source, 0) if self.source else None
+        connection = socket.create_connection(("127.0.0.1", self.port), 30, origin)
         connection.sendall(data)
         self.held.append(connection)
         return connection

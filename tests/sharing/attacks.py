@@ -1,13 +1,17 @@
-"""The attacks of `neighbours.py`: what a hostile caller with a key sends.
+"""What a hostile caller sends: the attacks of `neighbours.py` and `tests/chaos`.
+
+usage: attacks.py NAME PORT [--source ADDRESS], or attacks.py --list
 
 Each attack is a function that prepares its requests and returns another, which sends one of them.
 That function is called with 0, 1, 2, … by several threads until the attack ends.
 """
 
+import argparse
 import base64
 import gzip
 import itertools
 import json
+import multiprocessing
 import pickle
 import random
 import select
@@ -19,7 +23,6 @@ import zlib
 
 import mathematics
 from attacker import REFUSED_SECONDS, Attacker, frame, sized, status_of
-from node import request
 
 # More than a gigabyte in one request is refused.
 UNPACKED_MIB, ROWS = 127, 7
@@ -85,9 +88,9 @@ def schemas(attacker):
 def open_bodies(attacker):
     """Compressed bodies that count as much memory and never end."""
     head = (
-        "POST /v1/grade HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n"
+        "POST /v1/grade HTTP/1.1\r\ntransfer-encoding: chunked\r\n"
         "content-type: application/json\r\ncontent-encoding: gzip\r\n"
-        f"authorization: Bearer {attacker.key}\r\n\r\n"
+        f"{attacker.fields_of_head()}\r\n"
     )
     requests = []
     for halved in range(OPEN_BODY_SIZES):
@@ -193,7 +196,7 @@ def large_grade(attacker):
     reply = json.loads(attacker.post("/v1/grade", body))
     path = f"/v1/grades/{reply['results'][0]['grade']}"
     for _ in range(100):
-        if request(attacker.port, "GET", path, key=attacker.key)[0] == 200:
+        if attacker.request("GET", path)[0] == 200:
             return path
         time.sleep(0.1)
     raise SystemExit("a large grade does not appear in the record")
@@ -202,7 +205,7 @@ def large_grade(attacker):
 def unread_replies(attacker):
     """Reads of a large grade over HTTP/1, of which only the first bytes are taken."""
     path = large_grade(attacker)
-    ask = f"GET {path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {attacker.key}\r\n\r\n"
+    ask = f"GET {path} HTTP/1.1\r\n{attacker.fields_of_head()}\r\n"
 
     def send(_number):
         attacker.open()
@@ -216,7 +219,7 @@ def unread_streams(attacker):
     """The same over HTTP/2: many requests on a connection with a window of 0 bytes."""
     path = large_grade(attacker)
     fields = {":method": "GET", ":scheme": "http", ":path": path, ":authority": "a"}
-    fields["authorization"] = f"Bearer {attacker.key}"
+    fields |= attacker.fields
     head = b"".join(b"\0" + sized(name) + sized(value) for name, value in fields.items())
     # Frames: settings with a window of 0, then the heads of requests.
     data = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, struct.pack(">HI", 4, 0))
@@ -318,10 +321,10 @@ ATTACKS = {
 BY_NAME = {attack.__name__.replace("_", "-"): attack for attack in ATTACKS}
 
 
-def run(name, port, key, counts, ready):
+def run(name, port, key, source, counts, ready):
     """Attacks until the process is ended."""
     attack = BY_NAME[name]
-    attacker = Attacker(port, key, counts)
+    attacker = Attacker(port, key, source, counts)
     send = attack(attacker)
     numbers = itertools.count()
 
@@ -338,3 +341,21 @@ def run(name, port, key, counts, ready):
     time.sleep(1)
     ready.set()
     threading.Event().wait()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", action="store_true", help="print the names and exit")
+    parser.add_argument("name", choices=BY_NAME, nargs="?")
+    parser.add_argument("port", type=int, nargs="?")
+    parser.add_argument("--source", help="address from which to attack")
+    options = parser.parse_args()
+    if options.list:
+        print(*BY_NAME, sep="\n")
+        return
+    counts = multiprocessing.Array("q", 3)
+    run(options.name, options.port, None, options.source, counts, threading.Event())
+
+
+if __name__ == "__main__":
+    main()

@@ -130,7 +130,7 @@ def attacked(node, key, name, seconds, measure):
     """Measures during an attack and after it; returns the numbers of the attacker's requests."""
     context = multiprocessing.get_context("spawn")
     counts, ready = context.Array("q", 3), context.Event()
-    arguments = (name, node.port, key, counts, ready)
+    arguments = (name, node.port, key, None, counts, ready)
     attacker = context.Process(target=attack, args=arguments, daemon=True)
     attacker.start()
     end = threading.Timer(seconds, attacker.kill)

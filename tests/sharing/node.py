@@ -129,8 +129,10 @@ def resident(pid, field):
     raise ProcessLookupError(f"process {pid} has ended")
 
 
-def request(port, method, path, body=None, key=None, headers=(), timeout=300):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+def request(port, method, path, body=None, key=None, headers=(), timeout=300, source=None):
+    """Status and body of a reply. The connection comes from the address `source`, if any."""
+    origin = (source, 0) if source else None
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout, origin)
     if body is not None and not isinstance(body, bytes):
         body = json.dumps(body).encode()
     fields = {"content-type": "application/json"} if body is not None else {}
