@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads retention crash start storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz
 
 ##@ Run
 
@@ -205,6 +205,9 @@ models: build ## compare reward models with `transformers`, installed unless ARG
 
 start: build ## measure the time to the first reply and the idle memory
 	python3 tests/load/start.py "$(BINARY)"
+
+damage: images ## damage images of a running node at random places; fails if a program gets a verdict; ARGS such as `--count 40`
+	python3 tests/load/damage.py "$(BINARY)" $(ARGS)
 
 storm: build ## send 64 batches and open 4,000 connections at once, three times; print memory
 	python3 tests/load/storm.py "$(BINARY)"

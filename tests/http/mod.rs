@@ -12,6 +12,7 @@ mod digits;
 mod filled;
 mod fixtures;
 mod grading;
+mod images;
 mod limits;
 mod models;
 mod names;

@@ -85,7 +85,7 @@ impl ProgramRun {
         })
     }
 
-    /// The run of a program that exceeded its wall time, which counts as using up its work.
+    /// The run of a program that exceeded its processor time, which counts as using up its work.
     pub(crate) fn overran() -> Self {
         Self::ended(ProgramEnd::OutOfWork)
     }

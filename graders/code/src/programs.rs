@@ -22,11 +22,11 @@ use crate::program_run::{Blocked, ProgramRun};
 /// often contain the same program.
 const CACHE_BYTES: u64 = 64 << 20;
 
-/// Least work of a worker in a second of wall time: a core does 4 to 9 times as much. A slower
-/// worker hangs or does not get the processor, and is killed.
+/// Least work in a second of a worker's processor time: a core does 4 to 9 times as much. Only a
+/// program that waits for memory most of the time is slower.
 const MIN_WORK_PER_SECOND: u64 = 1_000_000_000;
 
-/// Additional wall time to start an instance on a machine under load.
+/// Additional processor time to start an instance.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Prepares images that are installed but not ready to run.

@@ -222,3 +222,71 @@ impl FileStamps {
             .all(|(path, stamp)| FileStamp::of(path) == *stamp)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kind::kind;
+
+    /// A folder with the files of an image, which need not be code.
+    fn image(name: &str) -> (tempfile::TempDir, Folder, &'static ImageKind, Engine) {
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = Folder::new(temporary.path());
+        let kind = kind(name).unwrap();
+        let engine = engine_of(kind).unwrap();
+        let info = json!({"hash": "0a", "version": "1", "modules": [], "interpreter": "0b"});
+        std::fs::write(folder.info(kind), info.to_string()).unwrap();
+        let compiled = folder.compiled(kind, &engine);
+        std::fs::create_dir_all(compiled.parent().unwrap()).unwrap();
+        std::fs::write(&compiled, [7; 5_000]).unwrap();
+        if kind.content == ImageContent::Toolchain {
+            std::fs::write(folder.home(kind).join(kind.name).join("x.pch"), [8; 100]).unwrap();
+        }
+        (temporary, folder, kind, engine)
+    }
+
+    #[test]
+    fn finds_every_changed_byte_and_every_missing_file() {
+        for name in ["javascript", "cpp"] {
+            let (_temporary, folder, kind, engine) = image(name);
+            assert!(matches!(
+                verify(&folder, kind),
+                Err(ImageError::Damaged { .. })
+            ));
+            store(&folder, kind, &engine).unwrap();
+            verify(&folder, kind).unwrap();
+            let files = FileStamps::of(&folder, kind).unwrap();
+            for (path, _) in &files.0 {
+                let intact = std::fs::read(path).unwrap();
+                for at in [0, intact.len() / 2, intact.len() - 1] {
+                    let mut damaged = intact.clone();
+                    damaged[at] ^= 1;
+                    std::fs::write(path, damaged).unwrap();
+                    assert!(verify(&folder, kind).is_err(), "{} at {at}", path.display());
+                }
+                std::fs::write(path, &intact[1..]).unwrap();
+                assert!(verify(&folder, kind).is_err(), "{}", path.display());
+                assert!(!is_complete(&folder, kind).unwrap() || path.ends_with("checksums"));
+                std::fs::remove_file(path).unwrap();
+                assert!(verify(&folder, kind).is_err(), "{}", path.display());
+                assert!(!files.are_current());
+                std::fs::write(path, intact).unwrap();
+            }
+            verify(&folder, kind).unwrap();
+        }
+    }
+
+    #[test]
+    fn stamps_show_that_a_file_was_replaced_by_an_equal_one() {
+        let (_temporary, folder, kind, engine) = image("javascript");
+        store(&folder, kind, &engine).unwrap();
+        let files = FileStamps::of(&folder, kind).unwrap();
+        assert!(files.are_current());
+        let compiled = folder.compiled(kind, &engine);
+        let other = compiled.with_extension("new");
+        std::fs::copy(&compiled, &other).unwrap();
+        std::fs::rename(&other, &compiled).unwrap();
+        assert!(!files.are_current());
+        assert_eq!(verify(&folder, kind).ok(), Some(()));
+    }
+}

@@ -20,10 +20,13 @@ pub enum WorkerError {
     /// Every worker that received the request died.
     #[error("every worker that received this request died: {0}")]
     Died(Death),
-    /// The request took longer than its timeout, so the worker was killed.
-    #[error("a worker did not answer within {} ms and was killed", timeout.as_millis())]
+    /// The worker used its timeout or was stalled, and was killed.
+    #[error(
+        "a worker did not answer and was killed: it used {} ms of a processor, and may use {} ms",
+        cpu.as_millis(), timeout.as_millis()
+    )]
     Overran {
-        /// The timeout of the request.
+        /// Most processor time of the request.
         timeout: Duration,
         /// Processor time that the worker used during the request.
         cpu: Duration,

@@ -10,6 +10,7 @@
 mod child;
 mod compute;
 mod confine;
+mod cpu_allowance;
 mod death;
 mod error;
 mod frame;

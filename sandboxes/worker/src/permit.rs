@@ -27,7 +27,7 @@ const MAX_ATTEMPTS: usize = 3;
 pub enum Settled<R> {
     /// The reply.
     Answered(R),
-    /// The request exceeded its timeout twice, and had the processor most of the time.
+    /// The request used more processor time than its timeout, twice.
     Overran,
 }
 
@@ -91,8 +91,9 @@ impl WorkerPool {
 }
 
 impl WorkerPermit<'_> {
-    /// Sends a request to a worker and returns its reply. `timeout` applies to each attempt, from
-    /// the time when a worker receives the request, without the time during which it is suspended.
+    /// Sends a request to a worker and returns its reply. `timeout` is the
+    /// processor time of each attempt; a worker that hardly gets a processor for as long as that is
+    /// killed, too.
     /// If the worker dies, the request is sent to another one, at most three times in all. Dropping
     /// the future kills the worker that runs the request.
     ///
@@ -116,8 +117,8 @@ impl WorkerPermit<'_> {
         }
     }
 
-    /// The same as [`WorkerPermit::ask`] for untrusted work: on a timeout, tries once more and
-    /// decides by the processor time whether the work or the machine is too slow.
+    /// The same as [`WorkerPermit::ask`] for untrusted work: on a timeout, tries once more. The
+    /// processor time says whether the work is too slow or the machine stalls it.
     ///
     /// # Errors
     /// [`WorkerError`], also for a timeout that is not the fault of the work.
@@ -194,8 +195,8 @@ impl<R> Settled<R> {
     ) -> Result<Self, WorkerError> {
         match result {
             Ok(reply) => Ok(Self::Answered(reply)),
-            // A worker that had less than half of the processor was slowed down by the machine.
-            Err(WorkerError::Overran { cpu, .. }) if cpu > timeout / 2 => Ok(Self::Overran),
+            // A worker that used less was stalled by the machine.
+            Err(WorkerError::Overran { cpu, .. }) if cpu >= timeout => Ok(Self::Overran),
             Err(error) => Err(error),
         }
     }

@@ -10,6 +10,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::Instant;
 
 use crate::child::ROLE;
+use crate::cpu_allowance::CpuAllowance;
 use crate::options::WorkerOptions;
 use crate::scheduler::{Preemption, Rank, protected};
 use crate::slot::Slot;
@@ -119,8 +120,9 @@ impl Worker {
     /// Sends framed requests, if there are any, and waits for the next reply. Without a reply, the
     /// worker must not be used again.
     ///
-    /// While another caller has the slot, the worker is suspended, and the timeout
-    /// with it. `restarts` is how often the request was preempted without a reply.
+    /// `timeout` is processor time of the worker, so that load does not shorten it. A worker that
+    /// hardly gets a processor for as long as that is stopped, too. While another caller has the
+    /// slot, the worker is suspended. `restarts` is how often the request was preempted without a reply.
     pub(crate) async fn call(
         &mut self,
         requests: &[u8],
@@ -171,22 +173,25 @@ impl Worker {
         if let Ok(replied) = tokio::time::timeout(short_wait, exchange.as_mut()).await {
             return Wait::Replied(replied);
         }
-        let before = cpu_time(id);
+        let before = cpu_time(id).saturating_sub(short_wait);
         let started = Instant::now() - short_wait;
-        let mut left = timeout - short_wait;
+        let mut allowance = CpuAllowance::new(timeout, started);
         let mut is_protected_until = started + protected(restarts);
         loop {
-            let resumed = Instant::now();
             let mut tracked = slot.track(started, is_protected_until);
             let preemption = tokio::select! {
                 biased;
                 replied = exchange.as_mut() => return Wait::Replied(replied),
                 preemption = tracked.preempted() => preemption,
-                () = tokio::time::sleep(left) => {
-                    return Wait::TimedOut { cpu: cpu_time(id).saturating_sub(before) };
+                () = tokio::time::sleep(allowance.next_check(Instant::now())) => {
+                    let cpu = cpu_time(id).saturating_sub(before);
+                    if allowance.is_exceeded(cpu, Instant::now()) {
+                        return Wait::TimedOut { cpu };
+                    }
+                    continue;
                 }
             };
-            left = left.saturating_sub(resumed.elapsed());
+            let preempted = Instant::now();
             let suspended = match preemption {
                 Preemption::Suspend(suspended) if signal(id, Signal::STOP) => suspended,
                 Preemption::Suspend(_) | Preemption::Restart => {
@@ -207,6 +212,7 @@ impl Worker {
                 let _ = process.kill().await;
                 return Wait::Preempted;
             }
+            allowance.extend(preempted.elapsed());
             is_protected_until = Instant::now() + protected(0);
         }
     }

@@ -21,10 +21,10 @@ use crate::task::{Dialect, Source};
 pub(crate) use large::LargeResults;
 use workers::{ImageDatabase, SandboxQueries};
 
-/// Maximum wall time of a request that runs predictions.
+/// Most processor time of a request that runs predictions.
 pub(crate) const PREDICTION_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Maximum wall time of a request that runs golds. It is shorter than for predictions, so that a
+/// Most processor time of a request that runs golds. It is shorter than for predictions, so that a
 /// prediction as slow as the gold never exceeds its limit.
 pub(crate) const GOLD_TIMEOUT: Duration = Duration::from_secs(40);
 

@@ -13,8 +13,7 @@ pub(crate) struct RunOptions {
     pub(crate) limits: Limits,
     /// Whether to return rows in another order where the statement leaves the order undefined.
     pub(crate) reverse: bool,
-    /// Maximum wall time of a request to a worker. A run exceeds it only if the worker used a
-    /// processor during that time.
+    /// Most processor time of a request to a worker.
     pub(crate) timeout: Duration,
     /// Hash of the name under which the runs are cached; `None` if they must be new.
     pub(crate) cache: Option<Hash>,

@@ -24,11 +24,10 @@ const CACHE_BYTES: u64 = 64 << 20;
 /// many, unless each step is designed to be slow.
 const MIN_STEPS_PER_SECOND: u64 = 1_000_000;
 
-/// Additional wall time, for steps that are designed to be slow, for opening databases, and for a
-/// machine under load.
+/// Additional processor time, for steps that are designed to be slow, and for opening databases.
 const EXTRA_TIME: Duration = Duration::from_secs(60);
 
-/// Maximum wall time of building or describing a database.
+/// Most processor time of building or describing a database.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// An SQLite database as an image. Cheap to clone.
@@ -346,7 +345,7 @@ fn steps(on: &[(&ImageDatabase, u64)]) -> u64 {
         .fold(0, |sum, (_, steps)| sum.saturating_add(*steps))
 }
 
-/// A run that exceeded its wall time while it used a processor. It is nondeterministic, because
+/// A run that exceeded its processor time. It is nondeterministic, because
 /// another run may end differently.
 fn too_slow() -> Attempt {
     Attempt {

@@ -1,0 +1,144 @@
+//! Images whose files are damaged: no program gets a verdict, and an image that is restored is used
+//! again.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assay_tests::processes::{cpu_of, workers_of};
+use serde_json::{Value, json};
+
+use crate::http::fixtures::{Service, batch, service_with};
+
+/// A service with a copy of one image.
+async fn service_of(image: &'static str) -> (Service, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let images = folder.path().to_owned();
+    let service = service_with(move |config| {
+        let installed = std::mem::replace(&mut config.sandbox_workers.images, images.clone());
+        for entry in std::fs::read_dir(installed).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            if name.split('.').next() == Some(image) {
+                copy(&entry.path(), &images.join(&name));
+            }
+        }
+    });
+    (service.await, folder)
+}
+
+/// The same files under another path. They are replaced, never changed.
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        std::fs::create_dir(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            copy(&entry.path(), &to.join(entry.file_name()));
+        }
+    } else if std::fs::hard_link(from, to).is_err() {
+        std::fs::copy(from, to).unwrap();
+    }
+}
+
+/// The file of an image with this ending.
+fn file(folder: &Path, ending: &str) -> PathBuf {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut paths = entries.map(|entry| entry.unwrap().path());
+    let found = paths.find(|path| path.to_string_lossy().ends_with(ending));
+    found.unwrap_or_else(|| panic!("no file *{ending} in {}", folder.display()))
+}
+
+/// Replaces a file by another of the same length, with other bytes in its middle.
+fn damage(path: &Path) -> Vec<u8> {
+    let intact = std::fs::read(path).unwrap();
+    let mut damaged = intact.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 0x40;
+    replace(path, &damaged);
+    intact
+}
+
+fn replace(path: &Path, bytes: &[u8]) {
+    let part = path.with_extension("new");
+    std::fs::write(&part, bytes).unwrap();
+    std::fs::rename(&part, path).unwrap();
+}
+
+async fn grade(service: &Service, language: &str, code: &str, stdout: &str) -> Value {
+    let item = json!({
+        "completion": format!("```{language}\n{code}\n```"),
+        "task": {
+            "type": "code", "language": language, "limits": {"seconds": 30},
+            "tests": [{"stdin": "", "stdout": stdout}],
+        },
+    });
+    let reply = service.grade(&batch([item])).await.json();
+    reply["results"][0].clone()
+}
+
+#[track_caller]
+fn assert_accepted(result: &Value) {
+    assert_eq!(result["verdict"], "accepted", "{result}");
+}
+
+/// No verdict and no reward, and a message that says `reason`.
+#[track_caller]
+fn assert_failed(result: &Value, reason: &str) {
+    let shown = [&result["outcome"], &result["score"], &result["reward"]];
+    assert_eq!(
+        shown,
+        [&json!("failed"), &Value::Null, &Value::Null],
+        "{result}"
+    );
+    let message = result["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains(reason), "{result}");
+}
+
+#[tokio::test]
+async fn a_damaged_image_gives_no_verdict_until_it_is_restored() {
+    let (service, folder) = service_of("javascript").await;
+    assert_accepted(&grade(&service, "javascript", "console.log(1)", "1").await);
+    for ending in [".cwasm", ".json", ".checksums"] {
+        let path = file(folder.path(), ending);
+        let intact = damage(&path);
+        for _ in 0..2 {
+            let result = grade(&service, "javascript", "console.log(2)", "2").await;
+            assert_failed(&result, "the image `javascript` is damaged");
+        }
+        replace(&path, &intact);
+        let code = format!("console.log('{ending}')");
+        assert_accepted(&grade(&service, "javascript", &code, ending).await);
+    }
+}
+
+#[tokio::test]
+async fn damaged_headers_of_a_compiler_give_no_verdict() {
+    let (service, folder) = service_of("cpp").await;
+    let code =
+        |number: u32| format!("#include <bits/stdc++.h>\nint main() {{ std::cout << {number}; }}");
+    assert_accepted(&grade(&service, "cpp", &code(1), "1").await);
+    let path = file(&folder.path().join("cpp"), "gnu++17.pch");
+    let intact = damage(&path);
+    assert_failed(&grade(&service, "cpp", &code(2), "2").await, "gnu++17.pch");
+    replace(&path, &intact);
+    assert_accepted(&grade(&service, "cpp", &code(2), "2").await);
+}
+
+#[tokio::test]
+async fn a_program_gets_no_verdict_if_its_image_changes_while_it_runs() {
+    let (service, folder) = service_of("javascript").await;
+    let code = "let n = 0; for (let i = 0; i < 4e7; i++) n += i % 3; console.log(n)";
+    let path = file(folder.path(), ".cwasm");
+    let grading = grade(&service, "javascript", code, "1");
+    let damaging = async {
+        let is_busy = |id| cpu_of(id) > Duration::from_millis(300);
+        while !workers_of(folder.path()).into_iter().any(is_busy) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        damage(&path)
+    };
+    let (result, intact) = tokio::join!(grading, damaging);
+    assert_failed(&result, "changed while it was used");
+    replace(&path, &intact);
+    let result = grade(&service, "javascript", code, "1").await;
+    assert_eq!(result["verdict"], "wrong_answer", "{result}");
+}
