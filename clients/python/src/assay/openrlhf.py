@@ -58,7 +58,7 @@ def reward_func(
             )
         rows = [row(prompt, label) for prompt, label in zip(prompts, labels)]
         responses = [response(query, prompt) for query, prompt in zip(queries, prompts)]
-        results = rollouts.grade(rows, responses)
+        results = rollouts.grade(rows, responses, prompts=prompts)
         if not drops:
             results.rewards()
         found = results.rewards_or(masked=NAN)

@@ -53,7 +53,10 @@ def reward(
         group = samples if is_group else [samples]
         _check_arguments(args, missing, is_group)
         results = await rollouts.grade_async(
-            [_row(sample) for sample in group], [sample.response for sample in group]
+            [_row(sample) for sample in group],
+            [sample.response for sample in group],
+            prompts=[sample.prompt for sample in group],
+            meta=[_meta(sample) for sample in group],
         )
         if missing == "raise":
             results.rewards()
@@ -90,6 +93,17 @@ def _check_arguments(args: Any, missing: str, is_group: bool) -> None:
         )
     if missing == "mask" and not is_group:
         raise ValueError('`missing="mask"` requires `--group-rm`')
+
+
+def _meta(sample: Any) -> dict[str, Any]:
+    """Facts about a sample."""
+    tokens = getattr(sample, "response_length", None)
+    status = getattr(sample, "status", None)
+    found: dict[str, Any] = {} if tokens is None else {"tokens": int(tokens)}
+    if status is not None:
+        # The status of slime is an enumeration of texts.
+        found["truncated"] = getattr(status, "value", status) == "truncated"
+    return found
 
 
 def _row(sample: Any) -> dict[str, Any]:
