@@ -91,8 +91,8 @@ def task_maker(task: TaskOf | None, template: str | None) -> Callable[[Row], dic
     return read
 
 
-def label_fields(label: Any) -> Mapping[str, Any]:
-    """The fields of a label that is an object, possibly as JSON text; none of another label."""
+def label_fields(label: Any, column: str) -> Mapping[str, Any]:
+    """The fields of a label that is an object, or JSON text of one; `column` for another label."""
     if isinstance(label, Mapping):
         return label
     if isinstance(label, str):
@@ -101,10 +101,10 @@ def label_fields(label: Any) -> Mapping[str, Any]:
         except DuplicateKeyError as error:
             raise DuplicateKeyError(f"the label has a {error}: {label[:200]}") from None
         except ValueError:
-            return {}
+            return {column: label}
         if isinstance(found, dict):
             return found
-    return {}
+    return {column: label}
 
 
 def completion_of(position: int, completion: Any) -> str | list[Mapping[str, Any]]:
