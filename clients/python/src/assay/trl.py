@@ -108,9 +108,11 @@ class Reward:
         def gated(completions: Sequence[Completion], **columns: Any) -> Values:
             mask = self._mask_of(completions)
             values = other(completions=completions, **columns)
-            if inspect.isawaitable(values):
+            if isinstance(values, Awaitable):
+                if inspect.iscoroutine(values):
+                    values.close()
                 raise TypeError(
-                    f"the reward function `{named.__name__}` returned an awaitable; define it, or "
+                    f"the reward function `{named.__name__}` returned a coroutine; define it, or "
                     "its `__call__`, with `async def`"
                 )
             return _kept(values, mask)
