@@ -299,7 +299,12 @@ _TEXT = """
       "name": "value",
       "optional": "value"
      },
-     "others": "any"
+     "others": {
+      "fields": {},
+      "others": {
+       "list": "any"
+      }
+     }
     }
    },
    "final": "task",
@@ -346,7 +351,12 @@ _TEXT = """
        "name": "value",
        "optional": "value"
       },
-      "others": "any"
+      "others": {
+       "fields": {},
+       "others": {
+        "list": "any"
+       }
+      }
      }
     }
    },
