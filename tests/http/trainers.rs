@@ -72,7 +72,11 @@ async fn routes_of_trainers_send_the_prompt() {
     prompts.sort();
     assert_eq!(
         prompts,
-        [r#""1+1?""#, r#""3-1?""#, r#"[{"content":"1+1?","role":"user"}]"#]
+        [
+            r#""1+1?""#,
+            r#""3-1?""#,
+            r#"[{"content":"1+1?","role":"user"}]"#
+        ]
     );
 }
 

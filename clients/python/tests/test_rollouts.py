@@ -241,7 +241,8 @@ def test_trl_gates_asynchronous_functions(node: Node) -> None:
         # TRL awaits what is defined as asynchronous.
         assert asyncio.iscoroutinefunction(gated) and gated.__name__ == name
         called_by_trl(reward, [GOLD, UNGRADABLE, GOLD, GOLD], completions)
-        assert asyncio.run(gated(completions=completions)) == [9.0, None, 9.0, 9.0]  # type: ignore[arg-type]
+        found: Any = gated(completions=completions)
+        assert asyncio.run(found) == [9.0, None, 9.0, 9.0]
 
     hidden = reward.gate(lambda **columns: length(**columns))
     with pytest.raises(TypeError, match="define it, or its `__call__`, with `async def`"):

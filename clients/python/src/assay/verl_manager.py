@@ -46,7 +46,9 @@ class MaskedToolAgentLoop(ToolAgentLoop):
 
     async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> AgentLoopOutput:
         """A rollout."""
-        return keep_mask(await super().run(sampling_params, **kwargs))
+        # The decorator of verl's method hides that it is implemented.
+        run: Any = super().run
+        return keep_mask(await run(sampling_params, **kwargs))
 
 
 class RewardManager(RewardManagerBase):
@@ -61,6 +63,7 @@ class RewardManager(RewardManagerBase):
         reward_model_tokenizer: Any = None,
     ) -> None:
         super().__init__(config, tokenizer, compute_score)
+        self._tokenizer = tokenizer
         if compute_score is None:
             raise ValueError(
                 "set `reward.custom_reward_function.path` to a file with `compute_score = "
@@ -70,7 +73,8 @@ class RewardManager(RewardManagerBase):
 
     async def run_single(self, data: DataProto) -> dict[str, Any]:
         """The reward of a rollout, which is the last of its sequences."""
-        item = data[-1:][0]
+        sequences: Any = data
+        item = sequences[-1:][0]
         fields: Mapping[str, Any] = item.non_tensor_batch
         extra = dict(fields.get("extra_info") or {})
         extra["num_turns"] = fields.get("__num_turns__")
@@ -99,9 +103,9 @@ class RewardManager(RewardManagerBase):
         meta: dict[str, Any] = {"tokens": sum(mask)}
         longest = OmegaConf.select(self.config, "data.max_response_length")
         if longest is not None:
-            is_ended = bool(tokens) and tokens[-1] == self.tokenizer.eos_token_id
+            is_ended = bool(tokens) and tokens[-1] == self._tokenizer.eos_token_id
             meta["truncated"] = valid >= longest and not is_ended
-        if opens_think(self.tokenizer.decode(ids[-PROMPT_END:])):
+        if opens_think(self._tokenizer.decode(ids[-PROMPT_END:])):
             meta["think_open"] = True
         return {
             "completion": _completion(self._decode, tokens, mask),
@@ -110,7 +114,7 @@ class RewardManager(RewardManagerBase):
         }
 
     def _decode(self, tokens: Sequence[int]) -> str:
-        text: str = self.tokenizer.decode(tokens, skip_special_tokens=True)
+        text: str = self._tokenizer.decode(tokens, skip_special_tokens=True)
         return text
 
 

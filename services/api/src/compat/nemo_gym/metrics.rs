@@ -2,8 +2,8 @@
 //! sends them to each agent at its end, and most agents pass them on to their resources server.
 //!
 //! The statistics have the names and values that NeMo Gym's own servers give them (0.7), except
-//! that those across repeats are left out. A rollout without a reward does not count in them, and is
-//! reported under `coverage/`.
+//! that those across repeats are left out. A rollout without a reward does not count in them, and
+//! is reported under `coverage/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -108,7 +108,11 @@ mod tests {
                 { "role": "user", "content": [{ "type": "text", "text": "1+1?" }] },
             ])
         );
-        for other in [json!({}), json!({ "input": 1 }), json!({ "input": [{ "role": "human" }] })] {
+        for other in [
+            json!({}),
+            json!({ "input": 1 }),
+            json!({ "input": [{ "role": "human" }] }),
+        ] {
             assert_eq!(prompt(&other), None, "{other}");
         }
     }
