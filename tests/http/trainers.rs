@@ -38,6 +38,48 @@ async fn openrlhf_gets_rewards_of_its_samples() {
     assert_eq!(got.json(), json!({ "rewards": [], "scores": [] }));
 }
 
+/// A label that is not an object is in the column that `label` names, as templates need it.
+#[tokio::test]
+async fn openrlhf_labels_are_columns_of_templates() {
+    let service = service().await;
+    let body = json!({
+        "query": ["1+1? \\boxed{2}", "1+1? \\boxed{3}"], "prompts": ["1+1?", "1+1?"],
+        "labels": ["1+1=2\n#### 2", { "answer": "#### 3" }],
+    });
+    let path = format!("{OPENRLHF}?template=gsm8k");
+    assert_eq!(post(&service, &path, &body).await.status.as_u16(), 422);
+    let got = post(&service, &format!("{path}&label=answer"), &body).await;
+    assert_eq!(got.json()["rewards"], json!([1.0, 1.0]));
+}
+
+/// The histories of prompts with the same gold are separate, and the record has the prompts.
+#[tokio::test]
+async fn routes_of_trainers_send_the_prompt() {
+    let service = service().await;
+    let body = json!({
+        "query": ["1+1?\\boxed{2}", "3-1?\\boxed{2}"], "prompts": ["1+1?", "3-1?"],
+        "labels": [math("2"), math("2")],
+    });
+    post(&service, &format!("{OPENRLHF}?run=prompts"), &body).await;
+    let body = rollout("\\boxed{2}", &math("2"));
+    post(&service, "/compat/nemo-gym/verify?run=prompts", &body).await;
+    let grades = service.get("/v1/grades?run=prompts").await.json();
+    let mut prompts = Vec::new();
+    for grade in grades["grades"].as_array().unwrap() {
+        let path = format!("/v1/grades/{}", grade["grade"].as_str().unwrap());
+        prompts.push(service.get(&path).await.json()["prompt"].to_string());
+    }
+    prompts.sort();
+    assert_eq!(
+        prompts,
+        [
+            r#""1+1?""#,
+            r#""3-1?""#,
+            r#"[{"content":"1+1?","role":"user"}]"#
+        ]
+    );
+}
+
 #[tokio::test]
 async fn openrlhf_gets_an_error_for_a_sample_without_a_reward() {
     let service = service().await;
@@ -106,7 +148,7 @@ async fn nemo_gym_masks_a_rollout_without_a_reward() {
         .await
         .json();
     assert_eq!(reply["mask_sample"], true);
-    assert_eq!(reply["failure_kind"], "assay:ungradable");
+    assert_eq!(reply["failure_kind"], "assay:gold_unparsable");
     assert_eq!(reply["_ng_failure_class"], "task_ungradable");
     assert_eq!(reply["_ng_failure_terminal"], true);
     let reason = reply["failure_reason"].as_str().unwrap();
@@ -134,7 +176,7 @@ async fn nemo_gym_gets_statistics_without_masked_rewards() {
     let metrics = got.json();
     assert_eq!(got.status.as_u16(), 200, "{metrics}");
     assert_eq!(metrics["key_metrics"]["mean/reward"], 0.5);
-    assert_eq!(metrics["group_level_metrics"][0]["num_rollouts"], 3);
+    assert_eq!(metrics["group_level_metrics"][0]["num_rollouts"], 2);
 }
 
 #[tokio::test]

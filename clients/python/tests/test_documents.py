@@ -29,6 +29,7 @@ TRAINERS = {
     "tinker.py": "tinker_cookbook",
     "verifiers.py": "verifiers",
     "verl_estimators.py": "verl",
+    "verl_manager.py": "verl",
 }
 
 BLOCK = re.compile(

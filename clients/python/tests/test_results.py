@@ -81,7 +81,25 @@ def test_views_are_values() -> None:
     assert pickle.loads(pickle.dumps(one)) == one
     assert pickle.loads(pickle.dumps(results(1.0, None))).mask == [True, False]
     assert "reward=1.0" in repr(one)
-    assert repr(results(1.0, None)) == "<Results of 2 items, 1 without a reward>"
+    assert repr(results(1.0, None)) == "<Results of 2 items: 1 without a reward>"
+
+
+def test_printed_results_have_verdicts_and_reasons() -> None:
+    listed = [
+        result(1.0, verdict="correct"),
+        result(0.0, verdict="wrong_answer", id="b"),
+        result(None, verdict=None),
+    ]
+    made = Results(listed * 7, [], [], [], [])
+    assert repr(made) == ("<Results of 21 items: 7 correct, 7 wrong_answer, 7 without a reward>")
+    assert str(made).splitlines()[1:4] == [
+        "items[0]: correct, reward 1.0",
+        "items[1] (`b`): wrong_answer, reward 0.0",
+        "items[2]: failed, `sandbox_failed`: send the item again",
+    ]
+    assert str(made).endswith("\nand 1 more")
+    # A request can leave out fields.
+    assert str(Results([{"reward": 1.0}], [], [], [], [])).endswith("items[0]: reward 1.0")
 
 
 def test_replies_are_merged_in_the_order_of_the_items() -> None:

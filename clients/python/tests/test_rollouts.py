@@ -8,6 +8,7 @@ import math
 import os
 import pickle
 import signal
+import sys
 from collections.abc import Awaitable
 from types import SimpleNamespace
 from typing import Any
@@ -81,6 +82,15 @@ def test_the_server_makes_tasks_with_a_template(node: Node) -> None:
     label = json.dumps({"answer": "#### 4"})
     function = openrlhf.reward_func(node.url, template="gsm8k")
     assert function([f"2+2?{WRONG}"], ["2+2?"], [label])["rewards"] == 0.0
+    # A label that is not an object is in the column that the template reads.
+    rows_of = {"label": "answer"}
+    found = openrlhf.reward_func(node.url, template="gsm8k", **rows_of)
+    assert found([f"2+2?{RIGHT}"], ["2+2?"], ["#### 4"])["rewards"] == 1.0
+    one = SimpleNamespace(prompt="2+2?", response=RIGHT, label="#### 4", metadata={})
+    rewarded = slime.reward(node.url, template="gsm8k", **rows_of)
+    assert finish(rewarded(SimpleNamespace(), one)) == 1.0
+    with pytest.raises(assay.RequestRejectedError, match="answer"):
+        openrlhf.reward_func(node.url, template="gsm8k")([RIGHT], [""], ["#### 4"])
     with pytest.raises(assay.RequestRejectedError, match="gsm9k"):
         assay.Rollouts(node.url, template="gsm9k").grade(rows, [RIGHT, WRONG])
 
@@ -107,6 +117,25 @@ def test_rejects_arguments_that_exclude_each_other() -> None:
         trl.Reward(missing="zero")
 
 
+def test_functions_without_a_name_are_pickled_by_value(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = assay.Rollouts(node.url, task=lambda row: {"type": "math", "answer": row["answer"]})
+    # `cloudpickle` is installed with trainers, and not here.
+    fake = SimpleNamespace(dumps=lambda function: pickle.dumps(of_answer))
+    monkeypatch.setitem(sys.modules, "cloudpickle", fake)
+    assert pickle.loads(pickle.dumps(made)).reward({"answer": "4"}, RIGHT) == 1.0
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    with pytest.raises(pickle.PicklingError, match="`task` cannot be pickled.*`cloudpickle`"):
+        pickle.dumps(made)
+    named = assay.Rollouts(node.url, task=of_answer)
+    assert pickle.loads(pickle.dumps(named)).reward({"answer": "4"}, RIGHT) == 1.0
+
+
+def of_answer(row: Any) -> dict[str, Any]:
+    return {"type": "math", "answer": row["answer"]}
+
+
 def test_can_be_pickled_after_use(node: Node) -> None:
     rollouts = assay.Rollouts(node.url, task="gold")
     assert rollouts.reward({"gold": GOLD}, RIGHT) == 1.0
@@ -124,6 +153,12 @@ def test_works_after_a_fork_while_another_thread_connects(node: Node) -> None:
             signal.alarm(30)
             os._exit(0 if rollouts.reward({"task": GOLD}, RIGHT) == 1.0 else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_gives_up_on_a_server_after_its_time() -> None:
+    reward = trl.Reward(unreachable(), server_timeout=0.3, missing="raise")
+    with pytest.raises(assay.ServerUnavailableError):
+        called_by_trl(reward, [GOLD] * 4, [RIGHT] * 4)
 
 
 def test_sends_the_key_and_headers(node: Node) -> None:
@@ -153,9 +188,10 @@ def called_by_trl(reward: trl.Reward, tasks: list[Any], completions: list[Any]) 
 
 def test_trl_gets_none_for_a_completion_without_a_reward(node: Node, run: str) -> None:
     tasks, completions = [GOLD, UNGRADABLE, GOLD, GOLD], [RIGHT, RIGHT, RIGHT, WRONG]
-    rewards, logged = called_by_trl(trl.Reward(node.url, run=run), tasks, completions)
+    reward = trl.Reward(node.url, run=run, name="assay")
+    rewards, logged = called_by_trl(reward, tasks, completions)
     assert rewards == [1.0, None, 1.0, 0.0]
-    assert logged["assay/without_reward"] == 0.25
+    assert logged[f"{reward.__name__}/without_reward"] == 0.25
     assert logged["verdict"][0] == "correct" and logged["verdict"][1] is None
     recorded = node.grades(run)
     assert {grade["step"] for grade in recorded} == {3}
@@ -188,6 +224,38 @@ def test_trl_gates_other_functions(node: Node) -> None:
     called_by_trl(reward, [GOLD, UNGRADABLE, GOLD, GOLD], completions)
     assert gated(completions=completions) == [9.0, None, 9.0, 9.0]
     assert gated.__name__ == "length"
+
+
+def test_trl_gates_asynchronous_functions(node: Node) -> None:
+    async def length(completions: Any, **columns: Any) -> list[float]:
+        return [float(len(text)) for text in completions]
+
+    class Judge:
+        async def __call__(self, completions: Any, **columns: Any) -> list[float]:
+            return await length(completions)
+
+    completions = [RIGHT, RIGHT, RIGHT, WRONG]
+    for other, name in ((length, "length"), (Judge(), "Judge")):
+        reward = trl.Reward(node.url)
+        gated = reward.gate(other)
+        # TRL awaits what is defined as asynchronous.
+        assert asyncio.iscoroutinefunction(gated) and gated.__name__ == name
+        called_by_trl(reward, [GOLD, UNGRADABLE, GOLD, GOLD], completions)
+        found: Any = gated(completions=completions)
+        assert asyncio.run(found) == [9.0, None, 9.0, 9.0]
+
+    hidden = reward.gate(lambda **columns: length(**columns))
+    with pytest.raises(TypeError, match="define it, or its `__call__`, with `async def`"):
+        hidden(completions=completions)
+
+
+def test_trl_metrics_of_two_functions_are_separate(node: Node) -> None:
+    first, second = trl.Reward(node.url), trl.Reward(node.url)
+    names = [first.__name__, second.__name__]
+    assert len(set(names)) == 2 and all(name.startswith("assay") for name in names)
+    named = trl.Reward(node.url, name="proofs")
+    logged = called_by_trl(named, [GOLD, UNGRADABLE, GOLD, GOLD], [RIGHT] * 4)[1]
+    assert set(logged) == {"proofs/without_reward", "proofs_verdict", "proofs_error"}
 
 
 def test_trl_stops_if_the_server_is_down() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from assay._items import encode
 from assay._server import Server, serve
+from assay._tasks import task_of
 from assay.client import Client
 
 # Types of the columns of results; other fields are JSON text.
@@ -80,14 +81,8 @@ def _value(field: str, value: Any) -> Any:
     if hasattr(value, "asDict"):
         # A structure of Spark.
         value = value.asDict(recursive=True)
-    if field == "task" and isinstance(value, str):
-        try:
-            return json.loads(value)
-        except ValueError as error:
-            raise ValueError(f"a task is not JSON: {error}: {value[:200]}") from None
-    if field == "task" and isinstance(value, dict):
-        # Tables have one set of keys for all rows, and null where a row has no such key.
-        return {key: one for key, one in value.items() if one is not None}
+    if field == "task":
+        return task_of("a task", value)
     if field in ("group", "id"):
         return _name(field, value)
     return value

@@ -37,8 +37,7 @@ class Reward:
     The row of a completion has the columns of the dataset and `prompt`.
 
     - `server`: URL of a server, or several. A private node would start too late.
-    - `options`: the arguments of `assay.Rollouts`; `deadline` is at most 12 seconds, the default. A
-      function for `task` must be one of a module, so that it can be pickled.
+    - `options`: the arguments of `assay.Rollouts`; `deadline` is at most 12 seconds, the default.
     """
 
     def __init__(
@@ -64,7 +63,9 @@ class Reward:
     ) -> float:
         """The reward of a completion; raises `NotGradedError` if it has none."""
         try:
-            return self._rollouts.reward({"prompt": prompt, **row}, completions)
+            return self._rollouts.reward(
+                {"prompt": prompt, **row}, completions, prompt=prompt, meta=_meta(completion_ids)
+            )
         except TimeoutError as error:
             # AReaL would count it as a reward of 0.
             raise AssayError(f"no reward within the deadline: {error}") from None
@@ -93,4 +94,11 @@ class AsyncReward:
         **row: Any,
     ) -> float:
         """The reward of a completion; raises `NotGradedError` if it has none."""
-        return await self._rollouts.reward_async({"prompt": prompt, **row}, completions)
+        return await self._rollouts.reward_async(
+            {"prompt": prompt, **row}, completions, prompt=prompt, meta=_meta(completion_ids)
+        )
+
+
+def _meta(tokens: Any) -> dict[str, Any]:
+    """Facts about a completion."""
+    return {"tokens": len(tokens)} if hasattr(tokens, "__len__") else {}

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assay.rollouts import Completion, Rollouts, Row, check_missing, group_of
+from assay._prompts import group_of
+from assay.rollouts import Completion, Prompt, Rollouts, Row, check_missing
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from assay.rollouts import RolloutOptions
 
 Group = TypeVar("Group", bound="dict[str, Any]")
+MASKED = -100
 
 
 class Scorer:
@@ -47,15 +49,28 @@ class Scorer:
         self._rollouts = Rollouts(server, **options)
 
     async def score(
-        self, group: Group, row: Row, completions: Sequence[Completion]
+        self,
+        group: Group,
+        row: Row,
+        completions: Sequence[Completion],
+        prompt: Prompt | None = None,
     ) -> Group | None:
-        """The group with its `scores`, or `None` if a completion has no reward."""
+        """The group with its `scores`, or `None` if a completion has no reward.
+
+        `prompt` is the prompt of the group, unless the row has it.
+        """
         sampled = group.get("tokens", completions)
         if len(sampled) != len(completions):
             raise ValueError(f"{len(completions)} completions for a group of {len(sampled)}")
+        # Tokens of the prompt are masked.
+        masks = [[token for token in mask if token != MASKED] for mask in group.get("masks", ())]
         names = [group_of(row)] * len(completions)
         results = await self._rollouts.grade_async(
-            [row] * len(completions), completions, groups=names
+            [row] * len(completions),
+            completions,
+            prompts=[prompt] * len(completions),
+            groups=names,
+            meta=[{"tokens": len(one)} for one in masks] if masks else None,
         )
         if self._drops and not all(results.mask):
             return None

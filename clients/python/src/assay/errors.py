@@ -25,6 +25,10 @@ class NotGradedError(AssayError):
         return str(self.args[0])
 
 
+class PromptMissingError(AssayError):
+    """A task needs the prompt, and the row has none, so no completion would have a reward."""
+
+
 class SplitBatchError(AssayError):
     """A batch was split into several requests, but a requested value depends on the whole batch."""
 

@@ -37,7 +37,6 @@ def environment(
     rows: Mapping[str, Sequence[Mapping[str, Any]]] | Sequence[Mapping[str, Any]],
     server: str | Iterable[str] | None = None,
     *,
-    prompt: str = "question",
     missing: str = "raise",
     **options: Unpack[RolloutOptions],
 ) -> type[Environment]:
@@ -45,13 +44,13 @@ def environment(
 
     - `name`: the name of the environment.
     - `rows`: the rows of the split `train`, or the rows of each split by its name.
-    - `prompt`: the column that contains the prompt.
     - `server`: URL of a server, or several; by default the process starts a private node.
     - `missing`: `"raise"` or `"mask"`, as described above.
-    - `options`: the arguments of `assay.Rollouts`.
+    - `options`: the arguments of `assay.Rollouts`; `prompt` is the column `question` by default.
     """
     masks = check_missing(missing, ("raise", "mask")) == "mask"
     splits = {"train": rows} if isinstance(rows, Sequence) else dict(rows)
+    prompt = options.setdefault("prompt", "question")
     rollouts = Rollouts(server, **options)
 
     class AssayEnvironment(Environment):
@@ -70,12 +69,17 @@ def environment(
             return splits[split]
 
         def get_prompt(self) -> list[TextBlock]:
-            return [TextBlock(text=str(self.task_spec[prompt]))]
+            return [TextBlock(text=str(self._prompt()))]
+
+        def _prompt(self) -> Any:
+            return prompt(self.task_spec) if callable(prompt) else self.task_spec[str(prompt)]
 
         @tool
         async def submit(self, args: Answer) -> ToolOutput:
             """Submits the answer, and ends the task."""
-            results = await rollouts.grade_async([self.task_spec], [args.answer])
+            results = await rollouts.grade_async(
+                [self.task_spec], [args.answer], prompts=[self._prompt()]
+            )
             if not masks:
                 results.rewards()
             result = results[0]

@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from assay.rollouts import RolloutOptions
 
 NAN = float("nan")
+# The column that always has the label.
+LABEL = "label"
 
 
 def reward_func(
     server: str | Iterable[str] | None = None,
     *,
     missing: str = "raise",
+    label: str = LABEL,
     **options: Unpack[RolloutOptions],
 ) -> Callable[..., dict[str, Any]]:
     """The function `reward_func` of OpenRLHF.
@@ -39,6 +42,8 @@ def reward_func(
     The row of a sample has the columns `label` and `prompt` and, if the label is a JSON object, the
     fields of the label. By default the label is the task.
 
+    - `label`: a further column for a label that is not an object, such as `answer`, as templates
+      need it. OpenRLHF does not pass the name of the column that `label_key` names.
     - `server`: URL of a server, or several; by default the process starts a private node.
     - `missing`: `"raise"` or `"drop_group"`, as described above.
     - `options`: the arguments of `assay.Rollouts`.
@@ -56,9 +61,9 @@ def reward_func(
                 f"{len(queries)} queries, {len(prompts)} prompts and {len(labels)} labels; pass "
                 "one of each for a sample"
             )
-        rows = [row(prompt, label) for prompt, label in zip(prompts, labels)]
+        rows = [row(prompt, one, label) for prompt, one in zip(prompts, labels)]
         responses = [response(query, prompt) for query, prompt in zip(queries, prompts)]
-        results = rollouts.grade(rows, responses)
+        results = rollouts.grade(rows, responses, prompts=prompts)
         if not drops:
             results.rewards()
         found = results.rewards_or(masked=NAN)
@@ -70,9 +75,9 @@ def reward_func(
     return rewards
 
 
-def row(prompt: str, label: Any) -> dict[str, Any]:
-    """The row of a sample."""
-    return {"prompt": prompt, **label_fields(label), "label": label}
+def row(prompt: str, label: Any, column: str = LABEL) -> dict[str, Any]:
+    """The row of a sample. `column` is a further column for a label that is not an object."""
+    return {"prompt": prompt, **label_fields(label, column), LABEL: label}
 
 
 def response(query: str, prompt: str) -> str:

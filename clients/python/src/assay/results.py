@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar, overload
 
@@ -11,8 +12,9 @@ from assay.models import BatchWarning, Channel, Group, Result
 
 M = TypeVar("M")
 
-# Items that an error lists.
+# Items that an error lists, and items that are printed.
 LISTED = 5
+PRINTED = 20
 WHOLE_BATCH_ESTIMATORS = frozenset({"reinforce_pp", "gpg"})
 
 
@@ -86,9 +88,28 @@ class Results(Sequence[Result]):
         return map(Result, self._results)
 
     def __repr__(self) -> str:
+        counts = Counter(result.get("verdict") for result in self._results)
+        shown = [f"{count} {name}" for name, count in counts.most_common() if name is not None]
         missing = len(self) - sum(self.mask) if self._has("reward") else 0
-        without = f", {missing} without a reward" if missing else ""
-        return f"<Results of {len(self)} items{without}>"
+        if missing:
+            shown.append(f"{missing} without a reward")
+        listed = f": {', '.join(shown)}" if shown else ""
+        return f"<Results of {len(self)} items{listed}>"
+
+    def __str__(self) -> str:
+        """One line for each of the first results, with its verdict and reward."""
+        lines = [repr(self)]
+        for position, result in enumerate(self._results[:PRINTED]):
+            if "reward" in result and result["reward"] is None:
+                lines.append(self._reason(position, "reward"))
+                continue
+            name = "" if result.get("id") is None else f" (`{result['id']}`)"
+            values = [str(result["verdict"])] if "verdict" in result else []
+            values += [f"reward {result['reward']}"] if "reward" in result else []
+            lines.append(f"items[{position}]{name}: {', '.join(values)}")
+        if len(self) > PRINTED:
+            lines.append(f"and {len(self) - PRINTED} more")
+        return "\n".join(lines)
 
     @property
     def groups(self) -> list[Group]:

@@ -52,9 +52,34 @@ class Rewards:
             {name: values[position] for name, values in columns.items()}
             for position in range(len(texts))
         ]
-        rewards = torch.tensor(self._rollouts.grade(rows, texts).rewards(), dtype=torch.float32)
+        results = self._rollouts.grade(
+            rows,
+            texts,
+            prompts=_prompts(data, tokenizer, len(texts)),
+            meta=[{"tokens": count} for count in _lengths(data, responses)],
+        )
+        rewards = torch.tensor(results.rewards(), dtype=torch.float32)
         return {
             "token_level_rewards": torch.zeros_like(responses, dtype=torch.float32),
             "response_level_rewards": rewards,
             "scores": rewards,
         }
+
+
+def _prompts(data: Any, tokenizer: Any, count: int) -> list[str | None]:
+    """The texts of the prompts. A column `prompt` of `columns` is used where they are missing."""
+    if "prompts" not in data.batch.keys():  # noqa: SIM118, a TensorDict
+        return [None] * count
+    texts: list[str | None] = tokenizer.batch_decode(
+        data.batch["prompts"], skip_special_tokens=True
+    )
+    return texts
+
+
+def _lengths(data: Any, responses: torch.Tensor) -> list[int]:
+    """The number of tokens of each response."""
+    if "response_mask" not in data.batch.keys():  # noqa: SIM118, a TensorDict
+        return [responses.shape[-1]] * len(responses)
+    # The mask covers the prompt and the response.
+    mask: list[int] = data.batch["response_mask"].sum(dim=-1).tolist()
+    return mask

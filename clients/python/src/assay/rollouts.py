@@ -6,48 +6,63 @@ supports, and never as a wrong answer.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Union
+from typing import TYPE_CHECKING, Any, TypedDict, Union, cast
 
+from assay._functions import as_picklable, from_pickled
+from assay._missing import MissingRewards
+from assay._prompts import group_of, opens_think, prompt_of
 from assay._server import Server, serve
+from assay._tasks import DuplicateKeyError, from_json, task_of
 from assay.aio import AsyncClient
 from assay.client import Client
+from assay.errors import PromptMissingError
 from assay.results import Results
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Row = Mapping[str, Any]
-TaskOf = Union[str, Callable[[Row], Mapping[str, Any]]]
-"""The column that has the task, or a function of the row that returns the task."""
+TaskOf = Union[str, Callable[[Row], Union[str, Mapping[str, Any]]]]
+"""The column that has the task, or a function of the row that returns the task: an object, or JSON
+text."""
 Completion = Union[str, Sequence[Mapping[str, Any]]]
+Prompt = Union[str, Sequence[Mapping[str, Any]]]
+PromptOf = Union[str, Callable[[Row], Prompt]]
+"""The column that has the prompt, or a function of the row that returns the prompt."""
 
 
 class RolloutOptions(TypedDict, total=False):
     """The arguments of `Rollouts` except the server.
 
-    - `key`, `headers`, `deadline`: as in `Client`; 600 seconds by default.
+    - `key`, `headers`, `deadline`, `server_timeout`: as in `Client`; the deadline is 600 seconds by
+      default.
     - `task`: the column that has the task (`task` by default), or a function of the row.
     - `template`: the name of a template with which the server makes the task from the row.
+    - `prompt`: the column that has the prompt, or a function of the row, where the trainer does not
+      pass the prompt; by default the column `prompt`, if there is one.
+    - `think_open`: whether completions start inside `<think>`; by default they do if the text of
+      the prompt ends with `<think>`.
     - `run`: the name of the run in the record. `policy`: the reward policy.
     """
 
     key: str | None
     headers: Mapping[str, str] | None
     deadline: float | None
+    server_timeout: float | None
     task: TaskOf | None
     template: str | None
+    prompt: PromptOf | None
+    think_open: bool | None
     run: str | None
     policy: str | Mapping[str, Any] | None
 
 
 # Fields of a result that adapters read.
-FIELDS = ("reward", "outcome", "error", "verdict", "pass", "grade")
+FIELDS = ("reward", "outcome", "error", "verdict", "pass", "grade", "grader")
 # Seconds for a batch.
 DEADLINE = 600.0
 
@@ -60,7 +75,8 @@ def task_maker(task: TaskOf | None, template: str | None) -> Callable[[Row], dic
         return lambda row: {"template": template, "row": dict(row)}
     if callable(task):
         made = task
-        return lambda row: dict(made(row))
+        # The parts of a row that the function returns have the nulls of a table too.
+        return lambda row: task_of("the task that the function returns", made(row))
     column = "task" if task is None else task
 
     def read(row: Row) -> dict[str, Any]:
@@ -70,44 +86,13 @@ def task_maker(task: TaskOf | None, template: str | None) -> Callable[[Row], dic
                 f"no column `{column}` with the task; the columns are {columns}; name the column "
                 "with `task`, pass a function, or use `template`"
             )
-        found = row[column]
-        if isinstance(found, str):
-            try:
-                found = from_json(found)
-            except ValueError as error:
-                raise ValueError(
-                    f"the column `{column}` is not JSON: {error}: {found[:200]}"
-                ) from None
-        if not isinstance(found, Mapping):
-            raise TypeError(
-                f"the column `{column}` is a {type(found).__name__}; a task is an object or JSON"
-            )
-        # Tables have one set of keys for all rows, with null where a row lacks a key.
-        return {key: value for key, value in found.items() if value is not None}
+        return task_of(f"the column `{column}`", row[column])
 
     return read
 
 
-def from_json(text: str) -> Any:
-    """The value of a JSON text. A duplicate key is an error: either value could be meant."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for name, value in pairs:
-            if name in found:
-                raise DuplicateKeyError(f"duplicate key `{name}`")
-            found[name] = value
-        return found
-
-    return json.loads(text, object_pairs_hook=unique)
-
-
-class DuplicateKeyError(ValueError):
-    """An object in a JSON text has a key twice."""
-
-
-def label_fields(label: Any) -> Mapping[str, Any]:
-    """The fields of a label that is an object, possibly as JSON text; none of another label."""
+def label_fields(label: Any, column: str) -> Mapping[str, Any]:
+    """The fields of a label that is an object, or JSON text of one; `column` for another label."""
     if isinstance(label, Mapping):
         return label
     if isinstance(label, str):
@@ -116,10 +101,10 @@ def label_fields(label: Any) -> Mapping[str, Any]:
         except DuplicateKeyError as error:
             raise DuplicateKeyError(f"the label has a {error}: {label[:200]}") from None
         except ValueError:
-            return {}
+            return {column: label}
         if isinstance(found, dict):
             return found
-    return {}
+    return {column: label}
 
 
 def completion_of(position: int, completion: Any) -> str | list[Mapping[str, Any]]:
@@ -134,12 +119,6 @@ def completion_of(position: int, completion: Any) -> str | list[Mapping[str, Any
     return list(completion)
 
 
-def group_of(prompt: Any) -> str:
-    """The name of the group of a prompt: equal prompts have equal names."""
-    text = json.dumps(prompt, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
 class Rollouts:
     """Grades the rollouts of a trainer, with a server or a private node of this process.
 
@@ -147,9 +126,14 @@ class Rollouts:
     use it, and so can trainers without an adapter.
 
     - `server`: one URL or several; `None` starts a private node.
-    - `key`, `headers`, `deadline`: as in `Client`; 600 seconds by default.
+    - `key`, `headers`, `deadline`, `server_timeout`: as in `Client`; the deadline is 600 seconds by
+      default.
     - `task`: the column that has the task (`task` by default), or a function of the row.
     - `template`: the name of a template with which the server makes the task from the row.
+    - `prompt`: the column that has the prompt, or a function of the row, where the trainer does not
+      pass the prompt; by default the column `prompt`, if there is one.
+    - `think_open`: whether completions start inside `<think>`; by default they do if the text of
+      the prompt ends with `<think>`.
     - `run`: the name of the run in the record. `policy`: the reward policy.
     """
 
@@ -166,16 +150,20 @@ class Rollouts:
     def _prepare(self) -> None:
         self._make_task = task_maker(self._options.get("task"), self._options.get("template"))
         self._lock = threading.Lock()
+        self._missing = MissingRewards()
         self._node: Server | None = None
         self._client: Client | None = None
         self._async_client: AsyncClient | None = None
         _ROLLOUTS.add(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_urls": self._urls, "_options": self._options}
+        options = {name: as_picklable(name, value) for name, value in self._options.items()}
+        return {"_urls": self._urls, "_options": options}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self._urls = state["_urls"]
+        options = {name: from_pickled(value) for name, value in state["_options"].items()}
+        self._options = cast("RolloutOptions", options)
         self._prepare()
 
     # -- grading
@@ -185,41 +173,70 @@ class Rollouts:
         rows: Sequence[Row],
         completions: Sequence[Completion],
         *,
+        prompts: Sequence[Prompt | None] | None = None,
         groups: Sequence[str] | None = None,
+        meta: Sequence[Mapping[str, Any]] | None = None,
         step: int | None = None,
     ) -> Results:
-        """Grades the completion of each row."""
-        items = self._items(rows, completions, groups)
-        return self.client().grade(items, fields=FIELDS, **self._batch_arguments(step))
+        """Grades the completion of each row.
+
+        - `prompts`: the prompt of each row, where it is not in a column.
+        - `groups`: the name of the group of each row.
+        - `meta`: facts about each completion, such as `tokens` and `truncated`.
+        """
+        items = self._items(rows, completions, prompts, groups, meta)
+        graded = self.client().grade(items, fields=FIELDS, **self._batch_arguments(step))
+        return self._checked(items, graded)
 
     async def grade_async(
         self,
         rows: Sequence[Row],
         completions: Sequence[Completion],
         *,
+        prompts: Sequence[Prompt | None] | None = None,
         groups: Sequence[str] | None = None,
+        meta: Sequence[Mapping[str, Any]] | None = None,
         step: int | None = None,
     ) -> Results:
         """Like `grade`, for asyncio."""
-        items = self._items(rows, completions, groups)
-        return await self.async_client().grade(items, fields=FIELDS, **self._batch_arguments(step))
+        items = self._items(rows, completions, prompts, groups, meta)
+        client = self.async_client()
+        graded = await client.grade(items, fields=FIELDS, **self._batch_arguments(step))
+        return self._checked(items, graded)
 
-    def reward(self, row: Row, completion: Completion) -> float:
+    def reward(
+        self,
+        row: Row,
+        completion: Completion,
+        *,
+        prompt: Prompt | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> float:
         """The reward of one completion.
 
         Raises `NotGradedError` if it has none.
         """
-        return self.grade([row], [completion]).rewards()[0]
+        return self.grade([row], [completion], prompts=[prompt], meta=[meta or {}]).rewards()[0]
 
-    async def reward_async(self, row: Row, completion: Completion) -> float:
+    async def reward_async(
+        self,
+        row: Row,
+        completion: Completion,
+        *,
+        prompt: Prompt | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> float:
         """Like `reward`, for asyncio."""
-        return (await self.grade_async([row], [completion])).rewards()[0]
+        graded = await self.grade_async([row], [completion], prompts=[prompt], meta=[meta or {}])
+        return graded.rewards()[0]
 
     def _items(
         self,
         rows: Sequence[Row],
         completions: Sequence[Completion],
+        prompts: Sequence[Prompt | None] | None,
         groups: Sequence[str] | None,
+        meta: Sequence[Mapping[str, Any]] | None,
     ) -> list[dict[str, Any]]:
         if len(rows) != len(completions):
             raise ValueError(f"{len(completions)} completions for {len(rows)} rows")
@@ -229,10 +246,40 @@ class Rollouts:
                 "completion": completion_of(position, completion),
                 "task": self._make_task(row),
             }
+            given = None if prompts is None else prompts[position]
+            prompt, is_whole = prompt_of(given, row, self._options.get("prompt"))
+            if prompt is not None:
+                item["prompt"] = prompt
+            if not is_whole:
+                # The default is a hash of the prompt and the task, which several prompts can share.
+                item["prompt_key"] = group_of(row if given is None else given)
+            facts = dict(meta[position]) if meta is not None else {}
+            think_open = self._options.get("think_open")
+            if opens_think(prompt) if think_open is None else think_open:
+                facts["think_open"] = True
+            if facts:
+                item["meta"] = facts
             if groups is not None:
                 item["group"] = groups[position]
             items.append(item)
         return items
+
+    def _checked(self, items: Sequence[Mapping[str, Any]], results: Results) -> Results:
+        """Logs missing rewards. Rejects those that no completion of the run would have."""
+        self._missing.add(results)
+        for position, result in results.not_graded:
+            if (
+                result.grader == "reward_model"
+                and result.outcome == "ungradable"
+                and "prompt" not in items[position]
+            ):
+                error = result.error
+                raise PromptMissingError(
+                    f"items[{position}] has a task for a reward model, but its row has no prompt"
+                    f"{'' if error is None else f': {error.message}'}; name the column that has "
+                    "the prompt with `prompt`, or pass a function of the row"
+                )
+        return results
 
     def _batch_arguments(self, step: int | None) -> dict[str, Any]:
         return {
@@ -258,7 +305,9 @@ class Rollouts:
             return self._async_client
 
     def _client_arguments(self) -> dict[str, Any]:
-        given = {name: self._options.get(name) for name in ("key", "headers")}
+        given: dict[str, Any] = {name: self._options.get(name) for name in ("key", "headers")}
+        if self._options.get("server_timeout") is not None:
+            given["server_timeout"] = self._options.get("server_timeout")
         return {**given, "deadline": self._options.get("deadline", DEADLINE)}
 
     def _servers(self) -> str | list[str]:

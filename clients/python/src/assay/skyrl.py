@@ -54,10 +54,15 @@ def environment(
             super().__init__()
             given = dict(extras or {})
             self._row = {"reward_model": given.get("reward_spec"), **given}
+            self._prompt: Any = given.get("prompt")
             self._graded = False
 
+        def init(self, prompt: Any) -> tuple[Any, dict[str, Any]]:
+            self._prompt = prompt
+            return super().init(prompt)
+
         def step(self, action: str) -> BaseTextEnvStepOutput:
-            results = rollouts.grade([self._row], [action])
+            results = rollouts.grade([self._row], [action], prompts=[self._prompt])
             if not masks:
                 results.rewards()
             self._graded = results.mask[0]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from assay.rollouts import RolloutOptions
 
 NAN = float("nan")
+# The column that always has the label.
+LABEL = "label"
 # Key in the metadata of a sample without a reward.
 WITHOUT_REWARD = "assay_without_reward"
 FILTER = "assay.slime.check_graded"
@@ -32,6 +34,7 @@ def reward(
     server: str | Iterable[str] | None = None,
     *,
     missing: str = "raise",
+    label: str = LABEL,
     **options: Unpack[RolloutOptions],
 ) -> Callable[..., Awaitable[Any]]:
     """The function for `--custom-rm-path`, with and without `--group-rm`.
@@ -39,6 +42,8 @@ def reward(
     The row of a sample has its metadata, `label`, the entries of the label if it is a JSON object,
     and `prompt`. By default the label is the task.
 
+    - `label`: a further column for a label that is not an object, such as `answer`, as templates
+      need it. slime does not pass the name of the column that `label_key` names.
     - `server`: URL of a server, or several; by default the process starts a private node.
     - `missing`: `"raise"`, `"drop_group"` or `"mask"`, as described above.
     - `options`: the arguments of `assay.Rollouts`.
@@ -53,7 +58,10 @@ def reward(
         group = samples if is_group else [samples]
         _check_arguments(args, missing, is_group)
         results = await rollouts.grade_async(
-            [_row(sample) for sample in group], [sample.response for sample in group]
+            [_row(sample, label) for sample in group],
+            [sample.response for sample in group],
+            prompts=[sample.prompt for sample in group],
+            meta=[_meta(sample) for sample in group],
         )
         if missing == "raise":
             results.rewards()
@@ -92,7 +100,17 @@ def _check_arguments(args: Any, missing: str, is_group: bool) -> None:
         raise ValueError('`missing="mask"` requires `--group-rm`')
 
 
-def _row(sample: Any) -> dict[str, Any]:
-    label = sample.label
-    fields = label_fields(label)
-    return {**(sample.metadata or {}), **fields, "label": label, "prompt": sample.prompt}
+def _meta(sample: Any) -> dict[str, Any]:
+    """Facts about a sample."""
+    tokens = getattr(sample, "response_length", None)
+    status = getattr(sample, "status", None)
+    found: dict[str, Any] = {} if tokens is None else {"tokens": int(tokens)}
+    if status is not None:
+        # The status of slime is an enumeration of texts.
+        found["truncated"] = getattr(status, "value", status) == "truncated"
+    return found
+
+
+def _row(sample: Any, column: str) -> dict[str, Any]:
+    fields = label_fields(sample.label, column)
+    return {**(sample.metadata or {}), **fields, LABEL: sample.label, "prompt": sample.prompt}

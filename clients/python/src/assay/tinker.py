@@ -53,14 +53,23 @@ def environment(
             return True
 
         def check_answer(self, sample_str: str) -> bool:
-            return rollouts.reward(self._row, sample_str) > 0.0
+            return rollouts.reward(self._row, sample_str, prompt=self._question) > 0.0
 
         async def step(self, action: Any, *, extra: Any = None) -> StepResult:
-            message, _ = self.renderer.parse_response(action)
+            message, termination = self.renderer.parse_response(action)
             content = message["content"]
             if not isinstance(content, str):
                 content = "".join(part.get("text", "") for part in content)
-            reward = await rollouts.reward_async(self._row, content)
+            reward = await rollouts.reward_async(
+                self._row,
+                content,
+                prompt=self._question,
+                # Older versions return a truth value.
+                meta={
+                    "tokens": len(action),
+                    "truncated": not getattr(termination, "is_clean", termination),
+                },
+            )
             return StepResult(
                 reward=reward,
                 episode_done=True,

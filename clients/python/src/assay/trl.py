@@ -11,23 +11,31 @@ TRL leaves a completion out of the mean and the deviation of its group, and give
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import weakref
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Union
 
-from assay.rollouts import Completion, Rollouts, Row, check_missing, group_of
+from assay._prompts import group_of
+from assay.rollouts import Completion, Rollouts, Row, check_missing
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from assay.results import Results
     from assay.rollouts import RolloutOptions
 
 # Arguments of a reward function that are not columns of the dataset.
 NOT_COLUMNS = frozenset({"trainer_state", "log_extra", "log_metric", "environments"})
 # The first version that leaves a completion without a reward out of its group.
 MASKS_SINCE = (1, 6)
-OtherReward = Callable[..., Sequence[Union[float, None]]]
+Values = Sequence[Union[float, None]]
+OtherReward = Callable[..., Union[Values, Awaitable[Values]]]
+# The reward functions of this process by name. TRL names metrics after the functions, and would
+# mix those of two functions with the same name.
+_NAMED: weakref.WeakValueDictionary[str, Reward] = weakref.WeakValueDictionary()
 
 
 class Reward:
@@ -39,22 +47,29 @@ class Reward:
     - `missing`: what happens to a completion without a reward. `"mask"` leaves it out of the loss,
       `"drop_group"` all completions of its prompt that this process has, and `"raise"` stops the
       training.
+    - `name`: the name in TRL's metrics: `assay` by default, `assay_2` for a second function, and so
+      on.
+    - `max_completion_length`: that of TRL's configuration, so that the record and reward policies
+      have which completions were truncated.
     - `options`: the arguments of `assay.Rollouts`.
     """
-
-    __name__ = "assay"
 
     def __init__(
         self,
         server: str | Iterable[str] | None = None,
         *,
         missing: str = "mask",
+        name: str | None = None,
+        max_completion_length: int | None = None,
         **options: Unpack[RolloutOptions],
     ) -> None:
         self._missing = check_missing(missing, ("mask", "drop_group", "raise"))
         if missing != "raise":
             _check_version()
         self._rollouts = Rollouts(server, **options)
+        self._max_completion_length = max_completion_length
+        self.__name__ = _unused_name() if name is None else name
+        _NAMED[self.__name__] = self
         self._last: tuple[Any, list[bool]] | None = None
 
     def __call__(
@@ -66,7 +81,9 @@ class Reward:
         results = self._rollouts.grade(
             _rows(prompts, columns),
             completions,
+            prompts=prompts,
             groups=groups,
+            meta=self._meta(columns.get("completion_ids"), len(completions)),
             step=None if state is None else int(state.global_step),
         )
         mask = results.mask
@@ -75,7 +92,7 @@ class Reward:
         elif self._missing == "drop_group":
             dropped = {group for group, graded in zip(groups, mask) if not graded}
             mask = [group not in dropped for group in groups]
-        _log(columns, results.mask, [result.verdict for result in results])
+        _log(columns, self.__name__, results)
         self._last = (completions, mask)
         rewards = results.rewards_or(masked=None)
         return [reward if kept else None for reward, kept in zip(rewards, mask)]
@@ -85,20 +102,65 @@ class Reward:
 
         TRL adds up the functions that returned a number, so other functions would still train a
         completion without a reward. List them after this one:
-        `reward_funcs=[reward, reward.gate(length)]`.
+        `reward_funcs=[reward, reward.gate(length)]`. The other function may be asynchronous.
         """
 
-        def gated(completions: Sequence[Completion], **columns: Any) -> list[float | None]:
-            if self._last is None or self._last[0] is not completions:
-                raise RuntimeError(
-                    "the completions have not been graded; list the reward of `assay` before the "
-                    "functions that it gates, in `reward_funcs`"
-                )
+        def gated(completions: Sequence[Completion], **columns: Any) -> Values:
+            mask = self._mask_of(completions)
             values = other(completions=completions, **columns)
-            return [value if kept else None for value, kept in zip(values, self._last[1])]
+            if isinstance(values, Awaitable):
+                if inspect.iscoroutine(values):
+                    values.close()
+                raise TypeError(
+                    f"the reward function `{named.__name__}` returned a coroutine; define it, or "
+                    "its `__call__`, with `async def`"
+                )
+            return _kept(values, mask)
 
-        gated.__name__ = getattr(other, "__name__", "gated")
-        return gated
+        async def gated_async(completions: Sequence[Completion], **columns: Any) -> Values:
+            mask = self._mask_of(completions)
+            values = other(completions=completions, **columns)
+            return _kept(await values if inspect.isawaitable(values) else values, mask)
+
+        # TRL awaits the functions that are defined as asynchronous.
+        call = getattr(type(other), "__call__", None)  # noqa: B004, the method of an object
+        is_async = any(inspect.iscoroutinefunction(one) for one in (other, call))
+        named: Any = gated_async if is_async else gated
+        named.__name__ = getattr(other, "__name__", type(other).__name__)
+        return named  # type: ignore[no-any-return]
+
+    def _mask_of(self, completions: Sequence[Completion]) -> list[bool]:
+        if self._last is None or self._last[0] is not completions:
+            raise RuntimeError(
+                "the completions have not been graded; list the reward of `assay` before the "
+                "functions that it gates, in `reward_funcs`"
+            )
+        return self._last[1]
+
+    def _meta(self, tokens: Any, count: int) -> list[dict[str, Any]]:
+        """Facts about completions, of which TRL passes the tokens."""
+        if not isinstance(tokens, list) or len(tokens) != count:
+            return [{} for _ in range(count)]
+        longest = self._max_completion_length
+        return [
+            {"tokens": len(ids), **({} if longest is None else {"truncated": len(ids) >= longest})}
+            for ids in tokens
+        ]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The completions of the last call are of this process.
+        return {**self.__dict__, "_last": None}
+
+
+def _kept(values: Values, mask: Sequence[bool]) -> list[float | None]:
+    return [value if kept else None for value, kept in zip(values, mask)]
+
+
+def _unused_name() -> str:
+    number = 1
+    while (name := "assay" if number == 1 else f"assay_{number}") in _NAMED:
+        number += 1
+    return name
 
 
 def _rows(prompts: Sequence[Any], columns: Mapping[str, Any]) -> list[Row]:
@@ -119,12 +181,21 @@ def _rows(prompts: Sequence[Any], columns: Mapping[str, Any]) -> list[Row]:
     ]
 
 
-def _log(columns: Mapping[str, Any], mask: Sequence[bool], verdicts: list[Any]) -> None:
-    """Logs the share of completions without a reward, and the verdicts, if TRL takes them."""
+def _log(columns: Mapping[str, Any], name: str, results: Results) -> None:
+    """Logs the share of completions without a reward, the verdicts, and why rewards are missing,
+    if TRL takes them."""
+    mask = results.mask
     if columns.get("log_metric") is not None and mask:
-        columns["log_metric"]("assay/without_reward", 1.0 - sum(mask) / len(mask))
+        columns["log_metric"](f"{name}/without_reward", 1.0 - sum(mask) / len(mask))
     if columns.get("log_extra") is not None:
-        columns["log_extra"]("verdict", verdicts)
+        # The names of the columns of the first function are not prefixed.
+        prefix = "" if name == "assay" else f"{name}_"
+        columns["log_extra"](f"{prefix}verdict", [result.verdict for result in results])
+        errors = [result.error for result in results]
+        columns["log_extra"](
+            f"{prefix}error",
+            [None if error is None else f"{error.code}: {error.message}" for error in errors],
+        )
 
 
 def _check_version() -> None:

@@ -12,7 +12,7 @@ the rollout has no reward. Rubrics of versions before 0.2 turn every error into 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import verifiers.v1 as vf
@@ -44,7 +44,22 @@ def reward(
 
     async def graded(self: Any, task: Any, trace: Any) -> float:
         row = task.model_dump(mode="json", exclude_none=True)
-        return await rollouts.reward_async(row, trace.last_reply)
+        truncated = getattr(trace, "is_truncated", None)
+        return await rollouts.reward_async(
+            row,
+            trace.last_reply,
+            prompt=_prompt(row),
+            meta={} if truncated is None else {"truncated": bool(truncated)},
+        )
 
     graded.__name__ = name
     return vf.reward(graded, weight=weight)
+
+
+def _prompt(row: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """The messages before the first reply: the system prompt of a task and its prompt."""
+    prompt, system = row.get("prompt"), row.get("system_prompt")
+    if not prompt:
+        return None
+    messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+    return [{"role": "system", "content": system}, *messages] if system else messages

@@ -13,6 +13,10 @@ With `missing="mask"` the score is NaN, and the advantage estimator `assay_grpo`
 out of the mean and the deviation of its group and gives it an advantage of 0. Set
 `algorithm.adv_estimator=assay_grpo` and the environment variable
 `VERL_USE_EXTERNAL_MODULES=assay.verl_estimators`.
+
+verl's managers pass neither the prompt nor which tokens the model wrote: a rollout with tools has
+the output of the tools in its text, and is therefore an error. Use the manager of
+`assay.verl_manager`.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from assay.rollouts import Rollouts, check_missing
+from assay.rollouts import Completion, Prompt, Rollouts, check_missing
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from assay.rollouts import RolloutOptions
 
 NAN = float("nan")
+# `num_turns` of a rollout without tools: the prompt and the answer.
+SINGLE_TURN = 2
 
 
 def compute_score(
@@ -50,13 +56,25 @@ def compute_score(
 
     async def score(
         data_source: str,
-        solution_str: str,
+        solution_str: Completion,
         ground_truth: Any,
         extra_info: Mapping[str, Any] | None = None,
+        *,
+        prompt: Prompt | None = None,
+        meta: Mapping[str, Any] | None = None,
+        is_own_text: bool = False,
         **kwargs: Any,
     ) -> dict[str, float]:
         row = _row(data_source, ground_truth, extra_info or {})
-        results = await rollouts.grade_async([row], [solution_str])
+        turns = (extra_info or {}).get("num_turns")
+        if not is_own_text and turns is not None and turns > SINGLE_TURN:
+            raise ValueError(
+                f"the rollout has {turns} turns, and verl's reward manager passes the output of "
+                "tools as part of the model's answer; use the manager of `assay.verl_manager`"
+            )
+        results = await rollouts.grade_async(
+            [row], [solution_str], prompts=[prompt], meta=[meta or {}]
+        )
         if not masks:
             results.rewards()
         reward = results.rewards_or(masked=NAN)[0]
@@ -73,7 +91,7 @@ def compute_score(
 
 def _row(data_source: str, ground_truth: Any, extra_info: Mapping[str, Any]) -> dict[str, Any]:
     # Keys that verl adds to `extra_info`.
-    added = ("num_turns", "rollout_reward_scores")
+    added = ("num_turns", "rollout_reward_scores", "turn_scores", "tool_rewards")
     extra = {name: value for name, value in extra_info.items() if name not in added}
     return {
         **extra,

@@ -41,6 +41,11 @@ def test_calls_the_function_in_another_process(node: Node) -> None:
     assert rewarded(Reward(node.url), "\\boxed{3}", GOLD) == 0.0
 
 
+def test_a_function_without_a_name_reaches_the_other_process(node: Node) -> None:
+    reward = Reward(node.url, task=lambda row: {"type": "math", "answer": row["task"]})
+    assert rewarded(reward, "\\boxed{2}", "2") == 1.0
+
+
 def test_an_item_without_a_reward_is_an_error(node: Node) -> None:
     with pytest.raises(assay.NotGradedError):
         rewarded(Reward(node.url), "\\boxed{2}", UNGRADABLE)

@@ -9,7 +9,7 @@ from pathlib import Path
 import assay
 
 # `slime` is not on PyPI.
-MODULES = ["openreward", "roll", "skyrl", "tinker", "verifiers", "verl_estimators"]
+MODULES = ["openreward", "roll", "skyrl", "tinker", "verifiers", "verl_estimators", "verl_manager"]
 
 
 def test_pyright_finds_no_errors() -> None:

@@ -9,45 +9,28 @@ from typing import Any
 
 import numpy
 import pytest
+import reward_models
 import tiny
 import torch
 from omegaconf import OmegaConf
 from support import Node
-from transformers import Qwen2Config, Qwen2ForSequenceClassification, set_seed
+from transformers import Qwen2ForSequenceClassification
 from verl import DataProto
 from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
 
-TEMPLATE = (
-    "{% for message in messages %}{{ message['role'] }} {{ message['content'] }} <eos> {% endfor %}"
-)
 PROMPT, RESPONSE = 8, 4
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny random reward model with its tokenizer."""
-    folder = tmp_path_factory.mktemp("reward-model")
-    set_seed(1)
-    model = Qwen2ForSequenceClassification(
-        Qwen2Config(
-            vocab_size=len(dict.fromkeys(tiny.WORDS)), hidden_size=16, intermediate_size=32,
-            num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
-            max_position_embeddings=64, num_labels=1, pad_token_id=0, eos_token_id=1,
-        )
-    )  # fmt: skip
-    model.save_pretrained(folder)
-    tokenizer = tiny.tokenizer()
-    tokenizer.chat_template = TEMPLATE
-    tokenizer.save_pretrained(folder)
-    return folder
+    return reward_models.save(tmp_path_factory.mktemp("reward-model"))
 
 
 @pytest.fixture(scope="module")
 def model_node(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
-    started = Node(tmp_path_factory.mktemp("model-node"))
-    # A node reads `assay.toml` in its folder.
-    (started.folder / "assay.toml").write_text(f"[reward_models.load.tiny]\nsource = '{folder}'\n")
-    yield started.start()
+    started = reward_models.node(tmp_path_factory.mktemp("model-node"), folder)
+    yield started
     started.stop()
 
 

@@ -1,7 +1,7 @@
 //! Code of the routes that grade rollouts in the format of a trainer: a rollout becomes an item of
 //! `POST /v1/grade`.
 
-use assay_core::ErrorCode;
+use assay_core::{Completion, ErrorCode, Meta};
 use assay_engine::MemoryPermit;
 use assay_wire::{RawObject, TemplateTask};
 use axum::extract::Query;
@@ -29,15 +29,6 @@ pub(crate) struct GradingQuery {
 }
 
 impl GradingQuery {
-    pub(super) fn of(query: Result<Query<Self>, QueryRejection>) -> Result<Self, PeerError> {
-        match query {
-            Ok(Query(query)) => Ok(query),
-            Err(rejection) => {
-                Err(ApiError::new(ErrorCode::InvalidParameter, rejection.body_text()).into())
-            }
-        }
-    }
-
     /// The task of a row: the one in its field `field`, or that of the template.
     ///
     /// # Errors
@@ -58,6 +49,16 @@ impl GradingQuery {
     }
 }
 
+/// The query of a request.
+pub(super) fn read_query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, PeerError> {
+    match query {
+        Ok(Query(query)) => Ok(query),
+        Err(rejection) => {
+            Err(ApiError::new(ErrorCode::InvalidParameter, rejection.body_text()).into())
+        }
+    }
+}
+
 /// A value as JSON.
 pub(super) fn to_json(value: &impl Serialize) -> Result<Box<RawValue>, PeerError> {
     to_raw_value(value).map_err(|error| PeerError::Failed(format!("cannot write JSON: {error}")))
@@ -69,13 +70,23 @@ struct Request<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<&'a str>,
     fields: [&'static str; 6],
-    items: Vec<RequestItem>,
+    items: Vec<Rollout>,
 }
 
+/// A rollout, as an item of a request.
 #[derive(Serialize)]
-struct RequestItem {
-    completion: String,
-    task: Box<RawValue>,
+pub(super) struct Rollout {
+    pub(super) completion: String,
+    pub(super) task: Box<RawValue>,
+    /// The prompt, if the trainer sends one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) prompt: Option<Completion>,
+    pub(super) meta: Meta,
+}
+
+/// Whether a prompt ends inside `<think>`, so that the completion starts as reasoning.
+pub(super) fn opens_think(prompt: &Completion) -> bool {
+    matches!(prompt, Completion::Text(text) if text.trim_end().ends_with("<think>"))
 }
 
 /// The result of an item.
@@ -112,20 +123,17 @@ impl Graded {
     }
 }
 
-/// Grades completions with their tasks. `permit` counts the body that they come from.
+/// Grades rollouts. `permit` counts the body that they come from.
 pub(super) async fn grade(
     api: &Api,
     query: &GradingQuery,
-    items: Vec<(String, Box<RawValue>)>,
+    items: Vec<Rollout>,
     permit: MemoryPermit,
 ) -> Result<Vec<Graded>, PeerError> {
-    let items = items.into_iter();
     let request = Request {
         run: query.run.as_deref(),
         fields: ["outcome", "verdict", "reward", "grade", "error", "evidence"],
-        items: items
-            .map(|(completion, task)| RequestItem { completion, task })
-            .collect(),
+        items,
     };
     let request = serde_json::to_vec(&request)
         .map_err(|error| PeerError::Failed(format!("cannot write JSON: {error}")))?;
@@ -134,15 +142,14 @@ pub(super) async fn grade(
         .map_err(|error| PeerError::Failed(format!("cannot read the results: {error}")))
 }
 
-/// Grades one completion with its task. `permit` counts the body that it comes from.
+/// Grades one rollout. `permit` counts the body that it comes from.
 pub(super) async fn grade_one(
     api: &Api,
     query: &GradingQuery,
-    completion: String,
-    task: Box<RawValue>,
+    rollout: Rollout,
     permit: MemoryPermit,
 ) -> Result<Graded, PeerError> {
-    let graded = grade(api, query, vec![(completion, task)], permit).await?;
+    let graded = grade(api, query, vec![rollout], permit).await?;
     graded
         .into_iter()
         .next()

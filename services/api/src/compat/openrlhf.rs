@@ -16,6 +16,7 @@
 use std::borrow::Cow;
 
 use assay_core::reward_model::{ModelInput, Truncate};
+use assay_core::{Completion, Meta};
 use assay_wire::RawObject;
 use axum::Json;
 use axum::body::Body;
@@ -25,9 +26,9 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
-use super::grading::{self, GradingQuery, to_json};
+use super::grading::{self, GradingQuery, Rollout, opens_think, read_query, to_json};
 use super::peer_error::{PeerError, retry_after};
 use super::reward::{read, score_inputs};
 use crate::Api;
@@ -117,6 +118,21 @@ pub(crate) async fn get_reward(
     })))
 }
 
+/// The query of the route that grades samples.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct GradeQuery {
+    /// The template with which the node makes a task from the row of a sample. Without it, the
+    /// label is the task.
+    template: Option<String>,
+    /// The run in the record.
+    run: Option<String>,
+    /// The column of the row that has a label that is not an object, such as `answer`: the client's
+    /// option `label_key`, which it does not send. By default, only the column `label` has it.
+    label: Option<String>,
+}
+
 /// The request to grade samples. As in OpenRLHF, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = OpenRlhfGradeRequest)]
@@ -144,7 +160,7 @@ struct GradeReply {
 /// Grades samples, in OpenRLHF's format. A label is the task of its sample, or `template` names the
 /// template that makes the task.
 #[utoipa::path(post, path = "/compat/openrlhf/grade", tag = "compatibility",
-    params(GradingQuery),
+    params(GradeQuery),
     request_body(content = GradeRequest, content_type = "application/json", example = json!({
         "query": ["What is 1/6 + 1/6? It is \\boxed{1/3}."], "prompts": ["What is 1/6 + 1/6?"],
         "labels": [{ "type": "math", "answer": "1/3" }],
@@ -154,11 +170,16 @@ struct GradeReply {
     ))]
 pub(crate) async fn grade(
     api: Api,
-    query: Result<Query<GradingQuery>, QueryRejection>,
+    query: Result<Query<GradeQuery>, QueryRejection>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
-    let parameters = GradingQuery::of(query)?;
+    let GradeQuery {
+        template,
+        run,
+        label: column,
+    } = read_query(query)?;
+    let parameters = GradingQuery { template, run };
     let (request, permit) = read(&api, &headers, body).await?;
     let GradeRequest {
         query,
@@ -176,8 +197,17 @@ pub(crate) async fn grade(
     let items = query.into_iter().zip(labels).map(|(text, label)| {
         let prompt = prompts.next().unwrap_or_default();
         let response = text.strip_prefix(prompt.as_str()).map(str::to_owned);
-        let task = task(&parameters, label, &prompt)?;
-        Ok((response.unwrap_or(text), task))
+        let task = task(&parameters, column.as_deref(), label, &prompt)?;
+        let prompt = (!prompt.is_empty()).then(|| Completion::Text(prompt.into()));
+        Ok(Rollout {
+            completion: response.unwrap_or(text),
+            task,
+            meta: Meta {
+                think_open: prompt.as_ref().is_some_and(opens_think),
+                ..Meta::default()
+            },
+            prompt,
+        })
     });
     let items = items.collect::<Result<Vec<_>, PeerError>>()?;
     let graded = grading::grade(&api, &parameters, items, permit).await?;
@@ -202,6 +232,7 @@ pub(crate) async fn grade(
 /// The task of a sample.
 fn task(
     parameters: &GradingQuery,
+    column: Option<&str>,
     label: Box<RawValue>,
     prompt: &str,
 ) -> Result<Box<RawValue>, PeerError> {
@@ -210,7 +241,15 @@ fn task(
         (None, Some(fields)) => to_json(fields)?,
         _ => label,
     };
-    let mut row = fields.unwrap_or_default();
+    let mut row = match fields {
+        Some(fields) => fields,
+        None => RawObject(
+            column
+                .map(|column| (column.to_owned(), label.clone()))
+                .into_iter()
+                .collect(),
+        ),
+    };
     row.0.insert("label".to_owned(), label);
     row.0.insert("prompt".to_owned(), to_json(&prompt)?);
     parameters.task(row, "label")

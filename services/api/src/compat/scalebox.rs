@@ -1,6 +1,7 @@
 //! `POST /compat/sandboxfusion/common_evaluate_batch`: the route of ScaleBox, a server that extends
 //! SandboxFusion. It grades the program of a completion on all tests of a problem.
 
+use assay_core::Meta;
 use axum::Json;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -10,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::grading::{Graded, GradingQuery, grade_one, to_json};
+use super::grading::{Graded, GradingQuery, Rollout, grade_one, to_json};
 use super::peer_error::PeerError;
 use super::reward::read;
 use super::sandboxfusion::RunReply;
@@ -159,7 +160,13 @@ pub(crate) async fn evaluate(
         },
     })?;
     let query = GradingQuery::default();
-    let graded = grade_one(&api, &query, completion, task, permit).await?;
+    let rollout = Rollout {
+        completion,
+        task,
+        prompt: None,
+        meta: Meta::default(),
+    };
+    let graded = grade_one(&api, &query, rollout, permit).await?;
     if graded.reward.is_none() {
         let message = graded.reason();
         return Err(if graded.has_failed() {

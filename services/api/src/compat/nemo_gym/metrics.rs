@@ -1,10 +1,11 @@
 //! `POST /compat/nemo-gym/aggregate_metrics`: statistics of the rollouts of a collection. NeMo Gym
 //! sends them to each agent at its end, and most agents pass them on to their resources server.
 //!
-//! The statistics have the names that NeMo Gym's own servers give them. A rollout without a reward
-//! does not count in those of `reward`; in NeMo Gym's own, its reward of 0 does.
+//! The statistics have the names and values that NeMo Gym's own servers give them (0.7), except
+//! that those across repeats are left out. A rollout without a reward does not count in them, and
+//! is reported under `coverage/`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::Json;
 use axum::body::Body;
@@ -20,7 +21,7 @@ use crate::compat::peer_error::PeerError;
 /// The task of a rollout, which is also its group.
 const TASK: &str = "_ng_task_index";
 const ROLLOUT: &str = "_ng_rollout_index";
-const REWARD: &str = "reward";
+const MASK: &str = "mask_sample";
 
 /// The request.
 #[derive(Deserialize, ToSchema)]
@@ -41,7 +42,7 @@ pub(crate) struct MetricsReply {
     /// Statistics of all rollouts.
     #[schema(value_type = Object)]
     agent_metrics: Map<String, Value>,
-    /// The means of all rollouts.
+    /// The means of all rollouts, and how many have a reward unless all do.
     #[schema(value_type = Object)]
     key_metrics: Map<String, Value>,
 }
@@ -68,10 +69,33 @@ pub(crate) async fn aggregate(
 
 impl MetricsReply {
     fn of(rollouts: Vec<Map<String, Value>>) -> Self {
+        let index = |rollout: &Map<String, Value>, name: &str| {
+            rollout.get(name).and_then(Value::as_i64).unwrap_or(0)
+        };
+        let (mut tasks, mut repeats) = (BTreeSet::new(), BTreeSet::new());
+        let (mut measured, mut masked) = (0, 0);
         let mut by_task: BTreeMap<i64, Vec<Numbers>> = BTreeMap::new();
         for rollout in rollouts {
-            let task = rollout.get(TASK).and_then(Value::as_i64).unwrap_or(0);
-            by_task.entry(task).or_default().push(numbers(&rollout));
+            let task = index(&rollout, TASK);
+            tasks.insert(task);
+            repeats.insert(index(&rollout, ROLLOUT));
+            if rollout.get(MASK) == Some(&Value::Bool(true)) {
+                masked += 1;
+            } else {
+                measured += 1;
+                by_task.entry(task).or_default().push(numbers(&rollout));
+            }
+        }
+        let mut coverage = Map::new();
+        if masked > 0 {
+            for (name, count) in [
+                ("measured_rollouts", measured),
+                ("masked_rollouts", masked),
+                ("measured_tasks", by_task.len()),
+                ("fully_masked_tasks", tasks.len() - by_task.len()),
+            ] {
+                coverage.insert(format!("coverage/{name}"), json!(count));
+            }
         }
         let groups = by_task.iter().map(|(task, rollouts)| {
             let mut metrics = statistics(rollouts.iter());
@@ -80,12 +104,16 @@ impl MetricsReply {
             metrics
         });
         let group_level_metrics = groups.collect();
-        let agent_metrics = statistics(by_task.values().flatten());
-        let means = agent_metrics.iter();
-        let key_metrics = means
+        let mut agent_metrics = statistics(by_task.values().flatten());
+        let means = agent_metrics
+            .iter()
             .filter(|(name, _)| name.starts_with("mean/"))
-            .map(|(name, mean)| (name.clone(), mean.clone()))
-            .collect();
+            .map(|(name, mean)| (name.clone(), mean.clone()));
+        let key_metrics = means.chain(coverage.clone()).collect();
+        agent_metrics.extend(coverage);
+        if measured > 0 {
+            agent_metrics.insert("num_repeats".to_owned(), json!(repeats.len()));
+        }
         Self {
             group_level_metrics,
             agent_metrics,
@@ -99,12 +127,10 @@ fn numbers(rollout: &Map<String, Value>) -> Numbers {
     let usage = rollout
         .get("response")
         .and_then(|response| response["usage"].as_object());
-    let is_masked = rollout.get("mask_sample") == Some(&Value::Bool(true));
     rollout
         .iter()
         .chain(usage.into_iter().flatten())
-        .filter(|(name, _)| name.as_str() != TASK && name.as_str() != ROLLOUT)
-        .filter(|(name, _)| !(is_masked && name.as_str() == REWARD))
+        .filter(|(name, _)| ![TASK, ROLLOUT, MASK].contains(&name.as_str()))
         .filter_map(|(name, value)| {
             let number = match value {
                 Value::Bool(value) => f64::from(u8::from(*value)),
@@ -177,36 +203,42 @@ mod tests {
     }
 
     #[test]
-    fn rewards_of_masked_rollouts_do_not_count() {
+    fn masked_rollouts_do_not_count() {
         let reply = of(&json!([
             { TASK: 1, ROLLOUT: 0, "reward": 1.0, "mask_sample": false, "verdict": "correct" },
-            { TASK: 1, ROLLOUT: 1, "reward": 0.0, "mask_sample": true },
+            { TASK: 1, ROLLOUT: 1, "reward": 0.0, "mask_sample": true, "length": 9 },
+            { TASK: 2, ROLLOUT: 0, "reward": 0.0, "mask_sample": true },
             { TASK: 0, ROLLOUT: 0, "reward": 0.5, "mask_sample": false,
               "response": { "usage": { "total_tokens": 7 } } },
         ]));
         assert_eq!(reply.agent_metrics["mean/reward"], 0.75);
         assert_eq!(reply.agent_metrics["min/reward"], 0.5);
         assert_eq!(reply.key_metrics["mean/total_tokens"], 7.0);
-        assert!(
-            reply
-                .key_metrics
-                .keys()
-                .all(|name| name.starts_with("mean/"))
-        );
+        assert!(!reply.agent_metrics.contains_key("mean/length"));
+        assert!(!reply.agent_metrics.contains_key("mean/mask_sample"));
+        for (name, count) in [
+            ("measured_rollouts", 2),
+            ("masked_rollouts", 2),
+            ("measured_tasks", 2),
+            ("fully_masked_tasks", 1),
+        ] {
+            assert_eq!(reply.key_metrics[&format!("coverage/{name}")], count);
+        }
+        assert_eq!(reply.agent_metrics["num_repeats"], 2);
         let [first, second] = reply.group_level_metrics.as_slice() else {
             panic!("{reply:?}");
         };
         assert_eq!((&first[TASK], &second[TASK]), (&json!(0), &json!(1)));
         assert_eq!(second["mean/reward"], 1.0);
-        assert_eq!(second["num_rollouts"], 2);
-        assert_eq!(second["mean/mask_sample"], 0.5);
+        assert_eq!(second["num_rollouts"], 1);
     }
 
     #[test]
     fn a_task_without_a_reward_has_no_statistics_of_it() {
         let reply = of(&json!([{ TASK: 3, "reward": 0.0, "mask_sample": true }]));
         assert!(!reply.agent_metrics.contains_key("mean/reward"));
-        assert!(!reply.group_level_metrics[0].contains_key("mean/reward"));
+        assert_eq!(reply.agent_metrics, reply.key_metrics);
+        assert!(reply.group_level_metrics.is_empty());
         assert!(of(&json!([])).agent_metrics.is_empty());
     }
 

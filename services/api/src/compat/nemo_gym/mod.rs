@@ -3,6 +3,7 @@
 //! requires a number.
 
 pub(crate) mod metrics;
+mod rollout;
 
 use assay_wire::RawObject;
 use axum::Json;
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::Api;
-use crate::compat::grading::{Graded, GradingQuery, grade_one};
+use crate::compat::grading::{Graded, GradingQuery, grade_one, read_query};
 use crate::compat::peer_error::{PeerError, retry_after};
 use crate::compat::reward::read;
 
@@ -54,8 +55,9 @@ struct VerifyReply {
     reward: f64,
     /// Whether the rollout must be left out of the loss, because it has no reward.
     mask_sample: bool,
-    /// `assay:ungradable`, where the task is at fault, or `assay:failed`, where the service is.
-    failure_kind: Option<&'static str>,
+    /// The cause: a name of NeMo Gym where the service is at fault, such as `verifier_error`, or
+    /// `assay:` and the code of the error, such as `assay:gold_unparsable`.
+    failure_kind: Option<String>,
     failure_reason: Option<String>,
     /// With a class, NeMo Gym keeps the rollout out of its metrics, and runs it again when the
     /// collection is resumed.
@@ -113,17 +115,15 @@ pub(crate) async fn verify(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
-    let query = GradingQuery::of(query)?;
+    let query = read_query(query)?;
     let (VerifyRequest { response, row }, permit) = read(&api, &headers, body).await?;
     let parsed: Value = serde_json::from_str(response.get())
         .map_err(|error| PeerError::Input(format!("cannot read `response`: {error}")))?;
-    let completion = last_text(&parsed).ok_or_else(|| {
-        PeerError::Input("`response` has no `output`, or a message without a text".to_owned())
-    })?;
     let mut columns = row.clone();
-    columns.0.remove("responses_create_params");
+    let parameters = columns.0.remove("responses_create_params");
     let task = query.task(columns, "task")?;
-    let graded = grade_one(&api, &query, completion, task, permit).await?;
+    let rollout = rollout::read(&parsed, parameters.as_deref(), task)?;
+    let graded = grade_one(&api, &query, rollout, permit).await?;
     let mut request = row;
     request.0.insert("response".to_owned(), response);
     Ok(Json(VerifyReply::new(graded, request)).into_response())
@@ -147,12 +147,9 @@ impl VerifyReply {
         Self {
             reward: graded.reward.unwrap_or(0.0),
             mask_sample: is_missing,
-            failure_kind: is_missing.then_some(if failed {
-                "assay:failed"
-            } else {
-                "assay:ungradable"
-            }),
+            failure_kind: is_missing.then(|| failure_kind(&graded)),
             failure_reason: is_missing.then(|| graded.reason()),
+            // Of these classes, NeMo Gym can verify `judge_failed` again without a new rollout.
             failure_class: is_missing.then_some(if failed {
                 "judge_failed"
             } else {
@@ -166,28 +163,21 @@ impl VerifyReply {
     }
 }
 
-/// The text of the last message of the assistant in a response. It is empty if the model wrote
-/// none, for example because it ran out of tokens: that is no answer rather than an error, which
-/// would let a model avoid a low reward. NeMo Gym's own servers do the same.
-fn last_text(response: &Value) -> Option<String> {
-    let output = response["output"].as_array()?;
-    if output.is_empty() {
-        return None;
-    }
-    let is_message = |entry: &&Value| entry["type"] == "message" && entry["role"] == "assistant";
-    let Some(message) = output.iter().rev().find(is_message) else {
-        return Some(String::new());
+/// The cause of a missing reward, by the vocabulary of NeMo Gym (`nemo_gym/failure_kinds.py`). It
+/// has no names for tasks at fault, so those have the prefix that it requires of other names.
+fn failure_kind(graded: &Graded) -> String {
+    let code = graded
+        .error
+        .as_ref()
+        .map_or("no_reward", |error| error.code.as_str());
+    let registered = match code {
+        "grader_panicked" | "internal" => "verifier_error",
+        "sandbox_failed" | "grader_unavailable" | "model_unavailable" => "provider_unavailable",
+        "cancelled" => "cancelled",
+        "shutting_down" => "shutdown",
+        _ => return format!("assay:{code}"),
     };
-    let text = match &message["content"] {
-        Value::String(text) => text.clone(),
-        content => content
-            .as_array()?
-            .iter()
-            .filter(|part| part["type"] == "output_text")
-            .map(|part| part["text"].as_str())
-            .collect::<Option<_>>()?,
-    };
-    Some(text)
+    registered.to_owned()
 }
 
 /// Reports that a rollout can be verified again at any time.
@@ -218,22 +208,27 @@ pub(crate) async fn close_session() -> Json<CloseReply> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn the_last_message_of_the_assistant_is_graded() {
-        let message = |text: &str| {
-            json!({ "type": "message", "role": "assistant",
-                "content": [{ "type": "output_text", "text": text }] })
+    fn failure_kinds_name_the_cause() {
+        let graded = |outcome: &str, code: &str| -> Graded {
+            serde_json::from_value(json!({
+                "outcome": outcome, "verdict": null, "reward": null, "grade": null,
+                "error": { "code": code, "message": "m" },
+            }))
+            .unwrap()
         };
-        let tool = json!({ "type": "function_call", "name": "f", "arguments": "{}" });
-        let response = json!({ "output": [message("a"), tool, message("b"), tool] });
-        assert_eq!(last_text(&response).as_deref(), Some("b"));
-        assert_eq!(last_text(&json!({ "output": [tool] })).as_deref(), Some(""));
-        assert_eq!(last_text(&json!({ "output": [] })), None);
-        let mut malformed = message("c");
-        malformed["content"][0]["text"] = json!(5);
-        assert_eq!(last_text(&json!({ "output": [malformed] })), None);
-        assert_eq!(last_text(&json!({})), None);
+        for (outcome, code, kind) in [
+            ("failed", "grader_panicked", "verifier_error"),
+            ("failed", "sandbox_failed", "provider_unavailable"),
+            ("failed", "cancelled", "cancelled"),
+            ("ungradable", "gold_unparsable", "assay:gold_unparsable"),
+            ("ungradable", "task_at_fault", "assay:task_at_fault"),
+        ] {
+            assert_eq!(failure_kind(&graded(outcome, code)), kind);
+        }
     }
 }

@@ -1,0 +1,277 @@
+"""Reads tasks from the rows of tables.
+
+A column of Arrow, and so of `datasets`, Parquet or Spark, has one set of keys for the objects of
+all rows, with null where a row lacks a key. Such a null is removed where the grader's tasks have
+none. Where null can also be a value of the task, as in an expected document, it cannot be told
+apart, and the task is rejected. JSON text has no such nulls: there, null is a value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from assay._task_shapes import SHAPES
+
+# Keywords of JSON Schema whose value is any JSON value.
+VALUES = frozenset({"const", "enum", "default", "examples"})
+# Those of them that can be null themselves.
+NULLABLE = frozenset({"const", "default"})
+# Keywords whose value contains schemas by name.
+NAMED_SCHEMAS = frozenset(
+    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+)
+
+
+def task_of(what: str, value: Any) -> dict[str, Any]:
+    """The task in a value of a row: an object, or JSON text. `what` names the value in errors."""
+    is_text = isinstance(value, str)
+    if is_text:
+        try:
+            value = from_json(value)
+        except ValueError as error:
+            raise ValueError(f"{what} is not JSON: {error}: {value[:200]}") from None
+    value = _plain(value)
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{what} is a {type(value).__name__}; a task is an object or JSON")
+    try:
+        return _Reader(is_text).task(value, "")
+    except _UndecidedError as error:
+        raise ValueError(
+            f"{what} has null at `{error}`: either the value of the task there, or a key that only "
+            "other rows have, for which tables store null; make the task JSON text, as in "
+            "`json.dumps(task)` before the rows become a table"
+        ) from None
+
+
+def from_json(text: str) -> Any:
+    """The value of a JSON text. A duplicate key is an error: either value could be meant."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in found:
+                raise DuplicateKeyError(f"duplicate key `{name}`")
+            found[name] = value
+        return found
+
+    return json.loads(text, object_pairs_hook=unique)
+
+
+class DuplicateKeyError(ValueError):
+    """An object in a JSON text has a key twice."""
+
+
+class _UndecidedError(ValueError):
+    """A null may be a value, or stand for an absent key. The message is its JSON pointer."""
+
+
+class _Reader:
+    """Reads one task. `SHAPES` says which parts of a task are objects with known keys."""
+
+    def __init__(self, keeps_values: bool) -> None:
+        # Whether null is a value where it can be one.
+        self._keeps_values = keeps_values
+        # Schemas of the arguments of the tools of the task, by name.
+        self._parameters: dict[str, Mapping[str, Any]] = {}
+        # The schema of the expected document.
+        self._schema: Mapping[str, Any] | None = None
+
+    def task(self, value: Mapping[str, Any], where: str) -> dict[str, Any]:
+        if "template" in value:
+            # For a template, a null in the row is an absent column.
+            return _present(value)
+        shape = SHAPES.get(str(value.get("type")))
+        if shape is None:
+            return {
+                name: self._value(part, f"{where}/{name}") for name, part in _present(value).items()
+            }
+        read = dict(value)
+        # The schemas decide which nulls of the other parts are values.
+        if read.get("tools") is not None:
+            read["tools"] = self._read("schema", read["tools"], f"{where}/tools")
+            self._parameters = dict(_parameters(read["tools"]))
+        if read.get("schema") is not None:
+            read["schema"] = self._read("schema", read["schema"], f"{where}/schema")
+            self._schema = read["schema"] if isinstance(read["schema"], Mapping) else None
+        return self._object(shape, read, where)
+
+    def _read(self, shape: Any, value: Any, where: str) -> Any:
+        """A part of a task that is not null."""
+        value = _plain(value)
+        if shape == "value":
+            return value
+        if shape == "any":
+            return self._value(value, where)
+        if shape == "expected":
+            return self._value(value, where, self._schema)
+        if shape == "schema":
+            return value if self._keeps_values else self._schema_without_nulls(value, where)
+        if shape == "task":
+            is_task = isinstance(value, Mapping)
+            return _Reader(self._keeps_values).task(value, where) if is_task else value
+        if "choices" in shape:
+            chosen = _choice(shape["choices"], value)
+            return value if chosen is None else self._read(chosen, value, where)
+        if "list" in shape:
+            if not isinstance(value, list):
+                return value
+            return [
+                None if part is None else self._read(shape["list"], part, f"{where}/{position}")
+                for position, part in enumerate(value)
+            ]
+        return self._object(shape, value, where) if isinstance(value, Mapping) else value
+
+    def _object(
+        self, shape: Mapping[str, Any], value: Mapping[str, Any], where: str
+    ) -> dict[str, Any]:
+        """An object with known keys."""
+        fields, others, required = shape["fields"], shape.get("others"), shape.get("required", ())
+        found: dict[str, Any] = {}
+        for name, part in value.items():
+            here, known = f"{where}/{name}", fields.get(name, others)
+            if part is None:
+                if known == "any" and name not in fields and not self._keeps_values:
+                    raise _UndecidedError(here)
+                # A required value is present in every row, so null is its value.
+                if known == "any" and (self._keeps_values or name in required):
+                    found[name] = None
+            elif _is_empty_structure(known, part) and name not in required:
+                continue
+            elif known == "arguments":
+                schema = self._parameters.get(str(value.get("name")))
+                found[name] = self._value(part, here, schema, is_closed=schema is not None)
+            else:
+                found[name] = self._read("value" if known is None else known, part, here)
+        return found
+
+    def _value(self, value: Any, where: str, schema: Any = None, is_closed: bool = False) -> Any:
+        """Any JSON value, of which a schema may be known.
+
+        `is_closed`: whether the value has only keys that the schema names.
+        """
+        value = _plain(value)
+        schema = schema if isinstance(schema, Mapping) else {}
+        if self._keeps_values:
+            return value
+        if isinstance(value, list):
+            items = schema.get("items")
+            return [
+                self._value(part, f"{where}/{position}", items)
+                for position, part in enumerate(value)
+            ]
+        if not isinstance(value, Mapping):
+            return value
+        properties = schema.get("properties")
+        properties = properties if isinstance(properties, Mapping) else {}
+        is_closed = is_closed or schema.get("additionalProperties") is False
+        found: dict[str, Any] = {}
+        for name, part in value.items():
+            here, known = f"{where}/{name}", properties.get(name)
+            if part is not None:
+                found[name] = self._value(part, here, known)
+            elif _excludes_null(known) or (is_closed and name not in properties):
+                continue
+            elif name in (schema.get("required") or ()):
+                found[name] = None
+            else:
+                raise _UndecidedError(here)
+        return found
+
+    def _schema_without_nulls(self, value: Any, where: str) -> Any:
+        """A JSON Schema, or an object that contains one, such as the definition of a tool."""
+        value = _plain(value)
+        if isinstance(value, list):
+            return [
+                self._schema_without_nulls(part, f"{where}/{position}")
+                for position, part in enumerate(value)
+            ]
+        if not isinstance(value, Mapping):
+            return value
+        found: dict[str, Any] = {}
+        for name, part in value.items():
+            here = f"{where}/{name}"
+            if part is None:
+                if name in NULLABLE and not _excludes_null(value):
+                    raise _UndecidedError(here)
+            elif name in VALUES:
+                found[name] = self._value(part, here)
+            elif name in NAMED_SCHEMAS and isinstance(part, Mapping):
+                found[name] = {
+                    key: self._schema_without_nulls(one, f"{here}/{key}")
+                    for key, one in _present(part).items()
+                }
+            else:
+                found[name] = self._schema_without_nulls(part, here)
+        return found
+
+
+def _is_empty_structure(shape: Any, value: Any) -> bool:
+    """Whether an object is one that its row lacks: some tables store an object of nulls for it."""
+    return (
+        isinstance(shape, dict)
+        and isinstance(value, Mapping)
+        and bool(value)
+        and all(part is None for part in value.values())
+    )
+
+
+def _choice(choices: Iterable[Any], value: Any) -> Any:
+    """The shape that a value has, by the keys that are not null."""
+    if isinstance(value, list):
+        return next((one for one in choices if isinstance(one, dict) and "list" in one), None)
+    if not isinstance(value, Mapping):
+        return None
+    names = _present(value).keys()
+    for one in choices:
+        if not isinstance(one, dict) or "fields" not in one:
+            continue
+        fields = one["fields"]
+        is_complete = all(
+            name in names or (name in value and fields[name] == "any")
+            for name in one.get("required", ())
+        )
+        if is_complete and names <= fields.keys():
+            return one
+    # The value has no shape, which the server reports.
+    return {"fields": {}, "others": "value"}
+
+
+def _parameters(tools: Any) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """The names of tools, and the schemas of their arguments."""
+    for tool in tools if isinstance(tools, list) else ():
+        if not isinstance(tool, Mapping):
+            continue
+        definition = tool.get("function", tool)
+        if not isinstance(definition, Mapping):
+            continue
+        schema = definition.get("parameters", definition.get("input_schema"))
+        if isinstance(schema, Mapping) and isinstance(schema.get("properties"), Mapping):
+            yield str(definition.get("name")), schema
+
+
+def _excludes_null(schema: Any) -> bool:
+    """Whether no null satisfies a schema, as far as its types and values say."""
+    if not isinstance(schema, Mapping):
+        return schema is False
+    types, values = schema.get("type"), schema.get("enum")
+    if isinstance(values, list) and None not in values:
+        return True
+    if isinstance(types, str):
+        return types != "null"
+    return isinstance(types, list) and bool(types) and "null" not in types
+
+
+def _present(value: Mapping[str, Any]) -> dict[str, Any]:
+    """An object without its keys of null."""
+    return {name: part for name, part in value.items() if part is not None}
+
+
+def _plain(value: Any) -> Any:
+    """Arrays of numpy and structures of Spark as lists and objects."""
+    if hasattr(value, "asDict"):
+        return value.asDict(recursive=True)
+    if isinstance(value, tuple):
+        return list(value)
+    return value.tolist() if hasattr(value, "tolist") else value
