@@ -539,7 +539,7 @@ fn a_list_of_too_many_calls_is_one_malformed_attempt() {
                 text.len() - "stop()]".len(),
                 "there are more than 1000 calls"
             ),
-            form: Form::Pythonic,
+            form: Some(Form::Pythonic),
         }]
     );
 }
