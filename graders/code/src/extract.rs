@@ -53,7 +53,9 @@ pub(crate) fn candidates(text: &str, language: &str) -> Vec<Candidate> {
     let all = blocks(text, &fences);
     let blocks = || all.iter().filter(|block| !is_blank(block.inside.clone()));
     let in_language = |block: &&Block<'_>| block.language().is_some_and(is_language);
-    let named = blocks().rfind(in_language).map(|block| (block, Rule::Fenced));
+    let named = blocks()
+        .rfind(in_language)
+        .map(|block| (block, Rule::Fenced));
     let other = blocks()
         .rfind(|block| block.info.is_empty())
         .map(|block| (block, Rule::OtherFence));

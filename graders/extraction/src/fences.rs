@@ -157,7 +157,7 @@ fn after_text<'a>(line: &'a str, range: &Range<usize>) -> Option<Fence<'a>> {
     let introduces = before.trim_end().ends_with([':', '：']);
     let opens = is_info(info) || info.is_empty() && introduces;
     // After an odd number of runs, this one ends code within the line.
-    (opens && count_runs(before, mark) % 2 == 0).then(|| Fence {
+    (opens && count_runs(before, mark).is_multiple_of(2)).then(|| Fence {
         line: range.clone(),
         mark,
         length: last + 3 - start,
@@ -298,7 +298,10 @@ pub fn inline(text: &str, is_named: impl Fn(&str) -> bool) -> Option<Inline> {
     while let Some(last) = text[..end].rfind("```") {
         let start = text[..last].trim_end_matches('`').len();
         let rest = &text[last + 3..];
-        let word = rest.split(|c| !is_of_language(c)).next().unwrap_or_default();
+        let word = rest
+            .split(|c| !is_of_language(c))
+            .next()
+            .unwrap_or_default();
         if rest[word.len()..].starts_with(char::is_whitespace) && is_named(word) {
             let content = last + 3 + word.len();
             let close = text[content..].find(&text[start..last + 3]);
@@ -333,7 +336,9 @@ pub fn lines(text: &str, part: Range<usize>, margin: Margin) -> Vec<Range<usize>
     }
     let has_content = |line: &&Range<usize>| !text[(*line).clone()].trim().is_empty();
     let first = found.iter().find(has_content);
-    let indent = first.map_or(0, |line| blanks(&text[line.clone()])).min(margin.indent);
+    let indent = first
+        .map_or(0, |line| blanks(&text[line.clone()]))
+        .min(margin.indent);
     for line in &mut found {
         line.start += blanks(&text[line.clone()]).min(indent);
     }
@@ -357,7 +362,9 @@ mod tests {
     fn read(text: &str) -> Vec<(&str, String, bool)> {
         let block = |block: Block<'_>| {
             let content = without_margin(text, block.inside.clone(), block.margin);
-            let info = text.find(block.info).map_or("", |at| &text[at..at + block.info.len()]);
+            let info = text
+                .find(block.info)
+                .map_or("", |at| &text[at..at + block.info.len()]);
             (info, content, block.is_closed)
         };
         blocks(text, &fences(text)).into_iter().map(block).collect()
@@ -454,7 +461,10 @@ mod tests {
         };
         let closed = |content: &str| Some((content.to_owned(), true));
         assert_eq!(found("It is ```py x```."), closed(" x"));
-        assert_eq!(found("```py x``` or ```py y``` or ```js z```"), closed(" y"));
+        assert_eq!(
+            found("```py x``` or ```py y``` or ```js z```"),
+            closed(" y")
+        );
         assert_eq!(found("````py s = '```'````"), closed(" s = '```'"));
         assert_eq!(found("so ```py\nx\n``` done"), closed("\nx\n"));
         assert_eq!(found("so ```py x"), Some((" x".to_owned(), false)));
@@ -463,7 +473,9 @@ mod tests {
 
     #[test]
     fn reads_many_marks_in_linear_time() {
-        for mark in ["a ```b\n", "```", "> ", "- ", "a: ```\n", "```py\n", "``` a\n"] {
+        for mark in [
+            "a ```b\n", "```", "> ", "- ", "a: ```\n", "```py\n", "``` a\n",
+        ] {
             let text = mark.repeat(300_000);
             let found = fences(&text);
             assert!(blocks(&text, &found).len() <= 300_000, "{mark}");

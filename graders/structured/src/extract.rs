@@ -108,7 +108,10 @@ fn plain<'a>(
     range: Range<usize>,
     rule: &'static str,
 ) -> Candidate<'a> {
-    let mut all = Candidate::new(part(format, visible, range.clone(), Margin::default()), rule);
+    let mut all = Candidate::new(
+        part(format, visible, range.clone(), Margin::default()),
+        rule,
+    );
     if format != Format::Json {
         return all;
     }
@@ -199,7 +202,12 @@ fn unclosed(format: Format, text: &str, blocks: &[Block<'_>]) -> Option<Unclosed
     let block = blocks.iter().find(|block| !block.is_closed);
     let block = block.map(|block| (block.start, block.inside.clone()));
     let after_text = inline(text, |word| is_named(format, word))
-        .filter(|code| !code.is_closed && text[code.inside.clone()].trim_start_matches([' ', '\t', '\r']).starts_with('\n'))
+        .filter(|code| {
+            !code.is_closed
+                && text[code.inside.clone()]
+                    .trim_start_matches([' ', '\t', '\r'])
+                    .starts_with('\n')
+        })
         .map(|code| (code.inside.start, code.inside));
     let lower = text.to_ascii_lowercase();
     let tag = |name: &str| {
@@ -411,7 +419,11 @@ mod tests {
         let read = |format: Format, text: &str| {
             let visible = Source::visible(text, false);
             let mut found = extract(format, &visible);
-            let Candidate { source, rule, document } = found.remove(0);
+            let Candidate {
+                source,
+                rule,
+                document,
+            } = found.remove(0);
             let reason = document.map(|document| document.map_err(|error| error.reason));
             (source.text().to_owned(), rule, reason.and_then(Result::err))
         };
@@ -423,10 +435,18 @@ mod tests {
             (Format::Csv, "```csv\na,b\n1,", "a,b\n1,"),
             (Format::Xml, "```\n<a>1</a>\n", "<a>1</a>"),
             (Format::Json, "So: ```json\n{\"a\":1}", r#"{"a":1}"#),
-            (Format::Json, "```python\nx = 1\ny = {\"a\":1}", "x = 1\ny = {\"a\":1}"),
+            (
+                Format::Json,
+                "```python\nx = 1\ny = {\"a\":1}",
+                "x = 1\ny = {\"a\":1}",
+            ),
         ] {
             let reason = Some("the fence is not closed".to_owned());
-            assert_eq!(read(format, text), (inside.to_owned(), "fenced", reason), "{text}");
+            assert_eq!(
+                read(format, text),
+                (inside.to_owned(), "fenced", reason),
+                "{text}"
+            );
         }
         for (format, text) in [
             (Format::Json, "So\n<answer> [1]"),
@@ -434,7 +454,10 @@ mod tests {
         ] {
             let (inside, rule, reason) = read(format, text);
             assert_eq!((&*inside, rule), ("[1]", "tag"), "{text}");
-            assert!(reason.is_some_and(|reason| reason.ends_with("is not closed")), "{text}");
+            assert!(
+                reason.is_some_and(|reason| reason.ends_with("is not closed")),
+                "{text}"
+            );
         }
         // A complete document before it is used, and the end of a tag ends a block in it.
         assert_eq!(json("```json\n[1]\n```\nor\n```json\n[2]"), "[1]");

@@ -77,7 +77,10 @@ pub(super) fn name_and_arguments(
     }
     let found = |missing: &str| match others.is_empty() {
         true => format!("the call has no `{missing}`"),
-        false => format!("the call has no `{missing}`; found `{}`", others.join("`, `")),
+        false => format!(
+            "the call has no `{missing}`; found `{}`",
+            others.join("`, `")
+        ),
     };
     match name {
         None => error(found("name")),

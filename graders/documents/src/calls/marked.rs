@@ -106,7 +106,10 @@ fn unread_mark(scan: &mut Scan<'_, '_>, mark: &unread::Mark) {
     scan.at += mark.length;
     if !encloses {
         skip_to_end_of_unread(scan);
-        let error = SyntaxError::new(start, format!("calls that start with `{text}` are not read"));
+        let error = SyntaxError::new(
+            start,
+            format!("calls that start with `{text}` are not read"),
+        );
         scan.malformed(None, start, error);
     }
     scan.start_prose();
@@ -148,9 +151,7 @@ fn skip_to_end_of_attempt(scan: &mut Scan<'_, '_>, mark: &str) {
         "<|tool_call|>" => &["<|/tool_call|>", "<|tool_call_end|>"],
         "<|tool_call_start|>" | "<|tool_call_begin|>" => &["<|tool_call_end|>"],
         "<｜tool▁call▁begin｜>" => &["<｜tool▁call▁end｜>"],
-        "<|channel|>commentary" | "<|channel|>analysis" | "<|start|>assistant to=" => {
-            &["<|call|>"]
-        }
+        "<|channel|>commentary" | "<|channel|>analysis" | "<|start|>assistant to=" => &["<|call|>"],
         "```tool_code" | "```tool_call" => &["```"],
         _ => &[],
     };

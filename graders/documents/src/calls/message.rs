@@ -33,7 +33,8 @@ pub(super) fn read(message: &Message) -> Reading {
         match part.kind().as_deref() {
             Some("tool_use") => record(&mut reading, Form::Anthropic, tool_use(part)),
             Some(kind) if names_call(kind) => {
-                let reason = format!("calls in parts of type `{kind}` are not read; use `tool_use`");
+                let reason =
+                    format!("calls in parts of type `{kind}` are not read; use `tool_use`");
                 reading.malformed.push(unread(reason));
             }
             _ => {}
@@ -48,7 +49,13 @@ pub(super) fn unread_fields(message: &Message, was_read: bool) -> Vec<Malformed>
     let names = |name: &str| {
         let known = ["tool_calls", "function_call"].contains(&name);
         let letters = letters(name);
-        let repeats = ["toolcall", "toolcalls", "functioncall", "functioncalls", "tooluse"];
+        let repeats = [
+            "toolcall",
+            "toolcalls",
+            "functioncall",
+            "functioncalls",
+            "tooluse",
+        ];
         !known && (letters == "invalidtoolcalls" || !was_read && repeats.contains(&&*letters))
     };
     let is_empty = |value: &RawJson| ["null", "[]", "{}", "\"\"", "false"].contains(&value.get());
@@ -67,8 +74,11 @@ pub(super) fn unread_fields(message: &Message, was_read: bool) -> Vec<Malformed>
         let calls = members.iter().filter(is_call);
         found.extend(calls.map(|(name, _)| format!("additional_kwargs.{name}")));
     }
-    let malformed =
-        |name| unread(format!("calls in the field `{name}` are not read; use `tool_calls`"));
+    let malformed = |name| {
+        unread(format!(
+            "calls in the field `{name}` are not read; use `tool_calls`"
+        ))
+    };
     found.into_iter().map(malformed).collect()
 }
 
@@ -106,7 +116,11 @@ fn tool_use(part: &ContentPart) -> Result<ParsedCall, SyntaxError> {
     };
     let member = |(name, field): (&String, &RawJson)| Ok((name.clone(), value(field)?));
     let members = fields.iter().map(member).collect::<Result<Vec<_>, _>>()?;
-    call(json::name_and_arguments(Json::Object(members), 0, &["input"])?)
+    call(json::name_and_arguments(
+        Json::Object(members),
+        0,
+        &["input"],
+    )?)
 }
 
 /// The call of an element of `tool_calls`, or of a `function_call`.

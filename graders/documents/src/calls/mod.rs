@@ -69,7 +69,9 @@ pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Rea
     for prose in std::mem::take(&mut reading.prose) {
         unread::scan(&mut Scan::new(text, prose, &mut reading), is_tool);
     }
-    reading.malformed.sort_by_key(|malformed| malformed.span.start);
+    reading
+        .malformed
+        .sort_by_key(|malformed| malformed.span.start);
     reading
 }
 

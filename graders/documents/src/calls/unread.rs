@@ -159,7 +159,10 @@ fn is_call(value: &Json, is_tool: &dyn Fn(&str) -> bool, depth: usize) -> bool {
     let Json::Object(members) = value else {
         return match value {
             Json::Array(elements) => {
-                depth > 0 && elements.iter().any(|value| is_call(value, is_tool, depth - 1))
+                depth > 0
+                    && elements
+                        .iter()
+                        .any(|value| is_call(value, is_tool, depth - 1))
             }
             _ => false,
         };
@@ -173,7 +176,10 @@ fn is_call(value: &Json, is_tool: &dyn Fn(&str) -> bool, depth: usize) -> bool {
         _ => false,
     };
     members.iter().any(is_name) && members.iter().any(is_arguments)
-        || depth > 0 && members.iter().any(|(_, value)| is_call(value, is_tool, depth - 1))
+        || depth > 0
+            && members
+                .iter()
+                .any(|(_, value)| is_call(value, is_tool, depth - 1))
 }
 
 /// Whether malformed JSON starts with a member that names a tool.
@@ -189,7 +195,9 @@ fn starts_call(text: &str, is_tool: &dyn Fn(&str) -> bool) -> bool {
     };
     let value = text[1 + length..].trim_start().strip_prefix(':');
     NAME_KEYS.contains(&key.as_str())
-        && value.and_then(string).is_some_and(|(name, _)| is_tool(&name))
+        && value
+            .and_then(string)
+            .is_some_and(|(name, _)| is_tool(&name))
 }
 
 /// The distance of the cursor from the start of the line before, if that line is the name of a tool.
@@ -224,19 +232,22 @@ fn bracketed(
 }
 
 /// `Action: f` and `Action Input: …` on lines of their own (ReAct).
-fn action(
-    scan: &mut Scan<'_, '_>,
-    is_tool: &dyn Fn(&str) -> bool,
-) -> Option<(usize, SyntaxError)> {
+fn action(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) -> Option<(usize, SyntaxError)> {
     let start = scan.at;
     let rest = scan.rest();
     let (name, after) = rest.strip_prefix("Action:")?.split_once('\n')?;
     let before = scan.before(MAX_NAME);
-    let begins_line = before.rsplit('\n').next().is_none_or(|line| line.trim().is_empty());
+    let begins_line = before
+        .rsplit('\n')
+        .next()
+        .is_none_or(|line| line.trim().is_empty());
     if !(begins_line && is_tool(name.trim()) && after.trim_start().starts_with("Action Input:")) {
         return None;
     }
     let input = after.trim_start();
     scan.at += rest.len() - input.len() + input.find('\n').unwrap_or(input.len());
-    Some((start, SyntaxError::new(start, "calls that start with `Action:` are not read")))
+    Some((
+        start,
+        SyntaxError::new(start, "calls that start with `Action:` are not read"),
+    ))
 }
