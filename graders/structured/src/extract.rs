@@ -158,7 +158,7 @@ fn fenced<'a, 'b>(
     format: Format,
     visible: &'a Source<'_>,
     range: Range<usize>,
-    blocks: impl Iterator<Item = &'b Block<'b>> + DoubleEndedIterator,
+    blocks: impl Iterator<Item = &'b Block<'b>>,
 ) -> Option<(Candidate<'a>, usize)> {
     let text = &visible.text()[range.clone()];
     let names_format = |word: &str| is_named(format, word);

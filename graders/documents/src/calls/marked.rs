@@ -61,7 +61,7 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
             STRAY_ENDS.iter().find(|(mark, _)| rest.starts_with(mark))
         {
             stray_end(scan, *form, mark.len());
-        } else if let Some(mark) = unread::mark(rest, is_tool) {
+        } else if let Some(mark) = unread::mark(scan.before(4), rest, is_tool) {
             unread_mark(scan, &mark);
         } else if rest.starts_with(END_OF_MESSAGE) {
             scan.prose_until(start);
@@ -119,7 +119,7 @@ fn unread_mark(scan: &mut Scan<'_, '_>, mark: &unread::Mark) {
 fn begins_attempt(text: &str) -> bool {
     let is_start = |mark: unread::Mark| !mark.is_end;
     MARKS.iter().any(|(mark, _)| text.starts_with(mark))
-        || unread::mark(text, &|_| false).is_some_and(is_start)
+        || unread::mark("", text, &|_| false).is_some_and(is_start)
 }
 
 /// Moves the cursor after the next end mark of a form that is not read, before the next start of an
@@ -128,7 +128,7 @@ fn skip_to_end_of_unread(scan: &mut Scan<'_, '_>) {
     while let Some(next) = scan.rest().find(STARTS) {
         scan.at += next;
         let rest = scan.rest();
-        match unread::mark(rest, &|_| false) {
+        match unread::mark("", rest, &|_| false) {
             Some(mark) if mark.is_end => {
                 scan.at += mark.length;
                 return;

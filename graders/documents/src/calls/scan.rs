@@ -127,7 +127,10 @@ impl<'a, 'r> Scan<'a, 'r> {
         start: usize,
         error: SyntaxError,
     ) {
-        self.reading.calls.retain(|call| call.span.start < start);
+        let attempt = start..self.at;
+        self.reading
+            .calls
+            .retain(|call| !attempt.contains(&call.span.start));
         self.reading.malformed.push(Malformed {
             span: start..self.at,
             broken: error,

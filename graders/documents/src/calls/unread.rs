@@ -28,7 +28,6 @@ const NAMES: &[&str] = &[
     "toolrequest",
     "toolsprefix",
     "toolssuffix",
-    "invoke",
     "pythontag",
     "pythonstart",
     "pythonend",
@@ -41,8 +40,8 @@ const NAMES: &[&str] = &[
 /// Elements that are calls if an attribute names a tool, or if JSON follows.
 const ELEMENTS: &[&str] = &["tool", "function", "action", "call"];
 
-/// The mark at the start of a text.
-pub(super) fn mark(text: &str, is_tool: &dyn Fn(&str) -> bool) -> Option<Mark> {
+/// The mark at the start of a text, and what precedes it: `Vec<ToolCall>` is a type.
+pub(super) fn mark(before: &str, text: &str, is_tool: &dyn Fn(&str) -> bool) -> Option<Mark> {
     let (open, close) = [("<", ">"), ("&lt;", "&gt;"), ("[", "]")]
         .into_iter()
         .find(|(open, _)| text.starts_with(open))?;
@@ -71,7 +70,15 @@ pub(super) fn mark(text: &str, is_tool: &dyn Fn(&str) -> bool) -> Option<Mark> {
     if is_bracket && (lower == letters || !attributes.is_empty()) {
         return None;
     }
-    let speaks_of_calls = NAMES.iter().any(|part| lower.contains(part));
+    let is_type = before.ends_with(char::is_alphanumeric)
+        && letters == name
+        && letters.contains(char::is_uppercase)
+        && letters.contains(char::is_lowercase);
+    if is_type {
+        return None;
+    }
+    let speaks_of_calls =
+        NAMES.iter().any(|part| lower.contains(part)) || lower.ends_with("invoke");
     let names_tool = || {
         let values = attributes.split(['=', ' ', '"', '\'']);
         let is_attribute = ELEMENTS.contains(&lower.as_str()) && values.map(str::trim).any(is_tool);
