@@ -1,6 +1,6 @@
 //! Extracts the program from a completion: the last fenced block in the task's language, else the
-//! last block that names no language, else code within a line that names the language, else the last
-//! block, else the whole text if it compiles. A blank block is only read if there is no other.
+//! last block that names no language, else code within a line that names the language, else the
+//! last block, else the whole text if it compiles. A blank block is only read if there is no other.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Fenced blocks of Markdown, parsed as loosely as models write them. Beyond CommonMark, a fence may
-//! open after text in a line (``So: ```python``), and a block may end on a line of its content.
+//! Fenced blocks of Markdown, parsed as loosely as models write them. Beyond CommonMark, a fence
+//! may open after text in a line (``So: ```python``), and a block may end on a line of its content.
 
 use std::ops::Range;
 
@@ -220,8 +220,8 @@ fn is_info(text: &str) -> bool {
 
 /// Pairs fences into blocks. A block ends at a fence with the same mark, at least the same length
 /// and no info string. A fence after text opens a block only if the next fence at the start of a
-/// line ends it. A block without such an end is closed by the first run of marks that ends a line of
-/// its content, or that blanks and text follow; otherwise it ends with the text.
+/// line ends it. A block without such an end is closed by the first run of marks that ends a line
+/// of its content, or that blanks and text follow; otherwise it ends with the text.
 #[must_use]
 pub fn blocks<'a>(text: &str, fences: &[Fence<'a>]) -> Vec<Block<'a>> {
     let mut found = Vec::new();

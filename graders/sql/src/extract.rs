@@ -70,7 +70,8 @@ fn in_tag(text: &str, tag: Range<usize>) -> Extracted {
 }
 
 /// The last fenced block marked as SQL; else the last unmarked block that begins like a query; else
-/// the last unmarked block; else code within a line that is marked as SQL. Empty blocks are ignored.
+/// the last unmarked block; else code within a line that is marked as SQL. Empty blocks are
+/// ignored.
 fn fenced(text: &str) -> Option<Extracted> {
     if !text.contains("```") && !text.contains("~~~") {
         return None;

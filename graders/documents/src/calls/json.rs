@@ -36,8 +36,8 @@ pub(super) fn call(value: Json, at: usize) -> Result<ParsedCall, SyntaxError> {
     })
 }
 
-/// The name of a call and its arguments, which are under one of the `keys`. A call without them must
-/// not have other members, which may be misnamed arguments.
+/// The name of a call and its arguments, which are under one of the `keys`. A call without them
+/// must not have other members, which may be misnamed arguments.
 pub(super) fn name_and_arguments(
     value: Json,
     at: usize,

@@ -1,9 +1,9 @@
 //! Recognises attempts in forms that are not read, so that they do not count as prose. They are
 //! malformed, since reading them would be a guess.
 //!
-//! Marks are recognised by what they have in common: a tag or token whose name speaks of calls, such
-//! as `<TOOLCALL>`, `<|START_ACTION|>` and `<｜DSML｜invoke name="f">`, or that names a tool. Without
-//! marks, only text that names a tool of the task is an attempt.
+//! Marks are recognised by what they have in common: a tag or token whose name speaks of calls,
+//! such as `<TOOLCALL>`, `<|START_ACTION|>` and `<｜DSML｜invoke name="f">`, or that names a tool.
+//! Without marks, only text that names a tool of the task is an attempt.
 
 use super::scan::Scan;
 use super::{json, python};
@@ -132,8 +132,8 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
     scan.prose_until(scan.at);
 }
 
-/// JSON that names a tool, or that follows a line with the name of a tool. The cursor is moved after
-/// the JSON or its error.
+/// JSON that names a tool, or that follows a line with the name of a tool. The cursor is moved
+/// after the JSON or its error.
 fn object(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) -> Option<(usize, SyntaxError)> {
     let start = scan.at;
     let line = named_line(scan, is_tool);
@@ -207,7 +207,8 @@ fn starts_call(text: &str, is_tool: &dyn Fn(&str) -> bool) -> bool {
             .is_some_and(|(name, _)| is_tool(&name))
 }
 
-/// The distance of the cursor from the start of the line before, if that line is the name of a tool.
+/// The distance of the cursor from the start of the line before, if that line is the name of a
+/// tool.
 fn named_line(scan: &Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) -> Option<usize> {
     let before = scan.before(MAX_ATTRIBUTES);
     let above = before.trim_end();
