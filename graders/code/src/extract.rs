@@ -1,9 +1,10 @@
 //! Extracts the program from a completion: the last fenced block in the task's language, else the
-//! last block that names no language, else the last block, else the whole text if it compiles.
+//! last block that names no language, else code within a line that names the language, else the
+//! last block, else the whole text if it compiles. A blank block is only read if there is no other.
 
 use std::ops::Range;
 
-use assay_extraction::fences::{Block, blocks, fences, without_indent};
+use assay_extraction::fences::{Block, Fence, blocks, fences, inline, without_margin};
 
 use crate::language;
 
@@ -23,7 +24,7 @@ pub(crate) struct Candidate {
 /// How a program was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// A fenced block that names the language.
+    /// A fenced block, or code within a line, that names the language.
     Fenced,
     /// A fenced block that names no language, or another one.
     OtherFence,
@@ -44,54 +45,67 @@ impl Rule {
 /// Texts that may be the program, in the order in which they are tried until one compiles. Empty if
 /// there is no code.
 pub(crate) fn candidates(text: &str, language: &str) -> Vec<Candidate> {
+    let is_language = |word: &str| {
+        language::named(word).is_some_and(|language_of_word| language_of_word.name == language)
+    };
+    let is_blank = |part: Range<usize>| text[part].trim().is_empty();
     let fences = fences(text);
-    let blocks = blocks(&fences, text.len());
-    let in_language = |block: &&Block<'_>| language_of(block.info) == Some(language);
-    let chosen = blocks
-        .iter()
+    let all = blocks(text, &fences);
+    let blocks = || all.iter().filter(|block| !is_blank(block.inside.clone()));
+    let in_language = |block: &&Block<'_>| block.language().is_some_and(is_language);
+    let named = blocks()
         .rfind(in_language)
         .map(|block| (block, Rule::Fenced));
-    let unnamed = || {
-        blocks
-            .iter()
-            .rfind(|block| block.info.is_empty())
-            .map(|block| (block, Rule::OtherFence))
-    };
-    let any = || blocks.last().map(|block| (block, Rule::OtherFence));
-    let Some((block, rule)) = chosen.or_else(unnamed).or_else(any) else {
-        let whole = Candidate {
-            text: text.to_owned(),
-            span: 0..text.len(),
-            rule: Rule::Whole,
-        };
-        return if text.trim().is_empty() {
-            Vec::new()
-        } else {
-            vec![whole]
-        };
-    };
+    let other = blocks()
+        .rfind(|block| block.info.is_empty())
+        .map(|block| (block, Rule::OtherFence));
+    if let Some((block, rule)) = named.or(other) {
+        return block_candidates(text, &fences, block, rule);
+    }
+    if let Some(code) = inline(text, is_language).filter(|code| !is_blank(code.inside.clone())) {
+        return vec![Candidate {
+            text: text[code.inside.clone()].trim_start_matches(' ').to_owned(),
+            span: code.inside,
+            rule: Rule::Fenced,
+        }];
+    }
+    if let Some(block) = blocks().next_back() {
+        return block_candidates(text, &fences, block, Rule::OtherFence);
+    }
+    if let Some(block) = all.iter().rfind(in_language) {
+        return block_candidates(text, &fences, block, Rule::Fenced);
+    }
+    if !all.is_empty() || is_blank(0..text.len()) {
+        return Vec::new();
+    }
+    vec![Candidate {
+        text: text.to_owned(),
+        span: 0..text.len(),
+        rule: Rule::Whole,
+    }]
+}
+
+/// The content of a block, then its extensions to later closing fences.
+fn block_candidates(
+    text: &str,
+    fences: &[Fence<'_>],
+    block: &Block<'_>,
+    rule: Rule,
+) -> Vec<Candidate> {
     let later = fences
         .iter()
-        .filter(|fence| fence.line.start > block.inside.end && fence.info.is_empty());
+        .filter(|fence| fence.line.start > block.inside.end && fence.is_bare());
     let ends = std::iter::once(block.inside.end)
         .chain(later.map(|fence| fence.line.start).take(MAX_LATER_FENCES));
     ends.map(|end| {
-        let span = block.inside.start..end.max(block.inside.start);
+        let span = block.inside.start..end;
         Candidate {
-            text: without_indent(&text[span.clone()], block.indent),
+            text: without_margin(text, span.clone(), block.margin),
             span,
             rule,
         }
     })
     .collect()
-}
-
-/// The name of the language that an info string refers to.
-fn language_of(info: &str) -> Option<&'static str> {
-    let word = info
-        .split(|c: char| !(c.is_alphanumeric() || "+#".contains(c)))
-        .find(|word| !word.is_empty())?;
-    language::named(word).map(|language| language.name)
 }
 
 #[cfg(test)]
@@ -156,6 +170,35 @@ mod tests {
         );
         assert_eq!(first("```python\nx = 1\n").unwrap().0, "x = 1\n");
         assert_eq!(first("```python\r\nx\r\n```\r\n").unwrap().0, "x\r\n");
+    }
+
+    #[test]
+    fn finds_code_after_text_and_within_lines() {
+        let fenced = |text: &str| Some((text.to_owned(), "fenced"));
+        assert_eq!(first("So: ```python\nx\n```\nDone."), fenced("x\n"));
+        assert_eq!(
+            first("```python\ndraft\n```\nNow: ```python\nx\n```"),
+            fenced("x\n")
+        );
+        assert_eq!(first("> 1. ```py\n>    x\n>    ```"), fenced("x\n"));
+        assert_eq!(first("```python\nx```"), fenced("x"));
+        assert_eq!(first("It is ```python x = 1```."), fenced("x = 1"));
+        assert_eq!(first("So ```python\nx\n``` as asked"), fenced("\nx\n"));
+        // Code within a line may be a mention; a block is not.
+        let mention = "Unlike ```python y```:\n```\nx\n```";
+        assert_eq!(first(mention), Some(("x\n".to_owned(), "other_fence")));
+    }
+
+    #[test]
+    fn ignores_blank_blocks() {
+        assert_eq!(
+            first("```python\nx\n```\n```python\n\n```"),
+            Some(("x\n".to_owned(), "fenced"))
+        );
+        assert_eq!(first("I do not know.\n```\n```"), None);
+        // An empty program in its language is a program.
+        let empty = Some((" \n".to_owned(), "fenced"));
+        assert_eq!(first("```python\n \n```\n```\n```"), empty);
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! Finds the statement in a completion: the content of the last fenced block of SQL or the last
 //! tag, whichever ends later, else the whole text. Comments belong to the statement.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-use assay_extraction::fences::{Block, blocks, fences, without_indent};
+use assay_extraction::fences::{Block, blocks, fences, inline, without_margin};
 
 use crate::statement::first_word;
 use crate::task::Dialect;
@@ -71,26 +70,18 @@ fn in_tag(text: &str, tag: Range<usize>) -> Extracted {
 }
 
 /// The last fenced block marked as SQL; else the last unmarked block that begins like a query; else
-/// the last unmarked block; else the content of an inline fence. Empty blocks are ignored.
+/// the last unmarked block; else code within a line that is marked as SQL. Empty blocks are
+/// ignored.
 fn fenced(text: &str) -> Option<Extracted> {
     if !text.contains("```") && !text.contains("~~~") {
         return None;
     }
-    let plain = without_prefixes(text);
-    let fences = fences(&plain);
-    let blocks = blocks(&fences, plain.len());
-    let first = |block: &&Block<'_>| {
-        let inside = block.inside.start..block.inside.end.max(block.inside.start);
-        first_word(&plain[inside], Dialect::Sqlite)
-    };
-    let is_sql = |block: &&Block<'_>| {
-        let word = block
-            .info
-            .split(|c: char| !c.is_alphanumeric())
-            .find(|word| !word.is_empty());
-        word.is_some_and(|word| LANGUAGES.iter().any(|name| word.eq_ignore_ascii_case(name)))
-            && first(block).is_some()
-    };
+    let names_sql = |word: &str| LANGUAGES.iter().any(|name| word.eq_ignore_ascii_case(name));
+    let blocks = blocks(text, &fences(text));
+    let content = |block: &Block<'_>| without_margin(text, block.inside.clone(), block.margin);
+    let first = |block: &&Block<'_>| first_word(&content(block), Dialect::Sqlite);
+    let is_sql =
+        |block: &&Block<'_>| block.language().is_some_and(names_sql) && first(block).is_some();
     let begins = |block: &&Block<'_>| {
         first(block)
             .is_some_and(|first| ["select", "with", "values", "("].contains(&first.as_str()))
@@ -99,47 +90,16 @@ fn fenced(text: &str) -> Option<Extracted> {
     let chosen = blocks.iter().rfind(is_sql);
     let chosen = chosen.or_else(|| blocks.iter().rfind(|block| unnamed(block) && begins(block)));
     let Some(block) = chosen.or_else(|| blocks.iter().rfind(unnamed)) else {
-        return inline(text);
+        let code = inline(text, names_sql)?;
+        return Some(Extracted {
+            text: text[code.inside.clone()].to_owned(),
+            span: code.inside,
+            rule: "fenced",
+        });
     };
-    let span = block.inside.start..block.inside.end.max(block.inside.start);
     Some(Extracted {
-        text: without_indent(&plain[span.clone()], block.indent),
-        span,
-        rule: "fenced",
-    })
-}
-
-/// The text with each prefix of a fence replaced by blanks, such as the number of a list item or
-/// the `>` of a quotation.
-fn without_prefixes(text: &str) -> Cow<'_, str> {
-    let fence_after_prefix = |line: &str| {
-        let at = line.find("```").or_else(|| line.find("~~~"))?;
-        let before = &line[..at];
-        let is_prefix = before
-            .chars()
-            .all(|c| c.is_ascii_digit() || " \t>*-+.)".contains(c));
-        (is_prefix && !before.trim().is_empty()).then_some(at)
-    };
-    if text.lines().all(|line| fence_after_prefix(line).is_none()) {
-        return Cow::Borrowed(text);
-    }
-    let line = |line: &str| match fence_after_prefix(line) {
-        Some(at) => format!("{}{}", " ".repeat(at), &line[at..]),
-        None => line.to_owned(),
-    };
-    Cow::Owned(text.split_inclusive('\n').map(line).collect())
-}
-
-/// The content of the last fence marked as SQL that does not begin a line.
-fn inline(text: &str) -> Option<Extracted> {
-    let lower = text.to_ascii_lowercase();
-    let start = lower.rfind("```sql")? + "```sql".len();
-    let end = text[start..]
-        .find("```")
-        .map_or(text.len(), |end| start + end);
-    Some(Extracted {
-        text: text[start..end].to_owned(),
-        span: start..end,
+        text: content(block),
+        span: block.inside.clone(),
         rule: "fenced",
     })
 }
@@ -208,6 +168,12 @@ mod tests {
         for text in [
             "1. ```sql\n   select 1\n   ```",
             "> ```sql\n select 1\n> ```",
+            "> ```sql\n> select 1\n> ```",
+            "So: ```sql\nselect 1\n```",
+            "```sql\nselect 2\n```\nor rather ```sql\nselect 1\n```",
+            "```sql\nselect 1```",
+            "The query is ```sql select 1```.",
+            "The query is ~~~sqlite\nselect 1\n~~~",
             "First ```sql\nselect 2\n``` no, wait ```sql\nselect 1\n``` done",
             "<answer><sql>select 1</sql></answer>",
             "<solution><answer>select 1</answer></solution>",

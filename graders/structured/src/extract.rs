@@ -1,16 +1,16 @@
 //! Finds the document in a completion. `auto` reads the last fenced block with the name of the
 //! format, else the last block without a name, or the last pair of tags, whichever ends later; else
 //! the whole text. In a tag or the whole text, JSON may be surrounded by prose: the last complete
-//! outermost object or array is used.
+//! outermost object or array is used. A block or tag that is not closed is malformed.
 //!
 //! Each byte is read a bounded number of times: after a syntax error, parsing never restarts before
 //! the error.
 
 use std::ops::Range;
 
-use assay_documents::Json;
 use assay_documents::json::Reader;
-use assay_extraction::fences::{Block, blocks, fences};
+use assay_documents::{Json, SyntaxError};
+use assay_extraction::fences::{Block, Margin, blocks, fences, inline};
 
 use crate::formats::Format;
 use crate::source::Source;
@@ -24,8 +24,8 @@ pub(crate) struct Candidate<'a> {
     pub(crate) source: Source<'a>,
     /// `fenced`, `tag`, `prose` or `whole`.
     pub(crate) rule: &'static str,
-    /// The document, if finding it required parsing it.
-    pub(crate) document: Option<Json>,
+    /// The document or its error, if finding it required parsing it.
+    pub(crate) document: Option<Result<Json, SyntaxError>>,
 }
 
 impl<'a> Candidate<'a> {
@@ -42,11 +42,15 @@ impl<'a> Candidate<'a> {
 /// document. Empty if the text is blank.
 pub(crate) fn extract<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Candidate<'a>> {
     let text = visible.text();
+    let blocks = blocks_of(text);
+    let closed = blocks.iter().filter(|block| block.is_closed);
+    let fenced = fenced(format, visible, 0..text.len(), closed);
     let mut found = Vec::new();
-    let fenced = fenced(format, visible, 0..text.len());
     match last_tag(format, text) {
         Some(tag) if fenced.as_ref().is_none_or(|(_, end)| *end < tag.end) => {
-            if let Some((fenced, _)) = self::fenced(format, visible, tag.clone()) {
+            // The end of the tag also ends a block in it.
+            let blocks = blocks_of(&text[tag.clone()]);
+            if let Some((fenced, _)) = self::fenced(format, visible, tag.clone(), blocks.iter()) {
                 found.push(fenced);
             } else {
                 // An element of this name may be part of the document.
@@ -59,9 +63,10 @@ pub(crate) fn extract<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Candid
                 }
             }
         }
-        _ => found.push(match fenced {
-            Some((fenced, _)) => fenced,
-            None => plain(format, visible, 0..text.len(), "whole"),
+        _ => found.push(match (fenced, unclosed(format, text, &blocks)) {
+            (Some((fenced, _)), _) => fenced,
+            (None, Some(unclosed)) => truncated(format, visible, &unclosed),
+            (None, None) => plain(format, visible, 0..text.len(), "whole"),
         }),
     }
     found.retain(|found| !found.source.text().trim().is_empty());
@@ -70,7 +75,10 @@ pub(crate) fn extract<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Candid
 
 /// The whole visible text, as the only candidate. Empty if the text is blank.
 pub(crate) fn whole<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Candidate<'a>> {
-    let found = Candidate::new(part(format, visible, 0..visible.text().len(), 0), "whole");
+    let found = Candidate::new(
+        part(format, visible, 0..visible.text().len(), Margin::default()),
+        "whole",
+    );
     if found.source.text().is_empty() {
         Vec::new()
     } else {
@@ -83,11 +91,12 @@ fn part<'a>(
     format: Format,
     visible: &'a Source<'_>,
     range: Range<usize>,
-    indent: usize,
+    margin: Margin,
 ) -> Source<'a> {
     match format {
+        _ if margin.has_quotes() => visible.without_margin(range, margin),
         Format::Json | Format::Xml => visible.trimmed(range),
-        _ if indent > 0 => visible.without_indent(range, indent),
+        _ if margin != Margin::default() => visible.without_margin(range, margin),
         Format::Yaml | Format::Toml | Format::Csv => visible.lines(range),
     }
 }
@@ -99,12 +108,15 @@ fn plain<'a>(
     range: Range<usize>,
     rule: &'static str,
 ) -> Candidate<'a> {
-    let mut all = Candidate::new(part(format, visible, range.clone(), 0), rule);
+    let mut all = Candidate::new(
+        part(format, visible, range.clone(), Margin::default()),
+        rule,
+    );
     if format != Format::Json {
         return all;
     }
     if let Ok(document) = Json::read(all.source.text()) {
-        all.document = Some(document);
+        all.document = Some(Ok(document));
         return all;
     }
     let Some(JsonInProse {
@@ -122,48 +134,118 @@ fn plain<'a>(
     Candidate {
         source,
         rule: "prose",
-        document,
+        document: document.map(Ok),
     }
 }
 
-/// The content of a fenced block of a part of the text, and where the block ends.
-fn fenced<'a>(
+/// The fenced blocks of a text.
+fn blocks_of(text: &str) -> Vec<Block<'_>> {
+    if !text.contains("```") && !text.contains("~~~") {
+        return Vec::new();
+    }
+    blocks(text, &fences(text))
+}
+
+fn is_named(format: Format, word: &str) -> bool {
+    let mut names = format.names().iter();
+    names.any(|name| word.eq_ignore_ascii_case(name))
+}
+
+/// The content of one of the `blocks` of a part of the text, and where the block ends: of the last
+/// one with the name of the format, else of the last one without a name, else of code within a line
+/// with the name of the format.
+fn fenced<'a, 'b>(
     format: Format,
     visible: &'a Source<'_>,
     range: Range<usize>,
+    blocks: impl Iterator<Item = &'b Block<'b>>,
 ) -> Option<(Candidate<'a>, usize)> {
     let text = &visible.text()[range.clone()];
-    if !text.contains("```") && !text.contains("~~~") {
-        return None;
-    }
-    let fences = fences(text);
-    let blocks = blocks(&fences, text.len());
-    let inside = |block: &Block<'_>| {
-        let inside = &block.inside;
-        range.start + inside.start..range.start + inside.end.max(inside.start)
+    let names_format = |word: &str| is_named(format, word);
+    let blocks: Vec<_> = blocks
+        .filter(|block| !text[block.inside.clone()].trim().is_empty())
+        .collect();
+    let named = blocks
+        .iter()
+        .rfind(|block| block.language().is_some_and(names_format));
+    let block = named.or_else(|| blocks.iter().rfind(|block| block.info.is_empty()));
+    let (inside, margin) = match block {
+        Some(block) => (block.inside.clone(), block.margin),
+        None => {
+            let code = inline(text, names_format).filter(|code| code.is_closed)?;
+            let has_content = !text[code.inside.clone()].trim().is_empty();
+            (has_content.then_some(code.inside)?, Margin::default())
+        }
     };
-    let has_content = |block: &&Block<'_>| !visible.text()[inside(block)].trim().is_empty();
-    let names_format = |block: &&Block<'_>| {
-        let language = block
-            .info
-            .split(|c: char| !c.is_alphanumeric())
-            .find(|word| !word.is_empty());
-        language.is_some_and(|language| {
-            format
-                .names()
-                .iter()
-                .any(|name| language.eq_ignore_ascii_case(name))
-        }) && has_content(block)
-    };
-    let chosen = blocks.iter().rfind(names_format);
-    let block = chosen.or_else(|| {
-        blocks
-            .iter()
-            .rfind(|block| block.info.is_empty() && has_content(block))
-    })?;
-    let inside = inside(block);
-    let source = part(format, visible, inside.clone(), block.indent);
+    let inside = range.start + inside.start..range.start + inside.end;
+    let source = part(format, visible, inside.clone(), margin);
     Some((Candidate::new(source, "fenced"), inside.end))
+}
+
+/// A block or tag that is not closed.
+struct Unclosed {
+    start: usize,
+    inside: Range<usize>,
+    rule: &'static str,
+    reason: String,
+}
+
+/// The block or tag that the end of the text truncates. An XML element may have the name of a tag.
+fn unclosed(format: Format, text: &str, blocks: &[Block<'_>]) -> Option<Unclosed> {
+    let has_content = |inside: &Range<usize>| !text[inside.clone()].trim().is_empty();
+    let fenced = |(start, inside): (usize, Range<usize>)| Unclosed {
+        start,
+        inside,
+        rule: "fenced",
+        reason: "the fence is not closed".to_owned(),
+    };
+    let block = blocks.iter().find(|block| !block.is_closed);
+    let block = block.map(|block| (block.start, block.inside.clone()));
+    let after_text = inline(text, |word| is_named(format, word))
+        .filter(|code| {
+            !code.is_closed
+                && text[code.inside.clone()]
+                    .trim_start_matches([' ', '\t', '\r'])
+                    .starts_with('\n')
+        })
+        .map(|code| (code.inside.start, code.inside));
+    let lower = text.to_ascii_lowercase();
+    let tag = |name: &str| {
+        let open = format!("<{name}>");
+        let start = lower.rfind(&open)?;
+        let inside = start + open.len()..text.len();
+        let line = &text[text[..start].rfind('\n').map_or(0, |at| at + 1)..start];
+        let is_open = line.trim().is_empty() && !lower[start..].contains(&format!("</{name}>"));
+        is_open.then(|| Unclosed {
+            start,
+            inside,
+            rule: "tag",
+            reason: format!("`{open}` is not closed"),
+        })
+    };
+    let names = TAGS.iter().copied().chain([format.name()]);
+    let tags = names.filter(|_| format != Format::Xml).filter_map(tag);
+    let fences = block.into_iter().chain(after_text).map(fenced);
+    tags.chain(fences)
+        .filter(|unclosed| has_content(&unclosed.inside))
+        .min_by_key(|unclosed| unclosed.start)
+}
+
+/// A truncated document, or the complete JSON document before it.
+fn truncated<'a>(format: Format, visible: &'a Source<'_>, unclosed: &Unclosed) -> Candidate<'a> {
+    if format == Format::Json {
+        let before = plain(format, visible, 0..unclosed.start, "whole");
+        if before.document.is_some() {
+            return before;
+        }
+    }
+    let source = part(format, visible, unclosed.inside.clone(), Margin::default());
+    let error = SyntaxError::new(source.text().len(), unclosed.reason.clone());
+    Candidate {
+        source,
+        rule: unclosed.rule,
+        document: Some(Err(error)),
+    }
 }
 
 /// The byte range inside the last pair of tags. Of nested pairs, the innermost.
@@ -330,6 +412,75 @@ mod tests {
             r#"{"a":1}"#
         );
         assert_eq!(json("no document"), "no document");
+    }
+
+    #[test]
+    fn a_document_in_an_unclosed_block_or_tag_is_malformed() {
+        let read = |format: Format, text: &str| {
+            let visible = Source::visible(text, false);
+            let mut found = extract(format, &visible);
+            let Candidate {
+                source,
+                rule,
+                document,
+            } = found.remove(0);
+            let reason = document.map(|document| document.map_err(|error| error.reason));
+            (source.text().to_owned(), rule, reason.and_then(Result::err))
+        };
+        for (format, text, inside) in [
+            (Format::Json, "```json\n{\"a\":1}", r#"{"a":1}"#),
+            (Format::Json, "So: {\"a\":\n```\n{\"a\":1}", r#"{"a":1}"#),
+            (Format::Yaml, "It is\n```yaml\na: 1\n", "a: 1"),
+            (Format::Toml, "~~~toml\na = 1\n~~", "a = 1\n~~"),
+            (Format::Csv, "```csv\na,b\n1,", "a,b\n1,"),
+            (Format::Xml, "```\n<a>1</a>\n", "<a>1</a>"),
+            (Format::Json, "So: ```json\n{\"a\":1}", r#"{"a":1}"#),
+            (
+                Format::Json,
+                "```python\nx = 1\ny = {\"a\":1}",
+                "x = 1\ny = {\"a\":1}",
+            ),
+        ] {
+            let reason = Some("the fence is not closed".to_owned());
+            assert_eq!(
+                read(format, text),
+                (inside.to_owned(), "fenced", reason),
+                "{text}"
+            );
+        }
+        for (format, text) in [
+            (Format::Json, "So\n<answer> [1]"),
+            (Format::Yaml, "<YAML>\n[1]\n"),
+        ] {
+            let (inside, rule, reason) = read(format, text);
+            assert_eq!((&*inside, rule), ("[1]", "tag"), "{text}");
+            assert!(
+                reason.is_some_and(|reason| reason.ends_with("is not closed")),
+                "{text}"
+            );
+        }
+        // A complete document before it is used, and the end of a tag ends a block in it.
+        assert_eq!(json("```json\n[1]\n```\nor\n```json\n[2]"), "[1]");
+        assert_eq!(json("It is [1], or\n```json\n[2]"), "[1]");
+        assert_eq!(json("<answer>[1]</answer>\n```json\n[2]"), "[1]");
+        assert_eq!(json("<answer>\n```json\n[1]\n</answer>"), "[1]");
+        // A mention of a tag is prose.
+        assert_eq!(json("Within <answer> it is [1]."), "[1]");
+    }
+
+    #[test]
+    fn finds_blocks_after_text_in_quotations_and_within_lines() {
+        assert_eq!(json("So: ```json\n[1]\n```"), "[1]");
+        assert_eq!(json("```json\n[1]```"), "[1]");
+        for (text, document) in [
+            ("So: ```yaml\na: 1\n```", "a: 1"),
+            ("> ```yaml\n> a:\n>   b: 1\n> ```", "a:\n  b: 1\n"),
+            ("1. ```yaml\n   a:\n     b: 1\n   ```", "a:\n  b: 1\n"),
+            ("It is ```yaml a: 1```.", " a: 1"),
+        ] {
+            let expected = Some((document.to_owned(), "fenced"));
+            assert_eq!(found(Format::Yaml, text), expected, "{text}");
+        }
     }
 
     #[test]

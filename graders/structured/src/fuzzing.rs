@@ -48,7 +48,7 @@ pub fn extract(format: usize, completion: &str, think_open: bool) -> Vec<Candida
             let read = candidate
                 .document
                 .take()
-                .map_or_else(|| read(format, source.text()), Ok);
+                .unwrap_or_else(|| read(format, source.text()));
             let document = read.map_err(|error| source.at(error.at.min(source.text().len())));
             Candidate {
                 text: source.text().to_owned(),

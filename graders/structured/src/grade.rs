@@ -105,7 +105,7 @@ impl PreparedStructured {
             let read = candidate
                 .document
                 .take()
-                .map_or_else(|| self.format.read(candidate.source.text()), Ok);
+                .unwrap_or_else(|| self.format.read(candidate.source.text()));
             match read {
                 Ok(document) => return Some((candidate, Ok(document))),
                 Err(error) => {

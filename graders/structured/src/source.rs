@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use assay_extraction::fences::{self, Margin};
 use assay_extraction::reasoning;
 
 /// A text that consists of pieces of a completion.
@@ -82,20 +83,14 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A part of the text, with up to `indent` blanks removed at the start of each line.
-    pub(crate) fn without_indent(&self, range: Range<usize>, indent: usize) -> Source<'_> {
-        if indent == 0 {
-            return self.slice(range);
-        }
-        let (mut text, mut pieces, mut at) = (String::new(), Vec::new(), range.start);
-        for line in self.text[range].split_inclusive('\n') {
-            let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
-            let removed = blank.min(indent);
-            for (start, position) in self.slice(at + removed..at + line.len()).pieces {
+    /// A part of the text, without the margin of its lines.
+    pub(crate) fn without_margin(&self, range: Range<usize>, margin: Margin) -> Source<'_> {
+        let (mut text, mut pieces) = (String::new(), Vec::new());
+        for line in fences::lines(&self.text, range, margin) {
+            for (start, position) in self.slice(line.clone()).pieces {
                 pieces.push((text.len() + start, position));
             }
-            text.push_str(&line[removed..]);
-            at += line.len();
+            text.push_str(&self.text[line]);
         }
         Source {
             text: Cow::Owned(text),
@@ -163,15 +158,16 @@ mod tests {
     }
 
     #[test]
-    fn removes_indentation_and_maps_positions() {
-        let completion = "- x\n  a: 1\n\n    b: 2\n  c";
+    fn removes_margins_and_maps_positions() {
+        let completion = "> - ```\n>   a: 1\n>\n>     b: 2\n>   c";
         let source = Source::visible(completion, false);
-        let block = source.without_indent(4..completion.len(), 2);
+        let fenced = fences::blocks(completion, &fences::fences(completion)).remove(0);
+        let block = source.without_margin(fenced.inside, fenced.margin);
         assert_eq!(block.text(), "a: 1\n\n  b: 2\nc");
         for (at, c) in block.text().char_indices() {
             assert_eq!(completion[block.at(at)..].chars().next(), Some(c));
         }
-        assert_eq!(block.span(), 6..completion.len());
+        assert_eq!(block.span(), 12..completion.len());
     }
 
     #[test]

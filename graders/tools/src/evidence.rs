@@ -1,6 +1,6 @@
 //! The evidence of a grade.
 
-use assay_documents::calls::Malformed;
+use assay_documents::calls::{Form, Malformed};
 use serde_json::{Map, Value, json};
 
 use crate::compare::{ActualCall, Difference, ExpectedCall, short};
@@ -35,7 +35,7 @@ pub(crate) fn malformed(attempt: &Malformed) -> Value {
         "span": [attempt.span.start, attempt.span.end],
         "at": attempt.broken.at,
         "reason": attempt.broken.reason,
-        "form": attempt.form.as_str(),
+        "form": attempt.form.map(Form::as_str),
     })
 }
 

@@ -5,51 +5,93 @@ use super::Form;
 use super::scan::{ParsedCall, Scan};
 use crate::json::{Json, SyntaxError};
 
+/// Members of an object that are not arguments under another key.
+const DETAILS: &[&str] = &[
+    "cache_control",
+    "call_id",
+    "caller",
+    "description",
+    "extra_content",
+    "id",
+    "index",
+    "name",
+    "namespace",
+    "provider_specific_fields",
+    "signature",
+    "status",
+    "strict",
+    "thought_signature",
+    "tool_call_id",
+    "type",
+];
+
 /// Converts an object to a call. `at` is the byte offset of the object.
 pub(super) fn call(value: Json, at: usize) -> Result<ParsedCall, SyntaxError> {
+    let (name, value) = name_and_arguments(value, at, &["arguments", "parameters"])?;
+    let value = value.ok_or_else(|| SyntaxError::new(at, "the call has no `arguments`"))?;
+    Ok(ParsedCall {
+        name,
+        arguments: arguments(value, at)?,
+        ..ParsedCall::default()
+    })
+}
+
+/// The name of a call and its arguments, which are under one of the `keys`. A call without them
+/// must not have other members, which may be misnamed arguments.
+pub(super) fn name_and_arguments(
+    value: Json,
+    at: usize,
+    keys: &[&str],
+) -> Result<(String, Option<Json>), SyntaxError> {
+    let error = |reason: String| Err(SyntaxError::new(at, reason));
     let Json::Object(mut members) = value else {
-        return Err(SyntaxError::new(
-            at,
-            format!(
-                "a call is an object with a name and arguments, not {}",
-                value.kind()
-            ),
+        let kind = value.kind();
+        return error(format!(
+            "a call is an object with a name and arguments, not {kind}"
         ));
     };
     // `{"type": "function", "function": {…}}`
     if let Some(inner) = members
         .iter()
         .position(|(key, value)| key == "function" && matches!(value, Json::Object(_)))
+        && let (_, Json::Object(inner)) = members.swap_remove(inner)
     {
-        return call(members.swap_remove(inner).1, at);
+        members.retain(|(key, _)| !inner.iter().any(|(name, _)| name == key));
+        members.splice(0..0, inner);
     }
-    let (mut name, mut arguments) = (None, None);
+    let (mut name, mut arguments, mut others) = (None, None, Vec::new());
     for (key, value) in members {
         match (key.as_str(), value) {
             ("name", Json::Text(text)) if !text.is_empty() => name = Some(text),
             ("name", _) => {
-                return Err(SyntaxError::new(
-                    at,
-                    "the `name` of the call is not a non-empty string",
-                ));
+                return error("the `name` of the call is not a non-empty string".to_owned());
             }
-            ("arguments" | "parameters", _) if arguments.is_some() => {
-                return Err(SyntaxError::new(
-                    at,
-                    "the call has both `arguments` and `parameters`",
-                ));
+            (key, _) if keys.contains(&key) && arguments.is_some() => {
+                return error(format!("the call has both `{}`", keys.join("` and `")));
             }
-            ("arguments" | "parameters", value) => arguments = Some(self::arguments(value, at)?),
-            _ => {}
+            (key, value) if keys.contains(&key) => arguments = Some(value),
+            (_, Json::Null) => {}
+            (key, _) if DETAILS.contains(&key) => {}
+            _ => others.push(short(&key)),
         }
     }
-    let name = name.ok_or_else(|| SyntaxError::new(at, "the call has no `name`"))?;
-    let arguments = arguments.ok_or_else(|| SyntaxError::new(at, "the call has no `arguments`"))?;
-    Ok(ParsedCall {
-        name,
-        arguments,
-        ..ParsedCall::default()
-    })
+    let found = |missing: &str| match others.is_empty() {
+        true => format!("the call has no `{missing}`"),
+        false => format!(
+            "the call has no `{missing}`; found `{}`",
+            others.join("`, `")
+        ),
+    };
+    match name {
+        None => error(found("name")),
+        Some(_) if arguments.is_none() && !others.is_empty() => error(found(keys[0])),
+        Some(name) => Ok((name, arguments)),
+    }
+}
+
+/// Truncates a key for an error.
+fn short(key: &str) -> String {
+    key.chars().take(40).collect()
 }
 
 /// Arguments are an object or its JSON as a string. An empty string or null means no arguments.

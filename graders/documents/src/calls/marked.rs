@@ -1,8 +1,8 @@
 //! Reads calls that start with a mark. A table lists all marks, with the function that reads the
-//! text after each.
+//! text after each. Marks of other forms are malformed attempts; see [`unread`].
 
 use super::scan::{ParsedCall, Scan};
-use super::{Form, json, parameters, python};
+use super::{Form, json, parameters, python, unread};
 use crate::json::SyntaxError;
 
 /// Reads one attempt and adds its calls. The cursor is after the mark; the argument is the byte
@@ -21,25 +21,13 @@ const MARKS: &[(&str, ReadAttempt)] = &[
     ("<|tool_call_begin|>", kimi),
     ("<|tool_call|>", phi),
     ("<|channel|>commentary", harmony),
+    ("<|channel|>analysis", harmony),
     ("<|start|>assistant to=", harmony),
     ("<｜tool▁call▁begin｜>", deepseek),
     ("[TOOL_CALLS]", mistral),
     ("functools[", functools),
     ("```tool_code", fenced),
     ("```tool_call", fenced),
-];
-
-/// Marks around attempts, which are ignored.
-const WRAPPERS: &[&str] = &[
-    "<｜tool▁calls▁begin｜>",
-    "<｜tool▁calls▁end｜>",
-    "<|tool_calls_section_begin|>",
-    "<|tool_calls_section_end|>",
-    "<function_calls>",
-    "</function_calls>",
-    "<minimax:tool_call>",
-    "</minimax:tool_call>",
-    "<|eom_id|>",
 ];
 
 /// End marks without a start are malformed attempts: the model tried to write a call.
@@ -50,10 +38,13 @@ const STRAY_ENDS: &[(&str, Form)] = &[
     ("<｜tool▁call▁end｜>", Form::DeepSeek),
 ];
 
+/// Characters with which a mark starts.
+const STARTS: &[char] = &['<', '[', '`', 'f', '&'];
+
 /// Reads all marked attempts of a part.
-pub(super) fn scan(scan: &mut Scan<'_, '_>) {
+pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
     while !scan.is_full()
-        && let Some(next) = scan.rest().find(['<', '[', '`', 'f'])
+        && let Some(next) = scan.rest().find(STARTS)
     {
         scan.at += next;
         let start = scan.at;
@@ -69,17 +60,12 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>) {
         } else if let Some((mark, form)) =
             STRAY_ENDS.iter().find(|(mark, _)| rest.starts_with(mark))
         {
+            stray_end(scan, *form, mark.len());
+        } else if let Some(mark) = unread::mark(scan.before(4), rest, is_tool) {
+            unread_mark(scan, &mark);
+        } else if rest.starts_with(END_OF_MESSAGE) {
             scan.prose_until(start);
-            scan.at += mark.len();
-            scan.malformed(
-                *form,
-                start,
-                SyntaxError::new(start, format!("`{mark}` without a start")),
-            );
-            scan.start_prose();
-        } else if let Some(mark) = WRAPPERS.iter().find(|mark| rest.starts_with(**mark)) {
-            scan.prose_until(start);
-            scan.at += mark.len();
+            scan.at += END_OF_MESSAGE.len();
             scan.start_prose();
         } else {
             scan.at += rest.chars().next().map_or(0, char::len_utf8);
@@ -87,6 +73,71 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>) {
     }
     scan.finish();
     scan.prose_until(scan.at);
+}
+
+/// A token of Llama, which is neither a call nor prose.
+const END_OF_MESSAGE: &str = "<|eom_id|>";
+
+/// Adds a malformed attempt for an end mark without a start.
+fn stray_end(scan: &mut Scan<'_, '_>, form: impl Into<Option<Form>>, length: usize) {
+    let start = scan.at;
+    let mark = &scan.rest()[..length];
+    scan.prose_until(start);
+    scan.at += length;
+    let error = SyntaxError::new(start, format!("`{mark}` without a start"));
+    scan.malformed(form, start, error);
+    scan.start_prose();
+}
+
+/// Skips a mark of a form that is not read. It is a malformed attempt, unless it only encloses
+/// attempts.
+fn unread_mark(scan: &mut Scan<'_, '_>, mark: &unread::Mark) {
+    let start = scan.at;
+    let after = scan.rest()[mark.length..].trim_start();
+    let encloses = match mark.is_end {
+        true => scan.follows_attempt(start),
+        false => begins_attempt(after),
+    };
+    if !encloses && mark.is_end {
+        return stray_end(scan, None, mark.length);
+    }
+    scan.prose_until(start);
+    let text = &scan.rest()[..mark.length];
+    scan.at += mark.length;
+    if !encloses {
+        skip_to_end_of_unread(scan);
+        let error = SyntaxError::new(
+            start,
+            format!("calls that start with `{text}` are not read"),
+        );
+        scan.malformed(None, start, error);
+    }
+    scan.start_prose();
+}
+
+/// Whether a text starts with the mark of an attempt.
+fn begins_attempt(text: &str) -> bool {
+    let is_start = |mark: unread::Mark| !mark.is_end;
+    MARKS.iter().any(|(mark, _)| text.starts_with(mark))
+        || unread::mark("", text, &|_| false).is_some_and(is_start)
+}
+
+/// Moves the cursor after the next end mark of a form that is not read, before the next start of an
+/// attempt, or to the end.
+fn skip_to_end_of_unread(scan: &mut Scan<'_, '_>) {
+    while let Some(next) = scan.rest().find(STARTS) {
+        scan.at += next;
+        let rest = scan.rest();
+        match unread::mark("", rest, &|_| false) {
+            Some(mark) if mark.is_end => {
+                scan.at += mark.length;
+                return;
+            }
+            _ if begins_attempt(rest) => return,
+            _ => scan.at += rest.chars().next().map_or(0, char::len_utf8),
+        }
+    }
+    scan.finish();
 }
 
 /// Moves the cursor after the end mark of a malformed attempt, before the next mark, or to the end.
@@ -100,13 +151,13 @@ fn skip_to_end_of_attempt(scan: &mut Scan<'_, '_>, mark: &str) {
         "<|tool_call|>" => &["<|/tool_call|>", "<|tool_call_end|>"],
         "<|tool_call_start|>" | "<|tool_call_begin|>" => &["<|tool_call_end|>"],
         "<｜tool▁call▁begin｜>" => &["<｜tool▁call▁end｜>"],
-        "<|channel|>commentary" | "<|start|>assistant to=" => &["<|call|>"],
+        "<|channel|>commentary" | "<|channel|>analysis" | "<|start|>assistant to=" => &["<|call|>"],
         "```tool_code" | "```tool_call" => &["```"],
         _ => &[],
     };
     let rest = scan.rest();
     let mut at = 0;
-    while let Some(next) = rest[at..].find(['<', '[', '`', 'f']) {
+    while let Some(next) = rest[at..].find(STARTS) {
         at += next;
         let tail = &rest[at..];
         if let Some(end) = ends.iter().find(|end| tail.starts_with(**end)) {

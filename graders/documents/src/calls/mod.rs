@@ -2,7 +2,8 @@
 //! and from text in every form of [`Form::ALL`].
 //!
 //! Input is never repaired. An attempt that does not follow its form is [`Malformed`], with the
-//! byte of the error. All other text is prose. Reasoning and invented turns are ignored.
+//! byte of the error, and so is an attempt in a form that is not read. All other text is prose.
+//! Reasoning and invented turns are ignored.
 
 mod forms;
 mod json;
@@ -15,6 +16,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 mod unmarked;
+mod unread;
 
 use std::ops::Range;
 
@@ -51,7 +53,7 @@ pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Rea
     let mut reading = Reading::default();
     for part in &parts {
         let mut scan = Scan::new(text, part.clone(), &mut reading);
-        marked::scan(&mut scan);
+        marked::scan(&mut scan, is_tool);
     }
     if reading.is_empty()
         && let [.., last] = parts.as_slice()
@@ -59,14 +61,17 @@ pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Rea
         let mut unmarked = Reading::default();
         unmarked::scan(&mut Scan::new(text, last.clone(), &mut unmarked), is_tool);
         if !unmarked.is_empty() {
-            unmarked.prose = reading
-                .prose
-                .into_iter()
-                .filter(|range| range.end <= last.start)
-                .collect();
-            return unmarked;
+            let before = std::mem::take(&mut reading.prose).into_iter();
+            unmarked.prose = before.filter(|range| range.end <= last.start).collect();
+            reading = unmarked;
         }
     }
+    for prose in std::mem::take(&mut reading.prose) {
+        unread::scan(&mut Scan::new(text, prose, &mut reading), is_tool);
+    }
+    reading
+        .malformed
+        .sort_by_key(|malformed| malformed.span.start);
     reading
 }
 
@@ -81,9 +86,13 @@ pub fn read_message(
     let mut reading = message::read(message);
     let text = message.text();
     if reading.is_empty() {
-        return read(&text, think_open, is_tool);
+        reading = read(&text, think_open, is_tool);
+    } else {
+        reading.prose = reasoning::visible(&text, think_open);
     }
-    reading.prose = reasoning::visible(&text, think_open);
+    let was_read = !reading.calls.is_empty();
+    let unread = message::unread_fields(message, was_read);
+    reading.malformed.extend(unread);
     reading
 }
 
@@ -133,7 +142,10 @@ fn visible(text: &str, think_open: bool) -> Vec<Range<usize>> {
         .chain([text.len()]);
     let is_visible = |message: &Range<usize>| {
         let message = &text[message.clone()];
-        !message.contains("<|channel|>analysis") && !message.trim().is_empty()
+        let header = message.split("<|message|>").next().unwrap_or_default();
+        // A message with a recipient is a call in any channel.
+        let is_reasoning = message.contains("<|channel|>analysis") && !header.contains(" to=");
+        !is_reasoning && !message.trim().is_empty()
     };
     starts
         .zip(ends)

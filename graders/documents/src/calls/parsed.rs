@@ -35,8 +35,8 @@ pub struct Malformed {
     pub span: Range<usize>,
     /// The error. Its byte counts from the start of the text, or of the `arguments` of the message.
     pub broken: SyntaxError,
-    /// Form of the attempt.
-    pub form: Form,
+    /// Form of the attempt; `None` for forms that are not read.
+    pub form: Option<Form>,
 }
 
 /// The calls of one text or message.
@@ -69,7 +69,7 @@ impl Reading {
                 format!("the call has the form `{}`, not `{form}`", call.form),
             ),
             span: call.span,
-            form: call.form,
+            form: Some(call.form),
         };
         self.malformed.extend(others.into_iter().map(rejected));
         self.malformed.sort_by_key(|malformed| malformed.span.start);

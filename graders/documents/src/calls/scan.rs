@@ -121,12 +121,20 @@ impl<'a, 'r> Scan<'a, 'r> {
 
     /// Adds a malformed attempt that starts at `start` and ends at the cursor. Calls that were read
     /// from it are removed: an attempt counts once.
-    pub(super) fn malformed(&mut self, form: Form, start: usize, error: SyntaxError) {
-        self.reading.calls.retain(|call| call.span.start < start);
+    pub(super) fn malformed(
+        &mut self,
+        form: impl Into<Option<Form>>,
+        start: usize,
+        error: SyntaxError,
+    ) {
+        let attempt = start..self.at;
+        self.reading
+            .calls
+            .retain(|call| !attempt.contains(&call.span.start));
         self.reading.malformed.push(Malformed {
             span: start..self.at,
             broken: error,
-            form,
+            form: form.into(),
         });
     }
 
@@ -141,6 +149,17 @@ impl<'a, 'r> Scan<'a, 'r> {
         if !self.text[range.clone()].trim().is_empty() {
             self.reading.prose.push(range);
         }
+    }
+
+    /// Whether only white space precedes `at` since the last attempt.
+    pub(super) fn follows_attempt(&self, at: usize) -> bool {
+        self.prose_from > self.start && self.text[self.prose_from..at].trim().is_empty()
+    }
+
+    /// Up to `length` bytes of the part before the cursor.
+    pub(super) fn before(&self, length: usize) -> &'a str {
+        let start = self.text.ceil_char_boundary(self.at.saturating_sub(length));
+        &self.text[start.max(self.start).min(self.at)..self.at]
     }
 
     /// Starts prose at the cursor.

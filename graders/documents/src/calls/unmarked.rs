@@ -1,5 +1,4 @@
-//! Reads calls without marks. They must be the whole visible text. Text that only resembles a call
-//! is prose.
+//! Reads calls without marks. They must be the whole visible text.
 
 use assay_extraction::fences::{blocks, fences};
 
@@ -35,7 +34,7 @@ fn unwrap_fence(scan: &mut Scan<'_, '_>) {
     if let [opening, closing] = fences.as_slice()
         && text[..opening.line.start].trim().is_empty()
         && text[closing.line.end..].trim().is_empty()
-        && let [block] = blocks(&fences, text.len()).as_slice()
+        && let [block] = blocks(text, &fences).as_slice()
         && ["", "json", "python"].contains(&block.info)
     {
         scan.narrow(block.inside.clone());

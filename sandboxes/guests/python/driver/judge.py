@@ -293,10 +293,10 @@ def _ending(error, texts, names, found, granted):
     elif isinstance(error, SystemExit):
         # The test itself exited, as test runners do.
         status = remote.exit_status(error)
-        at_fault = status and _is_fault_of_text(error, names, found, granted)
+        at_fault = status and _is_fault_of_text(error, texts, names, found, granted)
         end = "finished" if not status else "unjudgeable" if at_fault else "refuted"
         ending = {"end": end, "message": f"the test exits with status {status}"}
-    elif _is_fault_of_text(error, names, found, granted):
+    elif _is_fault_of_text(error, texts, names, found, granted):
         end = "unjudgeable" if _is_certain(error) else "failed_early"
         ending = {"end": end, "message": _description(error)}
     else:
@@ -323,7 +323,7 @@ def _is_certain(error):
     )
 
 
-def _is_fault_of_text(error, names, found, granted):
+def _is_fault_of_text(error, texts, names, found, granted):
     """Whether no program could have passed, based only on observations of this instance."""
     if hasattr(error, "_assay_unsupported") or test_file.is_fault_of_file(error):
         return True
@@ -344,7 +344,25 @@ def _is_fault_of_text(error, names, found, granted):
     if peer.used or names.loaded - names.stored - found.keys() - granted.keys() - _BUILTINS:
         # The failure may be the result of something that the program lacks.
         return False
+    if _lacks_tested_builtin(error, texts, names, found):
+        return False
     return not (granted.keys() & set(frame.tb_frame.f_code.co_names if frame is not None else ()))
+
+
+def _lacks_tested_builtin(error, texts, names, found):
+    """Whether the test uses no name of the program except for a function with the name of a
+    builtin, which the program lacks, so that the builtin itself may have failed.
+    """
+    if not all(_is_same_anywhere(name, value) for name, value in found.items()):
+        return False
+    called = {
+        name
+        for name in (names.loaded & _BUILTINS) - names.stored - found.keys()
+        if callable(thing := getattr(builtins, name, None))
+        and not (isinstance(thing, type) and issubclass(thing, BaseException))
+    }
+    tested = _tested_builtin([ast.parse(bytes(text)) for text in texts.values()], called)
+    return tested is not None and tested in _met(error, names.codes)
 
 
 def _met(error, codes):

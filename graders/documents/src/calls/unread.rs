@@ -1,0 +1,261 @@
+//! Recognises attempts in forms that are not read, so that they do not count as prose. They are
+//! malformed, since reading them would be a guess.
+//!
+//! Marks are recognised by what they have in common: a tag or token whose name speaks of calls,
+//! such as `<TOOLCALL>`, `<|START_ACTION|>` and `<｜DSML｜invoke name="f">`, or that names a tool.
+//! Without marks, only text that names a tool of the task is an attempt.
+
+use super::scan::Scan;
+use super::{json, python};
+use crate::json::{Json, Reader, SyntaxError};
+
+/// A mark of a form that is not read.
+pub(super) struct Mark {
+    pub(super) length: usize,
+    /// Whether the mark ends an attempt.
+    pub(super) is_end: bool,
+}
+
+/// Longest name and longest attributes of a mark, in bytes.
+const MAX_NAME: usize = 64;
+const MAX_ATTRIBUTES: usize = 256;
+
+/// Letters in the names of marks.
+const NAMES: &[&str] = &[
+    "toolcall",
+    "functioncall",
+    "tooluse",
+    "toolrequest",
+    "toolsprefix",
+    "toolssuffix",
+    "pythontag",
+    "pythonstart",
+    "pythonend",
+    "actionstart",
+    "actionend",
+    "startaction",
+    "endaction",
+];
+
+/// Elements that are calls if an attribute names a tool, or if JSON follows.
+const ELEMENTS: &[&str] = &["tool", "function", "action", "call"];
+
+/// The mark at the start of a text, and what precedes it: `Vec<ToolCall>` is a type.
+pub(super) fn mark(before: &str, text: &str, is_tool: &dyn Fn(&str) -> bool) -> Option<Mark> {
+    let (open, close) = [("<", ">"), ("&lt;", "&gt;"), ("[", "]")]
+        .into_iter()
+        .find(|(open, _)| text.starts_with(open))?;
+    let inside = &text[open.len()..];
+    let is_of_name = |c: char| c.is_alphanumeric() || "_-:./|｜▁".contains(c);
+    let end = inside.find(|c| !is_of_name(c))?;
+    let (name, rest) = inside.split_at(end);
+    if name.is_empty() || name.len() > MAX_NAME {
+        return None;
+    }
+    let attributes = match rest.starts_with(close) {
+        true => "",
+        false => {
+            let window = &rest[..rest.floor_char_boundary(MAX_ATTRIBUTES)];
+            let attributes = &window[..window.find(close)?];
+            let is_separated = attributes.starts_with([' ', '=']);
+            (is_separated && !attributes.contains(['<', '\n'])).then_some(attributes)?
+        }
+    };
+    let length = open.len() + name.len() + attributes.len() + close.len();
+    let after = text[length..].trim_start();
+    let letters: String = name.chars().filter(|c| c.is_alphabetic()).collect();
+    let lower = letters.to_lowercase();
+    let is_bracket = open == "[";
+    // Words in brackets are links and citations. Tokens are in capitals.
+    if is_bracket && (lower == letters || !attributes.is_empty()) {
+        return None;
+    }
+    let is_type = before.ends_with(char::is_alphanumeric)
+        && letters == name
+        && letters.contains(char::is_uppercase)
+        && letters.contains(char::is_lowercase);
+    if is_type {
+        return None;
+    }
+    let speaks_of_calls =
+        NAMES.iter().any(|part| lower.contains(part)) || lower.ends_with("invoke");
+    let names_tool = || {
+        let values = attributes.split(['=', ' ', '"', '\'']);
+        let is_attribute = ELEMENTS.contains(&lower.as_str()) && values.map(str::trim).any(is_tool);
+        let has_json = ELEMENTS.contains(&lower.as_str()) && after.starts_with(['{', '[']);
+        is_attribute || has_json || is_tool(name) && after.starts_with(['<', '{'])
+    };
+    let ends_with_bar = name.ends_with(['|', '｜']) && !name.starts_with(['|', '｜']);
+    let is_end = name.trim_start_matches(['|', '｜']).starts_with('/')
+        || ends_with_bar
+        || lower.starts_with("end")
+        || ["end", "suffix"].iter().any(|end| lower.ends_with(end));
+    (speaks_of_calls || !is_bracket && !is_end && names_tool()).then_some(Mark { length, is_end })
+}
+
+/// Error of a call without marks in prose.
+const SURROUNDED: &str = "unexpected text around the call";
+
+/// Members that name the tool of a call.
+const NAME_KEYS: &[&str] = &[
+    "name",
+    "tool",
+    "tool_name",
+    "toolName",
+    "function",
+    "function_name",
+    "action",
+    "recipient_name",
+];
+
+/// Adds the attempts without marks in a range of prose.
+pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
+    while !scan.is_full()
+        && let Some(next) = scan.rest().find(['{', '[', 'A'])
+    {
+        scan.at += next;
+        let start = scan.at;
+        let found = match scan.rest().as_bytes()[0] {
+            b'{' => object(scan, is_tool),
+            b'[' => bracketed(scan, is_tool),
+            _ => action(scan, is_tool),
+        };
+        if let Some((from, error)) = found {
+            scan.prose_until(from);
+            scan.malformed(None, from, error);
+            scan.start_prose();
+        } else if scan.at == start {
+            scan.at += 1;
+        }
+    }
+    scan.finish();
+    scan.prose_until(scan.at);
+}
+
+/// JSON that names a tool, or that follows a line with the name of a tool. The cursor is moved
+/// after the JSON or its error.
+fn object(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) -> Option<(usize, SyntaxError)> {
+    let start = scan.at;
+    let line = named_line(scan, is_tool);
+    let rest = scan.rest();
+    let mut reader = Reader::new(rest);
+    let read = reader.next_value();
+    scan.at += match &read {
+        Ok(_) => reader.at(),
+        Err(error) => rest.ceil_char_boundary(error.at.max(1)),
+    };
+    if let Some(line) = line {
+        return Some((start - line, SyntaxError::new(start, SURROUNDED)));
+    }
+    match read {
+        Ok(value) if is_call(&value, is_tool, 3) => {
+            let error = match json::call(value, start) {
+                Ok(_) => SyntaxError::new(start, SURROUNDED),
+                Err(error) => error,
+            };
+            Some((start, error))
+        }
+        Err(error) if starts_call(rest, is_tool) => Some((start, error.offset_by(start))),
+        _ => None,
+    }
+}
+
+/// Whether an object has a member that names a tool and one with arguments, itself or, up to a
+/// depth, in its members.
+fn is_call(value: &Json, is_tool: &dyn Fn(&str) -> bool, depth: usize) -> bool {
+    let Json::Object(members) = value else {
+        return match value {
+            Json::Array(elements) => {
+                depth > 0
+                    && elements
+                        .iter()
+                        .any(|value| is_call(value, is_tool, depth - 1))
+            }
+            _ => false,
+        };
+    };
+    let is_name = |(key, value): &(String, Json)| {
+        NAME_KEYS.contains(&key.as_str()) && value.text().is_some_and(is_tool)
+    };
+    let is_arguments = |(_, value): &(String, Json)| match value {
+        Json::Object(_) => true,
+        Json::Text(text) => text.trim_start().starts_with('{'),
+        _ => false,
+    };
+    members.iter().any(is_name) && members.iter().any(is_arguments)
+        || depth > 0
+            && members
+                .iter()
+                .any(|(_, value)| is_call(value, is_tool, depth - 1))
+}
+
+/// Whether malformed JSON starts with a member that names a tool.
+fn starts_call(text: &str, is_tool: &dyn Fn(&str) -> bool) -> bool {
+    let string = |text: &str| -> Option<(String, usize)> {
+        let rest = text.trim_start().strip_prefix('"')?;
+        let (string, _) = rest.split_once('"')?;
+        let length = text.len() - rest.len() + string.len() + 1;
+        Some((string.to_owned(), length))
+    };
+    let Some((key, length)) = string(&text[1..]) else {
+        return false;
+    };
+    let value = text[1 + length..].trim_start().strip_prefix(':');
+    NAME_KEYS.contains(&key.as_str())
+        && value
+            .and_then(string)
+            .is_some_and(|(name, _)| is_tool(&name))
+}
+
+/// The distance of the cursor from the start of the line before, if that line is the name of a
+/// tool.
+fn named_line(scan: &Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) -> Option<usize> {
+    let before = scan.before(MAX_ATTRIBUTES);
+    let above = before.trim_end();
+    let name = above.rsplit('\n').next()?;
+    let is_above = before[above.len()..].contains('\n');
+    let is_name = is_tool(name.trim().trim_start_matches('>').trim_start());
+    (is_above && is_name).then_some(before.len() - above.len() + name.len())
+}
+
+/// Calls in Python in brackets, such as `[f(a=1)]`.
+fn bracketed(
+    scan: &mut Scan<'_, '_>,
+    is_tool: &dyn Fn(&str) -> bool,
+) -> Option<(usize, SyntaxError)> {
+    let start = scan.at;
+    let rest = scan.rest();
+    let inside = rest[1..].trim_start();
+    let end = inside.find(|c: char| !(c.is_alphanumeric() || "_-.:/".contains(c)))?;
+    if !(inside[end..].starts_with('(') && is_tool(&inside[..end])) {
+        return None;
+    }
+    let mut reader = python::Reader::new(rest);
+    let error = match reader.calls() {
+        Ok(_) => SyntaxError::new(start, SURROUNDED),
+        Err(error) => error.offset_by(start),
+    };
+    scan.at = start + rest.ceil_char_boundary(reader.at().max(1));
+    Some((start, error))
+}
+
+/// `Action: f` and `Action Input: …` on lines of their own (ReAct).
+fn action(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) -> Option<(usize, SyntaxError)> {
+    let start = scan.at;
+    let rest = scan.rest();
+    let (name, after) = rest.strip_prefix("Action:")?.split_once('\n')?;
+    let before = scan.before(MAX_NAME);
+    let begins_line = before
+        .rsplit('\n')
+        .next()
+        .is_none_or(|line| line.trim().is_empty());
+    if !(begins_line && is_tool(name.trim()) && after.trim_start().starts_with("Action Input:")) {
+        return None;
+    }
+    let input = after.trim_start();
+    scan.at += rest.len() - input.len() + input.find('\n').unwrap_or(input.len());
+    Some((
+        start,
+        SyntaxError::new(start, "calls that start with `Action:` are not read"),
+    ))
+}
