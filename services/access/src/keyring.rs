@@ -7,6 +7,7 @@ use assay_record::access::KeyRecord;
 
 use crate::caller::Caller;
 use crate::key::Key;
+use crate::metrics;
 use crate::quota::Meter;
 
 /// Why a well-formed key is refused.
@@ -59,7 +60,11 @@ impl Keyring {
                     known.meter.set_quotas(record.quotas, now);
                     Arc::clone(&known.meter)
                 }
-                None => Arc::new(Meter::new(&record.id, &record.name, record.quotas, now)),
+                None => {
+                    let meter = Meter::new(&record.id, &record.name, record.quotas, now);
+                    metrics::start_counters(meter.name());
+                    Arc::new(meter)
+                }
             };
             (record.id.clone(), HeldKey { record, meter })
         };

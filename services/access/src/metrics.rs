@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use metrics::{Unit, counter, describe_counter};
 
+use crate::gate::Denied;
+use crate::quota::Quota;
+
 const REQUESTS: &str = "assay_key_requests_total";
 const ITEMS: &str = "assay_key_items_total";
 const MICROSECONDS: &str = "assay_key_grade_microseconds_total";
@@ -32,6 +35,19 @@ pub(crate) fn describe() {
         Unit::Count,
         "Requests refused because they had no valid key, by reason."
     );
+    for reason in Denied::REASONS {
+        counter!(REFUSED, "reason" => *reason).increment(0);
+    }
+}
+
+/// Registers the counters of a key, so that its first count is an increase and not a new series.
+pub(crate) fn start_counters(key: &Arc<str>) {
+    for name in [REQUESTS, ITEMS, MICROSECONDS] {
+        counter!(name, "key" => Arc::clone(key)).increment(0);
+    }
+    for quota in Quota::ALL {
+        counter!(EXCEEDED, "key" => Arc::clone(key), "quota" => quota.as_str()).increment(0);
+    }
 }
 
 pub(crate) fn requested(key: &Arc<str>) {

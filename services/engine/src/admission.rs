@@ -22,8 +22,8 @@ pub struct Admission {
 }
 
 /// The settings that limit what is shared.
-const ITEMS: &str = "engine.items_in_flight";
-const BYTES: &str = "engine.body_bytes_in_flight";
+pub(crate) const ITEMS: &str = "engine.items_in_flight";
+pub(crate) const BYTES: &str = "engine.body_bytes_in_flight";
 
 impl Admission {
     pub(crate) fn new(max_items: usize, max_bytes: usize, clock: &Arc<dyn Clock>) -> Arc<Self> {

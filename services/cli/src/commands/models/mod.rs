@@ -76,7 +76,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
 
 /// A client of the named server, or of the address in the configuration.
 fn client(file: Option<&Path>, server: Option<String>, key: &ServerKey) -> anyhow::Result<Client> {
-    process::client(&process::server(file, server)?, key)
+    process::client(&process::server(file, server.as_deref())?, key)
 }
 
 fn row(status: &RewardModelBody) -> [String; 8] {
