@@ -78,7 +78,7 @@ async fn counters_start_at_zero_for_all_known_labels() {
         "assay_grades_total",
         &[
             "grader=\"sql\"",
-            "verdict=\"wrong_result\"",
+            "verdict=\"step_limit\"",
             "cached=\"true\"",
         ],
     );
