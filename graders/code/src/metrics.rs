@@ -120,12 +120,13 @@ pub(crate) mod tests {
             self.described.lock().unwrap().clone()
         }
 
-        /// Each used counter as `NAME LABEL=VALUE…`, with its count.
+        /// Each counter that has counted as `NAME LABEL=VALUE…`, with its count.
         pub(crate) fn counts(&self) -> BTreeMap<String, u64> {
             let counts = self.counts.lock().unwrap();
             counts
                 .iter()
                 .map(|(name, count)| (name.clone(), count.load(Ordering::Relaxed)))
+                .filter(|(_, count)| *count > 0)
                 .collect()
         }
     }

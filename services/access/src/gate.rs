@@ -155,7 +155,7 @@ impl Gate {
     }
 
     fn new(policy: KeyPolicy, store: Option<Arc<dyn AccessStore>>, clock: Arc<dyn Clock>) -> Self {
-        metrics::describe();
+        metrics::describe(Denied::REASONS);
         Self {
             policy,
             store,

@@ -8,7 +8,7 @@ use assay_record::access::KeyRecord;
 use crate::caller::Caller;
 use crate::key::Key;
 use crate::metrics;
-use crate::quota::Meter;
+use crate::quota::{Meter, Quota};
 
 /// Why a well-formed key is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -62,7 +62,8 @@ impl Keyring {
                 }
                 None => {
                     let meter = Meter::new(&record.id, &record.name, record.quotas, now);
-                    metrics::start_counters(meter.name());
+                    let quotas = Quota::ALL.into_iter().map(Quota::as_str);
+                    metrics::start_counters(meter.name(), quotas);
                     Arc::new(meter)
                 }
             };

@@ -5,9 +5,6 @@ use std::time::Duration;
 
 use metrics::{Unit, counter, describe_counter};
 
-use crate::gate::Denied;
-use crate::quota::Quota;
-
 const REQUESTS: &str = "assay_key_requests_total";
 const ITEMS: &str = "assay_key_items_total";
 const MICROSECONDS: &str = "assay_key_grade_microseconds_total";
@@ -17,7 +14,9 @@ const REFUSED: &str = "assay_callers_refused_total";
 /// Names of all metrics of callers.
 pub const NAMES: &[&str] = &[REQUESTS, ITEMS, MICROSECONDS, EXCEEDED, REFUSED];
 
-pub(crate) fn describe() {
+/// Describes the metrics, and registers the counter of refused requests with these reasons, so that
+/// the first count is an increase and not a new series.
+pub(crate) fn describe(reasons: &'static [&'static str]) {
     describe_counter!(REQUESTS, Unit::Count, "Authenticated requests, by key.");
     describe_counter!(ITEMS, Unit::Count, "Items admitted, by key.");
     describe_counter!(
@@ -35,18 +34,18 @@ pub(crate) fn describe() {
         Unit::Count,
         "Requests refused because they had no valid key, by reason."
     );
-    for reason in Denied::REASONS {
+    for reason in reasons {
         counter!(REFUSED, "reason" => *reason).increment(0);
     }
 }
 
 /// Registers the counters of a key, so that its first count is an increase and not a new series.
-pub(crate) fn start_counters(key: &Arc<str>) {
+pub(crate) fn start_counters(key: &Arc<str>, quotas: impl Iterator<Item = &'static str>) {
     for name in [REQUESTS, ITEMS, MICROSECONDS] {
         counter!(name, "key" => Arc::clone(key)).increment(0);
     }
-    for quota in Quota::ALL {
-        counter!(EXCEEDED, "key" => Arc::clone(key), "quota" => quota.as_str()).increment(0);
+    for quota in quotas {
+        counter!(EXCEEDED, "key" => Arc::clone(key), "quota" => quota).increment(0);
     }
 }
 

@@ -118,8 +118,8 @@ impl From<ChannelError> for ApiError {
 impl From<FilterError> for ApiError {
     fn from(error: FilterError) -> Self {
         match error {
+            FilterError::Unknown { message, .. } => Self::new(ErrorCode::InvalidParameter, message),
             FilterError::Store(error) => error.into(),
-            error => Self::new(error.code(), error.to_string()),
         }
     }
 }

@@ -22,8 +22,11 @@ pub struct Admission {
 }
 
 /// The settings that limit what is shared.
-pub(crate) const ITEMS: &str = "engine.items_in_flight";
-pub(crate) const BYTES: &str = "engine.body_bytes_in_flight";
+const ITEMS: &str = "engine.items_in_flight";
+const BYTES: &str = "engine.body_bytes_in_flight";
+
+/// All of them.
+pub(crate) const SETTINGS: [&str; 2] = [ITEMS, BYTES];
 
 impl Admission {
     pub(crate) fn new(max_items: usize, max_bytes: usize, clock: &Arc<dyn Clock>) -> Arc<Self> {

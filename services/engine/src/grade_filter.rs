@@ -1,6 +1,7 @@
 //! Checks the names in a filter of grades. A misspelled one would silently select nothing.
 
-use assay_core::{ErrorCode, Verdict, did_you_mean};
+use assay_core::{Verdict, did_you_mean};
+use assay_record::Appeal;
 use assay_record::store::{GradeFilter, StoreError};
 
 use crate::Engine;
@@ -9,7 +10,7 @@ use crate::Engine;
 pub const OUTCOMES: &[&str] = &["graded", "ungradable", "failed"];
 
 /// Results of appeals.
-pub const APPEALS: &[&str] = &["overturned", "upheld", "disagreed", "unjudged"];
+pub const APPEALS: &[&str] = &Appeal::RESULTS;
 
 /// Maximum number of runs among which a similar name is looked for.
 const MAX_RUNS: u32 = 1_000;
@@ -28,17 +29,6 @@ pub enum FilterError {
     /// The record cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-impl FilterError {
-    /// Its stable code.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            Self::Unknown { .. } => ErrorCode::InvalidParameter,
-            Self::Store(_) => ErrorCode::StoreUnavailable,
-        }
-    }
 }
 
 impl Engine {

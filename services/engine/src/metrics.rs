@@ -9,9 +9,6 @@ use metrics::{
     Counter, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
 };
 
-use crate::admission::{BYTES, ITEMS};
-use crate::grade_filter::APPEALS as APPEAL_RESULTS;
-
 const GRADES: &str = "assay_grades_total";
 const GRADE_SECONDS: &str = "assay_grade_seconds";
 const QUEUE_SECONDS: &str = "assay_queue_seconds";
@@ -82,8 +79,13 @@ pub(crate) fn describe() {
 }
 
 /// Registers the counters with all label values that are known, so that the first count is an
-/// increase and not a new series. `judges` are names of graders, by policies.
-pub(crate) fn start_counters(graders: &GraderTable, judges: &BTreeSet<&str>) {
+/// increase and not a new series. `judges` are names of graders, by policies, and
+/// `settings` those that limit requests.
+pub(crate) fn start_counters(
+    graders: &GraderTable,
+    judges: &BTreeSet<&str>,
+    settings: [&'static str; 2],
+) {
     for spec in graders.iter().map(|grader| grader.spec()) {
         let verdicts = spec.verdicts.iter().map(|verdict| verdict.verdict);
         let verdicts = verdicts.chain([Verdict::TOO_LONG]);
@@ -96,13 +98,13 @@ pub(crate) fn start_counters(graders: &GraderTable, judges: &BTreeSet<&str>) {
         }
         for judge in judges.iter().filter_map(|name| graders.by_name(name)) {
             for side in SIDES {
-                for result in APPEAL_RESULTS {
+                for result in Appeal::RESULTS {
                     appeals(spec.name, judge.spec().id(), side, result).increment(0);
                 }
             }
         }
     }
-    for setting in [ITEMS, BYTES] {
+    for setting in settings {
         for by in ["caller", "all"] {
             refusals(setting, by).increment(0);
         }

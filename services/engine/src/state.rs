@@ -9,7 +9,7 @@ use assay_record::store::Store;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admission::Admission;
+use crate::admission::{Admission, SETTINGS};
 use crate::cache::Caches;
 use crate::channel_cache::{ChannelCache, ChannelSettings};
 use crate::failure_log::FailureLog;
@@ -145,7 +145,7 @@ impl EngineState {
         } = parts;
         metrics::describe();
         let judges = policies.iter().flat_map(RewardPolicy::judges).collect();
-        metrics::start_counters(&graders, &judges);
+        metrics::start_counters(&graders, &judges, SETTINGS);
         let lane = |per_caller: usize| {
             FairPermits::new(per_caller.saturating_mul(MAX_BUSY_CALLERS), per_caller)
         };

@@ -43,7 +43,7 @@ impl Connections {
     pub(super) fn new(limits: ConnectionLimits, router: Router, tls: Option<Arc<Tls>>) -> Self {
         metrics::describe_gauge!(OPEN, "Open connections.");
         metrics::describe_counter!(CLOSED, "Connections that the server closed, by reason.");
-        // Registered before they count, so that the first count is an increase and not a new series.
+        // Registered before they count, so that the first count is an increase.
         for reason in ["refused", "replaced", "idle", "stalled"] {
             metrics::counter!(CLOSED, "reason" => reason).increment(0);
         }
