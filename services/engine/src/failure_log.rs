@@ -88,8 +88,7 @@ mod tests {
     #[test]
     fn bounds_the_lines_of_each_grader_and_code() {
         let log = FailureLog::default();
-        let mut at =
-            |grader, code, seconds| log.admit((grader, code), Duration::from_secs(seconds));
+        let at = |grader, code, seconds| log.admit((grader, code), Duration::from_secs(seconds));
         let flood: Vec<_> = (0..1_000)
             .filter_map(|_| at("math", ErrorCode::Internal, 5))
             .collect();
