@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::http::fixtures::{Service, service, service_with};
 
 /// A report over so many rows of two datasets.
-fn report(rows: u64) -> Value {
+pub(crate) fn report(rows: u64) -> Value {
     json!({
         "version": "0.1.0", "errors": 1, "warnings": 0,
         "datasets": [

@@ -367,6 +367,88 @@ async fn pages_load_nothing_from_elsewhere_and_assets_are_cached() {
 }
 
 #[tokio::test]
+async fn a_rejected_filter_keeps_its_form() {
+    let (service, _) = with_run("r").await;
+    for (query, field, message) in [
+        (
+            "run=r&step=two",
+            Some("step"),
+            "`step` must be a whole number, not `two`",
+        ),
+        (
+            "run=r&score_min=x",
+            Some("score_min"),
+            "`score_min` must be a number",
+        ),
+        (
+            "run=r&since=yesterday",
+            Some("since"),
+            "`since` must be a time in UTC",
+        ),
+        (
+            "run=r&batch=1",
+            Some("batch"),
+            "`batch` must be the id of a batch",
+        ),
+        (
+            "run=r&verdict=wrong_anser",
+            Some("verdict"),
+            "did you mean `wrong_answer`?",
+        ),
+        (
+            "run=r&outcome=nope",
+            Some("outcome"),
+            "expected one of `graded`",
+        ),
+        (
+            "run=r&verdikt=correct",
+            None,
+            "unknown parameter `verdikt`; did you mean `verdict`?",
+        ),
+    ] {
+        let got = service.get(&format!("/ui/grades?{query}")).await;
+        let html = String::from_utf8_lossy(&got.bytes);
+        assert_eq!(got.status, 400, "{query}");
+        assert!(html.contains(message), "{query}: {html}");
+        // The form has what was entered, with the invalid field marked.
+        assert!(html.contains("name=\"run\" value=\"r\""), "{query}: {html}");
+        let marked: Vec<&str> = html
+            .split('<')
+            .filter(|tag| tag.contains("aria-invalid"))
+            .collect();
+        assert_eq!(
+            marked.len(),
+            usize::from(field.is_some()),
+            "{query}: {marked:?}"
+        );
+        for (tag, field) in marked.iter().zip(field) {
+            assert!(tag.contains(&format!("name=\"{field}\"")), "{query}: {tag}");
+        }
+    }
+    for page in ["run?name=s", "suspects?run=s"] {
+        let got = service.get(&format!("/ui/{page}")).await;
+        let html = String::from_utf8_lossy(&got.bytes);
+        assert_eq!(got.status, 404, "{page}");
+        assert!(html.contains("no run named `s`"), "{page}: {html}");
+    }
+}
+
+#[tokio::test]
+async fn differences_are_marked_only_if_they_matter() {
+    let service = service().await;
+    let items = ["0.375", "0.35"].map(|answer| item("3/8", &format!("\\boxed{{{answer}}}")));
+    let reply = service.grade(&batch(items)).await.json();
+    for (at, passes) in [(0, true), (1, false)] {
+        let result = &reply["results"][at];
+        assert_eq!(result["pass"], passes);
+        let html = text(&service, &format!("/ui/grades/{}", id(result))).await;
+        assert!(html.contains("Expected and actual"), "{html}");
+        let is_marked = html.contains("<ins>") || html.contains("<del>");
+        assert_eq!(is_marked, !passes, "{html}");
+    }
+}
+
+#[tokio::test]
 async fn replays_and_adjudicates_a_grade() {
     let (service, ids) = with_run("r").await;
     let path = format!("/ui/grades/{}", ids[7]);

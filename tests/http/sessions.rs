@@ -1,13 +1,16 @@
 //! Sign-in to the pages.
 
+use std::collections::BTreeSet;
+
 use assay_access::KeyChanges;
 use assay_core::SystemClock;
 use assay_record::access::Role;
 use axum::body::Body;
-use http::{Request, StatusCode, header};
+use http::{Method, Request, StatusCode, header};
+use serde_json::json;
 
 use crate::http::access::Keyed;
-use crate::http::fixtures::Got;
+use crate::http::fixtures::{Got, batch, item};
 
 async fn sign_in(keyed: &Keyed, form: &str, headers: &[(&str, &str)]) -> Got {
     let mut request = Request::post("/ui/sign-in")
@@ -41,7 +44,7 @@ fn cookie(got: &Got) -> String {
 }
 
 #[tokio::test]
-async fn a_key_opens_a_session_for_the_pages_only() {
+async fn a_session_opens_pages_and_what_they_link_to() {
     let keyed = Keyed::start().await;
     let key = keyed.key(Role::Operator).reveal();
     let got = sign_in(&keyed, &format!("key={key}&then=/ui/runs"), &[]).await;
@@ -50,11 +53,13 @@ async fn a_key_opens_a_session_for_the_pages_only() {
     let cookie = cookie(&got);
     assert!(!cookie.contains(key));
     assert_eq!(page(&keyed, "/ui/channels", &cookie).await, StatusCode::OK);
-    // No endpoint accepts it, so a forged request could do nothing.
-    assert_eq!(
-        page(&keyed, "/v1/runs", &cookie).await,
-        StatusCode::UNAUTHORIZED
-    );
+    assert_eq!(page(&keyed, "/v1/runs", &cookie).await, StatusCode::OK);
+    // Endpoints that change something need a key, so a forged request could do nothing.
+    for path in ["/v1/grade", "/v1/storage/prune", "/v1/adjudications/next"] {
+        let request = Request::post(path).header(header::COOKIE, &cookie);
+        let got = keyed.service.send(request.body(Body::from("{}")).unwrap());
+        assert_eq!(got.await.status, StatusCode::UNAUTHORIZED, "{path}");
+    }
     assert_eq!(
         page(&keyed, "/ui", "assay_session=other").await,
         StatusCode::UNAUTHORIZED
@@ -102,6 +107,102 @@ async fn a_session_has_the_role_of_its_key_and_ends_with_it() {
     assert_eq!(
         page(&keyed, "/ui/runs", &cookie).await,
         StatusCode::UNAUTHORIZED
+    );
+}
+
+/// Addresses of this site that a page links to.
+fn links(html: &str) -> Vec<String> {
+    let links = html.split("href=\"").skip(1);
+    let links = links.map(|rest| rest.split('"').next().unwrap());
+    links
+        .filter(|link| link.starts_with('/'))
+        .map(|link| link.split('#').next().unwrap().replace("&#38;", "&"))
+        .collect()
+}
+
+#[tokio::test]
+async fn no_link_of_a_page_is_refused() {
+    let keyed = Keyed::start().await;
+    for role in Role::ALL {
+        let wrong = item("3/8", "\\boxed{1}");
+        let mut request = batch([item("3/8", "\\boxed{\\frac{3}{8}}"), wrong]);
+        (request["run"], request["step"]) = (json!("r"), json!(1));
+        let got = keyed.grade(keyed.key(*role), &request).await;
+        assert_eq!(got.status, StatusCode::OK, "{:?}", got.bytes);
+    }
+    let check = crate::http::checks::report(1);
+    let checker = keyed.key(Role::Checker);
+    let got = keyed
+        .send(checker, Method::POST, "/v1/checks", &check)
+        .await;
+    assert_eq!(got.status, StatusCode::OK, "{:?}", got.bytes);
+
+    for role in Role::ALL {
+        let key = keyed.key(*role).reveal();
+        let cookie = cookie(&sign_in(&keyed, &format!("key={key}"), &[]).await);
+        let (mut seen, mut waiting) = (BTreeSet::new(), vec!["/ui".to_owned()]);
+        while let Some(path) = waiting.pop() {
+            if !seen.insert(path.clone()) {
+                continue;
+            }
+            let request = Request::get(&path).header(header::COOKIE, &cookie);
+            let got = keyed
+                .service
+                .send(request.body(Body::empty()).unwrap())
+                .await;
+            assert_eq!(got.status, StatusCode::OK, "{path} as {role}");
+            if path.starts_with("/ui") && !path.starts_with("/ui/assets/") {
+                waiting.extend(links(&String::from_utf8_lossy(&got.bytes)));
+            }
+        }
+        assert!(
+            seen.iter().any(|path| path.starts_with("/v1/grades/")),
+            "{seen:?}"
+        );
+        // The navigation has everything that the role may see.
+        for section in [
+            "/ui/runs",
+            "/ui/grades",
+            "/ui/queue",
+            "/ui/channels",
+            "/ui/disagreements",
+            "/ui/suspects",
+            "/ui/checks",
+            "/ui/storage",
+            "/ui/audit",
+            "/ui/keys",
+        ] {
+            let is_open = page(&keyed, section, &cookie).await == StatusCode::OK;
+            assert_eq!(seen.contains(section), is_open, "{section} as {role}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_have_no_forms_that_a_role_may_not_send() {
+    let keyed = Keyed::start().await;
+    let trainer = keyed.key(Role::Trainer);
+    for role in Role::ALL {
+        let key = keyed.key(*role);
+        let graded = keyed.grade(key, &batch([item("2", "\\boxed{3}")])).await;
+        let graded = graded.json();
+        let id = graded["results"][0]["grade"].as_str().unwrap();
+        let got = keyed.get(key, &format!("/ui/grades/{id}")).await;
+        let html = String::from_utf8_lossy(&got.bytes);
+        assert!(html.contains("id=\"replay\""), "{html}");
+        let has_form = html.contains("/adjudicate");
+        assert_eq!(has_form, *role >= Role::Operator, "{role}: {html}");
+    }
+    // The page of an error has the navigation of its viewer.
+    let got = keyed.get(trainer, "/ui/queue").await;
+    assert_eq!(got.status, StatusCode::FORBIDDEN);
+    assert!(links(&String::from_utf8_lossy(&got.bytes)).contains(&"/ui/runs".to_owned()));
+    let got = keyed.get(trainer, "/ui/nothing").await;
+    assert_eq!(got.status, StatusCode::NOT_FOUND);
+    let html = String::from_utf8_lossy(&got.bytes);
+    assert!(
+        html.contains("no page at") && !html.contains("/ui/queue"),
+        "{html}"
     );
 }
 

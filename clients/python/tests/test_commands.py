@@ -13,6 +13,14 @@ import assay
 BROKEN = {"id": "bad", "completion": "1", "task": {"type": "math", "answer": ""}}
 
 
+def test_grades_on_this_machine_whatever_server_a_variable_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ASSAY_SERVER", "http://127.0.0.1:1")
+    results = assay.grade([{"completion": "\\boxed{2}", "task": {"type": "math", "answer": "2"}}])
+    assert results[0].verdict == "correct"
+
+
 def test_grades_without_a_server() -> None:
     results = assay.grade(math_items(32))
     assert results.rewards() == expected_rewards(32)

@@ -69,9 +69,10 @@ const NESTED: Feature = (
     &["function definition is not allowed here"],
 );
 
-/// Names of all features.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    FEATURES.iter().chain([&NESTED]).map(|(_, name, _)| *name)
+/// The kinds and names of all features.
+pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let features = FEATURES.iter().chain([&NESTED]);
+    features.map(|(kind, name, _)| (*kind, *name))
 }
 
 /// The unsupported feature that a C++ program uses, if the messages of the compiler show one.

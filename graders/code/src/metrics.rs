@@ -1,6 +1,6 @@
 //! The metrics of the grader, all described here.
 
-use metrics::{Unit, counter, describe_counter};
+use metrics::{Counter, Unit, counter, describe_counter};
 
 use crate::driver_evidence::Limit;
 use crate::features;
@@ -25,13 +25,26 @@ const MODULES: &str = "Crypto IPython PIL aiohttp astropy attr bitarray boto3 bs
     sympy tabulate tensorflow termios textblob tkinter toolz torch torchvision tqdm transformers \
     ujson xgboost xlrd xlwt yaml";
 
-/// Functions that are counted by their name.
-const CALLS: &str = "multiprocessing.Pool multiprocessing.Process open os.execv os.fork os.kill \
-    os.popen os.posix_spawn os.system signal.pause signal.setitimer socket.create_connection \
-    socket.getaddrinfo socket.socket ssl.create_default_context subprocess.Popen subprocess.call \
-    subprocess.check_call subprocess.check_output subprocess.run threading.Condition.wait \
-    threading.Event.wait threading.Lock.acquire threading.Thread urllib.request.urlopen \
-    zoneinfo.ZoneInfo";
+/// Functions that are counted by their name, by the cause that the drivers report for them.
+const CALLS: &[(&str, &str)] = &[
+    ("file", "open zoneinfo.ZoneInfo"),
+    (
+        "network",
+        "socket.create_connection socket.getaddrinfo socket.socket ssl.create_default_context \
+         urllib.request.urlopen",
+    ),
+    ("other", "os.kill signal.pause signal.setitimer"),
+    (
+        "process",
+        "multiprocessing.Pool multiprocessing.Process os.execv os.fork os.popen os.posix_spawn \
+         os.system subprocess.Popen subprocess.call subprocess.check_call subprocess.check_output \
+         subprocess.run",
+    ),
+    (
+        "thread",
+        "threading.Condition.wait threading.Event.wait threading.Lock.acquire threading.Thread",
+    ),
+];
 
 pub(crate) fn describe() {
     describe_counter!(
@@ -39,12 +52,27 @@ pub(crate) fn describe() {
         Unit::Count,
         "Items whose result was caused by a limit of the sandbox, by outcome, cause and name."
     );
+    // Registered before they count, so that the first count is an increase and not a new series.
+    let others = CAUSES.split_whitespace().map(|cause| (cause, "other"));
+    let modules = MODULES.split_whitespace().map(|name| ("module", name));
+    let calls = CALLS
+        .iter()
+        .flat_map(|(cause, names)| names.split_whitespace().map(|name| (*cause, name)));
+    for (cause, name) in others.chain(modules).chain(calls).chain(features::all()) {
+        for outcome in ["graded", "ungradable"] {
+            limits(outcome, cause, name).increment(0);
+        }
+    }
+}
+
+fn limits(outcome: &'static str, cause: &'static str, name: &'static str) -> Counter {
+    counter!(LIMITS, "outcome" => outcome, "cause" => cause, "name" => name)
 }
 
 /// Counts an item whose result was caused by a limit of the sandbox.
 pub(crate) fn limited(outcome: &'static str, limit: &Limit) {
     let (cause, name) = labels(limit);
-    counter!(LIMITS, "outcome" => outcome, "cause" => cause, "name" => name).increment(1);
+    limits(outcome, cause, name).increment(1);
 }
 
 /// Labels from the fixed lists.
@@ -54,8 +82,14 @@ fn labels(limit: &Limit) -> (&'static str, &'static str) {
     let cause = listed(CAUSES, &limit.cause).unwrap_or("other");
     let name = match cause {
         "module" => listed(MODULES, limit.name.split('.').next().unwrap_or_default()),
-        _ => listed(CALLS, &limit.name)
-            .or_else(|| features::names().find(|known| *known == limit.name)),
+        _ => CALLS
+            .iter()
+            .find_map(|(_, names)| listed(names, &limit.name))
+            .or_else(|| {
+                features::all()
+                    .map(|(_, name)| name)
+                    .find(|known| *known == limit.name)
+            }),
     };
     (cause, name.unwrap_or("other"))
 }
@@ -86,12 +120,13 @@ pub(crate) mod tests {
             self.described.lock().unwrap().clone()
         }
 
-        /// Each used counter as `NAME LABEL=VALUE…`, with its count.
+        /// Each counter that has counted as `NAME LABEL=VALUE…`, with its count.
         pub(crate) fn counts(&self) -> BTreeMap<String, u64> {
             let counts = self.counts.lock().unwrap();
             counts
                 .iter()
                 .map(|(name, count)| (name.clone(), count.load(Ordering::Relaxed)))
+                .filter(|(_, count)| *count > 0)
                 .collect()
         }
     }
@@ -171,7 +206,8 @@ pub(crate) mod tests {
             ("extension", "inline_assembly")
         );
         assert_eq!(labels_of("made up", "open"), ("other", "open"));
-        for list in [MODULES, CALLS] {
+        let calls = CALLS.iter().map(|(_, names)| *names);
+        for list in calls.chain([MODULES]) {
             let names: Vec<&str> = list.split_whitespace().collect();
             assert!(names.is_sorted(), "a list of names is in order");
         }

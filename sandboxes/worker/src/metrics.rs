@@ -10,6 +10,17 @@ const PREEMPTED: &str = "assay_sandbox_requests_preempted_total";
 const WAITING: &str = "assay_sandbox_requests_waiting";
 const SUSPENDED: &str = "assay_sandbox_requests_suspended";
 
+/// Why workers end.
+const REASONS: [&str; 7] = [
+    "died",
+    "crashed",
+    "overran",
+    "renewed",
+    "tainted",
+    "used",
+    "preempted",
+];
+
 /// Names of all metrics of the pools.
 pub const NAMES: &[&str] = &[ENDED, CONFINED, PREEMPTED, WAITING, SUSPENDED];
 
@@ -30,6 +41,13 @@ pub(crate) fn describe() {
     );
     describe_gauge!(WAITING, "Requests that wait for a worker.");
     describe_gauge!(SUSPENDED, "Requests whose worker is stopped.");
+    // Registered before they count, so that the first count is an increase and not a new series.
+    for reason in REASONS {
+        counter!(ENDED, "reason" => reason).increment(0);
+    }
+    for effect in ["suspended", "restarted"] {
+        counter!(PREEMPTED, "effect" => effect).increment(0);
+    }
 }
 
 /// Counts a worker that ended or was killed.

@@ -78,6 +78,23 @@ pub enum Denied {
 }
 
 impl Denied {
+    /// All values of [`Denied::reason`].
+    pub(crate) const REASONS: &[&str] = &[
+        "missing",
+        "several",
+        "malformed",
+        "mistyped",
+        "unknown",
+        "rotated",
+        "expired",
+        "revoked",
+        "no_session",
+        "malformed_user",
+        "several_users",
+        "unknown_user",
+        "not_from_proxy",
+    ];
+
     const fn reason(self) -> &'static str {
         match self {
             Self::Missing | Self::NotSignedIn => "missing",
@@ -138,7 +155,7 @@ impl Gate {
     }
 
     fn new(policy: KeyPolicy, store: Option<Arc<dyn AccessStore>>, clock: Arc<dyn Clock>) -> Self {
-        metrics::describe();
+        metrics::describe(Denied::REASONS);
         Self {
             policy,
             store,

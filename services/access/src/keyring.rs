@@ -7,7 +7,8 @@ use assay_record::access::KeyRecord;
 
 use crate::caller::Caller;
 use crate::key::Key;
-use crate::quota::Meter;
+use crate::metrics;
+use crate::quota::{Meter, Quota};
 
 /// Why a well-formed key is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +60,12 @@ impl Keyring {
                     known.meter.set_quotas(record.quotas, now);
                     Arc::clone(&known.meter)
                 }
-                None => Arc::new(Meter::new(&record.id, &record.name, record.quotas, now)),
+                None => {
+                    let meter = Meter::new(&record.id, &record.name, record.quotas, now);
+                    let quotas = Quota::ALL.into_iter().map(Quota::as_str);
+                    metrics::start_counters(meter.name(), quotas);
+                    Arc::new(meter)
+                }
             };
             (record.id.clone(), HeldKey { record, meter })
         };

@@ -14,7 +14,9 @@ const REFUSED: &str = "assay_callers_refused_total";
 /// Names of all metrics of callers.
 pub const NAMES: &[&str] = &[REQUESTS, ITEMS, MICROSECONDS, EXCEEDED, REFUSED];
 
-pub(crate) fn describe() {
+/// Describes the metrics, and registers the counter of refused requests with these reasons, so that
+/// the first count is an increase and not a new series.
+pub(crate) fn describe(reasons: &'static [&'static str]) {
     describe_counter!(REQUESTS, Unit::Count, "Authenticated requests, by key.");
     describe_counter!(ITEMS, Unit::Count, "Items admitted, by key.");
     describe_counter!(
@@ -32,6 +34,19 @@ pub(crate) fn describe() {
         Unit::Count,
         "Requests refused because they had no valid key, by reason."
     );
+    for reason in reasons {
+        counter!(REFUSED, "reason" => *reason).increment(0);
+    }
+}
+
+/// Registers the counters of a key, so that its first count is an increase and not a new series.
+pub(crate) fn start_counters(key: &Arc<str>, quotas: impl Iterator<Item = &'static str>) {
+    for name in [REQUESTS, ITEMS, MICROSECONDS] {
+        counter!(name, "key" => Arc::clone(key)).increment(0);
+    }
+    for quota in quotas {
+        counter!(EXCEEDED, "key" => Arc::clone(key), "quota" => quota).increment(0);
+    }
 }
 
 pub(crate) fn requested(key: &Arc<str>) {

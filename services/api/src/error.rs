@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use assay_access::redact;
 use assay_core::ErrorCode;
 use assay_core::reward_model::ModelError;
-use assay_engine::{ChannelError, EngineError, ReplayError, RunPairsError, SuggestError};
+use assay_engine::{
+    ChannelError, EngineError, FilterError, ReplayError, RunPairsError, SuggestError,
+};
 use assay_mapping::batch::problem;
 use assay_record::store::StoreError;
 use assay_wire::{Problem, ProblemBody};
@@ -109,6 +111,15 @@ impl From<ChannelError> for ApiError {
         match error {
             ChannelError::Store(error) => error.into(),
             error => Self::new(error.code(), error.to_string()),
+        }
+    }
+}
+
+impl From<FilterError> for ApiError {
+    fn from(error: FilterError) -> Self {
+        match error {
+            FilterError::Unknown { message, .. } => Self::new(ErrorCode::InvalidParameter, message),
+            FilterError::Store(error) => error.into(),
         }
     }
 }

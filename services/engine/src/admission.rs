@@ -25,6 +25,9 @@ pub struct Admission {
 const ITEMS: &str = "engine.items_in_flight";
 const BYTES: &str = "engine.body_bytes_in_flight";
 
+/// All of them.
+pub(crate) const SETTINGS: [&str; 2] = [ITEMS, BYTES];
+
 impl Admission {
     pub(crate) fn new(max_items: usize, max_bytes: usize, clock: &Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self {

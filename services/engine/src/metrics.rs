@@ -1,11 +1,12 @@
 //! The metrics of the engine: names, units and descriptions.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use assay_core::{Outcome, Spec};
+use assay_core::{GraderTable, Outcome, Spec, Verdict};
 use assay_record::Appeal;
 use metrics::{
-    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+    Counter, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
 };
 
 const GRADES: &str = "assay_grades_total";
@@ -77,6 +78,72 @@ pub(crate) fn describe() {
     );
 }
 
+/// Registers the counters with all label values that are known, so that the first count is an
+/// increase and not a new series. `judges` are names of graders, by policies, and
+/// `settings` those that limit requests.
+pub(crate) fn start_counters(
+    graders: &GraderTable,
+    judges: &BTreeSet<&str>,
+    settings: [&'static str; 2],
+) {
+    for spec in graders.iter().map(|grader| grader.spec()) {
+        let verdicts = spec.verdicts.iter().map(|verdict| verdict.verdict);
+        let verdicts = verdicts.chain([Verdict::TOO_LONG]);
+        let graded = verdicts.map(|verdict| ("graded", verdict.as_str()));
+        for (outcome, verdict) in graded.chain([("ungradable", ""), ("failed", "")]) {
+            grades(spec.name, outcome, verdict, false).increment(0);
+            if spec.deterministic {
+                grades(spec.name, outcome, verdict, true).increment(0);
+            }
+        }
+        for judge in judges.iter().filter_map(|name| graders.by_name(name)) {
+            for side in SIDES {
+                for result in Appeal::RESULTS {
+                    appeals(spec.name, judge.spec().id(), side, result).increment(0);
+                }
+            }
+        }
+    }
+    for setting in settings {
+        for by in ["caller", "all"] {
+            refusals(setting, by).increment(0);
+        }
+    }
+    unrecorded(0);
+}
+
+fn grades(
+    grader: &'static str,
+    outcome: &'static str,
+    verdict: &'static str,
+    cached: bool,
+) -> Counter {
+    let cached = if cached { "true" } else { "false" };
+    counter!(
+        GRADES,
+        "grader" => grader,
+        "outcome" => outcome,
+        "verdict" => verdict,
+        "cached" => cached
+    )
+}
+
+/// Whether verdicts pass.
+const SIDES: [&str; 2] = ["negative", "positive"];
+
+fn appeals(
+    grader: &'static str,
+    judge: String,
+    side: &'static str,
+    result: &'static str,
+) -> Counter {
+    counter!(APPEALS, "grader" => grader, "judge" => judge, "side" => side, "result" => result)
+}
+
+fn refusals(setting: &'static str, by: &'static str) -> Counter {
+    counter!(REFUSED, "setting" => setting, "used_by" => by)
+}
+
 pub(crate) fn graded(
     spec: &'static Spec,
     outcome: &Outcome,
@@ -86,29 +153,14 @@ pub(crate) fn graded(
 ) {
     let grader = spec.name;
     let verdict = outcome.grade().map_or("", |grade| grade.verdict.as_str());
-    let cached = if cached { "true" } else { "false" };
-    counter!(
-        GRADES,
-        "grader" => grader,
-        "outcome" => outcome.as_str(),
-        "verdict" => verdict,
-        "cached" => cached
-    )
-    .increment(1);
+    grades(grader, outcome.as_str(), verdict, cached).increment(1);
     histogram!(GRADE_SECONDS, "grader" => grader).record(seconds(grade_us));
     histogram!(QUEUE_SECONDS, "grader" => grader).record(seconds(queue_us));
 }
 
 pub(crate) fn appealed(spec: &'static Spec, passes: bool, appeal: &Appeal) {
-    let side = if passes { "positive" } else { "negative" };
-    counter!(
-        APPEALS,
-        "grader" => spec.name,
-        "judge" => appeal.judge.clone(),
-        "side" => side,
-        "result" => appeal.as_str()
-    )
-    .increment(1);
+    let side = SIDES[usize::from(passes)];
+    appeals(spec.name, appeal.judge.clone(), side, appeal.as_str()).increment(1);
 }
 
 pub(crate) fn batch(span: Duration) {
@@ -122,7 +174,7 @@ pub(crate) fn in_flight(items: usize) {
 
 pub(crate) fn refused(setting: &'static str, own: bool) {
     let by = if own { "caller" } else { "all" };
-    counter!(REFUSED, "setting" => setting, "used_by" => by).increment(1);
+    refusals(setting, by).increment(1);
 }
 
 pub(crate) fn unrecorded(items: usize) {

@@ -58,12 +58,7 @@ impl RewardPolicy {
     /// # Errors
     /// [`PolicyError`] with a pointer to the `type` of the first unknown judge.
     pub fn check_judges(&self, graders: &GraderTable) -> Result<(), PolicyError> {
-        for (index, rule) in self.rules().appeals.iter().enumerate() {
-            let name = rule
-                .judge
-                .get("type")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
+        for (index, name) in self.judges().enumerate() {
             if graders.by_name(name).is_none() {
                 let known: Vec<String> = graders
                     .iter()
@@ -79,6 +74,17 @@ impl RewardPolicy {
             }
         }
         Ok(())
+    }
+
+    /// The names of its judges.
+    pub(crate) fn judges(&self) -> impl Iterator<Item = &str> {
+        let judges = self.rules().appeals.iter().map(|rule| &rule.judge);
+        judges.map(|judge| {
+            judge
+                .get("type")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        })
     }
 
     fn read(name: &str, json: &Value) -> Result<Self, PolicyError> {

@@ -9,14 +9,15 @@ use assay_record::store::Store;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admission::Admission;
+use crate::admission::{Admission, SETTINGS};
 use crate::cache::Caches;
 use crate::channel_cache::{ChannelCache, ChannelSettings};
+use crate::failure_log::FailureLog;
 use crate::keeping::Keeping;
 use crate::keys_in_flight::KeysInFlight;
 use crate::metrics;
 use crate::names::{NameLimits, Names};
-use crate::policy::Policies;
+use crate::policy::{Policies, RewardPolicy};
 use crate::worker_threads::WorkerThreads;
 
 /// Callers that can use a lane up to their limits at the same time. With more, the lane is shared
@@ -115,6 +116,7 @@ pub(crate) struct EngineState {
     pub(crate) channel_cache: Arc<ChannelCache>,
     pub(crate) names: Arc<Names>,
     pub(crate) keeping: Keeping,
+    pub(crate) failure_log: FailureLog,
     /// Locked while an operator draws or adjudicates a grade, because both depend on earlier draws
     /// and adjudications.
     pub(crate) operators: tokio::sync::Mutex<()>,
@@ -142,6 +144,8 @@ impl EngineState {
             keeping,
         } = parts;
         metrics::describe();
+        let judges = policies.iter().flat_map(RewardPolicy::judges).collect();
+        metrics::start_counters(&graders, &judges, SETTINGS);
         let lane = |per_caller: usize| {
             FairPermits::new(per_caller.saturating_mul(MAX_BUSY_CALLERS), per_caller)
         };
@@ -167,6 +171,7 @@ impl EngineState {
             keys_in_flight: Arc::new(KeysInFlight::default()),
             policies,
             keeping,
+            failure_log: FailureLog::default(),
             operators: tokio::sync::Mutex::new(()),
             pairs: tokio::sync::Mutex::new(()),
             pair_choice: tokio::sync::Mutex::new(()),

@@ -16,7 +16,7 @@ pub(crate) struct Piece {
 }
 
 /// Both texts of a comparison, in pieces.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Diff {
     pub(crate) expected: Vec<Piece>,
     pub(crate) got: Vec<Piece>,
@@ -47,6 +47,20 @@ impl Diff {
             }
         }
         sides
+    }
+
+    /// The same texts, of which no piece is marked as different.
+    pub(crate) fn unmarked(self) -> Self {
+        let plain = |pieces: Vec<Piece>| {
+            let text: String = pieces.into_iter().map(|piece| piece.text).collect();
+            let differs = false;
+            let piece = (!text.is_empty()).then_some(Piece { text, differs });
+            piece.into_iter().collect()
+        };
+        Self {
+            expected: plain(self.expected),
+            got: plain(self.got),
+        }
     }
 }
 

@@ -1,19 +1,24 @@
 //! Errors of pages, which are shown as pages.
 
-use assay_access::{ExceededQuota, redact};
+use assay_access::{Caller, ExceededQuota, redact};
 use assay_core::ErrorCode;
-use assay_engine::{ChannelError, ReplayError};
+use assay_engine::{ChannelError, FilterError, ReplayError};
+use assay_record::access::Role;
 use assay_record::store::StoreError;
+use axum::extract::Request;
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 
-use crate::page::ErrorPage;
+use crate::page::{Menu, error_page};
 
 /// Why a page cannot be shown.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) status: StatusCode,
     pub(crate) message: String,
+    /// The field of a form, or the parameter of the URL, that is invalid.
+    pub(crate) parameter: Option<String>,
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
@@ -23,12 +28,16 @@ impl Failure {
         Self {
             status,
             message: message.into(),
+            parameter: None,
         }
     }
 
-    /// An invalid part of the URL or of a form.
-    pub(crate) fn parameter(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, message)
+    /// An invalid parameter of the URL or field of a form.
+    pub(crate) fn parameter(name: &str, message: impl Into<String>) -> Self {
+        Self {
+            parameter: Some(name.to_owned()),
+            ..Self::new(StatusCode::BAD_REQUEST, message)
+        }
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
@@ -66,6 +75,15 @@ impl From<ChannelError> for Failure {
     }
 }
 
+impl From<FilterError> for Failure {
+    fn from(error: FilterError) -> Self {
+        match error {
+            FilterError::Store(error) => error.into(),
+            FilterError::Unknown { parameter, message } => Self::parameter(parameter, message),
+        }
+    }
+}
+
 impl From<ReplayError> for Failure {
     fn from(error: ReplayError) -> Self {
         match error {
@@ -75,16 +93,29 @@ impl From<ReplayError> for Failure {
     }
 }
 
+impl Failure {
+    /// The page of the error, for a viewer with this role.
+    pub(crate) fn page(&self, role: Option<Role>) -> Response {
+        // It may quote a path, which may contain a key by mistake.
+        error_page(self.status, &redact(&self.message), Menu::new(role))
+    }
+}
+
+/// Only [`show_failures`] knows who the viewer is, which determines the navigation.
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        (
-            self.status,
-            ErrorPage {
-                status: self.status,
-                // It may quote a path, which may contain a key by mistake.
-                message: redact(&self.message).into_owned(),
-            },
-        )
-            .into_response()
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Shows failures of pages as pages.
+pub(crate) async fn show_failures(request: Request, next: Next) -> Response {
+    let role = request.extensions().get().map(Caller::role);
+    let mut response = next.run(request).await;
+    match response.extensions_mut().remove::<Failure>() {
+        Some(failure) => failure.page(role),
+        None => response,
     }
 }

@@ -1,12 +1,13 @@
 //! The navigation, HTML responses, and the error page.
 
 use askama::Template;
+use assay_record::access::{Access, Role};
 use axum::response::{Html, IntoResponse, Response};
 use http::StatusCode;
 
 use crate::display::SafeText;
 
-/// A section of the navigation.
+/// A section of the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Section {
     Home,
@@ -18,21 +19,14 @@ pub(crate) enum Section {
     Suspects,
     Checks,
     Storage,
+    Audit,
+    Keys,
     Other,
 }
 
-/// A link of the navigation.
-pub(crate) struct Link {
-    pub(crate) address: &'static str,
-    pub(crate) name: &'static str,
-    /// The key after `g` that opens the section.
-    pub(crate) key: &'static str,
-    /// Whether the page belongs to this section.
-    pub(crate) current: bool,
-}
-
 impl Section {
-    const ALL: &'static [(Self, &'static str, &'static str, &'static str)] = &[
+    /// The sections of the navigation, with the key after `g` that opens each.
+    const LISTED: &'static [(Self, &'static str, &'static str, &'static str)] = &[
         (Self::Home, "/ui", "Overview", "n"),
         (Self::Runs, "/ui/runs", "Runs", "r"),
         (Self::Grades, "/ui/grades", "Grades", "g"),
@@ -49,15 +43,73 @@ impl Section {
         (Self::Storage, "/ui/storage", "Storage", "o"),
     ];
 
-    /// The links of the navigation on a page of this section.
-    pub(crate) fn links(self) -> impl Iterator<Item = Link> {
-        Self::ALL
+    /// The role that its pages and forms need.
+    pub(crate) const fn role(self) -> Role {
+        match self {
+            Self::Home | Self::Runs | Self::Grades | Self::Other => Role::Trainer,
+            Self::Checks => Role::Checker,
+            Self::Queue
+            | Self::Channels
+            | Self::Disagreements
+            | Self::Suspects
+            | Self::Storage
+            | Self::Audit => Role::Operator,
+            Self::Keys => Role::Admin,
+        }
+    }
+
+    /// Who may see its pages.
+    pub(crate) const fn access(self) -> Access {
+        Access::Role(self.role())
+    }
+}
+
+/// A link of the navigation.
+pub(crate) struct Link {
+    pub(crate) address: &'static str,
+    pub(crate) name: &'static str,
+    /// The key after `g` that opens the section.
+    pub(crate) key: &'static str,
+    /// Whether the page belongs to this section.
+    pub(crate) current: bool,
+}
+
+/// The navigation of a page: links to what its viewer may see.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Menu {
+    section: Section,
+    /// Role of the viewer; `None` if it is not known who that is.
+    role: Option<Role>,
+}
+
+impl Menu {
+    /// The navigation for a viewer, on a page of no section.
+    pub(crate) fn new(role: Option<Role>) -> Self {
+        Self {
+            section: Section::Other,
+            role,
+        }
+    }
+
+    /// The navigation on a page of this section.
+    pub(crate) fn at(self, section: Section) -> Self {
+        Self { section, ..self }
+    }
+
+    /// Whether the viewer may see the pages of a section and send their forms.
+    pub(crate) fn has(&self, section: Section) -> bool {
+        self.role.is_some_and(|role| role >= section.role())
+    }
+
+    pub(crate) fn links(&self) -> impl Iterator<Item = Link> {
+        Section::LISTED
             .iter()
-            .map(move |(section, address, name, key)| Link {
+            .filter(|(section, ..)| self.has(*section))
+            .map(|(section, address, name, key)| Link {
                 address,
                 name,
                 key,
-                current: *section == self,
+                current: *section == self.section,
             })
     }
 }
@@ -81,28 +133,20 @@ impl<T: Template> IntoResponse for Page<T> {
     }
 }
 
-/// An error, shown as a page.
-pub(crate) struct ErrorPage {
-    pub(crate) status: StatusCode,
-    pub(crate) message: String,
-}
-
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorTemplate<'e> {
-    section: Section,
+    menu: Menu,
     reason: &'e str,
     message: SafeText<'e>,
 }
 
-impl IntoResponse for ErrorPage {
-    fn into_response(self) -> Response {
-        let reason = self.status.canonical_reason().unwrap_or("Error");
-        Page(ErrorTemplate {
-            section: Section::Other,
-            reason,
-            message: SafeText(&self.message),
-        })
-        .into_response()
-    }
+/// The page of an error.
+pub(crate) fn error_page(status: StatusCode, message: &str, menu: Menu) -> Response {
+    let page = Page(ErrorTemplate {
+        menu,
+        reason: status.canonical_reason().unwrap_or("Error"),
+        message: SafeText(message),
+    });
+    (status, page).into_response()
 }

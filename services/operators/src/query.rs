@@ -1,6 +1,6 @@
 //! Query strings and forms. The filter of a list is in its URL, so a link shows the same rows.
 
-use assay_core::GradeId;
+use assay_core::{GradeId, did_you_mean};
 use assay_record::store::GradeFilter;
 use form_urlencoded::Serializer;
 
@@ -34,7 +34,8 @@ impl Pairs {
     ) -> Result<Option<T>, Failure> {
         let parse = |value: &str| {
             value.trim().parse().map_err(|_| {
-                Failure::parameter(format!("`{name}` must be {expected}, not `{value}`"))
+                let message = format!("`{name}` must be {expected}, not `{value}`");
+                Failure::parameter(name, message)
             })
         };
         self.get(name).map(parse).transpose()
@@ -47,10 +48,15 @@ impl Pairs {
             .iter()
             .find(|(name, _)| !names.contains(&name.as_str()))
         {
-            Some((name, _)) => Err(Failure::parameter(format!(
-                "unknown parameter `{name}`; expected one of {}",
-                names.join(", ")
-            ))),
+            Some((name, _)) => {
+                let similar = did_you_mean(name, names.iter().copied());
+                let listed = format!("; expected one of {}", names.join(", "));
+                let end = if similar.is_empty() { listed } else { similar };
+                Err(Failure::parameter(
+                    name,
+                    format!("unknown parameter `{name}`{end}"),
+                ))
+            }
             None => Ok(()),
         }
     }
@@ -107,9 +113,10 @@ impl Listing {
         let score = |name: &str| -> Result<Option<f64>, Failure> {
             let score: Option<f64> = pairs.parse(name, "a number")?;
             match score {
-                Some(score) if score.is_nan() => Err(Failure::parameter(format!(
-                    "`{name}` must be a number, not `NaN`"
-                ))),
+                Some(score) if score.is_nan() => {
+                    let message = format!("`{name}` must be a number, not `NaN`");
+                    Err(Failure::parameter(name, message))
+                }
                 score => Ok(score),
             }
         };
@@ -169,7 +176,8 @@ fn time(pairs: &Pairs, name: &str) -> Result<Option<i64>, Failure> {
              `{text}`"
         )
     };
-    read.map(Some).ok_or_else(|| Failure::parameter(message()))
+    read.map(Some)
+        .ok_or_else(|| Failure::parameter(name, message()))
 }
 
 fn read_time(text: &str) -> Option<i64> {
@@ -192,7 +200,7 @@ fn read_time(text: &str) -> Option<i64> {
 /// The id of a grade, from the path.
 pub(crate) fn grade_id(id: &str) -> Result<GradeId, Failure> {
     id.parse()
-        .map_err(|error| Failure::parameter(format!("{error}")))
+        .map_err(|error| Failure::parameter("id", format!("{error}")))
 }
 
 #[cfg(test)]

@@ -8,13 +8,14 @@ use assay_engine::Engine;
 use assay_record::access::{Access, Role};
 use axum::Router;
 use axum::handler::Handler;
-use axum::middleware::map_response;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::middleware::{from_fn, map_response};
+use axum::response::{Redirect, Response};
 use axum::routing::{MethodRouter, get, post};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::assets;
-use crate::failure::Failure;
+use crate::failure::{Failure, show_failures};
+use crate::page::Section;
 use crate::pages::{
     audit, channels, check, checks, disagreements, grade, grades, home, keys, queue, run, runs,
     sign_in, storage, suspects,
@@ -75,42 +76,51 @@ pub fn router<S: Clone + Send + Sync + 'static>(
     secure: bool,
 ) -> (Router<S>, Vec<(Method, &'static str, Access)>) {
     const PUBLIC: Access = Access::Public;
-    const TRAINER: Access = Access::Role(Role::Trainer);
-    const CHECKER: Access = Access::Role(Role::Checker);
-    const OPERATOR: Access = Access::Role(Role::Operator);
-    const ADMIN: Access = Access::Role(Role::Admin);
     let pages = Pages {
         router: Router::new(),
         roles: Vec::new(),
     };
     let pages = pages
         .get(PUBLIC, "/", async || Redirect::temporary("/ui"))
-        .get(TRAINER, "/ui", home::page)
+        .get(Section::Home.access(), "/ui", home::page)
         .get(PUBLIC, "/ui/", async || Redirect::permanent("/ui"))
         .get(PUBLIC, "/ui/sign-in", sign_in::page)
         .post(PUBLIC, "/ui/sign-in", sign_in::sign_in)
         .post(PUBLIC, "/ui/sign-out", sign_in::sign_out)
-        .get(TRAINER, "/ui/runs", runs::page)
-        .get(TRAINER, "/ui/run", run::page)
-        .get(TRAINER, "/ui/grades", grades::page)
-        .get(TRAINER, "/ui/grades/{id}", grade::page)
-        .post(TRAINER, "/ui/grades/{id}/replay", grade::replay)
-        .post(OPERATOR, "/ui/grades/{id}/adjudicate", grade::adjudicate)
-        .get(OPERATOR, "/ui/queue", queue::page)
-        .post(OPERATOR, "/ui/queue", queue::draw)
-        .get(OPERATOR, "/ui/queue/{id}", queue::drawn)
-        .get(OPERATOR, "/ui/channels", channels::page)
-        .get(CHECKER, "/ui/checks", checks::page)
-        .get(CHECKER, "/ui/checks/{id}", check::page)
-        .get(OPERATOR, "/ui/disagreements", disagreements::page)
-        .get(OPERATOR, "/ui/suspects", suspects::page)
-        .get(OPERATOR, "/ui/audit", audit::page)
-        .get(OPERATOR, "/ui/storage", storage::page)
-        .get(ADMIN, "/ui/keys", keys::page)
+        .get(Section::Runs.access(), "/ui/runs", runs::page)
+        .get(Section::Runs.access(), "/ui/run", run::page)
+        .get(Section::Grades.access(), "/ui/grades", grades::page)
+        .get(Section::Grades.access(), "/ui/grades/{id}", grade::page)
+        .post(
+            Section::Grades.access(),
+            "/ui/grades/{id}/replay",
+            grade::replay,
+        )
+        .post(
+            Section::Queue.access(),
+            "/ui/grades/{id}/adjudicate",
+            grade::adjudicate,
+        )
+        .get(Section::Queue.access(), "/ui/queue", queue::page)
+        .post(Section::Queue.access(), "/ui/queue", queue::draw)
+        .get(Section::Queue.access(), "/ui/queue/{id}", queue::drawn)
+        .get(Section::Channels.access(), "/ui/channels", channels::page)
+        .get(Section::Checks.access(), "/ui/checks", checks::page)
+        .get(Section::Checks.access(), "/ui/checks/{id}", check::page)
+        .get(
+            Section::Disagreements.access(),
+            "/ui/disagreements",
+            disagreements::page,
+        )
+        .get(Section::Suspects.access(), "/ui/suspects", suspects::page)
+        .get(Section::Audit.access(), "/ui/audit", audit::page)
+        .get(Section::Storage.access(), "/ui/storage", storage::page)
+        .get(Section::Keys.access(), "/ui/keys", keys::page)
         .get(PUBLIC, "/ui/assets/{name}", assets::asset)
-        .get(TRAINER, "/ui/{*rest}", unknown_page);
+        .get(Section::Other.access(), "/ui/{*rest}", unknown_page);
     let router = pages
         .router
+        .layer(from_fn(show_failures))
         .layer(map_response(add_headers))
         .with_state(Site {
             engine,
@@ -132,8 +142,15 @@ pub fn session(headers: &HeaderMap) -> Option<&str> {
     sign_in::session(headers)
 }
 
-/// The response to a request for a page that its caller may not see. `address` is that of the page.
-pub async fn refusal(code: ErrorCode, message: &str, method: &Method, address: &str) -> Response {
+/// The response to a request for a page that its caller may not see. `role` is that of the caller,
+/// if it is known, and `address` that of the page.
+pub async fn refusal(
+    code: ErrorCode,
+    message: &str,
+    role: Option<Role>,
+    method: &Method,
+    address: &str,
+) -> Response {
     let response = if code == ErrorCode::Unauthenticated {
         let then = if *method == Method::GET {
             address
@@ -143,7 +160,7 @@ pub async fn refusal(code: ErrorCode, message: &str, method: &Method, address: &
         sign_in::form(StatusCode::UNAUTHORIZED, then.to_owned(), Some(message))
     } else {
         let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::FORBIDDEN);
-        Failure::new(status, message).into_response()
+        Failure::new(status, message).page(role)
     };
     add_headers(response).await
 }

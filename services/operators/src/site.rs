@@ -10,6 +10,7 @@ use http::request::Parts;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::page::Menu;
 
 /// The state of the pages.
 #[derive(Clone)]
@@ -26,6 +27,8 @@ pub(crate) struct Viewer {
     pub(crate) engine: Engine,
     pub(crate) caller: Caller,
     pub(crate) gate: Arc<Gate>,
+    /// The navigation for the caller.
+    pub(crate) menu: Menu,
 }
 
 impl Viewer {
@@ -51,6 +54,7 @@ impl FromRequestParts<Site> for Viewer {
         };
         Ok(Self {
             engine: engine.with_share(Arc::clone(caller.share())),
+            menu: Menu::new(Some(caller.role())),
             caller,
             gate: Arc::clone(&site.gate),
         })

@@ -31,6 +31,9 @@ pub struct Appeal {
 }
 
 impl Appeal {
+    /// All results, as [`Appeal::as_str`] returns them.
+    pub const RESULTS: [&str; 4] = ["overturned", "upheld", "disagreed", "unjudged"];
+
     /// Whether an item passes after its appeal. `pass` is the result of the grader.
     #[must_use]
     pub fn settled(appeal: Option<&Self>, pass: Option<bool>) -> Option<bool> {

@@ -41,7 +41,8 @@ pub const NAMES: &[&str] = &[
     PRUNED_GRADES,
 ];
 
-/// Describes the metrics to the installed recorder.
+/// Describes the metrics to the installed recorder, and registers the counters, so that the first
+/// count is an increase and not a new series.
 pub(crate) fn describe() {
     describe_histogram!(
         SYNC_SECONDS,
@@ -115,6 +116,15 @@ pub(crate) fn describe() {
         "Entries that the database rejected, kept in the spool's folder until `assay record \
          set-aside --apply` applies them."
     );
+    for name in [
+        SPOOLED_BYTES,
+        APPEND_FAILURES,
+        APPLIED_ENTRIES,
+        APPLY_FAILURES,
+        PRUNED_GRADES,
+    ] {
+        counter!(name).increment(0);
+    }
 }
 
 pub(crate) fn synced(took: Duration) {

@@ -50,10 +50,13 @@ def test_verl_loads_the_file(node: Node, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_notebook_runs(tmp_path: Path) -> None:
     notebook = nbformat.read(EXAMPLES / "pass_rates.ipynb", as_version=4)
+    opens = "import urllib.request\nprint(urllib.request.urlopen(page).read().decode())"
+    notebook.cells.append(nbformat.v4.new_code_cell(opens))
     client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
     outputs = json.dumps([cell.get("outputs") for cell in notebook.cells])
     assert "4 without a reward" in outputs and "image/png" in outputs
     assert "'7 * 8': 0.5" in outputs and "'1 / 0': None" in outputs
     assert "1 / 0 ungradable gold_unparsable" in outputs
-    assert "wrong_answer" in outputs and "/grades/" in outputs
+    assert "wrong_answer" in outputs and "/ui/grades/" in outputs
+    assert "Expected and actual" in outputs, "the link opens the page of the grade"

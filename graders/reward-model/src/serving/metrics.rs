@@ -25,6 +25,22 @@ const CACHE: &str = "assay_model_cache_total";
 const SATURATED: &str = "assay_model_saturated_groups_total";
 const DEVICES: &str = "assay_model_intact_devices";
 
+/// Values of labels.
+const REJECTIONS: [ErrorCode; 9] = [
+    ErrorCode::UnknownModel,
+    ErrorCode::ModelUnavailable,
+    ErrorCode::ModelNotLoadable,
+    ErrorCode::ModelVersionMismatch,
+    ErrorCode::Overloaded,
+    ErrorCode::TooManyItems,
+    ErrorCode::DeadlineExceeded,
+    ErrorCode::ShuttingDown,
+    ErrorCode::Internal,
+];
+const LOAD_RESULTS: [&str; 2] = ["failed", "loaded"];
+const CACHE_RESULTS: [&str; 3] = ["hit", "duplicate", "miss"];
+const FAILURE_KINDS: [&str; 3] = ["out_of_memory", "panic", "error"];
+
 /// Names of all metrics of model serving.
 pub const NAMES: &[&str] = &[
     WAITING,
@@ -108,6 +124,12 @@ pub(super) fn describe() {
         Unit::Count,
         "Devices that have not failed since a model was last loaded."
     );
+    for code in REJECTIONS {
+        counter!(REFUSED, "code" => code.as_str()).increment(0);
+    }
+    for result in LOAD_RESULTS {
+        counter!(LOADS, "model" => UNKNOWN, "result" => result).increment(0);
+    }
 }
 
 /// Counts a group whose normalisation hides the differences between its completions.
@@ -124,11 +146,43 @@ const UNKNOWN: &str = "unknown";
 /// Names of models that are configured or have been loaded.
 static LABELS: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
 
+/// Names of devices.
+static DEVICES_USED: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
+
 /// Adds a name to the labels.
 pub(super) fn register_label(model: &str) {
     let mut labels = LABELS.write().unwrap_or_else(PoisonError::into_inner);
     if labels.len() < MAX_LABELS {
         labels.insert(model.to_owned());
+    }
+    drop(labels);
+    start_counters(&label(model));
+}
+
+/// Adds the names of devices.
+pub(super) fn register_devices(devices: impl IntoIterator<Item = String>) {
+    let mut known = DEVICES_USED.write().unwrap_or_else(PoisonError::into_inner);
+    known.extend(devices);
+}
+
+/// Registers the counters of a model, so that its first count is an increase and not a new series.
+fn start_counters(model: &str) {
+    let model = model.to_owned();
+    counter!(SATURATED, "model" => model.clone()).increment(0);
+    for result in LOAD_RESULTS {
+        counter!(LOADS, "model" => model.clone(), "result" => result).increment(0);
+    }
+    for result in CACHE_RESULTS {
+        counter!(CACHE, "model" => model.clone(), "result" => result).increment(0);
+    }
+    let devices = DEVICES_USED.read().unwrap_or_else(PoisonError::into_inner);
+    for device in devices.iter() {
+        let (model, device) = (model.clone(), device.clone());
+        counter!(TOKENS, "model" => model.clone(), "device" => device.clone()).increment(0);
+        for kind in FAILURE_KINDS {
+            let (model, device) = (model.clone(), device.clone());
+            counter!(FAILURES, "model" => model, "device" => device, "kind" => kind).increment(0);
+        }
     }
 }
 
@@ -204,13 +258,13 @@ pub(super) fn record_rejection(code: ErrorCode) {
 }
 
 pub(super) fn record_load(model: &str, succeeded: bool) {
-    let result = if succeeded { "loaded" } else { "failed" };
+    let result = LOAD_RESULTS[usize::from(succeeded)];
     counter!(LOADS, "model" => label(model), "result" => result).increment(1);
 }
 
 /// Records the cache lookups of a request: hits, duplicates within the request, and misses.
 pub(super) fn record_cache_lookups(model: &str, hits: usize, duplicates: usize, misses: usize) {
-    for (result, count) in [("hit", hits), ("duplicate", duplicates), ("miss", misses)] {
+    for (result, count) in CACHE_RESULTS.into_iter().zip([hits, duplicates, misses]) {
         counter!(CACHE, "model" => label(model), "result" => result).increment(count as u64);
     }
 }

@@ -47,6 +47,7 @@ impl Models {
             default_model,
             names,
         } = options;
+        metrics::register_devices(devices.iter().cloned());
         names.iter().for_each(|name| metrics::register_label(name));
         let batch = Budget {
             tokens: batch_tokens.max(1),

@@ -64,18 +64,31 @@ pub(crate) async fn authenticate(
             }
             response
         }
-        Err(error) => match page {
+        Err(Refused { error, role }) => match page {
             Some((method, address)) => {
                 let problem = error.problem();
-                assay_operators::refusal(problem.code, &problem.message, &method, &address).await
+                let (code, message) = (problem.code, &problem.message);
+                assay_operators::refusal(code, message, role, &method, &address).await
             }
             None => error.into_response(),
         },
     }
 }
 
+/// A refused request, and the role of its caller if it is known.
+struct Refused {
+    error: ApiError,
+    role: Option<Role>,
+}
+
+impl From<ApiError> for Refused {
+    fn from(error: ApiError) -> Self {
+        Self { error, role: None }
+    }
+}
+
 /// The caller of a request, if it may call the endpoint.
-fn admitted(api: &Api, request: &Request) -> ApiResult<Caller> {
+fn admitted(api: &Api, request: &Request) -> Result<Caller, Refused> {
     let matched = request.extensions().get::<MatchedPath>();
     let access = api
         .roles()
@@ -89,7 +102,10 @@ fn admitted(api: &Api, request: &Request) -> ApiResult<Caller> {
     };
     let caller = authenticated(api, request)?;
     if caller.role() < role {
-        return Err(forbidden(&caller, role, request.method()));
+        return Err(Refused {
+            error: forbidden(&caller, role, request.method()),
+            role: Some(caller.role()),
+        });
     }
     Ok(caller)
 }
@@ -107,12 +123,15 @@ fn authenticated(api: &Api, request: &Request) -> ApiResult<Caller> {
         let user = user.map_err(|error| refused(error.into()))?;
         return Ok(gate.proxied(proxies, user)?);
     }
-    if key.is_none() && assay_operators::is_page(request.uri().path()) {
-        // Endpoints accept only keys, which no page of another site can send.
-        return match assay_operators::session(request.headers()) {
-            Some(cookie) => Ok(gate.resume(cookie)?),
-            None => Err(refused(Denied::NotSignedIn)),
-        };
+    let is_page = assay_operators::is_page(request.uri().path());
+    // Pages link to what endpoints return. What changes something needs a key, which no page of
+    // another site can send.
+    if key.is_none() && (is_page || request.method().is_safe()) {
+        match assay_operators::session(request.headers()) {
+            Some(cookie) => return Ok(gate.resume(cookie)?),
+            None if is_page => return Err(refused(Denied::NotSignedIn)),
+            None => {}
+        }
     }
     if key.is_none() && matches!(header, ProxyHeader::Untrusted) {
         return Err(refused(Denied::NotFromProxy));

@@ -43,6 +43,10 @@ impl Connections {
     pub(super) fn new(limits: ConnectionLimits, router: Router, tls: Option<Arc<Tls>>) -> Self {
         metrics::describe_gauge!(OPEN, "Open connections.");
         metrics::describe_counter!(CLOSED, "Connections that the server closed, by reason.");
+        // Registered before they count, so that the first count is an increase.
+        for reason in ["refused", "replaced", "idle", "stalled"] {
+            metrics::counter!(CLOSED, "reason" => reason).increment(0);
+        }
         let builder = connection::protocol(&limits);
         Self {
             limits,

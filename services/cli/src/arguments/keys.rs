@@ -113,6 +113,7 @@ pub(crate) struct Audit {
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) lines: u32,
     /// Read the log of this server, which needs a key with the role `operator` if it requires keys
+    /// [env: ASSAY_SERVER]
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
     #[command(flatten)]

@@ -149,7 +149,7 @@ pub(crate) struct Grade {
     /// Grade all lines as one batch, as in one request; at most 65,536
     #[arg(long, conflicts_with = "server")]
     pub(crate) one_batch: bool,
-    /// Grade on this server instead of in this process
+    /// Grade on this server instead of in this process [env: ASSAY_SERVER]
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
     #[command(flatten)]
@@ -276,7 +276,7 @@ pub(crate) struct Policies {
     /// List the functions that policies can use
     #[arg(long, conflicts_with_all = ["name", "check"])]
     pub(crate) functions: bool,
-    /// List the policies of this server [default: of the configuration]
+    /// List the policies of this server [default: of the configuration] [env: ASSAY_SERVER]
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
     #[command(flatten)]
@@ -289,7 +289,8 @@ pub(crate) struct Policies {
 pub(crate) struct Models {
     #[command(subcommand)]
     pub(crate) action: Option<ModelAction>,
-    /// Server URL [default: the configured address; `score` runs in this process]
+    /// Server URL [default: the configured address; `score` runs in this process] [env:
+    /// ASSAY_SERVER]
     #[arg(long, value_name = "URL", global = true)]
     pub(crate) server: Option<String>,
     #[command(flatten)]

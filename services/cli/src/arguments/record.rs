@@ -10,7 +10,7 @@ use super::{OutputFormat, ServerKey};
 /// Location of the record.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Record {
-    /// Go through this server; required while it uses the database
+    /// Go through this server; required while it uses the database [env: ASSAY_SERVER]
     #[arg(long, value_name = "URL", global = true)]
     pub(crate) server: Option<String>,
     #[command(flatten)]
@@ -176,7 +176,7 @@ pub(crate) struct Runs {
 
 #[derive(Debug, Args)]
 pub(crate) struct Tail {
-    /// Server URL [default: the configured address]
+    /// Server URL [default: the configured address] [env: ASSAY_SERVER]
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use assay_wire::channels::{PoliciesBody, PolicyBody};
 
 use crate::arguments::Policies;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, client, configuration};
+use crate::process::{block_on, client, configuration, server_of};
 use crate::table;
 use crate::terminal;
 
@@ -49,8 +49,8 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<C
         known.map_err(|error| anyhow::anyhow!("`{}`: {error}", path.display()))?;
         return explain(&mut out, &render::policy_body(&policy), json);
     }
-    let body = match &arguments.server {
-        Some(server) => block_on(async { Ok(client(server, &arguments.key)?.policies().await?) })?,
+    let body = match server_of(arguments.server.as_deref(), false) {
+        Some(server) => block_on(async { Ok(client(&server, &arguments.key)?.policies().await?) })?,
         None => {
             let config = configuration(file, Vec::new())?;
             let policies = config

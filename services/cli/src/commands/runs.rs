@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use assay_mapping::runs::run_detail;
 use assay_wire::runs::{RunBody, RunDetail, RunGraderBody, RunStepBody, RunsBody, SumsBody};
 
@@ -92,10 +92,10 @@ async fn one(source: &Source, name: &str, steps: usize) -> anyhow::Result<RunDet
                 .engine()
                 .store()
                 .context("no database is configured; name one with `--database`")?;
-            let found = run_detail(store.as_ref(), name, steps).await?;
-            found.with_context(|| {
-                format!("no run named `{name}`; run `assay runs` to list the recorded runs")
-            })
+            match run_detail(store.as_ref(), name, steps).await? {
+                Some(found) => Ok(found),
+                None => bail!("{}", node.engine().unknown_run(name).await?),
+            }
         }
     }
 }

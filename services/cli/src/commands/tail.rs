@@ -24,7 +24,7 @@ use crate::terminal;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<CommandStatus> {
-    let server = server(file, arguments.server.clone())?;
+    let server = server(file, arguments.server.as_deref())?;
     let source = Source::Server(client(&server, &arguments.key)?);
     block_on(async {
         let mut stop = pin!(stop_signal());

@@ -146,3 +146,40 @@ fn commands_exit_with_their_code_if_outputs_are_closed() {
     std::fs::write(folder.path().join("assay.db.spool/00000002.seg"), []).unwrap();
     assert_eq!(run(&verify), Some(1));
 }
+
+#[test]
+fn logs_failed_items_at_a_bounded_rate() {
+    let folder = tempfile::tempdir().unwrap();
+    let item =
+        |n: usize| format!(r#"{{"id":"i{n}","completion":"x","task":{{"type":"reward_model"}}}}"#);
+    let items: Vec<String> = (0..500).map(item).collect();
+    std::fs::write(folder.path().join("items.jsonl"), items.join("\n")).unwrap();
+    let output = crate::fixtures::command(folder.path())
+        .args(["grade", "items.jsonl", "-o", "results.jsonl"])
+        .args([
+            "--database",
+            "sqlite://assay.db",
+            "--run",
+            "r",
+            "--step",
+            "3",
+        ])
+        .env("ASSAY_LOG_FORMAT", "json")
+        .output()
+        .unwrap();
+    let results = std::fs::read_to_string(folder.path().join("results.jsonl")).unwrap();
+    assert_eq!(results.matches(r#""outcome":"failed""#).count(), 500);
+    let lines = crate::fixtures::lines(&output.stderr);
+    let failures = lines.iter().map(|line| &line["fields"]);
+    let failures: Vec<_> = failures
+        .filter(|fields| fields["message"] == "an item failed")
+        .collect();
+    assert!((1..=20).contains(&failures.len()), "{failures:#?}");
+    let first = failures[0];
+    assert_eq!(first["grader"], "reward_model");
+    assert_eq!(first["code"], "grader_unavailable");
+    assert_eq!((&first["run"], &first["step"]), (&"r".into(), &3.into()));
+    assert!(first["item"].as_str().unwrap().starts_with('i'), "{first}");
+    let reason = first["reason"].as_str().unwrap();
+    assert!(reason.contains("no reward model is loaded"), "{first}");
+}

@@ -12,6 +12,7 @@ mod files;
 mod fixtures;
 mod keys;
 mod logging;
+mod metrics;
 mod models;
 mod noise;
 mod packages;

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::fixtures::{Running, assay, assert_fails, lines, serve, text};
+use crate::fixtures::{Running, assay, assert_fails, command, lines, serve, text};
 
 /// The items of the golden cases of these graders.
 fn cases(graders: &[&str]) -> Vec<String> {
@@ -167,9 +167,10 @@ fn rejects_replays_with_missing_or_conflicting_options() {
         &["replay", "01JD5XW7P9V6F8K4M3N2Q1R0ST", "--run", "r"],
         "cannot be used with",
     );
+    assert_fails(&["replay", "--run", "absent"], "no run named `absent`");
     assert_fails(
-        &["replay", "--run", "absent"],
-        "no grade of the run `absent`",
+        &["replay", "--run", "r", "--verdict", "wrong_answer"],
+        "no grade of the run `r` matches",
     );
     assert_fails(
         &["replay", "--run", "r", "--expect", "tools@99"],
@@ -193,6 +194,149 @@ fn rejects_replays_with_missing_or_conflicting_options() {
         &["export", "absent/grades.csv"],
         "cannot write `absent/grades.csv`",
     );
+}
+
+#[test]
+fn rejects_names_that_select_nothing() {
+    let folder = recorded(&cases(&["math"])[..3]);
+    let folder = folder.path();
+    let cases = [
+        (
+            "--verdict",
+            "wrong_anser",
+            "unknown verdict `wrong_anser`; did you mean `wrong_answer`?",
+        ),
+        (
+            "--verdict",
+            "nope",
+            "unknown verdict `nope`; `GET /v1/graders` lists",
+        ),
+        (
+            "--grader",
+            "mth",
+            "unknown grader `mth`; did you mean `math`?",
+        ),
+        (
+            "--channel",
+            "mth/default",
+            "unknown grader `mth` of the channel `mth/default`",
+        ),
+        (
+            "--outcome",
+            "wrong",
+            "unknown outcome `wrong`; expected one of `graded`, `ungradable`",
+        ),
+        (
+            "--appeal",
+            "overturnd",
+            "unknown appeal `overturnd`; did you mean `overturned`?",
+        ),
+        ("--run", "rr", "no run named `rr`; `assay runs` and"),
+    ];
+    let commands: [&[&str]; 2] = [&["grades"], &["export", "grades.csv"]];
+    let check = |arguments: &[&str]| {
+        for (option, value, message) in cases {
+            for command in commands {
+                assert_fails(
+                    folder,
+                    &[command, &[option, value], arguments].concat(),
+                    message,
+                );
+            }
+        }
+        assert!(!folder.join("grades.csv").exists());
+        // A known name without grades is not an error.
+        let arguments = [&["grades", "--verdict", "time_limit"], arguments].concat();
+        let output = assay(folder, &arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_fails(
+            folder,
+            &[
+                &["channels", "draw", "--channel", "math/defalt"],
+                &arguments[3..],
+            ]
+            .concat(),
+            "no counts for channel `math/defalt`; available: `math/default`",
+        );
+    };
+    check(&[]);
+    let (_server, base) = serve(folder);
+    check(&["--server", &base]);
+    assert_fails(
+        folder,
+        &["tail", "--verdict", "nope", "--server", &base],
+        "unknown verdict `nope`",
+    );
+}
+
+#[test]
+fn commands_work_through_the_server_of_the_variable() {
+    let folder = recorded(&cases(&["math"])[..3]);
+    let folder = folder.path();
+    let item = r#"{"completion":"\\boxed{2}","task":{"type":"math","answer":"2"}}"#;
+    std::fs::write(folder.join("one.jsonl"), item).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::copy(folder.join("one.jsonl"), elsewhere.path().join("one.jsonl")).unwrap();
+    let (_server, base) = serve(folder);
+    let run = |server: &str, arguments: &[&str]| {
+        let mut command = command(elsewhere.path());
+        command
+            .env("ASSAY_SERVER", server)
+            .args(arguments)
+            .output()
+            .unwrap()
+    };
+    // No command has a database or a server of the configuration here.
+    let commands: [&[&str]; 10] = [
+        &["grade", "one.jsonl", "--run", "remote"],
+        &["grades", "--run", "remote"],
+        &["runs", "remote"],
+        &["export", "grades.csv"],
+        &["channels"],
+        &["policies"],
+        &["models"],
+        &["replay", "--run", "r"],
+        &["audit"],
+        &["prune", "--run", "remote", "--dry-run"],
+    ];
+    for arguments in commands {
+        let output = run(&base, &[arguments, &["--strict"]].concat());
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            text(&output.stderr)
+        );
+        let output = run("http://127.0.0.1:1", arguments);
+        assert!(
+            !output.status.success(),
+            "{arguments:?} does not use the variable"
+        );
+    }
+    // Options that name another place or require this process come first.
+    let local: [&[&str]; 5] = [
+        &["grade", "one.jsonl", "--jobs", "1"],
+        &[
+            "grade",
+            "one.jsonl",
+            "--database",
+            "sqlite://assay.db",
+            "--run",
+            "local",
+        ],
+        &["grades", "--database", "sqlite://assay.db"],
+        &["runs", "local", "--database", "sqlite://assay.db"],
+        &["grades", "--server", &base],
+    ];
+    for arguments in local {
+        let output = run("http://127.0.0.1:1", arguments);
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            text(&output.stderr)
+        );
+    }
+    let empty = run("", &["grade", "one.jsonl"]);
+    assert!(empty.status.success(), "an empty variable names no server");
 }
 
 #[test]
@@ -274,8 +418,16 @@ fn exports_every_grade_once() {
 
     let none = assay(
         folder.path(),
-        &["export", "-", "--format", "jsonl", "--run", "absent"],
+        &[
+            "export",
+            "-",
+            "--format",
+            "jsonl",
+            "--verdict",
+            "time_limit",
+        ],
     );
+    assert_eq!(none.status.code(), Some(0));
     assert!(
         none.stdout.is_empty()
             && text(&none.stderr).contains("no recorded grade matches the options"),

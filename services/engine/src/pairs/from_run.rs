@@ -69,7 +69,7 @@ pub struct RunPairs {
 #[derive(Debug, thiserror::Error)]
 pub enum RunPairsError {
     /// The run has no grades.
-    #[error("the record has no run `{0}`; list the runs with `GET /v1/runs`")]
+    #[error("{0}")]
     UnknownRun(String),
     /// The pointer to the reference leads to nothing in any task.
     #[error(
@@ -146,7 +146,9 @@ impl Engine {
         };
         let prompts = read(store.as_ref(), choice, &ledger, &adjudicated, &mut found).await?;
         if found.grades == 0 && store.run(&choice.run).await?.is_none() {
-            return Err(RunPairsError::UnknownRun(choice.run.clone()));
+            return Err(RunPairsError::UnknownRun(
+                self.unknown_run(&choice.run).await?,
+            ));
         }
         let mut chunk = Chunk::default();
         for ((prompt, task), completions) in &prompts {

@@ -24,6 +24,8 @@ pub struct Side {
     pub outcome: String,
     /// Verdict of a graded item.
     pub verdict: Option<String>,
+    /// Whether the verdict is a pass; `None` also if it has no notion of pass.
+    pub pass: Option<bool>,
     /// Its score.
     pub score: Option<f64>,
 }
@@ -120,12 +122,14 @@ fn replayed(row: GradeRecord, result: &ItemResult) -> Replay {
         grader: result.spec.id(),
         outcome: result.outcome.as_str().to_owned(),
         verdict: grade.map(|grade| grade.verdict.to_string()),
+        pass: grade.and_then(|grade| result.spec.pass(grade.verdict)),
         score: grade.map(|grade| grade.score.get()),
     };
     let then = Side {
         grader: format!("{}@{}", row.grader, row.grader_version),
         outcome: row.outcome,
         verdict: row.verdict,
+        pass: row.pass,
         score: row.score,
     };
     Replay {

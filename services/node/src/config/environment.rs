@@ -14,8 +14,9 @@ const PREFIX: &str = "ASSAY_";
 /// setting's own variable overrides it.
 const RUST_LOG: (&str, &str, &str) = ("RUST_LOG", "log", "filter");
 
-/// The key that commands send to a server. It is not a setting of a node.
-const CLIENT_KEY: &str = "ASSAY_KEY";
+/// The server that commands work through, and the key that they send to it. They are not settings
+/// of a node.
+const OF_CLIENTS: [&str; 2] = ["ASSAY_SERVER", "ASSAY_KEY"];
 
 /// Protocols that Kubernetes names in variables.
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
@@ -101,7 +102,7 @@ impl Environment {
         };
         for (name, value) in variables {
             let name = name.to_string_lossy().into_owned();
-            if !name.starts_with(PREFIX) || name == CLIENT_KEY {
+            if !name.starts_with(PREFIX) || OF_CLIENTS.contains(&name.as_str()) {
                 continue;
             }
             let Some(setting) = known.iter().find(|setting| setting.variable() == name) else {
@@ -298,6 +299,13 @@ mod tests {
                     .contains(&format!("`{misspelled}`, which is not a known setting"))
             );
         }
+    }
+
+    #[test]
+    fn ignores_variables_of_clients() {
+        let variables = [("ASSAY_SERVER", "http://a:1"), ("ASSAY_KEY", "k")];
+        let read = read(&variables);
+        assert!(read.unknown.is_empty() && read.settings.is_empty());
     }
 
     #[test]

@@ -24,8 +24,9 @@ fn comparison(title: &str, expected: &str, got: &str) -> Comparison {
     }
 }
 
-/// All comparisons, in the order that explains the verdict.
-pub(super) fn compare(task: &Value, evidence: &Value) -> Vec<Comparison> {
+/// All comparisons, in the order that explains the verdict. If it is a pass, the texts may differ,
+/// but their differences do not matter and are not marked.
+pub(super) fn compare(task: &Value, evidence: &Value, passed: bool) -> Vec<Comparison> {
     let mut found = Vec::new();
     answers(task, evidence, &mut found);
     failed_test(&evidence["first_failure"], &mut found);
@@ -33,6 +34,11 @@ pub(super) fn compare(task: &Value, evidence: &Value) -> Vec<Comparison> {
     differences(&evidence["differences"], &mut found);
     calls(task, evidence, &mut found);
     found.truncate(MAX_COMPARISONS);
+    if passed {
+        for comparison in &mut found {
+            comparison.diff = std::mem::take(&mut comparison.diff).unmarked();
+        }
+    }
     found
 }
 
@@ -175,7 +181,7 @@ mod tests {
     use super::*;
 
     fn titles(task: &Value, evidence: &Value) -> Vec<String> {
-        compare(task, evidence)
+        compare(task, evidence, false)
             .into_iter()
             .map(|comparison| comparison.title)
             .collect()
@@ -216,7 +222,21 @@ mod tests {
 
     #[test]
     fn shows_the_gold_without_an_extracted_answer() {
-        let found = compare(&json!({ "answer": "7" }), &Value::Null);
+        let found = compare(&json!({ "answer": "7" }), &Value::Null, false);
         assert!(found[0].diff.got.is_empty() && found[0].diff.expected[0].text == "7");
+    }
+
+    #[test]
+    fn marks_no_differences_of_a_pass() {
+        let evidence = json!({ "gold": "3/8", "extracted": "0.375" });
+        let marked = |passed| {
+            let found = compare(&json!({}), &evidence, passed).remove(0).diff;
+            let pieces = found.expected.iter().chain(&found.got);
+            let text: String = pieces.clone().map(|piece| piece.text.as_str()).collect();
+            assert_eq!(text, "3/80.375");
+            pieces.filter(|piece| piece.differs).count()
+        };
+        assert!(marked(false) > 0);
+        assert_eq!(marked(true), 0);
     }
 }

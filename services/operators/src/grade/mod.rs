@@ -137,7 +137,7 @@ impl View {
             reward: optional_number(record.reward),
             attributes: attributes(record),
             error: facts::facts(&json(&record.error_json)),
-            comparisons: compare::compare(task, &evidence),
+            comparisons: compare::compare(task, &evidence, record.pass == Some(true)),
             evidence: if tests.is_some() {
                 facts::facts_without(&evidence, "results")
             } else {

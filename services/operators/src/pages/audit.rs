@@ -7,7 +7,7 @@ use http::StatusCode;
 
 use crate::display::{cell, time};
 use crate::failure::{Failure, Result};
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page, Section};
 use crate::query::{Pairs, link};
 use crate::site::Viewer;
 
@@ -40,14 +40,14 @@ impl From<&AuditRecord> for AuditRow {
 #[derive(Template)]
 #[template(path = "audit.html")]
 pub(crate) struct Audit {
-    section: Section,
+    menu: Menu,
     rows: Vec<AuditRow>,
     first: Option<&'static str>,
     next: Option<String>,
 }
 
 pub(crate) async fn page(
-    Viewer { gate, .. }: Viewer,
+    Viewer { gate, menu, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Audit>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
@@ -66,7 +66,7 @@ pub(crate) async fn page(
         .filter(|_| more)
         .map(|last| last.no.to_string());
     Ok(Page(Audit {
-        section: Section::Other,
+        menu: menu.at(Section::Audit),
         rows: entries.iter().map(AuditRow::from).collect(),
         first: before.map(|_| "/ui/audit"),
         next: last.map(|last| link("/ui/audit", &[("before", Some(&last))])),

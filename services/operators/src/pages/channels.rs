@@ -10,7 +10,7 @@ use axum::extract::RawQuery;
 use crate::chart::{Svg, interval};
 use crate::display::{cell, count, number, percent};
 use crate::failure::Result;
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page, Section};
 use crate::query::{Pairs, link};
 use crate::site::Viewer;
 
@@ -121,14 +121,14 @@ impl From<&Report> for ChannelRow {
 #[derive(Template)]
 #[template(path = "channels.html")]
 pub(crate) struct Channels {
-    section: Section,
+    menu: Menu,
     channels: Vec<ChannelRow>,
     first: Option<&'static str>,
     next: Option<String>,
 }
 
 pub(crate) async fn page(
-    Viewer { engine, .. }: Viewer,
+    Viewer { engine, menu, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Channels>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
@@ -142,7 +142,7 @@ pub(crate) async fn page(
     let channels = rest.by_ref().take(PAGE).map(ChannelRow::from).collect();
     let next = rest.peek().map(|_| (page + 1).to_string());
     Ok(Page(Channels {
-        section: Section::Channels,
+        menu: menu.at(Section::Channels),
         channels,
         first: (page > 1).then_some("/ui/channels"),
         next: next.map(|next| link("/ui/channels", &[("page", Some(&next))])),

@@ -12,7 +12,7 @@ use axum::extract::{Path, RawQuery};
 use super::checks::{address, names};
 use crate::display::{cell, count, name, percent, text, time};
 use crate::failure::{Failure, Result};
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page, Section};
 use crate::query::{Pairs, link};
 use crate::record::store;
 use crate::site::Viewer;
@@ -106,7 +106,7 @@ impl FindingRow {
 #[derive(Template)]
 #[template(path = "check.html")]
 pub(crate) struct Check {
-    section: Section,
+    menu: Menu,
     names: String,
     facts: Vec<(&'static str, String)>,
     failure: Option<String>,
@@ -122,13 +122,13 @@ pub(crate) struct Check {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, .. }: Viewer,
+    Viewer { engine, menu, .. }: Viewer,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Check>> {
     let id: BatchId = id
         .parse()
-        .map_err(|error| Failure::parameter(format!("{error}")))?;
+        .map_err(|error| Failure::parameter("id", format!("{error}")))?;
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["code", "from"])?;
     let (code, from) = (
@@ -177,7 +177,7 @@ pub(crate) async fn page(
         count(matching.len() as u64)
     );
     Ok(Page(Check {
-        section: Section::Checks,
+        menu: menu.at(Section::Checks),
         names: names(&check.datasets),
         facts: facts(&check, &report),
         failure: report.first_failure.as_deref().map(text),

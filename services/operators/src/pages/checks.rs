@@ -7,7 +7,7 @@ use axum::extract::RawQuery;
 
 use crate::display::{cell, count, name, time};
 use crate::failure::Result;
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page, Section};
 use crate::query::{Pairs, link};
 use crate::record::store;
 use crate::site::Viewer;
@@ -48,14 +48,14 @@ impl From<&DatasetCheck> for CheckRow {
 #[derive(Template)]
 #[template(path = "checks.html")]
 pub(crate) struct Checks {
-    section: Section,
+    menu: Menu,
     rows: Vec<CheckRow>,
     first: Option<&'static str>,
     next: Option<String>,
 }
 
 pub(crate) async fn page(
-    Viewer { engine, .. }: Viewer,
+    Viewer { engine, menu, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Checks>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
@@ -70,7 +70,7 @@ pub(crate) async fn page(
         .filter(|_| more)
         .map(|last| last.id.to_string());
     Ok(Page(Checks {
-        section: Section::Checks,
+        menu: menu.at(Section::Checks),
         rows: checks.iter().map(CheckRow::from).collect(),
         first: before.map(|_| "/ui/checks"),
         next: last.map(|last| link("/ui/checks", &[("before", Some(&last))])),

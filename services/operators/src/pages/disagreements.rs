@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::display::{cell, count, percent};
 use crate::failure::Result;
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page, Section};
 use crate::pages::NEWEST_GRADES;
 use crate::query::link;
 use crate::record::store;
@@ -47,14 +47,14 @@ struct CheckAgreement {
 #[derive(Template)]
 #[template(path = "disagreements.html")]
 pub(crate) struct Disagreements {
-    section: Section,
+    menu: Menu,
     judges: Vec<JudgeRow>,
     checks: Vec<CheckAgreement>,
     grades_read: String,
     rows: Vec<Row>,
 }
 
-pub(crate) async fn page(Viewer { engine, .. }: Viewer) -> Result<Page<Disagreements>> {
+pub(crate) async fn page(Viewer { engine, menu, .. }: Viewer) -> Result<Page<Disagreements>> {
     let store = store(&engine)?.as_ref();
     let newest = async {
         Ok(store
@@ -64,7 +64,7 @@ pub(crate) async fn page(Viewer { engine, .. }: Viewer) -> Result<Page<Disagreem
     };
     let (newest, judges, rows) = futures::try_join!(newest, judges(store), contradicted(store))?;
     Ok(Page(Disagreements {
-        section: Section::Disagreements,
+        menu: menu.at(Section::Disagreements),
         judges,
         checks: checks(&newest),
         grades_read: count(newest.len() as u64),

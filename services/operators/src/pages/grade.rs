@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::display::{MAX_NOTE_BYTES, cell, optional_number};
 use crate::failure::{Failure, Result};
 use crate::grade::{Fact, FactValue, View, read};
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page, Section};
 use crate::pages::queue;
 use crate::query::{Pairs, grade_id};
 use crate::record::store;
@@ -36,7 +36,7 @@ struct ReplayResult {
 #[derive(Template)]
 #[template(path = "grade.html")]
 pub(crate) struct GradePage {
-    section: Section,
+    menu: Menu,
     view: View,
     replay: Option<ReplayResult>,
     /// Query of the queue that follows the adjudication; empty on the page of a grade.
@@ -44,10 +44,10 @@ pub(crate) struct GradePage {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, .. }: Viewer,
+    Viewer { engine, menu, .. }: Viewer,
     Path(id): Path<String>,
 ) -> Result<Page<GradePage>> {
-    show(&engine, grade_id(&id)?, None).await
+    show(&engine, menu, grade_id(&id)?, None).await
 }
 
 /// Grades the item again and shows the page with the result.
@@ -56,13 +56,14 @@ pub(crate) async fn replay(
         engine,
         caller,
         gate,
+        menu,
     }: Viewer,
     Path(id): Path<String>,
 ) -> Result<Page<GradePage>> {
     let id = grade_id(&id)?;
     let charge = caller.charge(1, 0, gate.clock())?;
     let replay = metered(caller.share(), charge, engine.replay(id)).await?;
-    show(&engine, id, Some(ReplayResult::from(&replay))).await
+    show(&engine, menu, id, Some(ReplayResult::from(&replay))).await
 }
 
 /// Records an adjudication and redirects to the next grade of the queue, or back to the grade.
@@ -77,7 +78,8 @@ pub(crate) async fn adjudicate(
         Some("right") => true,
         Some("wrong") => false,
         _ => {
-            return Err(Failure::parameter("`decision` must be `right` or `wrong`"));
+            let message = "`decision` must be `right` or `wrong`";
+            return Err(Failure::parameter("decision", message));
         }
     };
     let note = form.get("note").map(str::to_owned);
@@ -85,9 +87,8 @@ pub(crate) async fn adjudicate(
         .as_ref()
         .is_some_and(|note| note.len() > MAX_NOTE_BYTES)
     {
-        return Err(Failure::parameter(format!(
-            "the note is longer than {MAX_NOTE_BYTES} bytes; shorten it"
-        )));
+        let message = format!("the note is longer than {MAX_NOTE_BYTES} bytes; shorten it");
+        return Err(Failure::parameter("note", message));
     }
     let Viewer { engine, caller, .. } = &viewer;
     engine.adjudicate(id, pass, note, caller.name()).await?;
@@ -105,12 +106,13 @@ pub(crate) async fn adjudicate(
 
 async fn show(
     engine: &Engine,
+    menu: Menu,
     id: GradeId,
     replay: Option<ReplayResult>,
 ) -> Result<Page<GradePage>> {
     let (_, view) = read(store(engine)?.as_ref(), id).await?;
     Ok(Page(GradePage {
-        section: Section::Grades,
+        menu: menu.at(Section::Grades),
         view,
         replay,
         queue_query: String::new(),
@@ -120,11 +122,7 @@ async fn show(
 impl From<&Replay> for ReplayResult {
     fn from(replay: &Replay) -> Self {
         let side = |side: &assay_engine::Side| ReplayRow {
-            badge: Badge::new(
-                &side.outcome,
-                side.verdict.as_deref(),
-                side.score.map(|score| score > 0.0),
-            ),
+            badge: Badge::new(&side.outcome, side.verdict.as_deref(), side.pass),
             grader: cell(&side.grader),
             score: optional_number(side.score),
         };

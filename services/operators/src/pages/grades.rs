@@ -1,11 +1,14 @@
 //! The list of grades. The filter is in the URL, so a link shows the same rows.
 
 use askama::Template;
-use assay_engine::Engine;
+use assay_access::redact;
+use assay_engine::{APPEALS, Engine, OUTCOMES};
 use axum::extract::RawQuery;
+use http::StatusCode;
 
+use crate::display::text;
 use crate::failure::Result;
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page, Section};
 use crate::query::{Listing, Pairs};
 use crate::record::store;
 use crate::row::Row;
@@ -21,13 +24,17 @@ struct Field {
     value: String,
     /// The options of a selection; empty for a text field.
     choices: Vec<String>,
+    /// Whether its value is why the filter is rejected.
+    invalid: bool,
 }
 
 #[derive(Template)]
 #[template(path = "grades.html")]
 pub(crate) struct Grades {
-    section: Section,
+    menu: Menu,
     fields: Vec<Field>,
+    /// Why the filter is rejected.
+    problem: Option<String>,
     filtered: bool,
     rows: Vec<Row>,
     first: Option<String>,
@@ -35,38 +42,56 @@ pub(crate) struct Grades {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, .. }: Viewer,
+    Viewer { engine, menu, .. }: Viewer,
     RawQuery(query): RawQuery,
-) -> Result<Page<Grades>> {
+) -> Result<(StatusCode, Page<Grades>)> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
-    let listing = Listing::read(&pairs)?;
-    let page = store(&engine)?
-        .grades(&listing.filter, listing.before, ROWS)
-        .await?;
-    let fields = fields(&engine, &pairs);
-    Ok(Page(Grades {
-        section: Section::Grades,
-        filtered: fields.iter().any(|field| !field.value.is_empty()),
-        fields,
-        rows: page.grades.iter().map(Row::from).collect(),
-        first: listing.before.map(|_| Listing::link(&pairs, None)),
-        next: page.next.map(|next| Listing::link(&pairs, Some(next))),
-    }))
+    let menu = menu.at(Section::Grades);
+    match list(&engine, &pairs, menu).await {
+        Ok(page) => Ok((StatusCode::OK, Page(page))),
+        // The form keeps what was entered.
+        Err(failure) if failure.parameter.is_some() => {
+            let page = Grades {
+                menu,
+                fields: fields(&engine, &pairs, failure.parameter.as_deref()),
+                problem: Some(text(&redact(&failure.message))),
+                filtered: true,
+                rows: Vec::new(),
+                first: None,
+                next: None,
+            };
+            Ok((failure.status, Page(page)))
+        }
+        Err(failure) => Err(failure),
+    }
 }
 
-fn fields(engine: &Engine, pairs: &Pairs) -> Vec<Field> {
+async fn list(engine: &Engine, pairs: &Pairs, menu: Menu) -> Result<Grades> {
+    let store = store(engine)?;
+    let listing = Listing::read(pairs)?;
+    engine.check_filter(&listing.filter).await?;
+    let page = store.grades(&listing.filter, listing.before, ROWS).await?;
+    let fields = fields(engine, pairs, None);
+    Ok(Grades {
+        menu,
+        filtered: fields.iter().any(|field| !field.value.is_empty()),
+        fields,
+        problem: None,
+        rows: page.grades.iter().map(Row::from).collect(),
+        first: listing.before.map(|_| Listing::link(pairs, None)),
+        next: page.next.map(|next| Listing::link(pairs, Some(next))),
+    })
+}
+
+/// The fields of the form with the values of `pairs`, of which one may be invalid.
+fn fields(engine: &Engine, pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
     let choices = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let graders: Vec<String> = engine
         .graders()
         .iter()
         .map(|grader| grader.spec().name.to_owned())
         .collect();
-    let mut verdicts: Vec<String> = engine
-        .graders()
-        .iter()
-        .flat_map(|grader| grader.spec().verdicts)
-        .map(|verdict| verdict.verdict.to_string())
-        .collect();
+    let mut verdicts: Vec<String> = engine.verdicts(None).map(str::to_owned).collect();
     verdicts.sort();
     verdicts.dedup();
     [
@@ -74,13 +99,9 @@ fn fields(engine: &Engine, pairs: &Pairs) -> Vec<Field> {
         ("step", "number", Vec::new()),
         ("grader", "", graders),
         ("channel", "math/default", Vec::new()),
-        ("outcome", "", choices(&["graded", "ungradable", "failed"])),
+        ("outcome", "", choices(OUTCOMES)),
         ("verdict", "", verdicts),
-        (
-            "appeal",
-            "",
-            choices(&["overturned", "upheld", "disagreed", "unjudged"]),
-        ),
+        ("appeal", "", choices(APPEALS)),
         ("id", "id of the item", Vec::new()),
         ("group", "exact name", Vec::new()),
         ("batch", "id of the batch", Vec::new()),
@@ -101,6 +122,7 @@ fn fields(engine: &Engine, pairs: &Pairs) -> Vec<Field> {
             hint,
             value,
             choices,
+            invalid: invalid == Some(name),
         }
     })
     .collect()

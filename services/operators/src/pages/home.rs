@@ -2,12 +2,11 @@
 
 use askama::Template;
 use assay_engine::CallerUse;
-use assay_record::access::Role;
 use assay_record::store::GradeFilter;
 
 use crate::display::{cell, count};
 use crate::failure::Result;
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page, Section};
 use crate::pages::runs::RunRow;
 use crate::query::link;
 use crate::record::store;
@@ -44,7 +43,7 @@ struct Concern {
 #[derive(Template)]
 #[template(path = "home.html")]
 pub(crate) struct Home {
-    section: Section,
+    menu: Menu,
     open: bool,
     in_flight: String,
     /// What callers use, for operators.
@@ -57,8 +56,8 @@ pub(crate) struct Home {
     name: Option<String>,
     /// Whether it can sign out; a user whom a proxy names cannot.
     has_session: bool,
-    sees_audit: bool,
-    sees_keys: bool,
+    /// Whether the node has a record with keys and an audit log.
+    has_keys: bool,
 }
 
 pub(crate) async fn page(
@@ -66,6 +65,7 @@ pub(crate) async fn page(
         engine,
         caller,
         gate,
+        menu,
     }: Viewer,
 ) -> Result<Page<Home>> {
     let store = store(&engine)?;
@@ -76,7 +76,7 @@ pub(crate) async fn page(
     };
     let failed = store.grades(&failed, None, ROWS).await?;
     // Only operators can act on channels, which have the grades of all callers.
-    let ledger = if caller.role().sees_all() {
+    let ledger = if menu.has(Section::Channels) {
         engine.channels().await?
     } else {
         Default::default()
@@ -95,7 +95,7 @@ pub(crate) async fn page(
         })
     });
     Ok(Page(Home {
-        section: Section::Home,
+        menu: menu.at(Section::Home),
         open: engine.admission().is_open(),
         in_flight: count(engine.admission().items_in_flight() as u64),
         callers: if caller.role().sees_all() {
@@ -114,7 +114,6 @@ pub(crate) async fn page(
         rows: failed.grades.iter().map(Row::from).collect(),
         name: caller.is_named().then(|| cell(caller.name())),
         has_session: caller.meter().is_some(),
-        sees_audit: gate.store().is_some() && caller.role() >= Role::Operator,
-        sees_keys: gate.store().is_some() && caller.role() >= Role::Admin,
+        has_keys: gate.store().is_some(),
     }))
 }

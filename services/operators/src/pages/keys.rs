@@ -7,7 +7,7 @@ use http::StatusCode;
 
 use crate::display::{bytes, cell, count, time};
 use crate::failure::{Failure, Result};
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page, Section};
 use crate::site::Viewer;
 
 /// A key as a row.
@@ -63,11 +63,11 @@ fn quotas(quotas: &Quotas) -> String {
 #[derive(Template)]
 #[template(path = "keys.html")]
 pub(crate) struct Keys {
-    section: Section,
+    menu: Menu,
     rows: Vec<KeyRow>,
 }
 
-pub(crate) async fn page(Viewer { gate, .. }: Viewer) -> Result<Page<Keys>> {
+pub(crate) async fn page(Viewer { gate, menu, .. }: Viewer) -> Result<Page<Keys>> {
     let store = gate.store().ok_or_else(|| {
         let message = "the node has no record; start it with a database";
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, message)
@@ -75,7 +75,7 @@ pub(crate) async fn page(Viewer { gate, .. }: Viewer) -> Result<Page<Keys>> {
     let now_us = gate.clock().unix_us();
     let keys = store.keys().await?;
     Ok(Page(Keys {
-        section: Section::Other,
+        menu: menu.at(Section::Keys),
         rows: keys.iter().map(|key| KeyRow::new(key, now_us)).collect(),
     }))
 }

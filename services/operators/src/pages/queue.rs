@@ -11,7 +11,7 @@ use axum::response::Redirect;
 use crate::display::cell;
 use crate::failure::{Failure, Result};
 use crate::grade::{AdjudicationView, FactValue, View, read};
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page, Section};
 use crate::pages::channels::{ChannelRow, most_used};
 use crate::query::{Pairs, grade_id, link};
 use crate::record::store;
@@ -35,7 +35,7 @@ struct RecentAdjudication {
 #[derive(Template)]
 #[template(path = "queue.html")]
 pub(crate) struct Queue {
-    section: Section,
+    menu: Menu,
     channels: Vec<ChannelRow>,
     chosen: String,
     passes: String,
@@ -47,7 +47,7 @@ pub(crate) struct Queue {
 #[derive(Template)]
 #[template(path = "drawn.html")]
 pub(crate) struct Drawn {
-    section: Section,
+    menu: Menu,
     view: View,
     channel: Option<ChannelRow>,
     /// The filter of the queue, as a query and as form fields.
@@ -58,7 +58,7 @@ pub(crate) struct Drawn {
 
 /// The queue: the form to draw a grade, and recent adjudications.
 pub(crate) async fn page(
-    Viewer { engine, .. }: Viewer,
+    Viewer { engine, menu, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Queue>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
@@ -81,7 +81,7 @@ pub(crate) async fn page(
         adjudication: AdjudicationView::from(adjudication),
     });
     Ok(Page(Queue {
-        section: Section::Queue,
+        menu: menu.at(Section::Queue),
         channels: most_used(&ledger, MAX_CHOICES)
             .into_iter()
             .map(ChannelRow::from)
@@ -104,7 +104,7 @@ pub(crate) async fn draw(Viewer { engine, .. }: Viewer, form: String) -> Result<
 
 /// The page of a drawn grade.
 pub(crate) async fn drawn(
-    Viewer { engine, .. }: Viewer,
+    Viewer { engine, menu, .. }: Viewer,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Drawn>> {
@@ -116,7 +116,7 @@ pub(crate) async fn drawn(
     let channel = ledger.named(&format!("{}@{}", record.channel, record.grader_version));
     let queue_query = address("", &draws).trim_start_matches('?').to_owned();
     Ok(Page(Drawn {
-        section: Section::Queue,
+        menu: menu.at(Section::Queue),
         view,
         channel: channel.map(ChannelRow::from),
         back: address("/ui/queue", &draws),
@@ -151,9 +151,10 @@ pub(crate) fn draws(pairs: &Pairs) -> Result<Draws> {
         None => Ok(None),
         Some("true") => Ok(Some(true)),
         Some("false") => Ok(Some(false)),
-        Some(other) => Err(Failure::parameter(format!(
-            "`{name}` must be `true` or `false`, not `{other}`"
-        ))),
+        Some(other) => {
+            let message = format!("`{name}` must be `true` or `false`, not `{other}`");
+            Err(Failure::parameter(name, message))
+        }
     };
     Ok(Draws {
         channel: pairs.get("channel").map(str::to_owned),

@@ -11,7 +11,7 @@ use axum::extract::RawQuery;
 use crate::chart::{self, Line, Svg, band, heat, lines, shares};
 use crate::display::{bytes, cell, count, optional_number, percent, span, time};
 use crate::failure::{Failure, Result};
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page, Section};
 use crate::pages::suspects;
 use crate::query::{Pairs, link};
 use crate::record::store;
@@ -53,7 +53,7 @@ struct StepRow {
 #[derive(Template)]
 #[template(path = "run.html")]
 pub(crate) struct Run {
-    section: Section,
+    menu: Menu,
     name: String,
     grades_link: String,
     suspects_link: String,
@@ -65,24 +65,24 @@ pub(crate) struct Run {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, .. }: Viewer,
+    Viewer { engine, menu, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Run>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["name"])?;
     let name = pairs
         .get("name")
-        .ok_or_else(|| Failure::parameter("missing parameter `name`, the name of a run"))?;
+        .ok_or_else(|| Failure::parameter("name", "missing parameter `name`, the name of a run"))?;
     let store = store(&engine)?;
-    let summary = store.run(name).await?;
-    let summary =
-        summary.ok_or_else(|| Failure::not_found(format!("no run `{name}` in the record")))?;
+    let Some(summary) = store.run(name).await? else {
+        return Err(Failure::not_found(engine.unknown_run(name).await?));
+    };
     let width = chart::width(summary.last_step);
     let steps = store.run_steps(name, width).await?;
     let mut all = Counted::default();
     steps.values().for_each(|counted| all.add(counted));
     Ok(Page(Run {
-        section: Section::Runs,
+        menu: menu.at(Section::Runs),
         name: cell(name),
         grades_link: link("/ui/grades", &[("run", Some(name))]),
         suspects_link: suspects::address(name),

@@ -5,7 +5,7 @@ use assay_record::store::RunSummary;
 
 use crate::display::{cell, count, optional_number, percent, time};
 use crate::failure::Result;
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page, Section};
 use crate::query::link;
 use crate::record::store;
 use crate::site::Viewer;
@@ -51,16 +51,16 @@ impl From<&RunSummary> for RunRow {
 #[derive(Template)]
 #[template(path = "runs.html")]
 pub(crate) struct Runs {
-    section: Section,
+    menu: Menu,
     runs: Vec<RunRow>,
     more: bool,
 }
 
-pub(crate) async fn page(Viewer { engine, .. }: Viewer) -> Result<Page<Runs>> {
+pub(crate) async fn page(Viewer { engine, menu, .. }: Viewer) -> Result<Page<Runs>> {
     let runs = store(&engine)?.runs(MAX_RUNS).await?;
     let more = runs.len() == MAX_RUNS as usize;
     Ok(Page(Runs {
-        section: Section::Runs,
+        menu: menu.at(Section::Runs),
         runs: runs.iter().map(RunRow::from).collect(),
         more,
     }))

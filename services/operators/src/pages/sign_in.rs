@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::display::SafeText;
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page};
 use crate::query::Pairs;
 use crate::site::Site;
 
@@ -21,7 +21,7 @@ const MAX_AGE: Duration = Duration::from_secs(8 * 60 * 60);
 #[derive(Template)]
 #[template(path = "sign_in.html")]
 pub(crate) struct SignIn<'s> {
-    section: Section,
+    menu: Menu,
     /// The page to show afterwards.
     then: String,
     message: Option<SafeText<'s>>,
@@ -36,7 +36,7 @@ pub(crate) async fn page(RawQuery(query): RawQuery) -> Response {
 /// The form with a message, in place of a page that needs a key.
 pub(crate) fn form(status: StatusCode, then: String, message: Option<&str>) -> Response {
     let page = Page(SignIn {
-        section: Section::Other,
+        menu: Menu::new(None),
         then,
         message: message.map(SafeText),
     });

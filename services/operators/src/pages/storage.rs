@@ -5,7 +5,7 @@ use assay_record::retention::{PruneProgress, PruneState, RetentionLimits, Storag
 
 use crate::display::{bytes, cell, count, time};
 use crate::failure::Result;
-use crate::page::{Page, Section};
+use crate::page::{Menu, Page, Section};
 use crate::query::link;
 use crate::record::store;
 use crate::site::Viewer;
@@ -43,7 +43,7 @@ struct Amount {
 #[derive(Template)]
 #[template(path = "storage.html")]
 pub(crate) struct StoragePage {
-    section: Section,
+    menu: Menu,
     sizes: Vec<Amount>,
     shrinks: bool,
     uncounted: Option<String>,
@@ -55,9 +55,9 @@ pub(crate) struct StoragePage {
     replies: Vec<ReplyRow>,
 }
 
-pub(crate) async fn page(Viewer { engine, .. }: Viewer) -> Result<Page<StoragePage>> {
+pub(crate) async fn page(Viewer { engine, menu, .. }: Viewer) -> Result<Page<StoragePage>> {
     let report = store(&engine)?.storage(MAX_HOLDINGS).await?;
-    Ok(Page(StoragePage::from(&report)))
+    Ok(Page(StoragePage::new(menu, &report)))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a size needs no last digit")]
@@ -69,8 +69,8 @@ fn amount(name: &'static str, value: String) -> Amount {
     Amount { name, value }
 }
 
-impl From<&StorageReport> for StoragePage {
-    fn from(report: &StorageReport) -> Self {
+impl StoragePage {
+    fn new(menu: Menu, report: &StorageReport) -> Self {
         let holdings = report.holdings.iter().map(|held| HoldingRow {
             run: held.run.as_deref().map_or_else(|| "–".to_owned(), cell),
             address: held
@@ -90,7 +90,7 @@ impl From<&StorageReport> for StoragePage {
         });
         let (all, listed) = (report.total.holdings, report.holdings.len() as u64);
         Self {
-            section: Section::Storage,
+            menu: menu.at(Section::Storage),
             sizes: sizes(report),
             shrinks: report.shrinks,
             uncounted: (report.uncounted_batches > 0).then(|| count(report.uncounted_batches)),

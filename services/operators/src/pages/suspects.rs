@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::chart;
 use crate::display::{bytes, cell, count, optional_number, percent};
-use crate::failure::Result;
-use crate::page::{Page, Section};
+use crate::failure::{Failure, Result};
+use crate::page::{Menu, Page, Section};
 use crate::pages::NEWEST_GRADES;
 use crate::query::{Pairs, link};
 use crate::record::store;
@@ -67,7 +67,7 @@ struct SignalRow {
 #[derive(Template)]
 #[template(path = "suspects.html")]
 pub(crate) struct Suspects {
-    section: Section,
+    menu: Menu,
     runs: Vec<String>,
     run: String,
     grades_read: String,
@@ -77,13 +77,13 @@ pub(crate) struct Suspects {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, .. }: Viewer,
+    Viewer { engine, menu, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Suspects>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["run"])?;
     let store = store(&engine)?;
-    let runs: Vec<String> = store
+    let mut runs: Vec<String> = store
         .runs(50)
         .await?
         .into_iter()
@@ -93,15 +93,20 @@ pub(crate) async fn page(
         .get("run")
         .map(str::to_owned)
         .or_else(|| runs.first().cloned());
+    let summary = match &run {
+        Some(run) => store.run(run).await?,
+        None => None,
+    };
+    if let Some(run) = run.as_ref().filter(|_| summary.is_none()) {
+        return Err(Failure::not_found(engine.unknown_run(run).await?));
+    }
+    // A link may name an older run than those that are listed.
+    runs.extend(run.clone().filter(|run| !runs.contains(run)));
     let filter = GradeFilter {
         run: run.clone(),
         ..GradeFilter::default()
     };
     let newest = store.grades(&filter, None, NEWEST_GRADES).await?.grades;
-    let summary = match &run {
-        Some(run) => store.run(run).await?,
-        None => None,
-    };
     let steps = match &summary {
         Some(summary) => {
             store
@@ -112,7 +117,7 @@ pub(crate) async fn page(
     };
     let answers: Vec<Option<String>> = newest.iter().map(answer).collect();
     Ok(Page(Suspects {
-        section: Section::Suspects,
+        menu: menu.at(Section::Suspects),
         grades_read: count(newest.len() as u64),
         repeated: repeated(&newest, &answers),
         signals: signals(&newest, &answers),

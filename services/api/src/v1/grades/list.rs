@@ -14,10 +14,6 @@ use crate::Api;
 use crate::error::{ApiError, ApiResult};
 use crate::v1::page;
 
-const APPEALS: &[&str] = &["overturned", "upheld", "disagreed", "unjudged"];
-
-const OUTCOMES: &[&str] = &["graded", "ungradable", "failed"];
-
 /// Filters and the position of the page.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -74,25 +70,6 @@ pub(crate) async fn list(
 ) -> ApiResult<Json<GradesBody>> {
     let Query(query) = query?;
     let limit = page::limit(query.limit)?;
-    if let Some(outcome) = query
-        .outcome
-        .as_deref()
-        .filter(|outcome| !OUTCOMES.contains(outcome))
-    {
-        let message = format!(
-            "`outcome` must be one of {}: `{outcome}`",
-            OUTCOMES.join(", ")
-        );
-        return Err(ApiError::new(ErrorCode::InvalidParameter, message));
-    }
-    if let Some(appeal) = query
-        .appeal
-        .as_deref()
-        .filter(|appeal| !APPEALS.contains(appeal))
-    {
-        let message = format!("`appeal` must be one of {}: `{appeal}`", APPEALS.join(", "));
-        return Err(ApiError::new(ErrorCode::InvalidParameter, message));
-    }
     if [query.score_min, query.score_max]
         .into_iter()
         .flatten()
@@ -129,6 +106,7 @@ pub(crate) async fn list(
         since_us: query.since_us,
         until_us: query.until_us,
     };
+    api.engine().check_filter(&filter).await?;
     let page = store(&api)?.grades(&filter, before, limit).await?;
     Ok(Json(GradesBody {
         grades: page.grades.iter().map(GradeBody::from).collect(),

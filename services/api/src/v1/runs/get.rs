@@ -50,11 +50,11 @@ pub(crate) async fn get(
         )));
     }
     let detail = run_detail(store(&api)?.as_ref(), &run, steps).await?;
-    let unknown = || {
-        ApiError::new(
-            ErrorCode::NotFound,
-            format!("no run has the name `{run}`; `/v1/runs` lists them"),
-        )
-    };
-    detail.map(Json).ok_or_else(unknown)
+    match detail {
+        Some(detail) => Ok(Json(detail)),
+        None => {
+            let message = api.engine().unknown_run(&run).await?;
+            Err(ApiError::new(ErrorCode::NotFound, message))
+        }
+    }
 }

@@ -6,7 +6,7 @@ mod print;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use assay_engine::Draws;
 use assay_mapping::render;
 use assay_node::Config;
@@ -347,26 +347,32 @@ fn differences(body: &ComparisonBody) -> anyhow::Result<()> {
 const NOTHING_TO_DRAW: &str = "all matching grades have been drawn already";
 
 async fn draw(source: &Source, draws: Draws) -> anyhow::Result<()> {
-    match source {
+    let drawn = match source {
         Source::Server(client) => {
             let mut query: Vec<(&str, String)> = draws
                 .channel
-                .into_iter()
-                .map(|name| ("channel", name))
+                .iter()
+                .map(|name| ("channel", name.clone()))
                 .collect();
             query.extend(draws.passes.map(|passes| ("passes", passes.to_string())));
             if draws.judged {
                 query.push(("judged", "true".to_owned()));
             }
             let DrawnBody { grade, .. } = client.draw(&query).await?;
-            let grade = grade.context(NOTHING_TO_DRAW)?;
-            print(&grade)
+            grade.as_ref().map(print)
         }
         Source::Node(node) => {
             let drawn = node.engine().draw(&draws).await?;
-            let (grade, _) = drawn.context(NOTHING_TO_DRAW)?;
-            print(&GradeBody::from(&grade))
+            drawn.map(|(grade, _)| print(&GradeBody::from(&grade)))
         }
+    };
+    match (drawn, &draws.channel) {
+        (Some(printed), _) => printed,
+        (None, Some(name)) => {
+            find_channel(&channels(source).await?, name)?;
+            bail!(NOTHING_TO_DRAW)
+        }
+        (None, None) => bail!(NOTHING_TO_DRAW),
     }
 }
 

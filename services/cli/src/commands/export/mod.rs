@@ -98,7 +98,7 @@ async fn copy(
     while left > 0 {
         let limit = u32::try_from(left).unwrap_or(PAGE).min(PAGE);
         let page = tokio::select! {
-            page = rows.next(limit) => page?,
+            page = rows.next_of_run(limit) => page?,
             () = &mut stop => {
                 progress.finish();
                 return Ok(CommandStatus::Interrupted);
@@ -113,10 +113,7 @@ async fn copy(
     }
     progress.finish();
     if arguments.limit.unwrap_or(u64::MAX) == left && left > 0 {
-        // Without a warning, a misspelt run name would look like a run without grades.
-        tracing::warn!(
-            "no recorded grade matches the options; run `assay runs` to list the recorded runs"
-        );
+        tracing::warn!("no recorded grade matches the options");
     }
     Ok(CommandStatus::Done)
 }

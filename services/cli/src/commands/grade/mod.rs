@@ -23,7 +23,7 @@ use super::template::RowTemplate;
 use crate::arguments::Grade;
 use crate::exit::CommandStatus;
 use crate::image_progress;
-use crate::process::{block_on, client, configuration, stop_signal};
+use crate::process::{block_on, client, configuration, server_of, stop_signal};
 use crate::progress::Progress;
 use crate::terminal;
 use chunk::ChunkResults;
@@ -35,7 +35,10 @@ const CHUNKS_AHEAD: usize = 2;
 pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<CommandStatus> {
     reject_same_file(&arguments.file, &arguments.output)?;
     let has_run = arguments.run.is_some() || arguments.step.is_some();
-    let is_recorded = arguments.database.is_some() || arguments.server.is_some();
+    let has_local_options =
+        arguments.database.is_some() || arguments.jobs.is_some() || arguments.one_batch;
+    let server = server_of(arguments.server.as_deref(), has_local_options);
+    let is_recorded = arguments.database.is_some() || server.is_some();
     ensure!(
         is_recorded || !has_run,
         "`--run` and `--step` need a record; add `--database` or `--server`"
@@ -51,9 +54,9 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Comm
     }
     let config = configuration(file, settings)?;
     block_on(async {
-        match &arguments.server {
+        match server {
             Some(server) => {
-                let client = client(server, &arguments.key)?;
+                let client = client(&server, &arguments.key)?;
                 grade_remote(arguments, selection, client, &config.templates()?).await
             }
             None => grade_local(arguments, selection, config).await,

@@ -18,7 +18,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<Com
     let grades = block_on(async {
         let source = open(file, &arguments.record).await?;
         let grades = Rows::new(&source, &arguments.selection)
-            .next(arguments.limit)
+            .next_of_run(arguments.limit)
             .await;
         source.close().await;
         grades

@@ -26,7 +26,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
         ModelAction::Score(score) => return score::run(file, &score, server.as_deref(), &key),
         ModelAction::Bench(bench) => return bench::run(&bench, output.json),
         ModelAction::List => {
-            let client = client(file, server, &key)?;
+            let client = client(file, server.as_deref(), &key)?;
             let known = block_on(async { Ok(client.reward_models().await?) })?;
             let mut out = terminal::stdout();
             if output.json {
@@ -43,7 +43,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
             )?;
         }
         ModelAction::Load { name, source } => {
-            let client = client(file, server, &key)?;
+            let client = client(file, server.as_deref(), &key)?;
             let request = LoadRequest {
                 source,
                 ..LoadRequest::default()
@@ -61,7 +61,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
             }
         }
         ModelAction::Unload { name } => {
-            let client = client(file, server, &key)?;
+            let client = client(file, server.as_deref(), &key)?;
             let reply = block_on(async { Ok(client.unload_model(&name).await?) })?;
             let mut out = terminal::stdout();
             if output.json {
@@ -75,7 +75,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
 }
 
 /// A client of the named server, or of the address in the configuration.
-fn client(file: Option<&Path>, server: Option<String>, key: &ServerKey) -> anyhow::Result<Client> {
+fn client(file: Option<&Path>, server: Option<&str>, key: &ServerKey) -> anyhow::Result<Client> {
     process::client(&process::server(file, server)?, key)
 }
 

@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::arguments::{Score, ServerKey};
 use crate::commands::grade;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, client, configuration};
+use crate::process::{block_on, client, configuration, server_of};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -75,8 +75,8 @@ pub(super) fn run(
     };
     let lines = open(&arguments.file)?;
     block_on(async {
-        let scorer = match server {
-            Some(server) => remote(server, key, arguments).await?,
+        let scorer = match server_of(server, directory(arguments).is_some()) {
+            Some(server) => remote(&server, key, arguments).await?,
             None => local(file, arguments).await?,
         };
         let ended = write(arguments, lines, &scorer, truncate).await;
@@ -117,15 +117,16 @@ async fn remote(server: &str, key: &ServerKey, arguments: &Score) -> anyhow::Res
     Ok(Scorer::Remote(client, name))
 }
 
+/// The directory of the model, if it is named by one.
+fn directory(arguments: &Score) -> Option<&Path> {
+    let model = arguments.model.as_deref().map(Path::new);
+    model.filter(|path| path.is_dir())
+}
+
 /// Starts a node in this process, without a record.
 async fn local(file: Option<&Path>, arguments: &Score) -> anyhow::Result<Scorer> {
     let mut settings = vec![("store", "database", String::new().into())];
-    let directory = arguments
-        .model
-        .as_deref()
-        .map(Path::new)
-        .filter(|path| path.is_dir());
-    let directory = directory.map(Path::canonicalize).transpose()?;
+    let directory = directory(arguments).map(Path::canonicalize).transpose()?;
     if let Some(folder) = directory.as_deref().and_then(Path::parent) {
         settings.push((
             "reward_models",

@@ -4,12 +4,12 @@ mod rows;
 
 use std::path::Path;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use assay_client::Client;
 use assay_node::{Config, Node};
 
 use crate::arguments::Record;
-use crate::process::{client, configuration_of};
+use crate::process::{client, configuration_of, server_of};
 
 pub(crate) use rows::{PAGE, Rows};
 
@@ -19,6 +19,24 @@ pub(crate) enum Source {
 }
 
 impl Source {
+    /// Fails if no recorded grade has the name of the run.
+    pub(crate) async fn require_run(&self, name: &str) -> anyhow::Result<()> {
+        match self {
+            Self::Server(client) => {
+                client.run(name, 0).await?;
+            }
+            Self::Node(node) => {
+                let engine = node.engine();
+                if let Some(store) = engine.store()
+                    && store.run(name).await?.is_none()
+                {
+                    bail!("{}", engine.unknown_run(name).await?);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Closes the database if this process opened it.
     pub(crate) async fn close(self) {
         if let Self::Node(node) = self {
@@ -29,11 +47,19 @@ impl Source {
 
 /// Connects to the server or opens the database that the arguments name.
 pub(crate) async fn open(file: Option<&Path>, record: &Record) -> anyhow::Result<Source> {
-    // Also read when a server is named, because it configures the log.
-    let config = configuration_of(file, record.database.as_deref())?;
-    if let Some(server) = &record.server {
-        return Ok(Source::Server(client(server, &record.key)?));
+    match server_of(record.server.as_deref(), record.database.is_some()) {
+        Some(server) => {
+            // It also configures the log.
+            configuration_of(file, None)?;
+            Ok(Source::Server(client(&server, &record.key)?))
+        }
+        None => open_database(file, record).await,
     }
+}
+
+/// Opens the database that the arguments name.
+pub(crate) async fn open_database(file: Option<&Path>, record: &Record) -> anyhow::Result<Source> {
+    let config = configuration_of(file, record.database.as_deref())?;
     require_database(&config, "`--database` or `--server`")?;
     let node = Node::start(config).await;
     Ok(Source::Node(Box::new(node.context(

@@ -15,6 +15,7 @@ pub(crate) struct Rows<'s> {
     source: &'s Source,
     selection: &'s GradeSelection,
     before: Option<String>,
+    started: bool,
     ended: bool,
 }
 
@@ -25,8 +26,24 @@ impl<'s> Rows<'s> {
             source,
             selection,
             before: None,
+            started: false,
             ended: false,
         }
+    }
+
+    /// As [`Rows::next`], but fails if there is no row because the run does not exist.
+    pub(crate) async fn next_of_run(&mut self, limit: u32) -> anyhow::Result<Vec<GradeBody>> {
+        let is_first = !self.started;
+        let rows = self.next(limit).await?;
+        if let Some(run) = self
+            .selection
+            .run
+            .as_deref()
+            .filter(|_| is_first && rows.is_empty())
+        {
+            self.source.require_run(run).await?;
+        }
+        Ok(rows)
     }
 
     /// Returns the next `limit` rows: fewer on the last page, none after it.
@@ -34,6 +51,7 @@ impl<'s> Rows<'s> {
         if self.ended {
             return Ok(Vec::new());
         }
+        self.started = true;
         let page = match self.source {
             Source::Server(client) => {
                 let mut query = query(self.selection);
@@ -51,9 +69,9 @@ impl<'s> Rows<'s> {
                     .take()
                     .map(|before| before.parse())
                     .transpose()?;
-                let page = store
-                    .grades(&filter(self.selection)?, before, limit)
-                    .await?;
+                let filter = filter(self.selection)?;
+                node.engine().check_filter(&filter).await?;
+                let page = store.grades(&filter, before, limit).await?;
                 let grades = page.grades.iter().map(GradeBody::from).collect();
                 GradesBody {
                     grades,

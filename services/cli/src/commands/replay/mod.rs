@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
+use assay_core::did_you_mean;
 use assay_engine::ReplayOptions;
 use serde_json::value::RawValue;
 
-use super::record::{Source, open};
+use super::record::{Source, open, open_database};
 use crate::arguments::Replay;
 use crate::exit::CommandStatus;
 use crate::process::block_on;
@@ -27,7 +28,12 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Replay) -> anyhow::Result<Com
     );
     let options = options(&arguments.options)?;
     block_on(async {
-        let source = open(file, &arguments.record).await?;
+        // A server replays tasks only as they are.
+        let source = if arguments.options.is_empty() {
+            open(file, &arguments.record).await?
+        } else {
+            open_database(file, &arguments.record).await?
+        };
         let ended = replay(&source, arguments, &options).await;
         source.close().await;
         ended
@@ -82,7 +88,13 @@ async fn expect(source: &Source, expected: &[String]) -> anyhow::Result<()> {
             .iter()
             .find(|grader| grader.split('@').next() == Some(name))
         else {
-            bail!("`--expect`: no grader `{name}`; run `assay graders` to list the graders");
+            let names = installed
+                .iter()
+                .filter_map(|grader| grader.split('@').next());
+            let similar = did_you_mean(name, names);
+            bail!(
+                "`--expect`: no grader `{name}`{similar}; run `assay graders` to list the graders"
+            );
         };
         ensure!(
             found == expected,

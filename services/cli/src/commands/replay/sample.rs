@@ -34,7 +34,7 @@ pub(super) async fn replay(
         let mut seen = 0u64;
         let mut progress = Progress::new(None, "grades");
         loop {
-            let page = rows.next(PAGE).await?;
+            let page = rows.next_of_run(PAGE).await?;
             if page.is_empty() {
                 break;
             }

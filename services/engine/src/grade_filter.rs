@@ -1,0 +1,157 @@
+//! Checks the names in a filter of grades. A misspelled one would silently select nothing.
+
+use assay_core::{Verdict, did_you_mean};
+use assay_record::Appeal;
+use assay_record::store::{GradeFilter, StoreError};
+
+use crate::Engine;
+
+/// Names of outcomes.
+pub const OUTCOMES: &[&str] = &["graded", "ungradable", "failed"];
+
+/// Results of appeals.
+pub const APPEALS: &[&str] = &Appeal::RESULTS;
+
+/// Maximum number of runs among which a similar name is looked for.
+const MAX_RUNS: u32 = 1_000;
+
+/// Why a filter is rejected.
+#[derive(Debug, thiserror::Error)]
+pub enum FilterError {
+    /// A name that no grade can have.
+    #[error("{message}")]
+    Unknown {
+        /// The part of the filter.
+        parameter: &'static str,
+        /// What is wrong, and the known names.
+        message: String,
+    },
+    /// The record cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Engine {
+    /// Checks the outcome, the appeal, the grader and the verdict of a filter, and the grader of
+    /// its channel. Graders and verdicts that this node does not have are accepted if a recorded
+    /// grade has them.
+    ///
+    /// # Errors
+    /// [`FilterError`]
+    pub async fn check_filter(&self, filter: &GradeFilter) -> Result<(), FilterError> {
+        let fixed = [
+            ("outcome", &filter.outcome, OUTCOMES),
+            ("appeal", &filter.appeal, APPEALS),
+        ];
+        for (parameter, name, known) in fixed {
+            if let Some(name) = name.as_deref().filter(|name| !known.contains(name)) {
+                let listed = format!("; expected one of `{}`", known.join("`, `"));
+                let what = format!("{parameter} `{name}`");
+                return Err(unknown(
+                    parameter,
+                    &what,
+                    name,
+                    known.iter().copied(),
+                    &listed,
+                ));
+            }
+        }
+        if let Some(grader) = &filter.grader {
+            let what = format!("grader `{grader}`");
+            self.check_grader(filter, "grader", grader, &what).await?;
+        }
+        if let Some(channel) = &filter.channel {
+            let grader = channel.split('/').next().unwrap_or_default();
+            let what = format!("grader `{grader}` of the channel `{channel}`");
+            self.check_grader(filter, "channel", grader, &what).await?;
+        }
+        if let Some(verdict) = &filter.verdict {
+            let verdicts = || self.verdicts(filter.grader.as_deref());
+            if verdicts().all(|known| known != verdict)
+                && !self.has_grade(filter, "verdict").await?
+            {
+                let what = format!("verdict `{verdict}`");
+                let listed = "; `GET /v1/graders` lists the verdicts of each grader";
+                return Err(unknown("verdict", &what, verdict, verdicts(), listed));
+            }
+        }
+        Ok(())
+    }
+
+    /// The verdicts of a grader of this node, or of all; some may be repeated.
+    pub fn verdicts(&self, grader: Option<&str>) -> impl Iterator<Item = &'static str> {
+        let graders = self.graders().iter().map(|grader| grader.spec());
+        graders
+            .filter(move |spec| grader.is_none_or(|name| spec.name == name))
+            .flat_map(|spec| spec.verdicts)
+            .map(|verdict| verdict.verdict.as_str())
+            // The engine gives it to completions that no grader reads.
+            .chain([Verdict::TOO_LONG.as_str()])
+    }
+
+    async fn check_grader(
+        &self,
+        filter: &GradeFilter,
+        parameter: &'static str,
+        grader: &str,
+        what: &str,
+    ) -> Result<(), FilterError> {
+        let is_installed = self.graders().by_name(grader).is_some();
+        if is_installed || self.has_grade(filter, parameter).await? {
+            return Ok(());
+        }
+        let names = self.graders().iter().map(|grader| grader.spec().name);
+        let listed = "; `assay graders` and `GET /v1/graders` list the graders";
+        Err(unknown(parameter, what, grader, names, listed))
+    }
+
+    /// Whether the record has a grade with one of the names in a filter.
+    async fn has_grade(&self, filter: &GradeFilter, parameter: &str) -> Result<bool, StoreError> {
+        let only = |name, value: &Option<String>| value.clone().filter(|_| name == parameter);
+        let filter = GradeFilter {
+            grader: only("grader", &filter.grader),
+            channel: only("channel", &filter.channel),
+            verdict: only("verdict", &filter.verdict),
+            ..GradeFilter::default()
+        };
+        match self.store() {
+            Some(store) => Ok(!store.grades(&filter, None, 1).await?.grades.is_empty()),
+            None => Ok(false),
+        }
+    }
+
+    /// The message that the record has no run of this name, with the most similar name.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the record cannot be read.
+    pub async fn unknown_run(&self, name: &str) -> Result<String, StoreError> {
+        let runs = match self.store() {
+            Some(store) => store.runs(MAX_RUNS).await?,
+            None => Vec::new(),
+        };
+        let similar = did_you_mean(name, runs.iter().map(|run| run.run.as_str()));
+        let listed = if similar.is_empty() {
+            "; `assay runs` and `GET /v1/runs` list the runs"
+        } else {
+            ""
+        };
+        Ok(format!("no run named `{name}`{similar}{listed}"))
+    }
+}
+
+/// The error for an unknown name: `what` is not one of the `known`, of which one may be similar.
+/// `listed` says where they are listed.
+fn unknown<'n>(
+    parameter: &'static str,
+    what: &str,
+    name: &str,
+    known: impl IntoIterator<Item = &'n str>,
+    listed: &str,
+) -> FilterError {
+    let similar = did_you_mean(name, known);
+    let end = if similar.is_empty() { listed } else { &similar };
+    FilterError::Unknown {
+        parameter,
+        message: format!("unknown {what}{end}"),
+    }
+}
