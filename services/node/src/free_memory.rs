@@ -8,20 +8,21 @@ use std::time::Duration;
 /// How often the resident memory is read.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Growth of the resident memory since the last time from which on memory is returned. Much more
-/// than a few ordinary batches take, so that it is not returned and taken again all the time.
+/// Growth of the resident memory from which on memory is returned. Much more than a few ordinary
+/// batches take, so that it is not returned and taken again all the time.
 const GROWTH_BYTES: u64 = 64 << 20;
+
+/// Most intervals between two attempts while the memory is in use: less than three minutes.
+const MAX_PAUSE: u32 = 32;
 
 /// Returns memory for as long as the future is polled.
 pub(crate) async fn return_regularly() {
-    let mut before = resident().unwrap_or(0);
+    let Some(start) = resident() else { return };
+    let mut schedule = Schedule::new(start);
     loop {
         tokio::time::sleep(INTERVAL).await;
         let Some(now) = resident() else { return };
-        if now < before {
-            before = now;
-        }
-        if now < before + GROWTH_BYTES {
+        if !schedule.is_due(now) {
             continue;
         }
         // Takes some milliseconds for each gigabyte, during which other threads may wait for
@@ -29,12 +30,52 @@ pub(crate) async fn return_regularly() {
         if tokio::task::spawn_blocking(return_free).await.is_err() {
             return;
         }
-        before = resident().unwrap_or(now);
-        tracing::debug!(
-            from = now,
-            to = before,
-            "returned free memory to the system"
-        );
+        let after = resident().unwrap_or(now);
+        schedule.returned(after);
+        tracing::debug!(from = now, to = after, "returned free memory to the system");
+    }
+}
+
+/// Decides when to return memory: when the resident memory has grown, and again later while it is
+/// high, because what was in use at the last attempt may be free by now.
+struct Schedule {
+    /// The lowest resident memory so far.
+    floor: u64,
+    /// The lowest since the last attempt.
+    last: u64,
+    /// Intervals until the next attempt without growth.
+    pause: u32,
+    waited: u32,
+}
+
+impl Schedule {
+    fn new(resident: u64) -> Self {
+        Self {
+            floor: resident,
+            last: resident,
+            pause: 1,
+            waited: 0,
+        }
+    }
+
+    /// Whether to return memory now. Called once in each interval.
+    fn is_due(&mut self, now: u64) -> bool {
+        self.floor = self.floor.min(now);
+        self.last = self.last.min(now);
+        self.waited += 1;
+        if now >= self.last + GROWTH_BYTES {
+            self.pause = 1;
+            return true;
+        }
+        now >= self.floor + GROWTH_BYTES && self.waited >= self.pause
+    }
+
+    /// Memory was returned, after which this much is resident.
+    fn returned(&mut self, after: u64) {
+        self.floor = self.floor.min(after);
+        self.last = after;
+        self.waited = 0;
+        self.pause = (2 * self.pause).min(MAX_PAUSE);
     }
 }
 
@@ -63,6 +104,43 @@ fn return_free() {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn memory_is_returned_again_when_what_was_in_use_is_free() {
+        let mut schedule = Schedule::new(100 * MIB);
+        assert!(!schedule.is_due(150 * MIB));
+        assert!(schedule.is_due(500 * MIB));
+        // All of it was in use, and is freed later, which the resident memory does not show.
+        schedule.returned(500 * MIB);
+        let due: Vec<_> = (1..=14)
+            .filter(|_| {
+                let due = schedule.is_due(500 * MIB);
+                if due {
+                    schedule.returned(500 * MIB);
+                }
+                due
+            })
+            .collect();
+        assert_eq!(due, [2, 6, 14]);
+        assert!(schedule.is_due(600 * MIB));
+        schedule.returned(120 * MIB);
+        assert!((0..100).all(|_| !schedule.is_due(150 * MIB)));
+    }
+
+    #[test]
+    fn memory_that_stays_in_use_causes_few_attempts() {
+        let mut schedule = Schedule::new(0);
+        let mut attempts = 0;
+        for _ in 0..1_000 {
+            if schedule.is_due(1 << 30) {
+                attempts += 1;
+                schedule.returned(1 << 30);
+            }
+        }
+        assert!(attempts < 40, "{attempts}");
+    }
 
     #[test]
     fn freed_memory_is_returned() {
