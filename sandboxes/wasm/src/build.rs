@@ -5,16 +5,14 @@
 //! seed, and there are no files. The image therefore has the same hash everywhere, and the hash
 //! identifies the code that graded.
 
-use std::fs::{DirBuilder, File};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assay_worker::program::Limits;
 use serde_json::{Value, json};
 use wasmtime::{Config, Engine, Instance, Module, Store, Val};
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
+use crate::disk::{create_folder, read, write};
 use crate::engine::{self, MAX_MEMORY};
 use crate::globals;
 use crate::guest::Guest;
@@ -215,37 +213,4 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
             return value;
         }
     }
-}
-
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
-    std::fs::read(path).map_err(|error| ImageError::File {
-        path: path.to_owned(),
-        error,
-    })
-}
-
-/// Creates a folder to which only this user writes, whatever the umask, and its parents.
-pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o755).create(path)
-}
-
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), ImageError> {
-    let part: PathBuf = path.with_extension(format!("part{}", std::process::id()));
-    let mut options = File::options();
-    // Only this user writes to it, whatever the umask.
-    options.write(true).create(true).truncate(true).mode(0o644);
-    let written = options.open(&part).and_then(|mut file| {
-        file.write_all(bytes)?;
-        // After a power failure the renamed file must not be shorter.
-        file.sync_all()?;
-        std::fs::rename(&part, path)
-    });
-    written.map_err(|error: io::Error| {
-        // On a full disk, the partial file would take the space that is left.
-        let _ = std::fs::remove_file(&part);
-        ImageError::File {
-            path: path.to_owned(),
-            error,
-        }
-    })
 }

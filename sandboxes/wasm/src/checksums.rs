@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wasmtime::Engine;
 
-use crate::build::write;
+use crate::disk::write;
 use crate::image::Folder;
 use crate::info::engine_name;
 use crate::kind::{ImageContent, ImageKind};
@@ -137,7 +137,9 @@ pub(crate) fn is_intact_file(
 /// [`ImageError::Missing`], [`ImageError::Damaged`] and [`ImageError::File`].
 pub fn verify(folder: &Folder, kind: &'static ImageKind) -> Result<(), ImageError> {
     let engine = engine_of(kind)?;
-    folder.info_of(&engine, kind)?;
+    if let Err(error @ ImageError::Missing { .. }) = folder.info_of(&engine, kind) {
+        return Err(error);
+    }
     let damaged = |path: PathBuf| ImageError::Damaged {
         image: kind.name,
         path,

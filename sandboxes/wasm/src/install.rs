@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::build::{create_folder, write};
+use crate::disk::{create_folder, write};
 use crate::image::{Folder, started_name};
 use crate::kind::ImageContent;
 use crate::package::Package;

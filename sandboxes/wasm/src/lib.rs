@@ -16,6 +16,7 @@ mod checksums;
 mod compiled_tests;
 mod compiler;
 mod descriptors;
+mod disk;
 mod engine;
 mod errno;
 mod error;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use assay_worker::program::ImageInfo;
 use serde::{Deserialize, Serialize};
 
-use crate::build::{read, write};
+use crate::disk::{read, write};
 use crate::image::{Folder, public_info, started_name};
 use crate::info::Info;
 use crate::kind::{IMAGES, ImageContent, ImageKind};

@@ -122,7 +122,8 @@ impl Worker {
     ///
     /// `timeout` is processor time of the worker, so that load does not shorten it. A worker that
     /// hardly gets a processor for as long as that is stopped, too. While another caller has the
-    /// slot, the worker is suspended. `restarts` is how often the request was preempted without a reply.
+    /// slot, the worker is suspended. `restarts` is how often the request was preempted without a
+    /// reply.
     pub(crate) async fn call(
         &mut self,
         requests: &[u8],
