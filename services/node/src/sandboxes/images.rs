@@ -118,13 +118,15 @@ impl Image {
             workers.renew();
         }
         let kept = match &result {
-            Ok(()) => Ok(()),
-            Err(error) => Err(error.to_string()),
+            Ok(()) => Some(Ok(())),
+            // A package is compiled at the next attempt.
+            Err(_) if self.package.is_some() => None,
+            Err(error) => Some(Err(error.to_string())),
         };
         *verified = Verified {
             version: ImageVersion(verified.version.0 + 1),
             files,
-            result: Some(kept),
+            result: kept,
         };
         result
     }
