@@ -104,8 +104,10 @@ class Node:
             raise SystemExit(f"a prune was rejected with status {status}: {started}")
         number = started["prune"]["number"]
         ended = self.wait(
-            lambda report: (report["prune"] or {}).get("number", 0) >= number
-            and report["prune"]["state"] != "running"
+            lambda report: (
+                (report["prune"] or {}).get("number", 0) >= number
+                and report["prune"]["state"] != "running"
+            )
         )
         if ended is None:
             raise SystemExit(f"the prune did not end within {SECONDS} s")

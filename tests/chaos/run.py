@@ -130,9 +130,7 @@ def chaos(asked, node, record_disk, found, ledger):
         table("attacks, of 20 s each", hostile.counts)
         missing = [name for name in hostile.chosen if not hostile.counts[name]]
         expected = 60 * asked.minutes > 2 * attackers.SECONDS * len(hostile.chosen)
-        found.check(
-            not (expected and missing), "every attack was made", checks.examples(missing)
-        )
+        found.check(not (expected and missing), "every attack was made", checks.examples(missing))
     if node.process.poll() is not None:
         raise SystemExit(f"the node does not run after the faults: {faults.problems}")
     checks.recovers(found, node, items.MODEL, "the last fault")

@@ -180,9 +180,7 @@ def run(options, grader, settings, prepare=None):
             for made in planned[len(all_sent) :]:
                 sent = send(node, made, keys["caller"])
                 if grader == "math":
-                    sent = limited(
-                        node, made, keys["caller"], sent, options.math_cpu / 1000
-                    )
+                    sent = limited(node, made, keys["caller"], sent, options.math_cpu / 1000)
                 if sent.problem is None and sent.peak > options.memory:
                     sent.problem = f"peak of {sent.peak:.0f} MiB"
                 all_sent.append(sent)
