@@ -22,7 +22,7 @@ use crate::program_run::{Blocked, ProgramRun};
 /// often contain the same program.
 const CACHE_BYTES: u64 = 64 << 20;
 
-/// Least work in a second of a worker's processor time: a core does 4 to 9 times as much. Only a
+/// Minimum work per second of a worker's processor time: a core does 4 to 9 times as much. Only a
 /// program that waits for memory most of the time is slower.
 const MIN_WORK_PER_SECOND: u64 = 1_000_000_000;
 

@@ -316,8 +316,8 @@ pub fn inline(text: &str, is_named: impl Fn(&str) -> bool) -> Option<Inline> {
 }
 
 /// The lines of a part of `text` without a margin, as byte ranges. Blanks are removed up to the
-/// indentation of the fence, but no more than the first line with content has, because models also
-/// write blocks of lists without indentation.
+/// indentation of the fence, but at most as many as the first nonblank line has, because models
+/// also write blocks of lists without indentation.
 #[must_use]
 pub fn lines(text: &str, part: Range<usize>, margin: Margin) -> Vec<Range<usize>> {
     let mut start = part.start;

@@ -459,7 +459,7 @@ mod tests {
                 "{text}"
             );
         }
-        // A complete document before it is used, and the end of a tag ends a block in it.
+        // A complete document that precedes it is used; the end tag also ends a block inside it.
         assert_eq!(json("```json\n[1]\n```\nor\n```json\n[2]"), "[1]");
         assert_eq!(json("It is [1], or\n```json\n[2]"), "[1]");
         assert_eq!(json("<answer>[1]</answer>\n```json\n[2]"), "[1]");

@@ -7,8 +7,8 @@ use tokio::time::Instant;
 /// Shortest time between two readings of a worker's processor time.
 const MIN_CHECK: Duration = Duration::from_millis(50);
 
-/// A worker that uses less than this part of its timeout, while the whole timeout passes, is
-/// stalled: it hangs, is stopped, or the machine gives it no processor.
+/// A worker that uses less than `timeout / LEAST_PROGRESS` of processor time while `timeout`
+/// passes is stalled: it hangs, is stopped, or gets almost no processor time.
 const LEAST_PROGRESS: u32 = 16;
 
 /// Decides when a worker has used its timeout. Load makes work take longer, but not more processor

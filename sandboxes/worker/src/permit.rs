@@ -91,9 +91,10 @@ impl WorkerPool {
 }
 
 impl WorkerPermit<'_> {
-    /// Sends a request to a worker and returns its reply. `timeout` is the
-    /// processor time of each attempt; a worker that hardly gets a processor for as long as that is
-    /// killed, too.
+    /// Sends a request to a worker and returns its reply. `timeout` limits the processor time of
+    /// each attempt; a worker that makes almost no progress for that long in wall time is killed,
+    /// too.
+    ///
     /// If the worker dies, the request is sent to another one, at most three times in all. Dropping
     /// the future kills the worker that runs the request.
     ///

@@ -121,9 +121,9 @@ impl Worker {
     /// worker must not be used again.
     ///
     /// `timeout` is processor time of the worker, so that load does not shorten it. A worker that
-    /// hardly gets a processor for as long as that is stopped, too. While another caller has the
-    /// slot, the worker is suspended. `restarts` is how often the request was preempted without a
-    /// reply.
+    /// makes almost no progress for that long in wall time is killed, too. While another caller
+    /// has the slot, the worker is suspended. `restarts` is how often the request was preempted
+    /// without a reply.
     pub(crate) async fn call(
         &mut self,
         requests: &[u8],

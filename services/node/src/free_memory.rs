@@ -8,8 +8,8 @@ use std::time::Duration;
 /// How often the resident memory is read.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Growth of the resident memory from which on memory is returned. Much more than a few ordinary
-/// batches take, so that it is not returned and taken again all the time.
+/// Growth of the resident memory that triggers a return. Much more than a few ordinary batches
+/// take, so that memory is not constantly returned and allocated again.
 const GROWTH_BYTES: u64 = 64 << 20;
 
 /// Most intervals between two attempts while the memory is in use: less than three minutes.

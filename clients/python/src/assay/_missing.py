@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 LOGGER = logging.getLogger("assay")
 # If none of the first completions has a reward, the run has a fault that affects all of them.
-# Trainers that grade one completion at a time have so many in their first step.
+# Trainers that grade one completion at a time have at least this many in their first step.
 FIRST = 8
 
 
@@ -20,7 +20,8 @@ class MissingRewards:
     """Counts the rewards that the completions of a process lack, by reason.
 
     A reason is logged when it first occurs, and again whenever its count has doubled. A run of
-    which no completion has a reward is logged once, with its first batch.
+    which no completion has a reward is logged once, with its first batch of several completions or
+    its first `FIRST` completions.
     """
 
     def __init__(self) -> None:

@@ -49,7 +49,7 @@ def _message(message: Any) -> tuple[dict[str, Any] | None, bool]:
     """A message, and whether it is complete."""
     if not isinstance(message, Mapping) or message.get("role") not in ROLES:
         return None, False
-    # Tables have null for the keys of other messages.
+    # Tables store null for keys that only other messages have.
     found = {name: value for name, value in message.items() if value is not None}
     content: Any = found.get("content")
     if hasattr(content, "tolist"):
@@ -86,7 +86,7 @@ def group_of(prompt: Any) -> str:
 
 
 def _content(value: Any) -> Any:
-    """What identifies a value that is not JSON. The text of an image is its address in memory."""
+    """What identifies a value that is not JSON. `str` of an image is its memory address."""
     if hasattr(value, "tobytes"):
         return hashlib.sha256(value.tobytes()).hexdigest()
     return str(value)

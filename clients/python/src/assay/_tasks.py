@@ -234,7 +234,7 @@ def _choice(choices: Iterable[Any], value: Any) -> Any:
         )
         if is_complete and names <= fields.keys():
             return one
-    # The value has no shape, which the server reports.
+    # No shape matches; the server reports the error.
     return {"fields": {}, "others": "value"}
 
 

@@ -30,7 +30,7 @@ from assay.verl import SINGLE_TURN
 
 # Field of the output of an agent loop, which verl passes to the reward manager.
 MASK = "assay_response_mask"
-# Tokens at the end of a prompt that can contain the start of a reasoning.
+# Tokens at the end of a prompt that can contain an opening `<think>`.
 PROMPT_END = 16
 
 

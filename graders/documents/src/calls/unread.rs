@@ -1,7 +1,7 @@
 //! Recognises attempts in forms that are not read, so that they do not count as prose. They are
 //! malformed, since reading them would be a guess.
 //!
-//! Marks are recognised by what they have in common: a tag or token whose name speaks of calls,
+//! Marks are recognised by what they have in common: a tag or token whose name refers to calls,
 //! such as `<TOOLCALL>`, `<|START_ACTION|>` and `<｜DSML｜invoke name="f">`, or that names a tool.
 //! Without marks, only text that names a tool of the task is an attempt.
 
