@@ -23,12 +23,21 @@ fn interpreter(image: &ImageKind) -> PathBuf {
     PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())
 }
 
-/// Copies machine code of a compiler, which depends only on the compiler and takes minutes to make.
+/// Copies machine code of a compiler, which depends only on the compiler and takes minutes to make,
+/// with its checksum.
 fn reuse_compiler(image: &ImageKind, folder: &Path) {
-    let installed = crate::programs::images().join(image.name);
+    let images = crate::programs::images();
+    let installed = images.join(image.name);
     let Ok(files) = std::fs::read_dir(installed) else {
         return;
     };
+    for file in std::fs::read_dir(images).unwrap() {
+        let file = file.unwrap();
+        let name = file.file_name().into_string().unwrap();
+        if name.starts_with(&format!("{}.", image.name)) && name.ends_with(".checksums") {
+            std::fs::copy(file.path(), folder.join(name)).unwrap();
+        }
+    }
     let target = folder.join(image.name);
     std::fs::create_dir_all(&target).unwrap();
     for file in files {
