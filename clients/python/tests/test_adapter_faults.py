@@ -3,7 +3,6 @@ trainer gets an error or what it leaves out, and never a number."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from closing import closing
 from support import (
     Exchange,
     Fault,
@@ -41,22 +41,7 @@ Call = Callable[[str, Any, Any, float], Any]
 @pytest.fixture(autouse=True)
 def close_clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Trainers leave connections open, and each call here has a loop of its own."""
-    made: list[assay.AsyncClient] = []
-
-    class Recorded(assay.AsyncClient):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **options)
-            made.append(self)
-
-    async def run(call: Any) -> Any:
-        try:
-            return await call
-        finally:
-            for client in made:
-                await client.close()
-
-    monkeypatch.setattr("assay.rollouts.AsyncClient", Recorded)
-    monkeypatch.setitem(globals(), "finish", lambda call: asyncio.run(run(call)))
+    monkeypatch.setitem(globals(), "finish", closing(monkeypatch))
     yield
 
 

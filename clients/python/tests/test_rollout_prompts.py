@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 import pytest
+from closing import closing
 from support import Node
 
 import assay
@@ -37,22 +38,7 @@ class Sent:
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
-    made: list[assay.AsyncClient] = []
-
-    class Recorded(assay.AsyncClient):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **options)
-            made.append(self)
-
-    async def finished(call: Any) -> Any:
-        try:
-            return await call
-        finally:
-            for client in made:
-                await client.close()
-
-    monkeypatch.setattr("assay.rollouts.AsyncClient", Recorded)
-    monkeypatch.setitem(globals(), "finish", lambda call: asyncio.run(finished(call)))
+    monkeypatch.setitem(globals(), "finish", closing(monkeypatch))
     return Sent(monkeypatch)
 
 

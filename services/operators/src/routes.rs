@@ -68,8 +68,7 @@ impl Pages {
 }
 
 /// The pages of `engine`, at `/ui` and below, to which `/` redirects, and who may see each. `S` is
-/// the state of the router that they are merged into; `secure` says
-/// whether connections use TLS.
+/// the state of the router that they are merged into; `secure` says whether connections use TLS.
 pub fn router<S: Clone + Send + Sync + 'static>(
     engine: Engine,
     gate: Arc<Gate>,
