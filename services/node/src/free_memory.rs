@@ -80,7 +80,7 @@ impl Schedule {
 }
 
 /// The resident memory of this process in bytes; `None` if the system does not report it.
-fn resident() -> Option<u64> {
+pub(crate) fn resident() -> Option<u64> {
     let sizes = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = sizes.split(' ').nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size() as u64)
@@ -92,14 +92,14 @@ fn resident() -> Option<u64> {
     unsafe_code,
     reason = "a function of the C library without a safe wrapper"
 )]
-fn return_free() {
+pub(crate) fn return_free() {
     // SAFETY: `malloc_trim` may be called at any time from any thread.
     let _ = unsafe { libc::malloc_trim(0) };
 }
 
 /// Other allocators return memory by themselves.
 #[cfg(not(target_env = "gnu"))]
-fn return_free() {}
+pub(crate) fn return_free() {}
 
 #[cfg(test)]
 mod tests {

@@ -304,6 +304,7 @@ impl Node {
             async move { gate.run().await }
         });
         let returning = tokio::spawn(free_memory::return_regularly());
+        let summing = tokio::spawn(observe::sum_regularly());
         let certificate = self.tls.clone().map(|tls| tokio::spawn(tls.watch()));
         let (stopping, stopped) = tokio::sync::oneshot::channel();
         let mut serving = tokio::spawn(assay_api::serve(listener, api, async move {
@@ -317,6 +318,7 @@ impl Node {
         loading.abort();
         watching.abort();
         returning.abort();
+        summing.abort();
         if let Some(certificate) = certificate {
             certificate.abort();
         }

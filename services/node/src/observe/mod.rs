@@ -1,23 +1,25 @@
 //! Logs, panics and metrics of the process, set up once by the binary.
 
+mod collector;
 mod export;
 mod fields;
 mod traces;
 
+pub use collector::metrics;
+pub(crate) use collector::sum_regularly;
+
 use std::io::IsTerminal;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing::Metadata;
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::{FilterExt as _, LevelFilter, filter_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use crate::ConfigError;
 use crate::config::{Log, LogFormat};
 use crate::log_lines::{self, JsonLogLines, LogLines};
-use crate::{ConfigError, NodeError};
 
 /// Waits until the log and the traces are written, for at most `timeout` each. Called before the
 /// process exits.
@@ -25,20 +27,6 @@ pub fn flush(timeout: Duration) {
     traces::flush(timeout);
     log_lines::flush(timeout);
 }
-
-/// Counter of log lines that could not be written to stderr.
-const DROPPED: &str = "assay_log_lines_dropped_total";
-
-/// Counter of spans that could not be exported.
-const SPANS_DROPPED: &str = "assay_spans_dropped_total";
-
-/// Upper bounds of histogram buckets, in seconds: from 10 µs to 30 s, by factors of about 3.
-const SECONDS: &[f64] = &[
-    1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0, 30.0,
-];
-
-/// Upper bounds of histogram buckets of counts.
-const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 1024.0];
 
 /// Sets up logging to stderr and the export of traces, and logs panics. Logging neither blocks nor
 /// ends the process: lines that cannot be written are dropped.
@@ -104,31 +92,4 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
 
 fn is_event(metadata: &Metadata<'_>) -> bool {
     metadata.is_event()
-}
-
-/// Starts collecting metrics and returns a function that returns the text of `/metrics`. All nodes
-/// of a process share one collector.
-///
-/// # Errors
-/// If the process already has another collector.
-pub fn metrics() -> Result<Arc<dyn Fn() -> String + Send + Sync>, NodeError> {
-    static COLLECTOR: OnceLock<Result<PrometheusHandle, String>> = OnceLock::new();
-    let collector = COLLECTOR.get_or_init(|| {
-        PrometheusBuilder::new()
-            .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), SECONDS)
-            .and_then(|builder| {
-                builder.set_buckets_for_metric(Matcher::Suffix("_entries".to_owned()), ENTRIES)
-            })
-            .and_then(PrometheusBuilder::install_recorder)
-            .map_err(|error| error.to_string())
-    });
-    let handle = collector.clone().map_err(NodeError::Metrics)?;
-    metrics::describe_counter!(DROPPED, "Log lines that could not be written to stderr.");
-    metrics::describe_counter!(SPANS_DROPPED, "Spans that could not be exported.");
-    Ok(Arc::new(move || {
-        metrics::counter!(DROPPED).absolute(log_lines::dropped());
-        metrics::counter!(SPANS_DROPPED).absolute(traces::dropped());
-        handle.run_upkeep();
-        handle.render()
-    }))
 }
