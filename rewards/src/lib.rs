@@ -16,7 +16,9 @@ pub mod policy;
 pub mod prompts;
 pub mod rates;
 pub mod statistic;
+pub mod sum;
 pub mod tally;
+mod visit;
 
 pub use group::{Estimator, Group, Member, advantages, mean};
 pub use interval::{Estimate, Interval, wilson};
@@ -24,3 +26,4 @@ pub use policy::{PolicyError, PolicyRules};
 pub use rates::Rates;
 pub use statistic::{Statistic, statistics};
 pub use tally::Tally;
+pub use visit::Visit;

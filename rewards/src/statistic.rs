@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::Visit;
+use crate::Visit;
 use serde_json::{Map, Value, json};
 
 use crate::Rates;

@@ -53,7 +53,7 @@ fn every_metric_is_explained() {
     let operations = document("docs/OPERATIONS.md");
     let names = assay_engine::metrics::NAMES
         .iter()
-        .chain(assay_store::metrics::NAMES)
+        .chain(assay_record::metrics::NAMES)
         .chain(assay_access::metrics::NAMES);
     let names = names
         .chain(assay_worker::metrics::NAMES)

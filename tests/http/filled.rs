@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assay_core::{Clock, SystemClock};
-use assay_record::store::Recorder;
-use assay_store::{DurableStore, StoreOptions};
+use assay_record::Recorder;
+use assay_record::{Record, RecordOptions};
 use assay_tests::filling::{Amount, fill};
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ async fn a_generated_record_reads_like_a_graded_one() {
         until_us: clock.unix_us(),
     };
     let store = Arc::new(
-        DurableStore::open(&StoreOptions::new(&database), clock)
+        Record::open(&RecordOptions::new(&database), clock)
             .await
             .unwrap(),
     );

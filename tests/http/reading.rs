@@ -13,17 +13,16 @@ use assay_core::reward_model::{
 };
 use assay_core::{BatchId, BoxFuture, GradeId, Hash, Ids, SystemClock};
 use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
-use assay_record::channel::ChannelCounts;
 use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::event::{Adjudication, Draw};
 use assay_record::names::{DeletedNames, UsedNames};
 use assay_record::pair::{KnownPairs, PairPage};
 use assay_record::rollup::Rollups;
-use assay_record::store::{
-    GradeFilter, GradePage, Reader, Recorder, RunSummary, Store, StoreError,
-};
-use assay_record::{Body as StoredBody, Claim, Entry, GradeRecord, RequestKey, Visit};
+use assay_record::{Body as StoredBody, Claim, Entry, GradeRecord, RequestKey};
+use assay_record::{GradeFilter, GradePage, Record, RecordError, Recorder, RunSummary};
+use assay_rewards::Visit;
+use assay_rewards::channel::ChannelCounts;
 use axum::Router;
 use axum::body::Body;
 use http::{Method, Request, StatusCode};
@@ -35,23 +34,23 @@ use crate::http::fixtures::{Service, batch, item, service};
 
 /// A record that counts writes.
 struct Counting {
-    inner: Arc<dyn Store>,
+    inner: Record,
     writes: Arc<AtomicUsize>,
 }
 
 impl Recorder for Counting {
-    fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), RecordError>> {
         self.writes.fetch_add(1, Ordering::Relaxed);
         self.inner.record(entry)
     }
 
-    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn close(&self) -> BoxFuture<'_, Result<(), RecordError>> {
         self.inner.close()
     }
 }
 
 impl Reader for Counting {
-    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, StoreError>> {
+    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, RecordError>> {
         Box::pin(std::future::ready(Ok(UsedNames::default())))
     }
 
@@ -59,11 +58,11 @@ impl Reader for Counting {
         DeletedNames::default()
     }
 
-    fn prompts<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
+    fn prompts<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<u64, RecordError>> {
         Box::pin(std::future::ready(Ok(0)))
     }
 
-    fn grade(&self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>> {
+    fn grade(&self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, RecordError>> {
         self.inner.grade(id)
     }
 
@@ -72,7 +71,7 @@ impl Reader for Counting {
         filter: &'a GradeFilter,
         before: Option<GradeId>,
         limit: u32,
-    ) -> BoxFuture<'a, Result<GradePage, StoreError>> {
+    ) -> BoxFuture<'a, Result<GradePage, RecordError>> {
         self.inner.grades(filter, before, limit)
     }
 
@@ -80,15 +79,15 @@ impl Reader for Counting {
         &'a self,
         caller: &'a str,
         limit: u32,
-    ) -> BoxFuture<'a, Result<Vec<RunSummary>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<RunSummary>, RecordError>> {
         self.inner.runs_of(caller, limit)
     }
 
-    fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
+    fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, RecordError>> {
         self.inner.runs(limit)
     }
 
-    fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
+    fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, RecordError>> {
         self.inner.run(run)
     }
 
@@ -96,26 +95,26 @@ impl Reader for Counting {
         &'a self,
         run: &'a str,
         width: i64,
-    ) -> BoxFuture<'a, Result<Steps, StoreError>> {
+    ) -> BoxFuture<'a, Result<Steps, RecordError>> {
         self.inner.run_steps(run, width)
     }
 
-    fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
+    fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, RecordError>> {
         self.inner.run_series(run)
     }
 
-    fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<StoredBody>, StoreError>> {
+    fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<StoredBody>, RecordError>> {
         self.inner.body(hash)
     }
 
     fn claim<'a>(
         &'a self,
         key: &'a RequestKey,
-    ) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<Claim>, RecordError>> {
         self.inner.claim(key)
     }
 
-    fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>> {
+    fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, RecordError>> {
         self.inner.channels()
     }
 
@@ -123,25 +122,25 @@ impl Reader for Counting {
         &'a self,
         run: &'a str,
         prompts: Option<&'a [String]>,
-    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>> {
+    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, RecordError>> {
         self.inner.visits(run, prompts)
     }
 
     fn adjudications(
         &self,
         grade: GradeId,
-    ) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+    ) -> BoxFuture<'_, Result<Vec<Adjudication>, RecordError>> {
         self.inner.adjudications(grade)
     }
 
     fn last_adjudications(
         &self,
         limit: u32,
-    ) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+    ) -> BoxFuture<'_, Result<Vec<Adjudication>, RecordError>> {
         self.inner.last_adjudications(limit)
     }
 
-    fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {
+    fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, RecordError>> {
         self.inner.draws(grades)
     }
 
@@ -149,7 +148,7 @@ impl Reader for Counting {
         &'a self,
         model: &'a str,
         pairs: &'a [Hash],
-    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
+    ) -> BoxFuture<'a, Result<KnownPairs, RecordError>> {
         self.inner.known_pairs(model, pairs)
     }
 
@@ -158,7 +157,7 @@ impl Reader for Counting {
         model: &'a str,
         after: u64,
         limit: u32,
-    ) -> BoxFuture<'a, Result<PairPage, StoreError>> {
+    ) -> BoxFuture<'a, Result<PairPage, RecordError>> {
         self.inner.pairs(model, after, limit)
     }
 
@@ -166,18 +165,18 @@ impl Reader for Counting {
         &self,
         before: Option<BatchId>,
         limit: u32,
-    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
+    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, RecordError>> {
         self.inner.dataset_checks(before, limit)
     }
 
     fn dataset_check(
         &self,
         id: BatchId,
-    ) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
+    ) -> BoxFuture<'_, Result<Option<DatasetCheck>, RecordError>> {
         self.inner.dataset_check(id)
     }
 
-    fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn ready(&self) -> BoxFuture<'_, Result<(), RecordError>> {
         self.inner.ready()
     }
 }
@@ -225,7 +224,7 @@ impl RewardModels for Nothing {
 fn counted(service: &Service) -> (Router, Arc<AtomicUsize>) {
     let writes = Arc::<AtomicUsize>::default();
     let of_node = service.node.engine();
-    let inner = Arc::clone(of_node.store().unwrap());
+    let inner = Arc::clone(of_node.record().unwrap());
     let engine = Engine::start(EngineParts {
         graders: of_node.graders().clone(),
         store: Some(Arc::new(Counting {

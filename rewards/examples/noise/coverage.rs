@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use assay_core::Random;
-use assay_record::channel::{ChannelCounts, Checked, Checker, Graded, Place};
+use assay_rewards::channel::counts::{ChannelCounts, Checked, Checker, Graded, Place};
 use assay_rewards::channel::estimate::appeals_needed;
 use assay_rewards::channel::{Ledger, Report, Settings};
 use assay_rewards::{Estimate, Rates};

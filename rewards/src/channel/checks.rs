@@ -1,7 +1,7 @@
 //! The share of a grader's verdicts that are wrong, estimated from checks. Checks are weighted by
 //! the inverse of their selection probability and corrected for the errors of judges.
 
-use assay_record::channel::JudgeCounts;
+use crate::channel::counts::JudgeCounts;
 
 use super::window::{Findings, count};
 use crate::interval::{Estimate, Interval, SHARES, wilson};
@@ -216,7 +216,7 @@ fn precision(true_positive: f64, true_negative: f64, prevalence: Option<f64>) ->
 
 #[cfg(test)]
 mod tests {
-    use assay_record::channel::Checker;
+    use crate::channel::counts::Checker;
 
     use super::*;
     use crate::Tally;

@@ -55,8 +55,8 @@ fn difference(first: Estimate, second: Estimate, limit: f64) -> Estimate {
 mod tests {
     use std::collections::BTreeMap;
 
-    use assay_record::channel::ChannelCounts;
-    use assay_record::event::Calibration;
+    use crate::channel::counts::Calibration;
+    use crate::channel::counts::ChannelCounts;
 
     use super::super::{Ledger, Settings};
     use super::*;

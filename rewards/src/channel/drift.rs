@@ -125,7 +125,7 @@ pub fn two_sided(z: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use assay_record::channel::{Checked, Checker, Graded};
+    use crate::channel::counts::{Checked, Checker, Graded};
 
     use super::*;
 

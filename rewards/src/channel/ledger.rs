@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::channel::{ChannelCounts, Place};
+use crate::channel::counts::{ChannelCounts, Place};
 
 use super::report::Report;
 use super::resolve::{ChannelSides, Pooled};
@@ -144,7 +144,7 @@ fn collect(counts: ChannelCounts) -> BTreeMap<(String, u32), CollectedCounts> {
 
 #[cfg(test)]
 mod tests {
-    use assay_record::channel::{Checked, Checker, Graded};
+    use crate::channel::counts::{Checked, Checker, Graded};
 
     use super::super::report::{Bound, Source, Uncorrected};
     use super::*;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::channel::JudgeCounts;
+use crate::channel::counts::JudgeCounts;
 use serde::Serialize;
 
 use super::checks::{Judge, precision_of_overturned_negative, precision_of_overturned_positive};
@@ -117,7 +117,7 @@ pub struct Report {
     pub(super) judges: BTreeMap<(String, bool), JudgeCounts>,
 }
 
-/// The counts of [`Graded`](assay_record::channel::Graded) that reports contain.
+/// The counts of [`Graded`](crate::channel::counts::Graded) that reports contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Items that did not pass.

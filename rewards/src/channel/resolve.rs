@@ -5,7 +5,7 @@
 //! at least 30, or if there is no other source. The wrong share of an unchecked side can follow
 //! from the checked side and a calibrated or declared rate.
 
-use assay_record::channel::Graded;
+use crate::channel::counts::Graded;
 
 use super::checks::{Judge, wrong_share};
 use super::drift::drift;
@@ -324,7 +324,8 @@ impl ChannelSides {
     /// The judge with the most checks of a side, operators excluded.
     fn main_judge(&self, passes: bool) -> Judge {
         let of_side = self.window.checkers.iter().filter(|found| {
-            found.checker.passes == passes && found.checker.judge != assay_record::channel::OPERATOR
+            found.checker.passes == passes
+                && found.checker.judge != crate::channel::counts::OPERATOR
         });
         let main = of_side.max_by(|a, b| a.checks.sum.total_cmp(&b.checks.sum));
         main.map_or(Judge::PERFECT, |found| self.collected.judge(found))

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::channel::JudgeCounts;
-use assay_record::event::Calibration;
+use crate::channel::counts::Calibration;
+use crate::channel::counts::JudgeCounts;
 
 use super::window::{Bucket, HALF_LIFE};
 use crate::Rates;

@@ -1,7 +1,7 @@
 //! An exponential window over the counts of a channel. It is measured in items, not in time: an
 //! idle channel forgets nothing, and equal counts always yield equal estimates.
 
-use assay_record::channel::{Checked, Checker, Graded};
+use crate::channel::counts::{Checked, Checker, Graded};
 
 use crate::Tally;
 

@@ -260,8 +260,8 @@ pub fn dcpo(group: &Group<'_>) -> Vec<Option<f64>> {
 
 #[cfg(test)]
 mod tests {
+    use crate::Visit;
     use assay_core::Reward;
-    use assay_record::Visit;
 
     use super::*;
 

@@ -299,8 +299,8 @@ pub fn gpg(groups: &[Group<'_>]) -> Vec<Vec<Option<f64>>> {
 
 #[cfg(test)]
 mod tests {
+    use crate::Visit;
     use assay_core::Reward;
-    use assay_record::Visit;
     use proptest::prelude::*;
 
     use super::*;

@@ -1,7 +1,7 @@
 //! Groups and their members.
 
+use crate::Visit;
 use assay_core::Reward;
-use assay_record::Visit;
 
 use crate::Rates;
 

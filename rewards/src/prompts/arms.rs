@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::Visit;
+use crate::Visit;
 
 use super::bandit::{self, Earnings};
 use super::candidate::{Candidate, reserved_slots};

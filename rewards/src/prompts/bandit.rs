@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::Visit;
+use crate::Visit;
 
 use crate::group::{Grid, Prior};
 

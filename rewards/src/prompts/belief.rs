@@ -1,7 +1,7 @@
 //! Belief about the share of right answers to a prompt, discounted from visit to visit, and its
 //! distance from a goal (MoPPS).
 
-use assay_record::Visit;
+use crate::Visit;
 use serde::Serialize;
 
 use crate::group::{Grid, Posterior, Prior};

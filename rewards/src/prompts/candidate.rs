@@ -1,6 +1,6 @@
 //! Prompts that may be sampled.
 
-use assay_record::Visit;
+use crate::Visit;
 
 use super::settings::Suggest;
 use crate::group::as_f64;

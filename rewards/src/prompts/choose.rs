@@ -232,7 +232,7 @@ fn even(n: usize, budget: u64, least: u32, most: u32) -> Vec<u32> {
 mod tests {
     use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 
-    use assay_record::Visit;
+    use crate::Visit;
 
     use super::*;
     use crate::Rates;

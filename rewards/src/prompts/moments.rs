@@ -1,7 +1,7 @@
 //! Mean and standard deviation of the rewards of all visits to a prompt. Visits are not discounted;
 //! for discounted counts see [`Belief`](super::Belief).
 
-use assay_record::Visit;
+use crate::Visit;
 
 /// Count, mean and sum of squared distances from the mean (Welford).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -2,7 +2,7 @@
 //! idea of VADE, arXiv 2511.18902). The exact decay and gain of the paper were not available, so
 //! both formulas are own derivations.
 
-use assay_record::Visit;
+use crate::Visit;
 
 use super::Belief;
 use crate::Rates;

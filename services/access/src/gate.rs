@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_core::Clock;
+use assay_record::RecordError;
 use assay_record::access::{AccessState, AccessStore, AuditEntry, KeyUse, namespace_of};
-use assay_record::store::StoreError;
 use serde_json::{Value, json};
 
 use crate::caller::Caller;
@@ -177,12 +177,12 @@ impl Gate {
     /// The gate of a node whose keys are in `store`; without one, the node has no keys.
     ///
     /// # Errors
-    /// [`StoreError`] if the keys cannot be read.
+    /// [`RecordError`] if the keys cannot be read.
     pub async fn start(
         policy: KeyPolicy,
         store: Option<Arc<dyn AccessStore>>,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, RecordError> {
         let gate = Self::new(policy, store, clock);
         gate.refresh().await?;
         Ok(gate)
@@ -343,8 +343,8 @@ impl Gate {
     /// Reads the keys if they changed, and the bytes stored for keys with a quota for them.
     ///
     /// # Errors
-    /// [`StoreError`] if they cannot be read; the earlier keys stay valid.
-    pub async fn refresh(&self) -> Result<(), StoreError> {
+    /// [`RecordError`] if they cannot be read; the earlier keys stay valid.
+    pub async fn refresh(&self) -> Result<(), RecordError> {
         let Some(store) = self.store.as_ref().filter(|_| !self.is_off()) else {
             return Ok(());
         };
@@ -352,7 +352,7 @@ impl Gate {
         self.refresh_held(store.as_ref()).await
     }
 
-    async fn refresh_held(&self, store: &dyn AccessStore) -> Result<(), StoreError> {
+    async fn refresh_held(&self, store: &dyn AccessStore) -> Result<(), RecordError> {
         let keyring = self.keyring();
         // Requests that are done are recorded, so the bytes that are read next include them.
         let marked = keyring
@@ -371,7 +371,7 @@ impl Gate {
         Ok(())
     }
 
-    async fn refresh_keys(&self, store: &dyn AccessStore) -> Result<(), StoreError> {
+    async fn refresh_keys(&self, store: &dyn AccessStore) -> Result<(), RecordError> {
         let state = store.state().await?;
         if *self.state.lock().unwrap_or_else(PoisonError::into_inner) == Some(state) {
             return Ok(());
@@ -391,8 +391,8 @@ impl Gate {
     /// Writes when keys were used.
     ///
     /// # Errors
-    /// [`StoreError`] if that fails; it is tried again the next time.
-    pub async fn write_use(&self) -> Result<(), StoreError> {
+    /// [`RecordError`] if that fails; it is tried again the next time.
+    pub async fn write_use(&self) -> Result<(), RecordError> {
         let Some(store) = &self.store else {
             return Ok(());
         };
@@ -420,8 +420,8 @@ impl Gate {
     /// Writes the refused callers since the last call to the audit log, as one entry.
     ///
     /// # Errors
-    /// [`StoreError`] if that fails.
-    pub async fn write_refusals(&self) -> Result<(), StoreError> {
+    /// [`RecordError`] if that fails.
+    pub async fn write_refusals(&self) -> Result<(), RecordError> {
         let refusals =
             std::mem::take(&mut *self.refusals.lock().unwrap_or_else(PoisonError::into_inner));
         let Some(store) = self
@@ -460,7 +460,7 @@ impl Gate {
                 if refreshes.is_multiple_of(REFRESHES_PER_WRITE) {
                     self.write_use().await?;
                 }
-                Ok::<_, StoreError>(())
+                Ok::<_, RecordError>(())
             };
             let done = done.await;
             if let Err(error) = &done

@@ -1,10 +1,10 @@
 //! Creates, changes, rotates and revokes keys, each with an entry in the audit log.
 
 use assay_core::Clock;
+use assay_record::RecordError;
 use assay_record::access::{
     AccessStore, AuditEntry, KeyError, KeyRecord, LOCAL_CALLER, Quotas, Role,
 };
-use assay_record::store::StoreError;
 use serde_json::{Map, Value, json};
 
 use crate::key::Key;
@@ -68,8 +68,8 @@ pub enum ManageError {
     Key(#[from] KeyError),
 }
 
-impl From<StoreError> for ManageError {
-    fn from(error: StoreError) -> Self {
+impl From<RecordError> for ManageError {
+    fn from(error: RecordError) -> Self {
         Self::Key(error.into())
     }
 }

@@ -9,7 +9,7 @@ use assay_engine::{
     ChannelError, EngineError, FilterError, ReplayError, RunPairsError, SuggestError,
 };
 use assay_mapping::batch::problem;
-use assay_record::store::StoreError;
+use assay_record::RecordError;
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -183,9 +183,9 @@ impl From<PathRejection> for ApiError {
     }
 }
 
-impl From<StoreError> for ApiError {
-    fn from(error: StoreError) -> Self {
-        if let StoreError::Busy(message) = error {
+impl From<RecordError> for ApiError {
+    fn from(error: RecordError) -> Self {
+        if let RecordError::Busy(message) = error {
             return Self::new(ErrorCode::StoreUnavailable, message);
         }
         tracing::error!(%error, "cannot read the record");

@@ -38,7 +38,7 @@ pub(crate) async fn readyz(api: Api) -> ApiResult<Json<ReadyBody>> {
         ));
     }
     let mut record = None;
-    if let Some(store) = api.engine().store() {
+    if let Some(store) = api.engine().record() {
         // The reason is for operators and contains no client data.
         store
             .ready()

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_core::Clock;
-use assay_record::store::{Store, StoreError};
-use assay_rewards::channel::{Ledger, Settings};
+use assay_record::{Record, RecordError};
+use assay_rewards::channel::{ChannelCounts, Ledger, Settings};
 
 /// How error rates of channels are estimated and how often their counts are read.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,19 +75,20 @@ impl ChannelCache {
     }
 
     /// Returns the cached state. If it is too old, a read is started in the background. Only the
-    /// first read is waited for, and every read if [`ChannelSettings::refresh`] is zero. If the
+    /// first read is waited for, and every read if [`ChannelSettings::refresh`] is zero, which also
+    /// waits for what is pending. If the
     /// record cannot be read, the cached state is returned, so that grading continues.
-    pub(crate) async fn current(self: &Arc<Self>, store: Option<&Arc<dyn Store>>) -> Arc<Ledger> {
-        let Some(store) = store else {
+    pub(crate) async fn current(self: &Arc<Self>, record: Option<&Record>) -> Arc<Ledger> {
+        let Some(record) = record else {
             return Arc::clone(&self.lock().ledger);
         };
         if self.settings.refresh.is_zero() {
-            return self.read_or_cached(store.as_ref()).await;
+            return self.read_or_cached(record.channels()).await;
         }
         if self.lock().due.is_none() {
             let _waiting = self.first_read.lock().await;
             if self.lock().due.is_none() {
-                return self.read_or_cached(store.as_ref()).await;
+                return self.read_or_cached(record.applied_channels()).await;
             }
         }
         let mut cached = self.lock();
@@ -97,17 +98,20 @@ impl ChannelCache {
         let ledger = Arc::clone(&cached.ledger);
         drop(cached);
         if refreshes {
-            let (refreshing, store) = (Refreshing(Arc::clone(self)), Arc::clone(store));
+            let (refreshing, record) = (Refreshing(Arc::clone(self)), record.clone());
             // Without the lock: a runtime that is shutting down drops the task at once.
             tokio::spawn(async move {
-                refreshing.0.read_or_cached(store.as_ref()).await;
+                refreshing.0.read_or_cached(record.applied_channels()).await;
             });
         }
         ledger
     }
 
-    async fn read_or_cached(&self, store: &dyn Store) -> Arc<Ledger> {
-        match self.read(store).await {
+    async fn read_or_cached(
+        &self,
+        counts: impl Future<Output = Result<ChannelCounts, RecordError>>,
+    ) -> Arc<Ledger> {
+        match self.read(counts).await {
             Ok(ledger) => ledger,
             Err(error) => {
                 tracing::warn!(%error, "cannot read the counts of channels; using the last known \
@@ -120,14 +124,17 @@ impl ChannelCache {
         }
     }
 
-    /// Reads the state from the record, whatever the age of the cached one.
-    pub(crate) async fn read(&self, store: &dyn Store) -> Result<Arc<Ledger>, StoreError> {
+    /// Waits for the counts of the record, whatever the age of the cached state, and keeps them.
+    pub(crate) async fn read(
+        &self,
+        counts: impl Future<Output = Result<ChannelCounts, RecordError>>,
+    ) -> Result<Arc<Ledger>, RecordError> {
         let started = self.clock.monotonic();
-        let (counts, settings) = (store.channels().await?, self.settings.estimate.clone());
+        let (counts, settings) = (counts.await?, self.settings.estimate.clone());
         // With many channels this takes long enough to block a thread of the runtime.
         let built =
             tokio::task::spawn_blocking(move || Arc::new(Ledger::new(counts, settings))).await;
-        let ledger = built.map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+        let ledger = built.map_err(|error| RecordError::Inconsistent(error.to_string()))?;
         let ended = self.clock.monotonic();
         let pause = PAUSE_FACTOR * ended.saturating_sub(started);
         let mut cached = self.lock();

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use assay_core::{ErrorCode, GradeId, Hash};
 use assay_record::Event;
-use assay_record::event::{Adjudication, Calibration, Draw};
-use assay_record::store::{GradeFilter, Store, StoreError};
+use assay_record::event::{Adjudication, Draw};
 use assay_record::{Entry, GradeRecord};
+use assay_record::{GradeFilter, Record, RecordError};
 use assay_rewards::channel::Ledger;
+use assay_rewards::channel::counts::Calibration;
 
 use crate::Engine;
 
@@ -30,7 +31,7 @@ pub enum ChannelError {
     NoRecord,
     /// The record cannot be read or written.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] RecordError),
 }
 
 impl ChannelError {
@@ -66,7 +67,7 @@ impl Engine {
         let state = self.state();
         Ok(state
             .channel_cache
-            .read(self.require_store()?.as_ref())
+            .read(self.require_record()?.channels())
             .await?)
     }
 
@@ -76,16 +77,16 @@ impl Engine {
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
     pub async fn draw(&self, draws: &Draws) -> Result<Option<(GradeRecord, Draw)>, ChannelError> {
-        let store = self.require_store()?;
+        let record = self.require_record()?;
         let _lock = self.state().operators.lock().await;
         let filter = GradeFilter {
             channel: draws.channel.clone(),
             outcome: Some("graded".to_owned()),
             ..GradeFilter::default()
         };
-        let page = store.grades(&filter, None, DRAWN_FROM).await?;
+        let page = record.grades(&filter, None, DRAWN_FROM).await?;
         let ids: Vec<GradeId> = page.grades.iter().map(|grade| grade.grade).collect();
-        let drawn = store.draws(&ids).await?;
+        let drawn = record.draws(&ids).await?;
         let judged = |grade: &GradeRecord| {
             grade
                 .appeal
@@ -145,11 +146,11 @@ impl Engine {
         note: Option<String>,
         caller: &str,
     ) -> Result<Adjudication, ChannelError> {
-        let store = self.require_store()?;
+        let record = self.require_record()?;
         let _lock = self.state().operators.lock().await;
-        let grade = store.grade(id).await?.ok_or(ChannelError::NotFound(id))?;
+        let grade = record.grade(id).await?.ok_or(ChannelError::NotFound(id))?;
         let graded_pass = grade.pass.ok_or(ChannelError::NoVerdict(id))?;
-        let counted: Vec<Adjudication> = store
+        let counted: Vec<Adjudication> = record
             .adjudications(id)
             .await?
             .into_iter()
@@ -159,7 +160,7 @@ impl Engine {
             .last()
             .zip(counted.first())
             .map(|(last, first)| (last.pass, first.time_us));
-        let draw = store.draws(&[id]).await?.into_iter().next();
+        let draw = record.draws(&[id]).await?.into_iter().next();
         let appeal = grade.appeal.as_ref();
         let state = self.state();
         let adjudication = Adjudication {
@@ -198,15 +199,15 @@ impl Engine {
     }
 
     /// The record, or an error if there is none.
-    pub(crate) fn require_store(&self) -> Result<&Arc<dyn Store>, ChannelError> {
-        self.store().ok_or(ChannelError::NoRecord)
+    pub(crate) fn require_record(&self) -> Result<&Record, ChannelError> {
+        self.record().ok_or(ChannelError::NoRecord)
     }
 
     async fn record_event(&self, event: Event, caller: &str) -> Result<(), ChannelError> {
         let state = self.state();
         let batch = state.ids.batch(state.clock.as_ref());
         let entry = Entry::of_events(batch, caller.into(), vec![event], state.clock.unix_us());
-        Ok(self.require_store()?.record(Arc::new(entry)).await?)
+        Ok(self.require_record()?.append(Arc::new(entry)).await?)
     }
 
     /// Two random numbers from the hash of a new id, the source of all randomness of a node.

@@ -34,7 +34,7 @@ impl Engine {
         new: NewDatasetCheck,
         caller: &str,
     ) -> Result<DatasetCheck, ChannelError> {
-        let store = self.require_store()?;
+        let record = self.require_record()?;
         let state = self.state();
         let id = state.ids.batch(state.clock.as_ref());
         let time_us = state.clock.unix_us();
@@ -64,7 +64,7 @@ impl Engine {
             time_us,
         );
         entry.bodies.push(report);
-        store.record(Arc::new(entry)).await?;
+        record.append(Arc::new(entry)).await?;
         Ok(check)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use assay_core::ErrorCode;
 use assay_record::Appeal;
-use assay_record::Visit;
+use assay_rewards::Visit;
 use assay_rewards::appeal::Appeals;
 use assay_rewards::channel::Report;
 use assay_rewards::channel::report::Bound;
@@ -57,7 +57,7 @@ impl BatchContext {
         tasks: &BatchTasks,
         names: HeldNames,
     ) -> Self {
-        let ledger = state.channel_cache.current(state.store.as_ref()).await;
+        let ledger = state.channel_cache.current(state.record.as_ref()).await;
         let mut context = Self {
             groups: groups_of(batch),
             names,
@@ -258,11 +258,11 @@ fn check_groups(batch: &Batch) -> Result<(), EngineError> {
 /// Earlier visits to the prompts of the batch. `None` without a run or a record, or if the record
 /// cannot be read.
 async fn history(state: &EngineState, batch: &Batch) -> Option<BTreeMap<String, Vec<Visit>>> {
-    let (run, store) = (batch.run.as_deref()?, state.store.as_ref()?);
+    let (run, record) = (batch.run.as_deref()?, state.record.as_ref()?);
     let mut keys: Vec<String> = batch.items.iter().map(prompt_key).collect();
     keys.sort();
     keys.dedup();
-    match store.visits(run, Some(&keys)).await {
+    match record.visits(run, Some(&keys)).await {
         Ok(mut visits) => {
             // Visits at this step or later are removed: a batch that is sent again must not count
             // as its own history.

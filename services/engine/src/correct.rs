@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use assay_record::Visit;
+use assay_rewards::Visit;
 use assay_rewards::channel::Report;
 use assay_rewards::channel::report::MIN_J;
 use assay_rewards::policy::Outcome;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::{BatchId, GraderTable};
-use assay_record::store::Store;
+use assay_record::Record;
 use assay_record::{Claim, RequestKey, SealedReply};
 use assay_rewards::PolicyError;
 use tokio::sync::mpsc;
@@ -22,7 +22,6 @@ use crate::keys_in_flight::KeyLock;
 use crate::names::HeldNames;
 use crate::plan::{Plan, plan};
 use crate::policy::{Policies, RewardPolicy};
-use crate::scope::ScopedStore;
 use crate::state::{EngineParts, EngineState};
 use crate::tasks::{self, BatchTasks, Received, task_pointer};
 use crate::{
@@ -48,7 +47,7 @@ pub enum Mode {
 pub struct Engine {
     state: Arc<EngineState>,
     /// What is read of the record: all of it, or what one caller sees.
-    store: Option<Arc<dyn Store>>,
+    record: Option<Record>,
     /// Whose share of the node work uses that is not a batch with a share of its own.
     share: Arc<str>,
 }
@@ -61,7 +60,7 @@ struct BatchRun<'a> {
     id: BatchId,
     mode: &'a Mode,
     keyed: Option<&'a IdempotentRequest>,
-    store: Option<&'a Arc<dyn Store>>,
+    record: Option<&'a Record>,
     use_cache: bool,
 }
 
@@ -71,10 +70,10 @@ impl Engine {
     /// # Errors
     /// If a thread cannot be started.
     pub fn start(parts: EngineParts) -> std::io::Result<Self> {
-        let store = parts.store.clone();
+        let record = parts.record.clone();
         Ok(Self {
             state: Arc::new(EngineState::start(parts)?),
-            store,
+            record,
             share: NODE.into(),
         })
     }
@@ -82,11 +81,10 @@ impl Engine {
     /// This engine with the record as `caller` sees it: without the runs and grades of others.
     #[must_use]
     pub fn seen_by(&self, caller: &str) -> Self {
-        let store = self.state.store.clone();
-        let scoped = store.map(|store| ScopedStore::new(store, caller.into()));
+        let record = self.state.record.as_ref();
         Self {
             state: Arc::clone(&self.state),
-            store: scoped.map(|store| Arc::new(store) as Arc<dyn Store>),
+            record: record.map(|record| record.seen_by(caller)),
             share: Arc::clone(&self.share),
         }
     }
@@ -109,12 +107,12 @@ impl Engine {
     /// [`EngineError`]: the batch was rejected, and nothing of it was graded.
     pub async fn grade(&self, batch: Batch, mode: Mode) -> Result<Reply, EngineError> {
         let id = self.new_id();
-        let store = self.state.store.as_ref();
+        let record = self.state.record.as_ref();
         let run = BatchRun {
             id,
             mode: &mode,
             keyed: None,
-            store,
+            record,
             use_cache: true,
         };
         self.run(batch, run).await.map(|(reply, _)| reply)
@@ -159,9 +157,9 @@ impl Engine {
         if self.state.keys_in_flight.contains(key) {
             return true;
         }
-        match &self.state.store {
+        match &self.state.record {
             // If the record cannot be read, the request is treated as new.
-            Some(store) => store.claim(key).await.is_ok_and(|claim| claim.is_some()),
+            Some(record) => record.claim(key).await.is_ok_and(|claim| claim.is_some()),
             None => false,
         }
     }
@@ -173,9 +171,9 @@ impl Engine {
         batch: Batch,
         mode: &Mode,
     ) -> Result<Answer, EngineError> {
-        let store = self.state.store.as_ref();
-        let claim = match store {
-            Some(store) => store
+        let record = self.state.record.as_ref();
+        let claim = match record {
+            Some(record) => record
                 .claim(&keyed.key)
                 .await
                 .map_err(|error| EngineError::Store(error.to_string()))?,
@@ -196,7 +194,7 @@ impl Engine {
                     id,
                     mode,
                     keyed: Some(keyed),
-                    store,
+                    record,
                     use_cache: true,
                 },
             )
@@ -234,7 +232,7 @@ impl Engine {
         let received = Received::now(self.state.clock.as_ref());
         let charging = Charging::admit(&batch)?;
         let checked = self
-            .checked(&batch, run.store, &charging)
+            .checked(&batch, run.record, &charging)
             .instrument(tracing::info_span!("check"))
             .await;
         let (tasks, names) = match checked {
@@ -264,7 +262,7 @@ impl Engine {
             let wave = if whole { correct(&plan, wave) } else { wave };
             reply.push(Arc::new(wave));
             (reply, sealed) = self
-                .record(&plan, reply, &run, graded_items.is_done())
+                .record_wave(&plan, reply, &run, graded_items.is_done())
                 .instrument(tracing::info_span!("record"))
                 .await;
             is_connected = is_connected && self.deliver(&reply, &run).await?;
@@ -284,12 +282,12 @@ impl Engine {
     async fn checked(
         &self,
         batch: &Batch,
-        store: Option<&Arc<dyn Store>>,
+        record: Option<&Record>,
         charging: &Charging,
     ) -> Result<(BatchTasks, HeldNames), EngineError> {
         let tasks = tasks::find(&self.state, batch)?;
         let grader_of = |at| tasks.spec(at).name;
-        let names = self.state.names.hold(store, batch, grader_of).await?;
+        let names = self.state.names.hold(record, batch, grader_of).await?;
         let spend = |time| charging.spend(time);
         tasks::check(&self.state, &batch.share, &tasks.distinct, spend).await?;
         Ok((tasks, names))
@@ -297,14 +295,14 @@ impl Engine {
 
     /// Records the latest wave. Returns the reply that marks it as recorded and, with the last
     /// wave, the sealed reply.
-    async fn record(
+    async fn record_wave(
         &self,
         plan: &Plan,
         reply: Reply,
         run: &BatchRun<'_>,
         last: bool,
     ) -> (Reply, Option<SealedReply>) {
-        let (Some(store), Some(wave)) = (run.store, reply.last_wave()) else {
+        let (Some(record), Some(wave)) = (run.record, reply.last_wave()) else {
             return (reply, None);
         };
         // If a request is sent again before its reply is recorded, the batch runs again with the
@@ -345,7 +343,7 @@ impl Engine {
             reply.results().filter(is_new),
             claim,
         );
-        match store.record(Arc::new(entry)).await {
+        match record.append(Arc::new(entry)).await {
             Ok(()) => {
                 plan.context.names.set_recorded();
                 (durable, sealed)
@@ -387,7 +385,7 @@ impl Engine {
             id,
             mode: &Mode::Whole,
             keyed: None,
-            store: None,
+            record: None,
             use_cache: false,
         };
         self.run(batch, run).await.map(|(reply, _)| reply)
@@ -452,8 +450,8 @@ impl Engine {
 
     /// The record, if there is one, as far as this engine [sees](Engine::seen_by) it.
     #[must_use]
-    pub fn store(&self) -> Option<&Arc<dyn Store>> {
-        self.store.as_ref()
+    pub fn record(&self) -> Option<&Record> {
+        self.record.as_ref()
     }
 
     /// Admission of batches and bodies.
@@ -499,10 +497,10 @@ impl Engine {
                 "some replies were not produced in time and are not sent"
             );
         }
-        let Some(store) = &self.state.store else {
+        let Some(record) = &self.state.record else {
             return;
         };
-        let closed = tokio::time::timeout(RECORD_CLOSE_TIMEOUT, store.close()).await;
+        let closed = tokio::time::timeout(RECORD_CLOSE_TIMEOUT, record.close()).await;
         match closed {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {

@@ -2,7 +2,7 @@
 
 use assay_core::{Verdict, did_you_mean};
 use assay_record::Appeal;
-use assay_record::store::{GradeFilter, StoreError};
+use assay_record::{GradeFilter, RecordError};
 
 use crate::Engine;
 
@@ -28,7 +28,7 @@ pub enum FilterError {
     },
     /// The record cannot be read.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] RecordError),
 }
 
 impl Engine {
@@ -106,7 +106,7 @@ impl Engine {
     }
 
     /// Whether the record has a grade with one of the names in a filter.
-    async fn has_grade(&self, filter: &GradeFilter, parameter: &str) -> Result<bool, StoreError> {
+    async fn has_grade(&self, filter: &GradeFilter, parameter: &str) -> Result<bool, RecordError> {
         let only = |name, value: &Option<String>| value.clone().filter(|_| name == parameter);
         let filter = GradeFilter {
             grader: only("grader", &filter.grader),
@@ -114,8 +114,8 @@ impl Engine {
             verdict: only("verdict", &filter.verdict),
             ..GradeFilter::default()
         };
-        match self.store() {
-            Some(store) => Ok(!store.grades(&filter, None, 1).await?.grades.is_empty()),
+        match self.record() {
+            Some(record) => Ok(!record.grades(&filter, None, 1).await?.grades.is_empty()),
             None => Ok(false),
         }
     }
@@ -123,10 +123,10 @@ impl Engine {
     /// The message that the record has no run of this name, with the most similar name.
     ///
     /// # Errors
-    /// [`StoreError`] if the record cannot be read.
-    pub async fn unknown_run(&self, name: &str) -> Result<String, StoreError> {
-        let runs = match self.store() {
-            Some(store) => store.runs(MAX_RUNS).await?,
+    /// [`RecordError`] if the record cannot be read.
+    pub async fn unknown_run(&self, name: &str) -> Result<String, RecordError> {
+        let runs = match self.record() {
+            Some(record) => record.runs(MAX_RUNS).await?,
             None => Vec::new(),
         };
         let similar = did_you_mean(name, runs.iter().map(|run| run.run.as_str()));

@@ -34,7 +34,6 @@ mod prepare;
 mod record;
 mod replay;
 mod reply;
-mod scope;
 mod shares;
 mod state;
 mod suggest;

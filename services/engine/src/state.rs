@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::{Clock, FairPermits, GraderTable, Ids, Lane};
-use assay_record::store::Store;
+use assay_record::Record;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -82,7 +82,7 @@ pub struct EngineParts {
     /// The graders, in the order in which they are listed.
     pub graders: GraderTable,
     /// The record; without one, nothing is recorded and results have `recorded: false`.
-    pub store: Option<Arc<dyn Store>>,
+    pub record: Option<Record>,
     /// The source of time.
     pub clock: Arc<dyn Clock>,
     /// The source of ids.
@@ -100,7 +100,7 @@ pub struct EngineParts {
 /// The state of an engine, shared by its clones and its batches.
 pub(crate) struct EngineState {
     pub(crate) graders: GraderTable,
-    pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) record: Option<Record>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Ids,
     pub(crate) limits: Limits,
@@ -135,7 +135,7 @@ impl EngineState {
     pub(crate) fn start(parts: EngineParts) -> std::io::Result<Self> {
         let EngineParts {
             graders,
-            store,
+            record,
             clock,
             ids,
             limits,
@@ -151,7 +151,7 @@ impl EngineState {
         };
         Ok(Self {
             graders,
-            store,
+            record,
             admission: Admission::new(limits.items_in_flight, limits.body_bytes_in_flight, &clock),
             names: Arc::new(Names::new(
                 NameLimits {

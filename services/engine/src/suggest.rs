@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::Hash;
-use assay_record::Visit;
+use assay_rewards::Visit;
 use assay_rewards::prompts::{Candidate, InvalidSetting, Suggest, suggest};
 
 use crate::Engine;
@@ -64,16 +64,16 @@ impl Engine {
         mut request: PromptRequest,
     ) -> Result<Vec<Suggested>, SuggestError> {
         request.settings.check()?;
-        let store = self.store().ok_or(ChannelError::NoRecord)?;
+        let record = self.record().ok_or(ChannelError::NoRecord)?;
         let keys = (!request.keys.is_empty()).then_some(request.keys.as_slice());
-        let visits = store
+        let visits = record
             .visits(&request.run, keys)
             .await
             .map_err(ChannelError::Store)?;
         if let (None, Some((channel, version))) = (request.settings.rates, &request.channel) {
             // Not read again for each request, because trainers send these.
             let state = self.state();
-            let ledger = state.channel_cache.current(state.store.as_ref()).await;
+            let ledger = state.channel_cache.current(state.record.as_ref()).await;
             request.settings.rates = ledger.of(channel, *version, None).usable();
         }
         let seed = request.seed.unwrap_or_else(|| self.random_numbers().0);

@@ -36,11 +36,11 @@ impl Engine {
         });
         state.workers.submit(&CALLER.into(), jobs.collect());
         drop(sender);
-        if let Some(store) = &state.store {
-            state.names.are_read(store.as_ref()).await;
+        if let Some(record) = &state.record {
+            state.names.are_read(record).await;
         }
-        if let Some(store) = &state.store
-            && let Err(error) = state.channel_cache.read(store.as_ref()).await
+        if let Some(record) = &state.record
+            && let Err(error) = state.channel_cache.read(record.channels()).await
         {
             tracing::warn!(%error, "cannot read the counts of channels during warm-up");
         }

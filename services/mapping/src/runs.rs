@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_record::chart::Topic;
-use assay_record::store::{Store, StoreError};
+use assay_record::{Record, RecordError};
 use assay_wire::runs::RunDetail;
 
 /// Width of step buckets that puts all steps of a run with the same sign into one bucket.
@@ -13,12 +13,12 @@ const ALL_STEPS: i64 = 1 << 40;
 /// Returns one run with its highest `steps` steps; `None` if no grade has the name of the run.
 ///
 /// # Errors
-/// [`StoreError`] if the record cannot be read.
+/// [`RecordError`] if the record cannot be read.
 pub async fn run_detail(
-    store: &dyn Store,
+    store: &Record,
     run: &str,
     steps: usize,
-) -> Result<Option<RunDetail>, StoreError> {
+) -> Result<Option<RunDetail>, RecordError> {
     let Some(summary) = store.run(run).await? else {
         return Ok(None);
     };

@@ -2,8 +2,8 @@
 
 use assay_core::reward_model::ModelError;
 use assay_engine::RedactionError;
+use assay_record::OpenError;
 use assay_rewards::PolicyError;
-use assay_store::OpenError;
 use assay_weights::LoadError;
 use assay_worker::{Wall, WorkerError};
 
@@ -23,7 +23,7 @@ pub enum NodeError {
     NoTlsFile(&'static str),
     /// The keys of callers cannot be read.
     #[error("cannot read the keys of callers")]
-    Keys(#[from] assay_record::store::StoreError),
+    Keys(#[from] assay_record::RecordError),
     /// The first key cannot be created.
     #[error("cannot create the first key")]
     FirstKey(#[from] assay_access::ManageError),

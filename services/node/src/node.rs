@@ -13,8 +13,7 @@ use assay_core::reward_model::RewardModels;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_engine::{Engine, EngineParts, Keeping, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
 use assay_record::access::{AccessStore, Quotas, Role};
-use assay_record::store::Store;
-use assay_store::{Backup, BackupError, DurableStore, StoreOptions, Verification};
+use assay_record::{Backup, BackupError, Record, RecordOptions, Verification};
 use assay_templates::Templates;
 use assay_worker::{Confinement, Wall, WorkerError};
 use serde_json::json;
@@ -69,10 +68,9 @@ impl Node {
         let models: Arc<dyn RewardModels> = Arc::new(models::open(&config.reward_models, &clock)?);
         let graders = graders::graders(&sandboxes, Arc::clone(&models));
         let graders = GraderTable::new(graders.iter().cloned().chain(others).collect());
-        let opened = open_store(&config, &clock).await?;
-        let gate = gate(&config, opened.as_deref(), &clock).await?;
+        let record = open_record(&config, &clock).await?;
+        let gate = gate(&config, record.as_ref(), &clock).await?;
         let tls = tls(&config.server)?;
-        let store = opened.map(|store| store as Arc<dyn Store>);
         let defaults = Limits::default();
         let limits = Limits {
             workers: if config.engine.workers == 0 {
@@ -108,7 +106,7 @@ impl Node {
         };
         let parts = EngineParts {
             graders,
-            store,
+            record,
             clock,
             ids: Ids::random(),
             limits,
@@ -394,7 +392,7 @@ pub async fn listen(config: &Config) -> Result<TcpListener, NodeError> {
 /// database or has it in memory.
 #[must_use]
 pub fn database_file(config: &Config) -> Option<PathBuf> {
-    assay_store::database_file(&config.store.database)
+    assay_record::database_file(&config.store.database)
 }
 
 /// Opens the keys and the audit log of the configured database, which a node may be using. Creates
@@ -403,7 +401,7 @@ pub fn database_file(config: &Config) -> Option<PathBuf> {
 /// # Errors
 /// [`NodeError::Store`] if the database cannot be opened.
 pub async fn open_keys(config: &Config) -> Result<Box<dyn AccessStore>, NodeError> {
-    let access = assay_store::open_access(&config.store.database).await?;
+    let access = assay_record::open_access(&config.store.database).await?;
     Ok(Box::new(access))
 }
 
@@ -441,7 +439,7 @@ async fn check_confinement(sandboxes: &Sandboxes, required: &[Wall]) -> Result<(
 /// # Errors
 /// If the spool's folder cannot be read.
 pub fn set_aside_entries(config: &Config) -> std::io::Result<u64> {
-    assay_store::set_aside_entries(&StoreOptions::new(&config.store.database))
+    assay_record::set_aside_entries(&RecordOptions::new(&config.store.database))
 }
 
 /// The certificate of the node, if one is configured.
@@ -459,7 +457,7 @@ fn tls(server: &Server) -> Result<Option<Arc<Tls>>, NodeError> {
 /// Decides who may call the node, by its address and its keys.
 async fn gate(
     config: &Config,
-    store: Option<&DurableStore>,
+    record: Option<&Record>,
     clock: &Arc<dyn Clock>,
 ) -> Result<Gate, NodeError> {
     let address = config.server.listen;
@@ -469,10 +467,10 @@ async fn gate(
         KeyRequirement::Auto if address.ip().is_loopback() && proxies.is_none() => KeyPolicy::IfAny,
         KeyRequirement::Auto | KeyRequirement::Required => KeyPolicy::Required,
     };
-    if policy == KeyPolicy::Required && store.is_none() {
+    if policy == KeyPolicy::Required && record.is_none() {
         return Err(NodeError::NoKeys(address));
     }
-    let store = store.map(|store| Arc::new(store.access()) as Arc<dyn AccessStore>);
+    let store = record.map(|record| Arc::new(record.access()) as Arc<dyn AccessStore>);
     let gate = Gate::start(policy, store, Arc::clone(clock)).await?;
     Ok(gate.behind(proxies))
 }
@@ -484,7 +482,7 @@ async fn gate(
 /// [`BackupError`].
 pub async fn backup(config: &Config, destination: &Path) -> Result<Backup, BackupError> {
     let database = &config.store.database;
-    let copied = assay_store::backup(&StoreOptions::new(database), destination).await?;
+    let copied = assay_record::backup(&RecordOptions::new(database), destination).await?;
     let target = std::path::absolute(destination).unwrap_or_else(|_| destination.to_owned());
     let entry = audit_entry(
         &SystemClock::new(),
@@ -493,7 +491,7 @@ pub async fn backup(config: &Config, destination: &Path) -> Result<Backup, Backu
         &target.display().to_string(),
         json!({ "batches": copied.batches, "grades": copied.grades }),
     );
-    if let Err(error) = assay_store::append_audit(database, &entry).await {
+    if let Err(error) = assay_record::append_audit(database, &entry).await {
         tracing::warn!(%error, "the record was copied, but the audit log has no entry for it");
     }
     Ok(copied)
@@ -508,21 +506,17 @@ pub async fn verify(
     config: &Config,
     progress: impl FnMut(u64),
 ) -> Result<Verification, BackupError> {
-    assay_store::verify(&StoreOptions::new(&config.store.database), progress).await
+    assay_record::verify(&RecordOptions::new(&config.store.database), progress).await
 }
 
-async fn open_store(
-    config: &Config,
-    clock: &Arc<dyn Clock>,
-) -> Result<Option<Arc<DurableStore>>, NodeError> {
+async fn open_record(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<Record>, NodeError> {
     if config.store.database.is_empty() {
         return Ok(None);
     }
-    let options = StoreOptions {
+    let options = RecordOptions {
         close_timeout: DATABASE_CLOSE,
         limits: config.retention.limits(),
-        ..StoreOptions::new(&config.store.database)
+        ..RecordOptions::new(&config.store.database)
     };
-    let store = DurableStore::open(&options, Arc::clone(clock)).await?;
-    Ok(Some(Arc::new(store)))
+    Ok(Some(Record::open(&options, Arc::clone(clock)).await?))
 }

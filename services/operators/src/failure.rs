@@ -3,8 +3,8 @@
 use assay_access::{Caller, ExceededQuota, redact};
 use assay_core::ErrorCode;
 use assay_engine::{ChannelError, FilterError, ReplayError};
+use assay_record::RecordError;
 use assay_record::access::Role;
-use assay_record::store::StoreError;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -58,8 +58,8 @@ impl From<ExceededQuota> for Failure {
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
         tracing::error!(%error, "cannot read the record for a page");
         let message = "the record cannot be read; reload the page, or see the log of the node";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message)

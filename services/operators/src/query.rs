@@ -1,7 +1,7 @@
 //! Query strings and forms. The filter of a list is in its URL, so a link shows the same rows.
 
 use assay_core::{GradeId, did_you_mean};
-use assay_record::store::GradeFilter;
+use assay_record::GradeFilter;
 use form_urlencoded::Serializer;
 
 use crate::failure::Failure;

@@ -9,7 +9,7 @@ use assay_core::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::store::StoreError;
+use crate::RecordError;
 
 /// Name of callers of a node that requires no keys. Their runs have no prefix.
 pub const LOCAL_CALLER: &str = "local";
@@ -241,7 +241,7 @@ pub enum KeyError {
     Changed(String),
     /// The storage failed.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] RecordError),
 }
 
 /// Storage of keys and of the audit log. Every change of a key is written together with its entry
@@ -250,14 +250,14 @@ pub trait AccessStore: Send + Sync {
     /// The state of the keys.
     ///
     /// # Errors
-    /// [`StoreError`], as all methods.
-    fn state(&self) -> BoxFuture<'_, Result<AccessState, StoreError>>;
+    /// [`RecordError`], as all methods.
+    fn state(&self) -> BoxFuture<'_, Result<AccessState, RecordError>>;
 
     /// All keys, by name.
     ///
     /// # Errors
-    /// [`StoreError`], as all methods.
-    fn keys(&self) -> BoxFuture<'_, Result<Vec<KeyRecord>, StoreError>>;
+    /// [`RecordError`], as all methods.
+    fn keys(&self) -> BoxFuture<'_, Result<Vec<KeyRecord>, RecordError>>;
 
     /// Stores a new key.
     ///
@@ -285,30 +285,30 @@ pub trait AccessStore: Send + Sync {
     /// recorded before the call, even if it is not in the database yet.
     ///
     /// # Errors
-    /// [`StoreError`], as all methods.
-    fn held(&self) -> BoxFuture<'_, Result<HashMap<String, u64>, StoreError>>;
+    /// [`RecordError`], as all methods.
+    fn held(&self) -> BoxFuture<'_, Result<HashMap<String, u64>, RecordError>>;
 
     /// Writes when keys were used.
     ///
     /// # Errors
-    /// [`StoreError`], as all methods.
-    fn record_use<'a>(&'a self, uses: &'a [KeyUse]) -> BoxFuture<'a, Result<(), StoreError>>;
+    /// [`RecordError`], as all methods.
+    fn record_use<'a>(&'a self, uses: &'a [KeyUse]) -> BoxFuture<'a, Result<(), RecordError>>;
 
     /// Appends an entry to the audit log.
     ///
     /// # Errors
-    /// [`StoreError`], as all methods.
-    fn append_audit<'a>(&'a self, entry: &'a AuditEntry) -> BoxFuture<'a, Result<(), StoreError>>;
+    /// [`RecordError`], as all methods.
+    fn append_audit<'a>(&'a self, entry: &'a AuditEntry) -> BoxFuture<'a, Result<(), RecordError>>;
 
     /// Entries of the audit log with a number below `before`, newest first, at most `limit`.
     ///
     /// # Errors
-    /// [`StoreError`], as all methods.
+    /// [`RecordError`], as all methods.
     fn audit_log(
         &self,
         before: Option<i64>,
         limit: u32,
-    ) -> BoxFuture<'_, Result<Vec<AuditRecord>, StoreError>>;
+    ) -> BoxFuture<'_, Result<Vec<AuditRecord>, RecordError>>;
 }
 
 #[cfg(test)]

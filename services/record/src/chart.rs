@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use crate::GradeRecord;
-use crate::sum;
+use assay_rewards::sum;
 
 /// Rewards beyond this many tenths on either side are counted in the last bin.
 pub const LAST_REWARD_BIN: i32 = 20;

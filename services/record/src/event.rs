@@ -1,6 +1,7 @@
 //! Facts in the record that are not grades.
 
 use assay_core::GradeId;
+use assay_rewards::channel::counts::Calibration;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset_check::DatasetCheck;
@@ -64,27 +65,6 @@ pub struct Draw {
     /// uniformly. For grades that a judge also graded, it is 1 over the probability that the judge
     /// was chosen.
     pub weight: f64,
-    /// Time, in microseconds since the Unix epoch.
-    pub time_us: i64,
-}
-
-/// Counts of a channel from labelled data, from which its rates are estimated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Calibration {
-    /// The channel.
-    pub channel: String,
-    /// Version of its grader.
-    pub version: u32,
-    /// How the labels were obtained: `labels` or `dawid_skene`.
-    pub method: String,
-    /// Number of right answers.
-    pub right: f64,
-    /// Right answers that the grader did not pass.
-    pub right_rejected: f64,
-    /// Number of wrong answers.
-    pub wrong: f64,
-    /// Wrong answers that the grader passed.
-    pub wrong_passed: f64,
     /// Time, in microseconds since the Unix epoch.
     pub time_us: i64,
 }

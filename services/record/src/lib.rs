@@ -1,27 +1,72 @@
-//! The data of the record: grades, bodies, events, counts, charts, keys, audit, and the trait
-//! [`store::Store`] by which they are written and read. Contains no database; `assay-store`
-//! implements the trait.
+//! Owns the record: its data, a spool that makes entries durable before they are acknowledged, and
+//! the database to which they are applied and from which they are read. Does not grade, does not
+//! depend on HTTP, and does not decide what is recorded.
+//!
+//! ```text
+//! record -> compress and frame -> one write and fdatasync per group -> acknowledged -> database
+//! read   -> wait until the pending entries that matter are applied  -> a state of the database
+//! ```
+//!
+//! - the data: `grade`, `body`, `event`, `entry`, `chart`, `rollup`, `access` and others;
+//! - [`Record`] opens the record, appends entries and closes it; `scope` restricts it to a caller;
+//! - `spool`: segment files, group commit, recovery after a crash;
+//! - `write`: entries that are not in the database yet, in bounded memory; applies them, retries
+//!   while the database is unavailable, and sets aside entries that it rejects;
+//! - `read`: what reads wait for;
+//! - `database`: a file for each kind of data, with its statements and the reads of [`Record`];
+//! - `retention`: deletes in the background;
+//! - `backup` and `verify`: commands on a record that a node may be using.
 
 pub mod access;
 pub mod appeal;
+mod backup;
 pub mod body;
 pub mod channel;
 pub mod chart;
+mod database;
 pub mod dataset_check;
 pub mod entry;
+mod error;
 pub mod event;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod grade;
+mod grade_filter;
+#[doc(hidden)]
+pub mod hook;
+pub mod metrics;
 pub mod names;
+mod options;
 pub mod pair;
+mod panics;
 pub mod prompt_history;
-pub mod retention;
+mod read;
+mod record;
+mod retention;
 pub mod rollup;
-pub mod store;
-pub mod sum;
+mod run_summary;
+mod scope;
+mod spool;
+mod state;
+pub mod storage;
+mod verify;
+mod write;
 
 pub use appeal::Appeal;
+pub use backup::{Backup, BackupError, backup};
 pub use body::{Body, BodyKind};
+pub use database::SqliteAccess;
 pub use entry::{Claim, Entry, RequestKey, SealedReply};
+pub use error::RecordError;
 pub use event::Event;
 pub use grade::GradeRecord;
-pub use prompt_history::Visit;
+pub use grade_filter::{GradeFilter, GradePage};
+pub use options::RecordOptions;
+pub use record::{OpenError, Record, append_audit, database_file, open_access, set_aside_entries};
+pub use run_summary::RunSummary;
+pub use spool::OpenSpoolError;
+pub use state::{RecordState, Retried, SetAside};
+pub use verify::{Damage, Verification, verify};
+
+/// How long a claim under an idempotency key is kept: a day, in microseconds.
+pub const CLAIM_LIFETIME_US: i64 = 24 * 60 * 60 * 1_000_000;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::GradeRecord;
-use crate::sum;
+use assay_rewards::sum;
 
 /// The key of a rollup within a run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::event::Calibration;
+use assay_rewards::channel::counts::Calibration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;

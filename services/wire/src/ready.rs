@@ -1,6 +1,6 @@
 //! The response of `/readyz`.
 
-use assay_record::store::RecordState;
+use assay_record::RecordState;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_record::RunSummary;
 use assay_record::rollup::{RollupKey, Rollups, Totals};
-use assay_record::store::RunSummary;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -1,6 +1,6 @@
 //! JSON types for the storage that the record uses, and for prunes.
 
-use assay_record::retention::{
+use assay_record::storage::{
     ChannelFilter, Holding, PruneEstimate, PruneFilter, PruneProgress, PruneState, ReplyHolding,
     RetentionLimits, StorageReport,
 };

@@ -8,7 +8,7 @@
 
 use std::path::PathBuf;
 
-use assay_store::fuzzing::{decode, find, identity, recover, seal, segment};
+use assay_record::fuzzing::{decode, find, identity, recover, seal, segment};
 
 thread_local! {
     /// A folder of this thread for its segment.

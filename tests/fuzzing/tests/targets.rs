@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use assay_core::{BatchId, Hash};
 use assay_fuzzing::{TARGETS, Target};
-use assay_record::event::Calibration;
 use assay_record::{Body, BodyKind, Claim, Entry, Event, GradeRecord, RequestKey, SealedReply};
+use assay_rewards::channel::counts::Calibration;
 use assay_worker::fuzzing::{reply, write};
 use assay_worker::query::{Column, ForeignKey, Rows, Table, Value};
 use assay_worker::{program, query};
@@ -336,8 +336,8 @@ fn spool_seeds_hold_entries() {
         .filter(|(path, _)| path.starts_with(folder().join("seeds")))
     {
         let (cut, bytes) = bytes.split_first().unwrap();
-        let frame = assay_store::fuzzing::seal(&bytes[usize::from(*cut)..]);
-        let found = assay_store::fuzzing::decode(&frame);
+        let frame = assay_record::fuzzing::seal(&bytes[usize::from(*cut)..]);
+        let found = assay_record::fuzzing::decode(&frame);
         assert!(
             found.is_some(),
             "{} is not an entry of this release; run `writes_spool_seeds`",
@@ -356,7 +356,7 @@ fn writes_spool_seeds() {
         ("grades", b"AsFr", grades()),
         ("reply", b"torn", replied()),
     ] {
-        let payload = assay_store::fuzzing::payload(&entry).unwrap();
+        let payload = assay_record::fuzzing::payload(&entry).unwrap();
         let bytes = [&[u8::try_from(noise.len()).unwrap()], noise, &payload].concat();
         std::fs::write(seeds.join(name), bytes).unwrap();
     }

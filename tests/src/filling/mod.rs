@@ -13,8 +13,8 @@ use anyhow::Context;
 use assay_core::{BatchId, Random};
 use assay_node::Config;
 use assay_record::Entry;
-use assay_record::store::{Recorder, StoreError};
-use assay_store::DurableStore;
+use assay_record::Record;
+use assay_record::{RecordError, Recorder};
 use tokio::task::JoinSet;
 
 use pool::Pool;
@@ -45,7 +45,7 @@ pub struct Amount {
 /// If the pool cannot be graded or an entry cannot be recorded.
 pub async fn fill(
     config: Config,
-    store: &Arc<DurableStore>,
+    store: &Arc<Record>,
     amount: Amount,
     mut report: impl FnMut(u64),
 ) -> anyhow::Result<u64> {
@@ -78,7 +78,7 @@ pub async fn fill(
 }
 
 fn recorded(
-    done: Option<Result<Result<(), StoreError>, tokio::task::JoinError>>,
+    done: Option<Result<Result<(), RecordError>, tokio::task::JoinError>>,
 ) -> anyhow::Result<()> {
     done.context("nothing was being recorded")??
         .context("an entry cannot be recorded")

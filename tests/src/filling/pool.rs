@@ -8,7 +8,7 @@ use anyhow::Context;
 use assay_core::{Completion, Hash, Item, Meta, Task};
 use assay_engine::{Batch, BatchItem, Mode};
 use assay_node::{Config, Node};
-use assay_record::store::GradeFilter;
+use assay_record::GradeFilter;
 use assay_record::{Body, GradeRecord};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -53,7 +53,7 @@ impl Pool {
             .await?;
         let store = node
             .engine()
-            .store()
+            .record()
             .context("the node of the pool has a record")?;
         let mut problems: BTreeMap<(String, Hash), Problem> = BTreeMap::new();
         let mut bodies = HashMap::new();

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assay_core::{Clock, SystemClock};
-use assay_record::store::Recorder;
-use assay_store::{DurableStore, StoreOptions};
+use assay_record::Recorder;
+use assay_record::{Record, RecordOptions};
 use assay_tests::filling::{self, Amount};
 use clap::Args;
 
@@ -32,9 +32,9 @@ pub(crate) async fn run(arguments: &Arguments) -> anyhow::Result<()> {
         seed: arguments.seed,
         until_us: clock.unix_us(),
     };
-    let mut options = StoreOptions::new(&arguments.database);
+    let mut options = RecordOptions::new(&arguments.database);
     options.close_timeout = std::time::Duration::from_secs(600);
-    let store = Arc::new(DurableStore::open(&options, Arc::clone(&clock)).await?);
+    let store = Arc::new(Record::open(&options, Arc::clone(&clock)).await?);
     let every = (arguments.grades / 50).max(1);
     let mut next = every;
     let written = filling::fill(

@@ -32,7 +32,7 @@ pub(crate) async fn run(arguments: &Arguments) -> anyhow::Result<()> {
         "`--tries` and `--keys` must be positive"
     );
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let store: Arc<dyn AccessStore> = Arc::new(assay_store::open_access("sqlite::memory:").await?);
+    let store: Arc<dyn AccessStore> = Arc::new(assay_record::open_access("sqlite::memory:").await?);
     let mut known = Vec::new();
     for number in 0..keys {
         let new = NewKey {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use assay_policy_model::PolicyModel;
 use assay_policy_model::optimiser::AdamW;
-use assay_record::Visit;
+use assay_rewards::Visit;
 use assay_weights::save;
 use candle_core::{Device, Tensor};
 use serde::{Deserialize, Serialize};

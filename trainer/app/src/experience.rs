@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_objective::{Advantage, Prompt, Sample};
-use assay_record::Visit;
+use assay_rewards::Visit;
 use serde::{Deserialize, Serialize};
 
 use crate::data::Source;

@@ -14,7 +14,7 @@ use assay_core::{Clock, Hash};
 use assay_objective::Advantage;
 use assay_policy_model::optimiser::AdamW;
 use assay_policy_model::{PolicyModel, PolicyModelOptions};
-use assay_record::Visit;
+use assay_rewards::Visit;
 use candle_core::{DType, Device};
 use tokio::runtime::Handle;
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::grades::get::detail;
-use super::grades::store;
+use super::grades::record_of;
 use crate::Api;
 use crate::error::ApiResult;
 
@@ -57,7 +57,7 @@ pub(crate) async fn next(
             probability: None,
         }));
     };
-    let grade = detail(store(&api)?.as_ref(), &grade).await?;
+    let grade = detail(record_of(&api)?, &grade).await?;
     Ok(Json(DrawnBody {
         grade: Some(grade),
         probability: Some(draw.probability),

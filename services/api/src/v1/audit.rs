@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use assay_core::ErrorCode;
+use assay_record::RecordError;
 use assay_record::access::{AccessStore, AuditRecord};
-use assay_record::store::StoreError;
 use assay_wire::audit::{AuditBody, AuditPageBody};
 use axum::Json;
 use axum::body::Body;
@@ -83,7 +83,7 @@ fn lines(body: Body) -> Response {
 #[derive(Debug, thiserror::Error)]
 enum ExportError {
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] RecordError),
     #[error("cannot write an entry of the audit log: {0}")]
     Json(#[from] serde_json::Error),
 }

@@ -15,7 +15,7 @@ use http::HeaderMap;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::grades::{parse_id, store};
+use super::grades::{parse_id, record_of};
 use super::page;
 use crate::Api;
 use crate::body::{self, BodyKind};
@@ -92,7 +92,7 @@ pub(crate) async fn list(
         .as_deref()
         .map(|id| parse_id("before", id))
         .transpose()?;
-    let checks = store(&api)?.dataset_checks(before, limit + 1).await?;
+    let checks = record_of(&api)?.dataset_checks(before, limit + 1).await?;
     let (checks, more) = page::split(checks, limit);
     let next = checks
         .last()
@@ -118,7 +118,7 @@ pub(crate) async fn get(
 ) -> ApiResult<Json<CheckDetail>> {
     let Path(id) = path?;
     let id: BatchId = parse_id("id", &id)?;
-    let store = store(&api)?;
+    let store = record_of(&api)?;
     let unknown = || {
         ApiError::new(
             ErrorCode::NotFound,

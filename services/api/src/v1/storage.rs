@@ -8,7 +8,7 @@ use axum::body::Body;
 use http::HeaderMap;
 use serde_json::json;
 
-use super::grades::store;
+use super::grades::record_of;
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
@@ -21,7 +21,7 @@ const MAX_HOLDINGS: u32 = 1_000;
     (status = 200, description = "Size and contents of the record", body = StorageBody),
 ))]
 pub(crate) async fn get(api: Api) -> ApiResult<Json<StorageBody>> {
-    Ok(Json(store(&api)?.storage(MAX_HOLDINGS).await?.into()))
+    Ok(Json(record_of(&api)?.storage(MAX_HOLDINGS).await?.into()))
 }
 
 /// Deletes batches from the record. Returns when the prune is started; `GET /v1/storage` shows its
@@ -42,7 +42,7 @@ pub(crate) async fn prune(api: Api, headers: HeaderMap, body: Body) -> ApiResult
     let filter = request
         .filter()
         .map_err(|(pointer, reason)| Problem::at(ErrorCode::InvalidField, pointer, reason))?;
-    let store = store(&api)?;
+    let store = record_of(&api)?;
     let estimate = store.prune_estimate(&filter).await?.check();
     let estimate = estimate
         .map_err(|reason| Problem::at(ErrorCode::InvalidField, "/keep_runs".into(), reason))?

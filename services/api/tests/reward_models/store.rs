@@ -6,22 +6,22 @@ use std::sync::{Arc, Mutex};
 
 use assay_core::{BatchId, BoxFuture, GradeId, Hash};
 use assay_record::Event;
-use assay_record::Visit;
-use assay_record::channel::ChannelCounts;
 use assay_record::chart::Steps;
 use assay_record::dataset_check::DatasetCheck;
 use assay_record::event::{Adjudication, Draw};
 use assay_record::names::{DeletedNames, UsedNames};
 use assay_record::pair::{KnownPairs, PairPage, StoredPair};
 use assay_record::rollup::Rollups;
-use assay_record::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_record::{Body, Claim, Entry, GradeRecord, RequestKey};
+use assay_record::{GradeFilter, GradePage, Reader, RecordError, Recorder, RunSummary};
+use assay_rewards::Visit;
+use assay_rewards::channel::ChannelCounts;
 
 #[derive(Default)]
 pub(crate) struct Memory(Mutex<Vec<StoredPair>>);
 
 impl Recorder for Memory {
-    fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), RecordError>> {
         let mut stored = self.0.lock().unwrap();
         for (event, body) in entry.events.iter().zip(&entry.bodies) {
             if let Event::Collected(collected) = event {
@@ -37,19 +37,19 @@ impl Recorder for Memory {
         Box::pin(ready(Ok(())))
     }
 
-    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn close(&self) -> BoxFuture<'_, Result<(), RecordError>> {
         Box::pin(ready(Ok(())))
     }
 }
 
-fn unsupported<T: Send + 'static>() -> BoxFuture<'static, Result<T, StoreError>> {
-    Box::pin(ready(Err(StoreError::Unavailable(
+fn unsupported<T: Send + 'static>() -> BoxFuture<'static, Result<T, RecordError>> {
+    Box::pin(ready(Err(RecordError::Unavailable(
         "this record stores only pairs".to_owned(),
     ))))
 }
 
 impl Reader for Memory {
-    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, StoreError>> {
+    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, RecordError>> {
         Box::pin(std::future::ready(Ok(UsedNames::default())))
     }
 
@@ -57,7 +57,7 @@ impl Reader for Memory {
         DeletedNames::default()
     }
 
-    fn prompts<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
+    fn prompts<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<u64, RecordError>> {
         Box::pin(std::future::ready(Ok(0)))
     }
 
@@ -65,7 +65,7 @@ impl Reader for Memory {
         &'a self,
         model: &'a str,
         pairs: &'a [Hash],
-    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
+    ) -> BoxFuture<'a, Result<KnownPairs, RecordError>> {
         let stored = self.0.lock().unwrap();
         let of_model: Vec<Hash> = stored
             .iter()
@@ -88,7 +88,7 @@ impl Reader for Memory {
         model: &'a str,
         after: u64,
         limit: u32,
-    ) -> BoxFuture<'a, Result<PairPage, StoreError>> {
+    ) -> BoxFuture<'a, Result<PairPage, RecordError>> {
         let stored = self.0.lock().unwrap();
         let mut following = stored
             .iter()
@@ -102,7 +102,7 @@ impl Reader for Memory {
         })))
     }
 
-    fn grade(&self, _: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>> {
+    fn grade(&self, _: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, RecordError>> {
         unsupported()
     }
 
@@ -111,7 +111,7 @@ impl Reader for Memory {
         _: &'a GradeFilter,
         _: Option<GradeId>,
         _: u32,
-    ) -> BoxFuture<'a, Result<GradePage, StoreError>> {
+    ) -> BoxFuture<'a, Result<GradePage, RecordError>> {
         unsupported()
     }
 
@@ -119,31 +119,31 @@ impl Reader for Memory {
         &'a self,
         _: &'a str,
         _: u32,
-    ) -> BoxFuture<'a, Result<Vec<RunSummary>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<RunSummary>, RecordError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn runs(&self, _: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
+    fn runs(&self, _: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, RecordError>> {
         unsupported()
     }
 
-    fn run<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
+    fn run<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, RecordError>> {
         unsupported()
     }
 
-    fn run_series<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
+    fn run_series<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Rollups, RecordError>> {
         unsupported()
     }
 
-    fn body(&self, _: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {
+    fn body(&self, _: Hash) -> BoxFuture<'_, Result<Option<Body>, RecordError>> {
         unsupported()
     }
 
-    fn claim<'a>(&'a self, _: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
+    fn claim<'a>(&'a self, _: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, RecordError>> {
         unsupported()
     }
 
-    fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>> {
+    fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, RecordError>> {
         unsupported()
     }
 
@@ -151,19 +151,19 @@ impl Reader for Memory {
         &'a self,
         _: &'a str,
         _: Option<&'a [String]>,
-    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>> {
+    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, RecordError>> {
         unsupported()
     }
 
-    fn adjudications(&self, _: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+    fn adjudications(&self, _: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, RecordError>> {
         unsupported()
     }
 
-    fn run_steps<'a>(&'a self, _: &'a str, _: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
+    fn run_steps<'a>(&'a self, _: &'a str, _: i64) -> BoxFuture<'a, Result<Steps, RecordError>> {
         unsupported()
     }
 
-    fn last_adjudications(&self, _: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+    fn last_adjudications(&self, _: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, RecordError>> {
         unsupported()
     }
 
@@ -171,19 +171,22 @@ impl Reader for Memory {
         &self,
         _: Option<BatchId>,
         _: u32,
-    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
+    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, RecordError>> {
         unsupported()
     }
 
-    fn dataset_check(&self, _: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
+    fn dataset_check(
+        &self,
+        _: BatchId,
+    ) -> BoxFuture<'_, Result<Option<DatasetCheck>, RecordError>> {
         unsupported()
     }
 
-    fn draws<'a>(&'a self, _: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {
+    fn draws<'a>(&'a self, _: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, RecordError>> {
         unsupported()
     }
 
-    fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn ready(&self) -> BoxFuture<'_, Result<(), RecordError>> {
         Box::pin(ready(Ok(())))
     }
 }

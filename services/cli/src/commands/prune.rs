@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use assay_record::store::Store;
+use assay_record::Record;
 use assay_wire::storage::{PruneBody, PruneEstimateBody, PruneReply, PruneRequest};
 use serde_json::json;
 
@@ -84,7 +84,7 @@ async fn prune(source: &Source, request: &PruneRequest) -> anyhow::Result<PruneR
         Source::Node(node) => {
             let store = node
                 .engine()
-                .store()
+                .record()
                 .context("no database is configured; name one with `--database`")?;
             let reply = start(store.as_ref(), request).await?;
             if reply.prune.is_some() {
@@ -102,7 +102,7 @@ async fn prune(source: &Source, request: &PruneRequest) -> anyhow::Result<PruneR
         let current = match source {
             Source::Server(client) => client.storage().await?.prune,
             Source::Node(node) => {
-                let store = node.engine().store().context("the database was closed")?;
+                let store = node.engine().record().context("the database was closed")?;
                 store.storage(1).await?.prune.map(PruneBody::from)
             }
         };
@@ -113,7 +113,7 @@ async fn prune(source: &Source, request: &PruneRequest) -> anyhow::Result<PruneR
     Ok(reply)
 }
 
-async fn start(store: &dyn Store, request: &PruneRequest) -> anyhow::Result<PruneReply> {
+async fn start(store: &Record, request: &PruneRequest) -> anyhow::Result<PruneReply> {
     let filter = request
         .clone()
         .filter()

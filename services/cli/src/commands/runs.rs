@@ -70,7 +70,7 @@ async fn all(source: &Source) -> anyhow::Result<RunsBody> {
         Source::Node(node) => {
             let store = node
                 .engine()
-                .store()
+                .record()
                 .context("no database is configured; name one with `--database`")?;
             Ok(RunsBody {
                 runs: store
@@ -90,7 +90,7 @@ async fn one(source: &Source, name: &str, steps: usize) -> anyhow::Result<RunDet
         Source::Node(node) => {
             let store = node
                 .engine()
-                .store()
+                .record()
                 .context("no database is configured; name one with `--database`")?;
             match run_detail(store.as_ref(), name, steps).await? {
                 Some(found) => Ok(found),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use assay_node::Node;
-use assay_record::store::SetAside;
+use assay_record::SetAside;
 use serde::Serialize;
 use serde_json::json;
 
@@ -72,7 +72,7 @@ pub(crate) fn run(
 async fn entries(node: &Node, apply: bool) -> anyhow::Result<Vec<EntryLine>> {
     let store = node
         .engine()
-        .store()
+        .record()
         .context("no database is configured; set one with `--database`")?;
     if apply {
         let tried = store.apply_set_aside().await?;

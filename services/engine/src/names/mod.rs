@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use assay_core::{Clock, ErrorCode};
-use assay_record::store::{Store, StoreError};
+use assay_record::{Record, RecordError};
 
 use self::prompts::PromptCounts;
 use self::register::Register;
@@ -132,26 +132,26 @@ impl Names {
     /// [`EngineError::Refused`] if a name would exceed a limit.
     pub(crate) async fn hold(
         self: &Arc<Self>,
-        store: Option<&Arc<dyn Store>>,
+        record: Option<&Record>,
         batch: &Batch,
         grader_of: impl Fn(usize) -> &'static str,
     ) -> Result<HeldNames, EngineError> {
-        let Some(store) = store else {
+        let Some(record) = record else {
             return Ok(HeldNames::default());
         };
-        self.forget_deleted(store.as_ref());
-        if !self.are_read(store.as_ref()).await {
+        self.forget_deleted(record);
+        if !self.are_read(record).await {
             return Ok(HeldNames::default());
         }
         let mut held = self.hold_names(batch, &channels_of(batch, grader_of))?;
         if let Some(run) = &batch.run {
-            held.prompts = self.hold_prompts(store.as_ref(), run, batch).await?;
+            held.prompts = self.hold_prompts(record, run, batch).await?;
         }
         Ok(held)
     }
 
     /// Reads the names, unless they were read before; `false` if that is not possible.
-    pub(crate) async fn are_read(&self, store: &dyn Store) -> bool {
+    pub(crate) async fn are_read(&self, record: &Record) -> bool {
         let is_known = |table: &Table| table.is_read || self.clock.monotonic() < table.retry;
         {
             let table = self.lock();
@@ -166,7 +166,7 @@ impl Names {
                 return table.is_read;
             }
         }
-        let used = store.used_names().await;
+        let used = record.used_names().await;
         let mut table = self.lock();
         match used {
             Ok(used) => {
@@ -188,8 +188,8 @@ impl Names {
         table.is_read
     }
 
-    fn forget_deleted(&self, store: &dyn Store) {
-        let deleted = store.take_deleted_names();
+    fn forget_deleted(&self, record: &Record) {
+        let deleted = record.take_deleted_names();
         if deleted.is_empty() {
             return;
         }
@@ -266,7 +266,7 @@ impl Names {
     /// Holds the prompts of a batch; `None` if it has no new ones.
     async fn hold_prompts(
         &self,
-        store: &dyn Store,
+        record: &Record,
         run: &Arc<str>,
         batch: &Batch,
     ) -> Result<Option<(Arc<str>, u64)>, EngineError> {
@@ -279,7 +279,7 @@ impl Names {
             }
             table.prompts.of(run).unwrap_or_default()
         };
-        let recorded = match store.prompts(run).await {
+        let recorded = match record.prompts(run).await {
             Ok(recorded) => recorded,
             Err(error) => {
                 warn_unlimited(&error);
@@ -293,7 +293,7 @@ impl Names {
                 return Ok(Some((Arc::clone(run), items)));
             }
         }
-        let new = match new_prompts(store, run, batch).await {
+        let new = match new_prompts(record, run, batch).await {
             Ok(new) => new,
             Err(error) => {
                 warn_unlimited(&error);
@@ -330,7 +330,7 @@ fn refused(pointer: String, message: String) -> EngineError {
     }
 }
 
-fn warn_unlimited(error: &StoreError) {
+fn warn_unlimited(error: &RecordError) {
     tracing::warn!(%error, "cannot read the names of channels and runs; grading without a limit on \
                             their number");
 }
@@ -358,17 +358,13 @@ fn channels_of(batch: &Batch, grader_of: impl Fn(usize) -> &'static str) -> Vec<
 }
 
 /// Positions of the first item of each prompt that has no visits in the run.
-async fn new_prompts(
-    store: &dyn Store,
-    run: &str,
-    batch: &Batch,
-) -> Result<Vec<usize>, StoreError> {
+async fn new_prompts(record: &Record, run: &str, batch: &Batch) -> Result<Vec<usize>, RecordError> {
     let mut first: BTreeMap<String, usize> = BTreeMap::new();
     for (at, item) in batch.items.iter().enumerate() {
         first.entry(prompt_key(item)).or_insert(at);
     }
     let keys: Vec<String> = first.keys().cloned().collect();
-    let visited = store.visits(run, Some(&keys)).await?;
+    let visited = record.visits(run, Some(&keys)).await?;
     let mut new: Vec<usize> = first
         .into_iter()
         .filter(|(key, _)| !visited.contains_key(key))

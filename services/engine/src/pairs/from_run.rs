@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use assay_core::{Completion, ErrorCode, GradeId, Hash};
 use assay_record::pair::Pair;
-use assay_record::store::{GradeFilter, Store, StoreError};
 use assay_record::{Appeal, Body, BodyKind, GradeRecord};
+use assay_record::{GradeFilter, Record, RecordError};
 use assay_rewards::Rates;
 use assay_rewards::channel::Ledger;
 use assay_rewards::pairs::{Belief, ChosenPair, Verdicts, beliefs, choose};
@@ -99,8 +99,8 @@ impl RunPairsError {
     }
 }
 
-impl From<StoreError> for RunPairsError {
-    fn from(error: StoreError) -> Self {
+impl From<RecordError> for RunPairsError {
+    fn from(error: RecordError) -> Self {
         Self::Record(ChannelError::Store(error))
     }
 }
@@ -129,10 +129,10 @@ impl Engine {
         choice: &PairsOfRun,
         caller: &str,
     ) -> Result<RunPairs, RunPairsError> {
-        let store = self.require_store()?;
+        let record = self.require_record()?;
         let _lock = self.state().pair_choice.lock().await;
         let ledger = self.channels().await?;
-        let adjudicated: HashMap<GradeId, bool> = store
+        let adjudicated: HashMap<GradeId, bool> = record
             .last_adjudications(ADJUDICATIONS)
             .await?
             .into_iter()
@@ -141,11 +141,11 @@ impl Engine {
             .map(|adjudication| (adjudication.grade, adjudication.pass))
             .collect();
         let mut found = RunPairs {
-            total: store.known_pairs(model, &[]).await?.total,
+            total: record.known_pairs(model, &[]).await?.total,
             ..RunPairs::default()
         };
-        let prompts = read(store.as_ref(), choice, &ledger, &adjudicated, &mut found).await?;
-        if found.grades == 0 && store.run(&choice.run).await?.is_none() {
+        let prompts = read(record, choice, &ledger, &adjudicated, &mut found).await?;
+        if found.grades == 0 && record.run(&choice.run).await?.is_none() {
             return Err(RunPairsError::UnknownRun(
                 self.unknown_run(&choice.run).await?,
             ));
@@ -168,7 +168,7 @@ impl Engine {
                     beliefs: &beliefs,
                 };
                 prompt
-                    .add_pairs(store.as_ref(), choice, &chosen, &mut chunk)
+                    .add_pairs(record, choice, &chosen, &mut chunk)
                     .await?;
             }
             if chunk.bytes >= CHUNK_BYTES {
@@ -224,19 +224,19 @@ impl Prompt<'_> {
     /// Adds the chosen pairs of this prompt whose texts the record contains.
     async fn add_pairs(
         &self,
-        store: &dyn Store,
+        record: &Record,
         choice: &PairsOfRun,
         chosen: &[ChosenPair],
         chunk: &mut Chunk,
     ) -> Result<(), RunPairsError> {
-        let Some(prompt) = completion(store, self.prompt).await? else {
+        let Some(prompt) = completion(record, self.prompt).await? else {
             return Ok(());
         };
         let reference = match &choice.reference {
             None => None,
             Some(pointer) => {
                 let grade = self.completions[0].grade;
-                let Some(reference) = reference(store, self.task, pointer, grade).await? else {
+                let Some(reference) = reference(record, self.task, pointer, grade).await? else {
                     chunk.references.missing.get_or_insert(grade);
                     return Ok(());
                 };
@@ -250,7 +250,7 @@ impl Prompt<'_> {
             .flat_map(|pair| [pair.accepted, pair.rejected])
         {
             if let Entry::Vacant(entry) = texts.entry(index) {
-                let text = completion(store, self.completions[index].completion).await?;
+                let text = completion(record, self.completions[index].completion).await?;
                 entry.insert(text.filter(Completion::has_answer));
             }
         }
@@ -321,7 +321,7 @@ impl Chunk {
 
 /// Reads the newest grades of the run, page by page.
 async fn read(
-    store: &dyn Store,
+    record: &Record,
     choice: &PairsOfRun,
     ledger: &Ledger,
     adjudicated: &HashMap<GradeId, bool>,
@@ -339,7 +339,7 @@ async fn read(
     let mut rates: HashMap<(String, u32), Option<Rates>> = HashMap::new();
     let (mut before, mut left) = (None, choice.grades);
     while left > 0 {
-        let page = store.grades(&filter, before, left.min(PAGE)).await?;
+        let page = record.grades(&filter, before, left.min(PAGE)).await?;
         left -= u32::try_from(page.grades.len()).unwrap_or(left).min(left);
         for grade in &page.grades {
             found.newest_us = found.newest_us.max(Some(grade.time_us));
@@ -404,11 +404,11 @@ fn judge(grade: &GradeRecord) -> Option<(bool, Rates)> {
 }
 
 /// A prompt or completion; `None` if the record no longer contains it.
-async fn completion(store: &dyn Store, hash: Hash) -> Result<Option<Completion>, StoreError> {
-    let Some(Body { kind, content, .. }) = store.body(hash).await? else {
+async fn completion(record: &Record, hash: Hash) -> Result<Option<Completion>, RecordError> {
+    let Some(Body { kind, content, .. }) = record.body(hash).await? else {
         return Ok(None);
     };
-    let invalid = |reason: String| StoreError::Inconsistent(format!("body `{hash}`: {reason}"));
+    let invalid = |reason: String| RecordError::Inconsistent(format!("body `{hash}`: {reason}"));
     match kind {
         BodyKind::Text => {
             let text = String::from_utf8(content).map_err(|error| invalid(error.to_string()))?;

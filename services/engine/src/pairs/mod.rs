@@ -51,7 +51,7 @@ impl Engine {
         pairs: Vec<NewPair>,
         caller: &str,
     ) -> Result<Collected, ChannelError> {
-        let store = self.require_store()?;
+        let record = self.require_record()?;
         let state = self.state();
         let received = pairs.len() as u64;
         let redactor = &state.keeping.redactor;
@@ -61,7 +61,7 @@ impl Engine {
             .collect();
         let hashes: Vec<Hash> = bodies.iter().map(|body| body.hash).collect();
         let _lock = state.pairs.lock().await;
-        let stored = store.known_pairs(model, &hashes).await?;
+        let stored = record.known_pairs(model, &hashes).await?;
         let mut known_or_new: HashSet<Hash> = stored.known.into_iter().collect();
         let batch = state.ids.batch(state.clock.as_ref());
         let time_us = state.clock.unix_us();
@@ -81,7 +81,7 @@ impl Engine {
         }
         let added = entry.events.len() as u64;
         if added > 0 {
-            store.record(Arc::new(entry)).await?;
+            record.append(Arc::new(entry)).await?;
         }
         Ok(Collected {
             added,
@@ -101,6 +101,6 @@ impl Engine {
         after: u64,
         limit: u32,
     ) -> Result<PairPage, ChannelError> {
-        Ok(self.require_store()?.pairs(model, after, limit).await?)
+        Ok(self.require_record()?.pairs(model, after, limit).await?)
     }
 }

@@ -3,22 +3,22 @@
 use std::collections::HashMap;
 
 use assay_core::{GradeId, Hash};
-use assay_record::store::{Store, StoreError};
+use assay_record::{Record, RecordError};
 use serde_json::value::RawValue;
 
 /// The gold answer in a task: a text as it is, another value as JSON. `None` if the task has none,
 /// or the record no longer contains the task.
 pub(super) async fn reference(
-    store: &dyn Store,
+    record: &Record,
     task: Hash,
     pointer: &str,
     grade: GradeId,
-) -> Result<Option<String>, StoreError> {
-    let Some(body) = store.body(task).await? else {
+) -> Result<Option<String>, RecordError> {
+    let Some(body) = record.body(task).await? else {
         return Ok(None);
     };
     let task: &RawValue = serde_json::from_slice(&body.content)
-        .map_err(|error| StoreError::Inconsistent(format!("task of `{grade}`: {error}")))?;
+        .map_err(|error| RecordError::Inconsistent(format!("task of `{grade}`: {error}")))?;
     let value = value_at(task, pointer).map(RawValue::get);
     Ok(value.filter(|value| *value != "null").map(|value| {
         // Anything but a text stays as it is, so numbers keep their digits.

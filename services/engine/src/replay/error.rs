@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_core::{ErrorCode, GradeId, TaskError};
-use assay_record::store::StoreError;
+use assay_record::RecordError;
 use serde_json::value::RawValue;
 
 use crate::EngineError;
@@ -48,7 +48,7 @@ pub enum ReplayError {
     },
     /// The record cannot be read.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] RecordError),
     /// The engine rejected it.
     #[error(transparent)]
     Engine(#[from] EngineError),

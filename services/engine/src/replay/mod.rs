@@ -74,8 +74,8 @@ impl Engine {
         ids: &[GradeId],
         options: &ReplayOptions,
     ) -> Result<Vec<Result<Replay, ReplayError>>, ReplayError> {
-        let store = self.store().ok_or(ReplayError::NoRecord)?;
-        let mut stored = StoredItems::new(store.as_ref());
+        let record = self.record().ok_or(ReplayError::NoRecord)?;
+        let mut stored = StoredItems::new(record);
         let (mut rows, mut items) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
         for id in ids {
             let checked = match stored.item(*id, options).await {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use assay_core::{Completion, GradeId, Hash, Item, Meta, Task};
-use assay_record::store::Store;
+use assay_record::Record;
 use assay_record::{Body, BodyKind, GradeRecord};
 use serde_json::value::RawValue;
 
@@ -12,14 +12,14 @@ use crate::BatchItem;
 
 /// Reads items from the record, and each task and prompt only once.
 pub(super) struct StoredItems<'s> {
-    store: &'s dyn Store,
+    record: &'s Record,
     cached_bodies: HashMap<Hash, Body>,
 }
 
 impl<'s> StoredItems<'s> {
-    pub(super) fn new(store: &'s dyn Store) -> Self {
+    pub(super) fn new(record: &'s Record) -> Self {
         Self {
-            store,
+            record,
             cached_bodies: HashMap::new(),
         }
     }
@@ -31,7 +31,7 @@ impl<'s> StoredItems<'s> {
         options: &ReplayOptions,
     ) -> Result<(GradeRecord, BatchItem), ReplayError> {
         let row = self
-            .store
+            .record
             .grade(id)
             .await?
             .ok_or(ReplayError::NotFound(id))?;
@@ -99,7 +99,7 @@ impl<'s> StoredItems<'s> {
         hash: Hash,
         what: &'static str,
     ) -> Result<Body, ReplayError> {
-        self.store.body(hash).await?.ok_or(if row.bodies_omitted {
+        self.record.body(hash).await?.ok_or(if row.bodies_omitted {
             ReplayError::BodyOmitted { what }
         } else {
             ReplayError::BodyDeleted { what }

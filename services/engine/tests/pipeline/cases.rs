@@ -8,11 +8,11 @@ use assay_engine::{Batch, EngineError, Limits, Mode};
 use assay_rewards::Statistic;
 use tokio::sync::mpsc;
 
-use crate::fixtures::{MemoryStore, batch, fixture, fixture_with, item, outcomes};
+use crate::fixtures::{Recorded, batch, fixture, fixture_with, item, outcomes};
 
 #[tokio::test]
 async fn returns_outcomes_in_the_order_of_the_items() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let long = "x".repeat(1_001);
     let items = vec![
         item("exact", "1", "1"),
@@ -53,12 +53,12 @@ async fn returns_outcomes_in_the_order_of_the_items() {
         );
         assert!(reply.is_recorded(result));
     }
-    assert_eq!(fixture.memory.grades().len(), expected.len());
+    assert_eq!(fixture.recorded.grades().len(), expected.len());
 }
 
 #[tokio::test]
 async fn keeps_the_order_and_prepares_each_task_once() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let answer = |n: usize| (n % 3).to_string();
     let items = (0..500)
         .map(|n| item("exact", &answer(n), &(n % 2).to_string()))
@@ -81,7 +81,7 @@ async fn keeps_the_order_and_prepares_each_task_once() {
 
 #[tokio::test]
 async fn answers_from_the_outcome_cache() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     for cached in [false, true] {
         let reply = fixture
             .engine
@@ -101,7 +101,7 @@ async fn a_task_is_in_memory_only_while_its_items_are_graded() {
         prepared_bytes: 1,
         ..Limits::default()
     };
-    let fixture = fixture_with(MemoryStore::default(), limits);
+    let fixture = fixture_with(Recorded::default(), limits).await;
     let answers: Vec<String> = (0..100).map(|number| format!("answer {number}")).collect();
     // Each task has more items than one job grades.
     let items = answers.iter().flat_map(|answer| {
@@ -126,7 +126,7 @@ async fn a_task_is_in_memory_only_while_its_items_are_graded() {
 
 #[tokio::test]
 async fn groups_share_a_baseline_without_failed_items() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let grouped = |group: &str, completion: &str| {
         let mut item = item("exact", "1", completion);
         item.group = Some(group.to_owned());
@@ -162,7 +162,7 @@ async fn groups_share_a_baseline_without_failed_items() {
 
 #[tokio::test]
 async fn checks_become_components_and_do_not_change_the_reward() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let mut checked = item("exact", "1", "1");
     let check = item("waiting", "2", "");
     checked.checks.push(("format".to_owned(), check.task));
@@ -194,7 +194,7 @@ async fn checks_become_components_and_do_not_change_the_reward() {
 
 #[tokio::test]
 async fn an_invalid_task_rejects_the_whole_batch_before_any_work() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let mut bad = item("exact", "1", "1");
     bad.task = assay_core::Task::from_json(r#"{"type":"exact"}"#).unwrap();
     let error = fixture
@@ -226,7 +226,7 @@ async fn an_invalid_task_rejects_the_whole_batch_before_any_work() {
 
 #[tokio::test]
 async fn streams_the_same_results() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let items = (0..300)
         .map(|n| item("exact", "1", &(n % 2).to_string()))
         .collect();
@@ -249,7 +249,7 @@ async fn streams_the_same_results() {
             .all(|(n, pass)| *pass == Some(Some(n % 2 == 1)))
     );
     assert_eq!(reply.results().count(), 300);
-    assert_eq!(fixture.memory.grades().len(), 300);
+    assert_eq!(fixture.recorded.grades().len(), 300);
 }
 
 #[tokio::test]
@@ -259,7 +259,7 @@ async fn disconnects_a_client_that_does_not_read() {
         delivery: Duration::from_millis(50),
         ..Limits::default()
     };
-    let fixture = fixture_with(MemoryStore::default(), limits);
+    let fixture = fixture_with(Recorded::default(), limits).await;
     let (sender, waves) = mpsc::channel(1);
     let one = || batch(vec![item("exact", "1", "1")]);
     fixture
@@ -281,7 +281,7 @@ async fn disconnects_a_client_that_does_not_read() {
 
 #[tokio::test]
 async fn rejects_batches_after_shutdown() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     fixture.engine.shut_down(Duration::from_secs(5)).await;
     let error = fixture
         .engine
@@ -294,7 +294,7 @@ async fn rejects_batches_after_shutdown() {
 
 #[tokio::test]
 async fn fails_and_records_items_that_are_not_graded_in_time() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let engine = fixture.engine.clone();
     let items = vec![item("waiting", "1", "never"), item("waiting", "1", "never")];
     let grading = tokio::spawn(async move { engine.grade(batch(items), Mode::Whole).await });
@@ -313,10 +313,10 @@ async fn fails_and_records_items_that_are_not_graded_in_time() {
         );
         assert!(reply.is_recorded(result));
     }
-    assert_eq!(fixture.memory.grades().len(), 2);
+    assert_eq!(fixture.recorded.grades().len(), 2);
     assert!(
         fixture
-            .memory
+            .recorded
             .grades()
             .iter()
             .all(|grade| grade.score.is_none())
@@ -326,7 +326,7 @@ async fn fails_and_records_items_that_are_not_graded_in_time() {
 
 #[tokio::test]
 async fn dropping_a_batch_drops_its_pending_work() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let engine = fixture.engine.clone();
     let grading = tokio::spawn(async move {
         engine
@@ -341,19 +341,20 @@ async fn dropping_a_batch_drops_its_pending_work() {
     while fixture.engine.admission().items_in_flight() > 0 {
         tokio::task::yield_now().await;
     }
-    assert!(fixture.memory.grades().is_empty());
+    assert!(fixture.recorded.grades().is_empty());
 }
 
 #[tokio::test]
 async fn a_caller_does_not_occupy_a_lane_for_others() {
     let fixture = fixture_with(
-        MemoryStore::default(),
+        Recorded::default(),
         Limits {
             workers: 1,
             waiting: 1,
             ..Limits::default()
         },
-    );
+    )
+    .await;
     let engine = fixture.engine.clone();
     let items = vec![item("waiting", "1", "never"), item("waiting", "1", "1")];
     let grading = tokio::spawn(async move { engine.grade(batch(items), Mode::Whole).await });
@@ -369,13 +370,14 @@ async fn a_caller_does_not_occupy_a_lane_for_others() {
 #[tokio::test]
 async fn rejects_batches_above_the_limit_of_items() {
     let fixture = fixture_with(
-        MemoryStore::default(),
+        Recorded::default(),
         Limits {
             workers: 1,
             items_in_flight: 4,
             ..Limits::default()
         },
-    );
+    )
+    .await;
     let items = |n: usize| (0..n).map(|_| item("exact", "1", "1")).collect::<Vec<_>>();
     let error = fixture
         .engine

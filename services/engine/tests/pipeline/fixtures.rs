@@ -1,32 +1,24 @@
 //! Graders that fail on demand, and a record in memory that can be made to fail.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use assay_core::grader::{BoxFuture, PrepareError};
 use assay_core::{
-    BatchId, Checked, ErrorCode, Fault, Grade, GradeContext, GradeId, Grader, GraderTable, Hash,
-    Ids, Item, Lane, Outcome, PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task,
-    TaskError, Verdict, VerdictSpec,
+    Checked, ErrorCode, Fault, Grade, GradeContext, Grader, GraderTable, Hash, Ids, Item, Lane,
+    Outcome, PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task, TaskError,
+    Verdict, VerdictSpec,
 };
 use assay_engine::{
     Batch, BatchItem, ChannelSettings, Engine, EngineParts, IdempotentRequest, Keeping, Limits,
     Policies, Reply,
 };
-use assay_record::Event;
-use assay_record::Visit;
-use assay_record::channel::ChannelCounts;
-use assay_record::chart::Steps;
-use assay_record::dataset_check::DatasetCheck;
-use assay_record::event::{Adjudication, Draw};
-use assay_record::names::{DeletedNames, UsedNames};
-use assay_record::pair::{KnownPairs, PairPage};
-use assay_record::prompt_history::{self, Visits};
-use assay_record::rollup::{RollupKey, Rollups};
-use assay_record::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
-use assay_record::{Body, Claim, Entry, GradeRecord, RequestKey, SealedReply};
+use assay_record::hook::Hook;
+use assay_record::{
+    Entry, GradeRecord, Record, RecordError, RecordOptions, RequestKey, SealedReply,
+};
 use assay_rewards::Rates;
 use assay_rewards::channel::Settings;
 use tokio::sync::{Notify, Semaphore};
@@ -242,24 +234,24 @@ impl Prepared for Waiting {
     }
 }
 
-/// A record in memory.
+/// Watches what is recorded, and fails or delays it.
 #[derive(Default)]
-pub(crate) struct MemoryStore {
+pub(crate) struct Recorded {
     pub(crate) entries: Mutex<Vec<Arc<Entry>>>,
     pub(crate) broken: AtomicBool,
+    /// Whether replies are removed from claims, as if the node died before it recorded them.
+    pub(crate) loses_replies: AtomicBool,
     /// If set, recording waits for a notification.
     pub(crate) gate: Option<Arc<Notify>>,
     /// If set, each read of channels needs a permit.
     pub(crate) channel_reads: Option<Arc<Semaphore>>,
     /// Number of reads of channels that have begun.
     pub(crate) channel_reads_begun: AtomicUsize,
-    /// The names that were deleted and not taken yet.
-    pub(crate) deleted: Mutex<DeletedNames>,
 }
 
-impl MemoryStore {
+impl Recorded {
     pub(crate) fn grades(&self) -> Vec<GradeRecord> {
-        let mut seen = std::collections::BTreeMap::new();
+        let mut seen = BTreeMap::new();
         for entry in self.entries.lock().unwrap().iter() {
             for grade in &entry.grades {
                 seen.entry(grade.grade).or_insert_with(|| grade.clone());
@@ -269,343 +261,153 @@ impl MemoryStore {
     }
 }
 
-impl MemoryStore {
-    fn events(&self) -> Vec<Event> {
-        self.entries
-            .lock()
-            .unwrap()
-            .iter()
-            .flat_map(|entry| entry.events.clone())
-            .collect()
-    }
-}
-
-impl Recorder for MemoryStore {
-    fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), StoreError>> {
+impl Hook for Recorded {
+    fn append(&self, mut entry: Arc<Entry>) -> BoxFuture<'_, Result<Arc<Entry>, RecordError>> {
         Box::pin(async move {
             if let Some(gate) = &self.gate {
                 gate.notified().await;
             }
             if self.broken.load(Ordering::Relaxed) {
-                return Err(StoreError::Unavailable("on purpose".to_owned()));
+                return Err(RecordError::Unavailable("on purpose".to_owned()));
             }
-            self.entries.lock().unwrap().push(entry);
-            Ok(())
+            if self.loses_replies.load(Ordering::Relaxed)
+                && let Some(claim) = &mut Arc::make_mut(&mut entry).claim
+            {
+                claim.reply = None;
+            }
+            self.entries.lock().unwrap().push(Arc::clone(&entry));
+            Ok(entry)
         })
     }
 
-    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
-
-impl Reader for MemoryStore {
-    fn grade(&self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>> {
-        let found = self.grades().into_iter().find(|grade| grade.grade == id);
-        Box::pin(std::future::ready(Ok(found)))
-    }
-
-    fn grades<'a>(
-        &'a self,
-        filter: &'a GradeFilter,
-        _: Option<GradeId>,
-        _: u32,
-    ) -> BoxFuture<'a, Result<GradePage, StoreError>> {
-        let grades = MemoryStore::grades(self)
-            .into_iter()
-            .filter(|grade| filter.keeps(grade))
-            .collect();
-        Box::pin(std::future::ready(Ok(GradePage { grades, next: None })))
-    }
-
-    fn runs_of<'a>(
-        &'a self,
-        _: &'a str,
-        _: u32,
-    ) -> BoxFuture<'a, Result<Vec<RunSummary>, StoreError>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    fn runs(&self, _: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
-    }
-
-    fn run<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
-        Box::pin(std::future::ready(Ok(None)))
-    }
-
-    fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
-        let mut rollups = Rollups::new();
-        for grade in MemoryStore::grades(self)
-            .iter()
-            .filter(|grade| grade.run.as_deref() == Some(run))
-        {
-            rollups.entry(RollupKey::of(grade)).or_default().push(grade);
-        }
-        Box::pin(std::future::ready(Ok(rollups)))
-    }
-
-    fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {
-        let entries = self.entries.lock().unwrap();
-        let found = entries
-            .iter()
-            .flat_map(|entry| &entry.bodies)
-            .find(|body| body.hash == hash)
-            .cloned();
-        Box::pin(std::future::ready(Ok(found)))
-    }
-
-    fn claim<'a>(
-        &'a self,
-        key: &'a RequestKey,
-    ) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
-        let entries = self.entries.lock().unwrap();
-        let found = entries
-            .iter()
-            .rev()
-            .filter_map(|entry| entry.claim.clone())
-            .find(|claim| claim.key == *key);
-        Box::pin(std::future::ready(Ok(found)))
-    }
-
-    fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>> {
-        let mut counts = ChannelCounts::default();
-        for entry in self.entries.lock().unwrap().iter() {
-            counts.add_grades(&entry.grades);
-            entry
-                .events
-                .iter()
-                .for_each(|event| counts.add_event(event));
-        }
+    fn read_channels(&self) -> BoxFuture<'_, ()> {
         self.channel_reads_begun.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             if let Some(reads) = &self.channel_reads {
                 reads.acquire().await.unwrap().forget();
             }
-            Ok(counts)
         })
-    }
-
-    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, StoreError>> {
-        let mut names = UsedNames::default();
-        for entry in self.entries.lock().unwrap().iter() {
-            for grade in &entry.grades {
-                names.add_channel(&grade.channel, &entry.caller);
-            }
-            if let Some(run) = &entry.run {
-                names.add_run(run, &entry.caller);
-            }
-        }
-        Box::pin(std::future::ready(Ok(names)))
-    }
-
-    fn take_deleted_names(&self) -> DeletedNames {
-        std::mem::take(&mut self.deleted.lock().unwrap())
-    }
-
-    fn prompts<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async move { Ok(self.visits(run, None).await?.len() as u64) })
-    }
-
-    fn visits<'a>(
-        &'a self,
-        run: &'a str,
-        prompts: Option<&'a [String]>,
-    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>> {
-        let mut visits = Visits::default();
-        prompt_history::add_grades(&mut visits, &MemoryStore::grades(self));
-        let mut found: BTreeMap<String, Vec<Visit>> = BTreeMap::new();
-        for ((of, key, _), visit) in visits {
-            if &*of == run && prompts.is_none_or(|prompts| prompts.contains(&key)) {
-                found.entry(key).or_default().push(visit);
-            }
-        }
-        Box::pin(std::future::ready(Ok(found)))
-    }
-
-    fn adjudications(
-        &self,
-        grade: GradeId,
-    ) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
-        let found = self.events().into_iter().filter_map(|event| match event {
-            Event::Adjudicated(adjudication) if adjudication.grade == grade => Some(adjudication),
-            _ => None,
-        });
-        Box::pin(std::future::ready(Ok(found.collect())))
-    }
-
-    fn run_steps<'a>(&'a self, _: &'a str, _: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
-        Box::pin(std::future::ready(Ok(Steps::new())))
-    }
-
-    fn last_adjudications(&self, _: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
-    }
-
-    fn dataset_checks(
-        &self,
-        _: Option<BatchId>,
-        _: u32,
-    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
-    }
-
-    fn dataset_check(&self, _: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
-        Box::pin(std::future::ready(Ok(None)))
-    }
-
-    fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {
-        let found = self.events().into_iter().filter_map(|event| match event {
-            Event::Drawn(draw) if grades.contains(&draw.grade) => Some(draw),
-            _ => None,
-        });
-        Box::pin(std::future::ready(Ok(found.collect())))
-    }
-
-    fn known_pairs<'a>(
-        &'a self,
-        model: &'a str,
-        pairs: &'a [Hash],
-    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
-        let collected: BTreeSet<Hash> = self
-            .events()
-            .into_iter()
-            .filter_map(|event| match event {
-                Event::Collected(pair) if pair.model == model => Some(pair.pair),
-                _ => None,
-            })
-            .collect();
-        let known = pairs
-            .iter()
-            .copied()
-            .filter(|pair| collected.contains(pair))
-            .collect();
-        Box::pin(std::future::ready(Ok(KnownPairs {
-            known,
-            total: collected.len() as u64,
-        })))
-    }
-
-    fn pairs<'a>(
-        &'a self,
-        _: &'a str,
-        _: u64,
-        _: u32,
-    ) -> BoxFuture<'a, Result<PairPage, StoreError>> {
-        Box::pin(std::future::ready(Ok(PairPage::default())))
-    }
-
-    fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(std::future::ready(Ok(())))
     }
 }
 
 /// An engine with the graders and the record of this module.
 pub(crate) struct Fixture {
     pub(crate) engine: Engine,
-    pub(crate) memory: Arc<MemoryStore>,
+    pub(crate) record: Record,
+    pub(crate) recorded: Arc<Recorded>,
     pub(crate) prepared: Arc<AtomicUsize>,
     pub(crate) graded: Arc<AtomicUsize>,
     pub(crate) stuck: Arc<Stuck>,
     pub(crate) in_memory: Arc<InMemory>,
 }
 
-pub(crate) fn fixture() -> Fixture {
-    fixture_with(
-        MemoryStore::default(),
-        Limits {
-            workers: 2,
-            completion_bytes: 1_000,
-            ..Limits::default()
-        },
-    )
+pub(crate) async fn fixture() -> Fixture {
+    let limits = Limits {
+        completion_bytes: 1_000,
+        ..two_workers()
+    };
+    fixture_with(Recorded::default(), limits).await
+}
+
+fn two_workers() -> Limits {
+    Limits {
+        workers: 2,
+        ..Limits::default()
+    }
 }
 
 /// A fixture whose configuration declares error rates: channel, rho0, rho1.
-pub(crate) fn fixture_declaring(rates: &[(&str, f64, f64)]) -> Fixture {
-    let limits = Limits {
-        workers: 2,
-        ..Limits::default()
-    };
+pub(crate) async fn fixture_declaring(rates: &[(&str, f64, f64)]) -> Fixture {
     let declared = rates
         .iter()
         .map(|(channel, rho0, rho1)| ((*channel).to_owned(), Rates::new(*rho0, *rho1).unwrap()));
-    fixture_of(
-        MemoryStore::default(),
-        limits,
-        declared.collect(),
-        Keeping::default(),
-        Duration::ZERO,
-    )
+    let estimate = Settings {
+        declared: declared.collect(),
+        ..Settings::default()
+    };
+    let record = in_memory().await;
+    fixture_of(record, Recorded::default(), |parts| EngineParts {
+        channels: ChannelSettings {
+            estimate,
+            ..parts.channels
+        },
+        ..parts
+    })
 }
 
 /// A fixture with other settings of what is kept.
-pub(crate) fn fixture_keeping(keeping: Keeping) -> Fixture {
-    let limits = Limits {
-        workers: 2,
-        ..Limits::default()
-    };
-    fixture_of(
-        MemoryStore::default(),
-        limits,
-        BTreeMap::new(),
+pub(crate) async fn fixture_keeping(keeping: Keeping) -> Fixture {
+    let record = in_memory().await;
+    fixture_of(record, Recorded::default(), |parts| EngineParts {
         keeping,
-        Duration::ZERO,
-    )
+        ..parts
+    })
 }
 
-pub(crate) fn fixture_with(memory: MemoryStore, limits: Limits) -> Fixture {
-    fixture_of(
-        memory,
+pub(crate) async fn fixture_with(recorded: Recorded, limits: Limits) -> Fixture {
+    let record = in_memory().await;
+    fixture_of(record, recorded, |parts| EngineParts { limits, ..parts })
+}
+
+/// A fixture with the record of another, as after a restart.
+pub(crate) fn fixture_after(before: &Fixture, limits: Limits) -> Fixture {
+    let record = before.record.clone();
+    fixture_of(record, Recorded::default(), |parts| EngineParts {
         limits,
-        BTreeMap::new(),
-        Keeping::default(),
-        Duration::ZERO,
-    )
+        ..parts
+    })
 }
 
 /// A fixture that reads the counts of channels again after this time, in the background.
-pub(crate) fn fixture_refreshing(memory: MemoryStore, refresh: Duration) -> Fixture {
-    let limits = Limits {
-        workers: 2,
-        ..Limits::default()
-    };
-    fixture_of(memory, limits, BTreeMap::new(), Keeping::default(), refresh)
+pub(crate) async fn fixture_refreshing(recorded: Recorded, refresh: Duration) -> Fixture {
+    let record = in_memory().await;
+    fixture_of(record, recorded, |parts| EngineParts {
+        channels: ChannelSettings {
+            refresh,
+            ..parts.channels
+        },
+        ..parts
+    })
 }
 
+async fn in_memory() -> Record {
+    let options = RecordOptions::new("sqlite::memory:");
+    Record::open(&options, Arc::new(SystemClock::new()))
+        .await
+        .unwrap()
+}
+
+/// A fixture in which the counts of channels are read for every batch, unless `change` says
+/// otherwise.
 fn fixture_of(
-    memory: MemoryStore,
-    limits: Limits,
-    declared: BTreeMap<String, Rates>,
-    keeping: Keeping,
-    refresh: Duration,
+    record: Record,
+    recorded: Recorded,
+    change: impl FnOnce(EngineParts) -> EngineParts,
 ) -> Fixture {
     let exact = ExactGrader::cpu();
     let (prepared, graded) = (Arc::clone(&exact.prepared), Arc::clone(&exact.graded));
     let waiting = ExactGrader::waiting();
     let in_memory = Arc::clone(&exact.in_memory);
     let stuck = Arc::clone(&waiting.stuck);
-    let memory = Arc::new(memory);
-    let engine = Engine::start(EngineParts {
+    let recorded = Arc::new(recorded);
+    let record = record.with_hook(Arc::clone(&recorded) as Arc<dyn Hook>);
+    let parts = EngineParts {
         graders: GraderTable::new(vec![Arc::new(exact), Arc::new(waiting)]),
-        store: Some(memory.clone()),
+        record: Some(record.clone()),
         clock: Arc::new(SystemClock::new()),
         ids: Ids::random(),
-        limits,
+        limits: two_workers(),
         policies: Policies::default(),
-        keeping,
+        keeping: Keeping::default(),
         channels: ChannelSettings {
-            estimate: Settings {
-                declared,
-                ..Settings::default()
-            },
-            refresh,
+            estimate: Settings::default(),
+            refresh: Duration::ZERO,
         },
-    })
-    .unwrap();
+    };
     Fixture {
-        engine,
-        memory,
+        engine: Engine::start(change(parts)).unwrap(),
+        record,
+        recorded,
         prepared,
         graded,
         stuck,

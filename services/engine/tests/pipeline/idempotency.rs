@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use assay_core::Outcome;
 use assay_engine::{Allowance, Answer, Batch, EngineError, Limits, Mode};
-use assay_record::Claim;
 use tokio::sync::{Notify, mpsc};
 
-use crate::fixtures::{MemoryStore, batch, fixture, fixture_with, item, keyed};
+use crate::fixtures::{Recorded, batch, fixture, fixture_with, item, keyed};
 
 fn bytes(answer: Answer) -> (bool, String) {
     let (again, sealed) = match answer {
@@ -21,7 +20,7 @@ fn bytes(answer: Answer) -> (bool, String) {
 
 #[tokio::test]
 async fn an_idempotent_request_gets_the_same_bytes() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     for again in [false, true] {
         let items = vec![item("exact", "1", "1"), item("exact", "1", "2")];
         let answer = fixture
@@ -31,12 +30,12 @@ async fn an_idempotent_request_gets_the_same_bytes() {
             .unwrap();
         assert_eq!(bytes(answer), (again, "correct,wrong_answer".to_owned()));
     }
-    assert_eq!(fixture.memory.grades().len(), 2);
+    assert_eq!(fixture.recorded.grades().len(), 2);
 }
 
 #[tokio::test]
 async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let admission = fixture.engine.admission();
     let caller = "alice".into();
     let mut permit = admission.memory(&caller);
@@ -62,7 +61,7 @@ async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
 /// If the request is sent again after a crash, it may succeed, with the same ids.
 #[tokio::test]
 async fn transient_failures_are_recorded_with_the_reply() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let (sender, mut waves) = mpsc::channel(4);
     let items = vec![
         item("exact", "1", "fail"),
@@ -88,15 +87,15 @@ async fn transient_failures_are_recorded_with_the_reply() {
             seen += 1;
         }
     }
-    assert_eq!(fixture.memory.grades().len(), 1);
+    assert_eq!(fixture.recorded.grades().len(), 1);
     fixture.engine.shut_down(Duration::ZERO).await;
     assert!(grading.await.unwrap().is_ok());
-    assert_eq!(fixture.memory.grades().len(), 3);
+    assert_eq!(fixture.recorded.grades().len(), 3);
 }
 
 #[tokio::test]
 async fn rejects_an_idempotency_key_with_another_body() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let one = || batch(vec![item("exact", "1", "1")]);
     fixture
         .engine
@@ -116,17 +115,18 @@ async fn rejects_an_idempotency_key_with_another_body() {
 #[tokio::test]
 async fn a_repeated_request_waits_for_the_first() {
     let gate = Arc::new(Notify::new());
-    let memory = MemoryStore {
+    let recorded = Recorded {
         gate: Some(Arc::clone(&gate)),
-        ..MemoryStore::default()
+        ..Recorded::default()
     };
     let fixture = fixture_with(
-        memory,
+        recorded,
         Limits {
             workers: 1,
             ..Limits::default()
         },
-    );
+    )
+    .await;
     let send = || {
         let engine = fixture.engine.clone();
         tokio::spawn(async move {
@@ -151,17 +151,18 @@ async fn a_repeated_request_waits_for_the_first() {
 #[tokio::test]
 async fn a_disconnected_client_gets_the_reply_later() {
     let gate = Arc::new(Notify::new());
-    let memory = MemoryStore {
+    let recorded = Recorded {
         gate: Some(Arc::clone(&gate)),
-        ..MemoryStore::default()
+        ..Recorded::default()
     };
     let fixture = fixture_with(
-        memory,
+        recorded,
         Limits {
             workers: 1,
             ..Limits::default()
         },
-    );
+    )
+    .await;
     let request = || {
         fixture.engine.grade_once(
             keyed("k", "body"),
@@ -178,32 +179,27 @@ async fn a_disconnected_client_gets_the_reply_later() {
 
 #[tokio::test]
 async fn a_crash_between_claim_and_reply_records_nothing_twice() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let items = || batch(vec![item("exact", "1", "1"), item("exact", "1", "2")]);
+    // The state after a node died during a stream, before its last wave: rows and a claim without a
+    // reply.
+    let losing = &fixture.recorded.loses_replies;
+    losing.store(true, Ordering::Relaxed);
     fixture
         .engine
         .grade_once(keyed("k", "body"), items(), Mode::Whole)
         .await
         .map(drop)
         .unwrap();
-    let before = fixture.memory.grades();
-    {
-        // The state after a node died during a stream, before its last wave: rows and a claim
-        // without a reply.
-        let mut entries = fixture.memory.entries.lock().unwrap();
-        let entry = Arc::make_mut(&mut entries[0]);
-        entry.claim = entry.claim.take().map(|claim| Claim {
-            reply: None,
-            ..claim
-        });
-    }
+    losing.store(false, Ordering::Relaxed);
+    let before = fixture.recorded.grades();
     let answer = fixture
         .engine
         .grade_once(keyed("k", "body"), items(), Mode::Whole)
         .await
         .unwrap();
     assert!(matches!(answer, Answer::Fresh(..)));
-    let after = fixture.memory.grades();
+    let after = fixture.recorded.grades();
     assert_eq!(
         before.iter().map(|row| row.grade).collect::<Vec<_>>(),
         after.iter().map(|row| row.grade).collect::<Vec<_>>()
@@ -258,7 +254,7 @@ impl Allowance for Calls {
 
 #[tokio::test]
 async fn a_request_is_charged_once_and_one_item_if_it_is_rejected() {
-    let (fixture, calls) = (fixture(), Calls::default());
+    let (fixture, calls) = (fixture().await, Calls::default());
     let grade = async |body: &str, batch: Batch| {
         let keyed = keyed("k", body);
         fixture.engine.grade_once(keyed, batch, Mode::Whole).await
@@ -279,7 +275,7 @@ async fn a_request_is_charged_once_and_one_item_if_it_is_rejected() {
 
 #[tokio::test]
 async fn a_batch_that_is_dropped_ends_its_charge() {
-    let (fixture, calls) = (fixture(), Calls::default());
+    let (fixture, calls) = (fixture().await, Calls::default());
     let grading = fixture
         .engine
         .grade(calls.batch("waiting", "never"), Mode::Whole);

@@ -33,7 +33,7 @@ fn keeping(bodies: BodyPolicy) -> Keeping {
 
 /// The recorded entries.
 fn entries(fixture: &Fixture) -> Vec<Arc<Entry>> {
-    fixture.memory.entries.lock().unwrap().clone()
+    fixture.recorded.entries.lock().unwrap().clone()
 }
 
 /// All that is recorded, as text.
@@ -68,7 +68,7 @@ fn secret_item() -> BatchItem {
 
 #[tokio::test]
 async fn nothing_that_a_pattern_matches_is_stored() {
-    let fixture = fixture_keeping(redacting());
+    let fixture = fixture_keeping(redacting()).await;
     let wrong = item("exact", "1", SECRET);
     let failing = item("exact", "1", "fail");
     let reply = grade(&fixture, vec![secret_item(), wrong, failing]).await;
@@ -104,7 +104,7 @@ async fn nothing_that_a_pattern_matches_is_stored() {
 
 #[tokio::test]
 async fn a_redacted_grade_cannot_be_replayed() {
-    let fixture = fixture_keeping(redacting());
+    let fixture = fixture_keeping(redacting()).await;
     let reply = grade(&fixture, vec![secret_item(), item("exact", "1", "1")]).await;
     let ids: Vec<GradeId> = reply.results().map(|result| result.grade).collect();
     let error = fixture.engine.replay(ids[0]).await.unwrap_err();
@@ -115,7 +115,7 @@ async fn a_redacted_grade_cannot_be_replayed() {
 
 #[tokio::test]
 async fn redacts_stored_replies_pairs_and_notes() {
-    let fixture = fixture_keeping(redacting());
+    let fixture = fixture_keeping(redacting()).await;
     let mut request = keyed("key", "body");
     request.render = Arc::new(|_| SealedReply {
         media: "application/json".to_owned(),
@@ -196,7 +196,7 @@ async fn stores_bodies_by_policy() {
         (BodyPolicy::Sample(1.0), [true, true, true]),
         (BodyPolicy::None, [false, false, false]),
     ] {
-        let fixture = fixture_keeping(keeping(policy));
+        let fixture = fixture_keeping(keeping(policy)).await;
         let reply = grade(&fixture, items()).await;
         assert_eq!(outcomes(&reply)[..2], ["correct", "wrong_answer"]);
         let entry = &entries(&fixture)[0];
@@ -220,7 +220,7 @@ async fn stores_bodies_by_policy() {
 
 #[tokio::test]
 async fn a_replay_says_that_bodies_were_not_stored() {
-    let fixture = fixture_keeping(keeping(BodyPolicy::None));
+    let fixture = fixture_keeping(keeping(BodyPolicy::None)).await;
     let reply = grade(&fixture, vec![item("exact", "1", "1")]).await;
     let id = reply.results().next().unwrap().grade;
     let error = fixture.engine.replay(id).await.unwrap_err();

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use assay_core::ErrorCode;
 use assay_engine::{Batch, BatchItem, EngineError, Limits, Mode};
-use assay_record::names::DeletedNames;
+use assay_record::storage::{ChannelFilter, PruneFilter, PruneState};
 use tokio::sync::{Notify, Semaphore};
 
-use crate::fixtures::{Fixture, MemoryStore, batch, fixture_refreshing, fixture_with, item, keyed};
+use crate::fixtures::{
+    Fixture, Recorded, batch, fixture_after, fixture_refreshing, fixture_with, item, keyed,
+};
 
 fn limits(channels: usize, runs: usize, prompts: usize) -> Limits {
     Limits {
@@ -61,7 +63,7 @@ fn refusal(result: Result<(), EngineError>) -> (String, String) {
 
 #[tokio::test]
 async fn rejects_channels_beyond_the_limit_before_anything_is_graded() {
-    let fixture = fixture_with(MemoryStore::default(), limits(2, 9, 9));
+    let fixture = fixture_with(Recorded::default(), limits(2, 9, 9)).await;
     grade(&fixture, channels(&["a", "b", "a"])).await.unwrap();
     let graded = fixture.graded.load(Ordering::Relaxed);
     let (pointer, message) = refusal(grade(&fixture, channels(&["a", "c", "d"])).await);
@@ -87,14 +89,14 @@ async fn rejects_channels_beyond_the_limit_before_anything_is_graded() {
 
 #[tokio::test]
 async fn unrecorded_batches_introduce_nothing() {
-    let fixture = fixture_with(MemoryStore::default(), limits(1, 9, 9));
+    let fixture = fixture_with(Recorded::default(), limits(1, 9, 9)).await;
     for name in ["a", "b"] {
         let batch = channels(&[name, "c"]);
         fixture.engine.grade_unrecorded(batch).await.unwrap();
     }
-    fixture.memory.broken.store(true, Ordering::Relaxed);
+    fixture.recorded.broken.store(true, Ordering::Relaxed);
     grade(&fixture, channels(&["a"])).await.unwrap();
-    fixture.memory.broken.store(false, Ordering::Relaxed);
+    fixture.recorded.broken.store(false, Ordering::Relaxed);
     grade(&fixture, channels(&["b"])).await.unwrap();
     refusal(grade(&fixture, channels(&["a"])).await);
 }
@@ -102,11 +104,11 @@ async fn unrecorded_batches_introduce_nothing() {
 #[tokio::test]
 async fn concurrent_batches_do_not_exceed_the_limit_together() {
     let gate = Arc::new(Notify::new());
-    let memory = MemoryStore {
+    let recorded = Recorded {
         gate: Some(Arc::clone(&gate)),
-        ..MemoryStore::default()
+        ..Recorded::default()
     };
-    let fixture = fixture_with(memory, limits(1, 1, 9));
+    let fixture = fixture_with(recorded, limits(1, 1, 9)).await;
     let engine = fixture.engine.clone();
     let batch = Batch {
         run: Some("r".into()),
@@ -131,26 +133,43 @@ async fn concurrent_batches_do_not_exceed_the_limit_together() {
     refusal(grade(&fixture, channels(&["b"])).await);
 }
 
+/// Deletes what the filter matches.
+async fn prune(fixture: &Fixture, filter: PruneFilter) {
+    let number = fixture.record.prune(filter).await.unwrap().number;
+    loop {
+        let prune = fixture.record.storage(1).await.unwrap().prune.unwrap();
+        if prune.number == number && prune.state != PruneState::Running {
+            assert_eq!(prune.state, PruneState::Done);
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test]
 async fn names_of_the_record_count_after_a_restart_until_they_are_deleted() {
-    let before = fixture_with(MemoryStore::default(), limits(1, 1, 9));
+    let before = fixture_with(Recorded::default(), limits(1, 1, 9)).await;
     let named = Batch {
         run: Some("r".into()),
         ..channels(&["a"])
     };
     grade(&before, named).await.unwrap();
-    let entries = before.memory.entries.lock().unwrap().clone();
-    let memory = MemoryStore {
-        entries: entries.into(),
-        ..MemoryStore::default()
-    };
-    let fixture = fixture_with(memory, limits(1, 1, 9));
+    let fixture = fixture_after(&before, limits(1, 1, 9));
     refusal(grade(&fixture, channels(&["b"])).await);
     refusal(grade(&fixture, of_run("s", &["p"])).await);
-    *fixture.memory.deleted.lock().unwrap() = DeletedNames {
-        channels: vec!["exact/a".to_owned()],
+    let runs = PruneFilter {
         runs: vec!["r".to_owned()],
+        ..PruneFilter::default()
     };
+    prune(&fixture, runs).await;
+    let channel = PruneFilter {
+        channels: Some(ChannelFilter {
+            names: vec!["exact/a".to_owned()],
+            ..ChannelFilter::default()
+        }),
+        ..PruneFilter::default()
+    };
+    prune(&fixture, channel).await;
     grade(&fixture, channels(&["b"])).await.unwrap();
     grade(&fixture, of_run("s", &["p"])).await.unwrap();
     refusal(grade(&fixture, channels(&["a"])).await);
@@ -158,7 +177,7 @@ async fn names_of_the_record_count_after_a_restart_until_they_are_deleted() {
 
 #[tokio::test]
 async fn rejects_prompts_beyond_the_limit_of_a_run() {
-    let fixture = fixture_with(MemoryStore::default(), limits(9, 9, 3));
+    let fixture = fixture_with(Recorded::default(), limits(9, 9, 3)).await;
     for prompts in [
         &["p", "p", "q"][..],
         &["q", "r", "r"],
@@ -180,12 +199,12 @@ async fn rejects_prompts_beyond_the_limit_of_a_run() {
 #[tokio::test]
 async fn a_batch_does_not_wait_for_the_refresh_of_the_rates() {
     let reads = Arc::new(Semaphore::new(1));
-    let memory = MemoryStore {
+    let recorded = Recorded {
         channel_reads: Some(Arc::clone(&reads)),
-        ..MemoryStore::default()
+        ..Recorded::default()
     };
-    let fixture = fixture_refreshing(memory, Duration::from_nanos(1));
-    let begun = || fixture.memory.channel_reads_begun.load(Ordering::Relaxed);
+    let fixture = fixture_refreshing(recorded, Duration::from_nanos(1)).await;
+    let begun = || fixture.recorded.channel_reads_begun.load(Ordering::Relaxed);
     let one = || batch(vec![item("exact", "1", "1")]);
     // The first batch reads the counts itself; a later one starts a read, which does not end.
     grade(&fixture, one()).await.unwrap();

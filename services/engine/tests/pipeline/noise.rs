@@ -76,7 +76,7 @@ fn reward(result: &ItemResult) -> f64 {
 
 #[tokio::test]
 async fn an_appeal_overturns_a_verdict_and_both_are_recorded() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let reply = graded(
         &fixture,
         appeals(&json!({ "overturn": true })),
@@ -111,7 +111,7 @@ async fn an_appeal_overturns_a_verdict_and_both_are_recorded() {
         Some("0")
     );
     assert_eq!(results[0].score_after_appeal, None);
-    let stored = fixture.memory.grades();
+    let stored = fixture.recorded.grades();
     assert_eq!(stored[1].appeal.as_ref(), Some(appeal));
     assert_eq!(
         (
@@ -126,7 +126,7 @@ async fn an_appeal_overturns_a_verdict_and_both_are_recorded() {
 
 #[tokio::test]
 async fn without_overturn_an_appeal_does_not_change_the_reward() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let reply = graded(&fixture, appeals(&json!({})), answers(0, 1, 0)).await;
     let result = reply.results().next().unwrap();
     assert_eq!(result.appeal.as_ref().unwrap().as_str(), "disagreed");
@@ -135,7 +135,7 @@ async fn without_overturn_an_appeal_does_not_change_the_reward() {
 
 #[tokio::test]
 async fn an_imperfect_judge_overturns_only_with_sufficient_precision() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let judge = json!({ "overturn": true, "specificity": 0.98, "precision": 0.9 });
     let first = graded(&fixture, appeals(&judge), answers(20, 15, 15)).await;
     assert!(first.results().all(|result| {
@@ -185,7 +185,7 @@ async fn an_imperfect_judge_overturns_only_with_sufficient_precision() {
 
 #[tokio::test]
 async fn selects_the_same_items_for_appeals_in_any_order() {
-    let (one, other) = (fixture(), fixture());
+    let (one, other) = (fixture().await, fixture().await);
     let share = || appeals(&json!({ "negatives": 0.4 }));
     let first = graded(&one, share(), answers(0, 0, 50)).await;
     let again = graded(&other, share(), answers(0, 0, 50)).await;
@@ -213,7 +213,7 @@ async fn selects_the_same_items_for_appeals_in_any_order() {
 
 #[tokio::test]
 async fn a_budget_limits_appeals_and_their_probability() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let reply = graded(
         &fixture,
         appeals(&json!({ "budget": { "items": 5 } })),
@@ -235,7 +235,7 @@ async fn a_budget_limits_appeals_and_their_probability() {
 
 #[tokio::test]
 async fn a_failing_judge_neither_changes_nor_counts_verdicts() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let broken =
         json!({ "judge": { "type": "waiting", "answer": "{{ task.gold }}" }, "overturn": true });
     let unknown =
@@ -298,7 +298,7 @@ fn close(found: &[(f64, &str)], expected: &[(f64, &str)]) {
 
 #[tokio::test]
 async fn a_reply_has_raw_and_corrected_rewards() {
-    let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2)]);
+    let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2)]).await;
     let reply = graded(&fixture, RewardPolicy::default(), answers(1, 0, 1)).await;
     let results: Vec<_> = reply.results().collect();
     // (1 - 0.1) / 0.7 and -0.1 / 0.7; rho1 and rho1 - 1.
@@ -315,7 +315,7 @@ async fn a_reply_has_raw_and_corrected_rewards() {
 
 #[tokio::test]
 async fn divides_advantages_by_j_only_in_batches_of_several_channels() {
-    let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2), ("exact/b", 0.0, 0.5)]);
+    let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2), ("exact/b", 0.0, 0.5)]).await;
     let one = graded(&fixture, RewardPolicy::default(), answers(1, 0, 1)).await;
     close(&advantages(&one), &[(0.5, "mean"), (-0.5, "mean")]);
     let mixed = graded(&fixture, RewardPolicy::default(), two_channels()).await;
@@ -328,7 +328,7 @@ async fn divides_advantages_by_j_only_in_batches_of_several_channels() {
 
 #[tokio::test]
 async fn the_noise_fixed_z_score_needs_groups_of_sixteen() {
-    let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2)]);
+    let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2)]).await;
     let zfix = || policy(&json!({ "advantage_estimator": "zfix" }));
     let small = graded(&fixture, zfix(), answers(1, 0, 1)).await;
     close(
@@ -345,7 +345,7 @@ async fn the_noise_fixed_z_score_needs_groups_of_sixteen() {
 #[tokio::test]
 async fn no_correction_when_the_interval_of_j_touches_zero() {
     // The other channel has only a few checks, so the interval of its J is wide.
-    let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2)]);
+    let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2)]).await;
     let few = appeals(&json!({ "negatives": 1.0, "positives": 1.0 }));
     let only_b = || two_channels().split_off(2);
     graded(&fixture, few, only_b()).await;
@@ -372,7 +372,7 @@ async fn no_correction_when_the_interval_of_j_touches_zero() {
 
 #[tokio::test]
 async fn estimators_fall_back_to_the_mean_without_error_rates() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     for name in ["gain", "zfix", "backward", "forward"] {
         let reply = graded(
             &fixture,
@@ -391,7 +391,7 @@ async fn estimators_fall_back_to_the_mean_without_error_rates() {
 
 #[tokio::test]
 async fn a_policy_may_declare_error_rates() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let rates = json!({ "exact/default": { "rho0": 0.1, "rho1": 0.2 } });
     let declared = json!({ "advantage_estimator": "forward", "rates": rates });
     let reply = graded(&fixture, policy(&declared), answers(1, 0, 1)).await;
@@ -400,7 +400,7 @@ async fn a_policy_may_declare_error_rates() {
 
 #[tokio::test]
 async fn a_policy_combines_checks_and_explains_the_reward() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let mut items = answers(1, 0, 1);
     for (item, answer) in items.iter_mut().zip(["9", "3"]) {
         item.checks.push((
@@ -418,7 +418,7 @@ async fn a_policy_combines_checks_and_explains_the_reward() {
     let terms = &reward_breakdown["terms"];
     assert_eq!(terms[0]["name"], "score", "{terms}");
     assert!(
-        fixture.memory.grades()[0]
+        fixture.recorded.grades()[0]
             .reward_breakdown_json
             .as_ref()
             .unwrap()
@@ -428,7 +428,7 @@ async fn a_policy_combines_checks_and_explains_the_reward() {
 
 #[tokio::test]
 async fn a_failed_check_makes_no_reward() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let mut items = answers(1, 0, 0);
     items[0]
         .checks
@@ -453,7 +453,7 @@ async fn a_failed_check_makes_no_reward() {
 
 #[tokio::test]
 async fn rejects_different_policies_within_a_group() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let mut items = answers(1, 0, 1);
     items[1].policy = Some(policy(&json!({ "advantage_estimator": "rloo" })));
     let error = fixture
@@ -477,7 +477,7 @@ async fn rejects_different_policies_within_a_group() {
 
 #[tokio::test]
 async fn statistics_and_suggestions_use_the_history_of_prompts() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let visit = |step: i64, right: usize| {
         let items = answers(right, 0, 4 - right).into_iter().map(|mut item| {
             item.prompt_key = Some("p1".to_owned());
@@ -532,7 +532,7 @@ async fn statistics_and_suggestions_use_the_history_of_prompts() {
 
 #[tokio::test]
 async fn adjudications_of_drawn_grades_update_the_interval() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     graded(&fixture, RewardPolicy::default(), answers(5, 10, 30)).await;
     let mut drawn: Vec<GradeId> = Vec::new();
     for _ in 0..40 {
@@ -570,7 +570,7 @@ async fn adjudications_of_drawn_grades_update_the_interval() {
     let rho1 = report.rho1.unwrap().estimate;
     assert!(rho1.interval.contains(10.0 / 15.0), "{rho1:?}");
     // A grade that an operator chooses is not a random sample and does not count.
-    let picked = fixture.memory.grades()[0].grade;
+    let picked = fixture.recorded.grades()[0].grade;
     fixture
         .engine
         .adjudicate(picked, false, Some("looks odd".to_owned()), "operator")
@@ -591,7 +591,7 @@ async fn adjudications_of_drawn_grades_update_the_interval() {
 
 #[tokio::test]
 async fn uses_error_rates_declared_in_the_configuration() {
-    let fixture = fixture_declaring(&[("exact/default", 0.05, 0.1)]);
+    let fixture = fixture_declaring(&[("exact/default", 0.05, 0.1)]).await;
     let reply = graded(&fixture, RewardPolicy::default(), answers(1, 0, 1)).await;
     assert_eq!(reply.channels()[0].report.usable(), Rates::new(0.05, 0.1));
 }

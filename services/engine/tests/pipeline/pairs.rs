@@ -25,7 +25,7 @@ fn pairs(count: usize) -> Vec<NewPair> {
 
 #[tokio::test]
 async fn stores_concurrently_sent_pairs_once() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let (one, other) = tokio::join!(
         fixture.engine.collect_pairs("rm", pairs(3), "a"),
         fixture.engine.collect_pairs("rm", pairs(3), "b")
@@ -49,7 +49,7 @@ async fn stores_concurrently_sent_pairs_once() {
         }
     );
     assert_eq!(
-        fixture.memory.entries.lock().unwrap().len(),
+        fixture.recorded.entries.lock().unwrap().len(),
         1,
         "a request without new pairs writes nothing"
     );
@@ -57,14 +57,14 @@ async fn stores_concurrently_sent_pairs_once() {
 
 #[tokio::test]
 async fn a_pair_that_was_not_recorded_is_still_new() {
-    let fixture = fixture();
-    fixture.memory.broken.store(true, Ordering::Relaxed);
+    let fixture = fixture().await;
+    fixture.recorded.broken.store(true, Ordering::Relaxed);
     let rejected = fixture.engine.collect_pairs("rm", pairs(1), "a").await;
     assert!(
         matches!(rejected, Err(ChannelError::Store(_))),
         "{rejected:?}"
     );
-    fixture.memory.broken.store(false, Ordering::Relaxed);
+    fixture.recorded.broken.store(false, Ordering::Relaxed);
     assert_eq!(
         fixture
             .engine

@@ -10,8 +10,8 @@ use crate::fixtures::{batch, fixture, item, keyed};
 
 #[tokio::test]
 async fn grades_without_recording_if_the_record_fails() {
-    let fixture = fixture();
-    fixture.memory.broken.store(true, Ordering::Relaxed);
+    let fixture = fixture().await;
+    fixture.recorded.broken.store(true, Ordering::Relaxed);
     let reply = fixture
         .engine
         .grade(batch(vec![item("exact", "1", "1")]), Mode::Whole)
@@ -23,8 +23,8 @@ async fn grades_without_recording_if_the_record_fails() {
 
 #[tokio::test]
 async fn an_unrecorded_batch_does_not_claim_its_key() {
-    let fixture = fixture();
-    fixture.memory.broken.store(true, Ordering::Relaxed);
+    let fixture = fixture().await;
+    fixture.recorded.broken.store(true, Ordering::Relaxed);
     let request = || {
         fixture.engine.grade_once(
             keyed("k", "body"),
@@ -33,14 +33,14 @@ async fn an_unrecorded_batch_does_not_claim_its_key() {
         )
     };
     request().await.map(drop).unwrap();
-    fixture.memory.broken.store(false, Ordering::Relaxed);
+    fixture.recorded.broken.store(false, Ordering::Relaxed);
     request().await.map(drop).unwrap();
-    assert_eq!(fixture.memory.grades().len(), 1);
+    assert_eq!(fixture.recorded.grades().len(), 1);
 }
 
 #[tokio::test]
 async fn records_bodies_once_and_replays_them() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     let mut first = item("exact", "1", "1");
     first.item.prompt = Some(Completion::Text("one?".into()));
     first.item.meta = Meta {
@@ -54,7 +54,7 @@ async fn records_bodies_once_and_replays_them() {
         .await
         .unwrap();
     {
-        let entries = fixture.memory.entries.lock().unwrap();
+        let entries = fixture.recorded.entries.lock().unwrap();
         let kinds: Vec<_> = entries[0].bodies.iter().map(|body| body.kind).collect();
         assert_eq!(kinds, [BodyKind::Task, BodyKind::Text, BodyKind::Text]);
     }
@@ -62,20 +62,24 @@ async fn records_bodies_once_and_replays_them() {
     let replay = fixture.engine.replay(id).await.unwrap();
     assert!(!replay.flipped());
     assert_eq!(replay.replayed.verdict.as_deref(), Some("correct"));
-    assert_eq!(fixture.memory.grades().len(), 2, "a replay records no row");
-    let measures = fixture.memory.grades()[0].measures_json.clone();
+    assert_eq!(
+        fixture.recorded.grades().len(),
+        2,
+        "a replay records no row"
+    );
+    let measures = fixture.recorded.grades()[0].measures_json.clone();
     assert_eq!(measures.as_deref(), Some(r#"{"tokens":7.0}"#));
 }
 
 #[tokio::test]
 async fn warming_up_grades_examples_and_records_nothing() {
-    let fixture = fixture();
+    let fixture = fixture().await;
     fixture.engine.warm().await;
     assert!(
         fixture.graded.load(Ordering::Relaxed) > 0,
         "no example was graded"
     );
-    assert!(fixture.memory.entries.lock().unwrap().is_empty());
+    assert!(fixture.recorded.entries.lock().unwrap().is_empty());
     let reply = fixture
         .engine
         .grade(batch(vec![item("exact", "1", "1")]), Mode::Whole)
@@ -89,8 +93,8 @@ async fn warming_up_grades_examples_and_records_nothing() {
 
 #[tokio::test]
 async fn warming_up_continues_without_a_readable_record() {
-    let fixture = fixture();
-    fixture.memory.broken.store(true, Ordering::Relaxed);
+    let fixture = fixture().await;
+    fixture.recorded.broken.store(true, Ordering::Relaxed);
     fixture.engine.warm().await;
     assert!(
         fixture.graded.load(Ordering::Relaxed) > 0,

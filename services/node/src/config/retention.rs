@@ -1,7 +1,7 @@
 //! The sections `[retention]` and `[redaction]`.
 
 use assay_engine::{BodyPolicy, Redaction};
-use assay_record::retention::RetentionLimits;
+use assay_record::storage::RetentionLimits;
 use serde::{Deserialize, Serialize};
 
 /// Maximum age, in days: a hundred years.

@@ -7,8 +7,8 @@ mod programs;
 
 use assay_core::{GradeId, Hash};
 use assay_record::Appeal;
+use assay_record::Record;
 use assay_record::event::Adjudication;
-use assay_record::store::Store;
 use assay_record::{Body, BodyKind, GradeRecord};
 use serde_json::Value;
 
@@ -81,7 +81,7 @@ pub(crate) struct View {
 }
 
 /// Reads a grade with its bodies.
-pub(crate) async fn read(store: &dyn Store, id: GradeId) -> Result<(GradeRecord, View)> {
+pub(crate) async fn read(store: &Record, id: GradeId) -> Result<(GradeRecord, View)> {
     let record = store
         .grade(id)
         .await?
@@ -103,7 +103,7 @@ pub(crate) async fn read(store: &dyn Store, id: GradeId) -> Result<(GradeRecord,
     Ok((record, view))
 }
 
-async fn body(store: &dyn Store, hash: Option<Hash>) -> Result<Option<Body>> {
+async fn body(store: &Record, hash: Option<Hash>) -> Result<Option<Body>> {
     match hash {
         Some(hash) => Ok(store.body(hash).await?),
         None => Ok(None),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use assay_core::BatchId;
+use assay_record::Record;
 use assay_record::dataset_check::DatasetCheck;
-use assay_record::store::Store;
 use assay_wire::checks::{CheckFinding, CheckReport, CheckSeverity, CheckedDataset};
 use axum::extract::{Path, RawQuery};
 
@@ -14,7 +14,7 @@ use crate::display::{cell, count, name, percent, text, time};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
 use crate::query::{Pairs, link};
-use crate::record::store;
+use crate::record::record_of;
 use crate::site::Viewer;
 
 /// Findings per page.
@@ -135,16 +135,16 @@ pub(crate) async fn page(
         pairs.get("code"),
         pairs.parse("from", "a whole number")?.unwrap_or(0_usize),
     );
-    let store = store(&engine)?.as_ref();
+    let record = record_of(&engine)?;
     let unknown = || Failure::not_found(format!("no check has the id `{id}`"));
-    let check = store.dataset_check(id).await?.ok_or_else(unknown)?;
-    let report = report(store, &check).await?.ok_or_else(unknown)?;
-    let earlier = store.dataset_checks(Some(id), MAX_EARLIER).await?;
+    let check = record.dataset_check(id).await?.ok_or_else(unknown)?;
+    let report = report(record, &check).await?.ok_or_else(unknown)?;
+    let earlier = record.dataset_checks(Some(id), MAX_EARLIER).await?;
     let earlier = earlier
         .into_iter()
         .find(|earlier| earlier.datasets == check.datasets);
     let earlier = match earlier {
-        Some(earlier) => report_of(store, earlier).await?,
+        Some(earlier) => report_of(record, earlier).await?,
         None => None,
     };
     let path = address(id);
@@ -244,15 +244,15 @@ fn codes(
 }
 
 async fn report_of(
-    store: &dyn Store,
+    record: &Record,
     check: DatasetCheck,
 ) -> Result<Option<(DatasetCheck, CheckReport)>> {
-    Ok(report(store, &check).await?.map(|report| (check, report)))
+    Ok(report(record, &check).await?.map(|report| (check, report)))
 }
 
 /// The report of a check; `None` if the record does not have it.
-async fn report(store: &dyn Store, check: &DatasetCheck) -> Result<Option<CheckReport>> {
-    let Some(body) = store.body(check.report).await? else {
+async fn report(record: &Record, check: &DatasetCheck) -> Result<Option<CheckReport>> {
+    let Some(body) = record.body(check.report).await? else {
         return Ok(None);
     };
     // On a blocking thread, because a report may have megabytes.

@@ -9,7 +9,7 @@ use crate::display::{cell, count, name, time};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::query::{Pairs, link};
-use crate::record::store;
+use crate::record::record_of;
 use crate::site::Viewer;
 
 /// Checks per page.
@@ -62,7 +62,7 @@ pub(crate) async fn page(
     pairs.reject_unknown(&["before"])?;
     let before: Option<BatchId> = pairs.parse("before", "the id of a check")?;
     // One more than a page, to know whether there is a next page.
-    let mut checks = store(&engine)?.dataset_checks(before, PAGE + 1).await?;
+    let mut checks = record_of(&engine)?.dataset_checks(before, PAGE + 1).await?;
     let more = checks.len() > PAGE as usize;
     checks.truncate(PAGE as usize);
     let last = checks

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use assay_record::GradeRecord;
-use assay_record::channel::{Checked, OPERATOR};
-use assay_record::store::{GradeFilter, Store};
+use assay_record::{GradeFilter, Record};
+use assay_rewards::channel::counts::{Checked, OPERATOR};
 use serde_json::Value;
 
 use crate::display::{cell, count, percent};
@@ -13,7 +13,7 @@ use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::pages::NEWEST_GRADES;
 use crate::query::link;
-use crate::record::store;
+use crate::record::record_of;
 use crate::row::Row;
 use crate::site::Viewer;
 
@@ -55,14 +55,14 @@ pub(crate) struct Disagreements {
 }
 
 pub(crate) async fn page(Viewer { engine, menu, .. }: Viewer) -> Result<Page<Disagreements>> {
-    let store = store(&engine)?.as_ref();
+    let record = record_of(&engine)?;
     let newest = async {
-        Ok(store
+        Ok(record
             .grades(&GradeFilter::default(), None, NEWEST_GRADES)
             .await?
             .grades)
     };
-    let (newest, judges, rows) = futures::try_join!(newest, judges(store), contradicted(store))?;
+    let (newest, judges, rows) = futures::try_join!(newest, judges(record), contradicted(record))?;
     Ok(Page(Disagreements {
         menu: menu.at(Section::Disagreements),
         judges,
@@ -73,23 +73,23 @@ pub(crate) async fn page(Viewer { engine, menu, .. }: Viewer) -> Result<Page<Dis
 }
 
 /// The newest grades with which a judge disagrees, overturned or not.
-async fn contradicted(store: &dyn Store) -> Result<Vec<Row>> {
+async fn contradicted(record: &Record) -> Result<Vec<Row>> {
     let mut grades = Vec::new();
     for result in ["overturned", "disagreed"] {
         let filter = GradeFilter {
             appeal: Some(result.to_owned()),
             ..GradeFilter::default()
         };
-        grades.extend(store.grades(&filter, None, ROWS as u32).await?.grades);
+        grades.extend(record.grades(&filter, None, ROWS as u32).await?.grades);
     }
     grades.sort_by_key(|grade| std::cmp::Reverse(grade.grade));
     Ok(grades.iter().take(ROWS).map(Row::from).collect())
 }
 
 /// Results of judges and operators, by channel, judge and side.
-async fn judges(store: &dyn Store) -> Result<Vec<JudgeRow>> {
+async fn judges(record: &Record) -> Result<Vec<JudgeRow>> {
     let mut sums: BTreeMap<(String, u32, String, bool), Checked> = BTreeMap::new();
-    for (channel, list) in store.channels().await?.checked {
+    for (channel, list) in record.channels().await?.checked {
         for (checker, checked) in list {
             let key = (
                 channel.channel.clone(),

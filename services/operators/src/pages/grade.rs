@@ -14,7 +14,7 @@ use crate::grade::{Fact, FactValue, View, read};
 use crate::page::{Menu, Page, Section};
 use crate::pages::queue;
 use crate::query::{Pairs, grade_id};
-use crate::record::store;
+use crate::record::record_of;
 use crate::row::Badge;
 use crate::site::Viewer;
 
@@ -110,7 +110,7 @@ async fn show(
     id: GradeId,
     replay: Option<ReplayResult>,
 ) -> Result<Page<GradePage>> {
-    let (_, view) = read(store(engine)?.as_ref(), id).await?;
+    let (_, view) = read(record_of(engine)?, id).await?;
     Ok(Page(GradePage {
         menu: menu.at(Section::Grades),
         view,

@@ -10,7 +10,7 @@ use crate::display::text;
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::query::{Listing, Pairs};
-use crate::record::store;
+use crate::record::record_of;
 use crate::row::Row;
 use crate::site::Viewer;
 
@@ -67,10 +67,10 @@ pub(crate) async fn page(
 }
 
 async fn list(engine: &Engine, pairs: &Pairs, menu: Menu) -> Result<Grades> {
-    let store = store(engine)?;
+    let record = record_of(engine)?;
     let listing = Listing::read(pairs)?;
     engine.check_filter(&listing.filter).await?;
-    let page = store.grades(&listing.filter, listing.before, ROWS).await?;
+    let page = record.grades(&listing.filter, listing.before, ROWS).await?;
     let fields = fields(engine, pairs, None);
     Ok(Grades {
         menu,

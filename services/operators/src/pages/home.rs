@@ -2,14 +2,14 @@
 
 use askama::Template;
 use assay_engine::CallerUse;
-use assay_record::store::GradeFilter;
+use assay_record::GradeFilter;
 
 use crate::display::{cell, count};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::pages::runs::RunRow;
 use crate::query::link;
-use crate::record::store;
+use crate::record::record_of;
 use crate::row::Row;
 use crate::site::Viewer;
 
@@ -68,7 +68,7 @@ pub(crate) async fn page(
         menu,
     }: Viewer,
 ) -> Result<Page<Home>> {
-    let store = store(&engine)?;
+    let store = record_of(&engine)?;
     let runs = store.runs(ROWS).await?;
     let failed = GradeFilter {
         outcome: Some("failed".to_owned()),

@@ -14,7 +14,7 @@ use crate::grade::{AdjudicationView, FactValue, View, read};
 use crate::page::{Menu, Page, Section};
 use crate::pages::channels::{ChannelRow, most_used};
 use crate::query::{Pairs, grade_id, link};
-use crate::record::store;
+use crate::record::record_of;
 use crate::site::Viewer;
 
 /// Maximum number of recent adjudications listed.
@@ -65,7 +65,7 @@ pub(crate) async fn page(
     pairs.reject_unknown(&["channel", "passes", "judged", "empty"])?;
     let draws = draws(&pairs)?;
     let ledger = engine.channels().await?;
-    let adjudications = store(&engine)?.last_adjudications(MAX_RECENT).await?;
+    let adjudications = record_of(&engine)?.last_adjudications(MAX_RECENT).await?;
     let recent = adjudications.iter().map(|adjudication| RecentAdjudication {
         address: format!("/ui/grades/{}", adjudication.grade),
         channel: cell(&format!(
@@ -111,7 +111,7 @@ pub(crate) async fn drawn(
     let id: GradeId = grade_id(&id)?;
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     let draws = draws(&pairs)?;
-    let (record, view) = read(store(&engine)?.as_ref(), id).await?;
+    let (record, view) = read(record_of(&engine)?, id).await?;
     let ledger: std::sync::Arc<Ledger> = engine.channels().await?;
     let channel = ledger.named(&format!("{}@{}", record.channel, record.grader_version));
     let queue_query = address("", &draws).trim_start_matches('?').to_owned();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 use assay_engine::Engine;
+use assay_record::RunSummary;
 use assay_record::chart::{Counted, Number, Steps, Topic};
-use assay_record::store::RunSummary;
 use axum::extract::RawQuery;
 
 use crate::chart::{self, Line, Svg, band, heat, lines, shares};
@@ -14,7 +14,7 @@ use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
 use crate::pages::suspects;
 use crate::query::{Pairs, link};
-use crate::record::store;
+use crate::record::record_of;
 use crate::site::Viewer;
 
 /// Number of recent steps in the table below the charts.
@@ -73,12 +73,12 @@ pub(crate) async fn page(
     let name = pairs
         .get("name")
         .ok_or_else(|| Failure::parameter("name", "missing parameter `name`, the name of a run"))?;
-    let store = store(&engine)?;
-    let Some(summary) = store.run(name).await? else {
+    let record = record_of(&engine)?;
+    let Some(summary) = record.run(name).await? else {
         return Err(Failure::not_found(engine.unknown_run(name).await?));
     };
     let width = chart::width(summary.last_step);
-    let steps = store.run_steps(name, width).await?;
+    let steps = record.run_steps(name, width).await?;
     let mut all = Counted::default();
     steps.values().for_each(|counted| all.add(counted));
     Ok(Page(Run {

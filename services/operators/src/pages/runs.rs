@@ -1,13 +1,13 @@
 //! The list of runs.
 
 use askama::Template;
-use assay_record::store::RunSummary;
+use assay_record::RunSummary;
 
 use crate::display::{cell, count, optional_number, percent, time};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::query::link;
-use crate::record::store;
+use crate::record::record_of;
 use crate::site::Viewer;
 
 /// Maximum number of runs listed.
@@ -57,7 +57,7 @@ pub(crate) struct Runs {
 }
 
 pub(crate) async fn page(Viewer { engine, menu, .. }: Viewer) -> Result<Page<Runs>> {
-    let runs = store(&engine)?.runs(MAX_RUNS).await?;
+    let runs = record_of(&engine)?.runs(MAX_RUNS).await?;
     let more = runs.len() == MAX_RUNS as usize;
     Ok(Page(Runs {
         menu: menu.at(Section::Runs),

@@ -1,13 +1,13 @@
 //! The storage that the record uses, and what retention deletes next.
 
 use askama::Template;
-use assay_record::retention::{PruneProgress, PruneState, RetentionLimits, StorageReport};
+use assay_record::storage::{PruneProgress, PruneState, RetentionLimits, StorageReport};
 
 use crate::display::{bytes, cell, count, time};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::query::link;
-use crate::record::store;
+use crate::record::record_of;
 use crate::site::Viewer;
 
 /// Maximum number of runs listed.
@@ -56,7 +56,7 @@ pub(crate) struct StoragePage {
 }
 
 pub(crate) async fn page(Viewer { engine, menu, .. }: Viewer) -> Result<Page<StoragePage>> {
-    let report = store(&engine)?.storage(MAX_HOLDINGS).await?;
+    let report = record_of(&engine)?.storage(MAX_HOLDINGS).await?;
     Ok(Page(StoragePage::new(menu, &report)))
 }
 

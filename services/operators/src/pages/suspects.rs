@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
+use assay_record::GradeFilter;
 use assay_record::GradeRecord;
 use assay_record::chart::{Number, Steps, Sums};
-use assay_record::store::GradeFilter;
 use axum::extract::RawQuery;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
 use crate::pages::NEWEST_GRADES;
 use crate::query::{Pairs, link};
-use crate::record::store;
+use crate::record::record_of;
 use crate::row::Row;
 use crate::site::Viewer;
 
@@ -82,8 +82,8 @@ pub(crate) async fn page(
 ) -> Result<Page<Suspects>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["run"])?;
-    let store = store(&engine)?;
-    let mut runs: Vec<String> = store
+    let record = record_of(&engine)?;
+    let mut runs: Vec<String> = record
         .runs(50)
         .await?
         .into_iter()
@@ -94,7 +94,7 @@ pub(crate) async fn page(
         .map(str::to_owned)
         .or_else(|| runs.first().cloned());
     let summary = match &run {
-        Some(run) => store.run(run).await?,
+        Some(run) => record.run(run).await?,
         None => None,
     };
     if let Some(run) = run.as_ref().filter(|_| summary.is_none()) {
@@ -106,10 +106,10 @@ pub(crate) async fn page(
         run: run.clone(),
         ..GradeFilter::default()
     };
-    let newest = store.grades(&filter, None, NEWEST_GRADES).await?.grades;
+    let newest = record.grades(&filter, None, NEWEST_GRADES).await?.grades;
     let steps = match &summary {
         Some(summary) => {
-            store
+            record
                 .run_steps(&summary.run, chart::width(summary.last_step))
                 .await?
         }

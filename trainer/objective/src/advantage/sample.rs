@@ -1,7 +1,7 @@
 //! Inputs of advantage estimators.
 
-use assay_record::Visit;
 use assay_rewards::Rates;
+use assay_rewards::Visit;
 
 /// The data of one completion.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use assay_objective::advantage::Prompt;
 use assay_objective::{Advantage, Advantages, Sample};
-use assay_record::Visit;
 use assay_rewards::Rates;
+use assay_rewards::Visit;
 use candle_core::{Device, Tensor};
 
 /// Two groups with the rewards 1, 0, masked, 0 and 1, masked.

@@ -1,7 +1,7 @@
 //! `GET /v1/grades/{id}`: one grade with its task, prompt, completion and policy.
 
 use assay_core::{ErrorCode, Hash, RawJson};
-use assay_record::store::Store;
+use assay_record::Record;
 use assay_record::{Body, BodyKind, GradeRecord};
 use assay_wire::appeals::AdjudicationBody;
 use assay_wire::grades::{GradeBody, GradeDetail};
@@ -10,7 +10,7 @@ use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use serde_json::Value;
 
-use super::{path_id, store};
+use super::{path_id, record_of};
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
 
@@ -27,7 +27,7 @@ pub(crate) async fn get(
     path: Result<Path<String>, PathRejection>,
 ) -> ApiResult<Json<GradeDetail>> {
     let id = path_id(path)?;
-    let store = store(&api)?.as_ref();
+    let store = record_of(&api)?;
     let record = store
         .grade(id)
         .await?
@@ -36,7 +36,7 @@ pub(crate) async fn get(
 }
 
 /// Loads the bodies and adjudications of a grade.
-pub(crate) async fn detail(store: &dyn Store, record: &GradeRecord) -> ApiResult<GradeDetail> {
+pub(crate) async fn detail(store: &Record, record: &GradeRecord) -> ApiResult<GradeDetail> {
     let prompt = match record.prompt_hash {
         Some(hash) => body(store, hash).await?,
         None => Value::Null.into(),
@@ -73,7 +73,7 @@ pub(crate) async fn detail(store: &dyn Store, record: &GradeRecord) -> ApiResult
 }
 
 /// A body as JSON; null if it is not stored.
-async fn body(store: &dyn Store, hash: Hash) -> ApiResult<RawJson> {
+async fn body(store: &Record, hash: Hash) -> ApiResult<RawJson> {
     let Some(Body { kind, content, .. }) = store.body(hash).await? else {
         return Ok(Value::Null.into());
     };

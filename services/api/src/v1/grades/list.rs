@@ -1,7 +1,7 @@
 //! `GET /v1/grades`: a page of recorded grades, newest first.
 
 use assay_core::{ErrorCode, GradeId};
-use assay_record::store::GradeFilter;
+use assay_record::GradeFilter;
 use assay_wire::grades::{GradeBody, GradesBody};
 use axum::Json;
 use axum::extract::Query;
@@ -9,7 +9,7 @@ use axum::extract::rejection::QueryRejection;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{parse_id, store};
+use super::{parse_id, record_of};
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
 use crate::v1::page;
@@ -107,7 +107,7 @@ pub(crate) async fn list(
         until_us: query.until_us,
     };
     api.engine().check_filter(&filter).await?;
-    let page = store(&api)?.grades(&filter, before, limit).await?;
+    let page = record_of(&api)?.grades(&filter, before, limit).await?;
     Ok(Json(GradesBody {
         grades: page.grades.iter().map(GradeBody::from).collect(),
         next: page.next.map(|id| id.to_string()),

@@ -5,10 +5,8 @@ pub(crate) mod get;
 pub(crate) mod list;
 pub(crate) mod replay;
 
-use std::sync::Arc;
-
 use assay_core::{ErrorCode, GradeId};
-use assay_record::store::Store;
+use assay_record::Record;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 
@@ -16,8 +14,8 @@ use crate::Api;
 use crate::error::{ApiError, ApiResult};
 
 /// The record, or an error if the node has none.
-pub(crate) fn store(api: &Api) -> ApiResult<&Arc<dyn Store>> {
-    api.engine().store().ok_or_else(|| {
+pub(crate) fn record_of(api: &Api) -> ApiResult<&Record> {
+    api.engine().record().ok_or_else(|| {
         ApiError::new(
             ErrorCode::StoreUnavailable,
             "the node has no record; start it with a database",

@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
-use crate::v1::grades::store;
+use crate::v1::grades::record_of;
 
 /// Default and maximum number of steps in a reply.
 const DEFAULT_STEPS: usize = 100;
@@ -49,7 +49,7 @@ pub(crate) async fn get(
             "`steps` must be 0 to {MAX_STEPS}: {steps}"
         )));
     }
-    let detail = run_detail(store(&api)?.as_ref(), &run, steps).await?;
+    let detail = run_detail(record_of(&api)?, &run, steps).await?;
     match detail {
         Some(detail) => Ok(Json(detail)),
         None => {

@@ -5,7 +5,7 @@ use axum::Json;
 
 use crate::Api;
 use crate::error::ApiResult;
-use crate::v1::grades::store;
+use crate::v1::grades::record_of;
 
 /// Maximum number of runs in a reply.
 const MAX_RUNS: u32 = 1_000;
@@ -15,7 +15,7 @@ const MAX_RUNS: u32 = 1_000;
     (status = 200, description = "The runs", body = RunsBody),
 ))]
 pub(crate) async fn list(api: Api) -> ApiResult<Json<RunsBody>> {
-    let runs = store(&api)?.runs(MAX_RUNS).await?;
+    let runs = record_of(&api)?.runs(MAX_RUNS).await?;
     Ok(Json(RunsBody {
         runs: runs.into_iter().map(RunBody::from).collect(),
     }))

@@ -27,7 +27,7 @@ impl Source {
             }
             Self::Node(node) => {
                 let engine = node.engine();
-                if let Some(store) = engine.store()
+                if let Some(store) = engine.record()
                     && store.run(name).await?.is_none()
                 {
                     bail!("{}", engine.unknown_run(name).await?);

@@ -1,7 +1,7 @@
 //! Recorded grades page by page, newest first, from a server or the database.
 
 use anyhow::Context;
-use assay_record::store::GradeFilter;
+use assay_record::GradeFilter;
 use assay_wire::grades::{GradeBody, GradesBody};
 
 use super::Source;
@@ -62,7 +62,7 @@ impl<'s> Rows<'s> {
             Source::Node(node) => {
                 let store = node
                     .engine()
-                    .store()
+                    .record()
                     .context("no database is configured; name one with `--database`")?;
                 let before = self
                     .before

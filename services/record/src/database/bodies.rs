@@ -1,0 +1,256 @@
+//! Bodies in their packs, which are written as they are compressed in the spool.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::{Body, BodyKind, Record, RecordError};
+use assay_core::Hash;
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use super::codec::{codec, kind};
+use super::insert::{Insert, look_up};
+use super::rows::hash;
+use crate::database::DatabaseError;
+use crate::write::loaded_entry::LoadedEntry;
+use crate::write::packs::{Compressed, Pack, PackedBody, body_of, decompress};
+use crate::write::pending::Digest;
+
+/// A stored body is not changed.
+const INSERT_BODIES: Insert = Insert {
+    prefix: "insert into bodies (hash, kind, pack, start, size)",
+    columns: 5,
+    suffix: "on conflict (hash) do nothing",
+};
+
+pub(super) const INSERT_PACKS: Insert = Insert {
+    prefix: "insert into packs (no, batch, codec, size, content)",
+    columns: 5,
+    suffix: "",
+};
+
+const INSERT_USES: Insert = Insert {
+    prefix: "insert or ignore into body_uses (hash, batch)",
+    columns: 2,
+    suffix: "",
+};
+
+const UPSERT_PERMANENT: Insert = Insert {
+    prefix: "insert into permanent_holdings (caller, bytes)",
+    columns: 2,
+    suffix: "on conflict (caller) do update set bytes = bytes + excluded.bytes",
+};
+
+/// The batch of packs, and of uses of bodies, that are never deleted.
+pub(super) const PERMANENT: i64 = 0;
+
+/// A pack to insert.
+struct NewPack<'p> {
+    number: i64,
+    /// The batch with which it is deleted.
+    batch: i64,
+    /// The caller of its entry.
+    caller: &'p str,
+    pack: &'p Pack,
+}
+
+/// The batch to which a pack of the batch `number` belongs: policies, pairs and reports are not
+/// deleted with grades.
+fn owner(pack: &Pack, number: i64) -> i64 {
+    match pack.bodies.first().map(|body| body.kind) {
+        Some(BodyKind::Text | BodyKind::Messages | BodyKind::Task) => number,
+        _ => PERMANENT,
+    }
+}
+
+/// The bodies to which the grades of an entry refer but which it does not contain, because an
+/// earlier entry did.
+fn referred(loaded: &LoadedEntry) -> BTreeSet<Hash> {
+    let packs = loaded.contents.packs.iter();
+    let contained: HashSet<Hash> = packs
+        .flat_map(|pack| pack.bodies.iter().map(|body| body.hash))
+        .collect();
+    let grades = loaded.entry.grades.iter();
+    grades
+        .filter(|grade| !grade.bodies_omitted)
+        .flat_map(|grade| {
+            let hashes = [grade.task_hash, grade.completion_hash];
+            hashes.into_iter().chain(grade.prompt_hash)
+        })
+        .filter(|hash| !contained.contains(hash))
+        .collect()
+}
+
+/// Inserts the bodies that are not stored, and the packs that contain at least one of them; notes
+/// the uses of bodies that other batches stored. Entries come with the number of their batch.
+/// Returns the bytes of new packs by batch.
+pub(super) async fn insert_bodies(
+    connection: &mut SqliteConnection,
+    loaded: &[(i64, &LoadedEntry)],
+) -> Result<BTreeMap<i64, u64>, DatabaseError> {
+    let referred: Vec<(Hash, i64)> = loaded
+        .iter()
+        .filter(|(batch, _)| *batch != PERMANENT)
+        .flat_map(|(batch, loaded)| referred(loaded).into_iter().map(|hash| (hash, *batch)))
+        .collect();
+    let first: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from packs")
+        .fetch_one(&mut *connection)
+        .await?;
+    let packs = loaded.iter().flat_map(|(batch, loaded)| {
+        let caller = loaded.entry.caller.as_ref();
+        let packs = loaded.contents.packs.iter();
+        packs.map(move |pack| (*batch, caller, pack))
+    });
+    let packs: Vec<NewPack<'_>> = (first..)
+        .zip(packs)
+        .map(|(number, (batch, caller, pack))| NewPack {
+            number,
+            batch: owner(pack, batch),
+            caller,
+            pack,
+        })
+        .collect();
+    let bodies: Vec<(i64, i64, &PackedBody)> = packs
+        .iter()
+        .flat_map(|new| {
+            let bodies = new.pack.bodies.iter();
+            bodies.map(|body| (new.number, new.batch, body))
+        })
+        .collect();
+    let written = INSERT_BODIES
+        .run(connection, &bodies, |values, (pack, _, body)| {
+            let kind = match body.kind {
+                BodyKind::Text => 0,
+                BodyKind::Messages => 1,
+                BodyKind::Task => 2,
+                BodyKind::Policy => 3,
+                BodyKind::Pair => 4,
+                BodyKind::Report => 5,
+            };
+            values
+                .add(&body.hash.as_bytes()[..])
+                .add(kind)
+                .add(*pack)
+                .add(i64::from(body.start))
+                .add(i64::from(body.size));
+        })
+        .await?;
+    let needed = if written == bodies.len() as u64 && referred.is_empty() {
+        packs
+    } else {
+        let used = bodies
+            .iter()
+            .map(|(_, batch, body)| (body.hash, *batch))
+            .chain(referred);
+        let used: BTreeSet<(Hash, i64)> = used.collect();
+        let located = locate(connection, &packs, used.iter().map(|(hash, _)| *hash)).await?;
+        let uses: BTreeSet<(Hash, i64)> = used
+            .into_iter()
+            .filter(|(hash, batch)| {
+                let owner = located.get(hash).map(|(_, owner)| *owner);
+                owner.is_some_and(|owner| owner != Some(*batch) && owner != Some(PERMANENT))
+            })
+            .collect();
+        let uses: Vec<(Hash, i64)> = uses.into_iter().collect();
+        INSERT_USES
+            .run(connection, &uses, |values, (hash, batch)| {
+                values.add(&hash.as_bytes()[..]).add(*batch);
+            })
+            .await?;
+        let used: HashSet<i64> = located.values().map(|(pack, _)| *pack).collect();
+        packs
+            .into_iter()
+            .filter(|new| used.contains(&new.number))
+            .collect()
+    };
+    INSERT_PACKS
+        .run(connection, &needed, |values, new| {
+            values
+                .add(new.number)
+                .add(new.batch)
+                .add(new.pack.compressed.codec.number())
+                .add(i64::from(new.pack.compressed.size))
+                .add(new.pack.compressed.content.as_slice());
+        })
+        .await?;
+    let (mut bytes, mut permanent) = (BTreeMap::new(), BTreeMap::<&str, u64>::new());
+    for new in needed {
+        let size = new.pack.compressed.content.len() as u64;
+        *bytes.entry(new.batch).or_default() += size;
+        if new.batch == PERMANENT {
+            *permanent.entry(new.caller).or_default() += size;
+        }
+    }
+    let permanent: Vec<_> = permanent.into_iter().collect();
+    UPSERT_PERMANENT
+        .run(connection, &permanent, |values, (caller, size)| {
+            values.add(*caller).add_count(*size);
+        })
+        .await?;
+    Ok(bytes)
+}
+
+/// The pack of each body, and the batch of that pack: `None` for one that is not counted yet.
+async fn locate(
+    connection: &mut SqliteConnection,
+    packs: &[NewPack<'_>],
+    hashes: impl Iterator<Item = Hash>,
+) -> Result<HashMap<Hash, (i64, Option<i64>)>, DatabaseError> {
+    let hashes: BTreeSet<Hash> = hashes.collect();
+    let hashes: Vec<Vec<u8>> = hashes.iter().map(|hash| hash.as_bytes().to_vec()).collect();
+    // The index has the batches without the contents.
+    let select = "select b.hash, b.pack, p.batch from bodies b \
+                  left join packs p indexed by packs_owners on p.no = b.pack where b.hash in";
+    let new_owners: HashMap<i64, i64> = packs.iter().map(|new| (new.number, new.batch)).collect();
+    let mut located = HashMap::new();
+    for row in look_up(connection, select, &hashes).await? {
+        let hash = hash(row.try_get("hash")?, "bodies", "hash")?;
+        let pack = row.try_get("pack")?;
+        let owner = match new_owners.get(&pack) {
+            Some(owner) => Some(*owner),
+            None => row.try_get("batch")?,
+        };
+        located.insert(hash, (pack, owner));
+    }
+    Ok(located)
+}
+
+impl Record {
+    /// Returns a body by its hash. Bodies are not restricted to a caller: their hashes come from
+    /// grades, which are.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn body(&self, hash: Hash) -> Result<Option<Body>, RecordError> {
+        self.read(async {
+            let applied = |digest: &Digest| digest.may_contain_body(hash);
+            Ok(find(&mut *self.snapshot_after(applied).await?, hash).await?)
+        })
+        .await
+    }
+}
+
+async fn find(
+    connection: &mut SqliteConnection,
+    hash: Hash,
+) -> Result<Option<Body>, DatabaseError> {
+    let row = sqlx::query(
+        "select b.kind, b.start, b.size, p.codec, p.size as pack_size, p.content \
+         from bodies b join packs p on p.no = b.pack where b.hash = ?",
+    )
+    .bind(&hash.as_bytes()[..])
+    .fetch_optional(connection)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let location = PackedBody {
+        hash,
+        kind: kind(row.try_get("kind")?)?,
+        start: row.try_get("start")?,
+        size: row.try_get("size")?,
+    };
+    let pack = Compressed {
+        codec: codec("packs", row.try_get("codec")?)?,
+        size: row.try_get("pack_size")?,
+        content: row.try_get("content")?,
+    };
+    Ok(Some(body_of(&decompress(&pack)?, &location)?))
+}

@@ -1,0 +1,118 @@
+//! Errors of the database, and which of them an entry may have caused.
+
+use std::path::PathBuf;
+
+use crate::RecordError;
+use crate::write::packs::BadContent;
+
+/// The database failed or contains invalid data.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DatabaseError {
+    #[error("{0}")]
+    Driver(#[from] sqlx::Error),
+    #[error("{table}.{column}: {reason}")]
+    Row {
+        table: &'static str,
+        column: &'static str,
+        reason: String,
+    },
+    /// Whatever is written now would be lost at a restart.
+    #[error(
+        "the database file `{}` {change} since it was opened; move it back, or restart the node to \
+         create a new one from the spool",
+        path.display()
+    )]
+    Replaced { path: PathBuf, change: String },
+    #[error("cannot read an entry back from the spool: {0}")]
+    Spool(std::io::Error),
+    /// The entry can be read but is not what was written.
+    #[error("an entry of the spool is damaged: {0}")]
+    Damaged(std::io::Error),
+    #[error("cannot set an entry aside in the folder of the spool: {0}")]
+    SetAside(std::io::Error),
+    #[error("cannot sync the log of the database: {0}")]
+    Log(std::io::Error),
+    #[error(transparent)]
+    Content(#[from] BadContent),
+    #[error("applying the entries panicked: {0}")]
+    Panicked(String),
+}
+
+/// Primary result codes of SQLite that are caused by the contents of an entry and not by the state
+/// of the database. The list is short on purpose: with any other code the entry stays in the spool
+/// and is retried. `SQLITE_ERROR` is the code of an integer overflow but also of a missing table;
+/// [`Database::probe`](super::Database::probe) distinguishes them.
+const ENTRY_CODES: [u32; 5] = [
+    1,  // SQLITE_ERROR
+    18, // SQLITE_TOOBIG
+    19, // SQLITE_CONSTRAINT
+    20, // SQLITE_MISMATCH
+    25, // SQLITE_RANGE
+];
+
+/// Primary result codes of SQLite for a file with invalid contents: `SQLITE_CORRUPT` and
+/// `SQLITE_NOTADB`.
+const DAMAGE_CODES: [u32; 2] = [11, 26];
+
+impl DatabaseError {
+    /// The primary result code of SQLite; `None` for other errors.
+    fn code(&self) -> Option<u32> {
+        match self {
+            Self::Driver(sqlx::Error::Database(error)) => {
+                let code: u32 = error.code()?.parse().ok()?;
+                Some(code & 0xff)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the database file is damaged.
+    pub(crate) fn is_damage(&self) -> bool {
+        self.code().is_some_and(|code| DAMAGE_CODES.contains(&code))
+    }
+
+    /// Whether the entry itself may be the cause, in which case retrying would never succeed.
+    pub(crate) fn may_be_caused_by_entry(&self) -> bool {
+        match self {
+            Self::Driver(sqlx::Error::Database(_)) => {
+                self.code().is_some_and(|code| ENTRY_CODES.contains(&code))
+            }
+            Self::Driver(
+                sqlx::Error::Encode(_) | sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. },
+            ) => true,
+            Self::Row { .. } | Self::Content(_) | Self::Panicked(_) | Self::Damaged(_) => true,
+            Self::Driver(_)
+            | Self::Replaced { .. }
+            | Self::Spool(_)
+            | Self::SetAside(_)
+            | Self::Log(_) => false,
+        }
+    }
+}
+
+impl From<DatabaseError> for RecordError {
+    fn from(error: DatabaseError) -> Self {
+        match error {
+            error if error.is_damage() => Self::Damaged(damage_message(&error)),
+            DatabaseError::Driver(error) => Self::Unavailable(format!(
+                "the database is unavailable ({error}); check its disk, and whether another \
+                 process has locked it"
+            )),
+            DatabaseError::Spool(_)
+            | DatabaseError::Damaged(_)
+            | DatabaseError::SetAside(_)
+            | DatabaseError::Log(_)
+            | DatabaseError::Replaced { .. }
+            | DatabaseError::Panicked(_) => Self::Unavailable(error.to_string()),
+            other => Self::Inconsistent(other.to_string()),
+        }
+    }
+}
+
+/// The message about a damaged database, for operators.
+pub(crate) fn damage_message(error: &DatabaseError) -> String {
+    format!(
+        "the database is damaged ({error}); stop the node, check the disk and restore the database \
+         from a backup (recorded grades that are not in it are kept in the spool)"
+    )
+}

@@ -1,0 +1,147 @@
+//! Reads of grades.
+
+use std::sync::Arc;
+
+use assay_core::GradeId;
+use sqlx::AssertSqlSafe;
+use sqlx::sqlite::SqliteConnection;
+
+use super::query::{self, ListLookups};
+use super::rows::{POSITION_BITS, SELECT_GRADE, key, read_grade};
+use crate::database::DatabaseError;
+use crate::write::pending::Digest;
+use crate::{GradeFilter, GradePage, GradeRecord, Record, RecordError};
+
+impl Record {
+    /// Returns one grade.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn grade(&self, id: GradeId) -> Result<Option<GradeRecord>, RecordError> {
+        self.read(async {
+            let applied = |digest: &Digest| digest.may_contain_grade(id);
+            let grade = find(&mut *self.snapshot_after(applied).await?, id).await?;
+            Ok(grade.and_then(|grade| self.scope.own_grade(grade)))
+        })
+        .await
+    }
+
+    /// Returns at most `limit` grades that match the filter and have an id below `before`, newest
+    /// id first.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn grades(
+        &self,
+        filter: &GradeFilter,
+        before: Option<GradeId>,
+        limit: u32,
+    ) -> Result<GradePage, RecordError> {
+        let Some(filter) = self.scope.own_filter(filter) else {
+            return Ok(GradePage::default());
+        };
+        self.read(async {
+            let applied = |digest: &Digest| may_match(&filter, before, digest);
+            let mut snapshot = self.snapshot_after(applied).await?;
+            // One more than the page, to find out whether another page follows.
+            let mut grades = list(&mut snapshot, &filter, before, limit.saturating_add(1)).await?;
+            let more = grades.len() > limit as usize;
+            grades.truncate(limit as usize);
+            let next = grades.last().filter(|_| more).map(|grade| grade.grade);
+            let own = grades.into_iter();
+            let grades = own
+                .filter_map(|grade| self.scope.own_grade(grade))
+                .collect();
+            Ok(GradePage { grades, next })
+        })
+        .await
+    }
+}
+
+/// Whether an entry with this digest may contain a grade of the list.
+fn may_match(filter: &GradeFilter, before: Option<GradeId>, digest: &Digest) -> bool {
+    let Some((lowest, _)) = digest.ids else {
+        return false;
+    };
+    let caller = filter.caller.as_deref();
+    before.is_none_or(|before| lowest < before)
+        && filter.batch.is_none_or(|batch| digest.batch == batch)
+        && caller.is_none_or(|caller| *digest.caller == *caller)
+        && filter
+            .run
+            .as_deref()
+            .is_none_or(|run| digest.run.as_deref() == Some(run))
+        && filter.step.is_none_or(|step| digest.step == Some(step))
+}
+
+/// Finds a grade by its key, which follows from its batch and position.
+async fn find(
+    connection: &mut SqliteConnection,
+    id: GradeId,
+) -> Result<Option<GradeRecord>, DatabaseError> {
+    let sql = format!(
+        "{SELECT_GRADE} from grades g join batches b on b.no = ? join kinds k on k.no = g.kind \
+         where g.key = ?"
+    );
+    let sql: Arc<str> = sql.into();
+    for (number, batch) in query::batches_around(connection, id.into()).await? {
+        // The id of a grade is the id of its batch plus one plus its position.
+        let position = u128::from(id) - u128::from(batch) - 1;
+        let Ok(position) = u32::try_from(position) else {
+            continue;
+        };
+        // Such a position would be part of the batch's number in the key.
+        if position >> POSITION_BITS != 0 {
+            continue;
+        }
+        let row = sqlx::query(AssertSqlSafe(Arc::clone(&sql)))
+            .bind(number)
+            .bind(key(number, position))
+            .fetch_optional(&mut *connection)
+            .await?;
+        if let Some(row) = row {
+            return read_grade(&row).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// Grades that match the filter, newest id first, with an id below `before`, at most `limit`.
+pub(super) async fn list(
+    connection: &mut SqliteConnection,
+    filter: &GradeFilter,
+    before: Option<GradeId>,
+    limit: u32,
+) -> Result<Vec<GradeRecord>, DatabaseError> {
+    // Runs and kinds are looked up first: if there are none, no grade matches, and otherwise the
+    // query compares numbers instead of texts.
+    let run = match &filter.run {
+        Some(name) => {
+            let Some(number) = query::run_number(connection, name).await? else {
+                return Ok(Vec::new());
+            };
+            Some(number)
+        }
+        None => None,
+    };
+    let kinds = query::kinds(connection, filter).await?;
+    if kinds.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(Vec::new());
+    }
+    let cursor_batches = match before {
+        Some(before) => query::batches_around(connection, before.into()).await?,
+        None => Vec::new(),
+    };
+    let lookups = ListLookups {
+        run,
+        kinds,
+        cursor_batches,
+    };
+    query::list(filter, &lookups, before, limit)
+        .build()
+        .fetch_all(connection)
+        .await?
+        .iter()
+        .map(read_grade)
+        .collect()
+}

@@ -1,0 +1,114 @@
+//! Kinds: the columns that many grades have in common, stored once in `kinds`. Finds the kinds of
+//! grades and numbers them.
+
+use std::collections::HashMap;
+
+use crate::Appeal;
+use crate::GradeRecord;
+use assay_core::Hash;
+use serde::Serialize;
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use super::insert::Values;
+use crate::database::DatabaseError;
+
+/// An existing kind is overwritten with itself, because SQLite returns the number only of a written
+/// row.
+const UPSERT: &str = "insert into kinds (spec, channel, grader, version, image, policy, outcome, \
+         verdict, pass, deterministic, cached, policy_hash, appeal) values (?, ?, ?, ?, ?, ?, ?, \
+         ?, ?, ?, ?, ?, ?) on conflict (spec) do update set spec = excluded.spec returning no";
+
+/// The columns of `kinds`. The encoding of this struct is `kinds.spec`, so the order of fields must
+/// not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub(super) struct Kind<'g> {
+    pub(super) channel: &'g str,
+    pub(super) grader: &'g str,
+    pub(super) version: u32,
+    image: Option<Hash>,
+    policy: &'g str,
+    pub(super) outcome: &'g str,
+    pub(super) verdict: Option<&'g str>,
+    pass: Option<bool>,
+    deterministic: bool,
+    cached: bool,
+    policy_hash: Option<Hash>,
+    pub(super) appeal: Option<&'g str>,
+}
+
+/// The kinds of some grades.
+#[derive(Default)]
+pub(super) struct Kinds<'g> {
+    pub(super) list: Vec<Kind<'g>>,
+    indices: HashMap<Kind<'g>, usize>,
+}
+
+impl<'g> Kinds<'g> {
+    /// Index of the grade's kind in the list.
+    pub(super) fn index(&mut self, grade: &'g GradeRecord) -> usize {
+        let kind = Kind {
+            channel: &grade.channel,
+            grader: &grade.grader,
+            version: grade.grader_version,
+            image: grade.image,
+            policy: &grade.policy,
+            outcome: &grade.outcome,
+            verdict: grade.verdict.as_deref(),
+            pass: grade.pass,
+            deterministic: grade.deterministic,
+            cached: grade.cached,
+            policy_hash: grade.policy_hash,
+            appeal: grade.appeal.as_ref().map(Appeal::as_str),
+        };
+        // Most batches have two or three kinds, and comparing them is cheaper than hashing five
+        // texts.
+        if let Some(index) = self
+            .list
+            .iter()
+            .take(4)
+            .position(|existing| *existing == kind)
+        {
+            return index;
+        }
+        *self.indices.entry(kind).or_insert_with(|| {
+            self.list.push(kind);
+            self.list.len() - 1
+        })
+    }
+
+    /// Inserts the missing kinds and returns the numbers of all kinds in the list.
+    pub(super) async fn upsert(
+        &self,
+        connection: &mut SqliteConnection,
+    ) -> Result<Vec<i64>, DatabaseError> {
+        let mut numbers = Vec::with_capacity(self.list.len());
+        for kind in &self.list {
+            let spec = postcard::to_stdvec(kind).map_err(|error| DatabaseError::Row {
+                table: "kinds",
+                column: "spec",
+                reason: error.to_string(),
+            })?;
+            let mut values = Values::with_capacity(13);
+            values
+                .add(spec)
+                .add(kind.channel)
+                .add(kind.grader)
+                .add(i64::from(kind.version))
+                .add(kind.image.as_ref().map(|hash| &hash.as_bytes()[..]))
+                .add(kind.policy)
+                .add(kind.outcome)
+                .add(kind.verdict)
+                .add(kind.pass)
+                .add(kind.deterministic)
+                .add(kind.cached)
+                .add(kind.policy_hash.as_ref().map(|hash| &hash.as_bytes()[..]))
+                .add(kind.appeal);
+            let row = sqlx::query_with(UPSERT, values.finish()?)
+                .fetch_one(&mut *connection)
+                .await?;
+            numbers.push(row.try_get("no")?);
+        }
+        Ok(numbers)
+    }
+}

@@ -1,0 +1,552 @@
+//! Builds the queries of lists: chooses the index from which a list starts and the conditions on
+//! the rest. Also runs the small lookups that a list needs.
+//!
+//! Lists go through batches: an index returns batches newest first, and the grades of a batch are
+//! adjacent under its number. The order by batch and key is the order by grade id, so lists need no
+//! sorting and stop after a page. There are three exceptions. Grades with a certain verdict,
+//! grader, channel, outcome or appeal are found by the index over kinds and sorted within the
+//! batch. Scores between 0 and 1 are found by their index, likewise. A list by item, which has few
+//! rows, is found by its own index and sorted as a whole.
+
+use crate::GradeFilter;
+use assay_core::{BatchId, GradeId};
+use sqlx::sqlite::{Sqlite, SqliteConnection};
+use sqlx::{QueryBuilder, Row};
+
+use super::facets::{self, ANY_RUN, RequiredFacets};
+use super::rows::{POSITION_BITS, SELECT_GRADE, batch_id, id_bytes};
+use crate::database::DatabaseError;
+use crate::spool::Position;
+
+pub(super) async fn progress(
+    connection: &mut SqliteConnection,
+    spool: &str,
+) -> Result<Position, DatabaseError> {
+    let row = sqlx::query("select segment, byte from spool_progress where spool = ?")
+        .bind(spool)
+        .fetch_optional(connection)
+        .await?;
+    let Some(row) = row else {
+        return Ok(Position::default());
+    };
+    let (segment, byte): (i64, i64) = (row.try_get("segment")?, row.try_get("byte")?);
+    Ok(Position {
+        segment: segment.unsigned_abs(),
+        byte: byte.unsigned_abs(),
+    })
+}
+
+/// Number of a run; `None` if there is no such run.
+pub(super) async fn run_number(
+    connection: &mut SqliteConnection,
+    name: &str,
+) -> Result<Option<i64>, DatabaseError> {
+    let number = sqlx::query_scalar("select no from runs where name = ?")
+        .bind(name)
+        .fetch_optional(connection)
+        .await?;
+    Ok(number)
+}
+
+/// Number and id of the batches whose range of ids includes the position just below `before`. In
+/// practice none or one.
+pub(super) async fn batches_around(
+    connection: &mut SqliteConnection,
+    before: u128,
+) -> Result<Vec<(i64, BatchId)>, DatabaseError> {
+    let lowest = before.saturating_sub(1 << POSITION_BITS);
+    let rows = sqlx::query("select no, id from batches where id < ? and id >= ? order by id desc")
+        .bind(id_bytes(before))
+        .bind(id_bytes(lowest))
+        .fetch_all(connection)
+        .await?;
+    rows.iter()
+        .map(|row| Ok((row.try_get("no")?, batch_id(row.try_get("id")?, "batches")?)))
+        .collect()
+}
+
+/// The index from which a list starts.
+#[derive(Debug, PartialEq)]
+enum ListSource<'f> {
+    Batch,
+    Item(&'f str),
+    Step(i64),
+    /// A facet and its run.
+    Facet(&'f (String, i64)),
+    Run,
+    All,
+}
+
+fn source<'f>(filter: &'f GradeFilter, required: &'f RequiredFacets) -> ListSource<'f> {
+    if filter.batch.is_some() {
+        return ListSource::Batch;
+    }
+    if let Some(item) = &filter.item {
+        return ListSource::Item(item);
+    }
+    if let (Some(_), Some(step)) = (&filter.run, filter.step) {
+        return ListSource::Step(step);
+    }
+    match required.all_of.first() {
+        Some(facet) => ListSource::Facet(facet),
+        None if filter.run.is_some() => ListSource::Run,
+        None => ListSource::All,
+    }
+}
+
+/// The results of the lookups for a list.
+#[derive(Debug, Default)]
+pub(super) struct ListLookups {
+    /// Number of the filter's run; `None` without one.
+    pub(super) run: Option<i64>,
+    /// Numbers of the kinds that match the filter; `None` if the filter does not restrict them.
+    pub(super) kinds: Option<Vec<i64>>,
+    /// The [`batches_around`] the position at which the page starts.
+    pub(super) cursor_batches: Vec<(i64, BatchId)>,
+}
+
+/// Numbers of the kinds that match the filter; `None` if the filter does not restrict them.
+pub(super) async fn kinds(
+    connection: &mut SqliteConnection,
+    filter: &GradeFilter,
+) -> Result<Option<Vec<i64>>, DatabaseError> {
+    let columns = [
+        ("grader", &filter.grader),
+        ("channel", &filter.channel),
+        ("outcome", &filter.outcome),
+        ("verdict", &filter.verdict),
+        ("appeal", &filter.appeal),
+    ];
+    if columns.iter().all(|(_, value)| value.is_none()) {
+        return Ok(None);
+    }
+    let mut query = QueryBuilder::<Sqlite>::new("select no from kinds where true");
+    for (column, value) in columns {
+        if let Some(value) = value {
+            query
+                .push(format_args!(" and {column} = "))
+                .push_bind(value.as_str());
+        }
+    }
+    query.push(" order by no");
+    Ok(Some(
+        query.build_query_scalar().fetch_all(connection).await?,
+    ))
+}
+
+/// The query for the grades that match `filter` with an id below `before`.
+pub(super) fn list(
+    filter: &GradeFilter,
+    lookups: &ListLookups,
+    before: Option<GradeId>,
+    limit: u32,
+) -> QueryBuilder<Sqlite> {
+    let ListLookups {
+        run,
+        kinds,
+        cursor_batches,
+    } = lookups;
+    let run = *run;
+    // Within a batch, the grades of rare kinds are found by the index over kinds. This costs
+    // sorting the few grades of each batch.
+    let in_batch = "g.key between b.no << 24 and (b.no << 24) + 16777215";
+    let (index, in_batch) = match kinds {
+        Some(_) => ("indexed by grades_by_kind", in_batch),
+        // `+` removes the affinity of the column; with affinity, SQLite does not use an index over
+        // an expression.
+        None if is_between(filter) => (
+            "indexed by grades_by_score",
+            "g.key >> 24 = +b.no and g.score > 0 and g.score < 1",
+        ),
+        None => ("", in_batch),
+    };
+    let grades_of_batch = format!(
+        " cross join grades g {index} on {in_batch} cross join kinds k on k.no = g.kind where "
+    );
+    let mut query = QueryBuilder::new(SELECT_GRADE);
+    let required = facets::required(filter, run.unwrap_or(ANY_RUN));
+    let source = source(filter, &required);
+    let mut order = "b.id";
+    match &source {
+        ListSource::Item(item) => {
+            query.push(
+                " from items i cross join grades g on g.key = i.key \
+                 cross join batches b on b.no = g.key >> 24 \
+                 cross join kinds k on k.no = g.kind where i.item = ",
+            );
+            query.push_bind(*item);
+        }
+        ListSource::Facet((facet, facet_run)) => {
+            order = "f.batch";
+            query.push(" from facets f cross join batches b on b.id = f.batch");
+            query.push(&grades_of_batch).push("f.facet = ");
+            query.push_bind(facet.as_str());
+            query.push(" and f.run = ").push_bind(*facet_run);
+        }
+        ListSource::Step(step) => {
+            query.push(" from batches b").push(&grades_of_batch);
+            query.push("b.step = ").push_bind(*step);
+        }
+        ListSource::All
+            if filter.since_us.is_some() || filter.until_us.is_some() || filter.step.is_some() =>
+        {
+            // Most batches are skipped, which this index allows without reading the rows.
+            query
+                .push(" from batches b indexed by batches_walked")
+                .push(&grades_of_batch);
+            query.push("true");
+        }
+        ListSource::Batch | ListSource::Run | ListSource::All => {
+            query.push(" from batches b").push(&grades_of_batch);
+            query.push("true");
+        }
+    }
+    if let Some(run) = run
+        && !matches!(source, ListSource::Facet((_, facet_run)) if *facet_run == run)
+    {
+        query.push(" and b.run = ").push_bind(run);
+    }
+    if matches!(
+        source,
+        ListSource::Facet(_) | ListSource::Run | ListSource::All
+    ) {
+        narrow_batches(&mut query, &required, run.unwrap_or(ANY_RUN), order);
+    }
+    if let Some(step) = filter.step
+        && !matches!(source, ListSource::Step(_))
+    {
+        query.push(" and b.step = ").push_bind(step);
+    }
+    if let Some(batch) = filter.batch {
+        query.push(" and b.id = ").push_bind(id_bytes(batch));
+    }
+    if let Some(caller) = &filter.caller {
+        // `+`, because the facet is the better index.
+        query.push(" and +b.caller = ").push_bind(caller.as_str());
+    }
+    if let Some(since) = filter.since_us {
+        query.push(" and b.last_us >= ").push_bind(since);
+        query.push(" and g.time_us >= ").push_bind(since);
+    }
+    if let Some(until) = filter.until_us {
+        query.push(" and b.first_us < ").push_bind(until);
+        query.push(" and g.time_us < ").push_bind(until);
+    }
+    if let Some(before) = before {
+        query.push(format_args!(" and {order} < "));
+        query.push_bind(id_bytes(before));
+        for (number, batch) in cursor_batches {
+            let end = u128::from(before) - u128::from(*batch) - 1;
+            let end = i64::try_from(end).unwrap_or(i64::MAX);
+            query.push(" and (b.no <> ").push_bind(*number);
+            query.push(" or g.key < ");
+            query.push_bind((number << POSITION_BITS).saturating_add(end));
+            query.push(")");
+        }
+    }
+    if let Some(kinds) = kinds {
+        query.push(" and g.kind in (");
+        let mut numbers = query.separated(", ");
+        for kind in kinds {
+            numbers.push_bind(*kind);
+        }
+        query.push(")");
+    }
+    filter_rows(&mut query, filter);
+    query.push(format_args!(
+        " order by {order} desc, g.key desc limit {limit}"
+    ));
+    query
+}
+
+/// Whether the filter matches only scores strictly between 0 and 1, which have an index.
+fn is_between(filter: &GradeFilter) -> bool {
+    filter.score_min.is_some_and(|min| min > 0.0) && filter.score_max.is_some_and(|max| max < 1.0)
+}
+
+/// Restricts a list to batches with all required facets. The first facet is the source of the list
+/// and needs no condition. `exists` is compared with 1, because SQLite turns a plain `exists` into
+/// a join, which it evaluates after the grades.
+fn narrow_batches(
+    query: &mut QueryBuilder<Sqlite>,
+    required: &RequiredFacets,
+    run: i64,
+    batch: &str,
+) {
+    if required.matches_nothing {
+        query.push(" and false");
+    }
+    for (facet, facet_run) in required.all_of.iter().skip(1) {
+        query
+            .push(" and 1 = exists (select 1 from facets x where x.facet = ")
+            .push_bind(facet.clone());
+        query.push(" and x.run = ").push_bind(*facet_run);
+        query.push(format_args!(" and x.batch = {batch})"));
+    }
+    if !required.any_of.is_empty() {
+        query.push(" and 1 = exists (select 1 from facets x where x.facet in (");
+        let mut facets = query.separated(", ");
+        for facet in &required.any_of {
+            facets.push_bind(facet.clone());
+        }
+        query.push(") and x.run = ").push_bind(run);
+        query.push(format_args!(" and x.batch = {batch})"));
+    }
+}
+
+fn filter_rows(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
+    for (column, value) in [("g.item", &filter.item), ("g.in_group", &filter.group)] {
+        if let Some(value) = value {
+            query.push(format_args!(" and {column} = "));
+            query.push_bind(value.as_str());
+        }
+    }
+    if let Some(min) = filter.score_min {
+        query.push(" and g.score >= ").push_bind(min);
+    }
+    if let Some(max) = filter.score_max {
+        query.push(" and g.score <= ").push_bind(max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Connection;
+    use sqlx::migrate::Migrator;
+
+    use super::*;
+
+    /// The query plan of SQLite for a list.
+    async fn plan(filter: &GradeFilter) -> String {
+        let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        Migrator::with_migrations(crate::database::migrations())
+            .run(&mut connection)
+            .await
+            .unwrap();
+        let before = Some(GradeId::from(1 << 90));
+        let kinds = kinds(&mut connection, filter)
+            .await
+            .unwrap()
+            .map(|_| vec![1, 2]);
+        let lookups = ListLookups {
+            run: filter.run.is_some().then_some(1),
+            kinds,
+            cursor_batches: vec![(1, BatchId::from(1))],
+        };
+        let sql = list(filter, &lookups, before, 100).into_string();
+        let steps = sqlx::query(sqlx::AssertSqlSafe(format!("explain query plan {sql}")))
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+        let steps: Vec<String> = steps.iter().map(|step| step.get(3)).collect();
+        steps.join("\n")
+    }
+
+    fn filters() -> Vec<(&'static str, GradeFilter)> {
+        let text = || Some("x".to_owned());
+        let all = GradeFilter::default;
+        vec![
+            ("b USING INDEX sqlite_autoindex_batches_1 (id", all()),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    grader: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    channel: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    verdict: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    appeal: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    outcome: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    run: text(),
+                    verdict: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    group: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    run: text(),
+                    group: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    caller: text(),
+                    ..all()
+                },
+            ),
+            (
+                "x USING PRIMARY KEY (facet=? AND run=? AND batch=?)",
+                GradeFilter {
+                    caller: text(),
+                    verdict: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    score_min: Some(0.2),
+                    score_max: Some(0.7),
+                    ..all()
+                },
+            ),
+            (
+                "x USING PRIMARY KEY (facet=? AND run=? AND batch=?)",
+                GradeFilter {
+                    grader: text(),
+                    verdict: text(),
+                    ..all()
+                },
+            ),
+            (
+                "x USING PRIMARY KEY (facet=? AND run=? AND batch=?)",
+                GradeFilter {
+                    score_min: Some(0.2),
+                    ..all()
+                },
+            ),
+            (
+                "batches_by_run",
+                GradeFilter {
+                    run: text(),
+                    ..all()
+                },
+            ),
+            (
+                "batches_by_run",
+                GradeFilter {
+                    run: text(),
+                    since_us: Some(1),
+                    ..all()
+                },
+            ),
+            (
+                "batches_by_run",
+                GradeFilter {
+                    run: text(),
+                    score_max: Some(0.2),
+                    ..all()
+                },
+            ),
+            (
+                "b USING INDEX batches_walked (id<?)",
+                GradeFilter {
+                    step: Some(1),
+                    ..all()
+                },
+            ),
+            (
+                "b USING INDEX batches_walked (id<?)",
+                GradeFilter {
+                    until_us: Some(1),
+                    ..all()
+                },
+            ),
+            (
+                "batches_by_step",
+                GradeFilter {
+                    run: text(),
+                    step: Some(1),
+                    ..all()
+                },
+            ),
+            (
+                "batches_by_step",
+                GradeFilter {
+                    run: text(),
+                    step: Some(1),
+                    verdict: text(),
+                    ..all()
+                },
+            ),
+            (
+                "b USING INDEX sqlite_autoindex_batches_1 (id",
+                GradeFilter {
+                    batch: Some(1.into()),
+                    ..all()
+                },
+            ),
+        ]
+    }
+
+    #[tokio::test]
+    async fn no_list_sorts_or_scans_grades() {
+        for (index, filter) in filters() {
+            let plan = plan(&filter).await;
+            // Grades that match a filter by kind are found by the index over kinds and sorted
+            // within a batch.
+            let by_kind = plan.contains("grades_by_kind (kind=? AND rowid>? AND rowid<?)");
+            let plan = plan.replace("USE TEMP B-TREE FOR LAST TERM OF ORDER BY", "");
+            let plan = plan.replace("USE TEMP B-TREE FOR RIGHT PART OF ORDER BY", "");
+            assert!(!plan.contains("TEMP B-TREE"), "{filter:?}\n{plan}");
+            assert!(!plan.contains("SCAN g"), "{filter:?}\n{plan}");
+            assert_eq!(
+                by_kind,
+                filter.grader.is_some()
+                    || filter.channel.is_some()
+                    || filter.verdict.is_some()
+                    || filter.outcome.is_some()
+                    || filter.appeal.is_some(),
+                "{filter:?}\n{plan}"
+            );
+            assert!(plan.contains(index), "{filter:?}\n{plan}");
+            let by_score = plan.contains("grades_by_score (<expr>=? AND score>? AND score<?)");
+            assert_eq!(by_score, is_between(&filter), "{filter:?}\n{plan}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_list_by_item_uses_its_table() {
+        let filter = GradeFilter {
+            item: Some("x".to_owned()),
+            ..GradeFilter::default()
+        };
+        let plan = plan(&filter).await;
+        assert!(
+            plan.contains("SEARCH i USING PRIMARY KEY (item=?)"),
+            "{plan}"
+        );
+        assert!(
+            plan.contains("SEARCH g USING INTEGER PRIMARY KEY"),
+            "{plan}"
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! Deletes channels with their counts and the results of their checks. Grades keep the names of
+//! their channels.
+
+use crate::names::DeletedNames;
+use crate::storage::ChannelFilter;
+use sqlx::QueryBuilder;
+use sqlx::sqlite::{Sqlite, SqliteConnection};
+
+use super::super::rows::count;
+use crate::database::DatabaseError;
+use crate::retention::step::StepOutcome;
+
+/// Number of channels that are looked up at once.
+const CHANNELS: i64 = 64;
+
+/// Channels with grades, and those that only have a calibration.
+const FROM: &str = "from (\
+     select channel, caller, last_us from channel_uses union all \
+     select channel, '' as caller, max(time_us) as last_us from calibrations \
+     where channel not in (select channel from channel_uses) group by channel) as named where true";
+
+const IS_CALIBRATED: &str = "channel in (select channel from calibrations)";
+
+const DELETES: [&str; 5] = [
+    "delete from channels where channel = ?",
+    "delete from channel_checks where channel = ?",
+    "delete from judges where channel = ?",
+    "delete from calibrations where channel = ?",
+    "delete from channel_uses where channel = ?",
+];
+
+fn conditions(query: &mut QueryBuilder<Sqlite>, filter: &ChannelFilter) {
+    if !filter.names.is_empty() {
+        query.push(" and channel in (");
+        let mut names = query.separated(", ");
+        for name in &filter.names {
+            names.push_bind(name.clone());
+        }
+        query.push(")");
+    }
+    if let Some(prefix) = filter.prefix.as_ref().filter(|prefix| !prefix.is_empty()) {
+        // No text in UTF-8 sorts after the last character.
+        query.push(" and channel >= ").push_bind(prefix.clone());
+        query
+            .push(" and channel < ")
+            .push_bind(format!("{prefix}{}", char::MAX));
+    }
+    if let Some(caller) = &filter.caller {
+        query.push(" and caller = ").push_bind(caller.clone());
+    }
+    if let Some(before) = filter.unused_since_us {
+        query.push(" and last_us < ").push_bind(before);
+    }
+}
+
+/// Whether calibrated channels match as well.
+fn takes_calibrated(filter: &ChannelFilter) -> bool {
+    !filter.names.is_empty()
+}
+
+/// Numbers of channels that a filter deletes, and that it keeps because they have a calibration.
+pub(crate) async fn estimate(
+    connection: &mut SqliteConnection,
+    filter: &ChannelFilter,
+) -> Result<(u64, u64), DatabaseError> {
+    let mut query = QueryBuilder::<Sqlite>::new(format!(
+        "select count(*), coalesce(sum({IS_CALIBRATED}), 0) {FROM}"
+    ));
+    conditions(&mut query, filter);
+    let (all, calibrated): (i64, i64) = query
+        .build_query_as()
+        .persistent(false)
+        .fetch_one(connection)
+        .await?;
+    let kept = if takes_calibrated(filter) {
+        0
+    } else {
+        count(calibrated)
+    };
+    Ok((count(all) - kept, kept))
+}
+
+/// Deletes channels until about `limit` rows are deleted; `done` if none is left. A channel is
+/// deleted as a whole, because the rates of a part of its counts would be wrong.
+pub(super) async fn delete(
+    connection: &mut SqliteConnection,
+    filter: &ChannelFilter,
+    limit: u32,
+) -> Result<StepOutcome, DatabaseError> {
+    let mut query = QueryBuilder::<Sqlite>::new(format!("select channel {FROM}"));
+    conditions(&mut query, filter);
+    if !takes_calibrated(filter) {
+        query.push(format_args!(" and not {IS_CALIBRATED}"));
+    }
+    query.push(format_args!(" limit {CHANNELS}"));
+    let found: Vec<String> = query
+        .build_query_scalar()
+        .persistent(false)
+        .fetch_all(&mut *connection)
+        .await?;
+    let (mut rows, mut deleted) = (0, Vec::new());
+    for channel in found {
+        if rows >= u64::from(limit) {
+            break;
+        }
+        for delete in DELETES {
+            rows += sqlx::query(delete)
+                .bind(channel.as_str())
+                .execute(&mut *connection)
+                .await?
+                .rows_affected();
+        }
+        deleted.push(channel);
+    }
+    Ok(StepOutcome {
+        done: deleted.is_empty(),
+        channels: deleted.len() as u64,
+        names: DeletedNames {
+            channels: deleted,
+            runs: Vec::new(),
+        },
+        ..StepOutcome::MORE
+    })
+}

@@ -1,0 +1,197 @@
+//! Deletes grades, and batches with their last grades.
+
+use std::collections::BTreeMap;
+
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use super::super::facets::DeletedFacets;
+use super::super::holdings::{self, HeldAmounts};
+use super::super::insert::Delete;
+use super::super::rows::{POSITION_BITS, count, id_bytes};
+use super::stored::{StoredBatch, keys, stored_batches};
+use super::sweep;
+use crate::database::DatabaseError;
+use crate::retention::step::StepOutcome;
+
+const DELETE_BATCHES: Delete = Delete {
+    prefix: "delete from batches where",
+    row: "(no = ?)",
+    columns: 1,
+};
+
+/// Deletes at most `limit` grades of these batches, in order; `done` if none of the batches is
+/// left.
+pub(super) async fn delete(
+    connection: &mut SqliteConnection,
+    batches: &[i64],
+    limit: u32,
+) -> Result<StepOutcome, DatabaseError> {
+    let batches = stored_batches(connection, batches).await?;
+    if batches.is_empty() {
+        return Ok(StepOutcome::DONE);
+    }
+    sweep::begin(connection).await?;
+    sqlx::query("insert into retention (running) values (1)")
+        .execute(&mut *connection)
+        .await?;
+    let mut outcome = StepOutcome::MORE;
+    let mut facets = DeletedFacets::default();
+    let mut held: BTreeMap<(i64, &str), HeldAmounts> = BTreeMap::new();
+    let mut finished = Vec::new();
+    let mut left = limit;
+    for batch in &batches {
+        let deleted = delete_some(connection, batch, left, &mut facets).await?;
+        let is_finished = deleted.grades < i64::from(left);
+        let amounts = if is_finished {
+            finished.push(batch.number);
+            HeldAmounts {
+                batches: 1,
+                grades: batch.grades,
+                grade_bytes: batch.grade_bytes,
+                pack_bytes: batch.pack_bytes,
+            }
+        } else {
+            keep_rest(connection, batch, &deleted).await?
+        };
+        *held.entry((batch.run, &batch.caller)).or_default() -= amounts;
+        outcome.grades += count(deleted.grades);
+        if !is_finished {
+            break;
+        }
+        left -= u32::try_from(deleted.grades).unwrap_or(left);
+    }
+    sqlx::query("delete from retention")
+        .execute(&mut *connection)
+        .await?;
+    facets.delete(connection).await?;
+    for batch in batches.iter().take(finished.len()) {
+        let id = u128::from(batch.id);
+        sqlx::query("delete from draws where grade between ? and ?")
+            .bind(id_bytes(id))
+            .bind(id_bytes(id | ((1 << POSITION_BITS) - 1)))
+            .execute(&mut *connection)
+            .await?;
+    }
+    DELETE_BATCHES
+        .run(connection, &finished, |values, number| {
+            values.add(*number);
+        })
+        .await?;
+    for numbers in finished.chunk_by(|number, next| number + 1 == *next) {
+        if let (Some(first), Some(last)) = (numbers.first(), numbers.last()) {
+            note_deleted(connection, *first, *last).await?;
+        }
+    }
+    for ((run, caller), amounts) in held {
+        holdings::change(connection, run, caller, amounts).await?;
+    }
+    outcome.batches = finished.len() as u64;
+    outcome.done = finished.len() == batches.len();
+    Ok(outcome)
+}
+
+/// Grades that were deleted.
+struct DeletedGrades {
+    grades: i64,
+    /// Sum of the checksums of the batch without them.
+    checksum: Option<i64>,
+}
+
+/// Deletes the first `limit` grades of a batch; fewer are deleted only if none is left.
+async fn delete_some(
+    connection: &mut SqliteConnection,
+    batch: &StoredBatch,
+    limit: u32,
+    facets: &mut DeletedFacets,
+) -> Result<DeletedGrades, DatabaseError> {
+    let (first, last) = keys(batch.number);
+    let rows = sqlx::query(
+        "select key, kind, in_group, score, checksum from grades where key between ? and ? \
+         order by key limit ?",
+    )
+    .bind(first)
+    .bind(last)
+    .bind(limit)
+    .fetch_all(&mut *connection)
+    .await?;
+    facets.add_batch((batch.id, batch.run), &batch.caller);
+    let mut checksum = batch.checksum;
+    for row in &rows {
+        facets.add(
+            (batch.id, batch.run),
+            row.try_get("kind")?,
+            row.try_get("in_group")?,
+            row.try_get("score")?,
+        );
+        checksum = checksum
+            .zip(row.try_get("checksum")?)
+            .map(|(sum, checksum): (i64, i64)| sum.wrapping_sub(checksum));
+    }
+    if let Some(end) = rows.last() {
+        let end: i64 = end.try_get("key")?;
+        sqlx::query("delete from grades where key between ? and ?")
+            .bind(first)
+            .bind(end)
+            .execute(connection)
+            .await?;
+    }
+    Ok(DeletedGrades {
+        grades: i64::try_from(rows.len()).unwrap_or(i64::MAX),
+        checksum,
+    })
+}
+
+/// Notes what is left of a batch; returns what was deleted.
+async fn keep_rest(
+    connection: &mut SqliteConnection,
+    batch: &StoredBatch,
+    deleted: &DeletedGrades,
+) -> Result<HeldAmounts, DatabaseError> {
+    let bytes = batch.grade_bytes / batch.grades.max(1) * deleted.grades;
+    sqlx::query(
+        "update batches set deleted = 2, grades = grades - ?, grade_bytes = grade_bytes - ?, \
+         checksum = ? where no = ?",
+    )
+    .bind(deleted.grades)
+    .bind(bytes)
+    .bind(deleted.checksum)
+    .bind(batch.number)
+    .execute(connection)
+    .await?;
+    Ok(HeldAmounts {
+        grades: deleted.grades,
+        grade_bytes: bytes,
+        ..HeldAmounts::default()
+    })
+}
+
+/// Notes that retention deleted the batches with these numbers. Adjacent numbers share a row.
+async fn note_deleted(
+    connection: &mut SqliteConnection,
+    first: i64,
+    last: i64,
+) -> Result<(), DatabaseError> {
+    let next: Option<i64> =
+        sqlx::query_scalar("delete from deleted_batches where first = ? returning last")
+            .bind(last + 1)
+            .fetch_optional(&mut *connection)
+            .await?;
+    let last = next.unwrap_or(last);
+    let extended = sqlx::query(
+        "update deleted_batches set last = ?2 where last = ?1 - 1 and first = (\
+           select max(first) from deleted_batches where first < ?1)",
+    )
+    .bind(first)
+    .bind(last)
+    .execute(&mut *connection)
+    .await?;
+    if extended.rows_affected() == 0 {
+        sqlx::query("insert into deleted_batches (first, last) values (?, ?)")
+            .bind(first)
+            .bind(last)
+            .execute(connection)
+            .await?;
+    }
+    Ok(())
+}

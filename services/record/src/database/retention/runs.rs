@@ -1,0 +1,82 @@
+//! Deletes runs with their sums, after their batches.
+
+use crate::names::DeletedNames;
+use sqlx::sqlite::SqliteConnection;
+
+use crate::database::DatabaseError;
+use crate::retention::step::StepOutcome;
+
+/// Start of the names of runs that are being deleted. No list shows them, because they have no
+/// grades.
+pub(crate) const DELETED_RUN: &str = "\u{1}deleted ";
+
+/// Takes a run without batches out of the lists; another run may then get its name. Returns whether
+/// that happened: a run that received grades in the meantime is kept.
+pub(super) async fn begin(
+    connection: &mut SqliteConnection,
+    run: i64,
+) -> Result<StepOutcome, DatabaseError> {
+    let name: Option<String> = sqlx::query_scalar("select name from runs where no = ?")
+        .bind(run)
+        .fetch_optional(&mut *connection)
+        .await?;
+    let begun = sqlx::query(
+        "update runs set name = ?2 || no, grades = 0 where no = ?1 \
+         and not exists (select 1 from batches where run = ?1)",
+    )
+    .bind(run)
+    .bind(DELETED_RUN)
+    .execute(connection)
+    .await?;
+    let runs = begun.rows_affected();
+    Ok(StepOutcome {
+        runs,
+        names: DeletedNames {
+            channels: Vec::new(),
+            runs: name.filter(|_| runs > 0).into_iter().collect(),
+        },
+        ..StepOutcome::DONE
+    })
+}
+
+/// Deletes at most `limit` rows of sums of a run that was taken out of the lists, and the run after
+/// the last of them; `done` if there is no such run.
+pub(super) async fn delete(
+    connection: &mut SqliteConnection,
+    limit: u32,
+) -> Result<StepOutcome, DatabaseError> {
+    const DELETES: [&str; 4] = [
+        "delete from rollups where (run, step, grader, version, outcome, verdict) in (\
+           select run, step, grader, version, outcome, verdict from rollups where run = ? limit ?)",
+        "delete from step_numbers where (run, width, step, number, bin) in (\
+           select run, width, step, number, bin from step_numbers where run = ? limit ?)",
+        "delete from step_words where (run, width, step, topic, word) in (\
+           select run, width, step, topic, word from step_words where run = ? limit ?)",
+        "delete from prompt_history where (run, prompt_key, step) in (\
+           select run, prompt_key, step from prompt_history where run = ? limit ?)",
+    ];
+    let run: Option<i64> = sqlx::query_scalar(
+        "select no from runs where name >= ?1 and name < ?1 || char(0x10ffff) limit 1",
+    )
+    .bind(DELETED_RUN)
+    .fetch_optional(&mut *connection)
+    .await?;
+    let Some(run) = run else {
+        return Ok(StepOutcome::DONE);
+    };
+    for delete in DELETES {
+        let deleted = sqlx::query(delete)
+            .bind(run)
+            .bind(limit)
+            .execute(&mut *connection)
+            .await?;
+        if deleted.rows_affected() > 0 {
+            return Ok(StepOutcome::MORE);
+        }
+    }
+    sqlx::query("delete from runs where no = ?")
+        .bind(run)
+        .execute(connection)
+        .await?;
+    Ok(StepOutcome::MORE)
+}

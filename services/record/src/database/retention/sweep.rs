@@ -1,0 +1,401 @@
+//! Removes what deleted batches leave behind, in passes in the order of the tables: items, uses of
+//! bodies, then bodies, then packs. A body that another batch uses is moved to a pack of that batch
+//! in the pass over bodies, after which no body refers to the packs that the last one deletes.
+//!
+//! Batches that are recorded during a sweep may use a body of a deleted batch. Before the pass over
+//! bodies has reached it, their use keeps it; afterwards it is gone, and stored again.
+
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Row};
+
+use super::super::codec::packed_body;
+use super::super::holdings::{self, HeldAmounts};
+use super::super::insert::Values;
+use super::super::rows::hash;
+use super::moving::{SharedBody, move_bodies};
+use crate::database::DatabaseError;
+use crate::retention::step::StepOutcome;
+
+/// Most bytes of bodies that a step moves, unless one body is larger.
+const MOVED_BYTES: u64 = 16 << 20;
+
+/// Whether the bodies of the batch with the number `$number` are stored.
+macro_rules! is_live {
+    ($number:literal) => {
+        concat!(
+            "exists (select 1 from batches l where l.no = ",
+            $number,
+            " and l.deleted = 0)"
+        )
+    };
+}
+
+/// Whether the pack of the body `b` is missing or belongs to a deleted batch. The index has the
+/// batches without the contents.
+macro_rules! is_deleted {
+    () => {
+        concat!(
+            "not exists (select 1 from packs p indexed by packs_owners where p.no = b.pack \
+             and (p.batch is null or p.batch = 0 or ",
+            is_live!("p.batch"),
+            "))"
+        )
+    };
+}
+
+const ITEMS: i64 = 0;
+const USES: i64 = 1;
+const BODIES: i64 = 2;
+const PACKS: i64 = 3;
+
+/// A pass that deletes rows of a table with a key of two columns.
+struct RowPass {
+    /// Selects the row at an offset after the position.
+    end: &'static str,
+    /// Deletes rows after the position, up to and including another one.
+    delete: &'static str,
+}
+
+const ITEM_PASS: RowPass = RowPass {
+    end: "select cast(item as blob) as first, key as second from items \
+          where (item, key) > (cast(? as text), ?) order by item, key limit 1 offset ?",
+    delete: "delete from items where (item, key) > (cast(? as text), ?) \
+             and (item, key) <= (cast(? as text), ?) \
+             and not exists (select 1 from batches where no = items.key >> 24)",
+};
+
+const USE_PASS: RowPass = RowPass {
+    end: "select hash as first, batch as second from body_uses \
+          where (hash, batch) > (?, ?) order by hash, batch limit 1 offset ?",
+    delete: concat!(
+        "delete from body_uses where (hash, batch) > (?, ?) and (hash, batch) <= (?, ?) \
+         and batch > 0 and not ",
+        is_live!("body_uses.batch")
+    ),
+};
+
+/// How far a sweep has come: a row of `body_sweep`.
+struct Progress {
+    pass: i64,
+    after: Vec<u8>,
+    after_number: i64,
+    up_to: i64,
+}
+
+impl Progress {
+    async fn read(connection: &mut SqliteConnection) -> Result<Option<Self>, DatabaseError> {
+        let row = sqlx::query("select pass, after, after_number, up_to from body_sweep")
+            .fetch_optional(connection)
+            .await?;
+        row.map(|row| {
+            Ok(Self {
+                pass: row.try_get("pass")?,
+                after: row.try_get("after")?,
+                after_number: row.try_get("after_number")?,
+                up_to: row.try_get("up_to")?,
+            })
+        })
+        .transpose()
+    }
+
+    /// The start of a pass.
+    fn of_pass(pass: i64, up_to: i64) -> Self {
+        Self {
+            pass,
+            after: Vec::new(),
+            after_number: 0,
+            up_to,
+        }
+    }
+
+    async fn write(self, connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
+        sqlx::query(
+            "insert into body_sweep (running, pass, after, after_number, up_to) \
+             values (1, ?, ?, ?, ?) on conflict (running) do update set pass = excluded.pass, \
+             after = excluded.after, after_number = excluded.after_number, up_to = excluded.up_to",
+        )
+        .bind(self.pass)
+        .bind(self.after)
+        .bind(self.after_number)
+        .bind(self.up_to)
+        .execute(connection)
+        .await?;
+        Ok(())
+    }
+}
+
+/// Begins a sweep, or begins again, because a batch is being deleted.
+pub(super) async fn begin(connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
+    Progress::of_pass(ITEMS, 0).write(connection).await
+}
+
+/// Marks the bodies of batches as deleted. The sweep deletes them.
+pub(super) async fn leave_bodies(
+    connection: &mut SqliteConnection,
+    batches: &[i64],
+) -> Result<StepOutcome, DatabaseError> {
+    Progress::of_pass(USES, 0).write(connection).await?;
+    let mut left = 0;
+    for number in batches {
+        left += sqlx::query("update batches set deleted = 1 where no = ? and deleted = 0")
+            .bind(number)
+            .execute(&mut *connection)
+            .await?
+            .rows_affected();
+    }
+    Ok(StepOutcome {
+        batches: left,
+        ..StepOutcome::DONE
+    })
+}
+
+/// Looks at the next `limit` rows; `done` at the end of the last pass.
+pub(super) async fn sweep(
+    connection: &mut SqliteConnection,
+    limit: u32,
+) -> Result<StepOutcome, DatabaseError> {
+    let Some(progress) = Progress::read(connection).await? else {
+        return Ok(StepOutcome::DONE);
+    };
+    match progress.pass {
+        ITEMS => {
+            sweep_rows(connection, progress, &ITEM_PASS, limit).await?;
+            Ok(StepOutcome::MORE)
+        }
+        USES => {
+            sweep_rows(connection, progress, &USE_PASS, limit).await?;
+            Ok(StepOutcome::MORE)
+        }
+        BODIES => sweep_bodies(connection, progress, limit).await,
+        _ => sweep_packs(connection, progress, limit).await,
+    }
+}
+
+async fn sweep_rows(
+    connection: &mut SqliteConnection,
+    progress: Progress,
+    pass: &RowPass,
+    limit: u32,
+) -> Result<(), DatabaseError> {
+    let end = sqlx::query(pass.end)
+        .bind(progress.after.as_slice())
+        .bind(progress.after_number)
+        .bind(limit.saturating_sub(1))
+        .fetch_optional(&mut *connection)
+        .await?;
+    let end: Option<(Vec<u8>, i64)> = end
+        .map(|row| Ok::<_, DatabaseError>((row.try_get("first")?, row.try_get("second")?)))
+        .transpose()?;
+    let (first, second) = end.clone().unwrap_or_else(|| (beyond(), 0));
+    sqlx::query(pass.delete)
+        .bind(progress.after)
+        .bind(progress.after_number)
+        .bind(first)
+        .bind(second)
+        .execute(&mut *connection)
+        .await?;
+    let next = match end {
+        Some((after, after_number)) => Progress {
+            pass: progress.pass,
+            after,
+            after_number,
+            up_to: 0,
+        },
+        None if progress.pass == ITEMS => Progress::of_pass(USES, 0),
+        // Packs that are added from now on have larger numbers than the empty one, also when those
+        // below are deleted.
+        None => Progress::of_pass(BODIES, add_empty_pack(connection).await?),
+    };
+    next.write(connection).await
+}
+
+/// Larger than every hash and every text.
+fn beyond() -> Vec<u8> {
+    vec![0xff; 33]
+}
+
+/// Adds an empty pack and returns its number.
+async fn add_empty_pack(connection: &mut SqliteConnection) -> Result<i64, DatabaseError> {
+    Ok(sqlx::query_scalar(
+        "insert into packs (no, batch, codec, size, content) \
+         select coalesce(max(no), 0) + 1, 0, 0, 0, x'' from packs returning no",
+    )
+    .fetch_one(connection)
+    .await?)
+}
+
+async fn sweep_bodies(
+    connection: &mut SqliteConnection,
+    progress: Progress,
+    limit: u32,
+) -> Result<StepOutcome, DatabaseError> {
+    let mut end: Option<Vec<u8>> =
+        sqlx::query_scalar("select hash from bodies where hash > ? order by hash limit 1 offset ?")
+            .bind(progress.after.as_slice())
+            .bind(limit.saturating_sub(1))
+            .fetch_optional(&mut *connection)
+            .await?;
+    let to = end.clone().unwrap_or_else(beyond);
+    let mut shared = shared_bodies(connection, &progress.after, &to).await?;
+    let mut bytes = 0;
+    let fitting = shared.iter().take_while(|body| {
+        bytes += u64::from(body.location.size);
+        bytes <= MOVED_BYTES
+    });
+    let fitting = fitting.count().max(1);
+    if fitting < shared.len() {
+        shared.truncate(fitting);
+        end = shared
+            .last()
+            .map(|body| body.location.hash.as_bytes().to_vec());
+    }
+    let moved = move_bodies(connection, shared).await?;
+    sqlx::query(concat!(
+        "delete from bodies as b where b.hash > ? and b.hash <= ? and ",
+        is_deleted!()
+    ))
+    .bind(progress.after)
+    .bind(end.clone().unwrap_or_else(beyond))
+    .execute(&mut *connection)
+    .await?;
+    let next = match end {
+        Some(after) => Progress {
+            pass: BODIES,
+            after,
+            after_number: 0,
+            up_to: progress.up_to,
+        },
+        None => Progress::of_pass(PACKS, progress.up_to),
+    };
+    next.write(connection).await?;
+    Ok(StepOutcome {
+        body_bytes: -moved,
+        ..StepOutcome::MORE
+    })
+}
+
+/// Bodies between two hashes whose packs are deleted but which batches use, in order.
+async fn shared_bodies(
+    connection: &mut SqliteConnection,
+    after: &[u8],
+    to: &[u8],
+) -> Result<Vec<SharedBody>, DatabaseError> {
+    let rows = sqlx::query(concat!(
+        "select b.hash, b.kind, b.pack, b.start, b.size, \
+         (select case when min(u.batch) = 0 then 0 else max(u.batch) end from body_uses u \
+          where u.hash = b.hash) as owner \
+         from bodies b where b.hash > ? and b.hash <= ? and ",
+        is_deleted!(),
+        " and 1 = exists (select 1 from body_uses u where u.hash = b.hash) \
+         and 1 = exists (select 1 from packs p where p.no = b.pack) order by b.hash"
+    ))
+    .bind(after)
+    .bind(to)
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(shared_body).collect()
+}
+
+fn shared_body(row: &SqliteRow) -> Result<SharedBody, DatabaseError> {
+    let hash = hash(row.try_get("hash")?, "bodies", "hash")?;
+    Ok(SharedBody {
+        location: packed_body(row, hash)?,
+        pack: row.try_get("pack")?,
+        owner: row.try_get("owner")?,
+    })
+}
+
+/// Packs of batches with a number above `?1` and at most `?2` that are deleted.
+const DELETED_PACKS: &str = concat!(
+    "from packs indexed by packs_by_batch where batch > 0 and batch > ?1 and batch <= ?2 \
+     and no < ?3 and not ",
+    is_live!("packs.batch")
+);
+
+async fn sweep_packs(
+    connection: &mut SqliteConnection,
+    progress: Progress,
+    limit: u32,
+) -> Result<StepOutcome, DatabaseError> {
+    let end: Option<i64> = sqlx::query_scalar(
+        "select batch from packs indexed by packs_by_batch where batch > 0 and batch > ? \
+         order by batch limit 1 offset ?",
+    )
+    .bind(progress.after_number)
+    .bind(limit.saturating_sub(1))
+    .fetch_optional(&mut *connection)
+    .await?;
+    let to = end.unwrap_or(i64::MAX);
+    let range = || -> Result<_, DatabaseError> {
+        let mut values = Values::with_capacity(3);
+        values
+            .add(progress.after_number)
+            .add(to)
+            .add(progress.up_to);
+        Ok(values.finish()?)
+    };
+    let sum = format!("select coalesce(sum(length(content)), 0) {DELETED_PACKS}");
+    let bytes: i64 = sqlx::query_scalar_with(AssertSqlSafe(sum), range()?)
+        .fetch_one(&mut *connection)
+        .await?;
+    sqlx::query_with(AssertSqlSafe(format!("delete {DELETED_PACKS}")), range()?)
+        .execute(&mut *connection)
+        .await?;
+    count_left(connection, progress.after_number, to).await?;
+    let outcome = StepOutcome {
+        body_bytes: bytes,
+        ..StepOutcome::MORE
+    };
+    if let Some(after_number) = end {
+        let next = Progress {
+            after_number,
+            ..progress
+        };
+        next.write(connection).await?;
+        return Ok(outcome);
+    }
+    // The last pack is kept: numbers of packs are not used again.
+    sqlx::query("delete from packs where no = ?1 and exists (select 1 from packs where no > ?1)")
+        .bind(progress.up_to)
+        .execute(&mut *connection)
+        .await?;
+    sqlx::query("delete from body_sweep")
+        .execute(connection)
+        .await?;
+    Ok(StepOutcome {
+        done: true,
+        ..outcome
+    })
+}
+
+/// Counts the packs of batches that stay without their bodies.
+async fn count_left(
+    connection: &mut SqliteConnection,
+    after: i64,
+    to: i64,
+) -> Result<(), DatabaseError> {
+    let rows = sqlx::query(
+        "select no, run, caller, pack_bytes, (select coalesce(sum(length(content)), 0) from packs \
+         where batch = batches.no and batch > 0) as left from batches \
+         where no > ? and no <= ? and deleted > 0 and pack_bytes > 0",
+    )
+    .bind(after)
+    .bind(to)
+    .fetch_all(&mut *connection)
+    .await?;
+    for row in rows {
+        let (stored, left): (i64, i64) = (row.try_get("pack_bytes")?, row.try_get("left")?);
+        sqlx::query("update batches set pack_bytes = ? where no = ?")
+            .bind(left)
+            .bind(row.try_get::<i64, _>("no")?)
+            .execute(&mut *connection)
+            .await?;
+        let caller: String = row.try_get("caller")?;
+        let change = HeldAmounts {
+            pack_bytes: left - stored,
+            ..HeldAmounts::default()
+        };
+        holdings::change(connection, row.try_get("run")?, &caller, change).await?;
+    }
+    Ok(())
+}

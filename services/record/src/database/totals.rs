@@ -1,0 +1,54 @@
+//! Totals of a run.
+
+use crate::GradeRecord;
+use assay_rewards::sum;
+
+/// Sums over some grades of one run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct RunTotals {
+    pub(crate) grades: u64,
+    pub(crate) graded: u64,
+    pub(crate) ungradable: u64,
+    pub(crate) failed: u64,
+    pub(crate) passed: u64,
+    pub(crate) scores: u64,
+    pub(crate) score_sum: f64,
+    pub(crate) last_step: Option<i64>,
+    /// First and last time, in microseconds since the Unix epoch; `None` without a grade.
+    pub(crate) times: Option<(i64, i64)>,
+}
+
+impl RunTotals {
+    pub(crate) fn add_grade(&mut self, grade: &GradeRecord) {
+        let graded = grade.outcome == "graded";
+        self.add(&Self {
+            grades: 1,
+            graded: graded.into(),
+            ungradable: (grade.outcome == "ungradable").into(),
+            failed: (grade.outcome == "failed").into(),
+            passed: (graded && grade.pass == Some(true)).into(),
+            scores: grade.score.is_some().into(),
+            score_sum: grade.score.unwrap_or(0.0),
+            last_step: grade.step,
+            times: Some((grade.time_us, grade.time_us)),
+        });
+    }
+
+    /// Adds the sums over other grades.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.grades += other.grades;
+        self.graded += other.graded;
+        self.ungradable += other.ungradable;
+        self.failed += other.failed;
+        self.passed += other.passed;
+        self.scores += other.scores;
+        sum::add(&mut self.score_sum, other.score_sum);
+        self.last_step = self.last_step.max(other.last_step);
+        self.times = match (self.times, other.times) {
+            (Some((first, last)), Some((other_first, other_last))) => {
+                Some((first.min(other_first), last.max(other_last)))
+            }
+            (times, None) | (None, times) => times,
+        };
+    }
+}

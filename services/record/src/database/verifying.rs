@@ -1,0 +1,260 @@
+//! Reads the tables for `verify`.
+
+use crate::GradeRecord;
+use assay_core::{BatchId, Hash};
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{AssertSqlSafe, Row};
+
+use super::codec::{codec, packed_body};
+use super::query;
+use super::rows::{SELECT_GRADE, batch_id, checksum_of_row, hash, key, read_grade};
+use crate::database::DatabaseError;
+use crate::spool::Position;
+use crate::write::packs::{Compressed, PackedBody};
+
+/// A batch, with what it should have.
+pub(crate) struct VerifiedBatch {
+    pub(crate) number: i64,
+    pub(crate) id: BatchId,
+    /// Number of its positions.
+    pub(crate) items: u32,
+    /// Number of its grades; `None` if they are not counted.
+    pub(crate) grades: Option<i64>,
+    /// Sum of their checksums.
+    pub(crate) checksum: Option<i64>,
+    /// Whether its bodies were not deleted.
+    pub(crate) has_bodies: bool,
+}
+
+/// A grade with its stored checksum and that of its columns.
+pub(crate) struct VerifiedGrade {
+    pub(crate) record: GradeRecord,
+    pub(crate) stored: Option<i64>,
+    pub(crate) computed: i64,
+}
+
+/// The location of a body.
+pub(crate) struct StoredBody {
+    pub(crate) location: PackedBody,
+    pub(crate) pack: i64,
+}
+
+/// Whether the schema has numbers and checksums of the grades of batches; one of an earlier release
+/// has not.
+pub(crate) async fn counts_batches(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    let columns: i64 = sqlx::query_scalar(
+        "select count(*) from pragma_table_info('batches') where name in ('grades', 'checksum')",
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(columns == 2)
+}
+
+/// Position up to which the spool with this name is applied.
+pub(crate) async fn progress(
+    connection: &mut SqliteConnection,
+    spool: &str,
+) -> Result<Position, DatabaseError> {
+    query::progress(connection, spool).await
+}
+
+/// The batches with a number above `after`, in order.
+pub(crate) async fn batches(
+    connection: &mut SqliteConnection,
+    after: i64,
+    limit: u32,
+) -> Result<Vec<VerifiedBatch>, DatabaseError> {
+    let rows = sqlx::query(
+        "select no, id, items, grades, checksum, deleted = 0 as has_bodies from batches \
+         where no > ? order by no limit ?",
+    )
+    .bind(after)
+    .bind(limit)
+    .fetch_all(connection)
+    .await?;
+    rows.iter()
+        .map(|row| {
+            Ok(VerifiedBatch {
+                number: row.try_get("no")?,
+                id: batch_id(row.try_get("id")?, "batches")?,
+                items: row.try_get("items")?,
+                grades: row.try_get("grades")?,
+                checksum: row.try_get("checksum")?,
+                has_bodies: row.try_get("has_bodies")?,
+            })
+        })
+        .collect()
+}
+
+/// The grades of a batch, in order.
+pub(crate) async fn grades(
+    connection: &mut SqliteConnection,
+    number: i64,
+) -> Result<Vec<VerifiedGrade>, DatabaseError> {
+    let select = format!(
+        "{SELECT_GRADE}, g.checksum from grades g cross join batches b on b.no = g.key >> 24 \
+         cross join kinds k on k.no = g.kind where g.key between ? and ? order by g.key"
+    );
+    let rows = sqlx::query(AssertSqlSafe(select))
+        .bind(key(number, 0))
+        .bind(key(number + 1, 0) - 1)
+        .fetch_all(connection)
+        .await?;
+    rows.iter()
+        .map(|row| {
+            let record = read_grade(row)?;
+            let computed = checksum_of_row(&record, row)?;
+            Ok(VerifiedGrade {
+                record,
+                stored: row.try_get("checksum")?,
+                computed,
+            })
+        })
+        .collect()
+}
+
+/// Number of grades of batches with numbers between two others.
+pub(crate) async fn grades_between(
+    connection: &mut SqliteConnection,
+    last: i64,
+    next: i64,
+) -> Result<i64, DatabaseError> {
+    Ok(
+        sqlx::query_scalar("select count(*) from grades where key >= ? and key < ?")
+            .bind(key(last + 1, 0))
+            .bind(key(next, 0))
+            .fetch_one(connection)
+            .await?,
+    )
+}
+
+/// The number from which on a missing number is damage. Earlier releases skipped numbers, and a
+/// schema of such a release does not have the table.
+pub(crate) async fn first_without_gaps(
+    connection: &mut SqliteConnection,
+) -> Result<i64, DatabaseError> {
+    let has_table: bool = sqlx::query_scalar(
+        "select exists (select 1 from sqlite_schema where name = 'batch_numbers')",
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    if !has_table {
+        return Ok(i64::MAX);
+    }
+    Ok(
+        sqlx::query_scalar("select coalesce(max(first), 1) from batch_numbers")
+            .fetch_one(connection)
+            .await?,
+    )
+}
+
+/// Ranges of numbers between two others that retention did not delete.
+pub(crate) async fn missing_between(
+    connection: &mut SqliteConnection,
+    last: i64,
+    next: i64,
+) -> Result<Vec<(i64, i64)>, DatabaseError> {
+    let deleted = sqlx::query(
+        "select first, last from deleted_batches where last > ? and first < ? order by first",
+    )
+    .bind(last)
+    .bind(next)
+    .fetch_all(connection)
+    .await?;
+    let (mut missing, mut at) = (Vec::new(), last + 1);
+    for row in deleted {
+        let (first, end): (i64, i64) = (row.try_get("first")?, row.try_get("last")?);
+        if first > at {
+            missing.push((at, first - 1));
+        }
+        at = at.max(end + 1);
+    }
+    if at < next {
+        missing.push((at, next - 1));
+    }
+    Ok(missing)
+}
+
+/// Where a body is.
+pub(crate) async fn body(
+    connection: &mut SqliteConnection,
+    hash: Hash,
+) -> Result<Option<StoredBody>, DatabaseError> {
+    let row = sqlx::query("select kind, pack, start, size from bodies where hash = ?")
+        .bind(&hash.as_bytes()[..])
+        .fetch_optional(connection)
+        .await?;
+    row.map(|row| {
+        Ok(StoredBody {
+            location: packed_body(&row, hash)?,
+            pack: row.try_get("pack")?,
+        })
+    })
+    .transpose()
+}
+
+/// A pack.
+pub(crate) async fn pack(
+    connection: &mut SqliteConnection,
+    number: i64,
+) -> Result<Option<Compressed>, DatabaseError> {
+    let row = sqlx::query("select codec, size, content from packs where no = ?")
+        .bind(number)
+        .fetch_optional(connection)
+        .await?;
+    row.map(|row| {
+        Ok(Compressed {
+            codec: codec("packs", row.try_get("codec")?)?,
+            size: row.try_get("size")?,
+            content: row.try_get("content")?,
+        })
+    })
+    .transpose()
+}
+
+/// Bodies to which other rows than grades refer, with a name for each.
+pub(crate) async fn other_bodies(
+    connection: &mut SqliteConnection,
+) -> Result<Vec<(String, Hash)>, DatabaseError> {
+    let rows = sqlx::query(
+        "select 'policy ' || policy as name, policy_hash as hash from kinds \
+         where policy_hash is not null \
+         union all select 'pair ' || no, pair from pairs \
+         union all select 'report of dataset check ' || hex(id), report from dataset_checks",
+    )
+    .fetch_all(connection)
+    .await?;
+    rows.iter()
+        .map(|row| {
+            let hash = hash(row.try_get("hash")?, "bodies", "hash")?;
+            Ok((row.try_get("name")?, hash))
+        })
+        .collect()
+}
+
+/// Holdings that differ from the sums over the counted batches. Finds batches that were removed
+/// from the end, of which no gap in the numbers is left.
+pub(crate) async fn sums(
+    connection: &mut SqliteConnection,
+) -> Result<Vec<(String, String)>, DatabaseError> {
+    let rows = sqlx::query(
+        "select coalesce(r.name, '(none)') as run, s.caller, sum(s.held) as held, \
+         sum(s.counted) as counted from (\
+           select run, caller, grades as held, 0 as counted from holdings \
+           union all select run, caller, 0, grades from batches where grades is not null) s \
+         left join runs r on r.no = s.run group by s.run, s.caller \
+         having sum(s.held) <> sum(s.counted)",
+    )
+    .fetch_all(connection)
+    .await?;
+    rows.iter()
+        .map(|row| {
+            let (run, caller): (&str, &str) = (row.try_get("run")?, row.try_get("caller")?);
+            let (held, counted): (i64, i64) = (row.try_get("held")?, row.try_get("counted")?);
+            Ok((
+                format!("run {run} of caller {caller}"),
+                format!("should have {held} grades, but its batches have {counted}"),
+            ))
+        })
+        .collect()
+}

@@ -1,0 +1,70 @@
+//! How reads see what was acknowledged before them: they wait until it is in the database, and then
+//! read one state of it.
+
+use std::time::Duration;
+
+use crate::database::Snapshot;
+use crate::write::pending::Digest;
+use crate::{Record, RecordError, RecordState};
+
+impl Record {
+    /// Waits for a read. If it fails because the database is damaged, the node is no longer ready.
+    pub(crate) async fn read<T>(
+        &self,
+        read: impl Future<Output = Result<T, RecordError>>,
+    ) -> Result<T, RecordError> {
+        let done = read.await;
+        if let Err(RecordError::Damaged(reason)) = &done {
+            self.shared.health.database_damaged(reason.clone());
+        }
+        done
+    }
+
+    /// A state of the database that contains the entries which are pending now and whose digest
+    /// passes. The writer is told that a read waits for it.
+    ///
+    /// # Errors
+    /// [`RecordError::Unavailable`] if they are not applied within
+    /// [`read_timeout`](crate::RecordOptions::read_timeout).
+    pub(crate) async fn snapshot_after(
+        &self,
+        passes: impl Fn(&Digest) -> bool,
+    ) -> Result<Snapshot, RecordError> {
+        let timeout = self.shared.read_timeout;
+        tokio::time::timeout(timeout, self.shared.pending.wait_for(passes))
+            .await
+            .map_err(|_| lagging(timeout))?;
+        Ok(self.shared.database.snapshot().await?)
+    }
+
+    /// A state of the database that contains the grades of a run that are pending now.
+    pub(crate) async fn snapshot_after_run(&self, run: &str) -> Result<Snapshot, RecordError> {
+        self.snapshot_after(|digest| digest.run.as_deref() == Some(run) && digest.grades > 0)
+            .await
+    }
+
+    /// Reads a grade and a run, for which pages of several tables and indexes are read.
+    pub(crate) async fn probe_reads(&self) -> Result<(), RecordError> {
+        let mut snapshot = self.shared.database.snapshot().await?;
+        crate::database::probe_reads(&mut snapshot).await?;
+        Ok(())
+    }
+
+    /// Returns the state of the record.
+    #[must_use]
+    pub fn state(&self) -> RecordState {
+        RecordState {
+            pending: self.shared.pending.len() as u64,
+            set_aside: self.shared.health.set_aside(),
+            apply_error: self.shared.health.apply_error(),
+        }
+    }
+}
+
+fn lagging(timeout: Duration) -> RecordError {
+    RecordError::Unavailable(format!(
+        "some of what was recorded is not in the database after {} seconds; check whether the \
+         database is locked or its disk is full, and retry",
+        timeout.as_secs_f64()
+    ))
+}

@@ -1,0 +1,85 @@
+//! An entry of the spool in memory.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use crate::chart::Counted;
+use crate::{Entry, GradeRecord};
+use assay_core::Hash;
+
+use crate::spool::frame::{self, Seal};
+use crate::write::packs::Contents;
+
+/// An entry and its compressed contents in memory.
+#[derive(Debug)]
+pub(crate) struct LoadedEntry {
+    /// The rows. Bodies and the body of the reply may be missing; `contents` has them.
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) contents: Contents,
+    /// Approximate size in memory, in bytes.
+    pub(crate) bytes: usize,
+}
+
+impl LoadedEntry {
+    pub(crate) fn new(entry: Arc<Entry>, contents: Contents) -> Self {
+        let texts = |grade: &GradeRecord| -> usize {
+            let json = [
+                &grade.components_json,
+                &grade.reward_breakdown_json,
+                &grade.steps_json,
+                &grade.measures_json,
+                &grade.evidence_json,
+                &grade.error_json,
+                &grade.meta_json,
+                &grade.checks_json,
+            ];
+            json.iter()
+                .map(|text| text.as_ref().map_or(0, String::len))
+                .sum()
+        };
+        let rows: usize = entry.grades.iter().map(|grade| 768 + texts(grade)).sum();
+        let bodies: usize = entry
+            .bodies
+            .iter()
+            .map(|body| body.content.len() + 80)
+            .sum();
+        let reply = entry
+            .claim
+            .as_ref()
+            .and_then(|claim| claim.reply.as_ref())
+            .map_or(0, |reply| reply.body.len());
+        let bytes = 512 + rows + bodies + reply + contents.bytes();
+        Self {
+            entry,
+            contents,
+            bytes,
+        }
+    }
+
+    /// Adds `grades`, a part of the entry's grades, to the counts for charts.
+    pub(crate) fn count<'g>(
+        &self,
+        grades: impl IntoIterator<Item = &'g GradeRecord>,
+        counted: &mut Counted,
+    ) {
+        let locations = self.contents.packs.iter().flat_map(|pack| &pack.bodies);
+        let sizes: HashMap<Hash, u32> = locations.map(|body| (body.hash, body.size)).collect();
+        for grade in grades {
+            counted.push(grade, sizes.get(&grade.completion_hash).copied());
+        }
+    }
+
+    /// Decodes a frame after checking its checksum.
+    pub(crate) fn from_frame(seal: &Seal, bytes: &[u8]) -> io::Result<Self> {
+        if frame::measure(seal, bytes) != Some(bytes.len()) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "a frame of the spool is damaged",
+            ));
+        }
+        let (entry, contents) = frame::decode(bytes)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        Ok(Self::new(Arc::new(entry), contents))
+    }
+}

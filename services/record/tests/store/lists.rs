@@ -1,0 +1,264 @@
+//! Lists and sums over pending and stored entries equal those of a simple model.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use assay_core::GradeId;
+use assay_record::chart::{Steps, bucket};
+use assay_record::rollup::{RollupKey, Rollups};
+use assay_record::{Entry, GradeRecord};
+use assay_record::{GradeFilter, Record, Recorder};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::fixture::{Fixture, START_US, all, batch, part, record};
+
+fn entries() -> impl Strategy<Value = Vec<Entry>> {
+    let one = (0..6u64, 0..4u32, 0..5u32, any::<u64>()).prop_map(|(n, first, count, salt)| {
+        let mut entry = part(n, first, count);
+        // A batch has one run and one step, also if it has several entries.
+        let run = [None, Some("run-a"), Some("run-b")][n as usize % 3];
+        entry.run = run.map(Arc::from);
+        entry.step = (n % 4 != 3).then_some(n as i64 % 2);
+        for grade in &mut entry.grades {
+            let pick = (salt >> (grade.position % 16)) as usize;
+            grade.run = entry.run.clone();
+            grade.step = entry.step;
+            grade.item = (!pick.is_multiple_of(3)).then(|| format!("item-{}", pick % 2));
+            grade.group = (!pick.is_multiple_of(5)).then(|| format!("group-{}", pick % 2));
+            grade.grader = ["math", "code"][pick % 2].to_owned();
+            grade.channel = ["math/default", "math/gsm", "code/default"][pick % 3].to_owned();
+            grade.outcome = ["graded", "graded", "failed", "ungradable"][pick % 4].to_owned();
+            grade.verdict = (grade.outcome == "graded")
+                .then(|| ["correct", "wrong_answer"][pick % 2].to_owned());
+            grade.error_json =
+                (grade.outcome == "failed").then(|| r#"{"code":"sandbox_failed"}"#.to_owned());
+            grade.score = (grade.outcome == "graded").then_some((pick % 5) as f64 / 4.0);
+            grade.pass = (grade.outcome == "graded").then_some(pick.is_multiple_of(2));
+            grade.time_us = START_US + (pick % 7) as i64;
+        }
+        entry
+    });
+    prop::collection::vec(one, 0..14)
+}
+
+fn maybe<T: Clone + std::fmt::Debug + 'static>(values: Vec<T>) -> impl Strategy<Value = Option<T>> {
+    prop::option::weighted(0.2, select(values))
+}
+
+fn texts(values: &[&str]) -> impl Strategy<Value = Option<String>> + use<> {
+    maybe(values.iter().map(|text| (*text).to_owned()).collect())
+}
+
+fn filters() -> impl Strategy<Value = GradeFilter> {
+    let texts_of_filter = (
+        prop::option::weighted(
+            0.5,
+            select(vec![
+                "run-a".to_owned(),
+                "run-b".to_owned(),
+                "run-c".to_owned(),
+            ]),
+        ),
+        texts(&["math", "code"]),
+        texts(&["math/default", "math/gsm", "none"]),
+        texts(&["graded", "failed", "ungradable"]),
+        texts(&["correct", "wrong_answer"]),
+        texts(&["item-0", "item-1", "item-9"]),
+        texts(&["group-0", "group-1"]),
+        texts(&["overturned", "upheld"]),
+    );
+    let numbers = (
+        prop::option::weighted(0.4, 0..3i64),
+        maybe((0..7).map(batch).collect()),
+        maybe(vec![0.0, 0.25, 0.5]),
+        maybe(vec![0.5, 0.75, 1.0]),
+        maybe((0..7).map(|n| START_US + n).collect()),
+        maybe((0..8).map(|n| START_US + n).collect()),
+    );
+    (texts_of_filter, numbers).prop_map(
+        |((run, grader, channel, outcome, verdict, item, group, appeal), numbers)| {
+            let (step, batch, score_min, score_max, since_us, until_us) = numbers;
+            GradeFilter {
+                run,
+                step,
+                grader,
+                channel,
+                outcome,
+                verdict,
+                appeal,
+                batch,
+                caller: None,
+                item,
+                group,
+                score_min,
+                score_max,
+                since_us,
+                until_us,
+            }
+        },
+    )
+}
+
+/// The expected counts for charts of a run.
+fn expected_steps(entries: &[Entry], run: &str, width: i64) -> Steps {
+    let (mut steps, mut seen) = (Steps::new(), BTreeSet::new());
+    for entry in entries {
+        for grade in &entry.grades {
+            if seen.insert(grade.grade) && entry.run.as_deref() == Some(run) {
+                let body = entry
+                    .bodies
+                    .iter()
+                    .find(|body| body.hash == grade.completion_hash)
+                    .unwrap();
+                let first = entry.step.map(|step| bucket(step, width));
+                steps
+                    .entry(first)
+                    .or_default()
+                    .push(grade, Some(body.content.len() as u32));
+            }
+        }
+    }
+    steps
+}
+
+/// The expected grades: the first of each id.
+fn expected_grades(entries: &[Entry]) -> BTreeMap<GradeId, GradeRecord> {
+    let mut grades = BTreeMap::new();
+    for grade in entries.iter().flat_map(|entry| &entry.grades) {
+        grades.entry(grade.grade).or_insert_with(|| grade.clone());
+    }
+    grades
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn lists_equal_the_model(
+        entries in entries(),
+        filters in prop::collection::vec((filters(), 1..6u32), 1..12),
+        stored in 0..14usize,
+        small_memory in any::<bool>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut fixture = Fixture::new();
+            if small_memory {
+                fixture.options.pending_bytes = 1;
+            }
+            let (first, second) = entries.split_at(stored.min(entries.len()));
+            let store = fixture.open().await;
+            for entry in first {
+                record(&store, entry.clone()).await;
+            }
+            store.close().await.unwrap();
+            let store = fixture.open().await;
+            let lock = fixture.lock_database().await;
+            for entry in second {
+                record(&store, entry.clone()).await;
+            }
+            let expected = expected_grades(&entries);
+            check(&store, &expected, &filters).await;
+            check_steps(&store, &entries).await;
+            drop(lock);
+            store.close().await.unwrap();
+            let store = fixture.open().await;
+            check(&store, &expected, &filters).await;
+            check_steps(&store, &entries).await;
+            store.close().await.unwrap();
+        });
+    }
+}
+
+async fn check_steps(store: &impl Reader, entries: &[Entry]) {
+    for run in ["run-a", "run-b", "run-c"] {
+        for width in [1, 2, 16, 96] {
+            assert_eq!(
+                store.run_steps(run, width).await.unwrap(),
+                expected_steps(entries, run, width),
+                "{run} by {width}"
+            );
+        }
+    }
+}
+
+async fn check(
+    store: &impl Reader,
+    expected: &BTreeMap<GradeId, GradeRecord>,
+    filters: &[(GradeFilter, u32)],
+) {
+    for (filter, page) in filters {
+        let matching: Vec<&GradeRecord> = expected
+            .values()
+            .rev()
+            .filter(|grade| filter.keeps(grade))
+            .collect();
+        let listed = all(store, filter, *page).await;
+        assert_eq!(listed.iter().collect::<Vec<_>>(), matching, "{filter:?}");
+    }
+    for (id, grade) in expected {
+        assert_eq!(store.grade(*id).await.unwrap().as_ref(), Some(grade));
+    }
+    let mut by_run: BTreeMap<&str, Vec<&GradeRecord>> = BTreeMap::new();
+    for grade in expected.values() {
+        if let Some(run) = grade.run.as_deref() {
+            by_run.entry(run).or_default().push(grade);
+        }
+    }
+    assert_eq!(store.run("never").await.unwrap(), None);
+    assert_eq!(store.run_series("never").await.unwrap(), Rollups::new());
+    let runs = store.runs(10).await.unwrap();
+    assert_eq!(runs.len(), by_run.len());
+    assert_eq!(store.run("run-c").await.unwrap(), None);
+    for run in runs {
+        assert_eq!(store.run(&run.run).await.unwrap().as_ref(), Some(&run));
+        let grades = &by_run[run.run.as_str()];
+        let count = |outcome: &str| {
+            grades
+                .iter()
+                .filter(|grade| grade.outcome == outcome)
+                .count() as u64
+        };
+        let scores: Vec<f64> = grades.iter().filter_map(|grade| grade.score).collect();
+        assert_eq!(
+            (run.grades, run.graded, run.failed, run.ungradable),
+            (
+                grades.len() as u64,
+                count("graded"),
+                count("failed"),
+                count("ungradable")
+            )
+        );
+        assert_eq!(
+            run.passed,
+            grades
+                .iter()
+                .filter(|grade| grade.pass == Some(true))
+                .count() as u64
+        );
+        // Sums of quarters are exact in any order.
+        assert_eq!(
+            run.mean_score,
+            (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64)
+        );
+        assert_eq!(
+            run.last_step,
+            grades.iter().filter_map(|grade| grade.step).max()
+        );
+        assert_eq!(
+            Some(run.first_us),
+            grades.iter().map(|grade| grade.time_us).min()
+        );
+        assert_eq!(
+            Some(run.last_us),
+            grades.iter().map(|grade| grade.time_us).max()
+        );
+        let mut series = Rollups::new();
+        for grade in grades {
+            series.entry(RollupKey::of(grade)).or_default().push(grade);
+        }
+        assert_eq!(store.run(&run.run).await.unwrap().as_ref(), Some(&run));
+        assert_eq!(store.run_series(&run.run).await.unwrap(), series);
+    }
+}

@@ -1,0 +1,177 @@
+//! Reads return every acknowledged entry, whether it is pending or applied.
+
+use std::sync::Arc;
+
+use assay_core::Hash;
+use assay_record::{GradeFilter, Record, Recorder};
+
+use crate::fixture::{Fixture, all, batch, claim, contains_entry, entry, key, part, record};
+
+#[tokio::test]
+async fn reads_a_recorded_entry_immediately_and_after_reopening() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let entry = entry(1, 5);
+    record(&store, entry.clone()).await;
+    assert!(contains_entry(&store, &entry).await);
+    store.close().await.unwrap();
+
+    let store = fixture.open().await;
+    assert!(contains_entry(&store, &entry).await);
+    assert_eq!(store.grade(batch(1).grade(5)).await.unwrap(), None);
+    assert_eq!(store.body(Hash::of(b"nothing")).await.unwrap(), None);
+    store.ready().await.unwrap();
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn all_reads_include_pending_entries() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let before = entry(1, 3);
+    record(&store, before.clone()).await;
+    store.close().await.unwrap();
+
+    let store = fixture.open().await;
+    let lock = fixture.lock_database().await;
+    let waiting = entry(2, 4);
+    record(&store, waiting.clone()).await;
+    record(&store, claim("key", 2, Some("reply"))).await;
+
+    assert!(contains_entry(&store, &before).await && contains_entry(&store, &waiting).await);
+    assert_eq!(all(&store, &GradeFilter::default(), 2).await.len(), 7);
+    let runs = store.runs(10).await.unwrap();
+    assert_eq!(runs.len(), 1);
+    assert_eq!((runs[0].grades, runs[0].passed), (7, 4));
+    assert_eq!(runs[0].mean_score, Some((4.0 + 3.0 * 0.25) / 7.0));
+    assert_eq!(runs[0].last_step, Some(2));
+    let claimed = store.claim(&key("key")).await.unwrap().unwrap();
+    assert_eq!(claimed.reply.unwrap().body, b"reply");
+    assert_eq!(fixture.number("select count(*) from grades").await, 3);
+
+    drop(lock);
+    store.close().await.unwrap();
+    assert_eq!(fixture.number("select count(*) from grades").await, 7);
+}
+
+#[tokio::test]
+async fn reads_entries_beyond_the_memory_limit_from_the_spool() {
+    let mut fixture = Fixture::new();
+    fixture.options.pending_bytes = 1;
+    fixture.options.segment_bytes = 2_000;
+    let store = fixture.open().await;
+    let lock = fixture.lock_database().await;
+    let entries: Vec<_> = (0..10).map(|n| entry(n, 3)).collect();
+    for entry in &entries {
+        record(&store, entry.clone()).await;
+    }
+    assert!(fixture.segments().len() > 1);
+    for entry in &entries {
+        assert!(contains_entry(&store, entry).await);
+    }
+    assert_eq!(all(&store, &GradeFilter::default(), 7).await.len(), 30);
+    assert_eq!(store.runs(1).await.unwrap()[0].grades, 30);
+    drop(lock);
+    store.close().await.unwrap();
+    assert_eq!(fixture.number("select count(*) from grades").await, 30);
+    assert!(fixture.segments().is_empty());
+}
+
+#[tokio::test]
+async fn reads_back_large_evidence_in_full() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let mut entry = entry(1, 3);
+    let results = vec![r#"["accepted",1234567890,83886080]"#; 16_000].join(",");
+    entry.grades[1].evidence_json = Some(format!(r#"{{"results":[{results}]}}"#));
+    assert!(
+        entry.grades[1]
+            .evidence_json
+            .as_ref()
+            .is_some_and(|json| json.len() > 500_000)
+    );
+    record(&store, entry.clone()).await;
+    assert!(contains_entry(&store, &entry).await);
+    store.close().await.unwrap();
+
+    let store = fixture.open().await;
+    assert!(contains_entry(&store, &entry).await);
+    assert_eq!(all(&store, &GradeFilter::default(), 2).await.len(), 3);
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn counts_a_repeated_batch_once() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    record(&store, part(1, 0, 3)).await;
+    store.close().await.unwrap();
+
+    let store = fixture.open().await;
+    let lock = fixture.lock_database().await;
+    let mut again = part(1, 0, 5);
+    for grade in &mut again.grades {
+        grade.verdict = Some("changed".to_owned());
+    }
+    record(&store, again.clone()).await;
+    record(&store, again).await;
+    let check = async || {
+        assert_eq!(store.runs(1).await.unwrap()[0].grades, 5);
+        let changed = GradeFilter {
+            verdict: Some("changed".to_owned()),
+            ..GradeFilter::default()
+        };
+        let changed = all(&store, &changed, 10).await;
+        let positions: Vec<u32> = changed.iter().map(|grade| grade.position).collect();
+        assert_eq!(positions, [4, 3], "the first grade of each id is kept");
+        let first = store.grade(batch(1).grade(0)).await.unwrap().unwrap();
+        assert_eq!(first.verdict.as_deref(), Some("correct"));
+    };
+    check().await;
+    drop(lock);
+    while store.pending_entries() > 0 {
+        tokio::task::yield_now().await;
+    }
+    check().await;
+    store.close().await.unwrap();
+    assert_eq!(fixture.number("select sum(grades) from rollups").await, 5);
+}
+
+#[tokio::test]
+async fn a_store_in_memory_creates_no_files() {
+    let fixture = Fixture::new();
+    let mut options = fixture.options.clone();
+    options.database = "sqlite::memory:".to_owned();
+    let store = assay_record::Record::open(&options, fixture.clock.clone())
+        .await
+        .unwrap();
+    let entry = entry(1, 3);
+    record(&store, entry.clone()).await;
+    assert!(contains_entry(&store, &entry).await);
+    while store.pending_entries() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(contains_entry(&store, &entry).await);
+    assert_eq!(all(&store, &GradeFilter::default(), 2).await.len(), 3);
+    store.close().await.unwrap();
+    assert!(!fixture.spool().exists());
+}
+
+#[tokio::test]
+async fn acknowledges_concurrent_entries() {
+    let fixture = Fixture::new();
+    let store = Arc::new(fixture.open().await);
+    let records = (0..200).map(|n| {
+        let store = store.clone();
+        tokio::spawn(async move { store.record(Arc::new(entry(n, 1))).await })
+    });
+    for done in futures::future::join_all(records).await {
+        done.unwrap().unwrap();
+    }
+    assert_eq!(
+        all(store.as_ref(), &GradeFilter::default(), 64).await.len(),
+        200
+    );
+    store.close().await.unwrap();
+    assert_eq!(fixture.number("select count(*) from grades").await, 200);
+}
