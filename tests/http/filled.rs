@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assay_core::{Clock, SystemClock};
-use assay_record::Recorder;
 use assay_record::{Record, RecordOptions};
 use assay_tests::filling::{Amount, fill};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! GET requests write nothing, because a page of another site can make a browser navigate to any of
 //! them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,18 +11,10 @@ use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionResult, R
 use assay_core::reward_model::{
     ModelError, ModelInfo, ModelLoad, ModelReply, ModelRequest, ModelStatus, RewardModels,
 };
-use assay_core::{BatchId, BoxFuture, GradeId, Hash, Ids, SystemClock};
+use assay_core::{BoxFuture, Ids, SystemClock};
 use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
-use assay_record::chart::Steps;
-use assay_record::dataset_check::DatasetCheck;
-use assay_record::event::{Adjudication, Draw};
-use assay_record::names::{DeletedNames, UsedNames};
-use assay_record::pair::{KnownPairs, PairPage};
-use assay_record::rollup::Rollups;
-use assay_record::{Body as StoredBody, Claim, Entry, GradeRecord, RequestKey};
-use assay_record::{GradeFilter, GradePage, Record, RecordError, Recorder, RunSummary};
-use assay_rewards::Visit;
-use assay_rewards::channel::ChannelCounts;
+use assay_record::hook::Hook;
+use assay_record::{Entry, RecordError};
 use axum::Router;
 use axum::body::Body;
 use http::{Method, Request, StatusCode};
@@ -32,152 +24,14 @@ use tower::ServiceExt;
 
 use crate::http::fixtures::{Service, batch, item, service};
 
-/// A record that counts writes.
-struct Counting {
-    inner: Record,
-    writes: Arc<AtomicUsize>,
-}
+/// Counts writes.
+#[derive(Default)]
+struct Writes(AtomicUsize);
 
-impl Recorder for Counting {
-    fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), RecordError>> {
-        self.writes.fetch_add(1, Ordering::Relaxed);
-        self.inner.record(entry)
-    }
-
-    fn close(&self) -> BoxFuture<'_, Result<(), RecordError>> {
-        self.inner.close()
-    }
-}
-
-impl Reader for Counting {
-    fn used_names(&self) -> BoxFuture<'_, Result<UsedNames, RecordError>> {
-        Box::pin(std::future::ready(Ok(UsedNames::default())))
-    }
-
-    fn take_deleted_names(&self) -> DeletedNames {
-        DeletedNames::default()
-    }
-
-    fn prompts<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<u64, RecordError>> {
-        Box::pin(std::future::ready(Ok(0)))
-    }
-
-    fn grade(&self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, RecordError>> {
-        self.inner.grade(id)
-    }
-
-    fn grades<'a>(
-        &'a self,
-        filter: &'a GradeFilter,
-        before: Option<GradeId>,
-        limit: u32,
-    ) -> BoxFuture<'a, Result<GradePage, RecordError>> {
-        self.inner.grades(filter, before, limit)
-    }
-
-    fn runs_of<'a>(
-        &'a self,
-        caller: &'a str,
-        limit: u32,
-    ) -> BoxFuture<'a, Result<Vec<RunSummary>, RecordError>> {
-        self.inner.runs_of(caller, limit)
-    }
-
-    fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, RecordError>> {
-        self.inner.runs(limit)
-    }
-
-    fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, RecordError>> {
-        self.inner.run(run)
-    }
-
-    fn run_steps<'a>(
-        &'a self,
-        run: &'a str,
-        width: i64,
-    ) -> BoxFuture<'a, Result<Steps, RecordError>> {
-        self.inner.run_steps(run, width)
-    }
-
-    fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, RecordError>> {
-        self.inner.run_series(run)
-    }
-
-    fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<StoredBody>, RecordError>> {
-        self.inner.body(hash)
-    }
-
-    fn claim<'a>(
-        &'a self,
-        key: &'a RequestKey,
-    ) -> BoxFuture<'a, Result<Option<Claim>, RecordError>> {
-        self.inner.claim(key)
-    }
-
-    fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, RecordError>> {
-        self.inner.channels()
-    }
-
-    fn visits<'a>(
-        &'a self,
-        run: &'a str,
-        prompts: Option<&'a [String]>,
-    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, RecordError>> {
-        self.inner.visits(run, prompts)
-    }
-
-    fn adjudications(
-        &self,
-        grade: GradeId,
-    ) -> BoxFuture<'_, Result<Vec<Adjudication>, RecordError>> {
-        self.inner.adjudications(grade)
-    }
-
-    fn last_adjudications(
-        &self,
-        limit: u32,
-    ) -> BoxFuture<'_, Result<Vec<Adjudication>, RecordError>> {
-        self.inner.last_adjudications(limit)
-    }
-
-    fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, RecordError>> {
-        self.inner.draws(grades)
-    }
-
-    fn known_pairs<'a>(
-        &'a self,
-        model: &'a str,
-        pairs: &'a [Hash],
-    ) -> BoxFuture<'a, Result<KnownPairs, RecordError>> {
-        self.inner.known_pairs(model, pairs)
-    }
-
-    fn pairs<'a>(
-        &'a self,
-        model: &'a str,
-        after: u64,
-        limit: u32,
-    ) -> BoxFuture<'a, Result<PairPage, RecordError>> {
-        self.inner.pairs(model, after, limit)
-    }
-
-    fn dataset_checks(
-        &self,
-        before: Option<BatchId>,
-        limit: u32,
-    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, RecordError>> {
-        self.inner.dataset_checks(before, limit)
-    }
-
-    fn dataset_check(
-        &self,
-        id: BatchId,
-    ) -> BoxFuture<'_, Result<Option<DatasetCheck>, RecordError>> {
-        self.inner.dataset_check(id)
-    }
-
-    fn ready(&self) -> BoxFuture<'_, Result<(), RecordError>> {
-        self.inner.ready()
+impl Hook for Writes {
+    fn append(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<Arc<Entry>, RecordError>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Box::pin(std::future::ready(Ok(entry)))
     }
 }
 
@@ -221,16 +75,13 @@ impl RewardModels for Nothing {
 }
 
 /// The routes of a service with this record.
-fn counted(service: &Service) -> (Router, Arc<AtomicUsize>) {
-    let writes = Arc::<AtomicUsize>::default();
+fn counted(service: &Service) -> (Router, Arc<Writes>) {
+    let writes = Arc::<Writes>::default();
     let of_node = service.node.engine();
-    let inner = Arc::clone(of_node.record().unwrap());
+    let record = of_node.record().unwrap().clone();
     let engine = Engine::start(EngineParts {
         graders: of_node.graders().clone(),
-        store: Some(Arc::new(Counting {
-            inner,
-            writes: Arc::clone(&writes),
-        })),
+        record: Some(record.with_hook(Arc::clone(&writes) as Arc<dyn Hook>)),
         clock: Arc::new(SystemClock::new()),
         ids: Ids::random(),
         limits: Limits::default(),
@@ -328,7 +179,7 @@ async fn no_get_writes_to_the_record() {
     let draw = Request::post(drawing).body(Body::empty()).unwrap();
     assert_eq!(router.clone().oneshot(draw).await.unwrap().status(), 200);
     assert_eq!(
-        writes.swap(0, Ordering::Relaxed),
+        writes.0.swap(0, Ordering::Relaxed),
         1,
         "a draw is a write, so the counter works"
     );
@@ -348,7 +199,7 @@ async fn no_get_writes_to_the_record() {
         for method in [Method::HEAD, Method::GET] {
             let (status, body) = navigate(&router, method.clone(), &path).await;
             assert_eq!(
-                writes.load(Ordering::Relaxed),
+                writes.0.load(Ordering::Relaxed),
                 0,
                 "`{method} {path}` writes"
             );
@@ -378,7 +229,7 @@ async fn navigation_assigns_no_grade_to_an_operator() {
         403,
         "a form on another site"
     );
-    assert_eq!(writes.load(Ordering::Relaxed), 0);
+    assert_eq!(writes.0.load(Ordering::Relaxed), 0);
     let drawn = service.post(path, &Value::Null).await.json();
     assert_eq!(drawn["grade"]["pass"], true, "all four can still be drawn");
     assert_eq!(drawn["probability"], 0.25);

@@ -4,10 +4,8 @@
 use std::sync::Arc;
 
 use assay_core::{ErrorCode, GradeId, Hash};
-use assay_record::Event;
 use assay_record::event::{Adjudication, Draw};
-use assay_record::{Entry, GradeRecord};
-use assay_record::{GradeFilter, Record, RecordError};
+use assay_record::{Entry, Event, GradeFilter, GradeRecord, Record, RecordError};
 use assay_rewards::channel::Ledger;
 use assay_rewards::channel::counts::Calibration;
 

@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use assay_record::Entry;
-use assay_record::Event;
 use assay_record::dataset_check::{self, DatasetCheck};
+use assay_record::{Entry, Event};
 
 use crate::{ChannelError, Engine};
 

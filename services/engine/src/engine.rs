@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::{BatchId, GraderTable};
-use assay_record::Record;
-use assay_record::{Claim, RequestKey, SealedReply};
+use assay_record::{Claim, Record, RequestKey, SealedReply};
 use assay_rewards::PolicyError;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;

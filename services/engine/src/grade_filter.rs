@@ -1,8 +1,7 @@
 //! Checks the names in a filter of grades. A misspelled one would silently select nothing.
 
 use assay_core::{Verdict, did_you_mean};
-use assay_record::Appeal;
-use assay_record::{GradeFilter, RecordError};
+use assay_record::{Appeal, GradeFilter, RecordError};
 
 use crate::Engine;
 

@@ -1,7 +1,6 @@
 //! Rows of lists of grades.
 
-use assay_record::Appeal;
-use assay_record::GradeRecord;
+use assay_record::{Appeal, GradeRecord};
 
 use crate::display::{cell, optional_number, span, time};
 use crate::query::link;

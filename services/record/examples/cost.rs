@@ -13,9 +13,7 @@
 use std::sync::Arc;
 
 use assay_core::{BatchId, Clock, Hash, Ids, SystemClock};
-use assay_record::{Body, BodyKind, Entry, GradeRecord};
-use assay_record::{GradeFilter, Record, Recorder};
-use assay_record::{Record, RecordOptions};
+use assay_record::{Body, BodyKind, Entry, GradeFilter, GradeRecord, Record, RecordOptions};
 
 const GRADES: u32 = 1_024;
 const COMPLETION: usize = 2_048;
@@ -230,7 +228,7 @@ async fn main() {
         step += 16;
         let (before, started) = (processor_us(), clock.monotonic());
         for entry in slice {
-            store.record(entry).await.expect("recorded");
+            store.append(entry).await.expect("recorded");
         }
         recording += processor_us() - before;
         recording_time += clock.monotonic() - started;
@@ -333,7 +331,7 @@ async fn main() {
 }
 
 async fn wait_applied(store: &Record) {
-    while store.pending_entries() > 0 {
+    while store.state().pending > 0 {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }

@@ -12,9 +12,7 @@ use std::time::Duration;
 use anyhow::Context;
 use assay_core::{BatchId, Random};
 use assay_node::Config;
-use assay_record::Entry;
-use assay_record::Record;
-use assay_record::{RecordError, Recorder};
+use assay_record::{Entry, Record, RecordError};
 use tokio::task::JoinSet;
 
 use pool::Pool;
@@ -25,7 +23,7 @@ use schedule::Schedule;
 const IN_FLIGHT: usize = 8;
 
 /// Maximum number of entries that the database has not applied before generation pauses.
-const WAITING: usize = 128;
+const WAITING: u64 = 128;
 
 /// Options.
 #[derive(Debug, Clone, Copy)]
@@ -64,9 +62,9 @@ pub async fn fill(
                 recorded(recording.join_next().await)?;
             }
             let store = Arc::clone(store);
-            recording.spawn(async move { store.record(Arc::new(entry)).await });
+            recording.spawn(async move { store.append(Arc::new(entry)).await });
         }
-        while store.pending_entries() > WAITING {
+        while store.state().pending > WAITING {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         report(written);

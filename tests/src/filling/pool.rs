@@ -8,8 +8,7 @@ use anyhow::Context;
 use assay_core::{Completion, Hash, Item, Meta, Task};
 use assay_engine::{Batch, BatchItem, Mode};
 use assay_node::{Config, Node};
-use assay_record::GradeFilter;
-use assay_record::{Body, GradeRecord};
+use assay_record::{Body, GradeFilter, GradeRecord};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use assay_core::{BatchId, Hash, Random};
 use assay_record::event::{Adjudication, Draw};
-use assay_record::{Appeal, Event};
-use assay_record::{Body, Entry, GradeRecord};
+use assay_record::{Appeal, Body, Entry, Event, GradeRecord};
 
 use super::pool::{Pool, Problem};
 use super::schedule::Due;

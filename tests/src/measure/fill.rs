@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assay_core::{Clock, SystemClock};
-use assay_record::Recorder;
 use assay_record::{Record, RecordOptions};
 use assay_tests::filling::{self, Amount};
 use clap::Args;

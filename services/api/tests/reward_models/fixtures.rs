@@ -13,6 +13,7 @@ use assay_core::reward_model::{
 };
 use assay_core::{BoxFuture, Fault, GraderTable, Ids, SystemClock};
 use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
+use assay_record::{Record, RecordOptions};
 use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
@@ -20,8 +21,6 @@ use http::{HeaderMap, Method, Request};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
-
-use crate::store::Memory;
 
 /// The score of a text: the number at its end, so that a test's inputs determine the expected
 /// scores.
@@ -304,10 +303,21 @@ pub(crate) fn service(models: Vec<ModelInfo>) -> Service {
 }
 
 pub(crate) fn service_with(models: Vec<ModelInfo>, limits: ApiLimits) -> Service {
+    service_of(models, limits, None)
+}
+
+/// A service with a record in memory.
+pub(crate) async fn recording(models: Vec<ModelInfo>) -> Service {
+    let options = RecordOptions::new("sqlite::memory:");
+    let record = Record::open(&options, Arc::new(SystemClock::new())).await;
+    service_of(models, ApiLimits::default(), Some(record.unwrap()))
+}
+
+fn service_of(models: Vec<ModelInfo>, limits: ApiLimits, record: Option<Record>) -> Service {
     let models = Arc::new(FakeModels::new(models));
     let engine = Engine::start(EngineParts {
         graders: GraderTable::new(Vec::new()),
-        store: Some(Arc::new(Memory::default())),
+        record,
         clock: Arc::new(SystemClock::new()),
         ids: Ids::random(),
         limits: Limits {

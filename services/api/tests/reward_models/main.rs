@@ -10,6 +10,5 @@ mod pairs;
 mod request_ids;
 mod scoring;
 mod sglang;
-mod store;
 mod tei;
 mod vllm;

@@ -4,7 +4,7 @@ use assay_api::ApiLimits;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::fixtures::{model, one, service, service_with};
+use crate::fixtures::{model, recording, service_with};
 
 const PAIRS: &str = "/v1/reward-models/rm/pairs";
 
@@ -18,7 +18,7 @@ fn pair(n: usize) -> Value {
 
 #[tokio::test]
 async fn stores_pairs_once_and_lists_them_in_order() {
-    let service = one("scalar");
+    let service = recording(vec![model("rm", "scalar")]).await;
     let collect = async |pairs: Value| service.post(PAIRS, &json!({ "pairs": pairs })).await.json();
     assert_eq!(
         collect(json!([pair(1), pair(2), pair(1)])).await,
@@ -69,7 +69,7 @@ async fn stores_pairs_once_and_lists_them_in_order() {
 
 #[tokio::test]
 async fn models_do_not_share_pairs() {
-    let service = service(vec![model("rm", "scalar"), model("other", "scalar")]);
+    let service = recording(vec![model("rm", "scalar"), model("other", "scalar")]).await;
     service.post(PAIRS, &json!({ "pairs": [pair(1)] })).await;
     assert_eq!(
         service.get("/v1/reward-models/other/pairs").await.json()["pairs"],
@@ -86,7 +86,7 @@ async fn models_do_not_share_pairs() {
 
 #[tokio::test]
 async fn pairs_outlive_their_model_but_cannot_be_added_without_it() {
-    let service = one("scalar");
+    let service = recording(vec![model("rm", "scalar")]).await;
     service.post(PAIRS, &json!({ "pairs": [pair(1)] })).await;
     service
         .send(Method::DELETE, "/v1/reward-models/rm", String::new())
@@ -110,7 +110,7 @@ async fn pairs_outlive_their_model_but_cannot_be_added_without_it() {
 
 #[tokio::test]
 async fn rejects_invalid_pairs_with_pointers() {
-    let service = one("scalar");
+    let service = recording(vec![model("rm", "scalar")]).await;
     let rejected = async |pairs: Value| {
         service
             .post(PAIRS, &json!({ "pairs": pairs }))

@@ -111,7 +111,7 @@ fn engine() -> Engine {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     Engine::start(EngineParts {
         graders: GraderTable::new(vec![Arc::new(TestGrader::default())]),
-        store: None,
+        record: None,
         clock,
         ids: Ids::random(),
         // One worker, because the varying verdict depends on the number of earlier grades.

@@ -86,7 +86,7 @@ async fn prune(source: &Source, request: &PruneRequest) -> anyhow::Result<PruneR
                 .engine()
                 .record()
                 .context("no database is configured; name one with `--database`")?;
-            let reply = start(store.as_ref(), request).await?;
+            let reply = start(store, request).await?;
             if reply.prune.is_some() {
                 node.gate()
                     .audit_command("record.prune", "record", json!(request))

@@ -92,7 +92,7 @@ async fn one(source: &Source, name: &str, steps: usize) -> anyhow::Result<RunDet
                 .engine()
                 .record()
                 .context("no database is configured; name one with `--database`")?;
-            match run_detail(store.as_ref(), name, steps).await? {
+            match run_detail(store, name, steps).await? {
                 Some(found) => Ok(found),
                 None => bail!("{}", node.engine().unknown_run(name).await?),
             }

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use assay_core::{Completion, ErrorCode, GradeId, Hash};
 use assay_record::pair::Pair;
-use assay_record::{Appeal, Body, BodyKind, GradeRecord};
-use assay_record::{GradeFilter, Record, RecordError};
+use assay_record::{Appeal, Body, BodyKind, GradeFilter, GradeRecord, Record, RecordError};
 use assay_rewards::Rates;
 use assay_rewards::channel::Ledger;
 use assay_rewards::pairs::{Belief, ChosenPair, Verdicts, beliefs, choose};

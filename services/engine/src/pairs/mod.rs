@@ -12,9 +12,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use assay_core::Hash;
-use assay_record::Entry;
-use assay_record::Event;
 use assay_record::pair::{CollectedPair, Pair, PairPage};
+use assay_record::{Entry, Event};
 
 use crate::keeping::texts;
 use crate::{ChannelError, Engine};

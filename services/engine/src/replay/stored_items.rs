@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use assay_core::{Completion, GradeId, Hash, Item, Meta, Task};
-use assay_record::Record;
-use assay_record::{Body, BodyKind, GradeRecord};
+use assay_record::{Body, BodyKind, GradeRecord, Record};
 use serde_json::value::RawValue;
 
 use super::error::{ReplayError, ReplayOptions, rejected_task};

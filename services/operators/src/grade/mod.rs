@@ -6,10 +6,8 @@ mod facts;
 mod programs;
 
 use assay_core::{GradeId, Hash};
-use assay_record::Appeal;
-use assay_record::Record;
 use assay_record::event::Adjudication;
-use assay_record::{Body, BodyKind, GradeRecord};
+use assay_record::{Appeal, Body, BodyKind, GradeRecord, Record};
 use serde_json::Value;
 
 pub(crate) use compare::Comparison;

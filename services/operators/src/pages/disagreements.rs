@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use assay_record::GradeRecord;
-use assay_record::{GradeFilter, Record};
+use assay_record::{GradeFilter, GradeRecord, Record};
 use assay_rewards::channel::counts::{Checked, OPERATOR};
 use serde_json::Value;
 

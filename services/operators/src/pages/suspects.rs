@@ -5,9 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
-use assay_record::GradeFilter;
-use assay_record::GradeRecord;
 use assay_record::chart::{Number, Steps, Sums};
+use assay_record::{GradeFilter, GradeRecord};
 use axum::extract::RawQuery;
 use serde_json::Value;
 

@@ -229,7 +229,7 @@ impl Record {
     }
 }
 
-async fn find(
+pub(super) async fn find(
     connection: &mut SqliteConnection,
     hash: Hash,
 ) -> Result<Option<Body>, DatabaseError> {

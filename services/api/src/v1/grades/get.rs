@@ -1,8 +1,7 @@
 //! `GET /v1/grades/{id}`: one grade with its task, prompt, completion and policy.
 
 use assay_core::{ErrorCode, Hash, RawJson};
-use assay_record::Record;
-use assay_record::{Body, BodyKind, GradeRecord};
+use assay_record::{Body, BodyKind, GradeRecord, Record};
 use assay_wire::appeals::AdjudicationBody;
 use assay_wire::grades::{GradeBody, GradeDetail};
 use axum::Json;

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use crate::{Body, BodyKind, Entry, GradeRecord};
 use assay_core::{BatchId, Hash};
 
-use crate::database::Database as _;
-use crate::database::{Database, Location};
+use crate::database::{Database, Location, bodies};
 use crate::options::RecordOptions;
 use crate::retention::step::RetentionStep;
 use crate::spool::Position;
@@ -141,12 +140,12 @@ async fn assert_deleted(sqlite: &Database, deleted: u64, bodies_only: bool) {
         let is_kept = n >= deleted;
         for position in 0..GRADES {
             let body = own(n, position);
-            let stored = snapshot.body(body.hash).await.unwrap();
+            let stored = bodies::find(&mut snapshot, body.hash).await.unwrap();
             assert_eq!(stored, is_kept.then_some(body));
         }
     }
     for n in [0, 1] {
-        let stored = snapshot.body(shared(n).hash).await.unwrap();
+        let stored = bodies::find(&mut snapshot, shared(n).hash).await.unwrap();
         assert_eq!(stored, Some(shared(n)));
     }
     drop(snapshot);

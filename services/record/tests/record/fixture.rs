@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use assay_core::{BatchId, Clock, GradeId, Hash};
 use assay_record::{
-    Appeal, Body, BodyKind, Claim, Entry, Event, GradeRecord, RequestKey, SealedReply,
+    Appeal, Body, BodyKind, Claim, Entry, Event, GradeFilter, GradeRecord, OpenError, Record,
+    RecordOptions, RequestKey, SealedReply,
 };
-use assay_record::{GradeFilter, Record, Recorder};
-use assay_record::{OpenError, Record, RecordOptions};
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
@@ -125,7 +124,7 @@ impl Fixture {
 
     /// Waits until all entries are in the database.
     pub(crate) async fn applied(&self, store: &Record) {
-        while store.pending_entries() > 0 {
+        while store.state().pending > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -294,12 +293,12 @@ pub(crate) fn claim(name: &str, n: u64, reply: Option<&str>) -> Entry {
     entry
 }
 
-pub(crate) async fn record(store: &impl Recorder, entry: Entry) {
-    store.record(Arc::new(entry)).await.unwrap();
+pub(crate) async fn record(store: &Record, entry: Entry) {
+    store.append(Arc::new(entry)).await.unwrap();
 }
 
 /// All grades that match the filter, read page by page.
-pub(crate) async fn all(store: &impl Reader, filter: &GradeFilter, page: u32) -> Vec<GradeRecord> {
+pub(crate) async fn all(store: &Record, filter: &GradeFilter, page: u32) -> Vec<GradeRecord> {
     let mut grades = Vec::new();
     let mut before: Option<GradeId> = None;
     loop {
@@ -314,7 +313,7 @@ pub(crate) async fn all(store: &impl Reader, filter: &GradeFilter, page: u32) ->
 }
 
 /// Whether every grade and body of `entry` can be read.
-pub(crate) async fn contains_entry(store: &impl Reader, entry: &Entry) -> bool {
+pub(crate) async fn contains_entry(store: &Record, entry: &Entry) -> bool {
     for grade in &entry.grades {
         if store.grade(grade.grade).await.unwrap().as_ref() != Some(grade) {
             return false;

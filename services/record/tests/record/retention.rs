@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use assay_core::Hash;
 use assay_record::storage::{PruneFilter, PruneState};
-use assay_record::{Entry, Event};
-use assay_record::{GradeFilter, Record, Recorder};
-use assay_record::{Record, verify};
+use assay_record::{Entry, Event, GradeFilter, Record, verify};
 
 use crate::batches::{BatchSpec, deletable, ended, of_run, prune};
 use crate::fixture::{Fixture, START_US, all, batch, claim, contains_entry, key, record};
@@ -567,7 +565,7 @@ async fn prunes_while_grades_arrive_and_are_read() {
                     // Bodies of batches that are being deleted.
                     tasks: &format!("batch {}", n % 40),
                 };
-                store.record(Arc::new(spec.entry())).await.unwrap();
+                store.append(Arc::new(spec.entry())).await.unwrap();
                 let listed = GradeFilter {
                     run: Some("new".to_owned()),
                     ..GradeFilter::default()

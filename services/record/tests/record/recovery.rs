@@ -4,8 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use assay_record::{GradeFilter, Record, Recorder};
-use assay_record::{Record, RecordOptions, verify};
+use assay_record::{GradeFilter, Record, RecordOptions, verify};
 
 use crate::batches::of_run;
 use crate::fixture::{Fixture, TestClock, all, contains_entry, entry, part, record};
@@ -210,7 +209,7 @@ async fn child() {
         .await
         .unwrap();
     for n in 0.. {
-        store.record(Arc::new(entry(n, 16))).await.unwrap();
+        store.append(Arc::new(entry(n, 16))).await.unwrap();
         writeln!(std::io::stdout(), "\nacknowledged {n}").unwrap();
     }
 }

@@ -1,9 +1,8 @@
 //! Keys of callers, the audit log, and reads of one caller.
 
-use assay_record::Record;
 use assay_record::access::{AccessStore, AuditEntry, KeyError, KeyRecord, KeyUse, Quotas, Role};
 use assay_record::storage::{PruneFilter, PruneState};
-use assay_record::{GradeFilter, Record, Recorder};
+use assay_record::{GradeFilter, Record};
 use serde_json::json;
 
 use crate::fixture::{Fixture, claim, entry, record};

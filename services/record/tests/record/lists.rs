@@ -6,8 +6,7 @@ use std::sync::Arc;
 use assay_core::GradeId;
 use assay_record::chart::{Steps, bucket};
 use assay_record::rollup::{RollupKey, Rollups};
-use assay_record::{Entry, GradeRecord};
-use assay_record::{GradeFilter, Record, Recorder};
+use assay_record::{Entry, GradeFilter, GradeRecord, Record};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -171,7 +170,7 @@ proptest! {
     }
 }
 
-async fn check_steps(store: &impl Reader, entries: &[Entry]) {
+async fn check_steps(store: &Record, entries: &[Entry]) {
     for run in ["run-a", "run-b", "run-c"] {
         for width in [1, 2, 16, 96] {
             assert_eq!(
@@ -184,7 +183,7 @@ async fn check_steps(store: &impl Reader, entries: &[Entry]) {
 }
 
 async fn check(
-    store: &impl Reader,
+    store: &Record,
     expected: &BTreeMap<GradeId, GradeRecord>,
     filters: &[(GradeFilter, u32)],
 ) {

@@ -4,11 +4,8 @@
 use std::time::Duration;
 
 use assay_core::Completion;
-use assay_record::Entry;
-use assay_record::Event;
-use assay_record::Record;
 use assay_record::pair::{CollectedPair, Pair};
-use assay_record::{Record, RecordError, Recorder};
+use assay_record::{Entry, Event, Record, RecordError};
 
 use crate::fixture::{self, Fixture, events, record};
 

@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::Hash;
-use assay_record::Record;
 use assay_record::storage::{PruneFilter, PruneProgress, PruneState};
-use assay_record::{Body, BodyKind, Entry, GradeRecord};
-use assay_record::{Record, Recorder};
+use assay_record::{Body, BodyKind, Entry, GradeRecord, Record};
 
 use crate::fixture::{START_US, batch};
 

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_record::{GradeFilter, Record, RecordError, Recorder};
-use assay_record::{OpenError, OpenSpoolError, Record, RecordOptions};
+use assay_record::{GradeFilter, OpenError, OpenSpoolError, Record, RecordError, RecordOptions};
 
 use crate::fixture::{Fixture, all, batch, contains_entry, entry, part, record};
 
@@ -45,7 +44,7 @@ async fn rejects_entries_while_the_spool_cannot_be_written() {
     std::fs::rename(fixture.spool(), &moved).unwrap();
     std::fs::write(fixture.spool(), b"not a folder").unwrap();
     for _ in 0..3 {
-        let rejected = store.record(Arc::new(entry(2, 2))).await;
+        let rejected = store.append(Arc::new(entry(2, 2))).await;
         assert!(matches!(rejected, Err(RecordError::Unavailable(_))));
     }
     assert_eq!(
@@ -120,8 +119,8 @@ async fn recreates_a_deleted_database_from_the_spool() {
             }
             fixture.apply_fails(&store).await;
             assert_eq!(
-                store.pending_entries(),
-                after.len(),
+                store.state().pending,
+                after.len() as u64,
                 "nothing counts as applied"
             );
             let rejected = store.ready().await.unwrap_err();
@@ -155,7 +154,7 @@ async fn applies_pending_entries_once_the_database_is_moved_back() {
     std::fs::write(fixture.database(), b"").unwrap();
     record(&store, entry(2, 2)).await;
     fixture.apply_fails(&store).await;
-    assert_eq!(store.pending_entries(), 1);
+    assert_eq!(store.state().pending, 1);
     assert!(
         store
             .ready()
@@ -183,7 +182,7 @@ async fn entries_acknowledged_after_the_folder_was_deleted_survive() {
         std::fs::remove_dir_all(fixture.root()).unwrap();
         let mut acknowledged = Vec::new();
         for n in 2..6 {
-            if store.record(Arc::new(entry(n, 2))).await.is_ok() {
+            if store.append(Arc::new(entry(n, 2))).await.is_ok() {
                 acknowledged.push(n);
             }
         }
@@ -221,7 +220,7 @@ async fn does_not_write_to_the_spool_of_another_database() {
     std::fs::create_dir(fixture.spool()).unwrap();
     std::fs::write(fixture.spool().join("identity"), b"another").unwrap();
     for _ in 0..3 {
-        assert!(store.record(Arc::new(entry(2, 2))).await.is_err());
+        assert!(store.append(Arc::new(entry(2, 2))).await.is_err());
     }
     assert!(fixture.segments().is_empty());
     std::fs::remove_file(fixture.spool().join("identity")).unwrap();
@@ -236,7 +235,7 @@ async fn a_closed_store_rejects_entries_and_can_be_closed_again() {
     let store = fixture.open().await;
     store.close().await.unwrap();
     store.close().await.unwrap();
-    let rejected = store.record(Arc::new(entry(1, 1))).await.unwrap_err();
+    let rejected = store.append(Arc::new(entry(1, 1))).await.unwrap_err();
     assert!(rejected.to_string().contains("closed"));
 }
 
@@ -267,7 +266,7 @@ async fn rejects_inconsistent_entries() {
     let mut twice = entry(1, 2);
     twice.grades.push(twice.grades[0].clone());
     for entry in [other_run, other_id, twice] {
-        let rejected = store.record(Arc::new(entry)).await;
+        let rejected = store.append(Arc::new(entry)).await;
         assert!(matches!(rejected, Err(RecordError::Inconsistent(_))));
     }
     let backwards = {
@@ -312,7 +311,7 @@ async fn a_failed_transaction_on_a_damaged_database_ends_readiness() {
     assert!(matches!(error, RecordError::Damaged(_)), "{error}");
     assert!(error.to_string().contains("restore"), "{error}");
     record(&store, entry(2, 2)).await;
-    assert_eq!(store.pending_entries(), 2, "grades are still recorded");
+    assert_eq!(store.state().pending, 2, "grades are still recorded");
 }
 
 #[tokio::test]

@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use assay_record::Record;
-use assay_record::event::{Adjudication, Calibration};
+use assay_record::event::Adjudication;
 use assay_record::names::DeletedNames;
 use assay_record::storage::{ChannelFilter, PruneFilter, PruneProgress, PruneState};
-use assay_record::{Entry, Event};
-use assay_record::{Record, Recorder as _};
+use assay_record::{Entry, Event, Record};
+use assay_rewards::channel::counts::Calibration;
 
 use crate::batches::{of_run, prune};
 use crate::fixture::{Fixture, START_US, batch, contains_entry, entry, events, part, record};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_core::Hash;
-use assay_record::{GradeFilter, Record, Recorder};
+use assay_record::GradeFilter;
 
 use crate::fixture::{Fixture, all, batch, claim, contains_entry, entry, key, part, record};
 
@@ -129,7 +129,7 @@ async fn counts_a_repeated_batch_once() {
     };
     check().await;
     drop(lock);
-    while store.pending_entries() > 0 {
+    while store.state().pending > 0 {
         tokio::task::yield_now().await;
     }
     check().await;
@@ -148,7 +148,7 @@ async fn a_store_in_memory_creates_no_files() {
     let entry = entry(1, 3);
     record(&store, entry.clone()).await;
     assert!(contains_entry(&store, &entry).await);
-    while store.pending_entries() > 0 {
+    while store.state().pending > 0 {
         tokio::task::yield_now().await;
     }
     assert!(contains_entry(&store, &entry).await);
@@ -163,7 +163,7 @@ async fn acknowledges_concurrent_entries() {
     let store = Arc::new(fixture.open().await);
     let records = (0..200).map(|n| {
         let store = store.clone();
-        tokio::spawn(async move { store.record(Arc::new(entry(n, 1))).await })
+        tokio::spawn(async move { store.append(Arc::new(entry(n, 1))).await })
     });
     for done in futures::future::join_all(records).await {
         done.unwrap().unwrap();

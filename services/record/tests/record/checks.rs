@@ -2,9 +2,8 @@
 //! applied.
 
 use assay_core::BatchId;
-use assay_record::Event;
 use assay_record::dataset_check::{self, DatasetCheck};
-use assay_record::{Record, Recorder};
+use assay_record::{Event, Record};
 
 use crate::fixture::{self, Fixture, events, record};
 
@@ -25,7 +24,7 @@ fn report(n: u64) -> Vec<u8> {
     format!(r#"{{"rows":{n}}}"#).into_bytes()
 }
 
-async fn record_check(store: &impl Recorder, n: u64) {
+async fn record_check(store: &Record, n: u64) {
     let mut entry = events(n, vec![Event::Checked(check(n))]);
     entry.bodies.push(dataset_check::to_body(report(n)));
     record(store, entry).await;

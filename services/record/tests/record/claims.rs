@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use assay_record::RequestKey;
-use assay_record::{Record, Recorder};
 
 use crate::fixture::{Fixture, START_US, batch, claim, entry, key, record};
 

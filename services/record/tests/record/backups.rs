@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use assay_record::{BackupError, Record, RecordOptions, backup, verify};
-use assay_record::{Record, Recorder};
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
@@ -28,7 +27,7 @@ async fn a_backup_under_load_has_every_entry_that_was_recorded_before() {
         tokio::spawn(async move {
             let mut n = 0;
             while !stop.load(Ordering::SeqCst) {
-                store.record(Arc::new(of_run(n, "run", 64))).await.unwrap();
+                store.append(Arc::new(of_run(n, "run", 64))).await.unwrap();
                 n += 1;
                 recorded.store(n, Ordering::SeqCst);
             }

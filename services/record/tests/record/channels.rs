@@ -2,10 +2,8 @@
 //! or applied, by this node or a replica.
 
 use assay_core::GradeId;
-use assay_record::Event;
-use assay_record::Record;
 use assay_record::event::{Adjudication, Draw};
-use assay_record::{Record, Recorder};
+use assay_record::{Event, Record};
 use assay_rewards::Visit;
 use assay_rewards::channel::counts::Calibration;
 use assay_rewards::channel::counts::{BUCKET_US, OPERATOR};

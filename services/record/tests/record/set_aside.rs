@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_record::Entry;
 use assay_record::chart::Number;
-use assay_record::{GradeFilter, Record, RecordError, Recorder};
-use assay_record::{Record, set_aside_entries};
+use assay_record::{Entry, GradeFilter, Record, RecordError, set_aside_entries};
 
 use crate::fixture::{Fixture, all, batch, contains_entry, entry, record};
 
@@ -181,7 +179,7 @@ async fn sets_a_rejected_entry_aside_and_applies_it_later() {
     assert!(fixture.segments().is_empty());
 
     let store = fixture.open().await;
-    assert_eq!((store.pending_entries(), store.state().set_aside), (0, 2));
+    assert_eq!((store.state().pending, store.state().set_aside), (0, 2));
     let results = store.apply_set_aside().await.unwrap();
     assert!(results.iter().all(|(_, error)| {
         error
@@ -276,7 +274,7 @@ async fn is_not_ready_and_records_nothing_without_the_spool_thread() {
     fixture.clock.panic_in_spool();
     for n in 2..5 {
         let result =
-            tokio::time::timeout(Duration::from_secs(60), store.record(Arc::new(entry(n, 2))))
+            tokio::time::timeout(Duration::from_secs(60), store.append(Arc::new(entry(n, 2))))
                 .await;
         let rejected = result.expect("an append is answered").unwrap_err();
         assert!(
@@ -328,7 +326,7 @@ async fn is_not_ready_while_the_spool_cannot_be_written() {
     let away = fixture.spool().with_extension("away");
     std::fs::rename(fixture.spool(), &away).unwrap();
     std::fs::write(fixture.spool(), b"not a folder").unwrap();
-    store.record(Arc::new(entry(1, 2))).await.unwrap_err();
+    store.append(Arc::new(entry(1, 2))).await.unwrap_err();
     let rejected = store.ready().await.unwrap_err().to_string();
     assert!(rejected.contains("cannot write to the spool"), "{rejected}");
     std::fs::remove_file(fixture.spool()).unwrap();
