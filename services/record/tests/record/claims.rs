@@ -19,8 +19,8 @@ async fn pending_and_stored(
     for entry in entries {
         record(&store, entry).await;
     }
-    check(&store).await;
     drop(lock);
+    check(&store).await;
     store.close().await.unwrap();
     let store = fixture.open().await;
     check(&store).await;

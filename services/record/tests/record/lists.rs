@@ -157,10 +157,10 @@ proptest! {
             for entry in second {
                 record(&store, entry.clone()).await;
             }
+            drop(lock);
             let expected = expected_grades(&entries);
             check(&store, &expected, &filters).await;
             check_steps(&store, &entries).await;
-            drop(lock);
             store.close().await.unwrap();
             let store = fixture.open().await;
             check(&store, &expected, &filters).await;

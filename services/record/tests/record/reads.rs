@@ -1,6 +1,7 @@
-//! Reads return every acknowledged entry, whether it is pending or applied.
+//! Reads return every acknowledged entry: they wait for those that are pending.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use assay_core::Hash;
 use assay_record::GradeFilter;
@@ -25,7 +26,7 @@ async fn reads_a_recorded_entry_immediately_and_after_reopening() {
 }
 
 #[tokio::test]
-async fn all_reads_include_pending_entries() {
+async fn all_reads_wait_for_pending_entries() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     let before = entry(1, 3);
@@ -37,6 +38,8 @@ async fn all_reads_include_pending_entries() {
     let waiting = entry(2, 4);
     record(&store, waiting.clone()).await;
     record(&store, claim("key", 2, Some("reply"))).await;
+    assert_eq!(fixture.number("select count(*) from grades").await, 3);
+    drop(lock);
 
     assert!(contains_entry(&store, &before).await && contains_entry(&store, &waiting).await);
     assert_eq!(all(&store, &GradeFilter::default(), 2).await.len(), 7);
@@ -47,11 +50,49 @@ async fn all_reads_include_pending_entries() {
     assert_eq!(runs[0].last_step, Some(2));
     let claimed = store.claim(&key("key")).await.unwrap().unwrap();
     assert_eq!(claimed.reply.unwrap().body, b"reply");
-    assert_eq!(fixture.number("select count(*) from grades").await, 3);
-
-    drop(lock);
     store.close().await.unwrap();
     assert_eq!(fixture.number("select count(*) from grades").await, 7);
+}
+
+#[tokio::test]
+async fn a_read_fails_only_if_entries_that_it_may_contain_stay_pending() {
+    let mut fixture = Fixture::new();
+    fixture.options.read_timeout = Duration::from_millis(50);
+    let store = fixture.open().await;
+    let applied = entry(1, 3);
+    record(&store, applied.clone()).await;
+    fixture.applied(&store).await;
+    let lock = fixture.lock_database().await;
+    record(&store, entry(2, 4)).await;
+    record(&store, claim("key", 2, Some("reply"))).await;
+
+    assert!(contains_entry(&store, &applied).await);
+    assert_eq!(store.claim(&key("other")).await.unwrap(), None);
+    assert!(store.dataset_checks(None, 1).await.unwrap().is_empty());
+    assert_eq!(store.run("run-b").await.unwrap(), None);
+    assert_eq!(store.applied_channels().await.unwrap().graded.len(), 1);
+    let id = batch(2).grade(1);
+    let reads = [
+        store.grade(id).await.map(drop),
+        store
+            .grades(&GradeFilter::default(), None, 1)
+            .await
+            .map(drop),
+        store.claim(&key("key")).await.map(drop),
+        store.run("run-a").await.map(drop),
+        store.channels().await.map(drop),
+    ];
+    for read in reads {
+        let error = read.unwrap_err().to_string();
+        assert!(
+            error.contains("not in the database after 0.05 seconds"),
+            "{error}"
+        );
+    }
+    drop(lock);
+    fixture.applied(&store).await;
+    assert!(store.grade(id).await.unwrap().is_some());
+    store.close().await.unwrap();
 }
 
 #[tokio::test]
@@ -66,12 +107,12 @@ async fn reads_entries_beyond_the_memory_limit_from_the_spool() {
         record(&store, entry.clone()).await;
     }
     assert!(fixture.segments().len() > 1);
+    drop(lock);
     for entry in &entries {
         assert!(contains_entry(&store, entry).await);
     }
     assert_eq!(all(&store, &GradeFilter::default(), 7).await.len(), 30);
     assert_eq!(store.runs(1).await.unwrap()[0].grades, 30);
-    drop(lock);
     store.close().await.unwrap();
     assert_eq!(fixture.number("select count(*) from grades").await, 30);
     assert!(fixture.segments().is_empty());
@@ -115,6 +156,7 @@ async fn counts_a_repeated_batch_once() {
     }
     record(&store, again.clone()).await;
     record(&store, again).await;
+    drop(lock);
     let check = async || {
         assert_eq!(store.runs(1).await.unwrap()[0].grades, 5);
         let changed = GradeFilter {
@@ -128,7 +170,6 @@ async fn counts_a_repeated_batch_once() {
         assert_eq!(first.verdict.as_deref(), Some("correct"));
     };
     check().await;
-    drop(lock);
     while store.state().pending > 0 {
         tokio::task::yield_now().await;
     }
