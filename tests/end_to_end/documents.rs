@@ -164,7 +164,9 @@ fn names_in_descriptions_of_the_code_exist() {
             let exists = existing.iter().any(|existing| existing.ends_with(&path))
                 || !name.contains('/')
                     && !name.ends_with(".rs")
-                    && word.find_iter(name).all(|word| words.contains(word.as_str()));
+                    && word
+                        .find_iter(name)
+                        .all(|word| words.contains(word.as_str()));
             if !exists {
                 missing.push(format!("{page}: `{name}`"));
             }

@@ -201,7 +201,8 @@ fn table_of_mathematical_rules() {
         }
     }
     files.sort();
-    let mut table = "| rule | meaning | modules in `graders/math/src` |\n|---|---|---|\n".to_owned();
+    let mut table =
+        "| rule | meaning | modules in `graders/math/src` |\n|---|---|---|\n".to_owned();
     for rule in assay_math::Rule::ALL {
         let decides = Regex::new(&format!(r"\bRule::{rule:?}\b")).unwrap();
         let modules: Vec<_> = files

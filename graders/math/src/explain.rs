@@ -111,7 +111,7 @@ fn explain_answer(out: &mut String, prepared: &PreparedMath, item: &Item) {
     }
     let rest = prepared.golds().len() - comparisons.len();
     if rest > 0 {
-        line(out, 0, format_args!("{rest} more golds: not compared"));
+        line(out, 0, format_args!("golds that were not compared: {rest}"));
     }
 }
 
@@ -126,7 +126,7 @@ fn reading(out: &mut String, text: &str) {
             line(
                 out,
                 1,
-                format_args!("tokens, commas as `{commas:?}`: {}", tokens(all)),
+                format_args!("tokens, `Commas::{commas:?}`: {}", tokens(all)),
             );
         }
     });
