@@ -166,7 +166,7 @@ fn table_of_templates() {
 #[test]
 fn list_of_allowed_dependencies() {
     let mut list = "```text\n".to_owned();
-    for (name, targets) in ARROWS {
+    for &(name, targets) in ARROWS {
         let name = match name.strip_prefix("assay-").unwrap_or(name) {
             "grader" => "each grader",
             name => name,
