@@ -7,7 +7,7 @@ product   code that the crate consists of
 doc       comments that begin with `///` or `//!`, in product files
 comment   other comments, in product files
 tests     folders and files called `tests`, and modules under `#[cfg(test)]`, with their comments
-tools     examples, benchmarks, and the crates under `tests/` except their tests, with their comments
+tools     examples, benchmarks, and the crates under `tests/` except their tests, with comments
 
 Lines of raw strings that look like comments count as comments.
 """
