@@ -7,7 +7,8 @@ use super::cases::{CASES, Case};
 use super::grading;
 
 fn explained(task: &str, completion: &str) -> String {
-    explain(&Task::from_json(task).unwrap(), &Item::text(completion)).unwrap()
+    let task = Task::from_json(task).expect("a task");
+    explain(&task, &Item::text(completion)).expect("a well-shaped task")
 }
 
 #[test]
