@@ -33,11 +33,10 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
             "kernels",
         ],
     ),
-    ("assay-record", &["core"]),
-    ("assay-rewards", &["core", "record"]),
-    ("assay-store", &["core", "record"]),
+    ("assay-rewards", &["core"]),
+    ("assay-record", &["core", "rewards"]),
     ("assay-access", &["core", "record"]),
-    ("assay-wire", &["core", "record"]),
+    ("assay-wire", &["core", "record", "rewards"]),
     ("assay-engine", &["core", "record", "rewards"]),
     (
         "assay-mapping",
@@ -89,12 +88,12 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("assay-policy-model", &["core", "kernels", "weights"]),
     ("assay-problems", &["core", "math", "structured"]),
-    ("assay-objective", &["core", "record", "rewards"]),
+    ("assay-objective", &["core", "rewards"]),
     (
         "assay-trainer",
         &[
             "core",
-            "record",
+            "rewards",
             "wire",
             "api",
             "client",
@@ -196,7 +195,7 @@ fn large_libraries_are_used_by_their_owners_only() {
             );
         }
     };
-    only("sqlx", &["assay-store", "assay-sqlbox"]);
+    only("sqlx", &["assay-record", "assay-sqlbox"]);
     only("axum", &["assay-api", "assay-operators"]);
     only("askama", &["assay-operators"]);
     only("reqwest", &["assay-client", "assay-hub", "assay-tests"]);
