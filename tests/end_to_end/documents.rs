@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use assay_core::ErrorCode;
+use regex::Regex;
+
+use crate::end_to_end::language::texts;
 
 /// The text of a document, by its path from the root.
 pub(crate) fn document(name: &str) -> String {
@@ -114,6 +117,63 @@ fn every_operation_has_a_unique_id() {
         .collect();
     let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
     assert_eq!(distinct.len(), ids.len(), "{ids:?}");
+}
+
+/// The files and folders of the repository, by their path from the root.
+fn paths(folder: &Path, prefix: &str, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        if name.starts_with('.') || name == "target" {
+            continue;
+        }
+        let path = format!("{prefix}/{name}");
+        if entry.file_type().unwrap().is_dir() {
+            paths(&entry.path(), &path, found);
+        }
+        found.push(path);
+    }
+}
+
+#[test]
+fn names_in_descriptions_of_the_code_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut existing = Vec::new();
+    paths(&root, "", &mut existing);
+    let word = Regex::new(r"\w+").unwrap();
+    let texts = texts();
+    let sources = texts.iter().filter(|(path, _)| !path.ends_with(".md"));
+    let words: BTreeSet<&str> = sources
+        .flat_map(|(_, text)| word.find_iter(text).map(|found| found.as_str()))
+        .collect();
+    let block = Regex::new(r"(?s)```.*?```").unwrap();
+    let name = Regex::new("`([^`\\s…<]+)`").unwrap();
+    let pages = texts.iter().filter(|(path, _)| {
+        path.starts_with("docs/internals/")
+            || ["docs/INTERNALS.md", "docs/ARCHITECTURE.md"].contains(&path.as_str())
+    });
+    let (mut missing, mut count) = (Vec::new(), 0);
+    for (page, text) in pages {
+        for name in name.captures_iter(&block.replace_all(text, "")) {
+            let name = &name[1];
+            // A path of HTTP, a placeholder, or a setting.
+            if name.starts_with('/') || name.contains("NAME") || name.contains('=') {
+                continue;
+            }
+            count += 1;
+            let path = format!("/{}", name.trim_end_matches('/'));
+            let exists = existing.iter().any(|existing| existing.ends_with(&path))
+                || !name.contains('/')
+                    && !name.ends_with(".rs")
+                    && word
+                        .find_iter(name)
+                        .all(|word| words.contains(word.as_str()));
+            if !exists {
+                missing.push(format!("{page}: `{name}`"));
+            }
+        }
+    }
+    assert!(count > 500, "{count} names");
+    assert!(missing.is_empty(), "do not exist: {missing:#?}");
 }
 
 /// The rows of a table as cells, the header first.

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_check::findings::ALL;
+use regex::Regex;
 
-use crate::end_to_end::architecture::{dependencies, packages, text};
+use crate::end_to_end::architecture::{ARROWS, dependencies, packages, text};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -160,6 +161,61 @@ fn table_of_templates() {
         .unwrap();
     }
     assert_part("docs/TEMPLATES.md", "templates", &table);
+}
+
+#[test]
+fn list_of_allowed_dependencies() {
+    let mut list = "```text\n".to_owned();
+    for &(name, targets) in ARROWS {
+        let name = match name.strip_prefix("assay-").unwrap_or(name) {
+            "grader" => "each grader",
+            name => name,
+        };
+        let targets = match targets {
+            [] => "nothing".to_owned(),
+            ["*"] => "all of these".to_owned(),
+            targets => targets.join(", "),
+        };
+        writeln!(list, "{name:<12} -> {targets}").unwrap();
+    }
+    list.push_str("```\n");
+    assert_part("docs/ARCHITECTURE.md", "dependencies", &list);
+}
+
+#[test]
+fn table_of_mathematical_rules() {
+    let folder = root().join("graders/math/src");
+    let mut files = Vec::new();
+    let mut open = vec![folder.clone()];
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(next).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(&folder).unwrap().to_owned();
+                // Without the places that only ask which rule decided.
+                let text = fs::read_to_string(path).unwrap();
+                files.push((name, text.replace("= Rule::", "")));
+            }
+        }
+    }
+    files.sort();
+    let mut table =
+        "| rule | meaning | modules in `graders/math/src` |\n|---|---|---|\n".to_owned();
+    for rule in assay_math::Rule::ALL {
+        let decides = Regex::new(&format!(r"\bRule::{rule:?}\b")).unwrap();
+        let modules: Vec<_> = files
+            .iter()
+            .filter(|(_, text)| decides.is_match(text))
+            .map(|(name, _)| format!("`{}`", name.display()))
+            .collect();
+        assert!(!modules.is_empty(), "no module decides by `{rule:?}`");
+        let (name, meaning, modules) = (rule.as_str(), rule.meaning(), modules.join(", "));
+        let meaning = meaning.trim_end_matches('.');
+        writeln!(table, "| `{name}` | {meaning} | {modules} |").unwrap();
+    }
+    assert_part("docs/internals/mathematics.md", "rules", &table);
 }
 
 /// The node of the picture that represents a crate, and the folder in which it is drawn; `None` for

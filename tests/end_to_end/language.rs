@@ -42,7 +42,7 @@ const TEXTS: &[&str] = &[
 ];
 
 /// The repository's own text files, by their path from the root.
-fn texts() -> Vec<(String, String)> {
+pub(crate) fn texts() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut folders = vec![PathBuf::new()];
     let mut found = Vec::new();

@@ -177,9 +177,9 @@ impl Gold {
         &self.text
     }
 
-    /// The first reading.
-    pub(crate) fn reading(&self) -> Option<&Expr> {
-        self.readings.first()
+    /// The normal forms of its readings, the usual one first.
+    pub(crate) fn normal_forms(&self) -> &[Expr] {
+        &self.readings
     }
 
     /// Approximate size in memory, in bytes.
@@ -328,6 +328,11 @@ impl<'a> Answer<'a> {
 
     fn reading(&self) -> Option<&parse::Reading> {
         self.reading.get_or_init(|| parse::read(self.text)).as_ref()
+    }
+
+    /// The normal form of its usual reading, if a comparison needed it.
+    pub(crate) fn normal_form(&self) -> Option<&Result<Expr, Exhausted>> {
+        self.normal.get().map(|normal| &normal.expr)
     }
 
     fn normal(&self, reading: &parse::Reading, options: &Options, budget: &Budget) -> &Normal {

@@ -1,11 +1,12 @@
 //! One completion against a prepared task: extraction, comparison with each gold, outcome.
 
-use assay_core::{Evidence, Grade, Item, Outcome, PureGrader, Score, Verdict};
-use assay_extraction::{self, Mode};
+use assay_core::{Evidence, Grade, Item, Meta, Outcome, PureGrader, Score, Verdict};
+use assay_extraction::{self, Extracted, Mode};
 
 use crate::budget::Budget;
 use crate::compare::{Answer, Comparison, Gold};
 use crate::evidence;
+use crate::options::Options;
 use crate::task::{Extract, MathTask};
 use crate::tree::Expr;
 
@@ -25,11 +26,53 @@ impl PreparedMath {
             letters,
         }
     }
+
+    pub(crate) fn golds(&self) -> &[Gold] {
+        &self.golds
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.task.options
+    }
+
+    /// The answer in the text of a completion.
+    pub(crate) fn extract<'t>(&self, text: &'t str, meta: &Meta) -> Option<Extracted<'t>> {
+        let options = assay_extraction::Options {
+            mode: match self.task.extract {
+                Extract::Auto => Mode::Auto,
+                Extract::Boxed => Mode::Boxed,
+                Extract::Whole => Mode::Whole,
+            },
+            think_open: meta.think_open,
+            choices: self.letters,
+            language: self.task.language.as_deref(),
+        };
+        assay_extraction::extract(text, &options).filter(|found| !found.text.trim().is_empty())
+    }
+
+    /// Compares an answer with the golds in order, up to the first that it equals.
+    pub(crate) fn comparisons(
+        &self,
+        answer: &Answer<'_>,
+        budget: &Budget,
+    ) -> impl Iterator<Item = (&Gold, Comparison)> {
+        let mut golds = self.golds.iter();
+        let mut is_equal = false;
+        std::iter::from_fn(move || {
+            if is_equal {
+                return None;
+            }
+            let gold = golds.next()?;
+            let comparison = gold.compare_within(answer, self.options(), budget);
+            is_equal = comparison.equal;
+            Some((gold, comparison))
+        })
+    }
 }
 
 /// Whether a gold is the letter of an option.
 fn is_letter(gold: &Gold) -> bool {
-    match gold.reading() {
+    match gold.normal_forms().first() {
         Some(Expr::Choice(..)) => true,
         Some(Expr::Symbol(name) | Expr::Text(name) | Expr::Word(name)) => {
             name.len() == 1 && name.bytes().all(|b| (b'A'..=b'J').contains(&b))
@@ -41,34 +84,13 @@ fn is_letter(gold: &Gold) -> bool {
 impl PureGrader for PreparedMath {
     fn grade_one(&self, item: &Item) -> Outcome {
         let text = item.completion.text();
-        let options = assay_extraction::Options {
-            mode: match self.task.extract {
-                Extract::Auto => Mode::Auto,
-                Extract::Boxed => Mode::Boxed,
-                Extract::Whole => Mode::Whole,
-            },
-            think_open: item.meta.think_open,
-            choices: self.letters,
-            language: self.task.language.as_deref(),
-        };
-        let found = assay_extraction::extract(&text, &options)
-            .filter(|found| !found.text.trim().is_empty());
-        let Some(found) = found else {
+        let Some(found) = self.extract(&text, &item.meta) else {
             let evidence = Evidence::new().text("rule", "nothing_extracted");
             return graded(Verdict::NO_ANSWER, evidence, 0);
         };
         let budget = Budget::for_golds(self.golds.len());
-        let answer = Answer::of(&found.text, &self.task.options);
-        let mut last: Option<(&Gold, Comparison)> = None;
-        for gold in &self.golds {
-            let comparison = gold.compare_within(&answer, &self.task.options, &budget);
-            let equal = comparison.equal;
-            last = Some((gold, comparison));
-            if equal {
-                break;
-            }
-        }
-        let Some((gold, comparison)) = last else {
+        let answer = Answer::of(&found.text, self.options());
+        let Some((gold, comparison)) = self.comparisons(&answer, &budget).last() else {
             return graded(Verdict::NO_ANSWER, Evidence::new(), 0);
         };
         let evidence = evidence::of(&found, gold.text(), &comparison);

@@ -64,6 +64,7 @@ pub mod budget;
 mod compare;
 mod decide;
 mod evidence;
+mod explain;
 mod grade;
 mod normal;
 mod number;
@@ -76,6 +77,7 @@ pub mod tree;
 
 pub use compare::{Comparison, Gold, GoldError, equivalent};
 pub use decide::rule::Rule;
+pub use explain::explain;
 pub use number::Rational;
 pub use options::{Options, Order, Percent, Rounding, Tolerance, Units};
 pub use parse::{MAX_TEXT, Reading, read};

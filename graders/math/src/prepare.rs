@@ -31,25 +31,30 @@ impl Grader for MathGrader {
         task: &Task,
         _cx: &PrepareContext<'_>,
     ) -> Result<Arc<dyn Prepared>, PrepareError> {
-        let task = MathTask::read(task).map_err(|error: TaskError| {
-            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
-        })?;
-        let budget = Budget::for_golds(task.golds.len());
-        let mut golds = Vec::with_capacity(task.golds.len());
-        for text in &task.golds {
-            let gold = Gold::read_within(&final_answer(text), &task.options, &budget);
-            let gold = gold.map_err(|bad| {
-                let code = match bad {
-                    GoldError::Unparsable => ErrorCode::GoldUnparsable,
-                    GoldError::TooCostly => ErrorCode::GoldTooCostly,
-                };
-                let shown: String = text.chars().take(80).collect();
-                PrepareError::Ungradable(Fault::permanent(code, format!("{bad}: `{shown}`")))
-            })?;
-            golds.push(gold);
-        }
-        Ok(Arc::new(PreparedMath::new(golds, task)))
+        prepared(task).map(|prepared| Arc::new(prepared) as Arc<dyn Prepared>)
     }
+}
+
+/// A task with its golds read and normalised.
+pub(crate) fn prepared(task: &Task) -> Result<PreparedMath, PrepareError> {
+    let task = MathTask::read(task).map_err(|error: TaskError| {
+        PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
+    })?;
+    let budget = Budget::for_golds(task.golds.len());
+    let mut golds = Vec::with_capacity(task.golds.len());
+    for text in &task.golds {
+        let gold = Gold::read_within(&final_answer(text), &task.options, &budget);
+        let gold = gold.map_err(|bad| {
+            let code = match bad {
+                GoldError::Unparsable => ErrorCode::GoldUnparsable,
+                GoldError::TooCostly => ErrorCode::GoldTooCostly,
+            };
+            let shown: String = text.chars().take(80).collect();
+            PrepareError::Ungradable(Fault::permanent(code, format!("{bad}: `{shown}`")))
+        })?;
+        golds.push(gold);
+    }
+    Ok(PreparedMath::new(golds, task))
 }
 
 /// Shortest text without marks that is taken for a worked solution, in bytes.
@@ -58,7 +63,7 @@ const MIN_SOLUTION_BYTES: usize = 200;
 /// The answer of a gold that is a worked solution or announces its answer, by the extraction rules
 /// for completions. Other phrases stay as they are: it is not clear which of their numbers is the
 /// answer.
-fn final_answer(text: &str) -> String {
+pub(crate) fn final_answer(text: &str) -> String {
     let marked = ["\\boxed", "####", "<answer>"]
         .iter()
         .any(|mark| text.contains(mark));

@@ -34,12 +34,13 @@ use std::cell::Cell;
 
 use crate::tree::{End, Expr, Relation};
 use chemistry::Formula;
-use lexer::Commas;
-use token::{Kind, Shape, Token, Tokens};
+use token::{Shape, Tokens};
 
 pub(crate) use apply::choices;
 pub(crate) use call::{hundredth, is_product, letters};
+pub(crate) use lexer::Commas;
 pub(crate) use literal::written_decimals;
+pub(crate) use token::{Kind, Token};
 
 /// A plain decimal such as `1e-6` as an exact number.
 pub(crate) fn decimal(text: &str) -> Option<crate::number::Rational> {
@@ -76,9 +77,22 @@ const MAX_QUADS: usize = 100;
 /// token; 32,768 tokens take 12 ms.
 const MAX_TOKENS: usize = 1 << 15;
 
+/// An intermediate form of a text that is read.
+pub(crate) enum Form<'a> {
+    /// The text without damaged escapes, announcements and commands for units.
+    Cleaned(&'a str),
+    /// Its tokens with one meaning of commas.
+    Tokens(Commas, &'a [Token<'a>]),
+}
+
 /// Reads an answer; `None` if the text cannot be parsed.
 #[must_use]
 pub fn read(text: &str) -> Option<Reading> {
+    read_observed(text, &mut |_| {})
+}
+
+/// Reads an answer, and passes its intermediate forms to `observe`.
+pub(crate) fn read_observed(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Option<Reading> {
     if text.len() > MAX_TEXT {
         return None;
     }
@@ -102,22 +116,23 @@ pub fn read(text: &str) -> Option<Reading> {
     }
     let clean = announcement::strip(&clean);
     let clean = unit::siunitx::rewritten(&clean);
-    if let Some(expr) = labelled(&clean) {
+    observe(Form::Cleaned(&clean));
+    if let Some(expr) = labelled(&clean, observe) {
         return alone(expr);
     }
     let Interpretation {
         expr,
         second,
         joined,
-    } = interpret(&clean, Commas::Thousands);
+    } = interpret(&clean, Commas::Thousands, observe);
     let formula = formula.map(|formula| formula.expr);
     let Some(expr) = expr else {
         return formula.and_then(alone);
     };
     let other = if joined {
-        interpret(&clean, Commas::Separate).expr
+        interpret(&clean, Commas::Separate, observe).expr
     } else if has_decimal_comma(&clean) {
-        interpret(&clean, Commas::Decimal).expr
+        interpret(&clean, Commas::Decimal, observe).expr
     } else {
         None
     };
@@ -131,9 +146,9 @@ pub fn read(text: &str) -> Option<Reading> {
 }
 
 /// `Maximum value: 7` as an equation with a name.
-fn labelled(text: &str) -> Option<Expr> {
+fn labelled(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Option<Expr> {
     let (name, value) = announcement::labelled(text)?;
-    let value = interpret(&value, Commas::Thousands).expr?;
+    let value = interpret(&value, Commas::Thousands, observe).expr?;
     let plain = !value.any(&|part| {
         matches!(
             part,
@@ -171,7 +186,7 @@ struct Interpretation {
     joined: bool,
 }
 
-fn interpret(clean: &str, commas: Commas) -> Interpretation {
+fn interpret(clean: &str, commas: Commas, observe: &mut dyn FnMut(Form<'_>)) -> Interpretation {
     let nothing = Interpretation {
         expr: None,
         second: None,
@@ -186,6 +201,7 @@ fn interpret(clean: &str, commas: Commas) -> Interpretation {
     if tokens.len() > MAX_TOKENS {
         return nothing;
     }
+    observe(Form::Tokens(commas, &tokens));
     let stacked = Cell::new(token::MAX_STACKED);
     let tokens = Tokens::new(&tokens, &stacked);
     Interpretation {

@@ -5,13 +5,13 @@ use serde_json::value::RawValue;
 
 use super::grading;
 
-const CASES: &str = include_str!("../../../../tests/cases/math.jsonl");
+pub(super) const CASES: &str = include_str!("../../../../tests/cases/math.jsonl");
 
 #[derive(Deserialize)]
-struct Case {
-    name: String,
-    completion: String,
-    task: Box<RawValue>,
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) completion: String,
+    pub(super) task: Box<RawValue>,
     verdict: String,
 }
 

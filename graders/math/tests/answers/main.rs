@@ -3,6 +3,7 @@
 mod allocations;
 mod attacks;
 mod cases;
+mod explain;
 mod grading;
 #[path = "../../examples/worst/hand/mod.rs"]
 mod hand;

@@ -1,5 +1,5 @@
-//! The kinds of findings, one file each with its code, severity and rule. Each has a page under
-//! `docs/findings/`.
+//! The kinds of findings, one file each with its code, severity and page, which is generated under
+//! `docs/findings/`. Most files also have the rule; kinds that are found together share one.
 //!
 //! A `RowRule` checks one row with its graded probes. A `DatasetRule` receives all rows in turn
 //! and keeps the data that it needs.

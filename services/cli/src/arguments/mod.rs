@@ -146,6 +146,10 @@ pub(crate) struct Grade {
     /// Keys of results to write, such as `reward,verdict` [default: all]
     #[arg(long, value_name = "KEY,...", value_delimiter = ',')]
     pub(crate) fields: Option<Vec<String>>,
+    /// Write an explanation of each verdict as text: the intermediate values of `math`, the
+    /// evidence of other graders
+    #[arg(long, conflicts_with_all = ["server", "fields"])]
+    pub(crate) explain: bool,
     /// Grade all lines as one batch, as in one request; at most 65,536
     #[arg(long, conflicts_with = "server")]
     pub(crate) one_batch: bool,

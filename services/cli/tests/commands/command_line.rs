@@ -277,6 +277,24 @@ fn writes_the_chosen_fields() {
 }
 
 #[test]
+fn explains_verdicts() {
+    let folder = tempfile::tempdir().unwrap();
+    let items = [
+        r#"{"id":"a","completion":"\\boxed{3}","task":{"type":"math","answer":"1/2"}}"#,
+        "not json",
+        r#"{"completion":"yes","task":{"type":"text","answer":"no"},"checks":{"value":{"type":"math","answer":"yes"}}}"#,
+    ];
+    std::fs::write(folder.path().join("items.jsonl"), items.join("\n")).unwrap();
+    let output = assay(folder.path(), &["grade", "items.jsonl", "--explain"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    insta::assert_snapshot!(text(&output.stdout));
+    for option in [["--server", "http://127.0.0.1:1"], ["--fields", "reward"]] {
+        let arguments = [&["grade", "items.jsonl", "--explain"][..], &option].concat();
+        assert_fails(folder.path(), &arguments, "cannot be used with");
+    }
+}
+
+#[test]
 fn one_batch_has_groups_of_items_that_are_far_apart() {
     let folder = tempfile::tempdir().unwrap();
     let item = |at: usize| {

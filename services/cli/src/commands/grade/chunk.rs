@@ -1,12 +1,23 @@
 //! Results of a chunk of lines.
 
 use std::borrow::Cow;
+use std::io::Write;
 
+use assay_core::visible::Visible;
 use assay_wire::reply::{FaultBody, ResultBody};
 use assay_wire::{Selected, Selection};
 use serde_json::Value;
 
 use super::input::{InputLine, InvalidLine};
+
+/// How results are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ResultFormat {
+    /// As JSON, one in a line.
+    Json(Selection),
+    /// As text for people.
+    Explanation,
+}
 
 /// The results of one chunk.
 pub(super) struct ChunkResults {
@@ -24,7 +35,7 @@ pub(super) struct ChunkResults {
 pub(super) fn merge(
     lines: &[InputLine],
     results: impl IntoIterator<Item = Vec<u8>>,
-    selection: Selection,
+    format: ResultFormat,
 ) -> anyhow::Result<ChunkResults> {
     let mut results = results.into_iter();
     let mut merged = ChunkResults {
@@ -35,11 +46,24 @@ pub(super) fn merge(
     };
     for line in lines {
         match line {
-            InputLine::Item(_) => merged
-                .lines
-                .extend_from_slice(&results.next().unwrap_or_default()),
+            InputLine::Item(number) => {
+                if matches!(format, ResultFormat::Explanation) {
+                    write!(merged.lines, "line {number}: ")?;
+                }
+                merged
+                    .lines
+                    .extend_from_slice(&results.next().unwrap_or_default());
+            }
             InputLine::Invalid(line) => {
-                serde_json::to_writer(&mut merged.lines, &invalid_result(line, selection)?)?;
+                match format {
+                    ResultFormat::Json(selection) => {
+                        let result = invalid_result(line, selection)?;
+                        serde_json::to_writer(&mut merged.lines, &result)?;
+                    }
+                    ResultFormat::Explanation => {
+                        writeln!(merged.lines, "{}", Visible::line(&message(line)))?;
+                    }
+                }
                 merged.invalid += 1;
                 merged.problem.get_or_insert_with(|| message(line));
             }

@@ -3,9 +3,10 @@
 use assay_engine::{Batch, BatchItem, Engine, EngineError, Mode};
 use assay_mapping::batch::Inline;
 use assay_mapping::{batch, render};
-use assay_wire::{Selected, Selection};
+use assay_wire::Selected;
 
-use super::chunk::{ChunkResults, merge};
+use super::chunk::{ChunkResults, ResultFormat, merge};
+use super::explain;
 use super::input::{self, Chunk, InputLine, InvalidLine};
 use crate::arguments::Grade;
 
@@ -13,7 +14,7 @@ pub(super) async fn grade(
     engine: &Engine,
     chunk: Chunk,
     arguments: &Grade,
-    selection: Selection,
+    format: ResultFormat,
 ) -> anyhow::Result<ChunkResults> {
     let Chunk {
         mut lines, items, ..
@@ -48,7 +49,7 @@ pub(super) async fn grade(
     let run = arguments.run.as_deref().map(Into::into);
     let reply = loop {
         if valid.is_empty() {
-            return merge(&lines, [], selection);
+            return merge(&lines, [], format);
         }
         // Only items with inline policies can conflict with each other, so only such a batch may
         // need a retry without the rejected item.
@@ -78,13 +79,16 @@ pub(super) async fn grade(
     };
     let results = reply
         .results()
-        .map(|result| {
-            serde_json::to_vec(&Selected {
+        .map(|result| match format {
+            ResultFormat::Json(selection) => serde_json::to_vec(&Selected {
                 selection,
                 position: None,
                 result: &render::result_body(&reply, result),
-            })
+            }),
+            ResultFormat::Explanation => {
+                Ok(explain::result(reply.item(result), result).into_bytes())
+            }
         })
         .collect::<Result<Vec<_>, _>>()?;
-    merge(&lines, results, selection)
+    merge(&lines, results, format)
 }

@@ -1,6 +1,7 @@
 //! `assay grade`: grades a file of items and writes one result per line, in the same order.
 
 mod chunk;
+mod explain;
 mod input;
 mod local;
 mod remote;
@@ -26,7 +27,7 @@ use crate::image_progress;
 use crate::process::{block_on, client, configuration, server_of, stop_signal};
 use crate::progress::Progress;
 use crate::terminal;
-use chunk::ChunkResults;
+use chunk::{ChunkResults, ResultFormat};
 use input::{Division, MAX_BATCH_ITEMS};
 
 /// Number of chunks graded at once. A further chunk is read meanwhile.
@@ -35,8 +36,10 @@ const CHUNKS_AHEAD: usize = 2;
 pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<CommandStatus> {
     reject_same_file(&arguments.file, &arguments.output)?;
     let has_run = arguments.run.is_some() || arguments.step.is_some();
-    let has_local_options =
-        arguments.database.is_some() || arguments.jobs.is_some() || arguments.one_batch;
+    let has_local_options = arguments.database.is_some()
+        || arguments.jobs.is_some()
+        || arguments.one_batch
+        || arguments.explain;
     let server = server_of(arguments.server.as_deref(), has_local_options);
     let is_recorded = arguments.database.is_some() || server.is_some();
     ensure!(
@@ -59,7 +62,14 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Comm
                 let client = client(&server, &arguments.key)?;
                 grade_remote(arguments, selection, client, &config.templates()?).await
             }
-            None => grade_local(arguments, selection, config).await,
+            None => {
+                let format = if arguments.explain {
+                    ResultFormat::Explanation
+                } else {
+                    ResultFormat::Json(selection)
+                };
+                grade_local(arguments, format, config).await
+            }
         }
     })
 }
@@ -80,7 +90,7 @@ pub(super) fn reject_same_file(input: &Path, output: &Path) -> anyhow::Result<()
 
 async fn grade_local(
     arguments: &Grade,
-    selection: Selection,
+    format: ResultFormat,
     mut config: Config,
 ) -> anyhow::Result<CommandStatus> {
     // This process has one caller, and the number of chunks that are read ahead limits its items.
@@ -109,7 +119,7 @@ async fn grade_local(
         node.engine().policies().named(name)?;
     }
     let results = chunks
-        .map(|chunk| local::grade(node.engine(), chunk, arguments, selection))
+        .map(|chunk| local::grade(node.engine(), chunk, arguments, format))
         .buffered(CHUNKS_AHEAD);
     let ended = write(arguments, results, total).await;
     node.stop().await;

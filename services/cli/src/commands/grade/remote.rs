@@ -7,7 +7,7 @@ use assay_wire::{
 };
 use serde_json::value::RawValue;
 
-use super::chunk::{ChunkResults, merge};
+use super::chunk::{ChunkResults, ResultFormat, merge};
 use super::input::{self, Chunk, MAX_CHUNK_BYTES};
 use crate::arguments::Grade;
 
@@ -36,6 +36,7 @@ pub(super) async fn grade(
         items,
         bytes,
     } = chunk;
+    let format = ResultFormat::Json(selection);
     if bytes > MAX_CHUNK_BYTES {
         // Not sent: a server that rejects an oversized body closes the connection during the
         // upload, which cannot be distinguished from other failures.
@@ -52,7 +53,7 @@ pub(super) async fn grade(
                 Problem::new(ErrorCode::BodyTooLarge, message),
             );
         }
-        return merge(&lines, [], selection);
+        return merge(&lines, [], format);
     }
     let mut request = GradeRequest {
         run: arguments.run.clone(),
@@ -63,7 +64,7 @@ pub(super) async fn grade(
     };
     loop {
         if request.items.is_empty() {
-            return merge(&lines, [], selection);
+            return merge(&lines, [], format);
         }
         let rejected = match client.grade(&request, None).await {
             Ok(reply) => {
@@ -74,7 +75,7 @@ pub(super) async fn grade(
                         result,
                     })
                 });
-                return merge(&lines, results.collect::<Result<Vec<_>, _>>()?, selection);
+                return merge(&lines, results.collect::<Result<Vec<_>, _>>()?, format);
             }
             Err(ClientError::Refused {
                 status: 422,
