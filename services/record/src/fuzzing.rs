@@ -5,11 +5,11 @@ use std::path::Path;
 use crate::{Body, Entry};
 use assay_core::BatchId;
 
+use crate::pending::Pending;
+use crate::pending::packs::{Contents, decompress};
 use crate::spool::frame::Seal;
 use crate::spool::segment::{Folder, header};
 use crate::spool::{OpenSpoolError, Position, frame, recovery};
-use crate::write::packs::{Contents, decompress};
-use crate::write::pending::Pending;
 
 /// Every byte of the key of the spools that are created here.
 const KEY: u8 = 0x5a;

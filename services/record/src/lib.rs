@@ -10,10 +10,12 @@
 //! - the data: `grade`, `body`, `event`, `entry`, `chart`, `rollup`, `access` and others;
 //! - [`Record`] opens the record, appends entries and closes it; `scope` restricts it to a caller;
 //! - `spool`: segment files, group commit, recovery after a crash;
-//! - `write`: entries that are not in the database yet, in bounded memory; applies them, retries
-//!   while the database is unavailable, and sets aside entries that it rejects;
-//! - `read`: what reads wait for;
-//! - `database`: a file for each kind of data, with its statements and the reads of [`Record`];
+//! - `pending`: entries that are not in the database yet, in bounded memory;
+//! - `writer`: applies them, retries while the database is unavailable, and sets aside entries that
+//!   it rejects;
+//! - `database`: the connections, and the statements that insert, delete and decode;
+//! - `read`: what reads wait for, and a file for each kind of data with the reads of [`Record`]
+//!   beside their SQL;
 //! - `retention`: deletes in the background;
 //! - `backup` and `verify`: commands on a record that a node may be using.
 
@@ -32,6 +34,7 @@ pub mod event;
 pub mod fuzzing;
 pub mod grade;
 mod grade_filter;
+mod health;
 #[doc(hidden)]
 pub mod hook;
 pub mod metrics;
@@ -39,10 +42,12 @@ pub mod names;
 mod options;
 pub mod pair;
 mod panics;
+mod pending;
 pub mod prompt_history;
 mod read;
 mod record;
 mod retention;
+mod retention_step;
 pub mod rollup;
 mod run_summary;
 mod scope;
@@ -50,7 +55,7 @@ mod spool;
 mod state;
 pub mod storage;
 mod verify;
-mod write;
+mod writer;
 
 pub use appeal::Appeal;
 pub use backup::{Backup, BackupError, backup};

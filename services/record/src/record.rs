@@ -20,20 +20,20 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task;
 
 use crate::database::{Database, DatabaseError, Location, POSITION_BITS, SqliteAccess};
+use crate::health::Health;
 use crate::metrics;
 use crate::options::RecordOptions;
 use crate::panics::CatchPanic;
+use crate::pending::loaded_entry::LoadedEntry;
+use crate::pending::packs::Contents;
+use crate::pending::{Digest, Pending};
 use crate::retention::{Retention, RetentionHandle, RetentionParts};
 use crate::spool::commit::{self, Append, Journal};
 use crate::spool::frame::Seal;
 use crate::spool::segment::Folder;
 use crate::spool::set_aside::{SetAsideFile, SetAsideFolder, SetAsideNote};
 use crate::spool::{OpenSpoolError, frame, recovery};
-use crate::write::Writer;
-use crate::write::health::Health;
-use crate::write::loaded_entry::LoadedEntry;
-use crate::write::packs::Contents;
-use crate::write::pending::{Digest, Pending};
+use crate::writer::Writer;
 
 /// From this many bytes on, an entry is compressed on a thread for blocking work. Compressing it on
 /// a thread of the runtime would block that thread longer than handing the work over takes.
@@ -306,6 +306,16 @@ impl Record {
             shared: Arc::clone(&self.shared),
             scope: Scope::Caller(caller.into()),
             hook: self.hook.clone(),
+        }
+    }
+
+    /// The same record with this hook.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_hook(self, hook: Arc<dyn Hook>) -> Self {
+        Self {
+            hook: Some(hook),
+            ..self
         }
     }
 

@@ -15,7 +15,7 @@ use sqlx::{ConnectOptions, Connection, Row};
 use super::rows::count;
 use super::{Location, migrate, query};
 use crate::database::DatabaseError;
-use crate::write::pending::{Digest, Pending};
+use crate::pending::{Digest, Pending};
 
 const TABLE: &str = "keys";
 

@@ -28,9 +28,9 @@ use super::totals::RunTotals;
 use super::{channels, charts, events, facets, holdings, prompts, query, rollups};
 use crate::channel;
 use crate::database::DatabaseError;
+use crate::pending::Applicable;
+use crate::pending::loaded_entry::LoadedEntry;
 use crate::spool::Position;
-use crate::write::Applicable;
-use crate::write::loaded_entry::LoadedEntry;
 
 const UPSERT_RUN: &str = concat!(
     "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, \

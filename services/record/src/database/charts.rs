@@ -14,7 +14,7 @@ use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
 
 /// The counts of new grades, by run and step.
-pub(super) type NewCounts<'e> = BTreeMap<(&'e Arc<str>, Option<i64>), Counted>;
+pub(crate) type NewCounts<'e> = BTreeMap<(&'e Arc<str>, Option<i64>), Counted>;
 
 /// Widths for which counts are stored. A chart reads the largest stored width that divides its own:
 /// if its columns have a power of 2 of steps, it reads at most eight stored buckets per column.
@@ -41,7 +41,7 @@ const UPSERT_LABELS: Insert = Insert {
 };
 
 /// Adds counts; `runs` maps runs to their numbers.
-pub(super) async fn add(
+pub(crate) async fn add(
     connection: &mut SqliteConnection,
     added: &NewCounts<'_>,
     runs: &HashMap<&Arc<str>, i64>,
@@ -112,7 +112,7 @@ macro_rules! bucket {
 }
 
 /// Reads the counts of a run, by buckets of `width` steps.
-pub(super) async fn read(
+pub(crate) async fn read(
     connection: &mut SqliteConnection,
     run: i64,
     width: i64,

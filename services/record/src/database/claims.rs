@@ -1,18 +1,12 @@
 //! Claims of idempotency keys, with their replies as they are compressed in the spool.
 
-use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::codec::codec;
 use super::insert::Values;
-use super::rows::{batch_id, hash, id_bytes};
+use super::rows::id_bytes;
+use crate::CLAIM_LIFETIME_US;
 use crate::database::DatabaseError;
-use crate::write::loaded_entry::LoadedEntry;
-use crate::write::packs::{Compressed, decompress};
-use crate::write::pending::Digest;
-use crate::{CLAIM_LIFETIME_US, Claim, Record, RecordError, RequestKey, SealedReply};
-
-const TABLE: &str = "idempotency";
+use crate::pending::loaded_entry::LoadedEntry;
 
 const UPSERT_CLAIM: &str = "insert into idempotency (caller, key, request, batch, time_us, media, \
          codec, size, reply) values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (caller, key) do \
@@ -59,57 +53,4 @@ pub(super) async fn upsert_claims(
         .execute(connection)
         .await?;
     Ok(())
-}
-
-impl Record {
-    /// Returns the claim of an idempotency key if it is less than a day old.
-    ///
-    /// # Errors
-    /// [`RecordError`], as all reads.
-    pub async fn claim(&self, key: &RequestKey) -> Result<Option<Claim>, RecordError> {
-        self.read(async {
-            let applied = |digest: &Digest| digest.claim.as_ref() == Some(key);
-            let claim = find(&mut *self.snapshot_after(applied).await?, key).await?;
-            let oldest = self
-                .shared
-                .clock
-                .unix_us()
-                .saturating_sub(CLAIM_LIFETIME_US);
-            Ok(claim.filter(|claim| claim.time_us > oldest))
-        })
-        .await
-    }
-}
-
-async fn find(
-    connection: &mut SqliteConnection,
-    requested: &RequestKey,
-) -> Result<Option<Claim>, DatabaseError> {
-    let row = sqlx::query(
-        "select request, batch, time_us, media, codec, size, reply from idempotency \
-         where caller = ? and key = ?",
-    )
-    .bind(requested.caller.as_ref())
-    .bind(requested.key.as_str())
-    .fetch_optional(connection)
-    .await?;
-    let Some(row) = row else { return Ok(None) };
-    let reply = match row.try_get::<Option<String>, _>("media")? {
-        Some(media) => Some(SealedReply {
-            media,
-            body: decompress(&Compressed {
-                codec: codec(TABLE, row.try_get("codec")?)?,
-                size: row.try_get("size")?,
-                content: row.try_get("reply")?,
-            })?,
-        }),
-        None => None,
-    };
-    Ok(Some(Claim {
-        key: requested.clone(),
-        request: hash(row.try_get("request")?, TABLE, "request")?,
-        batch: batch_id(row.try_get("batch")?, TABLE)?,
-        time_us: row.try_get("time_us")?,
-        reply,
-    }))
 }

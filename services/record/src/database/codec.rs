@@ -6,9 +6,9 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use crate::database::DatabaseError;
-use crate::write::packs::{Codec, PackedBody};
+use crate::pending::packs::{Codec, PackedBody};
 
-pub(super) fn codec(table: &'static str, number: i64) -> Result<Codec, DatabaseError> {
+pub(crate) fn codec(table: &'static str, number: i64) -> Result<Codec, DatabaseError> {
     Codec::from_number(number).ok_or_else(|| DatabaseError::Row {
         table,
         column: "codec",
@@ -17,7 +17,7 @@ pub(super) fn codec(table: &'static str, number: i64) -> Result<Codec, DatabaseE
 }
 
 /// The location of the body with this hash, from its row.
-pub(super) fn packed_body(row: &SqliteRow, hash: Hash) -> Result<PackedBody, DatabaseError> {
+pub(crate) fn packed_body(row: &SqliteRow, hash: Hash) -> Result<PackedBody, DatabaseError> {
     Ok(PackedBody {
         hash,
         kind: kind(row.try_get("kind")?)?,
@@ -26,7 +26,7 @@ pub(super) fn packed_body(row: &SqliteRow, hash: Hash) -> Result<PackedBody, Dat
     })
 }
 
-pub(super) fn kind(number: i64) -> Result<BodyKind, DatabaseError> {
+pub(crate) fn kind(number: i64) -> Result<BodyKind, DatabaseError> {
     match number {
         0 => Ok(BodyKind::Text),
         1 => Ok(BodyKind::Messages),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::RecordError;
-use crate::write::packs::BadContent;
+use crate::pending::packs::BadContent;
 
 /// The database failed or contains invalid data.
 #[derive(Debug, thiserror::Error)]

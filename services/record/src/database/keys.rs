@@ -8,7 +8,7 @@ use crate::rollup::Totals;
 use super::kinds::Kind;
 
 /// The value of a step that was not sent.
-pub(super) const NO_STEP: i64 = i64::MIN;
+pub(crate) const NO_STEP: i64 = i64::MIN;
 
 /// The number of a run that was not sent.
 pub(super) const NO_RUN: i64 = 0;

@@ -30,30 +30,28 @@
 mod access;
 mod apply;
 mod bodies;
-mod channels;
-mod charts;
+pub(crate) mod channels;
+pub(crate) mod charts;
 mod checks;
 mod claims;
-mod codec;
+pub(crate) mod codec;
 mod error;
 mod events;
 mod facets;
-mod grades;
 mod holdings;
 mod insert;
-mod keys;
+pub(crate) mod keys;
 mod kinds;
 mod names;
 mod pairs;
 mod probe;
-mod prompts;
-mod query;
-mod retention;
-mod rollups;
-mod rows;
-mod runs;
+pub(crate) mod prompts;
+pub(crate) mod query;
+pub(crate) mod retention;
+pub(crate) mod rollups;
+pub(crate) mod rows;
 mod storage;
-mod sums;
+pub(crate) mod sums;
 mod totals;
 pub(crate) mod verifying;
 
@@ -73,13 +71,12 @@ use sqlx::sqlite::{
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Row, SqlSafeStr};
 
 use self::apply::ApplyRequest;
-use crate::GradeFilter;
 use crate::panics::CatchPanic;
-use crate::retention::step::{RetentionStep, StepOutcome};
+use crate::pending::Applicable;
+use crate::pending::loaded_entry::LoadedEntry;
+use crate::retention_step::{RetentionStep, StepOutcome};
 use crate::spool::Position;
 use crate::spool::segment::FileId;
-use crate::write::Applicable;
-use crate::write::loaded_entry::LoadedEntry;
 
 pub use access::SqliteAccess;
 pub(crate) use error::{DatabaseError, damage_message};
@@ -372,13 +369,6 @@ async fn migrate(writer: &SqlitePool) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// Reads a grade and a run.
-pub(crate) async fn probe_reads(connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
-    grades::list(connection, &GradeFilter::default(), None, 1).await?;
-    runs::last_used(connection, "", 1).await?;
-    Ok(())
-}
-
 /// Whether the driver and SQLite agree that no transaction is open; if not, the connection is
 /// closed.
 async fn is_idle(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
@@ -553,7 +543,7 @@ mod tests {
             kind: crate::BodyKind::Text,
             content: large,
         }];
-        let contents = crate::write::packs::Contents::of(&entry.bodies, None, 0).unwrap();
+        let contents = crate::pending::packs::Contents::of(&entry.bodies, None, 0).unwrap();
         let large = Arc::new(LoadedEntry::new(Arc::new(entry), contents));
         let position = Position {
             segment: 1,

@@ -7,8 +7,8 @@ use crate::{Body, BodyKind, Entry, GradeRecord};
 use assay_core::{BatchId, Hash};
 
 use crate::database::DatabaseError;
-use crate::write::loaded_entry::LoadedEntry;
-use crate::write::packs::Contents;
+use crate::pending::loaded_entry::LoadedEntry;
+use crate::pending::packs::Contents;
 
 /// An entry that is known to be valid.
 pub(super) fn sample(now_us: i64) -> Result<LoadedEntry, DatabaseError> {

@@ -18,7 +18,7 @@ use super::rows::{POSITION_BITS, SELECT_GRADE, batch_id, id_bytes};
 use crate::database::DatabaseError;
 use crate::spool::Position;
 
-pub(super) async fn progress(
+pub(crate) async fn progress(
     connection: &mut SqliteConnection,
     spool: &str,
 ) -> Result<Position, DatabaseError> {
@@ -37,7 +37,7 @@ pub(super) async fn progress(
 }
 
 /// Number of a run; `None` if there is no such run.
-pub(super) async fn run_number(
+pub(crate) async fn run_number(
     connection: &mut SqliteConnection,
     name: &str,
 ) -> Result<Option<i64>, DatabaseError> {
@@ -50,7 +50,7 @@ pub(super) async fn run_number(
 
 /// Number and id of the batches whose range of ids includes the position just below `before`. In
 /// practice none or one.
-pub(super) async fn batches_around(
+pub(crate) async fn batches_around(
     connection: &mut SqliteConnection,
     before: u128,
 ) -> Result<Vec<(i64, BatchId)>, DatabaseError> {
@@ -96,17 +96,17 @@ fn source<'f>(filter: &'f GradeFilter, required: &'f RequiredFacets) -> ListSour
 
 /// The results of the lookups for a list.
 #[derive(Debug, Default)]
-pub(super) struct ListLookups {
+pub(crate) struct ListLookups {
     /// Number of the filter's run; `None` without one.
-    pub(super) run: Option<i64>,
+    pub(crate) run: Option<i64>,
     /// Numbers of the kinds that match the filter; `None` if the filter does not restrict them.
-    pub(super) kinds: Option<Vec<i64>>,
+    pub(crate) kinds: Option<Vec<i64>>,
     /// The [`batches_around`] the position at which the page starts.
-    pub(super) cursor_batches: Vec<(i64, BatchId)>,
+    pub(crate) cursor_batches: Vec<(i64, BatchId)>,
 }
 
 /// Numbers of the kinds that match the filter; `None` if the filter does not restrict them.
-pub(super) async fn kinds(
+pub(crate) async fn kinds(
     connection: &mut SqliteConnection,
     filter: &GradeFilter,
 ) -> Result<Option<Vec<i64>>, DatabaseError> {
@@ -135,7 +135,7 @@ pub(super) async fn kinds(
 }
 
 /// The query for the grades that match `filter` with an id below `before`.
-pub(super) fn list(
+pub(crate) fn list(
     filter: &GradeFilter,
     lookups: &ListLookups,
     before: Option<GradeId>,

@@ -67,7 +67,7 @@ pub(super) async fn upsert(
 }
 
 /// The rollups of a run.
-pub(super) async fn read(
+pub(crate) async fn read(
     connection: &mut SqliteConnection,
     run: i64,
 ) -> Result<Rollups, DatabaseError> {

@@ -27,7 +27,7 @@ macro_rules! columns {
         };
 
         /// Selects a grade `g` with its kind `k` and batch `b`, for [`read_grade`].
-        pub(super) const SELECT_GRADE: &str = concat!(
+        pub(crate) const SELECT_GRADE: &str = concat!(
             "select g.key, b.id as batch",
             $(", g.", stringify!($column),)*
             $(", ", $source, " as ", stringify!($name),)*
@@ -45,7 +45,7 @@ macro_rules! columns {
         }
 
         /// The digest of a grade that is to be inserted.
-        pub(super) fn digest_new(grade: &GradeRecord) -> GradeDigest {
+        pub(crate) fn digest_new(grade: &GradeRecord) -> GradeDigest {
             let mut digest = Digest::of(grade);
             $(digest.column(stringify!($column), |digest| grade.$field.digest(digest));)*
             let bytes = digest.bytes;
@@ -54,7 +54,7 @@ macro_rules! columns {
         }
 
         /// The checksum of a grade as it was read from `row`.
-        pub(super) fn checksum_of_row(
+        pub(crate) fn checksum_of_row(
             grade: &GradeRecord,
             row: &SqliteRow,
         ) -> Result<i64, DatabaseError> {
@@ -68,7 +68,7 @@ macro_rules! columns {
             Ok(digest.checksum())
         }
 
-        pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> {
+        pub(crate) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> {
             let batch = batch_id(row.try_get("batch")?, "batches")?;
             let position = position(row.try_get("key")?);
             Ok(GradeRecord {
@@ -130,17 +130,17 @@ columns! {
 
 /// Checksum and size of a grade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct GradeDigest {
+pub(crate) struct GradeDigest {
     /// First 8 bytes of the hash of its columns.
-    pub(super) checksum: i64,
+    pub(crate) checksum: i64,
     /// Bytes of the values of its row.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// The encoding of a row for its checksum: the id, then name and value of each column that is not
 /// null. A column that a later release adds does not change the checksum of rows without a value
 /// in it, so it must be null by default; flags are treated as null if they are 0.
-pub(super) struct Digest {
+pub(crate) struct Digest {
     buffer: Vec<u8>,
     /// Bytes of the values.
     bytes: u64,
@@ -443,21 +443,21 @@ fn damaged(column: &'static str, reason: String) -> DatabaseError {
 }
 
 /// Key of the grade at `position` of the batch `number`.
-pub(super) fn key(number: i64, position: u32) -> i64 {
+pub(crate) fn key(number: i64, position: u32) -> i64 {
     number << POSITION_BITS | i64::from(position)
 }
 
 /// Position of the grade with this key.
-pub(super) fn position(key: i64) -> u32 {
+pub(crate) fn position(key: i64) -> u32 {
     u32::try_from(key & ((1 << POSITION_BITS) - 1)).unwrap_or(0)
 }
 
 /// Reverses [`Values::add_count`].
-pub(super) fn count(count: i64) -> u64 {
+pub(crate) fn count(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }
 
-pub(super) fn batch_id(bytes: &[u8], table: &'static str) -> Result<BatchId, DatabaseError> {
+pub(crate) fn batch_id(bytes: &[u8], table: &'static str) -> Result<BatchId, DatabaseError> {
     let bytes: [u8; 16] = bytes.try_into().map_err(|_| DatabaseError::Row {
         table,
         column: "id",
@@ -466,7 +466,7 @@ pub(super) fn batch_id(bytes: &[u8], table: &'static str) -> Result<BatchId, Dat
     Ok(u128::from_be_bytes(bytes).into())
 }
 
-pub(super) fn hash(
+pub(crate) fn hash(
     bytes: &[u8],
     table: &'static str,
     column: &'static str,
@@ -479,7 +479,7 @@ pub(super) fn hash(
 }
 
 /// Encodes an id as it is stored: big-endian, so that bytes sort like numbers.
-pub(super) fn id_bytes(id: impl Into<u128>) -> Vec<u8> {
+pub(crate) fn id_bytes(id: impl Into<u128>) -> Vec<u8> {
     id.into().to_be_bytes().to_vec()
 }
 

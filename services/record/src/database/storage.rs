@@ -10,9 +10,7 @@ use super::query::run_number;
 use super::retention::{self, DELETED_RUN};
 use super::rows::{batch_id, count, id_bytes};
 use crate::database::DatabaseError;
-use crate::record::blocking;
-use crate::retention::step::{Interrupted, PruneTarget, PrunedBatch};
-use crate::{Record, RecordError};
+use crate::retention_step::{Interrupted, PruneTarget, PrunedBatch};
 
 /// Value of `pragma auto_vacuum` of a database that can return free pages.
 const INCREMENTAL: i64 = 2;
@@ -28,48 +26,6 @@ async fn number(
     query: &'static str,
 ) -> Result<i64, DatabaseError> {
     Ok(sqlx::query_scalar(query).fetch_one(connection).await?)
-}
-
-impl Record {
-    /// Returns the size and contents of the record, with at most `limit` runs. Callers see nothing.
-    ///
-    /// # Errors
-    /// [`RecordError`], as all reads.
-    pub async fn storage(&self, limit: u32) -> Result<StorageReport, RecordError> {
-        if !self.scope.is_all() {
-            return Ok(StorageReport::default());
-        }
-        self.read(async {
-            let report = {
-                let mut snapshot = self.shared.database.snapshot().await?;
-                storage_report(&mut snapshot, limit).await?
-            };
-            let spool_bytes = match self.shared.folder.clone() {
-                Some(folder) => blocking(move || folder.bytes()).await,
-                None => 0,
-            };
-            Ok(self.shared.retention.complete(StorageReport {
-                log_bytes: self.shared.database.log_bytes(),
-                spool_bytes,
-                ..report
-            }))
-        })
-        .await
-    }
-
-    /// Returns what a prune with this filter would delete now.
-    ///
-    /// # Errors
-    /// [`RecordError`], as all reads.
-    pub async fn prune_estimate(&self, filter: &PruneFilter) -> Result<PruneEstimate, RecordError> {
-        self.scope.require_all()?;
-        self.read(async {
-            let mut snapshot = self.snapshot_after(|_| true).await?;
-            let target = prune_target(&mut snapshot, filter).await?;
-            Ok(prune_estimate(&mut snapshot, &target).await?)
-        })
-        .await
-    }
 }
 
 /// What the database holds, with at most `limit` holdings. Does not fill in what is outside of the

@@ -29,11 +29,11 @@ macro_rules! add_numbers {
     };
 }
 
-pub(super) use {add_counts, add_numbers};
+pub(crate) use {add_counts, add_numbers};
 
 /// Makes a stored sum finite: one that an earlier release stored or that the database computed from
 /// several may not be.
-pub(super) fn number(stored: Option<f64>) -> f64 {
+pub(crate) fn number(stored: Option<f64>) -> f64 {
     sum::finite(stored.unwrap_or(0.0))
 }
 

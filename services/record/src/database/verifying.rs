@@ -9,8 +9,8 @@ use super::codec::{codec, packed_body};
 use super::query;
 use super::rows::{SELECT_GRADE, batch_id, checksum_of_row, hash, key, read_grade};
 use crate::database::DatabaseError;
+use crate::pending::packs::{Compressed, PackedBody};
 use crate::spool::Position;
-use crate::write::packs::{Compressed, PackedBody};
 
 /// A batch, with what it should have.
 pub(crate) struct VerifiedBatch {

@@ -11,7 +11,6 @@ mod limits;
 mod pace;
 mod progress;
 mod pruning;
-pub(crate) mod step;
 mod steps;
 
 use std::sync::Arc;
@@ -24,7 +23,7 @@ use tokio::sync::{mpsc, watch};
 use self::progress::{Progress, Request};
 use self::steps::{Interruption, Steps};
 use crate::database::Database;
-use crate::write::pending::Pending;
+use crate::pending::Pending;
 
 pub(crate) use self::progress::RetentionHandle;
 

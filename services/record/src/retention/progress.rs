@@ -8,7 +8,7 @@ use crate::names::DeletedNames;
 use crate::storage::{PruneFilter, PruneProgress, PruneState, RetentionLimits, StorageReport};
 use tokio::sync::mpsc;
 
-use crate::retention::step::StepOutcome;
+use crate::retention_step::StepOutcome;
 
 /// Most prunes that wait.
 const QUEUE: usize = 1;

@@ -9,7 +9,7 @@ use assay_core::BatchId;
 use super::pace::Pace;
 use super::steps::{Interruption, Steps};
 use crate::database;
-use crate::retention::step::{PruneTarget, RetentionStep};
+use crate::retention_step::{PruneTarget, RetentionStep};
 
 /// Number of batches that are looked up at once.
 const BATCHES: u32 = 64;

@@ -10,8 +10,8 @@ use super::pace::{MAX_YIELD, Pace, pause};
 use super::progress::Progress;
 use crate::database::{Database, DatabaseError, Snapshot};
 use crate::metrics;
-use crate::retention::step::{RetentionStep, StepOutcome};
-use crate::write::pending::Pending;
+use crate::pending::Pending;
+use crate::retention_step::{RetentionStep, StepOutcome};
 
 /// With more pending entries than this, deletion waits for the writer, at most [`MAX_YIELD`] after
 /// each step: some progress is made under any load.

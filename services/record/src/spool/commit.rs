@@ -24,9 +24,9 @@ use tokio::sync::oneshot;
 use super::ends::EndFile;
 use super::position::Position;
 use super::segment::{Folder, SEGMENT_HEADER, Segment};
-use crate::write::health::Health;
-use crate::write::loaded_entry::LoadedEntry;
-use crate::write::pending::{Digest, Pending, PendingEntry};
+use crate::health::Health;
+use crate::pending::loaded_entry::LoadedEntry;
+use crate::pending::{Digest, Pending, PendingEntry};
 use crate::{metrics, panics};
 
 /// Most bytes of one commit; limits the copy that is made to write them at once.
@@ -270,8 +270,8 @@ mod tests {
     use assay_core::Hash;
 
     use super::*;
+    use crate::pending::packs::Contents;
     use crate::spool::{frame, recovery};
-    use crate::write::packs::Contents;
 
     struct FixedClock;
 

@@ -16,7 +16,7 @@ use crate::{Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use assay_core::{BatchId, Hash};
 use serde::{Deserialize, Serialize};
 
-use crate::write::packs::{Codec, Compressed, Contents, Pack, PackedBody};
+use crate::pending::packs::{Codec, Compressed, Contents, Pack, PackedBody};
 
 /// Bytes before the payload: 4 of magic, 4 of length, 16 of checksum.
 pub(crate) const HEADER: usize = 24;

@@ -17,8 +17,8 @@ use super::loss::LossReporter;
 use super::position::Position;
 use super::segment::{Folder, Header, Segment};
 use super::set_aside::{SetAsideFolder, SetAsideNote};
-use crate::write::loaded_entry::LoadedEntry;
-use crate::write::pending::{Digest, Pending, PendingEntry};
+use crate::pending::loaded_entry::LoadedEntry;
+use crate::pending::{Digest, Pending, PendingEntry};
 
 /// Adds the entry of every frame after `progress` to `pending`; returns their number.
 pub(crate) fn recover(
@@ -259,9 +259,9 @@ mod tests {
     use assay_core::Hash;
 
     use super::*;
+    use crate::pending::packs::Contents;
     use crate::spool::frame::Seal;
     use crate::spool::segment::{self, SEGMENT_HEADER};
-    use crate::write::packs::Contents;
 
     fn entry(n: u128) -> Entry {
         Entry {

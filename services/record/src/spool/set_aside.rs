@@ -17,7 +17,7 @@ use super::folder::sync_folder;
 use super::frame::{self, Seal};
 use super::position::Position;
 use super::segment::Folder;
-use crate::write::loaded_entry::LoadedEntry;
+use crate::pending::loaded_entry::LoadedEntry;
 
 /// Name of the folder within the spool's folder.
 pub(super) const FOLDER: &str = "set-aside";

@@ -22,9 +22,9 @@ use self::spool::ReadSpool;
 use crate::backup::{BackupError, files};
 use crate::database::verifying::{self, StoredBody, VerifiedBatch};
 use crate::options::RecordOptions;
+use crate::pending::packs::decompress;
 use crate::spool::Position;
 use crate::spool::files::spool_name;
-use crate::write::packs::decompress;
 
 /// Number of bodies of other batches that are remembered as checked.
 const MAX_CHECKED: usize = 1 << 20;

@@ -8,7 +8,7 @@ use sqlx::sqlite::{Sqlite, SqliteConnection};
 
 use super::super::rows::count;
 use crate::database::DatabaseError;
-use crate::retention::step::StepOutcome;
+use crate::retention_step::StepOutcome;
 
 /// Number of channels that are looked up at once.
 const CHANNELS: i64 = 64;

@@ -8,7 +8,7 @@ use super::super::holdings::{self, HeldAmounts};
 use super::super::rows::count;
 use super::stored::keys;
 use crate::database::DatabaseError;
-use crate::retention::step::StepOutcome;
+use crate::retention_step::StepOutcome;
 
 /// The hashes of the bodies to which the grades with keys from `?1` to `?2` refer.
 macro_rules! used {

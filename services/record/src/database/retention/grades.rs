@@ -12,7 +12,7 @@ use super::super::rows::{POSITION_BITS, count, id_bytes};
 use super::stored::{StoredBatch, keys, stored_batches};
 use super::sweep;
 use crate::database::DatabaseError;
-use crate::retention::step::StepOutcome;
+use crate::retention_step::StepOutcome;
 
 const DELETE_BATCHES: Delete = Delete {
     prefix: "delete from batches where",

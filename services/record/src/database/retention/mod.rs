@@ -20,9 +20,9 @@ mod sweep;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::database::DatabaseError;
-use crate::retention::step::{RetentionStep, StepOutcome};
+use crate::retention_step::{RetentionStep, StepOutcome};
 
-pub(super) use runs::DELETED_RUN;
+pub(crate) use runs::DELETED_RUN;
 
 /// Does a step of about `amount` rows or pages.
 pub(super) async fn run(

@@ -12,7 +12,7 @@ use super::super::codec::codec;
 use super::super::holdings::{self, HeldAmounts};
 use super::super::insert::Delete;
 use crate::database::DatabaseError;
-use crate::write::packs::{Compressed, PackedBody, body_of, decompress, pack};
+use crate::pending::packs::{Compressed, PackedBody, body_of, decompress, pack};
 
 /// Compression of bodies that are moved.
 const LEVEL: i32 = 3;

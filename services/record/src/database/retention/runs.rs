@@ -4,7 +4,7 @@ use crate::names::DeletedNames;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::database::DatabaseError;
-use crate::retention::step::StepOutcome;
+use crate::retention_step::StepOutcome;
 
 /// Start of the names of runs that are being deleted. No list shows them, because they have no
 /// grades.

@@ -3,7 +3,7 @@
 use sqlx::sqlite::SqliteConnection;
 
 use crate::database::DatabaseError;
-use crate::retention::step::StepOutcome;
+use crate::retention_step::StepOutcome;
 
 /// Returns at most `pages` free pages to the file system; `done` if none is left.
 pub(super) async fn vacuum(

@@ -14,7 +14,7 @@ use super::super::insert::Values;
 use super::super::rows::hash;
 use super::moving::{SharedBody, move_bodies};
 use crate::database::DatabaseError;
-use crate::retention::step::StepOutcome;
+use crate::retention_step::StepOutcome;
 
 /// Most bytes of bodies that a step moves, unless one body is larger.
 const MOVED_BYTES: u64 = 16 << 20;

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use crate::{Body, BodyKind, Entry, GradeRecord};
 use assay_core::{BatchId, Hash};
 
-use crate::database::{Database, Location, bodies};
+use crate::database::{Database, Location};
 use crate::options::RecordOptions;
-use crate::retention::step::RetentionStep;
+use crate::pending::loaded_entry::LoadedEntry;
+use crate::pending::packs::Contents;
+use crate::read::bodies;
+use crate::retention_step::RetentionStep;
 use crate::spool::Position;
 use crate::verify::verify;
-use crate::write::loaded_entry::LoadedEntry;
-use crate::write::packs::Contents;
 
 /// Bodies of batches: each batch stores one that it shares with the next batches, and one of its
 /// own for each grade.

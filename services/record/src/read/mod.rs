@@ -1,12 +1,24 @@
 //! How reads see what was acknowledged before them: they wait until it is in the database, and then
 //! read one state of it.
 
+pub(crate) mod bodies;
+mod channels;
+mod checks;
+mod claims;
+mod events;
+mod grades;
+mod names;
+mod pairs;
+mod prompts;
+mod runs;
+mod storage;
+
 use std::time::Duration;
 
 use crate::database::Snapshot;
+use crate::pending::Digest;
 use crate::record::Shared;
-use crate::write::pending::Digest;
-use crate::{Record, RecordError, RecordState};
+use crate::{GradeFilter, Record, RecordError, RecordState};
 
 impl Record {
     /// Waits for a read. If it fails because the database is damaged, the node is no longer ready.
@@ -56,7 +68,8 @@ impl Record {
     /// Reads a grade and a run, for which pages of several tables and indexes are read.
     pub(crate) async fn probe_reads(&self) -> Result<(), RecordError> {
         let mut snapshot = self.shared.database.snapshot().await?;
-        crate::database::probe_reads(&mut snapshot).await?;
+        grades::list(&mut snapshot, &GradeFilter::default(), None, 1).await?;
+        runs::last_used(&mut snapshot, "", 1).await?;
         Ok(())
     }
 

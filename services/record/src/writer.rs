@@ -11,11 +11,6 @@
 //! A segment is deleted only when the database has confirmed that everything applied so far
 //! survives a power loss; see [`Database::checkpoint`].
 
-pub(crate) mod health;
-pub(crate) mod loaded_entry;
-pub(crate) mod packs;
-pub(crate) mod pending;
-
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
@@ -24,11 +19,10 @@ use std::time::Duration;
 use assay_core::Clock;
 use tokio::sync::watch;
 
-use self::health::Health;
-use self::loaded_entry::LoadedEntry;
-use self::pending::{Pending, PendingEntry};
 use crate::database::{Database, DatabaseError, damage_message};
+use crate::health::Health;
 use crate::metrics;
+use crate::pending::{Pending, PendingEntry};
 use crate::spool::Position;
 use crate::spool::segment::Folder;
 use crate::spool::set_aside::{SetAsideFolder, SetAsideNote};
@@ -53,9 +47,6 @@ const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// How often a single entry is tried before it is set aside.
 const MAX_TRIES: u32 = 3;
-
-/// An entry and the position after it.
-pub(crate) type Applicable = (Position, Arc<LoadedEntry>);
 
 /// Whether a frame could be read but is damaged.
 fn is_damage(error: &io::Error) -> bool {

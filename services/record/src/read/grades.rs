@@ -6,10 +6,10 @@ use assay_core::GradeId;
 use sqlx::AssertSqlSafe;
 use sqlx::sqlite::SqliteConnection;
 
-use super::query::{self, ListLookups};
-use super::rows::{POSITION_BITS, SELECT_GRADE, key, read_grade};
 use crate::database::DatabaseError;
-use crate::write::pending::Digest;
+use crate::database::query::{self, ListLookups};
+use crate::database::rows::{POSITION_BITS, SELECT_GRADE, key, read_grade};
+use crate::pending::Digest;
 use crate::{GradeFilter, GradePage, GradeRecord, Record, RecordError};
 
 impl Record {

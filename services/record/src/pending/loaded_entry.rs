@@ -8,8 +8,8 @@ use crate::chart::Counted;
 use crate::{Entry, GradeRecord};
 use assay_core::Hash;
 
+use crate::pending::packs::Contents;
 use crate::spool::frame::{self, Seal};
-use crate::write::packs::Contents;
 
 /// An entry and its compressed contents in memory.
 #[derive(Debug)]

@@ -5,11 +5,16 @@
 //! A digest has about 1/250 of the size of its entry: 5 bytes per body and some 200 more. A spool
 //! of 10 GiB therefore uses 40 MiB of memory.
 
+pub(crate) mod loaded_entry;
+pub(crate) mod packs;
+
 use std::collections::VecDeque;
 use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use self::loaded_entry::LoadedEntry;
+use self::packs::Contents;
 use crate::{Entry, RequestKey};
 use assay_core::{BatchId, GradeId, Hash};
 use tokio::sync::Notify;
@@ -17,8 +22,9 @@ use tokio::sync::Notify;
 use crate::metrics;
 use crate::spool::Position;
 use crate::spool::segment::Segment;
-use crate::write::loaded_entry::LoadedEntry;
-use crate::write::packs::Contents;
+
+/// An entry and the position after it.
+pub(crate) type Applicable = (Position, Arc<LoadedEntry>);
 
 /// What reads need to know to decide whether to wait for an entry.
 #[derive(Debug)]

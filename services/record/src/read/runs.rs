@@ -4,15 +4,15 @@ use assay_rewards::sum;
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
 use sqlx::{QueryBuilder, Row};
 
-use super::rows::count;
-use super::sums::number;
-use super::{charts, query, rollups};
 use crate::access::recorded_run;
 use crate::chart::Steps;
 use crate::database::DatabaseError;
+use crate::database::rows::count;
+use crate::database::sums::number;
+use crate::database::{charts, query, rollups};
+use crate::pending::Digest;
 use crate::rollup::Rollups;
 use crate::scope::Scope;
-use crate::write::pending::Digest;
 use crate::{Record, RecordError, RunSummary};
 
 const SELECT: &str = "select name, grades, graded, ungradable, failed, passed, scores, score_sum, \

@@ -1,0 +1,222 @@
+//! Reads of the counts of channels.
+
+use std::collections::BTreeMap;
+
+use assay_rewards::channel::ChannelCounts;
+use assay_rewards::channel::counts::{Calibration, Checked, Checker, Graded, JudgeCounts, Place};
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Row};
+
+use crate::database::DatabaseError;
+use crate::database::channels::SINGLE_BUCKETS;
+use crate::database::rows::count;
+use crate::database::sums::number;
+use crate::pending::Digest;
+use crate::{Record, RecordError};
+
+impl Record {
+    /// Returns all counts of channels.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn channels(&self) -> Result<ChannelCounts, RecordError> {
+        self.call_hook().await;
+        self.read(async {
+            let counted = |digest: &Digest| digest.grades > 0 || digest.events;
+            Ok(read(&mut *self.snapshot_after(counted).await?).await?)
+        })
+        .await
+    }
+
+    /// Returns the counts of channels that are in the database, without waiting for pending ones.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn applied_channels(&self) -> Result<ChannelCounts, RecordError> {
+        self.call_hook().await;
+        self.read(async {
+            let mut snapshot = self.shared.database.snapshot().await?;
+            Ok(read(&mut snapshot).await?)
+        })
+        .await
+    }
+
+    async fn call_hook(&self) {
+        if let Some(hook) = &self.hook {
+            hook.read_channels().await;
+        }
+    }
+}
+
+async fn read(connection: &mut SqliteConnection) -> Result<ChannelCounts, DatabaseError> {
+    let mut counts = ChannelCounts::default();
+    for (channel, version) in channel_versions("channels", connection).await? {
+        read_graded(connection, &channel, version, &mut counts.graded).await?;
+    }
+    for (channel, version) in channel_versions("channel_checks", connection).await? {
+        read_checked(connection, &channel, version, &mut counts).await?;
+    }
+    counts.truths = read_judges(connection).await?;
+    let calibrations = "select channel, version, method, right, right_rejected, wrong, \
+                        wrong_passed, time_us from calibrations";
+    for row in sqlx::query(calibrations)
+        .fetch_all(&mut *connection)
+        .await?
+    {
+        let calibration = Calibration {
+            channel: row.try_get("channel")?,
+            version: version(&row)?,
+            method: row.try_get("method")?,
+            right: row.try_get("right")?,
+            right_rejected: row.try_get("right_rejected")?,
+            wrong: row.try_get("wrong")?,
+            wrong_passed: row.try_get("wrong_passed")?,
+            time_us: row.try_get("time_us")?,
+        };
+        counts.calibrations.insert(
+            (calibration.channel.clone(), calibration.version),
+            calibration,
+        );
+    }
+    Ok(counts)
+}
+
+/// The channels in a table, with their versions.
+async fn channel_versions(
+    table: &str,
+    connection: &mut SqliteConnection,
+) -> Result<Vec<(String, u32)>, DatabaseError> {
+    let select = format!("select distinct channel, version from {table}");
+    Ok(sqlx::query_as(AssertSqlSafe(select))
+        .fetch_all(connection)
+        .await?)
+}
+
+/// Reads the counts of graded items of one channel. Reading channel by channel uses the primary key
+/// from its end; reading all at once with numbered rows would sort every bucket.
+async fn read_graded(
+    connection: &mut SqliteConnection,
+    channel: &str,
+    version: u32,
+    graded: &mut BTreeMap<Place, Graded>,
+) -> Result<(), DatabaseError> {
+    const NEWEST: &str = "select bucket, negatives, positives, bound_negatives, bound_positives, \
+             overturned_negatives, overturned_positives, repeats, flips \
+         from channels where channel = ? and version = ? order by bucket desc limit ?";
+    const OLDER: &str = "select max(bucket) as bucket, sum(negatives) as negatives, \
+             sum(positives) as positives, sum(bound_negatives) as bound_negatives, \
+             sum(bound_positives) as bound_positives, \
+             sum(overturned_negatives) as overturned_negatives, \
+             sum(overturned_positives) as overturned_positives, sum(repeats) as repeats, \
+             sum(flips) as flips \
+         from channels where channel = ? and version = ? and channels.bucket < ? \
+         having count(*) > 0";
+    let newest = sqlx::query(NEWEST)
+        .bind(channel)
+        .bind(version)
+        .bind(SINGLE_BUCKETS - 1);
+    let mut rows = newest.fetch_all(&mut *connection).await?;
+    let oldest: Option<i64> = rows.last().map(|row| row.try_get("bucket")).transpose()?;
+    let older = sqlx::query(OLDER).bind(channel).bind(version).bind(oldest);
+    rows.extend(older.fetch_all(connection).await?);
+    for row in &rows {
+        let counts = Graded {
+            negatives: count(row.try_get("negatives")?),
+            positives: count(row.try_get("positives")?),
+            bound_negatives: count(row.try_get("bound_negatives")?),
+            bound_positives: count(row.try_get("bound_positives")?),
+            overturned_negatives: count(row.try_get("overturned_negatives")?),
+            overturned_positives: count(row.try_get("overturned_positives")?),
+            repeats: count(row.try_get("repeats")?),
+            flips: count(row.try_get("flips")?),
+        };
+        graded.insert(
+            Place {
+                channel: channel.to_owned(),
+                version,
+                bucket: row.try_get("bucket")?,
+            },
+            counts,
+        );
+    }
+    Ok(())
+}
+
+/// Reads the results of checks of one channel. A bucket has a row for each checker.
+async fn read_checked(
+    connection: &mut SqliteConnection,
+    channel: &str,
+    version: u32,
+    counts: &mut ChannelCounts,
+) -> Result<(), DatabaseError> {
+    const OLDEST: &str = "select min(bucket) from (select distinct bucket from channel_checks \
+         where channel = ? and version = ? order by bucket desc limit ?)";
+    const NEWEST: &str = "select bucket, judge, sensitivity, specificity, passes, checks, \
+             disagreed, weight, squares, disagreed_weight from channel_checks where channel = ? \
+             and version = ? and bucket >= ?";
+    const OLDER: &str = "select max(bucket) as bucket, judge, sensitivity, specificity, passes, \
+             sum(checks) as checks, sum(disagreed) as disagreed, sum(weight) as weight, \
+             sum(squares) as squares, sum(disagreed_weight) as disagreed_weight \
+         from channel_checks where channel = ? and version = ? and channel_checks.bucket < ? \
+         group by judge, sensitivity, specificity, passes";
+    let oldest = sqlx::query_scalar(OLDEST)
+        .bind(channel)
+        .bind(version)
+        .bind(SINGLE_BUCKETS - 1);
+    let oldest: Option<i64> = oldest.fetch_one(&mut *connection).await?;
+    for select in [NEWEST, OLDER] {
+        let rows = sqlx::query(select).bind(channel).bind(version).bind(oldest);
+        for row in rows.fetch_all(&mut *connection).await? {
+            let checker = Checker {
+                judge: row.try_get("judge")?,
+                sensitivity: row.try_get("sensitivity")?,
+                specificity: row.try_get("specificity")?,
+                passes: row.try_get("passes")?,
+            };
+            let checked = Checked {
+                checks: count(row.try_get("checks")?),
+                disagreed: row.try_get("disagreed")?,
+                weight: number(row.try_get("weight")?),
+                squares: number(row.try_get("squares")?),
+                disagreed_weight: number(row.try_get("disagreed_weight")?),
+            };
+            let place = Place {
+                channel: channel.to_owned(),
+                version,
+                bucket: row.try_get("bucket")?,
+            };
+            counts.checked_by(place, checker).add(&checked);
+        }
+    }
+    Ok(())
+}
+
+async fn read_judges(
+    connection: &mut SqliteConnection,
+) -> Result<BTreeMap<(String, u32, String, bool), JudgeCounts>, DatabaseError> {
+    let select = "select channel, version, judge, passes, right, right_passed, wrong, \
+                  wrong_rejected from judges";
+    let mut judges = BTreeMap::new();
+    for row in sqlx::query(select).fetch_all(connection).await? {
+        let found = JudgeCounts {
+            right: row.try_get("right")?,
+            right_passed: row.try_get("right_passed")?,
+            wrong: row.try_get("wrong")?,
+            wrong_rejected: row.try_get("wrong_rejected")?,
+        };
+        judges.insert(
+            (
+                row.try_get("channel")?,
+                version(&row)?,
+                row.try_get("judge")?,
+                row.try_get("passes")?,
+            ),
+            found,
+        );
+    }
+    Ok(judges)
+}
+
+fn version(row: &SqliteRow) -> Result<u32, DatabaseError> {
+    Ok(row.try_get("version")?)
+}

@@ -1,0 +1,131 @@
+//! Reads of adjudications and draws.
+
+use assay_core::GradeId;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Row};
+
+use crate::database::DatabaseError;
+use crate::database::rows::{batch_id, id_bytes};
+use crate::event::{Adjudication, Draw};
+use crate::{Record, RecordError};
+
+const SELECT_ADJUDICATION: &str = "select id, channel, version, graded_pass, pass, weight, judge, \
+     judged_pass, caller, note, time_us, corrects, corrects_us, grade from adjudications";
+
+impl Record {
+    /// Returns the adjudications of a grade in order of time.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn adjudications(&self, grade: GradeId) -> Result<Vec<Adjudication>, RecordError> {
+        if !self.scope.is_all() && self.grade(grade).await?.is_none() {
+            return Ok(Vec::new());
+        }
+        self.read(async {
+            let mut snapshot = self.snapshot_after(|digest| digest.events).await?;
+            Ok(adjudications(&mut snapshot, grade).await?)
+        })
+        .await
+    }
+
+    /// Returns the most recent adjudications of all grades, newest first, at most `limit`. Callers
+    /// see none.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn last_adjudications(&self, limit: u32) -> Result<Vec<Adjudication>, RecordError> {
+        if !self.scope.is_all() {
+            return Ok(Vec::new());
+        }
+        self.read(async {
+            let mut snapshot = self.snapshot_after(|digest| digest.events).await?;
+            Ok(last_adjudications(&mut snapshot, limit).await?)
+        })
+        .await
+    }
+
+    /// Returns the draws of those of `grades` that were drawn for operators. Callers see none.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn draws(&self, grades: &[GradeId]) -> Result<Vec<Draw>, RecordError> {
+        if !self.scope.is_all() {
+            return Ok(Vec::new());
+        }
+        self.read(async {
+            let mut snapshot = self.snapshot_after(|digest| digest.events).await?;
+            Ok(draws(&mut snapshot, grades).await?)
+        })
+        .await
+    }
+}
+
+async fn adjudications(
+    connection: &mut SqliteConnection,
+    grade: GradeId,
+) -> Result<Vec<Adjudication>, DatabaseError> {
+    let select = format!("{SELECT_ADJUDICATION} where grade = ? order by time_us, id");
+    let rows = sqlx::query(AssertSqlSafe(select))
+        .bind(id_bytes(grade))
+        .fetch_all(connection)
+        .await?;
+    rows.iter().map(read_adjudication).collect()
+}
+
+/// Ids sort by time.
+async fn last_adjudications(
+    connection: &mut SqliteConnection,
+    limit: u32,
+) -> Result<Vec<Adjudication>, DatabaseError> {
+    let select = format!("{SELECT_ADJUDICATION} order by id desc limit ?");
+    let rows = sqlx::query(AssertSqlSafe(select))
+        .bind(limit)
+        .fetch_all(connection)
+        .await?;
+    rows.iter().map(read_adjudication).collect()
+}
+
+fn read_adjudication(row: &SqliteRow) -> Result<Adjudication, DatabaseError> {
+    let judge: Option<String> = row.try_get("judge")?;
+    let judged_pass: Option<bool> = row.try_get("judged_pass")?;
+    let (corrects, corrects_us): (Option<bool>, Option<i64>) =
+        (row.try_get("corrects")?, row.try_get("corrects_us")?);
+    Ok(Adjudication {
+        id: u128::from(batch_id(row.try_get("id")?, "adjudications")?),
+        grade: u128::from(batch_id(row.try_get("grade")?, "adjudications")?).into(),
+        channel: row.try_get("channel")?,
+        version: row.try_get("version")?,
+        graded_pass: row.try_get("graded_pass")?,
+        pass: row.try_get("pass")?,
+        weight: row.try_get("weight")?,
+        judged: judge.zip(judged_pass),
+        caller: row.try_get("caller")?,
+        note: row.try_get("note")?,
+        time_us: row.try_get("time_us")?,
+        corrects: corrects.zip(corrects_us),
+    })
+}
+
+async fn draws(
+    connection: &mut SqliteConnection,
+    grades: &[GradeId],
+) -> Result<Vec<Draw>, DatabaseError> {
+    let mut draws = Vec::new();
+    for grade in grades {
+        let row =
+            sqlx::query("select channel, probability, weight, time_us from draws where grade = ?")
+                .bind(id_bytes(*grade))
+                .fetch_optional(&mut *connection)
+                .await?;
+        if let Some(row) = row {
+            draws.push(Draw {
+                grade: *grade,
+                channel: row.try_get("channel")?,
+                probability: row.try_get("probability")?,
+                weight: row.try_get("weight")?,
+                time_us: row.try_get("time_us")?,
+            });
+        }
+    }
+    Ok(draws)
+}
