@@ -141,7 +141,7 @@ impl Blocked {
             .and_then(DriverEvidence::read)
             .and_then(|driver_evidence| driver_evidence.limit);
         let hint = limit.as_ref().map(Limit::hint).unwrap_or_default();
-        let message = format!("{}{hint}", truncated(message.trim_end()));
+        let message = format!("{}{hint}", without_middle(message.trim_end()));
         Self {
             fault: Fault::permanent(ErrorCode::TaskAtFault, message),
             limit,
@@ -160,8 +160,8 @@ impl From<Fault> for Blocked {
     }
 }
 
-/// Truncates the middle of a long message. Its beginning names what failed, and its end the cause.
-fn truncated(message: &str) -> String {
+/// A message without the middle of a long one. Its beginning names what failed, and its end the cause.
+fn without_middle(message: &str) -> String {
     let count = message.chars().count();
     if count <= MAX_MESSAGE {
         return message.to_owned();
