@@ -39,7 +39,7 @@ pub use error::WorkerError;
 pub use frame::MAX_FRAME;
 pub use inherited::{close_inherited, end_with_parent, ignore_stop_signals, survive_file_limits};
 pub use options::WorkerOptions;
-pub use permit::{Settled, WorkerPermit};
+pub use permit::{UntrustedReply, WorkerPermit};
 pub use pipeline::Pipeline;
 pub use pool::WorkerPool;
 pub use request::{Handler, WorkerRequest};
