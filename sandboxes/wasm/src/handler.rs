@@ -37,7 +37,7 @@ use crate::translate::Translator;
 const JUDGE_MEMORY: u64 = 512 << 20;
 
 /// Runs programs in the images of a folder.
-pub struct Programs {
+pub struct ProgramHandler {
     images: Vec<Result<Loaded, ImageError>>,
     program_thread: ProgramThread,
     translator: Translator,
@@ -47,7 +47,7 @@ pub struct Programs {
     _engine: Engine,
 }
 
-impl Programs {
+impl ProgramHandler {
     /// Maps every image of the folder. Missing images are reported when they are requested.
     ///
     /// # Errors
@@ -660,7 +660,7 @@ fn ran(guest: &Guest, run: &Run, ended: RunEnd) -> Ran {
     }
 }
 
-impl Handler for Programs {
+impl Handler for ProgramHandler {
     type Request = Request;
 
     fn answer(&mut self, request: Request) -> Reply {

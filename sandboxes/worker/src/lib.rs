@@ -33,7 +33,7 @@ mod validate;
 
 pub use child::{Handlers, role};
 pub use compute::compute;
-pub use confine::{Confinement, ExecutableCode, Isolation, Wall, isolate};
+pub use confine::{Confinement, ExecutableCode, Isolation, Mechanism, isolate};
 pub use death::Death;
 pub use error::WorkerError;
 pub use frame::MAX_FRAME;
