@@ -1,4 +1,4 @@
-//! The list of error codes. Each maps to one HTTP status, one stable string and one exit code.
+//! The list of error codes. Each maps to one HTTP status and one stable string.
 
 use std::fmt;
 
@@ -110,14 +110,6 @@ error_codes! {
     SandboxFailed = "sandbox_failed", 200;
     /// The batch was cancelled before this item was graded.
     Cancelled = "cancelled", 200;
-}
-
-impl ErrorCode {
-    /// Exit code of a command that fails for this reason: 2, a usage or internal error.
-    #[must_use]
-    pub const fn exit_code(self) -> u8 {
-        2
-    }
 }
 
 impl fmt::Display for ErrorCode {

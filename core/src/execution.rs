@@ -29,7 +29,7 @@ pub struct Execution {
     /// Limit of memory in bytes, including the interpreter; `None` for the maximum.
     pub memory_bytes: Option<u64>,
     /// Longest time to wait for a sandbox worker.
-    pub turn: Duration,
+    pub queue_timeout: Duration,
 }
 
 /// A file of a program, in its folder.

@@ -56,6 +56,20 @@ pub enum PrepareError {
     Failed(Fault),
 }
 
+impl PrepareError {
+    /// The content of the task is at fault.
+    #[must_use]
+    pub fn task_at_fault(message: impl Into<String>) -> Self {
+        Self::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, message))
+    }
+}
+
+impl From<TaskError> for PrepareError {
+    fn from(error: TaskError) -> Self {
+        Self::task_at_fault(error.to_string())
+    }
+}
+
 impl From<PrepareError> for Outcome {
     fn from(unprepared: PrepareError) -> Self {
         match unprepared {
@@ -171,11 +185,8 @@ impl<'a> PrepareContext<'a> {
     /// # Errors
     /// As [`Grader::prepare`], and if tasks nest too deeply or the grader is unknown.
     pub fn nested(&self, task: &Task) -> Result<Nested, PrepareError> {
-        let at_fault = |error: TaskError| {
-            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
-        };
-        let nested = self.deeper().map_err(at_fault)?;
-        let grader = self.table.get(task).map_err(at_fault)?;
+        let nested = self.deeper()?;
+        let grader = self.table.get(task)?;
         Ok(Nested {
             spec: grader.spec(),
             prepared: grader.prepare(task, &nested)?,

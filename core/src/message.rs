@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{self, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::RawJson;
+use crate::{RawJson, truncated};
 
 /// A chat message. Fields that the service does not read are preserved for graders that do. Numbers
 /// keep their digits.
@@ -55,6 +55,9 @@ const ROLES: &[&str] = &[
     "function",
 ];
 
+/// Maximum length of a role in an error message, in characters.
+const MAX_QUOTED: usize = 60;
+
 /// Message of the error for invalid content.
 const INVALID_CONTENT: &str =
     "`content` of a message must be a string, null, or an array of parts with a `type`";
@@ -67,7 +70,7 @@ impl Message {
         }
         Err(format!(
             "unknown `role` `{}` of a message; expected one of {}",
-            short(&self.role),
+            truncated(&self.role, MAX_QUOTED),
             ROLES.join(", ")
         ))
     }
@@ -144,11 +147,6 @@ impl ContentPart {
 /// The value, if it is a string.
 fn string(value: &RawJson) -> Option<String> {
     serde_json::from_str(value.get()).ok()
-}
-
-/// Truncates a text for an error message.
-fn short(text: &str) -> String {
-    text.chars().take(60).collect()
 }
 
 /// Implemented manually because the derived implementation would parse the flattened fields into

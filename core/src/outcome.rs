@@ -103,6 +103,18 @@ impl Grade {
         }
     }
 
+    /// Creates a deterministic grade of a grader without partial scores: 1 if `verdict` is
+    /// `correct`, otherwise 0.
+    #[must_use]
+    pub fn all_or_nothing(verdict: Verdict) -> Self {
+        let score = if verdict == Verdict::CORRECT {
+            Score::ONE
+        } else {
+            Score::ZERO
+        };
+        Self::new(verdict, score)
+    }
+
     /// Adds the evidence.
     #[must_use]
     pub fn with_evidence(mut self, evidence: Evidence) -> Self {

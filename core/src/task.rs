@@ -9,8 +9,8 @@ use serde::de::{self, DeserializeOwned, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_path_to_error::Segment;
 
+use crate::pointer::{json_pointer, member};
 use crate::similar::did_you_mean_in;
 use crate::{ErrorCode, Hash, TaskError};
 
@@ -329,7 +329,7 @@ impl Task {
                 let unknown = message
                     .strip_prefix("unknown field `")
                     .and_then(|rest| rest.split('`').next());
-                let step = unknown.map(|unknown| format!("/{}", escaped(unknown)));
+                let step = unknown.map(|unknown| member("", unknown));
                 if let Some(step) = step.filter(|step| !pointer.ends_with(step)) {
                     pointer.push_str(&step);
                 }
@@ -370,22 +370,6 @@ impl<'de> Deserialize<'de> for UniqueKeys<'de> {
 
         deserializer.deserialize_map(Object)
     }
-}
-
-/// The path of an error as a JSON pointer (RFC 6901).
-#[must_use]
-pub fn json_pointer(path: &serde_path_to_error::Path) -> String {
-    let step = |segment: &Segment| match segment {
-        Segment::Seq { index } => format!("/{index}"),
-        Segment::Map { key } => format!("/{}", escaped(key)),
-        Segment::Enum { .. } | Segment::Unknown => String::new(),
-    };
-    path.iter().map(step).collect()
-}
-
-/// A key as a segment of a JSON pointer (RFC 6901, section 3).
-fn escaped(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }
 
 /// The message of serde_json without its ` at line 1 column 5`, which refers to the compacted text.

@@ -71,7 +71,8 @@ fn main() -> io::Result<()> {
     if arguments.coverage {
         return out.write_all(noise::coverage::report().as_bytes());
     }
-    let (text, svg) = noise::report::report(arguments.seeds.unwrap_or(SEEDS));
+    let (text, svg) =
+        noise::report::report(arguments.seeds.unwrap_or(SEEDS)).map_err(io::Error::other)?;
     if let Some(file) = arguments.svg {
         fs::write(file, svg)?;
     }

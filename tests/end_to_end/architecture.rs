@@ -33,7 +33,8 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
             "kernels",
         ],
     ),
-    ("assay-rewards", &["core"]),
+    ("assay-charts", &[]),
+    ("assay-rewards", &["charts", "core"]),
     ("assay-record", &["core", "rewards"]),
     ("assay-access", &["core", "record"]),
     ("assay-wire", &["core", "record", "rewards"]),
@@ -92,6 +93,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
     (
         "assay-trainer",
         &[
+            "charts",
             "core",
             "rewards",
             "wire",

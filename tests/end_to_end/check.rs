@@ -9,7 +9,7 @@ use crate::end_to_end::documents::document;
 fn every_finding_has_its_page_and_its_row() {
     let index = document("docs/CHECK.md");
     for code in ALL {
-        let (name, title) = (code.name, code.title);
+        let (name, title) = (code.name, code.title());
         let severity = match code.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",

@@ -6,7 +6,6 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_check::findings::ALL;
 use regex::Regex;
 
 use crate::end_to_end::architecture::{ARROWS, dependencies, packages, text};
@@ -108,13 +107,6 @@ fn table_of_settings() {
     }
     assert!(table.lines().count() > 30, "{table}");
     assert_part("docs/OPERATIONS.md", "settings", &table);
-}
-
-#[test]
-fn pages_of_findings() {
-    for code in ALL {
-        assert_document(&format!("docs/findings/{}.md", code.name), &code.page());
-    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn program(text: &str, tests: &Value) -> Value {
     })
 }
 
-fn execution(text: &str, turn: Duration) -> Execution {
+fn execution(text: &str, queue_timeout: Duration) -> Execution {
     let (language, text) = ("python".to_owned(), text.to_owned());
     Execution {
         language,
@@ -42,7 +42,7 @@ fn execution(text: &str, turn: Duration) -> Execution {
         arguments: Vec::new(),
         seconds: 1.0,
         memory_bytes: None,
-        turn,
+        queue_timeout,
     }
 }
 

@@ -10,7 +10,7 @@ use assay_node::sandboxes::Work;
 use assay_tests::processes::{kill, workers_of};
 use assay_wasm::Folder;
 use assay_worker::program::{End, Reply};
-use assay_worker::{Wall, WorkerError, WorkerOptions, WorkerPool};
+use assay_worker::{Mechanism, WorkerError, WorkerOptions, WorkerPool};
 use serde_json::Value;
 
 use crate::programs::workers::{marked_pool, marked_pool_with};
@@ -160,11 +160,11 @@ fn a_worker_cannot_reach_the_network() {
 async fn a_worker_runs_in_its_own_namespaces() {
     let (workers, _folder, link) = marked_pool(1);
     let confinement = workers.confinement().await.unwrap();
-    for wall in Wall::ALL {
+    for mechanism in Mechanism::ALL {
         assert!(
-            confinement.has(wall),
+            confinement.has(mechanism),
             "`{}` is required to run these tests",
-            wall.as_str()
+            mechanism.as_str()
         );
     }
     let id = workers_of(&link).into_iter().next().unwrap();
@@ -283,7 +283,9 @@ async fn a_killed_worker_never_causes_a_verdict() {
             killed
         }
     });
-    let result = workers.settle(&request, crate::programs::TIMEOUT).await;
+    let result = workers
+        .ask_untrusted(&request, crate::programs::TIMEOUT)
+        .await;
     stop.cancel();
     assert!(killer.await.unwrap() >= 3);
     assert!(

@@ -1,6 +1,6 @@
 //! C and C++ programs: compiled in one sandbox, run in any, always with the same result.
 
-use assay_wasm::{Folder, Programs};
+use assay_wasm::{Folder, ProgramHandler};
 use assay_worker::program::{
     Callee, Compile, Compiled, End, File, Limits, Part, Ran, Reply, Request, Run, Test,
     Translation, WORK_PER_SECOND,
@@ -11,11 +11,11 @@ use crate::programs::images;
 /// Stack of the thread on which guests run, as in a worker.
 const STACK: usize = 288 << 20;
 
-struct Sandbox(Programs);
+struct Sandbox(ProgramHandler);
 
 impl Sandbox {
     fn load() -> Self {
-        Self(Programs::load(&Folder::new(&images())).unwrap())
+        Self(ProgramHandler::load(&Folder::new(&images())).unwrap())
     }
 
     fn compile(&self, standard: &str, parts: &[(&str, &str)]) -> Compiled {

@@ -2,7 +2,7 @@
 //! gives the same result.
 
 use assay_wasm::inspection::{compare, counts};
-use assay_wasm::{Folder, IMAGES, Programs};
+use assay_wasm::{Folder, IMAGES, ProgramHandler};
 use assay_worker::program::{
     Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, Translation,
     WORK_PER_SECOND,
@@ -51,7 +51,7 @@ const PROGRAMS: &[&str] = &[
     "const a = []; for (;;) a.push(new Array(1000).fill(0));",
 ];
 
-struct Sandbox(Programs);
+struct Sandbox(ProgramHandler);
 
 impl Sandbox {
     fn compile(&self, text: &str) -> Vec<u8> {
@@ -103,7 +103,10 @@ fn stdin(text: &str) -> Test {
 
 fn in_sandbox(work: impl FnOnce(&Sandbox) + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(STACK);
-    let run = || work(&Sandbox(Programs::load(&Folder::new(&images())).unwrap()));
+    let run = || {
+        let handler = ProgramHandler::load(&Folder::new(&images())).unwrap();
+        work(&Sandbox(handler));
+    };
     thread.spawn(run).unwrap().join().unwrap();
 }
 

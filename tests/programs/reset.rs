@@ -1,7 +1,7 @@
 //! Instances that were restored after a run equal fresh ones, whatever the run did.
 
 use assay_wasm::inspection::{Counts, compare, counts};
-use assay_wasm::{Folder, Programs};
+use assay_wasm::{Folder, ProgramHandler};
 use assay_worker::program::{
     Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, Translation,
     WORK_PER_SECOND,
@@ -26,7 +26,7 @@ print(sys.getrefcount(None), len(sys._getframe().f_globals), sys.getallocatedblo
 ";
 
 /// Runs requests as a worker does.
-struct Sandbox(Programs);
+struct Sandbox(ProgramHandler);
 
 impl Sandbox {
     fn compile(&self, text: &str) -> Vec<u8> {
@@ -83,7 +83,7 @@ fn stdin(text: &str) -> Test {
 /// Runs `count` varied programs, with a comparison after every `every`th.
 fn compare_after(count: u64, every: u64) {
     let work = move || {
-        let sandbox = Sandbox(Programs::load(&Folder::new(&images())).unwrap());
+        let sandbox = Sandbox(ProgramHandler::load(&Folder::new(&images())).unwrap());
         let witness = sandbox.compile(WITNESS);
         let expected = sandbox.run(&witness, stdin(""), 7);
         assert_eq!(expected.end, End::Finished, "{expected:?}");

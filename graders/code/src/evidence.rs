@@ -12,7 +12,7 @@ use crate::result::{Failure, TestResult};
 use crate::task::Test;
 use crate::traceback;
 use crate::verdict;
-use crate::visible::Visible;
+use crate::visible_text::VisibleText;
 
 /// Most listed test results: as many as a task may have. Each takes about 35 bytes of JSON.
 const MAX_LISTED: usize = 10_000;
@@ -20,7 +20,7 @@ const MAX_LISTED: usize = 10_000;
 /// A program and the completion that contains it.
 pub(crate) struct LocatedProgram<'a> {
     pub(crate) candidate: &'a Candidate,
-    pub(crate) completion: &'a Visible<'a>,
+    pub(crate) completion: &'a VisibleText<'a>,
 }
 
 impl LocatedProgram<'_> {
@@ -308,7 +308,7 @@ mod tests {
 
     /// The evidence about these results of the program in [`COMPLETION`].
     fn evidence(tests: &[Test], results: &[TestResult]) -> Evidence {
-        let completion = Visible::of(COMPLETION, false);
+        let completion = VisibleText::of(COMPLETION, false);
         let candidate = candidates(completion.text(), "python").remove(0);
         with_tests(
             Evidence::new(),

@@ -148,7 +148,7 @@ impl Programs {
         };
         let Execution {
             stdin,
-            turn,
+            queue_timeout,
             fetch,
             arguments,
             ..
@@ -171,20 +171,22 @@ impl Programs {
                 CompileStep::None
             }
         };
-        Ok(match self.run_uncached(compile, turn, run).await? {
-            Ok(run) => executed(Arc::unwrap_or_clone(run), step(CompileStep::Succeeded)),
-            Err(message) => {
-                let stderr = message.into_bytes();
-                ExecutionResult {
-                    compile: step(CompileStep::Failed),
-                    end: ExecutionEnd::Exited(1),
-                    stdout: Vec::new(),
-                    stderr,
-                    seconds: 0.0,
-                    files: Vec::new(),
+        Ok(
+            match self.run_uncached(compile, queue_timeout, run).await? {
+                Ok(run) => executed(Arc::unwrap_or_clone(run), step(CompileStep::Succeeded)),
+                Err(message) => {
+                    let stderr = message.into_bytes();
+                    ExecutionResult {
+                        compile: step(CompileStep::Failed),
+                        end: ExecutionEnd::Exited(1),
+                        stdout: Vec::new(),
+                        stderr,
+                        seconds: 0.0,
+                        files: Vec::new(),
+                    }
                 }
-            }
-        })
+            },
+        )
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_core::pointer;
 use assay_worker::program::File;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -112,7 +113,7 @@ pub(crate) fn pointer(path: &str) -> String {
     if path.is_empty() {
         return "/files".to_owned();
     }
-    format!("/files/{}", path.replace('~', "~0").replace('/', "~1"))
+    pointer::member("/files", path)
 }
 
 fn validate_path(path: &str) -> Result<(), String> {

@@ -69,7 +69,7 @@ mod task;
 mod traceback;
 mod value;
 mod verdict;
-mod visible;
+mod visible_text;
 
 pub use self::metrics::NAMES as METRICS;
 pub use images::{MissingImage, missing_images};

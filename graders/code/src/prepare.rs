@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use assay_core::grader::PrepareError;
-use assay_core::{
-    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
-};
+use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task};
 
 use crate::grade::PreparedCode;
 use crate::images;
@@ -41,9 +39,7 @@ impl Grader for CodeGrader {
         task: &Task,
         _cx: &PrepareContext<'_>,
     ) -> Result<Arc<dyn Prepared>, PrepareError> {
-        let read = CodeTask::read(task).map_err(|error: TaskError| {
-            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
-        })?;
+        let read = CodeTask::read(task)?;
         let checkers = match &read.checker {
             Checker::Program(program) => Some(program.image()),
             Checker::Named(_) => None,

@@ -28,100 +28,48 @@ pub(crate) enum ProgramEnd {
 }
 
 /// One run of a program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProgramRun {
-    pub(crate) end: ProgramEnd,
-    /// See [`Ran::driver_evidence`].
-    pub(crate) driver_evidence: Option<String>,
-    pub(crate) stdout: Vec<u8>,
-    pub(crate) stderr: Vec<u8>,
-    pub(crate) work: u64,
-    pub(crate) memory_bytes: u64,
-    pub(crate) files: Vec<File>,
+pub(crate) type ProgramRun = Ran<ProgramEnd>;
+
+/// Reads the reply of a worker.
+///
+/// # Errors
+/// [`Blocked`] if the task's own code failed.
+pub(crate) fn read(mut ran: Ran) -> Result<ProgramRun, Blocked> {
+    let end = match std::mem::replace(&mut ran.end, End::Finished) {
+        End::Finished => ProgramEnd::Finished,
+        End::Exited(status) => ProgramEnd::Exited(status),
+        End::Raised(text) => ProgramEnd::Raised(text),
+        End::Returned(text) => ProgramEnd::Returned(text),
+        End::TestFailed(text) => ProgramEnd::TestFailed(text),
+        End::OutOfWork => ProgramEnd::OutOfWork,
+        End::OutOfMemory => ProgramEnd::OutOfMemory,
+        End::OutOfOutput => ProgramEnd::OutOfOutput,
+        End::TaskFailed(message) => {
+            return Err(Blocked::by_task(&message, ran.driver_evidence.as_deref()));
+        }
+        End::FailedEarly(message) => {
+            return Err(Blocked {
+                is_certain: false,
+                ..Blocked::by_task(&message, ran.driver_evidence.as_deref())
+            });
+        }
+    };
+    Ok(ran.with_end(end))
 }
 
-impl ProgramRun {
-    /// Converts the reply of a worker.
-    ///
-    /// # Errors
-    /// [`Blocked`] if the task's own code failed.
-    pub(crate) fn read(ran: Ran) -> Result<Self, Blocked> {
-        let Ran {
-            end,
-            driver_evidence,
-            stdout,
-            stderr,
-            work,
-            memory_bytes,
-            files,
-        } = ran;
-        let end = match end {
-            End::Finished => ProgramEnd::Finished,
-            End::Exited(status) => ProgramEnd::Exited(status),
-            End::Raised(text) => ProgramEnd::Raised(text),
-            End::Returned(text) => ProgramEnd::Returned(text),
-            End::Refuted(text) => ProgramEnd::TestFailed(text),
-            End::OutOfWork => ProgramEnd::OutOfWork,
-            End::OutOfMemory => ProgramEnd::OutOfMemory,
-            End::OutOfOutput => ProgramEnd::OutOfOutput,
-            End::Unjudgeable(message) => {
-                return Err(Blocked::by_task(&message, driver_evidence.as_deref()));
-            }
-            End::FailedEarly(message) => {
-                return Err(Blocked {
-                    is_certain: false,
-                    ..Blocked::by_task(&message, driver_evidence.as_deref())
-                });
-            }
-        };
-        Ok(Self {
-            end,
-            driver_evidence,
-            stdout,
-            stderr,
-            work,
-            memory_bytes,
-            files,
-        })
-    }
-
-    /// The run of a program that exceeded its processor time, which counts as using up its work.
-    pub(crate) fn overran() -> Self {
-        Self::ended(ProgramEnd::OutOfWork)
-    }
-
-    /// The run of a program that made the test fail.
-    pub(crate) fn of_failed_test(message: String) -> Self {
-        Self::ended(ProgramEnd::TestFailed(message))
-    }
-
-    fn ended(end: ProgramEnd) -> Self {
-        let (stdout, stderr) = (Vec::new(), Vec::new());
-        Self {
-            end,
-            driver_evidence: None,
-            stdout,
-            stderr,
-            work: 0,
-            memory_bytes: 0,
-            files: Vec::new(),
+/// Bytes of the texts and outputs of a run.
+pub(crate) fn bytes(run: &ProgramRun) -> usize {
+    let text = match &run.end {
+        ProgramEnd::Raised(text) | ProgramEnd::Returned(text) | ProgramEnd::TestFailed(text) => {
+            text.len()
         }
-    }
-
-    /// Bytes of its texts and outputs.
-    pub(crate) fn bytes(&self) -> usize {
-        let text = match &self.end {
-            ProgramEnd::Raised(text)
-            | ProgramEnd::Returned(text)
-            | ProgramEnd::TestFailed(text) => text.len(),
-            _ => 0,
-        };
-        let file = |file: &File| file.path.len() + file.bytes.len();
-        text + self.files.iter().map(file).sum::<usize>()
-            + self.driver_evidence.as_ref().map_or(0, String::len)
-            + self.stdout.len()
-            + self.stderr.len()
-    }
+        _ => 0,
+    };
+    let file = |file: &File| file.path.len() + file.bytes.len();
+    text + run.files.iter().map(file).sum::<usize>()
+        + run.driver_evidence.as_ref().map_or(0, String::len)
+        + run.stdout.len()
+        + run.stderr.len()
 }
 
 /// Why an item cannot get a verdict.
@@ -141,7 +89,7 @@ impl Blocked {
             .and_then(DriverEvidence::read)
             .and_then(|driver_evidence| driver_evidence.limit);
         let hint = limit.as_ref().map(Limit::hint).unwrap_or_default();
-        let message = format!("{}{hint}", truncated(message.trim_end()));
+        let message = format!("{}{hint}", without_middle(message.trim_end()));
         Self {
             fault: Fault::permanent(ErrorCode::TaskAtFault, message),
             limit,
@@ -160,8 +108,9 @@ impl From<Fault> for Blocked {
     }
 }
 
-/// Truncates the middle of a long message. Its beginning names what failed, and its end the cause.
-fn truncated(message: &str) -> String {
+/// A message, without its middle if it is long. Its beginning names what failed, and its end the
+/// cause.
+fn without_middle(message: &str) -> String {
     let count = message.chars().count();
     if count <= MAX_MESSAGE {
         return message.to_owned();
@@ -191,8 +140,8 @@ mod tests {
     #[test]
     fn task_faults_are_errors() {
         let driver_evidence = r#"{"limit":{"cause":"module","name":"numpy"}}"#;
-        let blocked = ProgramRun::read(ran(
-            End::Unjudgeable("the prelude fails\n".to_owned()),
+        let blocked = read(ran(
+            End::TaskFailed("the prelude fails\n".to_owned()),
             Some(driver_evidence),
         ))
         .unwrap_err();
@@ -207,13 +156,13 @@ mod tests {
                 .starts_with("the prelude fails; the image has no module `numpy`")
         );
         assert_eq!(blocked.limit.unwrap().name, "numpy");
-        assert!(ProgramRun::read(ran(End::Raised("x".to_owned()), None)).is_ok());
+        assert!(read(ran(End::Raised("x".to_owned()), None)).is_ok());
     }
 
     #[test]
     fn truncates_the_middle_of_long_messages() {
         let message = format!("the prelude: {}é the reason", "é".repeat(10_000));
-        let blocked = ProgramRun::read(ran(End::Unjudgeable(message), None)).unwrap_err();
+        let blocked = read(ran(End::TaskFailed(message), None)).unwrap_err();
         let message = blocked.fault.message;
         assert!(message.starts_with("the prelude: é") && message.ends_with("é the reason"));
         assert_eq!(message.chars().count(), MAX_MESSAGE + 1);

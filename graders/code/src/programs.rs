@@ -7,16 +7,16 @@ use std::time::Duration;
 use assay_core::execution::ExecuteError;
 use assay_core::{BoxFuture, ErrorCode, Fault, Hash};
 use assay_worker::program::{
-    Callee, Compile, Compiled, ImageInfo, Limits, NATIVE_COMPILE_WORK, Reply, Request, Run, Test,
-    Translation,
+    Callee, Compile, Compiled, ImageInfo, Limits, NATIVE_COMPILE_WORK, Ran, Reply, Request, Run,
+    Test, Translation,
 };
-use assay_worker::{Settled, WorkerError, WorkerPermit, WorkerPool};
+use assay_worker::{UntrustedReply, WorkerError, WorkerPermit, WorkerPool};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use crate::images::Image;
 use crate::metrics;
-use crate::program_run::{Blocked, ProgramRun};
+use crate::program_run::{self, Blocked, ProgramEnd, ProgramRun};
 
 /// Size of each of the caches of compiled programs and of runs, in bytes. Completions of one prompt
 /// often contain the same program.
@@ -79,7 +79,7 @@ struct RunBytes;
 impl Weighter<Hash, CachedRun> for RunBytes {
     fn weight(&self, _: &Hash, cached: &CachedRun) -> u64 {
         let bytes = match cached {
-            Ok(run) => run.bytes(),
+            Ok(run) => program_run::bytes(run),
             Err(blocked) => blocked.fault.message.len(),
         };
         256 + bytes as u64
@@ -98,15 +98,16 @@ impl Attempt {
     ///
     /// # Errors
     /// A fault of the service or of the task. Neither is ever an [`Attempt`].
-    pub(crate) fn read(settled: Settled<Reply>) -> Result<Self, Blocked> {
-        match settled {
-            Settled::Answered(Reply::Ran(ran)) => Ok(Self {
-                run: Arc::new(ProgramRun::read(ran)?),
+    pub(crate) fn read(reply: UntrustedReply<Reply>) -> Result<Self, Blocked> {
+        match reply {
+            UntrustedReply::Answered(Reply::Ran(ran)) => Ok(Self {
+                run: Arc::new(program_run::read(ran)?),
                 deterministic: true,
             }),
-            Settled::Answered(other) => Err(fault_of_reply(&other).into()),
-            Settled::Overran => Ok(Self {
-                run: Arc::new(ProgramRun::overran()),
+            UntrustedReply::Answered(other) => Err(fault_of_reply(&other).into()),
+            // Exceeding the processor time counts as using up the work.
+            UntrustedReply::Overran => Ok(Self {
+                run: Arc::new(Ran::without_output(ProgramEnd::OutOfWork)),
                 deterministic: false,
             }),
         }
@@ -115,7 +116,7 @@ impl Attempt {
     /// The attempt of a program that made the test fail, with this message.
     pub(crate) fn of_failed_test(message: String) -> Self {
         Self {
-            run: Arc::new(ProgramRun::of_failed_test(message)),
+            run: Arc::new(Ran::without_output(ProgramEnd::TestFailed(message))),
             deterministic: true,
         }
     }
@@ -228,17 +229,17 @@ impl Programs {
     ) -> Result<Build, Fault> {
         let image = compile.image.clone();
         let result = permit
-            .settle(&Request::Compile(compile), timeout(NATIVE_COMPILE_WORK))
+            .ask_untrusted(&Request::Compile(compile), timeout(NATIVE_COMPILE_WORK))
             .await;
         self.confirm(&image, version)?;
         match result.map_err(|error| fault(&error))? {
-            Settled::Answered(Reply::Compiled(compiled)) => {
+            UntrustedReply::Answered(Reply::Compiled(compiled)) => {
                 let compiled = Arc::new(compiled);
                 self.0.compiled.insert(key, Arc::clone(&compiled));
                 Ok(Build::Done(compiled))
             }
-            Settled::Answered(other) => Err(fault_of_reply(&other)),
-            Settled::Overran => Ok(Build::TimedOut),
+            UntrustedReply::Answered(other) => Err(fault_of_reply(&other)),
+            UntrustedReply::Overran => Ok(Build::TimedOut),
         }
     }
 
@@ -321,11 +322,11 @@ impl Programs {
             Err(message) => return Ok(Err(message.to_owned())),
         };
         let (timeout, image) = (timeout(run.limits.work), run.image.clone());
-        let settled = permit.settle(&Request::Run(run), timeout).await;
+        let reply = permit.ask_untrusted(&Request::Run(run), timeout).await;
         self.confirm(&image, version)
             .map_err(ExecuteError::Failed)?;
-        let settled = settled.map_err(|error| ExecuteError::Failed(fault(&error)))?;
-        let attempt = Attempt::read(settled);
+        let reply = reply.map_err(|error| ExecuteError::Failed(fault(&error)))?;
+        let attempt = Attempt::read(reply);
         let attempt = attempt.map_err(|blocked| ExecuteError::Failed(blocked.fault))?;
         Ok(Ok(attempt.run))
     }

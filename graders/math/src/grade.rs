@@ -1,6 +1,6 @@
 //! One completion against a prepared task: extraction, comparison with each gold, outcome.
 
-use assay_core::{Evidence, Grade, Item, Meta, Outcome, PureGrader, Score, Verdict};
+use assay_core::{Evidence, Grade, Item, Meta, Outcome, PureGrader, Verdict};
 use assay_extraction::{self, Extracted, Mode};
 
 use crate::budget::Budget;
@@ -108,14 +108,6 @@ impl PureGrader for PreparedMath {
 }
 
 fn graded(verdict: Verdict, evidence: Evidence, steps: u64) -> Outcome {
-    let score = if verdict == Verdict::CORRECT {
-        Score::ONE
-    } else {
-        Score::ZERO
-    };
-    Outcome::Graded(
-        Grade::new(verdict, score)
-            .with_evidence(evidence)
-            .with_work(steps),
-    )
+    let grade = Grade::all_or_nothing(verdict);
+    Outcome::Graded(grade.with_evidence(evidence).with_work(steps))
 }

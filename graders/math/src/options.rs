@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
+
 use crate::number::Rational;
 
 /// Distance within which an answer equals the gold. The limit is included.
@@ -14,18 +16,20 @@ pub enum Tolerance {
 }
 
 /// Whether an answer may be more exact than a rounded gold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Rounding {
-    /// No: 33.3 is not 100/3.
-    #[default]
-    Exact,
     /// Yes: a value that rounds, half away from zero, to the digits of the gold, trailing zeros
     /// included. A gold without a decimal point is exact.
     Gold,
+    /// No: 33.3 is not 100/3.
+    #[default]
+    Exact,
 }
 
 /// Whether the order of components counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Order {
     /// It counts in tuples, vectors and matrices, but not in sets and bare lists.
     #[default]
@@ -37,7 +41,8 @@ pub enum Order {
 }
 
 /// Whether units are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Units {
     /// If both sides have one.
     #[default]
@@ -47,7 +52,8 @@ pub enum Units {
 }
 
 /// The meaning of a percent sign.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Percent {
     /// A hundredth: 50 % is 1/2 and not 50.
     #[default]
@@ -57,7 +63,8 @@ pub enum Percent {
 }
 
 /// Required notation of the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Form {
     /// Any notation.
     #[default]

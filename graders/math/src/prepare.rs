@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_core::grader::PrepareError;
 use assay_core::{
-    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
+    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, truncated,
 };
 
 use crate::budget::Budget;
@@ -37,9 +37,7 @@ impl Grader for MathGrader {
 
 /// A task with its golds read and normalised.
 pub(crate) fn prepared(task: &Task) -> Result<PreparedMath, PrepareError> {
-    let task = MathTask::read(task).map_err(|error: TaskError| {
-        PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
-    })?;
+    let task = MathTask::read(task)?;
     let budget = Budget::for_golds(task.golds.len());
     let mut golds = Vec::with_capacity(task.golds.len());
     for text in &task.golds {
@@ -49,7 +47,7 @@ pub(crate) fn prepared(task: &Task) -> Result<PreparedMath, PrepareError> {
                 GoldError::Unparsable => ErrorCode::GoldUnparsable,
                 GoldError::TooCostly => ErrorCode::GoldTooCostly,
             };
-            let shown: String = text.chars().take(80).collect();
+            let shown = truncated(text, 80);
             PrepareError::Ungradable(Fault::permanent(code, format!("{bad}: `{shown}`")))
         })?;
         golds.push(gold);

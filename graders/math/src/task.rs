@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use assay_core::{ErrorCode, Task, TaskError};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Number, Value};
+use serde_json::Value;
 
+use crate::number::Rational;
 use crate::options::{Form, Options, Order, Percent, Rounding, Tolerance, Units};
 
 /// The gold: one answer, or several of which each is accepted.
@@ -21,13 +22,6 @@ pub(crate) enum Answer {
     Any(Vec<String>),
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum RawTolerance {
-    Relative(Number),
-    Absolute(Number),
-}
-
 /// Where in a completion the answer may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,67 +32,26 @@ pub(crate) enum Extract {
     Whole,
 }
 
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum RawRounding {
-    Gold,
-    #[default]
-    Exact,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum RawOrder {
-    #[default]
-    Auto,
-    Ordered,
-    Unordered,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum RawUnits {
-    #[default]
-    Compare,
-    Ignore,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum RawPercent {
-    #[default]
-    Exact,
-    Loose,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum RawForm {
-    #[default]
-    Any,
-    Decimal,
-}
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TaskBody {
     answer: Answer,
-    #[serde(default, deserialize_with = "either_tolerance")]
-    tolerance: Option<RawTolerance>,
+    #[serde(default, deserialize_with = "tolerance")]
+    tolerance: Option<Tolerance>,
     #[serde(default)]
-    rounding: RawRounding,
+    rounding: Rounding,
     #[serde(default)]
-    order: RawOrder,
+    order: Order,
     #[serde(default)]
-    units: RawUnits,
+    units: Units,
     #[serde(default)]
     choices: BTreeMap<String, String>,
     #[serde(default)]
     extract: Extract,
     #[serde(default)]
-    percent: RawPercent,
+    percent: Percent,
     #[serde(default)]
-    form: RawForm,
+    form: Form,
     #[serde(default)]
     language: Option<String>,
 }
@@ -136,37 +89,15 @@ impl MathTask {
                 return Err(TaskError::new(ErrorCode::InvalidTask, "/choices", message));
             }
         }
-        let tolerance = body
-            .tolerance
-            .as_ref()
-            .map(tolerance)
-            .transpose()
-            .map_err(|message| TaskError::new(ErrorCode::InvalidTask, "/tolerance", message))?;
         Ok(Self {
             golds,
             options: Options {
-                tolerance,
-                rounding: match body.rounding {
-                    RawRounding::Gold => Rounding::Gold,
-                    RawRounding::Exact => Rounding::Exact,
-                },
-                order: match body.order {
-                    RawOrder::Auto => Order::Auto,
-                    RawOrder::Ordered => Order::Ordered,
-                    RawOrder::Unordered => Order::Unordered,
-                },
-                units: match body.units {
-                    RawUnits::Compare => Units::Compare,
-                    RawUnits::Ignore => Units::Ignore,
-                },
-                percent: match body.percent {
-                    RawPercent::Exact => Percent::Exact,
-                    RawPercent::Loose => Percent::Loose,
-                },
-                form: match body.form {
-                    RawForm::Any => Form::Any,
-                    RawForm::Decimal => Form::Decimal,
-                },
+                tolerance: body.tolerance,
+                rounding: body.rounding,
+                order: body.order,
+                units: body.units,
+                percent: body.percent,
+                form: body.form,
                 choices: body.choices,
             },
             extract: body.extract,
@@ -175,41 +106,31 @@ impl MathTask {
     }
 }
 
-/// A tolerance, or an error that shows the two valid forms.
-fn either_tolerance<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<RawTolerance>, D::Error> {
-    let written = Option::<Value>::deserialize(deserializer)?;
-    let read = |written: Value| {
-        let wrong = || {
-            D::Error::custom(format!(
+/// A tolerance, as the exact decimal that is written. Errors show the two valid forms.
+fn tolerance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tolerance>, D::Error> {
+    let Some(written) = Option::<Value>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    let members: Vec<_> = written.as_object().into_iter().flatten().collect();
+    let (kind, number): (fn(Rational) -> Tolerance, _) = match members[..] {
+        [(key, Value::Number(number))] if key == "relative" => (Tolerance::Relative, number),
+        [(key, Value::Number(number))] if key == "absolute" => (Tolerance::Absolute, number),
+        _ => {
+            return Err(D::Error::custom(format!(
                 "expected an object such as {{\"relative\": 1e-6}} or {{\"absolute\": 0.5}}, not `{written}`"
-            ))
-        };
-        RawTolerance::deserialize(&written).map_err(|_| wrong())
+            )));
+        }
     };
-    written.map(read).transpose()
-}
-
-/// The tolerance as the exact decimal that is written.
-fn tolerance(raw: &RawTolerance) -> Result<Tolerance, String> {
-    let exact = |number: &Number| {
-        let text = number.to_string();
-        let value = crate::parse::decimal(&text);
-        value
-            .filter(|value| !value.is_negative())
-            .ok_or_else(|| format!("a tolerance must be a number of at least 0, not `{text}`"))
-    };
-    Ok(match raw {
-        RawTolerance::Relative(number) => Tolerance::Relative(exact(number)?),
-        RawTolerance::Absolute(number) => Tolerance::Absolute(exact(number)?),
-    })
+    let number = number.to_string();
+    let exact = crate::parse::decimal(&number).filter(|value| !value.is_negative());
+    let message = || format!("a tolerance must be a number of at least 0, not `{number}`");
+    let exact = exact.ok_or_else(|| D::Error::custom(message()))?;
+    Ok(Some(kind(exact)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::number::Rational;
 
     fn read(json: &str) -> Result<MathTask, TaskError> {
         MathTask::read(&Task::from_json(json).unwrap())
@@ -251,5 +172,26 @@ mod tests {
         ] {
             assert_eq!(read(json).unwrap_err().pointer, pointer, "{json}");
         }
+    }
+
+    #[test]
+    fn errors_show_valid_values() {
+        let message = |field: &str| {
+            let json = format!(r#"{{"type":"math","answer":"1",{field}}}"#);
+            read(&json).unwrap_err().message
+        };
+        assert_eq!(
+            message(r#""rounding":"golden""#),
+            "unknown variant `golden`, expected `gold` or `exact`; did you mean `gold`?"
+        );
+        assert_eq!(
+            message(r#""tolerance":{"relative":1e-6,"absolute":1}"#),
+            "expected an object such as {\"relative\": 1e-6} or {\"absolute\": 0.5}, not \
+             `{\"relative\":1e-6,\"absolute\":1}`"
+        );
+        assert_eq!(
+            message(r#""tolerance":{"absolute":-1}"#),
+            "a tolerance must be a number of at least 0, not `-1`"
+        );
     }
 }

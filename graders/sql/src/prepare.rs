@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use assay_core::grader::PrepareError;
-use assay_core::{
-    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
-};
+use assay_core::{Checked, Grader, PrepareContext, Prepared, Spec, Task};
 
 use crate::grade::PreparedSql;
 use crate::queries::Queries;
@@ -39,9 +37,7 @@ impl Grader for SqlGrader {
         task: &Task,
         _cx: &PrepareContext<'_>,
     ) -> Result<Arc<dyn Prepared>, PrepareError> {
-        let read = SqlTask::read(task).map_err(|error: TaskError| {
-            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
-        })?;
+        let read = SqlTask::read(task)?;
         // Generated databases depend only on the task, so that every completion runs on the same
         // ones.
         let seed = u64::from_le_bytes(std::array::from_fn(|at| task.hash().as_bytes()[at]));

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write as _};
 
+use assay_core::pointer::escaped;
 use assay_documents::Json;
 use assay_documents::json::{number, same};
 
@@ -388,7 +389,7 @@ impl DifferenceSearch {
     ) {
         let length = pointer.len();
         pointer.push('/');
-        pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
+        pointer.push_str(&escaped(step));
         match (got, expected) {
             (Some(got), Some(expected)) => self.compare(got, expected, pointer),
             (got, expected) => self.add(pointer, got, expected),
@@ -399,7 +400,7 @@ impl DifferenceSearch {
     fn add(&mut self, pointer: &str, got: Option<&Json>, expected: Option<&Json>) {
         if self.found.len() < self.max_differences {
             self.found.push(Difference {
-                pointer: pointer.chars().take(1_000).collect(),
+                pointer: assay_core::truncated(pointer, 1_000).to_owned(),
                 expected: expected.map(truncated),
                 got: got.map(truncated),
             });

@@ -1,6 +1,6 @@
 //! The evidence of a verdict.
 
-use assay_core::Evidence;
+use assay_core::{Evidence, truncated};
 use assay_documents::schema::Violation;
 use assay_documents::{Json, SyntaxError};
 use serde_json::{Value, json};
@@ -45,7 +45,6 @@ pub(crate) fn with_syntax_error(
 pub(crate) fn with_violation(evidence: Evidence, violation: &Violation) -> Evidence {
     /// Maximum length of a pointer or a reason, in characters.
     const MAX_LENGTH: usize = 1_000;
-    let truncated = |text: &str| text.chars().take(MAX_LENGTH).collect::<String>();
     let Violation {
         pointer,
         keyword,
@@ -54,9 +53,9 @@ pub(crate) fn with_violation(evidence: Evidence, violation: &Violation) -> Evide
     evidence.value(
         "violation",
         json!({
-            "place": truncated(pointer),
-            "keyword": truncated(keyword),
-            "reason": truncated(reason),
+            "place": truncated(pointer, MAX_LENGTH),
+            "keyword": truncated(keyword, MAX_LENGTH),
+            "reason": truncated(reason, MAX_LENGTH),
         }),
     )
 }

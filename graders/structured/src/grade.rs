@@ -152,12 +152,7 @@ impl PreparedStructured {
             evidence = evidence::with_differences(evidence, expected, &document);
         }
         let Some(levels) = &self.levels else {
-            let score = if verdict == Verdict::CORRECT {
-                Score::ONE
-            } else {
-                Score::ZERO
-            };
-            return Grade::new(verdict, score).with_evidence(evidence);
+            return Grade::all_or_nothing(verdict).with_evidence(evidence);
         };
         let values = self
             .expected

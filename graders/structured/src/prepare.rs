@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use assay_core::grader::PrepareError;
-use assay_core::{
-    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
-};
+use assay_core::{Checked, Grader, PrepareContext, Prepared, Spec, Task};
 use assay_documents::Schema;
 
 use crate::compare::Expected;
@@ -33,11 +31,11 @@ impl Grader for StructuredGrader {
         task: &Task,
         _cx: &PrepareContext<'_>,
     ) -> Result<Arc<dyn Prepared>, PrepareError> {
-        let task =
-            StructuredTask::read(task).map_err(|error: TaskError| at_fault(error.to_string()))?;
+        let task = StructuredTask::read(task)?;
         let schema = task.schema.as_ref().map(|schema| {
-            Schema::compile(schema.to_value(), task.dialect)
-                .map_err(|reason| at_fault(format!("`schema` cannot be compiled: {reason}")))
+            Schema::compile(schema.to_value(), task.dialect).map_err(|reason| {
+                PrepareError::task_at_fault(format!("`schema` cannot be compiled: {reason}"))
+            })
         });
         let schema = schema.transpose()?;
         if let (Some(schema), Some(expected)) = (&schema, &task.expected)
@@ -47,7 +45,7 @@ impl Grader for StructuredGrader {
                 "`expected` violates `schema`: {} at `{}` ({})",
                 violation.reason, violation.pointer, violation.keyword
             );
-            return Err(at_fault(message));
+            return Err(PrepareError::task_at_fault(message));
         }
         let levels = task
             .weights
@@ -65,8 +63,4 @@ impl Grader for StructuredGrader {
             levels,
         }))
     }
-}
-
-fn at_fault(message: String) -> PrepareError {
-    PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, message))
 }

@@ -1,6 +1,6 @@
 //! Grades a completion: finds its text and compares it with the golds.
 
-use assay_core::{Evidence, Grade, Item, Outcome, PureGrader, Score, Verdict};
+use assay_core::{Evidence, Grade, Item, Outcome, PureGrader, Verdict};
 use assay_extraction::{Mode, Options, extract};
 
 use crate::evidence;
@@ -52,16 +52,8 @@ impl PureGrader for PreparedText {
 }
 
 fn graded(verdict: Verdict, evidence: Evidence, work: u64) -> Outcome {
-    let score = if verdict == Verdict::CORRECT {
-        Score::ONE
-    } else {
-        Score::ZERO
-    };
-    Outcome::Graded(
-        Grade::new(verdict, score)
-            .with_evidence(evidence)
-            .with_work(work),
-    )
+    let grade = Grade::all_or_nothing(verdict);
+    Outcome::Graded(grade.with_evidence(evidence).with_work(work))
 }
 
 #[cfg(test)]

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use assay_core::grader::PrepareError;
-use assay_core::{
-    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
-};
+use assay_core::{Checked, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
 
 use crate::grade::PreparedText;
 use crate::matching::Matcher;
@@ -30,10 +28,7 @@ impl Grader for TextGrader {
         task: &Task,
         _cx: &PrepareContext<'_>,
     ) -> Result<Arc<dyn Prepared>, PrepareError> {
-        let prepared = prepared(task).map_err(|error| {
-            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
-        })?;
-        Ok(Arc::new(prepared))
+        Ok(Arc::new(prepared(task)?))
     }
 }
 

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use assay_core::grader::PrepareError;
-use assay_core::{
-    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
-};
+use assay_core::{Checked, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
 use assay_documents::Json;
 use assay_documents::calls::Form;
 
@@ -43,17 +41,14 @@ impl Grader for ToolsGrader {
         task: &Task,
         cx: &PrepareContext<'_>,
     ) -> Result<Arc<dyn Prepared>, PrepareError> {
-        let at_fault = |message: String| {
-            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, message))
-        };
-        let read = ToolsTask::read(task).map_err(|error| at_fault(error.to_string()))?;
+        let read = ToolsTask::read(task)?;
         if read.mode != Mode::Bfcl {
-            read.tools.compile().map_err(at_fault)?;
+            read.tools.compile().map_err(PrepareError::task_at_fault)?;
         }
         if matches!(read.mode, Mode::All | Mode::Fraction | Mode::F1) {
-            check_expected_calls(&read).map_err(at_fault)?;
+            check_expected_calls(&read).map_err(PrepareError::task_at_fault)?;
         }
-        let states = expected_states(&read).map_err(at_fault)?;
+        let states = expected_states(&read).map_err(PrepareError::task_at_fault)?;
         let last = read.last.as_ref().map(|last| cx.nested(last)).transpose()?;
         Ok(Arc::new(PreparedTools::new(read, states, last)))
     }

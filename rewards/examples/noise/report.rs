@@ -1,5 +1,7 @@
 //! Runs every experiment and formats the output.
 
+use assay_charts::DrawError;
+
 use crate::noise::chart;
 use crate::noise::estimator::{Estimator, GROUP};
 use crate::noise::experiments::{self, CHANNELS, Experiment, HALVES, MIXED, label};
@@ -14,7 +16,10 @@ use crate::noise::verifier::{Noise, modal_share};
 const BATCHES: u32 = 200;
 
 /// The text and the SVG chart.
-pub(crate) fn report(seeds: u64) -> (String, String) {
+///
+/// # Errors
+/// As [`chart::svg`].
+pub(crate) fn report(seeds: u64) -> Result<(String, String), DrawError> {
     let experiments = experiments::all();
     let mut cases: Vec<Case> = Vec::new();
     for case in experiments
@@ -82,8 +87,8 @@ pub(crate) fn report(seeds: u64) -> (String, String) {
         "\nThe modal right form is {:.3} of the right answers.\n",
         Mean::of(&modal).value
     ));
-    let svg = chart::svg(&outcomes, seeds);
-    (text, svg)
+    let svg = chart::svg(&outcomes, seeds)?;
+    Ok((text, svg))
 }
 
 fn section(text: &mut String, title: &str, table: &Table) {

@@ -31,12 +31,6 @@ impl Prior {
         alpha: 1.0,
         beta: 1.0,
     };
-    /// Jeffreys' prior, Beta(1/2, 1/2). Its discretisation has slightly less mass in the outer
-    /// cells.
-    pub const JEFFREYS: Self = Self {
-        alpha: 0.5,
-        beta: 0.5,
-    };
 }
 
 impl Default for Prior {
@@ -258,7 +252,11 @@ mod tests {
         assert!((summary.hopeless - 0.369_751).abs() < 2e-3);
         assert!((summary.mean - 0.1).abs() < 1e-3 && (summary.spread - 9.0 / 110.0).abs() < 1e-3);
         // 3 of 8 by Jeffreys: Beta(3.5, 5.5), E[p] = 3.5 / 9.
-        assert!((grid.posterior(Prior::JEFFREYS, 3.0, 5.0).mean() - 3.5 / 9.0).abs() < 1e-4);
+        let jeffreys = Prior {
+            alpha: 0.5,
+            beta: 0.5,
+        };
+        assert!((grid.posterior(jeffreys, 3.0, 5.0).mean() - 3.5 / 9.0).abs() < 1e-4);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_core::pointer::escaped;
 use serde::{Deserialize, Serialize};
 
 use super::line::{Line, rounded};
@@ -307,7 +308,7 @@ impl Combine {
 fn check_weights(weights: &BTreeMap<String, f64>) -> ValidationResult {
     validate::check_list("weights", weights.len())?;
     for (name, weight) in weights {
-        let field = format!("weights/{}", validate::escape(name));
+        let field = format!("weights/{}", escaped(name));
         validate::check_name(&field, name)?;
         validate::check_range(field, *weight, 0.0, 1e9)?;
     }
@@ -480,7 +481,7 @@ impl Points {
     fn check(&self) -> ValidationResult {
         validate::check_list("points", self.points.len())?;
         for (name, points) in &self.points {
-            let field = format!("points/{}", validate::escape(name));
+            let field = format!("points/{}", escaped(name));
             validate::check_name(&field, name)?;
             validate::check_range(field, *points, -1e9, 1e9)?;
         }

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use assay_core::pointer::escaped;
+
 use super::line::Line;
 use super::section::Section;
-use super::validate::{MAX_LIST, PolicyError, ValidationResult, escape};
+use super::validate::{MAX_LIST, PolicyError, ValidationResult};
 use crate::appeal::Appeals;
 use crate::{Estimator, Rates};
 
@@ -80,7 +82,7 @@ impl Section for BTreeMap<String, Rates> {
             } else {
                 continue;
             };
-            return Err(PolicyError::at(escape(channel), message));
+            return Err(PolicyError::at(escaped(channel), message));
         }
         Ok(())
     }

@@ -1,11 +1,12 @@
 //! Parsing and validation of a policy. Every error has a JSON pointer and a remedy.
 
+use assay_core::pointer::{self, escaped};
 use serde_json::Value;
 use serde_path_to_error::{Path, Segment};
 
 use super::Outcome;
 use super::rules::PolicyRules;
-use super::validate::{PolicyError, ValidationResult, escape};
+use super::validate::{PolicyError, ValidationResult};
 
 /// Maximum length of a policy's summary in bytes. It is stored and shown with the policy.
 const MAX_SUMMARY: usize = 4_096;
@@ -26,7 +27,7 @@ impl PolicyRules {
                 .iter()
                 .find_map(|start| message.strip_prefix(start));
             if let Some(name) = unknown.and_then(|rest| rest.split('`').next()) {
-                let segment = format!("/{}", escape(name));
+                let segment = pointer::member("", name);
                 if !pointer.ends_with(&segment) {
                     pointer.push_str(&segment);
                 }
@@ -104,7 +105,7 @@ fn positional(written: &Value, read: &Value) -> Option<String> {
         (Value::Object(written), Value::Object(read)) => written.iter().find_map(|(key, value)| {
             Some(format!(
                 "/{}{}",
-                escape(key),
+                escaped(key),
                 positional(value, read.get(key)?)?
             ))
         }),
@@ -117,8 +118,8 @@ fn positional(written: &Value, read: &Value) -> Option<String> {
 fn pointer(path: &Path) -> String {
     let step = |segment: &Segment| match segment {
         Segment::Seq { index } => format!("/{index}"),
-        Segment::Map { key } => format!("/{}", escape(key)),
-        Segment::Enum { variant } => format!("/{}", escape(variant)),
+        Segment::Map { key } => pointer::member("", key),
+        Segment::Enum { variant } => pointer::member("", variant),
         Segment::Unknown => String::new(),
     };
     path.iter().map(step).collect()

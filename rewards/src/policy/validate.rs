@@ -56,11 +56,6 @@ impl PolicyError {
 /// Result of validating a section or a field.
 pub(super) type ValidationResult = Result<(), PolicyError>;
 
-/// Escapes a name as a segment of a JSON pointer (RFC 6901, section 3).
-pub(super) fn escape(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
-}
-
 /// Rejects a number outside `low..=high`.
 pub(super) fn check_range(
     field: impl fmt::Display,

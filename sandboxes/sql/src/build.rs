@@ -1,5 +1,6 @@
 //! Builds images from scripts and rows.
 
+use assay_core::truncated;
 use assay_worker::query::{BUILD_STEPS, Build, MAX_IMAGE, TableRows, Value};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -94,7 +95,7 @@ fn error_message(error: &Error) -> String {
                 msg, sql, offset, ..
             } => {
                 let at = usize::try_from(*offset).unwrap_or_default();
-                let near: String = sql.get(at..).unwrap_or_default().chars().take(60).collect();
+                let near = truncated(sql.get(at..).unwrap_or_default(), 60);
                 format!("{msg}, at `{near}`")
             }
             other => other.to_string(),

@@ -1,5 +1,6 @@
 //! Runs one statement on one image.
 
+use assay_core::truncate::with_ellipsis;
 use assay_worker::query::{End, Limits, Ran, Rows, Value};
 use rusqlite::config::DbConfig;
 use rusqlite::fallible_iterator::FallibleIterator;
@@ -143,17 +144,9 @@ fn end_of(image: &OpenImage, error: &Error) -> End {
         Some(ErrorCode::OutOfMemory) => End::OutOfMemory,
         Some(ErrorCode::TooBig) => End::TooLong,
         Some(ErrorCode::AuthorizationForStatementDenied) => End::Denied("this action".to_owned()),
-        _ if is_syntax(&message) => End::Syntax(truncated(message)),
-        _ => End::Error(truncated(message)),
+        _ if is_syntax(&message) => End::Syntax(with_ellipsis(message, MAX_MESSAGE_BYTES)),
+        _ => End::Error(with_ellipsis(message, MAX_MESSAGE_BYTES)),
     }
-}
-
-fn truncated(mut message: String) -> String {
-    if message.len() > MAX_MESSAGE_BYTES {
-        message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
-        message.push('…');
-    }
-    message
 }
 
 /// Whether a message of SQLite reports a syntax error.

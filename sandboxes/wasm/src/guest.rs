@@ -220,8 +220,8 @@ pub(crate) fn end_of(reply: &[u8]) -> End {
         // The driver respects this limit unless a program has taken it over.
         "returned" if message.blob().len() > MAX_RESULT => End::OutOfOutput,
         "returned" => End::Returned(String::from_utf8_lossy(message.blob()).into_owned()),
-        "refuted" => End::Refuted(text()),
-        "unjudgeable" => End::Unjudgeable(text()),
+        "refuted" => End::TestFailed(text()),
+        "unjudgeable" => End::TaskFailed(text()),
         "failed_early" => End::FailedEarly(text()),
         "too_long" => End::OutOfOutput,
         _ => End::Raised(text()),

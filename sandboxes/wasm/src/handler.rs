@@ -29,7 +29,7 @@ use crate::peer::{Peer, PeerMessage, connection};
 use crate::program_thread::ProgramThread;
 use crate::request_error::RequestError;
 use crate::state::{DRIVER_OUTPUT, EPOCH, State};
-use crate::toolchain::{Entry, ProgramRun, Toolchain};
+use crate::toolchain::{Entry, Toolchain};
 use crate::translate::Translator;
 
 /// Minimum memory of the instance of a test, in bytes. The limit of the program does not apply to
@@ -37,7 +37,7 @@ use crate::translate::Translator;
 const JUDGE_MEMORY: u64 = 512 << 20;
 
 /// Runs programs in the images of a folder.
-pub struct Programs {
+pub struct ProgramHandler {
     images: Vec<Result<Loaded, ImageError>>,
     program_thread: ProgramThread,
     translator: Translator,
@@ -47,7 +47,7 @@ pub struct Programs {
     _engine: Engine,
 }
 
-impl Programs {
+impl ProgramHandler {
     /// Maps every image of the folder. Missing images are reported when they are requested.
     ///
     /// # Errors
@@ -401,22 +401,7 @@ fn run_compiled(
         }
     };
     let limits = toolchain.limits(run.limits);
-    let ProgramRun {
-        end,
-        stdout,
-        stderr,
-        work,
-        memory_bytes,
-    } = toolchain.run(&run.code, entry, limits, context.state(limits, input))?;
-    Ok(Ran {
-        end,
-        driver_evidence: None,
-        stdout,
-        stderr,
-        work,
-        memory_bytes,
-        files: Vec::new(),
-    })
+    toolchain.run(&run.code, entry, limits, context.state(limits, input))
 }
 
 /// An image that is ready for programs.
@@ -496,7 +481,7 @@ impl RunEnd {
             Ok(reply) => {
                 let end = match (end_of(&reply), source) {
                     // A program must not be able to blame the task.
-                    (End::Unjudgeable(text) | End::FailedEarly(text), ReplySource::Program) => {
+                    (End::TaskFailed(text) | End::FailedEarly(text), ReplySource::Program) => {
                         End::Raised(text)
                     }
                     (end, _) => end,
@@ -577,7 +562,7 @@ fn execute(
             ReplySource::Driver,
         )?;
         if prelude.end != End::Finished {
-            let end = End::Unjudgeable(prelude_fault(
+            let end = End::TaskFailed(prelude_fault(
                 &prelude.end,
                 guest.state().memory_refusals > 0,
             ));
@@ -604,8 +589,8 @@ fn prelude_fault(end: &End, is_short_of_memory: bool) -> String {
         End::Raised(text) => format!("the prelude raises an exception: {text}"),
         End::Finished
         | End::Returned(_)
-        | End::Refuted(_)
-        | End::Unjudgeable(_)
+        | End::TestFailed(_)
+        | End::TaskFailed(_)
         | End::FailedEarly(_) => "the prelude does not end".to_owned(),
     }
 }
@@ -650,15 +635,7 @@ fn header(value: Value) -> Map<String, Value> {
 
 /// The result of a run that did not start because the test code is invalid.
 fn not_run(message: String) -> Ran {
-    Ran {
-        end: End::Unjudgeable(message),
-        driver_evidence: None,
-        stdout: Vec::new(),
-        stderr: Vec::new(),
-        work: 0,
-        memory_bytes: 0,
-        files: Vec::new(),
-    }
+    Ran::without_output(End::TaskFailed(message))
 }
 
 /// How a run ended if memory may have been refused. A program may recover from a refusal; if it
@@ -683,7 +660,7 @@ fn ran(guest: &Guest, run: &Run, ended: RunEnd) -> Ran {
     }
 }
 
-impl Handler for Programs {
+impl Handler for ProgramHandler {
     type Request = Request;
 
     fn answer(&mut self, request: Request) -> Reply {

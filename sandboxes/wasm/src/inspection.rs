@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::Programs;
+use crate::ProgramHandler;
 use crate::instances::Role;
 
 /// How instances came about.
@@ -29,7 +29,7 @@ pub struct Comparison {
 
 /// The counts of an image, in the order of the table of languages.
 #[must_use]
-pub fn counts(programs: &Programs, image: usize) -> Option<Counts> {
+pub fn counts(programs: &ProgramHandler, image: usize) -> Option<Counts> {
     let counts = &programs.instances(image)?.counts;
     Some(Counts {
         created: counts.created.load(Ordering::Relaxed),
@@ -39,7 +39,7 @@ pub fn counts(programs: &Programs, image: usize) -> Option<Counts> {
 
 /// Compares all waiting instances of an image with a fresh one.
 #[must_use]
-pub fn compare(programs: &Programs, image: usize) -> Vec<Comparison> {
+pub fn compare(programs: &ProgramHandler, image: usize) -> Vec<Comparison> {
     let roles = Role::ALL.into_iter();
     let Some(instances) = programs.instances(image) else {
         return Vec::new();

@@ -51,7 +51,7 @@ mod wasi;
 pub use build::{Built, build};
 pub use checksums::{FileStamps, verify};
 pub use error::ImageError;
-pub use handler::Programs;
+pub use handler::ProgramHandler;
 pub use image::Folder;
 pub use install::{InstallStep, install, is_installed};
 pub use kind::{IMAGES, ImageKind, kind};

@@ -33,13 +33,13 @@ mod validate;
 
 pub use child::{Handlers, role};
 pub use compute::compute;
-pub use confine::{Confinement, ExecutableCode, Isolation, Wall, isolate};
+pub use confine::{Confinement, ExecutableCode, Isolation, Mechanism, isolate};
 pub use death::Death;
 pub use error::WorkerError;
 pub use frame::MAX_FRAME;
 pub use inherited::{close_inherited, end_with_parent, ignore_stop_signals, survive_file_limits};
 pub use options::WorkerOptions;
-pub use permit::{Settled, WorkerPermit};
+pub use permit::{UntrustedReply, WorkerPermit};
 pub use pipeline::Pipeline;
 pub use pool::WorkerPool;
 pub use request::{Handler, WorkerRequest};

@@ -57,8 +57,8 @@ pub(crate) fn ended(reason: &'static str) {
 
 /// Reports how workers are confined.
 pub(crate) fn confined(confinement: Confinement) {
-    for (wall, is_in_place) in confinement.walls() {
-        gauge!(CONFINED, "wall" => wall.as_str()).set(f64::from(u8::from(is_in_place)));
+    for (mechanism, is_in_place) in confinement.mechanisms() {
+        gauge!(CONFINED, "wall" => mechanism.as_str()).set(f64::from(u8::from(is_in_place)));
     }
 }
 

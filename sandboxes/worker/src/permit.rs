@@ -22,9 +22,9 @@ const CONFINEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// succeed.
 const MAX_ATTEMPTS: usize = 3;
 
-/// The result of untrusted work that may itself be the reason why there is no reply.
+/// The reply to untrusted work, which may itself be the reason why there is none.
 #[derive(Debug)]
-pub enum Settled<R> {
+pub enum UntrustedReply<R> {
     /// The reply.
     Answered(R),
     /// The request used more processor time than its timeout, twice.
@@ -64,17 +64,17 @@ impl WorkerPool {
         permit.ask(request, timeout).await
     }
 
-    /// Waits for a permit, then does the same as [`WorkerPermit::settle`].
+    /// Waits for a permit, then does the same as [`WorkerPermit::ask_untrusted`].
     ///
     /// # Errors
     /// [`WorkerError`].
-    pub async fn settle<W: WorkerRequest>(
+    pub async fn ask_untrusted<W: WorkerRequest>(
         &self,
         request: &W,
         timeout: Duration,
-    ) -> Result<Settled<W::Reply>, WorkerError> {
+    ) -> Result<UntrustedReply<W::Reply>, WorkerError> {
         let mut permit = self.acquire(Duration::MAX).await?;
-        permit.settle(request, timeout).await
+        permit.ask_untrusted(request, timeout).await
     }
 
     /// How the workers of this pool are confined.
@@ -123,16 +123,16 @@ impl WorkerPermit<'_> {
     ///
     /// # Errors
     /// [`WorkerError`], also for a timeout that is not the fault of the work.
-    pub async fn settle<W: WorkerRequest>(
+    pub async fn ask_untrusted<W: WorkerRequest>(
         &mut self,
         request: &W,
         timeout: Duration,
-    ) -> Result<Settled<W::Reply>, WorkerError> {
+    ) -> Result<UntrustedReply<W::Reply>, WorkerError> {
         let mut result = self.ask(request, timeout).await;
         if matches!(result, Err(WorkerError::Overran { .. })) {
             result = self.ask(request, timeout).await;
         }
-        Settled::of(result, timeout)
+        UntrustedReply::of(result, timeout)
     }
 
     /// Sends a framed request to a worker, and to another one if that worker dies or is preempted.
@@ -188,7 +188,7 @@ impl WorkerPermit<'_> {
     }
 }
 
-impl<R> Settled<R> {
+impl<R> UntrustedReply<R> {
     /// The result of the second attempt after a timeout, or of the first one.
     pub(crate) fn of(
         result: Result<R, WorkerError>,

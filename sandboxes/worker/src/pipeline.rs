@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tracing::Instrument as _;
 
-use crate::permit::{Settled, WorkerPermit, count_death};
+use crate::permit::{UntrustedReply, WorkerPermit, count_death};
 use crate::process::{CallResult, Worker};
 use crate::request::{self, WorkerRequest};
 use crate::scheduler::Rank;
@@ -73,21 +73,21 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
         }
     }
 
-    /// The same as [`Pipeline::ask`] for untrusted work; see [`WorkerPermit::settle`].
+    /// The same as [`Pipeline::ask`] for untrusted work; see [`WorkerPermit::ask_untrusted`].
     ///
     /// # Errors
     /// [`WorkerError`], also for a timeout that is not the fault of the work.
-    pub async fn settle(
+    pub async fn ask_untrusted(
         &mut self,
         request: &W,
         next: Option<&W>,
         timeout: Duration,
-    ) -> Result<Settled<W::Reply>, WorkerError> {
+    ) -> Result<UntrustedReply<W::Reply>, WorkerError> {
         let mut result = self.ask(request, next, timeout).await;
         if matches!(result, Err(WorkerError::Overran { .. })) {
             result = self.ask(request, None, timeout).await;
         }
-        Settled::of(result, timeout)
+        UntrustedReply::of(result, timeout)
     }
 
     async fn exchange(

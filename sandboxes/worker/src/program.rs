@@ -208,10 +208,10 @@ pub enum End {
     /// The called function returned a value, in the notation of the image's driver.
     Returned(String),
     /// The test code ran and failed: the message.
-    Refuted(String),
+    TestFailed(String),
     /// The task's own code, its prelude or its test, failed by itself: the message. The run tells
     /// nothing about the program.
-    Unjudgeable(String),
+    TaskFailed(String),
     /// The test failed before it used anything from the program, with this message. Either the
     /// task's own code is at fault, or the program changed files that the test reads.
     FailedEarly(String),
@@ -226,11 +226,11 @@ pub enum End {
 /// Longest [`Ran::driver_evidence`], in bytes.
 pub const MAX_DRIVER_EVIDENCE: usize = 16 << 10;
 
-/// The result of one run.
+/// The result of one run, with how it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ran {
+pub struct Ran<E = End> {
     /// How it ended.
-    pub end: End,
+    pub end: E,
     /// Evidence of the image's driver about a failure: a JSON object of at most
     /// [`MAX_DRIVER_EVIDENCE`] bytes. A program can forge it, so it explains a verdict and never
     /// decides one.
@@ -248,6 +248,36 @@ pub struct Ran {
     /// The files of [`Run::fetch`] that exist, in that order. A file that would exceed
     /// [`MAX_FETCHED`] in total is omitted.
     pub files: Vec<File>,
+}
+
+impl<E> Ran<E> {
+    /// A run without output or evidence.
+    #[must_use]
+    pub fn without_output(end: E) -> Self {
+        Self {
+            end,
+            driver_evidence: None,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            work: 0,
+            memory_bytes: 0,
+            files: Vec::new(),
+        }
+    }
+
+    /// The same run with another kind of end.
+    #[must_use]
+    pub fn with_end<F>(self, end: F) -> Ran<F> {
+        Ran {
+            end,
+            driver_evidence: self.driver_evidence,
+            stdout: self.stdout,
+            stderr: self.stderr,
+            work: self.work,
+            memory_bytes: self.memory_bytes,
+            files: self.files,
+        }
+    }
 }
 
 /// An image of a worker.

@@ -323,8 +323,8 @@ impl Meter {
     }
 
     /// Bytes stored for the key, including estimates for requests in progress.
-    #[must_use]
-    pub fn bytes_used(&self) -> u64 {
+    #[cfg(test)]
+    fn bytes_used(&self) -> u64 {
         self.usage().bytes.used()
     }
 

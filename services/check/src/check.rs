@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
 use super::sketch::Sketch;
-use crate::findings::{Findings, Sink, row_not_readable};
+use crate::findings::{Findings, Sink, no_task};
 use crate::graded_row::{GradedRow, NotGraded, ProbeResult};
 use crate::options::Options;
 use crate::probes::{self, Probe, Purpose};
@@ -120,7 +120,7 @@ async fn check_all(
                     }
                     Err((location, message)) => {
                         let key = format!("#{}", location.number);
-                        sink.add(&row_not_readable::CODE, &location, &key, message);
+                        sink.add(&no_task::ROW_NOT_READABLE, &location, &key, message);
                     }
                 }
                 summary.checked += 1;

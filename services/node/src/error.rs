@@ -5,7 +5,7 @@ use assay_engine::RedactionError;
 use assay_record::OpenError;
 use assay_rewards::PolicyError;
 use assay_weights::LoadError;
-use assay_worker::{Wall, WorkerError};
+use assay_worker::{Mechanism, WorkerError};
 
 use crate::config::ConfigError;
 
@@ -77,7 +77,7 @@ pub enum NodeError {
          enable it or remove it from the list",
         names(.0)
     )]
-    Unconfined(Vec<Wall>),
+    Unconfined(Vec<Mechanism>),
     /// Workers did not report their confinement.
     #[error("workers did not report their confinement: {0}")]
     Silent(WorkerError),
@@ -94,10 +94,10 @@ pub enum NodeError {
     Metrics(String),
 }
 
-pub(super) fn names(walls: &[Wall]) -> String {
-    walls
+pub(super) fn names(mechanisms: &[Mechanism]) -> String {
+    mechanisms
         .iter()
-        .map(|wall| format!("`{}`", wall.as_str()))
+        .map(|mechanism| format!("`{}`", mechanism.as_str()))
         .collect::<Vec<_>>()
         .join(", ")
 }

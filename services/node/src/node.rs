@@ -15,7 +15,7 @@ use assay_engine::{Engine, EngineParts, Keeping, Limits, RECORD_CLOSE_TIMEOUT, R
 use assay_record::access::{AccessStore, Quotas, Role};
 use assay_record::{Backup, BackupError, Record, RecordOptions, Verification};
 use assay_templates::Templates;
-use assay_worker::{Confinement, Wall, WorkerError};
+use assay_worker::{Confinement, Mechanism, WorkerError};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -409,17 +409,17 @@ pub async fn open_keys(config: &Config) -> Result<Box<dyn AccessStore>, NodeErro
 ///
 /// # Errors
 /// [`NodeError::Unconfined`] if a required one is missing, and [`NodeError::Silent`].
-async fn check_confinement(sandboxes: &Sandboxes, required: &[Wall]) -> Result<(), NodeError> {
+async fn check_confinement(sandboxes: &Sandboxes, required: &[Mechanism]) -> Result<(), NodeError> {
     let confinement = sandboxes.confinement().await.map_err(NodeError::Silent)?;
-    let missing: Vec<Wall> = confinement
-        .walls()
+    let missing: Vec<Mechanism> = confinement
+        .mechanisms()
         .filter(|(_, is_in_place)| !is_in_place)
-        .map(|(wall, _)| wall)
+        .map(|(mechanism, _)| mechanism)
         .collect();
-    let missing_required: Vec<Wall> = missing
+    let missing_required: Vec<Mechanism> = missing
         .iter()
         .copied()
-        .filter(|wall| required.contains(wall))
+        .filter(|mechanism| required.contains(mechanism))
         .collect();
     if !missing_required.is_empty() {
         return Err(NodeError::Unconfined(missing_required));

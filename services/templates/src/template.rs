@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::Task;
+use assay_core::{Task, pointer};
 use serde_json::{Map, Value};
 
 use crate::compiled_text::{Columns, CompiledText, Renderer};
@@ -343,22 +343,19 @@ fn add_reads<'n>(node: &'n Node, columns: &mut BTreeSet<&'n str>) {
     }
 }
 
-fn compile(renderer: &mut Renderer, pointer: &str, value: Value) -> Result<Node, TemplateError> {
+fn compile(renderer: &mut Renderer, at: &str, value: Value) -> Result<Node, TemplateError> {
     Ok(match value {
-        Value::String(text) => Node::Text(renderer.compile(pointer, &text)?),
+        Value::String(text) => Node::Text(renderer.compile(at, &text)?),
         Value::Array(values) => {
             let nodes = values.into_iter().enumerate();
             let nodes =
-                nodes.map(|(at, value)| compile(renderer, &format!("{pointer}/{at}"), value));
+                nodes.map(|(index, value)| compile(renderer, &format!("{at}/{index}"), value));
             Node::Array(nodes.collect::<Result<_, _>>()?)
         }
         Value::Object(values) => {
             let nodes = values.into_iter().map(|(name, value)| {
-                let step = name.replace('~', "~0").replace('/', "~1");
-                Ok((
-                    name,
-                    compile(renderer, &format!("{pointer}/{step}"), value)?,
-                ))
+                let node = compile(renderer, &pointer::member(at, &name), value)?;
+                Ok((name, node))
             });
             Node::Object(nodes.collect::<Result<_, TemplateError>>()?)
         }

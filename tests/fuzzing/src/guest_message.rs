@@ -13,7 +13,7 @@ const LONGEST_CHARACTER: usize = 3;
 pub fn run(bytes: &[u8]) {
     let how = end(bytes);
     assert_eq!(how, end(bytes), "deterministic");
-    if let End::Raised(text) | End::Returned(text) | End::Refuted(text) | End::Unjudgeable(text) =
+    if let End::Raised(text) | End::Returned(text) | End::TestFailed(text) | End::TaskFailed(text) =
         &how
     {
         // The message for bytes that are not a message is longer than some of them.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use assay_core::grader::PrepareError;
 use assay_core::{
-    BoxFuture, Checked, Completion, ErrorCode, Fault, Grade, GradeContext, Grader, Hash, Item,
-    Lane, Nested, Outcome, PrepareContext, Prepared, Random, Score, Spec, Task, TaskError, Verdict,
+    BoxFuture, Checked, Completion, ErrorCode, Grade, GradeContext, Grader, Hash, Item, Lane,
+    Nested, Outcome, PrepareContext, Prepared, Random, Score, Spec, Task, TaskError, Verdict,
     VerdictSpec,
 };
 use assay_node::{Config, Node};
@@ -160,10 +160,7 @@ impl Grader for Noisy {
         task: &Task,
         cx: &PrepareContext<'_>,
     ) -> Result<Arc<dyn Prepared>, PrepareError> {
-        let at_fault = |error: TaskError| {
-            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
-        };
-        let task = NoisyTask::read(task).map_err(at_fault)?;
+        let task = NoisyTask::read(task)?;
         let of = cx.nested(&task.of)?;
         Ok(Arc::new(PreparedNoisy { task, of }))
     }

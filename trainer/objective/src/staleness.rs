@@ -16,31 +16,6 @@ pub fn learning_rate_scale(ratios: &[Option<f64>], base: f64) -> f64 {
         .map_or(1.0, |share| share.sqrt().min(1.0))
 }
 
-/// A completion with the inputs of [`optimal_baseline`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct WeightedCompletion {
-    /// Its reward.
-    pub reward: f64,
-    /// Importance ratio of the whole completion.
-    pub ratio: f64,
-    /// Norm of the gradient of its log-probability.
-    pub gradient_norm: f64,
-}
-
-/// The off-policy baseline of minimal variance (VCPO, arXiv 2602.17616): sum of w^2 g^2 R / sum of
-/// w^2 g^2, with ratio w, gradient norm g and reward R. `None` if all weights are 0 or one
-/// overflows.
-#[must_use]
-pub fn optimal_baseline(group: &[WeightedCompletion]) -> Option<f64> {
-    let (mut sum, mut weights) = (0.0, 0.0);
-    for completion in group {
-        let weight = (completion.ratio * completion.gradient_norm).powi(2);
-        sum += weight * completion.reward;
-        weights += weight;
-    }
-    Some(sum / weights).filter(|baseline| weights > 0.0 && baseline.is_finite())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,20 +29,5 @@ mod tests {
         assert!((learning_rate_scale(&[Some(1.0)], 0.5) - 1.0).abs() < 1e-12);
         assert!((learning_rate_scale(&[], 1.0) - 1.0).abs() < 1e-12);
         assert!((learning_rate_scale(&[Some(1.0)], 0.0) - 1.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn weights_baseline_by_squared_ratio_and_gradient() {
-        let completion = |reward, ratio, gradient_norm| WeightedCompletion {
-            reward,
-            ratio,
-            gradient_norm,
-        };
-        // (1 * 1 * 1 + 4 * 4 * 0) / (1 + 16) = 1 / 17.
-        let baseline = optimal_baseline(&[completion(1.0, 1.0, 1.0), completion(0.0, 2.0, 2.0)]);
-        assert!((baseline.unwrap() - 1.0 / 17.0).abs() < 1e-12);
-        assert_eq!(optimal_baseline(&[]), None);
-        assert_eq!(optimal_baseline(&[completion(1.0, 0.0, 1.0)]), None);
-        assert_eq!(optimal_baseline(&[completion(1.0, 1e200, 1.0)]), None);
     }
 }

@@ -22,7 +22,7 @@ use crate::result::TestResult;
 use crate::score::score;
 use crate::series::run_once;
 use crate::task::{CodeTask, Test};
-use crate::visible::Visible;
+use crate::visible_text::VisibleText;
 use crate::{metrics, verdict};
 
 /// Most tests that are run with an empty program to validate the task's own code.
@@ -109,7 +109,7 @@ impl PreparedCode {
         // completion does.
         self.reference_work(cx).await.transpose()?;
         let text = item.completion.text();
-        let completion = Visible::of(&text, item.meta.think_open);
+        let completion = VisibleText::of(&text, item.meta.think_open);
         let no_program = match self.compile(completion.text()).await? {
             Ok(program) => {
                 let code = Code {
@@ -479,7 +479,7 @@ mod tests {
         assert_eq!(counters.described(), metrics::NAMES);
         assert_eq!(counters.counts(), BTreeMap::new());
 
-        let completion = Visible::of("```python\nimport numpy\n```\n", false);
+        let completion = VisibleText::of("```python\nimport numpy\n```\n", false);
         let candidate = candidates(completion.text(), "python").remove(0);
         let program = LocatedProgram {
             candidate: &candidate,

@@ -1,6 +1,8 @@
 //! Reads calls in JSON: an object with a name and arguments, and arrays and sequences of such
 //! objects.
 
+use assay_core::truncated;
+
 use super::Form;
 use super::scan::{ParsedCall, Scan};
 use crate::json::{Json, SyntaxError};
@@ -72,7 +74,7 @@ pub(super) fn name_and_arguments(
             (key, value) if keys.contains(&key) => arguments = Some(value),
             (_, Json::Null) => {}
             (key, _) if DETAILS.contains(&key) => {}
-            _ => others.push(short(&key)),
+            _ => others.push(truncated(&key, 40).to_owned()),
         }
     }
     let found = |missing: &str| match others.is_empty() {
@@ -87,11 +89,6 @@ pub(super) fn name_and_arguments(
         Some(_) if arguments.is_none() && !others.is_empty() => error(found(keys[0])),
         Some(name) => Ok((name, arguments)),
     }
-}
-
-/// Truncates a key for an error.
-fn short(key: &str) -> String {
-    key.chars().take(40).collect()
 }
 
 /// Arguments are an object or its JSON as a string. An empty string or null means no arguments.

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use assay_core::pointer::escaped;
+
 use super::number;
 use super::tree::Json;
 
@@ -83,7 +85,7 @@ fn gather<'a>(tree: &'a Json, pointer: &mut String, max_leaves: usize, found: &m
         Json::Object(members) if !members.is_empty() => {
             for (key, value) in members {
                 pointer.push('/');
-                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                pointer.push_str(&escaped(key));
                 gather(value, pointer, max_leaves, found);
                 pointer.truncate(length);
             }

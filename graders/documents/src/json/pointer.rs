@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use assay_core::pointer::{escaped, unescaped};
+use assay_core::truncated;
+
 use super::tree::Json;
 
 /// A location in a tree.
@@ -30,7 +33,7 @@ impl Pointer {
     /// [`PointerError`] for a text that is neither empty nor starts with `/`, or that contains an
     /// escape other than `~0` and `~1`.
     pub fn read(text: &str) -> Result<Self, PointerError> {
-        let error = || PointerError(text.chars().take(100).collect());
+        let error = || PointerError(truncated(text, 100).to_owned());
         if text.is_empty() {
             return Ok(Self::default());
         }
@@ -38,9 +41,7 @@ impl Pointer {
         let unescaped = |step: &str| {
             let is_escape = |at: usize| matches!(step.as_bytes().get(at + 1), Some(b'0' | b'1'));
             let is_valid = step.match_indices('~').all(|(at, _)| is_escape(at));
-            is_valid
-                .then(|| step.replace("~1", "/").replace("~0", "~"))
-                .ok_or_else(error)
+            is_valid.then(|| unescaped(step)).ok_or_else(error)
         };
         steps
             .split('/')
@@ -111,7 +112,7 @@ impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0
             .iter()
-            .try_for_each(|step| write!(f, "/{}", step.replace('~', "~0").replace('/', "~1")))
+            .try_for_each(|step| write!(f, "/{}", escaped(step)))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use assay_core::truncated;
 use memchr::memchr2;
 
 use super::tree::Json;
@@ -291,7 +292,7 @@ impl<'a> Reader<'a> {
             if !self.keys_may_repeat && is_duplicate(&key, &members, &mut seen) {
                 return Err(SyntaxError::new(
                     start,
-                    format!("duplicate key `{}`", truncated(&key)),
+                    format!("duplicate key `{}`", truncated(&key, 60)),
                 ));
             }
             if !self.take(":") {
@@ -318,11 +319,6 @@ pub fn is_duplicate(key: &str, members: &[(String, Json)], seen: &mut HashSet<St
         seen.extend(members.iter().map(|(name, _)| name.clone()));
     }
     !seen.insert(key.to_owned())
-}
-
-/// Truncates a key for an error message.
-fn truncated(key: &str) -> String {
-    key.chars().take(60).collect()
 }
 
 #[cfg(test)]

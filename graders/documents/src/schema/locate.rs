@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
+use assay_core::pointer::{self, escaped};
 use jsonschema::{Draft, Validator, ValidatorMap};
 use serde_json::{Map, Value, json};
 
@@ -226,7 +227,7 @@ impl Parts {
         let inside = |key: &str| {
             schema
                 .get(key)
-                .map(|schema| (schema, format!("{}/{}", location.pointer, escaped(key))))
+                .map(|schema| (schema, pointer::member(&location.pointer, key)))
         };
         let is_violated =
             |next: &Location<'a>| self.is_valid(&next.pointer, next.value) == Some(false);
@@ -286,7 +287,7 @@ impl Parts {
                     schema,
                     pointer,
                     value,
-                    value_pointer: format!("{}/{}", location.value_pointer, escaped(key)),
+                    value_pointer: pointer::member(&location.value_pointer, key),
                 });
             }
         }
@@ -408,11 +409,6 @@ fn plain(schema: &Map<String, Value>) -> Value {
         }
     }
     Value::Object(plain)
-}
-
-/// A key as a segment of a JSON pointer (RFC 6901, section 3).
-fn escaped(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }
 
 /// Number of values in a tree.

@@ -13,6 +13,7 @@ mod visit_limit;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use assay_core::pointer;
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 
@@ -103,10 +104,8 @@ impl Schema {
             return BTreeMap::new();
         };
         let part = |(name, source): (&String, &Value)| {
-            let escaped = name.replace('~', "~0").replace('/', "~1");
-            let whole = parts
-                .get(&format!("#{pointer}/properties/{escaped}"))?
-                .clone();
+            let properties = format!("#{pointer}/properties");
+            let whole = parts.get(&pointer::member(&properties, name))?.clone();
             let parts = (!is_plain(source)).then(Arc::default);
             Some((
                 name.clone(),

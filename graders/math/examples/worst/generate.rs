@@ -1,11 +1,11 @@
-//! Inputs by the hundred thousand, the same for the same seed: what models write, bent and
-//! multiplied. Half of the kinds start from the golden cases.
+//! Inputs by the hundred thousand, the same for the same seed: what models write, varied
+//! and combined. Half of the kinds start from the golden cases.
 
 use serde::Deserialize;
 
 const CASES: &str = include_str!("../../../../tests/cases/math.jsonl");
 
-/// Longest input made, in bytes; the long ones are `hand`'s.
+/// Maximum length of an input, in bytes; `hand` has longer ones.
 const LONGEST: usize = 20_000;
 
 /// A separate generator, so that inputs never change with a dependency. Splitmix64: Steele, Lea
@@ -93,7 +93,7 @@ impl Generator {
         }
     }
 
-    /// The next input and its kind; kinds take turns.
+    /// The next input and its kind; the kinds alternate.
     pub(crate) fn input(&mut self, turn: usize) -> (&'static str, String) {
         let (kind, mut text) = match turn % 8 {
             0 => ("formulas", self.formula(6)),

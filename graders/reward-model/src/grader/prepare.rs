@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use assay_core::grader::PrepareError;
 use assay_core::reward_model::{ModelError, ModelState, ModelStatus, RewardModels};
-use assay_core::{
-    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
-};
+use assay_core::{Checked, ErrorCode, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
 
 use super::grade::PreparedReward;
 use super::spec::SPEC;
@@ -48,10 +46,7 @@ impl Grader for RewardModelGrader {
         task: &Task,
         _cx: &PrepareContext<'_>,
     ) -> Result<Arc<dyn Prepared>, PrepareError> {
-        let task_fault = |error: TaskError| {
-            PrepareError::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, error.to_string()))
-        };
-        let task = RewardTask::read(task).map_err(task_fault)?;
+        let task = RewardTask::read(task)?;
         Ok(Arc::new(PreparedReward {
             models: Arc::clone(&self.models),
             task,

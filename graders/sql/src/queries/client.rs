@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assay_core::{ErrorCode, Fault};
 use assay_worker::query::{Reply, Request};
-use assay_worker::{Settled, WorkerError, WorkerPool};
+use assay_worker::{UntrustedReply, WorkerError, WorkerPool};
 
 use super::run::BuildError;
 
@@ -32,13 +32,13 @@ impl WorkerClient {
     }
 
     /// The reply to a request of one run, or that the run takes too long.
-    pub(super) async fn settle(
+    pub(super) async fn ask_untrusted(
         &self,
         request: &Request,
         timeout: Duration,
-    ) -> Result<Settled<Reply>, Fault> {
+    ) -> Result<UntrustedReply<Reply>, Fault> {
         self.0
-            .settle(request, timeout)
+            .ask_untrusted(request, timeout)
             .await
             .map_err(|error| fault(&error))
     }
@@ -49,9 +49,9 @@ impl WorkerClient {
         request: &Request,
         timeout: Duration,
     ) -> Result<Reply, BuildError> {
-        match self.0.settle(request, timeout).await {
-            Ok(Settled::Answered(reply)) => Ok(reply),
-            Ok(Settled::Overran) => Err(BuildError::Task(format!(
+        match self.0.ask_untrusted(request, timeout).await {
+            Ok(UntrustedReply::Answered(reply)) => Ok(reply),
+            Ok(UntrustedReply::Overran) => Err(BuildError::Task(format!(
                 "it takes more than {} s",
                 timeout.as_secs()
             ))),

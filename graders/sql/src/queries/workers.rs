@@ -7,7 +7,7 @@ use assay_core::{ErrorCode, Fault, Hash};
 use assay_worker::query::{
     BUILD_STEPS, Build, End, Image, Limits, Ran, Reply, Request, Run, Table, TableRows,
 };
-use assay_worker::{Settled, WorkerPool};
+use assay_worker::{UntrustedReply, WorkerPool};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_bytes::ByteBuf;
@@ -193,9 +193,9 @@ impl SandboxQueries {
                 };
                 reply
             } else {
-                match self.settle(&sql, options, on, reply_bytes).await? {
-                    Settled::Answered(reply) => reply,
-                    Settled::Overran => {
+                match self.ask_untrusted(&sql, options, on, reply_bytes).await? {
+                    UntrustedReply::Answered(reply) => reply,
+                    UntrustedReply::Overran => {
                         progress.record(too_slow(), each);
                         continue;
                     }
@@ -251,27 +251,27 @@ impl SandboxQueries {
     }
 
     /// Requests one run, and again with the image if the worker does not have it.
-    async fn settle(
+    async fn ask_untrusted(
         &self,
         sql: &[&str],
         options: RunOptions,
         on: &[(&ImageDatabase, u64)],
         reply_bytes: u64,
-    ) -> Result<Settled<Reply>, Fault> {
+    ) -> Result<UntrustedReply<Reply>, Fault> {
         let timeout = timeout(steps(on), options.timeout);
         match self
             .0
             .client
-            .settle(&request(sql, options, on, false, reply_bytes), timeout)
+            .ask_untrusted(&request(sql, options, on, false, reply_bytes), timeout)
             .await?
         {
-            Settled::Answered(Reply::Missing) => {
+            UntrustedReply::Answered(Reply::Missing) => {
                 self.0
                     .client
-                    .settle(&request(sql, options, on, true, reply_bytes), timeout)
+                    .ask_untrusted(&request(sql, options, on, true, reply_bytes), timeout)
                     .await
             }
-            settled => Ok(settled),
+            reply => Ok(reply),
         }
     }
 

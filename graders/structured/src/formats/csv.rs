@@ -4,9 +4,10 @@
 
 use std::collections::HashSet;
 
+use assay_core::truncated;
 use assay_documents::{Json, SyntaxError};
 
-use super::limits::{MAX_COPIED_BYTES, MAX_VALUES, truncated};
+use super::limits::{MAX_COPIED_BYTES, MAX_QUOTED, MAX_VALUES};
 
 /// Reads one table.
 pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
@@ -30,7 +31,7 @@ pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
         if !seen.insert(name.as_str()) {
             return Err(SyntaxError::new(
                 *at,
-                format!("duplicate column `{}`", truncated(name)),
+                format!("duplicate column `{}`", truncated(name, MAX_QUOTED)),
             ));
         }
     }

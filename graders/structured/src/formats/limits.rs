@@ -6,10 +6,8 @@ pub(super) const MAX_COPIED_BYTES: usize = 32 << 20;
 /// Maximum number of values in a document. A value takes about sixty bytes of memory.
 pub(super) const MAX_VALUES: usize = 4_000_000;
 
-/// A name, truncated for an error message.
-pub(super) fn truncated(name: &str) -> String {
-    name.chars().take(60).collect()
-}
+/// Maximum length of a name in an error message, in characters.
+pub(super) const MAX_QUOTED: usize = 60;
 
 /// The byte offset of the character with this index.
 pub(super) fn byte_of(text: &str, character: usize) -> usize {

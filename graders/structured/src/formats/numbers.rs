@@ -1,6 +1,9 @@
 //! Converts numbers of other formats to JSON's grammar, exactly.
 
+use assay_core::truncated;
 use num_bigint::BigUint;
+
+use super::limits::MAX_QUOTED;
 
 /// Maximum number of digits of a number in another base than ten. Conversion takes quadratic time.
 const MAX_DIGITS: usize = 1_000;
@@ -54,7 +57,7 @@ pub(super) fn in_base_ten(digits: &str, radix: u32) -> Result<String, String> {
     number.map(|number| number.to_string()).ok_or_else(|| {
         format!(
             "`{}` is not a number in base {radix}",
-            super::limits::truncated(digits)
+            truncated(digits, MAX_QUOTED)
         )
     })
 }

@@ -4,11 +4,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use assay_core::truncated;
 use assay_documents::json::{MAX_DEPTH, is_duplicate};
 use assay_documents::{Json, SyntaxError};
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
-use super::limits::{MAX_COPIED_BYTES, MAX_VALUES, byte_of, truncated};
+use super::limits::{MAX_COPIED_BYTES, MAX_QUOTED, MAX_VALUES, byte_of};
 use super::{decimal, numbers};
 
 /// Reads one document.
@@ -190,7 +191,7 @@ impl Builder {
                 None => {
                     let name = node.text.ok_or("a key must be a scalar")?;
                     if is_duplicate(&name, members, seen) {
-                        return Err(format!("duplicate key `{}`", truncated(&name)));
+                        return Err(format!("duplicate key `{}`", truncated(&name, MAX_QUOTED)));
                     }
                     *key = Some(name);
                 }
@@ -236,7 +237,7 @@ fn collection(tag: Option<&Tag>, kind: &str) -> Result<(), String> {
 fn unknown(tag: &Tag) -> String {
     format!(
         "the core schema does not allow the tag `{}` here",
-        truncated(&tag.to_string())
+        truncated(&tag.to_string(), MAX_QUOTED)
     )
 }
 
@@ -272,8 +273,8 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Json, Str
     fits.then_some(value).ok_or_else(|| {
         format!(
             "`{}` is not a value of its tag `!!{}`",
-            truncated(text),
-            truncated(&tag.suffix)
+            truncated(text, MAX_QUOTED),
+            truncated(&tag.suffix, MAX_QUOTED)
         )
     })
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_core::pointer;
 use assay_documents::Json;
 
 use super::patch::Operation;
@@ -60,7 +61,7 @@ impl Effects {
         };
         let mut rules = BTreeMap::new();
         for (name, effect) in tools {
-            let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+            let pointer = pointer::member("", name);
             let Json::Array(listed) = effect else {
                 return Err((
                     pointer,

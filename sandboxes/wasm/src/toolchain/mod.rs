@@ -34,7 +34,7 @@ use crate::{ImageError, trusted, wasi};
 pub(crate) use build::build;
 use code::CompiledPrograms;
 use manifest::Manifest;
-pub(crate) use program::{Entry, ProgramRun};
+pub(crate) use program::Entry;
 
 /// A loaded image with a compiler.
 pub(crate) struct Toolchain {

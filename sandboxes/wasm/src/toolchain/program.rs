@@ -1,6 +1,6 @@
 //! Runs compiled programs.
 
-use assay_worker::program::{End, Limits};
+use assay_worker::program::{End, Limits, Ran};
 use wasmtime::{Extern, Instance, Ref, Store, Trap, format_err};
 
 use super::code::Program;
@@ -16,15 +16,6 @@ pub(crate) enum Entry {
     Call(String, Vec<String>),
 }
 
-/// A run of a program that has ended.
-pub(crate) struct ProgramRun {
-    pub(crate) end: End,
-    pub(crate) stdout: Vec<u8>,
-    pub(crate) stderr: Vec<u8>,
-    pub(crate) work: u64,
-    pub(crate) memory_bytes: u64,
-}
-
 impl Toolchain {
     /// Runs a program in new instances of the library and of its module.
     ///
@@ -36,7 +27,7 @@ impl Toolchain {
         entry: Entry,
         limits: Limits,
         mut state: State,
-    ) -> Result<ProgramRun, RequestError> {
+    ) -> Result<Ran, RequestError> {
         let program = self.programs.get(code).map_err(|error| {
             RequestError::Permanent(format!("cannot load compiled code: {error:#}"))
         })?;
@@ -69,12 +60,14 @@ impl Toolchain {
         if end == End::Finished && !state.returned.is_empty() {
             end = End::Returned(String::from_utf8_lossy(&state.returned).into_owned());
         }
-        Ok(ProgramRun {
+        Ok(Ran {
             end,
+            driver_evidence: None,
             stdout: state.stdout.clone(),
             stderr: state.stderr_tail().to_vec(),
             work,
             memory_bytes,
+            files: Vec::new(),
         })
     }
 

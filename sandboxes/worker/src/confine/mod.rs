@@ -21,7 +21,7 @@ use crate::request::{Handler, WorkerRequest};
 /// A kernel mechanism that confines a process. Not every kernel has all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wall {
+pub enum Mechanism {
     /// System calls are filtered (seccomp).
     Seccomp,
     /// Only images can be opened, and no other process can be signalled (Landlock).
@@ -30,7 +30,7 @@ pub enum Wall {
     Namespaces,
 }
 
-impl Wall {
+impl Mechanism {
     /// All mechanisms.
     pub const ALL: [Self; 3] = [Self::Seccomp, Self::Landlock, Self::Namespaces];
 
@@ -47,7 +47,9 @@ impl Wall {
     /// The mechanism of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|wall| wall.as_str() == name)
+        Self::ALL
+            .into_iter()
+            .find(|mechanism| mechanism.as_str() == name)
     }
 }
 
@@ -62,19 +64,19 @@ pub struct Confinement {
 impl Confinement {
     /// Whether a mechanism is in place.
     #[must_use]
-    pub fn has(self, wall: Wall) -> bool {
-        match wall {
-            Wall::Seccomp => self.seccomp,
-            Wall::Landlock => self.landlock,
-            Wall::Namespaces => self.namespaces,
+    pub fn has(self, mechanism: Mechanism) -> bool {
+        match mechanism {
+            Mechanism::Seccomp => self.seccomp,
+            Mechanism::Landlock => self.landlock,
+            Mechanism::Namespaces => self.namespaces,
         }
     }
 
     /// Every mechanism, and whether it is in place.
-    pub fn walls(self) -> impl Iterator<Item = (Wall, bool)> {
-        Wall::ALL
+    pub fn mechanisms(self) -> impl Iterator<Item = (Mechanism, bool)> {
+        Mechanism::ALL
             .into_iter()
-            .map(move |wall| (wall, self.has(wall)))
+            .map(move |mechanism| (mechanism, self.has(mechanism)))
     }
 }
 
@@ -170,10 +172,10 @@ mod tests {
 
     #[test]
     fn mechanisms_round_trip_through_their_names() {
-        for wall in Wall::ALL {
-            assert_eq!(Wall::named(wall.as_str()), Some(wall));
-            assert_eq!(serde_json::to_value(wall).unwrap(), wall.as_str());
+        for mechanism in Mechanism::ALL {
+            assert_eq!(Mechanism::named(mechanism.as_str()), Some(mechanism));
+            assert_eq!(serde_json::to_value(mechanism).unwrap(), mechanism.as_str());
         }
-        assert_eq!(Wall::named("chroot"), None);
+        assert_eq!(Mechanism::named("chroot"), None);
     }
 }

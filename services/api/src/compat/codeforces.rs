@@ -159,7 +159,7 @@ impl GradedTest {
             arguments: Vec::new(),
             seconds: CHECKER_SECONDS,
             memory_bytes: None,
-            turn: QUEUE_TIMEOUT,
+            queue_timeout: QUEUE_TIMEOUT,
         };
         programs::execute(api, execution).await
     }

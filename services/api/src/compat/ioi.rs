@@ -199,7 +199,7 @@ async fn check(
         arguments: outputs.map(|(path, _)| path.to_owned()).to_vec(),
         seconds: CHECKER_SECONDS,
         memory_bytes: None,
-        turn: QUEUE_TIMEOUT,
+        queue_timeout: QUEUE_TIMEOUT,
     };
     let checked = programs::execute(api, execution).await?;
     if checked.compile == CompileStep::Failed {

@@ -201,7 +201,7 @@ pub(crate) async fn execute(
             .run_memory_limit
             .and_then(|bytes| u64::try_from(bytes).ok())
             .filter(|bytes| *bytes > 0),
-        turn: QUEUE_TIMEOUT,
+        queue_timeout: QUEUE_TIMEOUT,
     };
     match &graded {
         Graded::Not => {}

@@ -117,7 +117,7 @@ pub(crate) async fn run_code(api: Api, headers: HeaderMap, body: Body) -> ApiRes
             .and_then(|mib| u64::try_from(mib).ok())
             .filter(|mib| *mib > 0)
             .map(|mib| mib.saturating_mul(1 << 20)),
-        turn: QUEUE_TIMEOUT,
+        queue_timeout: QUEUE_TIMEOUT,
     };
     Ok(match super::programs::execute(&api, execution).await {
         Ok(executed) => Json(RunReply::completed(&executed)).into_response(),

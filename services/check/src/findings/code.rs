@@ -19,38 +19,53 @@ pub struct Code {
     pub name: &'static str,
     /// Severity of all findings with this code.
     pub severity: Severity,
-    /// Short description, in a clause.
-    pub title: &'static str,
-    /// When it is found, as Markdown.
-    pub found: &'static str,
-    /// Its effect on training, as Markdown.
-    pub why: &'static str,
-    /// How to resolve it, as Markdown.
-    pub remedy: &'static str,
-    /// An example, as Markdown.
-    pub example: Option<&'static str>,
+    /// Its page of the documentation, as Markdown.
+    pub page: &'static str,
 }
 
-impl Code {
-    /// The page of the documentation on this code, as Markdown.
-    #[must_use]
-    pub fn page(&self) -> String {
-        let severity = match self.severity {
-            Severity::Error => "Error",
-            Severity::Warning => "Warning",
-        };
-        let mut page = format!("# `{}`\n\n{severity}: {}.\n", self.name, self.title);
-        let sections = [
-            ("What is found", Some(self.found)),
-            ("Why it matters", Some(self.why)),
-            ("What to do", Some(self.remedy)),
-            ("Example", self.example),
-        ];
-        for (heading, text) in sections {
-            if let Some(text) = text {
-                page.push_str(&format!("\n## {heading}\n\n{text}\n"));
-            }
+/// The code of this name, with its page in `docs/findings/`.
+macro_rules! code {
+    ($name:literal, $severity:ident) => {
+        $crate::findings::Code {
+            name: $name,
+            severity: $crate::findings::Severity::$severity,
+            page: include_str!(concat!("../../../../docs/findings/", $name, ".md")),
         }
-        page
+    };
+}
+pub(super) use code;
+
+impl Code {
+    /// Short description, in a clause: the first paragraph of the page after the severity.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        let summary = self.page.lines().nth(2).unwrap_or_default();
+        let title = summary.split_once(": ").map_or(summary, |(_, title)| title);
+        title.strip_suffix('.').unwrap_or(title)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::findings::{ALL, Severity};
+
+    #[test]
+    fn pages_have_one_form() {
+        for code in ALL {
+            let severity = match code.severity {
+                Severity::Error => "Error",
+                Severity::Warning => "Warning",
+            };
+            let start = format!("# `{}`\n\n{severity}: {}.\n\n", code.name, code.title());
+            assert!(code.page.starts_with(&start), "{}", code.page);
+            let sections: Vec<&str> = code
+                .page
+                .lines()
+                .filter_map(|line| line.strip_prefix("## "))
+                .collect();
+            let expected = ["What is found", "Why it matters", "What to do", "Example"];
+            assert_eq!(sections, expected[..sections.len()], "{}", code.name);
+            assert!(sections.len() >= 3, "{}", code.name);
+        }
     }
 }

@@ -1,23 +1,12 @@
 //! `contaminated`: a large part of the prompt occurs in a benchmark.
 
 use super::Sink;
-use super::code::{Code, Severity};
+use super::code::{Code, code};
 use super::rule::DatasetRule;
 use crate::Benchmark;
 use crate::graded_row::GradedRow;
 
-pub(super) const CODE: Code = Code {
-    name: "contaminated",
-    severity: Severity::Error,
-    title: "the prompt occurs in the benchmark",
-    found: "\
-At least half of the 8-word sequences of the prompt occur in the benchmark given with `--against`.",
-    why: "\
-A model that was trained on the benchmark scores better on it than it should.",
-    remedy: "\
-Drop the row. The message contains the share. A share near one half may come from a common phrase.",
-    example: None,
-};
+pub(super) const CODE: Code = code!("contaminated", Error);
 
 /// Minimum share of 8-word sequences that occur in the benchmark, as in Tulu 3 (arXiv 2411.15124,
 /// section 3.2).

@@ -3,24 +3,13 @@
 use std::collections::HashSet;
 
 use super::Sink;
-use super::code::{Code, Severity};
+use super::code::{Code, code};
 use super::duplicates::MAX_ROWS;
 use super::rule::DatasetRule;
 use crate::graded_row::GradedRow;
 use crate::shingles::hash;
 
-pub(super) const CODE: Code = Code {
-    name: "duplicate-id",
-    severity: Severity::Error,
-    title: "an earlier row of the dataset has the same id",
-    found: "\
-An earlier row of the same dataset has the same id.",
-    why: "\
-Rollouts, baselines and statistics of the two rows are mixed up.",
-    remedy: "\
-Give each row its own id.",
-    example: None,
-};
+pub(super) const CODE: Code = code!("duplicate-id", Error);
 
 /// Ids of the rows so far.
 #[derive(Default)]

@@ -1,16 +1,21 @@
-//! Finds `duplicate-row`, `near-duplicate` and `conflicting-golds`. Keeps the first row of each
+//! Rows with the same question as an earlier row, or nearly the same. Keeps the first row of each
 //! question.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::Sink;
+use super::code::{Code, code};
 use super::rule::DatasetRule;
-use super::{Sink, conflicting_golds, duplicate_row, near_duplicate};
 use crate::graded_row::{GradedRow, excerpt};
 use crate::probes::Purpose;
 use crate::row::RowLocation;
 use crate::shingles::hash;
 use crate::sketch::{HASHES, PromptSketch, gold_text};
+
+pub(super) const DUPLICATE_ROW: Code = code!("duplicate-row", Warning);
+pub(super) const NEAR_DUPLICATE: Code = code!("near-duplicate", Warning);
+pub(super) const CONFLICTING_GOLDS: Code = code!("conflicting-golds", Error);
 
 /// Maximum number of rows kept over all datasets, at about 250 bytes each. Later rows are compared
 /// with these rows, and not with each other.
@@ -116,30 +121,34 @@ impl DatasetRule for Duplicates {
             .graded()
             .find(|(probe, grade)| is_gold(probe.purpose) && grade.pass);
         let normal_form = gold.and_then(|(_, grade)| grade.normal_form.as_deref());
-        let gold = normal_form.map_or(sketch.gold, |text| {
-            hash(conflicting_golds::normalise(text).as_bytes())
-        });
+        let gold = normal_form.map_or(sketch.gold, |text| hash(normalise(text).as_bytes()));
         if let Some(first) = self.first_rows.get(&sketch.question) {
             let location = self.describe(first.location, &row.location);
-            if first.gold == gold || !conflicting_golds::applies(subject) {
-                sink.add(
-                    &duplicate_row::CODE,
-                    &row.location,
-                    &row.key,
-                    duplicate_row::message(&location),
-                );
+            // Different tests of a program do not contradict each other.
+            let (code, message) = if first.gold == gold || subject.task.kind.as_str() == "code" {
+                let message = format!("same question as {location}; drop one of them");
+                (&DUPLICATE_ROW, message)
             } else {
-                let message = conflicting_golds::message(&location, &excerpt(&gold_text(subject)));
-                sink.add(&conflicting_golds::CODE, &row.location, &row.key, message);
-            }
+                let gold = excerpt(&gold_text(subject));
+                let message = format!(
+                    "same question as {location}, different gold: `{gold}`; at least one of them \
+                     is wrong"
+                );
+                (&CONFLICTING_GOLDS, message)
+            };
+            sink.add(code, &row.location, &row.key, message);
             return;
         }
         let location = self.pack(&row.location);
         if let Some(prompt) = &sketch.prompt
             && let Some((first, share)) = self.find_near(prompt)
         {
-            let message = near_duplicate::message(&self.describe(first, &row.location), share);
-            sink.add(&near_duplicate::CODE, &row.location, &row.key, message);
+            let message = format!(
+                "the prompt shares about {:.0} % of its word pairs with {}",
+                share * 100.0,
+                self.describe(first, &row.location)
+            );
+            sink.add(&NEAR_DUPLICATE, &row.location, &row.key, message);
         }
         if self.first_rows.len() < MAX_ROWS {
             self.first_rows
@@ -148,5 +157,45 @@ impl DatasetRule for Duplicates {
                 self.insert_sketch(prompt, location);
             }
         }
+    }
+}
+
+/// Normalises a decimal number: removes `$`, thousands separators and trailing zeros. Other texts
+/// are only trimmed.
+fn normalise(gold: &str) -> String {
+    let gold = gold.trim().trim_matches('$').trim();
+    let is_decimal = gold
+        .chars()
+        .all(|c| c.is_ascii_digit() || matches!(c, '-' | '.' | ','));
+    let digits = gold.replace(',', "");
+    match digits.split_once('.') {
+        Some((whole, fraction)) if is_decimal => {
+            let fraction = fraction.trim_end_matches('0');
+            if fraction.is_empty() {
+                whole.to_owned()
+            } else {
+                format!("{whole}.{fraction}")
+            }
+        }
+        None if is_decimal => digits,
+        _ => gold.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::normalise;
+
+    #[test]
+    fn normalises_decimal_numbers_only() {
+        assert_eq!(
+            (
+                normalise("1,200.50"),
+                normalise("$5.0$"),
+                normalise("1,200")
+            ),
+            ("1200.5".to_owned(), "5".to_owned(), "1200".to_owned())
+        );
+        assert_eq!(normalise("(1, 2)"), "(1, 2)");
     }
 }

@@ -4,24 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::Sink;
-use super::code::{Code, Severity};
+use super::code::{Code, code};
 use crate::graded_row::{GradedRow, ProbeGrade};
 use crate::probes::Purpose;
 
-pub(super) const CODE: Code = Code {
-    name: "flaky",
-    severity: Severity::Error,
-    title: "the same completion gets different verdicts",
-    found: "\
-The same completion was graded several times (`--repeats`) with different verdicts or scores.
-No result is taken from a cache: programs, queries and reward models run each time.",
-    why: "\
-Rewards depend on chance.",
-    remedy: "\
-Remove random values and unordered results from the task. Queries on a PostgreSQL server have time
-limits, so their verdicts may vary. If verdicts of any other grader vary, report a bug.",
-    example: None,
-};
+pub(super) const CODE: Code = code!("flaky", Error);
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     let mut first: BTreeMap<Purpose, &ProbeGrade> = BTreeMap::new();

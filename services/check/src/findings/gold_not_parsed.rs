@@ -4,26 +4,10 @@
 use assay_core::{ErrorCode, Fault};
 
 use super::Sink;
-use super::code::{Code, Severity};
+use super::code::{Code, code};
 use crate::graded_row::GradedRow;
 
-pub(super) const CODE: Code = Code {
-    name: "gold-not-parsed",
-    severity: Severity::Error,
-    title: "the grader cannot parse the gold",
-    found: "\
-The grader cannot parse the gold, or the gold needs more work than the step budget allows.",
-    why: "\
-Every rollout of the row is `ungradable`.",
-    remedy: "\
-Write the gold as LaTeX, plain ASCII or words. If the gold is empty, check how the dataset was made.",
-    example: Some(
-        "\
-```text
-{\"answer\": \"\\\\frac{3}{\"}
-```",
-    ),
-};
+pub(super) const CODE: Code = code!("gold-not-parsed", Error);
 
 pub(super) fn applies(fault: &Fault) -> bool {
     matches!(

@@ -2,26 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::code::{Code, Severity};
+use super::code::{Code, code};
 use super::rule::DatasetRule;
 use super::{Sink, gold_missing};
 use crate::graded_row::{GradedRow, excerpt};
 use crate::probes::Purpose;
 use crate::row::RowLocation;
 
-pub(super) const CODE: Code = Code {
-    name: "mixed-answers",
-    severity: Severity::Warning,
-    title: "the gold is of a different kind than nearly all others",
-    found: "\
-Of at least 20 `math` golds, 95 % or more are of one kind (numbers, letters, words or expressions),
-and this gold is of another kind. Datasets with more varied golds are not reported.",
-    why: "\
-The gold may come from another column, or have another unit or language.",
-    remedy: "\
-Check the gold.",
-    example: None,
-};
+pub(super) const CODE: Code = code!("mixed-answers", Warning);
 
 /// Minimum number of golds for a finding.
 const MIN_GOLDS: u64 = 20;

@@ -1,38 +1,29 @@
-//! The kinds of findings, one file each with its code, severity and page, which is generated under
-//! `docs/findings/`. Most files also have the rule; kinds that are found together share one.
+//! The rules, one file each with the codes that it reports. Each code has a page in
+//! `docs/findings/`, which `assay check --explain` prints.
 //!
 //! A `RowRule` checks one row with its graded probes. A `DatasetRule` receives all rows in turn
 //! and keeps the data that it needs.
 
-mod always_solved;
 mod code;
-mod conflicting_golds;
 mod contaminated;
+mod difficulty;
 mod duplicate_id;
-mod duplicate_row;
 pub mod duplicates;
-mod empty_accepted;
-pub(crate) mod field_missing;
 mod flaky;
 mod gold_fails;
 mod gold_missing;
 mod gold_not_parsed;
 mod mixed_answers;
 mod module_missing;
-mod mutant_accepted;
-mod near_duplicate;
-mod never_solved;
-mod refusal_accepted;
-pub(crate) mod row_not_readable;
+pub(crate) mod no_task;
 mod rule;
 pub(crate) mod sink;
 mod solution_fails;
 mod sql_gold_ambiguous;
-pub(crate) mod task_rejected;
 mod task_ungradable;
-pub(crate) mod template_fails;
 mod weak_checks;
 mod work_outlier;
+mod wrong_accepted;
 
 use crate::graded_row::GradedRow;
 use crate::options::Options;
@@ -44,10 +35,10 @@ pub(crate) use sink::Sink;
 
 /// All codes, in the order of the documentation.
 pub const ALL: &[&Code] = &[
-    &row_not_readable::CODE,
-    &field_missing::CODE,
-    &template_fails::CODE,
-    &task_rejected::CODE,
+    &no_task::ROW_NOT_READABLE,
+    &no_task::FIELD_MISSING,
+    &no_task::TEMPLATE_FAILS,
+    &no_task::TASK_REJECTED,
     &gold_missing::CODE,
     &gold_not_parsed::CODE,
     &sql_gold_ambiguous::CODE,
@@ -55,18 +46,18 @@ pub const ALL: &[&Code] = &[
     &task_ungradable::CODE,
     &gold_fails::CODE,
     &solution_fails::CODE,
-    &empty_accepted::CODE,
-    &refusal_accepted::CODE,
-    &mutant_accepted::CODE,
+    &wrong_accepted::EMPTY,
+    &wrong_accepted::REFUSAL,
+    &wrong_accepted::MUTANT,
     &weak_checks::CODE,
     &flaky::CODE,
     &duplicate_id::CODE,
-    &duplicate_row::CODE,
-    &near_duplicate::CODE,
-    &conflicting_golds::CODE,
+    &duplicates::DUPLICATE_ROW,
+    &duplicates::NEAR_DUPLICATE,
+    &duplicates::CONFLICTING_GOLDS,
     &contaminated::CODE,
-    &always_solved::CODE,
-    &never_solved::CODE,
+    &difficulty::ALWAYS_SOLVED,
+    &difficulty::NEVER_SOLVED,
     &mixed_answers::CODE,
     &work_outlier::CODE,
 ];
@@ -94,7 +85,7 @@ impl Report {
 type RowRule = fn(&GradedRow, &mut Sink<'_>);
 
 const ROW_RULES: &[RowRule] = &[
-    task_rejected::check,
+    no_task::check,
     gold_missing::check,
     gold_not_parsed::check,
     sql_gold_ambiguous::check,
@@ -102,9 +93,7 @@ const ROW_RULES: &[RowRule] = &[
     task_ungradable::check,
     gold_fails::check,
     solution_fails::check,
-    empty_accepted::check,
-    refusal_accepted::check,
-    mutant_accepted::check,
+    wrong_accepted::check,
     weak_checks::check,
     flaky::check,
 ];
@@ -119,7 +108,7 @@ impl<'a> Findings<'a> {
             Box::new(duplicates::Duplicates::default()),
             Box::new(mixed_answers::AnswerKinds::default()),
             Box::new(work_outlier::WorkByType::default()),
-            Box::new(always_solved::Difficulty {
+            Box::new(difficulty::Difficulty {
                 rollouts: options.rollouts.as_ref(),
             }),
         ];

@@ -2,7 +2,6 @@
 
 use super::Sink;
 use crate::graded_row::{GradedRow, ProbeGrade};
-use crate::probes::Purpose;
 
 /// Checks a row against the other rows.
 pub(crate) trait DatasetRule {
@@ -19,12 +18,4 @@ pub(super) fn describe(grade: &ProbeGrade) -> String {
         Some(reason) => format!("`{}` ({reason})", grade.verdict),
         None => format!("`{}`", grade.verdict),
     }
-}
-
-/// The purpose and excerpt of the first probe that passed, of those with a matching purpose.
-pub(super) fn passed(row: &GradedRow, matches: fn(Purpose) -> bool) -> Option<(Purpose, &str)> {
-    let passed = row
-        .graded()
-        .find(|(probe, grade)| matches(probe.purpose) && grade.pass);
-    passed.map(|(probe, _)| (probe.purpose, probe.excerpt.as_str()))
 }

@@ -2,30 +2,13 @@
 
 use assay_core::Fault;
 
-use super::code::{Code, Severity};
+use super::code::{Code, code};
 use super::rule::describe;
 use super::{Sink, module_missing};
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 
-pub(super) const CODE: Code = Code {
-    name: "solution-fails",
-    severity: Severity::Error,
-    title: "the reference solution does not pass",
-    found: "\
-The reference solution of the dataset, or the `reference` of a `code` task, does not pass.",
-    why: "\
-The solution or the task is wrong. In both cases, right rollouts may be graded as wrong.",
-    remedy: "\
-The message contains the verdict. For programs, check whether a test needs a package, a file or more
-work than the limits allow.",
-    example: Some(
-        "\
-```text
-{\"solution\": \"It is 6 * 8 = 46, so \\\\boxed{46}.\", \"answer\": \"48\"}
-```",
-    ),
-};
+pub(super) const CODE: Code = code!("solution-fails", Error);
 
 /// Start of the fault message of the `code` grader about the `reference` of a task.
 const REFERENCE: &str = "the reference program ";

@@ -4,27 +4,10 @@
 use assay_core::Fault;
 
 use super::Sink;
-use super::code::{Code, Severity};
+use super::code::{Code, code};
 use crate::graded_row::GradedRow;
 
-pub(super) const CODE: Code = Code {
-    name: "sql-gold-ambiguous",
-    severity: Severity::Error,
-    title: "the result of the gold query is not deterministic",
-    found: "\
-The result of the gold query is not deterministic: a `LIMIT` through a tie or without `ORDER BY`,
-`row_number()` over values that tie, or random numbers.",
-    why: "\
-Right queries are graded as wrong, depending on the order in which the database returns rows.",
-    remedy: "\
-Order the result of the gold query completely, or change the question so that it has one answer.",
-    example: Some(
-        "\
-```text
-select name from staff order by pay limit 1
-```",
-    ),
-};
+pub(super) const CODE: Code = code!("sql-gold-ambiguous", Error);
 
 /// Part of the fault message of the `sql` grader about such a gold.
 const CHANCE: &str = "left to chance";

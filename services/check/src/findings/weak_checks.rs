@@ -2,24 +2,11 @@
 //! answer wrong.
 
 use super::Sink;
-use super::code::{Code, Severity};
+use super::code::{Code, code};
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 
-pub(super) const CODE: Code = Code {
-    name: "weak-checks",
-    severity: Severity::Warning,
-    title: "changes to a right answer are not detected",
-    found: "\
-A right program, query or mathematical answer passes after each of two to four single changes, such
-as another comparison, operator, truth value, sort order or number. The report contains the share of
-all wrong answers that were rejected.",
-    why: "\
-The tests do not check the result of the program, or the tolerance accepts any answer.",
-    remedy: "\
-Add tests at the boundaries that the changes affect, or narrow `tolerance`.",
-    example: None,
-};
+pub(super) const CODE: Code = code!("weak-checks", Warning);
 
 /// Minimum number of changes for a finding, because a single change may leave an answer right.
 const MIN_CHANGES: usize = 2;

@@ -5,25 +5,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::Sink;
-use super::code::{Code, Severity};
+use super::code::{Code, code};
 use super::rule::DatasetRule;
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 use crate::row::RowLocation;
 
-pub(super) const CODE: Code = Code {
-    name: "work-outlier",
-    severity: Severity::Warning,
-    title: "grading takes far more work than for other rows",
-    found: "\
-Grading the gold or the solution takes at least 2,000 times the work that 90 % of the rows of the
-same type need. Work is counted, not timed, so the finding is the same on all machines.",
-    why: "\
-One such row delays a whole batch.",
-    remedy: "\
-Make the tests smaller, or set `limits` in the task.",
-    example: None,
-};
+pub(super) const CODE: Code = code!("work-outlier", Warning);
 
 /// Minimum number of rows for a finding.
 const MIN_ROWS: u64 = 20;

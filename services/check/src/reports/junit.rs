@@ -65,7 +65,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             }
             let message = escaped(&format!(
                 "{}: {}",
-                code.title,
+                code.title(),
                 counted(findings.len() as u64, "finding")
             ));
             writeln!(

@@ -45,7 +45,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if !report.counts.is_empty() {
         writeln!(out, "\n| code | findings | meaning |\n|---|---|---|")?;
         for (name, count) in &report.counts {
-            let title = findings::code(name).map_or("", |code| code.title);
+            let title = findings::code(name).map_or("", findings::Code::title);
             writeln!(out, "| `{name}` | {count} | {title} |")?;
         }
         writeln!(out, "\n| row | code | message |\n|---|---|---|")?;

@@ -15,7 +15,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         .map(|code| {
             json!({
                 "id": code.name,
-                "shortDescription": { "text": code.title },
+                "shortDescription": { "text": code.title() },
                 "help": { "text": format!("See docs/findings/{}.md.", code.name) },
                 "defaultConfiguration": { "level": level(code.severity) },
             })

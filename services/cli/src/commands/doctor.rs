@@ -226,7 +226,7 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
     let confinement = node
         .confinement()
         .await?
-        .walls()
+        .mechanisms()
         .map(|(mechanism, is_available)| (mechanism.as_str(), is_available))
         .collect();
     let mut images = Vec::new();
@@ -299,7 +299,7 @@ async fn time_program(
             arguments: Vec::new(),
             seconds: 10.0,
             memory_bytes: None,
-            turn: Duration::from_secs(60),
+            queue_timeout: Duration::from_secs(60),
         };
         let executed = node.programs().execute(execution).await?;
         anyhow::ensure!(

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use assay_core::truncated;
 use assay_engine::RewardPolicy;
 use assay_mapping::render;
 use assay_node::Node;
@@ -103,7 +104,7 @@ fn row(policy: &PolicyBody) -> [String; 4] {
     };
     [
         policy.name.clone(),
-        hash.chars().take(12).collect(),
+        truncated(hash, 12).to_owned(),
         functions,
         summary.to_owned(),
     ]

@@ -10,7 +10,7 @@ use assay_core::url::redacted;
 use assay_engine::ChannelSettings;
 use assay_rewards::Rates;
 use assay_rewards::channel::Settings;
-use assay_worker::Wall;
+use assay_worker::Mechanism;
 use serde::{Deserialize, Serialize};
 
 use super::error::shown;
@@ -242,7 +242,7 @@ pub struct SandboxWorkers {
     pub uses: u32,
     /// Kernel mechanisms that must confine workers: `seccomp`, `landlock`, `namespaces`. The node
     /// does not start without them.
-    pub require: Vec<Wall>,
+    pub require: Vec<Mechanism>,
 }
 
 impl Default for SandboxWorkers {

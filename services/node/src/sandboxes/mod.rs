@@ -41,7 +41,7 @@ fn empty_program(image: &ImageInfo) -> Execution {
         arguments: Vec::new(),
         seconds: 1.0,
         memory_bytes: None,
-        turn: WARM_UP,
+        queue_timeout: WARM_UP,
     }
 }
 

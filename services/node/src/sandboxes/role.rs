@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use assay_sqlbox::Databases;
-use assay_wasm::{Folder, Programs};
+use assay_wasm::{Folder, ProgramHandler};
 use assay_worker::{
-    Confinement, ExecutableCode, Handlers, Isolation, Wall, close_inherited, end_with_parent,
+    Confinement, ExecutableCode, Handlers, Isolation, Mechanism, close_inherited, end_with_parent,
     ignore_stop_signals, isolate, role, survive_file_limits,
 };
 
@@ -33,18 +33,26 @@ pub enum Work {
 impl Work {
     /// The arguments of a worker for this work that requires these kernel mechanisms.
     #[must_use]
-    pub fn arguments(&self, walls: &[Wall]) -> Vec<OsString> {
-        let walls: Vec<&str> = walls.iter().map(|wall| wall.as_str()).collect();
+    pub fn arguments(&self, mechanisms: &[Mechanism]) -> Vec<OsString> {
+        let mechanisms: Vec<&str> = mechanisms
+            .iter()
+            .map(|mechanism| mechanism.as_str())
+            .collect();
         let (kind, images, packaged) = match self {
             Self::Programs(images) => ("programs", images.path().into(), images.packaged()),
             Self::Queries => ("queries", OsString::new(), String::new()),
         };
-        vec![images, packaged.into(), kind.into(), walls.join(",").into()]
+        vec![
+            images,
+            packaged.into(),
+            kind.into(),
+            mechanisms.join(",").into(),
+        ]
     }
 
     /// Parses what [`Work::arguments`] returned.
-    fn read(arguments: Vec<OsString>) -> Option<(Self, Vec<Wall>)> {
-        let [images, packaged, kind, walls] = <[OsString; 4]>::try_from(arguments).ok()?;
+    fn read(arguments: Vec<OsString>) -> Option<(Self, Vec<Mechanism>)> {
+        let [images, packaged, kind, mechanisms] = <[OsString; 4]>::try_from(arguments).ok()?;
         let work = match kind.to_str()? {
             "programs" => {
                 let images = Folder::from_argument(Path::new(&images), packaged.to_str()?)?;
@@ -53,12 +61,12 @@ impl Work {
             "queries" => Self::Queries,
             _ => return None,
         };
-        let walls = walls
+        let mechanisms = mechanisms
             .to_str()?
             .split(',')
             .filter(|name| !name.is_empty())
-            .map(Wall::named);
-        Some((work, walls.collect::<Option<_>>()?))
+            .map(Mechanism::named);
+        Some((work, mechanisms.collect::<Option<_>>()?))
     }
 }
 
@@ -70,7 +78,7 @@ pub fn run_as_worker() -> Option<ExitCode> {
     let arguments = role()?;
     close_inherited();
     ignore_stop_signals();
-    let Some((work, walls)) = Work::read(arguments) else {
+    let Some((work, mechanisms)) = Work::read(arguments) else {
         return Some(ExitCode::FAILURE);
     };
     let readable: &[&Path] = match &work {
@@ -88,7 +96,7 @@ pub fn run_as_worker() -> Option<ExitCode> {
         .name("assay-worker".to_owned())
         .stack_size(WORKER_STACK);
     let served = worker
-        .spawn(move || serve(&work, isolation, &walls))
+        .spawn(move || serve(&work, isolation, &mechanisms))
         .map(std::thread::JoinHandle::join);
     observe::flush(LOG_FLUSH);
     Some(match served {
@@ -99,13 +107,13 @@ pub fn run_as_worker() -> Option<ExitCode> {
 
 /// Loads what the work needs, drops all other privileges, and answers requests until the parent
 /// exits.
-fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
+fn serve(work: &Work, isolation: Isolation, mechanisms: &[Mechanism]) -> bool {
     if let Err(error) = end_with_parent() {
         tracing::error!(%error, "cannot arrange for this worker to end with its parent");
         return false;
     }
     let (handlers, code) = match work {
-        Work::Programs(images) => match Programs::load(images) {
+        Work::Programs(images) => match ProgramHandler::load(images) {
             Ok(programs) => {
                 let code = programs.code();
                 (Handlers::new().with(programs), code)
@@ -125,7 +133,7 @@ fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
     };
     let confinement = isolation.confine(code);
     // If a required mechanism is missing, the worker only reports its confinement.
-    let handlers = if has_all(confinement, walls) {
+    let handlers = if has_all(confinement, mechanisms) {
         handlers
     } else {
         Handlers::new()
@@ -133,8 +141,10 @@ fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
     handlers.serve(confinement).is_ok()
 }
 
-fn has_all(confinement: Confinement, walls: &[Wall]) -> bool {
-    walls.iter().all(|wall| confinement.has(*wall))
+fn has_all(confinement: Confinement, mechanisms: &[Mechanism]) -> bool {
+    mechanisms
+        .iter()
+        .all(|mechanism| confinement.has(*mechanism))
 }
 
 #[cfg(test)]
@@ -150,10 +160,10 @@ mod tests {
             Work::Programs(packaged),
             Work::Queries,
         ] {
-            for walls in [Vec::new(), Wall::ALL.to_vec()] {
+            for mechanisms in [Vec::new(), Mechanism::ALL.to_vec()] {
                 assert_eq!(
-                    Work::read(work.arguments(&walls)),
-                    Some((work.clone(), walls))
+                    Work::read(work.arguments(&mechanisms)),
+                    Some((work.clone(), mechanisms))
                 );
             }
         }

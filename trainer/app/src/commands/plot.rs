@@ -21,8 +21,8 @@ pub(crate) fn run(plot: &Plot) -> anyhow::Result<CommandOutcome> {
         x_axis: "step".to_owned(),
     };
     let path = plot.output.display();
-    std::fs::write(&plot.output, svg(&labels, &series))
-        .with_context(|| format!("cannot write `{path}`"))?;
+    let image = svg(&labels, &series).context("cannot draw the curves")?;
+    std::fs::write(&plot.output, image).with_context(|| format!("cannot write `{path}`"))?;
     Ok(CommandOutcome::Done)
 }
 

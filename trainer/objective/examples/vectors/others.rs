@@ -5,7 +5,7 @@ use candle_core::{Device, Tensor, Var};
 use serde_json::{Value, json};
 
 use crate::losses::{Setup, batch, correction, gradient};
-use crate::tensors::{Inputs, distance, numbers, rows};
+use crate::tensors::{Inputs, distance, rows};
 use crate::{Checked, Outcome};
 
 pub(crate) fn check(id: &str, case: &Value, inputs: &Inputs) -> Checked {
@@ -42,7 +42,6 @@ pub(crate) fn check(id: &str, case: &Value, inputs: &Inputs) -> Checked {
         }
         "dcpo/clip_bounds" => bounds(params, expected, inputs),
         "vcpo/ess" => effective_share(expected, inputs),
-        _ if id.starts_with("vcpo/opob_group") => baseline(params, expected, inputs),
         _ if id.starts_with("verl/rollout_is_weights/") => {
             // The gradient of the sum of w l is w.
             let name = id.rsplit('/').next().unwrap_or_default();
@@ -141,25 +140,4 @@ fn effective_share(expected: &Value, inputs: &Inputs) -> Checked {
     let scale = staleness::learning_rate_scale(&ratios, 1.0);
     let expected = expected["ess_ratio"].as_f64().unwrap_or(f64::NAN);
     Ok(Outcome::Compared((scale * scale - expected).abs()))
-}
-
-fn baseline(params: &Value, expected: &Value, inputs: &Inputs) -> Checked {
-    let first = if params["group"] == 0 { 0 } else { 4 };
-    let (rewards, ratios, norms) = (
-        inputs.column("rewards"),
-        ratios(inputs),
-        numbers(&params["grad_norms"]),
-    );
-    let of = |row: usize| {
-        Some(staleness::WeightedCompletion {
-            reward: *rewards.get(row)?,
-            ratio: *ratios.get(row)?,
-            gradient_norm: *norms.get(row)?,
-        })
-    };
-    let group: Vec<_> = (first..first + 4).filter_map(of).collect();
-    let got = staleness::optimal_baseline(&group).ok_or("no baseline")?;
-    Ok(Outcome::Compared(
-        (got - expected.as_f64().unwrap_or(f64::NAN)).abs(),
-    ))
 }

@@ -24,7 +24,7 @@ use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<CommandStatus> {
     if let Some(code) = arguments.explain.as_deref().and_then(findings::code) {
-        write!(terminal::raw_stdout(), "{}", code.page())?;
+        write!(terminal::raw_stdout(), "{}", code.page)?;
         return Ok(CommandStatus::Done);
     }
     // A check records no grades, because its completions are probes and not rollouts.

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use assay_client::Client;
+use assay_core::truncated;
 use assay_wire::reward_models::{LoadRequest, RewardModelBody};
 
 use crate::arguments::{ModelAction, Models, ServerKey};
@@ -92,7 +93,7 @@ fn row(status: &RewardModelBody) -> [String; 8] {
             status.name.clone()
         },
         state,
-        cell(model.map(|model| model.version.chars().take(12).collect::<String>())),
+        cell(model.map(|model| truncated(&model.version, 12))),
         cell(model.map(|model| &model.head)),
         cell(model.map(|model| &model.scale)),
         cell(model.map(|model| &model.device)),

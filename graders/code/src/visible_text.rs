@@ -6,13 +6,13 @@ use std::ops::Range;
 use assay_extraction::reasoning;
 
 /// A completion without its reasoning.
-pub(crate) struct Visible<'a> {
+pub(crate) struct VisibleText<'a> {
     completion: &'a str,
     parts: Vec<Range<usize>>,
     text: Cow<'a, str>,
 }
 
-impl<'a> Visible<'a> {
+impl<'a> VisibleText<'a> {
     /// The visible text of a completion. `think_open` means that it starts inside reasoning.
     pub(crate) fn of(completion: &'a str, think_open: bool) -> Self {
         let parts = reasoning::visible(completion, think_open);
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn converts_spans_and_lines_to_the_completion() {
         let completion = "<think>a\nb</think>\nSo:\n```python\nx = 1\ny = 2\n```\n";
-        let visible = Visible::of(completion, false);
+        let visible = VisibleText::of(completion, false);
         let start = visible.text().find("x = 1").unwrap();
         let program = start..start + "x = 1\ny = 2\n".len();
         assert_eq!(&completion[visible.span(&program)], "x = 1\ny = 2\n");
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn reasoning_between_parts_is_counted() {
         let completion = "x = 1\n<think>\n\n</think>y = 2";
-        let visible = Visible::of(completion, false);
+        let visible = VisibleText::of(completion, false);
         assert_eq!(visible.text(), "x = 1\ny = 2");
         let whole = 0..visible.text().len();
         assert_eq!(visible.lines(&whole, &[1, 2]), [1, 4]);
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn empty_visible_text_starts_at_line_one() {
-        let visible = Visible::of("<think>never closed", false);
+        let visible = VisibleText::of("<think>never closed", false);
         assert_eq!(
             (visible.text(), visible.span(&(0..0)), visible.line(0)),
             ("", 0..0, 1)

@@ -1,28 +1,17 @@
-//! `always-solved`: every rollout of a row is right, so its group has no learning signal. Also
-//! reports [`never-solved`](super::never_solved).
+//! All rollouts of a row are right, or none is: its group has no learning signal.
 
 use serde_json::Value;
 
-use super::code::{Code, Severity};
+use super::Sink;
+use super::code::{Code, code};
 use super::rule::DatasetRule;
-use super::{Sink, never_solved};
 use crate::Rollouts;
 use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 use crate::rollouts::RolloutCounts;
 
-pub(super) const CODE: Code = Code {
-    name: "always-solved",
-    severity: Severity::Warning,
-    title: "every rollout is right",
-    found: "\
-At least four rollouts of the row were graded, and all of them are right.",
-    why: "\
-A group without differences has no advantages: its rollouts cost time and teach nothing.",
-    remedy: "\
-Leave the row out while the model solves it, or make it harder.",
-    example: None,
-};
+pub(super) const ALWAYS_SOLVED: Code = code!("always-solved", Warning);
+pub(super) const NEVER_SOLVED: Code = code!("never-solved", Warning);
 
 /// Minimum number of rollouts for a finding.
 const MIN_ROLLOUTS: u32 = 4;
@@ -44,14 +33,14 @@ impl DatasetRule for Difficulty<'_> {
         }
         if right == graded {
             sink.add(
-                &CODE,
+                &ALWAYS_SOLVED,
                 &row.location,
                 &row.key,
                 format!("all {graded} rollouts are right"),
             );
         } else if right == 0 {
             sink.add(
-                &never_solved::CODE,
+                &NEVER_SOLVED,
                 &row.location,
                 &row.key,
                 format!("none of {graded} rollouts is right; check the gold"),
