@@ -1,7 +1,7 @@
 //! Error rates of channels with intervals, estimated from counts of graded and checked items.
 //!
-//! Data flow: counts by time bucket ([`counts`], [`window`]) -> share of negatives that are right and of
-//! positives that are wrong ([`checks`]) -> rates ([`estimate`]) -> choice among measured,
+//! Data flow: counts by time bucket ([`counts`], [`window`]) -> share of negatives that are right
+//! and of positives that are wrong ([`checks`]) -> rates ([`estimate`]) -> choice among measured,
 //! calibrated and declared rates (`resolve`) -> report of one channel ([`report`]) and of all
 //! channels ([`ledger`]). Two diagnostics use the same counts: whether the channel changed
 //! ([`drift`]), and whether the same answer always gets the same verdict ([`persistence`]).

@@ -2,7 +2,7 @@
 //! with batches of 1,024 grades and completions of 2 kB. Run it on a quiet machine:
 //!
 //! ```sh
-//! cargo run --release -p assay-store --example cost -- 64 1
+//! cargo run --release -p assay-record --example cost -- 64 1
 //! ```
 //!
 //! The arguments are the number of batches and the compression level. Processor time is that of

@@ -1,4 +1,4 @@
-//! The metrics of the store: names, units and descriptions.
+//! The metrics of the record: names, units and descriptions.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const PRUNE_SECONDS: &str = "assay_store_prune_seconds";
 const PRUNED_GRADES: &str = "assay_store_pruned_grades_total";
 const SET_ASIDE: &str = "assay_store_set_aside_entries";
 
-/// Names of all metrics of the store.
+/// Names of all metrics of the record.
 pub const NAMES: &[&str] = &[
     SYNC_SECONDS,
     COMMIT_ENTRIES,

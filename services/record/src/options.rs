@@ -1,11 +1,11 @@
-//! The settings of a store. Does not read files or the environment.
+//! The settings of a record. Does not read files or the environment.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::storage::RetentionLimits;
 
-/// Location and limits of a store.
+/// Location and limits of a record.
 #[derive(Debug, Clone)]
 pub struct RecordOptions {
     /// `sqlite://PATH`, relative to the working directory or absolute; or `sqlite::memory:` for a

@@ -39,7 +39,7 @@ use crate::writer::Writer;
 /// a thread of the runtime would block that thread longer than handing the work over takes.
 const MIN_BLOCKING_BYTES: usize = 32 << 10;
 
-/// Why a store cannot be opened.
+/// Why a record cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The URL, given without its password, is not one of a supported database.
@@ -100,8 +100,8 @@ pub async fn append_audit(url: &str, entry: &AuditEntry) -> Result<(), OpenError
         })
 }
 
-/// The record of one node, a database behind a spool, as its pipeline sees it or as one caller does.
-/// Cheap to clone.
+/// The record of one node, a database behind a spool, as its pipeline or one caller sees it. Cheap
+/// to clone.
 ///
 /// It must be used in the tokio runtime in which it was opened. If it is dropped without
 /// [`close`](Self::close), nothing is lost: entries that are not in the database yet stay in the
@@ -624,7 +624,7 @@ fn encode(seal: &Seal, entry: Arc<Entry>, compression: i32) -> Result<Encoded, R
     Ok((frame, digest, Arc::new(LoadedEntry::new(entry, contents))))
 }
 
-/// Counts the set-aside entries of the store with these options without opening it, because another
+/// Counts the set-aside entries of the record with these options without opening it, because another
 /// node may be using it.
 ///
 /// # Errors
@@ -690,5 +690,5 @@ fn check(entry: &Entry) -> Result<(), RecordError> {
 }
 
 fn closed() -> RecordError {
-    RecordError::Unavailable("the store is closed because the node is shutting down".to_owned())
+    RecordError::Unavailable("the record is closed because the node is shutting down".to_owned())
 }

@@ -1,5 +1,5 @@
-//! What one caller sees of the record: only what it recorded itself, with the names that it gave its
-//! runs. What belongs to others does not exist for it.
+//! What one caller sees of the record: only what it recorded itself, with the names that it gave
+//! its runs. What belongs to others does not exist for it.
 
 use std::borrow::Cow;
 use std::sync::Arc;

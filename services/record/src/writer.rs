@@ -94,7 +94,7 @@ enum AfterFailure {
     Again,
     /// Retry after a pause.
     Pause,
-    /// Stop: the store is closing, and the database is not at its path.
+    /// Stop: the record is closing, and the database is not at its path.
     End,
 }
 

@@ -124,7 +124,7 @@ impl Names {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Holds the new names of a batch that is recorded in `store`; `grader_of` returns the name of
+    /// Holds the new names of a batch that is recorded in `record`; `grader_of` returns the name of
     /// the grader of the item at a position. If the record cannot be read, the names are not
     /// limited, so that grading continues.
     ///

@@ -34,7 +34,7 @@ impl Record {
     }
 
     /// A state of the database that contains the entries which are pending now and whose digest
-    /// passes. The writer is told that a read waits for it.
+    /// passes. The writer applies them at once.
     ///
     /// # Errors
     /// [`RecordError::Unavailable`] if they are not applied within

@@ -43,7 +43,7 @@ pub(crate) struct RetentionParts {
     pub(crate) limits: RetentionLimits,
     /// Time between two checks of the limits.
     pub(crate) interval: Duration,
-    /// Becomes true when the store is closing.
+    /// Becomes true when the record is closing.
     pub(crate) draining: watch::Receiver<bool>,
 }
 
@@ -74,7 +74,7 @@ impl Retention {
         (retention, handle)
     }
 
-    /// Deletes until the store is closed.
+    /// Deletes until the record is closed.
     pub(crate) async fn run(mut self) {
         // What an earlier process left unfinished.
         if let Err(Interruption::Failed(error)) = pruning::finish_interrupted(&self.steps).await {

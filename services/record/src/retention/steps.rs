@@ -19,7 +19,7 @@ const MAX_PENDING: usize = 32;
 
 /// Why a prune ended early.
 pub(super) enum Interruption {
-    /// The store is closing.
+    /// The record is closing.
     Draining,
     Failed(DatabaseError),
 }
@@ -35,15 +35,15 @@ pub(super) struct Steps {
     pub(super) database: Arc<Database>,
     pub(super) pending: Arc<Pending>,
     pub(super) clock: Arc<dyn Clock>,
-    /// Becomes true when the store is closing.
+    /// Becomes true when the record is closing.
     pub(super) draining: watch::Receiver<bool>,
     pub(super) progress: Progress,
 }
 
 impl Steps {
-    /// Waits until the store is closing.
+    /// Waits until the record is closing.
     pub(super) async fn closing(&self) {
-        // An error means that the store is gone.
+        // An error means that the record is gone.
         let _ = self.draining.clone().wait_for(|draining| *draining).await;
     }
 
