@@ -1,6 +1,6 @@
 //! Owns who may call a node: keys and their verification, roles, quotas, the refusal of callers and
 //! the entries of the audit log. Contains no HTTP and no database: `assay-record` has the trait of
-//! the storage, `assay-record` implements it, and `assay-api` enforces what this crate decides.
+//! the storage and implements it, and `assay-api` enforces what this crate decides.
 //!
 //! - `key`: the text of a key, and how it is hidden in logs;
 //! - `keyring`: which keys are valid, in memory;
