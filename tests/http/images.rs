@@ -3,7 +3,6 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use assay_core::Hash;
@@ -20,7 +19,7 @@ async fn service_of(image: &'static str) -> (Service, tempfile::TempDir) {
 /// A service with a copy of one image, whose folder is changed before it starts.
 async fn service_of_changed(
     image: &'static str,
-    change: impl FnOnce(&Path) + Send + 'static,
+    change: impl FnOnce(&Path),
 ) -> (Service, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let images = folder.path().to_owned();
@@ -123,31 +122,24 @@ async fn a_damaged_image_gives_no_verdict_until_it_is_restored() {
 }
 
 #[tokio::test]
-async fn an_image_that_is_damaged_or_missing_at_start_is_used_once_it_is_mended() {
+async fn an_image_that_is_damaged_or_incomplete_at_start_is_used_once_it_is_mended() {
     for ending in [".cwasm", ".json", ".checksums"] {
         for is_removed in [true, false] {
-            let intact = Arc::new(Mutex::new(Vec::new()));
-            let kept = Arc::clone(&intact);
-            let (service, folder) = service_of_changed("javascript", move |folder| {
+            let mut intact = None;
+            let (service, _folder) = service_of_changed("javascript", |folder| {
                 let path = file(folder, ending);
-                *kept.lock().unwrap() = if is_removed {
-                    let bytes = std::fs::read(&path).unwrap();
+                let bytes = damage(&path);
+                if is_removed {
                     std::fs::remove_file(&path).unwrap();
-                    bytes
-                } else {
-                    damage(&path)
-                };
+                }
+                intact = Some((path, bytes));
             })
             .await;
             let result = grade(&service, "javascript", "console.log(1)", "1").await;
             assert_failed(&result, "build it again with `make images`");
             assert_eq!(result["error"]["retryable"], true, "{result}");
-            let name = {
-                let (_, complete) = service_of("javascript").await;
-                let path = file(complete.path(), ending);
-                path.file_name().unwrap().to_owned()
-            };
-            replace(&folder.path().join(name), &intact.lock().unwrap());
+            let (path, bytes) = intact.unwrap();
+            replace(&path, &bytes);
             assert_accepted(&grade(&service, "javascript", "console.log(1)", "1").await);
         }
     }
@@ -155,19 +147,23 @@ async fn an_image_that_is_damaged_or_missing_at_start_is_used_once_it_is_mended(
 
 #[tokio::test]
 async fn an_image_that_is_installed_later_is_used() {
-    let (service, folder) = service_of_changed("javascript", |folder| {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            std::fs::remove_file(entry.unwrap().path()).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let move_all = |from: &Path, to: &Path| {
+        for entry in std::fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            std::fs::rename(entry.path(), to.join(entry.file_name())).unwrap();
         }
+    };
+    let (service, folder) = service_of_changed("javascript", |folder| {
+        move_all(folder, elsewhere.path());
     })
     .await;
     let result = grade(&service, "javascript", "console.log(1)", "1").await;
-    assert_failed(&result, "the image `javascript` is not installed on this node");
-    let (_, complete) = service_of("javascript").await;
-    for entry in std::fs::read_dir(complete.path()).unwrap() {
-        let entry = entry.unwrap();
-        copy(&entry.path(), &folder.path().join(entry.file_name()));
-    }
+    assert_failed(
+        &result,
+        "the image `javascript` is not installed on this node",
+    );
+    move_all(elsewhere.path(), folder.path());
     assert_accepted(&grade(&service, "javascript", "console.log(1)", "1").await);
 }
 

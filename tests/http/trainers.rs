@@ -165,7 +165,9 @@ async fn nemo_gym_grades_calls_of_functions() {
         (json!([message]), 0.0),
     ] {
         body["response"]["output"] = output;
-        let reply = post(&service, "/compat/nemo-gym/verify", &body).await.json();
+        let reply = post(&service, "/compat/nemo-gym/verify", &body)
+            .await
+            .json();
         assert_eq!(reply["reward"], reward, "{reply}");
         assert_eq!(reply["mask_sample"], false, "{reply}");
     }

@@ -130,18 +130,6 @@ pub enum ImageError {
         /// The file.
         path: PathBuf,
     },
-    /// The folder of a packaged image contains another image.
-    #[error(
-        "the files of the image `{image}` have the hash `{found}`, but its package has `{expected}`"
-    )]
-    OtherImage {
-        /// The image.
-        image: &'static str,
-        /// The hash of the files.
-        found: String,
-        /// The hash of the package.
-        expected: String,
-    },
     /// The engine cannot be set up on this machine.
     #[error("cannot set up the WebAssembly engine: {0}")]
     Engine(String),

@@ -169,31 +169,13 @@ impl Image {
         self.package.is_some() || self.verified().files.exist()
     }
 
-    /// Compares the files with their checksums.
-    ///
-    /// # Errors
-    /// [`ImageError::Engine`].
-    fn inspect(&self, folder: &Folder) -> Result<Inspection, ImageError> {
-        let mut inspection = Inspection::of(folder, self.kind)?;
-        if let (Ok(found), Some(package)) = (&inspection.image, &self.package)
-            && found.hash != package.info().hash
-        {
-            inspection.image = Err(ImageError::OtherImage {
-                image: self.kind.name,
-                found: found.hash.clone(),
-                expected: package.info().hash,
-            });
-        }
-        Ok(inspection)
-    }
-
     /// Compares the files with their checksums and keeps the result. If workers may have loaded
     /// other files, they are replaced.
     ///
     /// # Errors
     /// [`ImageError`].
     fn verify(&self, folder: &Folder, workers: Option<&WorkerPool>) -> Result<(), ImageError> {
-        let Inspection { files, image } = self.inspect(folder)?;
+        let Inspection { files, image } = Inspection::of(folder, self.kind)?;
         let mut verified = self
             .verified
             .write()
@@ -282,7 +264,7 @@ impl Images {
         let installed = self.0.images.iter().filter(|image| image.is_installed());
         installed
             .map(|image| {
-                let state = match image.inspect(&self.0.folder)?.image {
+                let state = match Inspection::of(&self.0.folder, image.kind)?.image {
                     Ok(_) => ImageState::Compiled,
                     Err(ImageError::Missing { .. }) => ImageState::Packaged,
                     Err(error) => ImageState::Damaged(error.to_string()),
