@@ -266,7 +266,12 @@ impl Images {
             .map(|image| {
                 let state = match Inspection::of(&self.0.folder, image.kind)?.image {
                     Ok(_) => ImageState::Compiled,
-                    Err(ImageError::Missing { .. }) => ImageState::Packaged,
+                    // Perhaps a process is compiling it.
+                    Err(ImageError::Missing { .. } | ImageError::Incomplete { .. })
+                        if image.package.is_some() =>
+                    {
+                        ImageState::Packaged
+                    }
                     Err(error) => ImageState::Damaged(error.to_string()),
                 };
                 Ok(ListedImage {
