@@ -171,7 +171,10 @@ fn a_database_that_cannot_be_read_at_all_is_damage() {
         (&intact[..100], "file is not a database"),
         (&intact[..4_096], "malformed"),
         (&without_schema, "malformed"),
-        (&b"no database at all".repeat(1_000), "file is not a database"),
+        (
+            &b"no database at all".repeat(1_000),
+            "file is not a database",
+        ),
     ] {
         std::fs::write(&database, bytes).unwrap();
         let verified = assay(folder, &[&["verify"][..], &DATABASE[..]].concat());
@@ -186,7 +189,10 @@ fn a_database_that_cannot_be_read_at_all_is_damage() {
     let spool = folder.join("assay.db.spool");
     for entry in std::fs::read_dir(&spool).unwrap() {
         let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "spool") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "spool")
+        {
             std::fs::write(path, "damaged".repeat(1_000)).unwrap();
         }
     }
