@@ -176,15 +176,15 @@ async fn a_folder_in_place_of_a_file_gives_no_verdict_until_it_is_removed() {
         let intact = std::fs::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
-        // The same program twice, and one that ran before.
-        for (code, stdout) in [("console.log(2)", "2"), ("console.log(2)", "2")] {
-            let result = grade(&service, "javascript", code, stdout).await;
+        let code = format!("console.log('{ending}')");
+        for _ in 0..2 {
+            let result = grade(&service, "javascript", &code, ending).await;
             assert_failed(&result, "Is a directory");
             assert_eq!(result["error"]["retryable"], true, "{result}");
         }
         std::fs::remove_dir(&path).unwrap();
         replace(&path, &intact);
-        assert_accepted(&grade(&service, "javascript", "console.log(2)", "2").await);
+        assert_accepted(&grade(&service, "javascript", &code, ending).await);
     }
 }
 
@@ -229,9 +229,8 @@ async fn grades_name_the_image_that_ran() {
     for number in [1, 2] {
         let (code, stdout) = (format!("console.log({number})"), number.to_string());
         let item = json!({
-            "completion": format!("```javascript\n{code}\n```"),
-            // Not the item that was graded before.
-            "prompt": "again",
+            // Not the completion that was graded before.
+            "completion": format!("Again:\n```javascript\n{code}\n```"),
             "task": { "type": "code", "language": "javascript", "limits": { "seconds": 30 },
                 "tests": [{ "stdin": "", "stdout": stdout }] },
         });

@@ -138,7 +138,7 @@ async fn escapes_hostile_texts_in_pages() {
     chat["completion"] =
         json!([{ "role": "assistant", "content": HOSTILE, "tool_calls": [{ "name": HOSTILE }] }]);
     let mut request = batch([item, chat]);
-    let run = HOSTILE.replace('\0', "");
+    let run = HOSTILE.replace(char::is_control, "");
     request["run"] = json!(run);
     request["step"] = json!(1);
     let reply = service.grade(&request).await;

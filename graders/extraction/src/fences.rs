@@ -293,8 +293,8 @@ fn loose_end(text: &str, opening: &Fence<'_>) -> Option<usize> {
     None
 }
 
-/// Where marks end code in a line that goes on with prose, as in ``print(1)``` That is all.``. Marks
-/// in a string of the code do not.
+/// Where marks end code in a line that goes on with prose, as in ``print(1)``` That is all.``.
+/// Marks in a string of the code do not.
 fn end_within(line: &str, marks: &str) -> Option<usize> {
     let mark = marks.chars().next()?;
     let (mut from, mut quotes) = (0, [0; 2]);

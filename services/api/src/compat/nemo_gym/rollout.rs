@@ -65,8 +65,8 @@ fn content(content: &Value) -> Value {
 
 /// The completion of a response: the text of the last message of the assistant or, if the model
 /// called functions, all messages. The text is empty if the model wrote none, for example because
-/// it ran out of tokens: that is no answer rather than an error, which would let a model avoid a low
-/// reward. NeMo Gym's own servers do the same.
+/// it ran out of tokens: that is no answer rather than an error, which would let a model avoid a
+/// low reward. NeMo Gym's own servers do the same.
 fn completion(response: &Value) -> Result<Completion, PeerError> {
     let malformed =
         || PeerError::Input("`response` has no `output`, or a message without a text".to_owned());

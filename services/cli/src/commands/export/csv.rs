@@ -34,8 +34,8 @@ pub(super) struct CsvWriter<W: Write> {
     columns: Vec<Column>,
 }
 
-/// The error of the output, which shows whether its reader has closed it: that of the library has no
-/// source.
+/// The error of the output, which shows whether its reader has closed it: that of the library has
+/// no source.
 fn output_error(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
