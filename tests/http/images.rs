@@ -1,9 +1,11 @@
 //! Images whose files are damaged: no program gets a verdict, and an image that is restored is used
 //! again.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assay_core::Hash;
 use assay_tests::processes::{cpu_of, workers_of};
 use serde_json::{Value, json};
 
@@ -11,6 +13,14 @@ use crate::http::fixtures::{Service, batch, service_with};
 
 /// A service with a copy of one image.
 async fn service_of(image: &'static str) -> (Service, tempfile::TempDir) {
+    service_of_changed(image, |_| {}).await
+}
+
+/// A service with a copy of one image, whose folder is changed before it starts.
+async fn service_of_changed(
+    image: &'static str,
+    change: impl FnOnce(&Path),
+) -> (Service, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let images = folder.path().to_owned();
     let service = service_with(move |config| {
@@ -22,6 +32,7 @@ async fn service_of(image: &'static str) -> (Service, tempfile::TempDir) {
                 copy(&entry.path(), &images.join(&name));
             }
         }
+        change(&images);
     });
     (service.await, folder)
 }
@@ -107,6 +118,126 @@ async fn a_damaged_image_gives_no_verdict_until_it_is_restored() {
         replace(&path, &intact);
         let code = format!("console.log('{ending}')");
         assert_accepted(&grade(&service, "javascript", &code, ending).await);
+    }
+}
+
+#[tokio::test]
+async fn an_image_that_is_damaged_or_incomplete_at_start_is_used_once_it_is_mended() {
+    for ending in [".cwasm", ".json", ".checksums"] {
+        for is_removed in [true, false] {
+            let mut intact = None;
+            let (service, _folder) = service_of_changed("javascript", |folder| {
+                let path = file(folder, ending);
+                let bytes = damage(&path);
+                if is_removed {
+                    std::fs::remove_file(&path).unwrap();
+                }
+                intact = Some((path, bytes));
+            })
+            .await;
+            let result = grade(&service, "javascript", "console.log(1)", "1").await;
+            assert_failed(&result, "build it again with `make images`");
+            assert_eq!(result["error"]["retryable"], true, "{result}");
+            let (path, bytes) = intact.unwrap();
+            replace(&path, &bytes);
+            assert_accepted(&grade(&service, "javascript", "console.log(1)", "1").await);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_image_that_is_installed_later_is_used() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let move_all = |from: &Path, to: &Path| {
+        for entry in std::fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            std::fs::rename(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    };
+    let (service, folder) = service_of_changed("javascript", |folder| {
+        move_all(folder, elsewhere.path());
+    })
+    .await;
+    let result = grade(&service, "javascript", "console.log(1)", "1").await;
+    assert_failed(
+        &result,
+        "the image `javascript` is not installed on this node",
+    );
+    move_all(elsewhere.path(), folder.path());
+    assert_accepted(&grade(&service, "javascript", "console.log(1)", "1").await);
+}
+
+#[tokio::test]
+async fn a_folder_in_place_of_a_file_gives_no_verdict_until_it_is_removed() {
+    let (service, folder) = service_of("javascript").await;
+    assert_accepted(&grade(&service, "javascript", "console.log(1)", "1").await);
+    for ending in [".cwasm", ".json", ".checksums"] {
+        let path = file(folder.path(), ending);
+        let intact = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        let code = format!("console.log('{ending}')");
+        for _ in 0..2 {
+            let result = grade(&service, "javascript", &code, ending).await;
+            assert_failed(&result, "Is a directory");
+            assert_eq!(result["error"]["retryable"], true, "{result}");
+        }
+        std::fs::remove_dir(&path).unwrap();
+        replace(&path, &intact);
+        assert_accepted(&grade(&service, "javascript", &code, ending).await);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_workers_cannot_read_gives_no_verdict_until_they_can() {
+    let (service, folder) = service_of("javascript").await;
+    let path = file(folder.path(), ".cwasm");
+    // Not a link to the file of the other images, whose permissions would change too.
+    replace(&path, &std::fs::read(&path).unwrap());
+    assert_accepted(&grade(&service, "javascript", "console.log(1)", "1").await);
+    let set_mode = |mode| {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set_mode(0);
+    for _ in 0..2 {
+        let result = grade(&service, "javascript", "console.log(2)", "2").await;
+        assert_failed(&result, "ermission denied");
+        assert_eq!(result["error"]["retryable"], true, "{result}");
+    }
+    set_mode(0o644);
+    assert_accepted(&grade(&service, "javascript", "console.log(2)", "2").await);
+}
+
+#[tokio::test]
+async fn grades_name_the_image_that_ran() {
+    let (service, folder) = service_of("javascript").await;
+    let hash_of = |result: &Value| result["evidence"]["image"].as_str().unwrap().to_owned();
+    let first = grade(&service, "javascript", "console.log(1)", "1").await;
+    assert_accepted(&first);
+    // Another valid image: its metadata has another hash.
+    let metadata = file(folder.path(), ".json");
+    let text = String::from_utf8(std::fs::read(&metadata).unwrap()).unwrap();
+    let other = hash_of(&first).chars().rev().collect::<String>();
+    let text = text.replace(&hash_of(&first), &other);
+    let path = file(folder.path(), ".checksums");
+    let mut checksums: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let blake3 = Hash::of(text.as_bytes()).to_string();
+    checksums["javascript.json"] = json!({ "bytes": text.len(), "blake3": blake3 });
+    replace(&metadata, text.as_bytes());
+    replace(&path, checksums.to_string().as_bytes());
+    // One program that ran in the first image, and one that did not.
+    for number in [1, 2] {
+        let (code, stdout) = (format!("console.log({number})"), number.to_string());
+        let item = json!({
+            // Not the completion that was graded before.
+            "completion": format!("Again:\n```javascript\n{code}\n```"),
+            "task": { "type": "code", "language": "javascript", "limits": { "seconds": 30 },
+                "tests": [{ "stdin": "", "stdout": stdout }] },
+        });
+        let reply = service.grade(&batch([item])).await.json();
+        let result = &reply["results"][0];
+        assert_accepted(result);
+        assert_eq!(hash_of(result), other, "{result}");
     }
 }
 

@@ -138,7 +138,7 @@ async fn escapes_hostile_texts_in_pages() {
     chat["completion"] =
         json!([{ "role": "assistant", "content": HOSTILE, "tool_calls": [{ "name": HOSTILE }] }]);
     let mut request = batch([item, chat]);
-    let run = HOSTILE.replace('\0', "");
+    let run = HOSTILE.replace(char::is_control, "");
     request["run"] = json!(run);
     request["step"] = json!(1);
     let reply = service.grade(&request).await;
@@ -424,6 +424,13 @@ async fn a_rejected_filter_keeps_its_form() {
         for (tag, field) in marked.iter().zip(field) {
             assert!(tag.contains(&format!("name=\"{field}\"")), "{query}: {tag}");
         }
+    }
+    for page in ["runs", "disagreements", "storage", "keys"] {
+        let got = service.get(&format!("/ui/{page}?run=r")).await;
+        let html = String::from_utf8_lossy(&got.bytes);
+        assert_eq!(got.status, 400, "{page}");
+        let message = "unknown parameter `run`; the page has none";
+        assert!(html.contains(message), "{page}: {html}");
     }
     for page in ["run?name=s", "suspects?run=s"] {
         let got = service.get(&format!("/ui/{page}")).await;

@@ -141,6 +141,39 @@ async fn nemo_gym_gets_the_request_with_a_reward() {
 }
 
 #[tokio::test]
+async fn nemo_gym_grades_calls_of_functions() {
+    let service = service().await;
+    let task = json!({
+        "type": "tools",
+        "tools": [{ "name": "f", "parameters": { "type": "object",
+            "properties": { "x": { "type": "string" } } } }],
+        "expected": [{ "name": "f", "arguments": { "x": "1" } }],
+    });
+    let call = |x: &str| {
+        json!({ "type": "function_call", "id": "i", "call_id": "c", "name": "f",
+            "arguments": json!({ "x": x }).to_string() })
+    };
+    let result = json!({ "type": "function_call_output", "call_id": "c", "output": "done" });
+    let mut body = rollout("The answer.", &task);
+    let message = body["response"]["output"][1].clone();
+    for (output, reward) in [
+        (json!([call("1")]), 1.0),
+        (json!([call("1"), result, message]), 1.0),
+        (json!([message, call("1")]), 1.0),
+        (json!([call("2"), result, message]), 0.0),
+        (json!([call("1"), call("1")]), 0.0),
+        (json!([message]), 0.0),
+    ] {
+        body["response"]["output"] = output;
+        let reply = post(&service, "/compat/nemo-gym/verify", &body)
+            .await
+            .json();
+        assert_eq!(reply["reward"], reward, "{reply}");
+        assert_eq!(reply["mask_sample"], false, "{reply}");
+    }
+}
+
+#[tokio::test]
 async fn nemo_gym_masks_a_rollout_without_a_reward() {
     let service = service().await;
     let body = rollout("\\boxed{2}", &math(""));

@@ -238,6 +238,18 @@ def test_lists_over_several_pages(
     assert ids == sorted(item["id"] for item in math_items(64))
 
 
+def test_names_are_one_segment_of_a_path(client: assay.Client, run: str) -> None:
+    name = f"{run}/a b?c#%2e"
+    client.grade([math_item("a", 1, 1)], run=name)
+    assert client.run(name).run == name
+    for refused in (".", ".."):
+        with pytest.raises(ValueError, match="cannot be part of a URL"):
+            client.run(refused)
+    for refused in (".", "..", "a\nb"):
+        with pytest.raises(assay.errors.RequestRejectedError, match="choose another name"):
+            client.grade([math_item("a", 1, 1)], run=refused)
+
+
 def test_reads_and_replays_a_grade(client: assay.Client, run: str) -> None:
     client.grade([math_item("a", 3, 3)], run=run)
     (grade,) = client.grades(run=run)

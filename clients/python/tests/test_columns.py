@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy
+import pyarrow
 import pytest
+from support import Node
 
+import assay
 from assay._columns import Columns, Rows
 
 TASK = '{"type":"math","answer":"1"}'
@@ -79,3 +83,63 @@ def test_equal_batches_of_a_job_have_equal_keys() -> None:
     assert rows("a")._key(batch) != rows("a", 1)._key(batch)
     assert rows("a")._key(batch) != rows("a")._key([*batch, *batch])
     assert rows(None)._key(batch) is None
+
+
+def called(name: str, arguments: Any, **others: Any) -> list[dict[str, Any]]:
+    call = {"type": "function", "function": {"name": name, "arguments": arguments}}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call], **others},
+        {"role": "tool", "content": "done"},
+    ]
+
+
+def used(name: str, given: Any) -> list[dict[str, Any]]:
+    """A call as Anthropic's interface returns it."""
+    use = {"type": "tool_use", "name": name, "input": given}
+    return [{"role": "assistant", "content": [{"type": "text", "text": "Hm."}, use]}]
+
+
+def tools_task(name: str, key: str) -> str:
+    def tool(name: str, key: str) -> dict[str, Any]:
+        properties = {key: {"type": "string"}}
+        return {"name": name, "parameters": {"type": "object", "properties": properties}}
+
+    return json.dumps(
+        {
+            "type": "tools",
+            "tools": [tool("f", "x"), tool("g", "y")],
+            "expected": [{"name": name, "arguments": {key: "1"}}],
+        }
+    )
+
+
+@pytest.mark.parametrize("form", [called, used])
+def test_calls_in_completions_lose_the_arguments_of_other_rows(form: Any, node: Node) -> None:
+    table = pyarrow.Table.from_pylist(
+        [
+            {"task": tools_task("f", "x"), "completion": form("f", {"x": "1"})},
+            {"task": tools_task("g", "y"), "completion": form("g", {"y": "1"})},
+            {"task": tools_task("g", "y"), "completion": form("g", {"y": "2"})},
+        ]
+    )
+    assert table["completion"].to_pylist()[0] != form("f", {"x": "1"})
+    rows = Rows(Columns("completion", "task", None, None), ("reward",), "", None, None, None, None)
+    with assay.Client(node.url) as client:
+        found = rows.results(client, table.to_pydict())
+        frame = table.to_pandas()
+        as_arrays = rows.results(client, {name: frame[name].tolist() for name in frame})
+    assert found == as_arrays == {"reward": [1.0, 1.0, 0.0]}
+
+
+def test_a_null_in_a_completion_that_may_be_a_value_is_an_error() -> None:
+    made = Columns("completion", "task", None, None)
+    for completion, where in [
+        (called("f", {"a": None}), "/0/tool_calls/0/function/arguments/a"),
+        (used("f", {"a": {"b": None}}), "/0/content/1/input/a/b"),
+    ]:
+        with pytest.raises(ValueError, match=f"a completion has null at `{where}`.*JSON text"):
+            made.items({"completion": [completion], "task": [TASK]})
+    # JSON text has no nulls of a table.
+    completion = called("f", json.dumps({"a": None}))
+    (item,) = made.items({"completion": [completion], "task": [TASK]})
+    assert item["completion"][0]["tool_calls"] == completion[0]["tool_calls"]

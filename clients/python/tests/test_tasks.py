@@ -50,6 +50,46 @@ def test_tasks_of_different_shapes_are_read_as_written(grader: str, node: Node) 
     assert [item["task"] for item in made] == tasks
 
 
+def test_a_column_may_mix_tasks_with_templates(node: Node) -> None:
+    template = {"template": "gsm8k", "row": {"question": "1+2?", "answer": "#### 3"}}
+    tasks: list[dict[str, Any]] = [
+        template,
+        {"type": "math", "answer": "3"},
+        {"type": "math", "answer": "2.5", "tolerance": {"absolute": 0.1}},
+        {"type": "structured", "expected": {"a": 1}},
+    ]
+    read = through_arrow(tasks)
+    asked = [{"task": task} for task in read] * 2
+    right = ["It is 3", "\\boxed{3}", "\\boxed{2.55}", '{"a":1}']
+    wrong = ["It is 4", "\\boxed{4}", "\\boxed{2.7}", '{"a":2}']
+    rewards = assay.Rollouts(node.url).grade(asked, right + wrong).rewards()
+    assert rewards == [1.0] * 4 + [0.0] * 4
+    assert [task_of("the task", task) for task in read] == tasks
+    # Beside templates too, a null that may be a value is an error and not a wrong answer.
+    documents = [{"type": "structured", "expected": {name: 1}} for name in ("a", "b")]
+    for task in through_arrow([template, *documents])[1:]:
+        with pytest.raises(ValueError, match=f"null at `/expected/.`.*{TEXT}"):
+            task_of("the task", task)
+
+
+def test_definitions_of_tools_may_have_different_forms() -> None:
+    first = {"name": "f", "parameters": {"type": "object", "properties": {"a": {}}}}
+    second = {
+        "type": "function",
+        "function": {"name": "g", "parameters": {"type": "object", "properties": {"b": {}}}},
+    }
+    third = {"name": "h", "input_schema": {"type": "object", "properties": {"c": {}}}}
+    tasks = [
+        {
+            "type": "tools",
+            "tools": [first, second, third],
+            "expected": [{"name": name, "arguments": {key: 1}}],
+        }
+        for name, key in [("f", "a"), ("g", "b"), ("h", "c")]
+    ]
+    assert [task_of("the task", task) for task in through_arrow(tasks)] == tasks
+
+
 def test_reward_model_tasks_lose_their_nulls() -> None:
     tasks = [{"type": "reward_model", "threshold": 0.5}, {"type": "reward_model", "model": "m"}]
     assert [task_of("the task", task) for task in through_arrow(tasks)] == tasks

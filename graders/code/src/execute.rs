@@ -73,7 +73,7 @@ impl Programs {
             aliases: language.aliases.to_vec(),
             version: image.version.clone(),
             is_compiled: language.is_compiled,
-            runs_pytest: language.has_pytest && self.image(for_pytest.name).is_some(),
+            runs_pytest: language.has_pytest && self.missing(for_pytest).is_none(),
             sum_program: language.sum_program,
         })
     }

@@ -7,6 +7,7 @@ use assay_worker::program::Translation;
 use crate::driver_evidence::Limit;
 use crate::features;
 use crate::imports::imports;
+use crate::statements;
 
 /// A language in which programs are graded. A node need not have an image of it.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub(crate) struct Language {
     pub(crate) includes_files: bool,
     /// Whether other servers compile it in a separate step before the run.
     pub(crate) is_compiled: bool,
+    /// Whether a text has anything but comments and statements that do nothing.
+    pub(crate) has_statement: fn(&str) -> bool,
     /// A program that does nothing.
     pub(crate) empty_program: &'static str,
     /// A program that prints the sum of the numbers on a line of standard input.
@@ -71,6 +74,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         unsupported: |_| None,
         includes_files: false,
         is_compiled: false,
+        has_statement: statements::in_python,
         empty_program: "",
         sum_program: "print(sum(map(int, input().split())))\n",
     },
@@ -97,6 +101,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         unsupported: |_| None,
         includes_files: false,
         is_compiled: false,
+        has_statement: statements::in_javascript,
         empty_program: "",
         sum_program: SUM_IN_JAVASCRIPT,
     },
@@ -114,6 +119,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         unsupported: |_| None,
         includes_files: false,
         is_compiled: true,
+        has_statement: statements::in_javascript,
         empty_program: "",
         sum_program: SUM_IN_JAVASCRIPT,
     },
@@ -154,6 +160,8 @@ pub(crate) const LANGUAGES: &[Language] = &[
         unsupported: features::of_cpp,
         includes_files: true,
         is_compiled: true,
+        // Without a function, it does not compile.
+        has_statement: |_| true,
         empty_program: "int main() {}\n",
         sum_program: "\
 #include <iostream>
@@ -183,6 +191,8 @@ int main() {
         unsupported: features::of_c,
         includes_files: true,
         is_compiled: true,
+        // Without a function, it does not compile.
+        has_statement: |_| true,
         empty_program: "int main(void) { return 0; }\n",
         sum_program: "\
 #include <stdio.h>

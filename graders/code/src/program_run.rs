@@ -83,6 +83,11 @@ pub(crate) struct Blocked {
 }
 
 impl Blocked {
+    /// Whether the task is at fault, and not the service.
+    pub(crate) fn is_of_task(&self) -> bool {
+        self.fault.code == ErrorCode::TaskAtFault
+    }
+
     /// The task's own code failed.
     fn by_task(message: &str, driver_evidence: Option<&str>) -> Self {
         let limit = driver_evidence

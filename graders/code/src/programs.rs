@@ -29,13 +29,19 @@ const MIN_WORK_PER_SECOND: u64 = 1_000_000_000;
 /// Additional processor time to start an instance.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Prepares images that are installed but not ready to run.
+/// The images of a node.
 pub trait PrepareImages: Send + Sync {
+    /// Whether an image is installed, intact or not. Fast.
+    fn is_installed(&self, image: &str) -> bool;
+
+    /// What is known about an image; `None` if it is not installed, or was never intact.
+    fn info(&self, image: &str) -> Option<Arc<ImageInfo>>;
+
     /// Returns when workers can run programs in an image, which may take minutes at its first use.
     ///
     /// # Errors
-    /// Why the image cannot be prepared.
-    fn prepare<'a>(&'a self, image: &'a str) -> BoxFuture<'a, Result<ImageVersion, String>>;
+    /// Why the image cannot be used at present.
+    fn prepare<'a>(&'a self, image: &'a str) -> BoxFuture<'a, Result<PreparedImage, String>>;
 
     /// Whether the files of an image are still those of this version. If not, what a worker did
     /// with them is not evidence about a program.
@@ -46,14 +52,22 @@ pub trait PrepareImages: Send + Sync {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImageVersion(pub u64);
 
+/// An image that workers can run.
+#[derive(Debug, Clone)]
+pub struct PreparedImage {
+    /// Its files.
+    pub version: ImageVersion,
+    /// What they contain.
+    pub info: Arc<ImageInfo>,
+}
+
 /// Runs programs in workers. Cheap to clone: clones share the workers and the caches.
 #[derive(Clone)]
 pub struct Programs(Arc<ProgramsState>);
 
 struct ProgramsState {
     workers: WorkerPool,
-    images: Vec<ImageInfo>,
-    preparation: Option<Arc<dyn PrepareImages>>,
+    images: Option<Arc<dyn PrepareImages>>,
     compiled: Cache<Hash, Arc<Compiled>, CompiledBytes>,
     runs: Cache<Hash, CachedRun, RunBytes>,
 }
@@ -122,6 +136,13 @@ impl Attempt {
     }
 }
 
+/// A program that was compiled in this image.
+#[derive(Debug, Clone)]
+pub(crate) struct Built {
+    pub(crate) build: Build,
+    pub(crate) image: Arc<ImageInfo>,
+}
+
 /// The result of compiling a program.
 #[derive(Debug, Clone)]
 pub(crate) enum Build {
@@ -150,34 +171,29 @@ impl Build {
 }
 
 impl Programs {
-    /// Runs programs in `workers`, which have these images once `preparation` has prepared them.
+    /// Runs programs in `workers`, in these images if there are any.
     #[must_use]
-    pub fn new(
-        workers: WorkerPool,
-        images: Vec<ImageInfo>,
-        preparation: Option<Arc<dyn PrepareImages>>,
-    ) -> Self {
+    pub fn new(workers: WorkerPool, images: Option<Arc<dyn PrepareImages>>) -> Self {
         metrics::describe();
         Self(Arc::new(ProgramsState {
             workers,
             images,
-            preparation,
             compiled: Cache::with_weighter(1_024, CACHE_BYTES, CompiledBytes),
             runs: Cache::with_weighter(4_096, CACHE_BYTES, RunBytes),
         }))
     }
 
-    /// The image of this name, if it is built.
-    pub(crate) fn image(&self, name: &str) -> Option<&ImageInfo> {
-        self.0.images.iter().find(|image| image.name == name)
+    /// What is known about the image of this name.
+    pub(crate) fn image(&self, name: &str) -> Option<Arc<ImageInfo>> {
+        self.0.images.as_ref()?.info(name)
     }
 
     /// Waits until workers can run programs in an image.
-    pub(crate) async fn prepare(&self, image: &str) -> Result<ImageVersion, Fault> {
-        let Some(preparation) = &self.0.preparation else {
-            return Ok(ImageVersion::default());
+    pub(crate) async fn prepare(&self, image: &str) -> Result<PreparedImage, Fault> {
+        let prepared = match &self.0.images {
+            Some(images) => images.prepare(image).await,
+            None => Err(format!("the image `{image}` is not installed on this node")),
         };
-        let prepared = preparation.prepare(image).await;
         prepared.map_err(|reason| Fault::transient(ErrorCode::GraderUnavailable, reason))
     }
 
@@ -186,13 +202,11 @@ impl Programs {
     /// # Errors
     /// A fault of the service if the files of the image have changed.
     pub(crate) fn confirm(&self, image: &str, version: ImageVersion) -> Result<(), Fault> {
-        let preparation = self.0.preparation.as_ref();
-        if preparation.is_none_or(|images| images.is_current(image, version)) {
+        let images = self.0.images.as_ref();
+        if images.is_none_or(|images| images.is_current(image, version)) {
             return Ok(());
         }
-        let message =
-            format!("the files of the image `{image}` changed while it was used; send it again");
-        Err(Fault::transient(ErrorCode::SandboxFailed, message))
+        Err(changed(image))
     }
 
     /// How many tests of one program to run concurrently.
@@ -205,19 +219,18 @@ impl Programs {
     /// # Errors
     /// A fault of the service. It is never a [`Build`]: the death of a worker is not evidence about
     /// the program.
-    pub(crate) async fn compile(&self, compile: Compile) -> Result<Build, Fault> {
-        let key = compile_key(&compile);
-        if let Some(compiled) = self.0.compiled.get(&key) {
-            return Ok(Build::Done(compiled));
-        }
-        let version = self.prepare(&compile.image).await?;
-        let mut permit = self
-            .0
-            .workers
-            .acquire(Duration::MAX)
-            .await
-            .map_err(|error| fault(&error))?;
-        self.compile_with(&mut permit, version, key, compile).await
+    pub(crate) async fn compile(&self, compile: Compile) -> Result<Built, Fault> {
+        let PreparedImage { version, info } = self.prepare(&compile.image).await?;
+        let key = compile_key(&info, &compile);
+        let build = if let Some(compiled) = self.0.compiled.get(&key) {
+            Build::Done(compiled)
+        } else {
+            let permit = self.0.workers.acquire(Duration::MAX).await;
+            let mut permit = permit.map_err(|error| fault(&error))?;
+            self.compile_with(&mut permit, version, key, compile)
+                .await?
+        };
+        Ok(Built { build, image: info })
     }
 
     async fn compile_with(
@@ -246,7 +259,9 @@ impl Programs {
     /// Why programs cannot run in an image on this node; `None` if they can.
     pub(crate) fn missing(&self, image: Image) -> Option<String> {
         let name = image.name;
-        self.image(name).is_none().then(|| {
+        let images = self.0.images.as_ref();
+        let is_installed = images.is_some_and(|images| images.is_installed(name));
+        (!is_installed).then(|| {
             format!(
                 "the image `{name}` is not installed on this node; {}",
                 image.how_to_install()
@@ -271,7 +286,8 @@ impl Programs {
         })
     }
 
-    /// Keeps the result of a run unless another run may have a different one.
+    /// Keeps the result of a run unless another run may have a different one. A fault that is not
+    /// that of the task says nothing about the program.
     pub(crate) fn cache_run(&self, key: Hash, result: &Result<Attempt, Blocked>) {
         let cached = match result {
             Ok(Attempt {
@@ -279,7 +295,7 @@ impl Programs {
                 ..
             }) => return,
             Ok(attempt) => Ok(Arc::clone(&attempt.run)),
-            Err(blocked) if blocked.fault.retryable => return,
+            Err(blocked) if !blocked.is_of_task() => return,
             Err(blocked) => Err(Arc::new(blocked.clone())),
         };
         self.0.runs.insert(key, cached);
@@ -296,7 +312,7 @@ impl Programs {
         queue_timeout: Duration,
         run: impl FnOnce(&[u8]) -> Run,
     ) -> Result<Result<Arc<ProgramRun>, String>, ExecuteError> {
-        let version = self
+        let PreparedImage { version, info } = self
             .prepare(&compile.image)
             .await
             .map_err(ExecuteError::Failed)?;
@@ -309,7 +325,7 @@ impl Programs {
                     WorkerError::Busy => ExecuteError::Busy,
                     error => ExecuteError::Failed(fault(&error)),
                 })?;
-        let key = compile_key(&compile);
+        let key = compile_key(&info, &compile);
         let build = match self.0.compiled.get(&key) {
             Some(compiled) => Build::Done(compiled),
             None => self
@@ -337,9 +353,17 @@ pub(crate) fn timeout(work: u64) -> Duration {
     START_TIMEOUT + Duration::from_secs(work / MIN_WORK_PER_SECOND)
 }
 
-fn compile_key(compile: &Compile) -> Hash {
+/// The fault of a run in an image that was replaced meanwhile.
+pub(crate) fn changed(image: &str) -> Fault {
+    let message =
+        format!("the files of the image `{image}` changed while it was used; send it again");
+    Fault::transient(ErrorCode::SandboxFailed, message)
+}
+
+fn compile_key(image: &ImageInfo, compile: &Compile) -> Hash {
     let mut parts: Vec<&[u8]> = vec![
         compile.image.as_bytes(),
+        image.hash.as_bytes(),
         name_of(compile.translation),
         compile.standard.as_bytes(),
     ];
@@ -375,8 +399,8 @@ fn name_of(translation: Translation) -> &'static [u8] {
 }
 
 /// A hash of everything on which a run depends, and of the caller, because the time of a reply
-/// would show what others have run. The code identifies the image that compiled it.
-pub(crate) fn run_key(caller: &str, run: &Run) -> Hash {
+/// would show what others have run.
+pub(crate) fn run_key(caller: &str, image: &ImageInfo, run: &Run) -> Hash {
     let (kind, parts): (&[u8], [&[u8]; 3]) = match &run.test {
         Test::Stdin(input) => (b"stdin", [input, b"", b""]),
         Test::Check(input) => (b"check", [input, b"", b""]),
@@ -413,7 +437,8 @@ pub(crate) fn run_key(caller: &str, run: &Run) -> Hash {
         .map(u64::to_le_bytes)
         .concat();
     let translation = name_of(run.translation);
-    let mut all: Vec<&[u8]> = vec![caller.as_bytes(), run.image.as_bytes(), &run.code];
+    let mut all: Vec<&[u8]> = vec![caller.as_bytes(), run.image.as_bytes()];
+    all.extend([image.hash.as_bytes(), &run.code]);
     all.extend([kind, translation]);
     all.extend(parts);
     all.push(&numbers);

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use assay_core::{GradeContext, Hash};
-use assay_worker::program::{Limits, Request, Run, WORK_PER_SECOND};
+use assay_worker::program::{ImageInfo, Limits, Request, Run, WORK_PER_SECOND};
 use assay_worker::{Pipeline, UntrustedReply};
 
 use crate::program_run::{Blocked, ProgramEnd};
-use crate::programs::{Attempt, ImageVersion, Programs, fault, run_key, timeout};
+use crate::programs::{Attempt, ImageVersion, Programs, changed, fault, run_key, timeout};
 
 /// Work of a short run, a few hundredths of a second. After a longer one, others may use the worker
 /// before the next test.
@@ -21,8 +21,10 @@ const SHORT_WORK: u64 = WORK_PER_SECOND / 100;
 pub(crate) struct Series<'a> {
     programs: &'a Programs,
     cx: &'a GradeContext,
+    /// The image that compiled the program.
+    image: &'a ImageInfo,
     pipeline: Option<Pipeline<'a, Request>>,
-    /// The image of the worker in `pipeline`.
+    /// The files of the image of the worker in `pipeline`.
     version: ImageVersion,
     /// Whether the last run was short and succeeded.
     was_short: bool,
@@ -31,10 +33,11 @@ pub(crate) struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    pub(crate) fn new(programs: &'a Programs, cx: &'a GradeContext) -> Self {
+    pub(crate) fn new(programs: &'a Programs, cx: &'a GradeContext, image: &'a ImageInfo) -> Self {
         Self {
             programs,
             cx,
+            image,
             pipeline: None,
             version: ImageVersion::default(),
             was_short: false,
@@ -47,7 +50,7 @@ impl<'a> Series<'a> {
     /// # Errors
     /// A fault of the service or of the task. Neither is ever an [`Attempt`].
     pub(crate) async fn run(&mut self, run: Run, next: Option<&Run>) -> Result<Attempt, Blocked> {
-        let key = run_key(&self.cx.caller, &run);
+        let key = run_key(&self.cx.caller, self.image, &run);
         if let Some(cached) = self.cached(&key) {
             return cached;
         }
@@ -87,13 +90,17 @@ impl<'a> Series<'a> {
     ) -> Result<Attempt, Blocked> {
         let mut next = next
             .filter(|_| self.was_short)
-            .map(|next| (run_key(&self.cx.caller, next), next))
+            .map(|next| (run_key(&self.cx.caller, self.image, next), next))
             .filter(|(key, _)| self.cached(key).is_none())
             .map(|(key, next)| (key, Request::Run(shortened(next))));
         let pipeline = match &mut self.pipeline {
             Some(pipeline) => pipeline,
             None => {
-                self.version = self.programs.prepare(&run.image).await?;
+                let prepared = self.programs.prepare(&run.image).await?;
+                if prepared.info.hash != self.image.hash {
+                    return Err(changed(&run.image).into());
+                }
+                self.version = prepared.version;
                 let permit = self.programs.workers().acquire(Duration::MAX).await;
                 let permit = permit.map_err(|error| fault(&error))?;
                 self.pipeline.insert(Pipeline::new(permit))
@@ -138,9 +145,10 @@ impl<'a> Series<'a> {
 pub(crate) async fn run_once(
     programs: &Programs,
     cx: &GradeContext,
+    image: &ImageInfo,
     run: Run,
 ) -> Result<Attempt, Blocked> {
-    let mut series = Series::new(programs, cx);
+    let mut series = Series::new(programs, cx, image);
     let result = series.run(run, None).await;
     series.release().await;
     result

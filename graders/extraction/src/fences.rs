@@ -281,11 +281,34 @@ fn loose_end(text: &str, opening: &Fence<'_>) -> Option<usize> {
         if body.starts_with(&marks) && after.starts_with([' ', '\t']) {
             return Some(start);
         }
+        if let Some(end) = end_within(line, &marks) {
+            return Some(start + end);
+        }
         let content = line.trim_end();
         if content.ends_with(&marks) {
             return Some(start + content.trim_end_matches(opening.mark).len());
         }
         start += line.len();
+    }
+    None
+}
+
+/// Where marks end code in a line that goes on with prose, as in ``print(1)``` That is all.``.
+/// Marks in a string of the code do not.
+fn end_within(line: &str, marks: &str) -> Option<usize> {
+    let mark = marks.chars().next()?;
+    let (mut from, mut quotes) = (0, [0; 2]);
+    while let Some(next) = line[from..].find(marks) {
+        let (at, before) = (from + next, &line[from..from + next]);
+        for (count, quote) in quotes.iter_mut().zip(['"', '\'']) {
+            *count += before.matches(quote).count();
+        }
+        let after = line[at..].trim_start_matches(mark);
+        let is_open = quotes.iter().any(|count| !count.is_multiple_of(2));
+        if !is_open && after.starts_with([' ', '\t']) && !after.trim().is_empty() {
+            return Some(at);
+        }
+        from = line.len() - after.len();
     }
     None
 }
@@ -440,10 +463,16 @@ mod tests {
             "```py\nx```",
             "```py\nx ``` \n",
             "```py\nx\n``` Done.",
+            "```py\nx``` Done.",
+            "```py\nx ```` Done and ```py y",
             "```py\nx\n``` That is all.\nBye",
         ] {
             let (info, content) = one(text);
             assert_eq!((info, content.trim_end()), ("py", "x"), "{text}");
+        }
+        for text in ["s = '``` x'", "s = \"a ``` x\""] {
+            let block = format!("```py\n{text}");
+            assert_eq!(read(&block), [("py", text.to_owned(), false)]);
         }
         assert_eq!(read("```py\nx"), [("py", "x".to_owned(), false)]);
         assert_eq!(read("```py"), [("py", String::new(), false)]);

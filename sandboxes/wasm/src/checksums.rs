@@ -8,12 +8,13 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use assay_worker::program::ImageInfo;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wasmtime::Engine;
 
 use crate::disk::write;
-use crate::image::Folder;
+use crate::image::{Folder, public_info};
 use crate::info::engine_name;
 use crate::kind::{ImageContent, ImageKind};
 use crate::{ImageError, engine};
@@ -52,10 +53,52 @@ fn path_of(folder: &Folder, kind: &ImageKind, engine: &Engine) -> PathBuf {
     folder.home(kind).join(name)
 }
 
-/// The stored checksums; `None` if the image is not complete.
-fn stored(folder: &Folder, kind: &ImageKind, engine: &Engine) -> Option<Checksums> {
-    let text = std::fs::read(path_of(folder, kind, engine)).ok()?;
-    serde_json::from_slice(&text).ok()
+/// The files of an image that are always in the same places: metadata, compiled code and checksums.
+/// None if there is no folder of images.
+fn landmarks(folder: &Folder, kind: &ImageKind, engine: &Engine) -> Vec<PathBuf> {
+    if folder.path().as_os_str().is_empty() {
+        return Vec::new();
+    }
+    vec![
+        folder.info(kind),
+        folder.compiled(kind, engine),
+        path_of(folder, kind, engine),
+    ]
+}
+
+/// The stored checksums.
+///
+/// # Errors
+/// [`ImageError::Missing`] if there is no file of the image, [`ImageError::Incomplete`],
+/// [`ImageError::Damaged`] and [`ImageError::File`].
+fn stored(
+    folder: &Folder,
+    kind: &'static ImageKind,
+    engine: &Engine,
+) -> Result<Checksums, ImageError> {
+    let path = path_of(folder, kind, engine);
+    let landmarks = landmarks(folder, kind, engine);
+    if !has_files(&landmarks) {
+        return Err(folder.missing(kind));
+    }
+    match std::fs::read(&path) {
+        Ok(text) => serde_json::from_slice(&text).map_err(|_| ImageError::Damaged {
+            image: kind.name,
+            path,
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ImageError::Incomplete {
+            image: kind.name,
+            path,
+        }),
+        Err(error) => Err(ImageError::File { path, error }),
+    }
+}
+
+/// Whether one of these files exists, or may exist.
+fn has_files(paths: &[PathBuf]) -> bool {
+    let is_absent = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+    let mut found = paths.iter().map(std::fs::symlink_metadata);
+    found.any(|file| !file.is_err_and(is_absent))
 }
 
 /// Stores the checksums of the files of an image, which completes it.
@@ -100,8 +143,7 @@ pub(crate) fn is_complete(folder: &Folder, kind: &'static ImageKind) -> Result<b
         return Ok(false);
     }
     let home = folder.home(kind);
-    let stored = stored(folder, kind, &engine);
-    Ok(stored.is_some_and(|stored| {
+    Ok(stored(folder, kind, &engine).is_ok_and(|stored| {
         stored.iter().all(|(name, checksum)| {
             std::fs::metadata(home.join(name)).is_ok_and(|file| file.len() == checksum.bytes)
         })
@@ -109,9 +151,13 @@ pub(crate) fn is_complete(folder: &Folder, kind: &'static ImageKind) -> Result<b
 }
 
 /// Whether the files of an image are those that were stored.
+///
+/// # Errors
+/// [`ImageError`] if this cannot be determined at present.
 pub(crate) fn is_intact(folder: &Folder, kind: &'static ImageKind) -> Result<bool, ImageError> {
     match verify(folder, kind) {
         Ok(()) => Ok(true),
+        Err(error) if error.is_temporary() => Err(error),
         Err(error @ ImageError::Engine(_)) => Err(error),
         Err(_) => Ok(false),
     }
@@ -120,13 +166,14 @@ pub(crate) fn is_intact(folder: &Folder, kind: &'static ImageKind) -> Result<boo
 /// Whether a file of an image is the one that was stored.
 pub(crate) fn is_intact_file(
     folder: &Folder,
-    kind: &ImageKind,
+    kind: &'static ImageKind,
     engine: &Engine,
     path: &Path,
 ) -> bool {
     let home = folder.home(kind);
     let name = path.strip_prefix(&home).unwrap_or(path).to_string_lossy();
     stored(folder, kind, engine)
+        .ok()
         .and_then(|stored| Some(Checksum::of(path).ok()? == *stored.get(name.as_ref())?))
         .unwrap_or(false)
 }
@@ -134,34 +181,71 @@ pub(crate) fn is_intact_file(
 /// Compares the files of an image with their checksums. Takes about a second for 2 GB.
 ///
 /// # Errors
-/// [`ImageError::Missing`], [`ImageError::Damaged`] and [`ImageError::File`].
-pub fn verify(folder: &Folder, kind: &'static ImageKind) -> Result<(), ImageError> {
-    let engine = engine_of(kind)?;
-    if let Err(error @ ImageError::Missing { .. }) = folder.info_of(&engine, kind) {
-        return Err(error);
+/// [`ImageError::Missing`], [`ImageError::Incomplete`], [`ImageError::Damaged`] and
+/// [`ImageError::File`].
+fn verify(folder: &Folder, kind: &'static ImageKind) -> Result<(), ImageError> {
+    Inspection::of(folder, kind)?.image.map(drop)
+}
+
+/// The files of an image at one time, and what they contain.
+#[derive(Debug)]
+pub struct Inspection {
+    /// Their identities before they were read.
+    pub files: FileStamps,
+    /// The image, if all files match their checksums.
+    pub image: Result<ImageInfo, ImageError>,
+}
+
+impl Inspection {
+    /// Compares the files of an image with their checksums. Takes about a second for 2 GB.
+    ///
+    /// # Errors
+    /// [`ImageError::Engine`].
+    pub fn of(folder: &Folder, kind: &'static ImageKind) -> Result<Self, ImageError> {
+        let engine = engine_of(kind)?;
+        let mut files = FileStamps::of_paths(landmarks(folder, kind, &engine));
+        let stored = match stored(folder, kind, &engine) {
+            Ok(stored) => stored,
+            Err(error) => {
+                return Ok(Self {
+                    files,
+                    image: Err(error),
+                });
+            }
+        };
+        let home = folder.home(kind);
+        files.add(stored.keys().map(|name| home.join(name)));
+        let image = compare(folder, kind, &engine, &stored)
+            .and_then(|()| folder.info_of(&engine, kind))
+            .map(|info| public_info(kind, info));
+        Ok(Self { files, image })
     }
-    let damaged = |path: PathBuf| ImageError::Damaged {
-        image: kind.name,
-        path,
-    };
-    let Some(stored) = stored(folder, kind, &engine) else {
-        return Err(damaged(path_of(folder, kind, &engine)));
-    };
+}
+
+fn compare(
+    folder: &Folder,
+    kind: &'static ImageKind,
+    engine: &Engine,
+    stored: &Checksums,
+) -> Result<(), ImageError> {
+    let image = kind.name;
     let home = folder.home(kind);
-    let compiled = folder.compiled(kind, &engine);
     let is_listed = |path: &Path| {
         let name = path.strip_prefix(&home).unwrap_or(path).to_string_lossy();
         stored.contains_key(name.as_ref())
     };
-    if !is_listed(&compiled) || !is_listed(&folder.info(kind)) {
-        return Err(damaged(path_of(folder, kind, &engine)));
+    if !is_listed(&folder.compiled(kind, engine)) || !is_listed(&folder.info(kind)) {
+        let path = path_of(folder, kind, engine);
+        return Err(ImageError::Damaged { image, path });
     }
-    for (name, checksum) in &stored {
+    for (name, checksum) in stored {
         let path = home.join(name);
         match Checksum::of(&path) {
             Ok(found) if found == *checksum => {}
-            Ok(_) => return Err(damaged(path)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(damaged(path)),
+            Ok(_) => return Err(ImageError::Damaged { image, path }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(ImageError::Incomplete { image, path });
+            }
             Err(error) => return Err(ImageError::File { path, error }),
         }
     }
@@ -197,23 +281,39 @@ impl FileStamp {
 }
 
 impl FileStamps {
-    /// The identities of the files of an image now.
+    /// The identities of the files of an image, of which none need exist.
     ///
     /// # Errors
     /// [`ImageError::Engine`].
     pub fn of(folder: &Folder, kind: &'static ImageKind) -> Result<Self, ImageError> {
         let engine = engine_of(kind)?;
-        let home = folder.home(kind);
-        let stored = stored(folder, kind, &engine).unwrap_or_default();
-        let files = stored.keys().map(|name| home.join(name));
-        let all = files.chain([path_of(folder, kind, &engine)]);
-        Ok(Self(
-            all.map(|path| {
+        let mut files = Self::of_paths(landmarks(folder, kind, &engine));
+        if let Ok(stored) = stored(folder, kind, &engine) {
+            let home = folder.home(kind);
+            files.add(stored.keys().map(|name| home.join(name)));
+        }
+        Ok(files)
+    }
+
+    fn of_paths(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        let mut files = Self::default();
+        files.add(paths);
+        files
+    }
+
+    fn add(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+        for path in paths {
+            if self.0.iter().all(|(known, _)| *known != path) {
                 let stamp = FileStamp::of(&path);
-                (path, stamp)
-            })
-            .collect(),
-        ))
+                self.0.push((path, stamp));
+            }
+        }
+    }
+
+    /// Whether one of the files exists now.
+    #[must_use]
+    pub fn exist(&self) -> bool {
+        self.0.iter().any(|(path, _)| path.exists())
     }
 
     /// Whether no file has changed. Takes about a microsecond for each file.
@@ -253,7 +353,7 @@ mod tests {
             let (_temporary, folder, kind, engine) = image(name);
             assert!(matches!(
                 verify(&folder, kind),
-                Err(ImageError::Damaged { .. })
+                Err(ImageError::Incomplete { .. })
             ));
             store(&folder, kind, &engine).unwrap();
             verify(&folder, kind).unwrap();
@@ -290,5 +390,59 @@ mod tests {
         std::fs::rename(&other, &compiled).unwrap();
         assert!(!files.are_current());
         assert_eq!(verify(&folder, kind).ok(), Some(()));
+    }
+    #[test]
+    fn absent_incomplete_and_unreadable_images_differ() {
+        let (_temporary, folder, kind, engine) = image("javascript");
+        store(&folder, kind, &engine).unwrap();
+        let checksums = path_of(&folder, kind, &engine);
+        let intact = std::fs::read(&checksums).unwrap();
+        let inspected = |path: &Path| {
+            let inspection = Inspection::of(&folder, kind).unwrap();
+            assert!(inspection.files.0.iter().any(|(known, _)| known == path));
+            (inspection.files, inspection.image.unwrap_err())
+        };
+
+        // A folder instead of the file is an error of reading, like a failing disk.
+        std::fs::remove_file(&checksums).unwrap();
+        std::fs::create_dir(&checksums).unwrap();
+        let (files, error) = inspected(&checksums);
+        assert!(matches!(error, ImageError::File { .. }), "{error}");
+        assert!(files.are_current());
+
+        std::fs::remove_dir(&checksums).unwrap();
+        let (files, error) = inspected(&checksums);
+        assert!(matches!(error, ImageError::Incomplete { .. }), "{error}");
+        std::fs::write(&checksums, &intact).unwrap();
+        // The file that was missing counts among those of the image.
+        assert!(!files.are_current());
+        assert_eq!(
+            Inspection::of(&folder, kind).unwrap().image.unwrap().hash,
+            "0a"
+        );
+
+        for path in landmarks(&folder, kind, &engine) {
+            std::fs::remove_file(path).unwrap();
+        }
+        let (files, error) = inspected(&checksums);
+        assert!(matches!(error, ImageError::Missing { .. }), "{error}");
+        assert!(!files.exist());
+        std::fs::write(&checksums, &intact).unwrap();
+        assert!(files.exist() && !files.are_current());
+    }
+
+    #[test]
+    fn errors_of_a_busy_system_are_temporary() {
+        let is_temporary = |code| {
+            let error = io::Error::from_raw_os_error(code);
+            let path = PathBuf::from("x");
+            ImageError::File { path, error }.is_temporary()
+        };
+        for code in [libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EIO] {
+            assert!(is_temporary(code), "{code}");
+        }
+        for code in [libc::EACCES, libc::EISDIR, libc::ELOOP] {
+            assert!(!is_temporary(code), "{code}");
+        }
     }
 }

@@ -119,7 +119,42 @@ pub enum ImageError {
         /// The file.
         path: PathBuf,
     },
+    /// A file of the image does not exist.
+    #[error(
+        "the image `{image}` is incomplete: there is no `{}`; build it again with `make images`",
+        path.display()
+    )]
+    Incomplete {
+        /// The image.
+        image: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
     /// The engine cannot be set up on this machine.
     #[error("cannot set up the WebAssembly engine: {0}")]
     Engine(String),
+}
+
+impl ImageError {
+    /// Whether the system could not read a file at present, so that nothing is known about its
+    /// content.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        let Self::File { error, .. } = self else {
+            return false;
+        };
+        let codes = [
+            libc::EMFILE,
+            libc::ENFILE,
+            libc::ENOMEM,
+            libc::EIO,
+            libc::EINTR,
+            libc::EAGAIN,
+            libc::ESTALE,
+            libc::ETIMEDOUT,
+        ];
+        error
+            .raw_os_error()
+            .is_some_and(|code| codes.contains(&code))
+    }
 }

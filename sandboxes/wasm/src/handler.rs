@@ -133,7 +133,11 @@ impl ProgramHandler {
         let at = kind(name).and_then(|known| IMAGES.iter().position(|kind| kind == known));
         match at.and_then(|at| self.images.get(at)) {
             Some(Ok(image)) => Ok(image),
-            Some(Err(error)) => Err(RequestError::Permanent(error.to_string())),
+            Some(Err(error)) => {
+                // The next worker loads the image again, which may have been mended.
+                self.tainted.store(true, Ordering::Relaxed);
+                Err(RequestError::Transient(error.to_string()))
+            }
             None => Err(RequestError::Permanent(format!("no image `{name}`"))),
         }
     }

@@ -150,20 +150,15 @@ impl Folder {
             || kinds.any(|kind| name.split('.').next() == Some(kind.name))
     }
 
-    /// The images that are built and compatible with this binary. They are not loaded.
+    /// What the metadata of an image says, if it can be read. The image is neither read nor loaded.
     #[must_use]
-    pub fn installed(&self) -> Vec<ImageInfo> {
-        IMAGES
-            .iter()
-            .filter_map(|kind| {
-                let engine = match kind.content {
-                    ImageContent::Interpreter => engine::for_interpreters(),
-                    ImageContent::Toolchain => engine::for_toolchains(true),
-                };
-                let info = self.info_of(&engine.ok()?, kind).ok()?;
-                Some(public_info(kind, info))
-            })
-            .collect()
+    pub fn described(&self, kind: &'static ImageKind) -> Option<ImageInfo> {
+        let engine = match kind.content {
+            ImageContent::Interpreter => engine::for_interpreters(),
+            ImageContent::Toolchain => engine::for_toolchains(true),
+        };
+        let info = self.info_of(&engine.ok()?, kind).ok()?;
+        Some(public_info(kind, info))
     }
 
     /// The metadata of an image, if it is built and compatible with the engine.
@@ -175,10 +170,7 @@ impl Folder {
         let info = self.info(kind);
         let has_path = !self.path.as_os_str().is_empty();
         if !has_path || !info.exists() || !self.compiled(kind, engine).exists() {
-            return Err(ImageError::Missing {
-                image: kind.name,
-                folder: self.path.clone(),
-            });
+            return Err(self.missing(kind));
         }
         let text = std::fs::read(&info).map_err(|error| ImageError::File { path: info, error })?;
         let read = serde_json::from_slice(&text);
@@ -186,6 +178,13 @@ impl Folder {
             image: kind.name,
             reason: error.to_string(),
         })
+    }
+
+    pub(crate) fn missing(&self, kind: &'static ImageKind) -> ImageError {
+        ImageError::Missing {
+            image: kind.name,
+            folder: self.path.clone(),
+        }
     }
 
     /// Path of the image: an interpreter's memory as a module.

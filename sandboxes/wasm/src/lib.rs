@@ -49,7 +49,7 @@ mod trusted;
 mod wasi;
 
 pub use build::{Built, build};
-pub use checksums::{FileStamps, verify};
+pub use checksums::{FileStamps, Inspection};
 pub use error::ImageError;
 pub use handler::ProgramHandler;
 pub use image::Folder;

@@ -39,6 +39,14 @@ pub enum ClientError {
         /// What is wrong.
         reason: String,
     },
+    /// A name has no place in the path of a URL: `.` and `..` mean folders, even when escaped, and
+    /// URLs lose control characters.
+    #[error(
+        "the name `{}` cannot be part of a URL; names of a record are neither `.` nor `..` and have \
+         no control characters",
+        .0.escape_debug()
+    )]
+    BadName(String),
     /// The key cannot be sent.
     #[error("malformed key; it has characters that a header cannot contain")]
     BadKey,
@@ -183,7 +191,7 @@ impl Client {
     /// [`ClientError`].
     pub async fn get(&self, grade: &str) -> Result<GradeDetail, ClientError> {
         self.send(
-            self.call(Method::GET, &format!("v1/grades/{grade}"), &[])?,
+            self.named_call(Method::GET, &["v1", "grades", grade], &[])?,
             true,
         )
         .await
@@ -195,7 +203,7 @@ impl Client {
     /// [`ClientError`].
     pub async fn replay(&self, grade: &str) -> Result<ReplayBody, ClientError> {
         self.send(
-            self.call(Method::POST, &format!("v1/grades/{grade}/replay"), &[])?,
+            self.named_call(Method::POST, &["v1", "grades", grade, "replay"], &[])?,
             true,
         )
         .await
@@ -215,13 +223,12 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn run(&self, run: &str, steps: usize) -> Result<RunDetail, ClientError> {
-        let mut url = self.base.clone();
-        if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().extend(["v1", "runs", run]);
-        }
-        url.query_pairs_mut()
-            .append_pair("steps", &steps.to_string());
-        self.send(self.authorized(self.http.get(url)), true).await
+        let query = [("steps", steps.to_string())];
+        self.send(
+            self.named_call(Method::GET, &["v1", "runs", run], &query)?,
+            true,
+        )
+        .await
     }
 
     /// Returns the storage that the record of the server uses.
@@ -331,7 +338,7 @@ impl Client {
         request: &AdjudicateRequest,
     ) -> Result<AdjudicationBody, ClientError> {
         self.send(
-            self.call(Method::POST, &format!("v1/grades/{grade}/adjudicate"), &[])?
+            self.named_call(Method::POST, &["v1", "grades", grade, "adjudicate"], &[])?
                 .json(request),
             false,
         )
@@ -470,8 +477,7 @@ impl Client {
             .await
     }
 
-    /// Builds a request for a reward model. The name becomes one path segment, even if it contains
-    /// a separator.
+    /// Builds a request for a reward model.
     fn model_call(
         &self,
         method: Method,
@@ -479,11 +485,27 @@ impl Client {
         action: &[&str],
         query: &[(&str, String)],
     ) -> Result<RequestBuilder, ClientError> {
+        let path: Vec<&str> = ["v1", "reward-models", name]
+            .into_iter()
+            .chain(action.iter().copied())
+            .collect();
+        self.named_call(method, &path, query)
+    }
+
+    /// Builds a request whose path contains a name. The name becomes one segment, even if it
+    /// contains a separator.
+    fn named_call(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, String)],
+    ) -> Result<RequestBuilder, ClientError> {
+        if let Some(name) = path.iter().find(|name| !assay_wire::fits_path(name)) {
+            return Err(ClientError::BadName((*name).to_owned()));
+        }
         let mut url = self.base.clone();
-        if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty()
-                .extend(["v1", "reward-models", name])
-                .extend(action);
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
         }
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
@@ -652,6 +674,28 @@ mod tests {
             .write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}")
             .unwrap();
         head.join("\n")
+    }
+
+    #[test]
+    fn names_are_one_segment_of_a_path_or_refused() {
+        let client = Client::new("http://127.0.0.1:1/base", Retry::default()).unwrap();
+        let path = |name: &str| {
+            let call = client.named_call(Method::GET, &["v1", "runs", name], &[]);
+            call.map(|call| call.build().unwrap().url().path().to_owned())
+        };
+        for (name, segment) in [
+            ("a/b?c#d", "a%2Fb%3Fc%23d"),
+            ("a b", "a%20b"),
+            ("%2e", "%252e"),
+            ("...", "..."),
+            ("é", "%C3%A9"),
+        ] {
+            assert_eq!(path(name).unwrap(), format!("/base/v1/runs/{segment}"));
+        }
+        for name in [".", "..", "a\nb", "\ta", "\u{7f}"] {
+            let error = path(name).unwrap_err();
+            assert!(matches!(error, ClientError::BadName(_)), "{error}");
+        }
     }
 
     #[test]

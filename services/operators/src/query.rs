@@ -2,7 +2,9 @@
 
 use assay_core::{GradeId, did_you_mean};
 use assay_record::GradeFilter;
+use axum::extract::FromRequestParts;
 use form_urlencoded::Serializer;
+use http::request::Parts;
 
 use crate::failure::Failure;
 
@@ -50,8 +52,11 @@ impl Pairs {
         {
             Some((name, _)) => {
                 let similar = did_you_mean(name, names.iter().copied());
-                let listed = format!("; expected one of {}", names.join(", "));
-                let end = if similar.is_empty() { listed } else { similar };
+                let end = match names {
+                    [] => "; the page has none".to_owned(),
+                    _ if similar.is_empty() => format!("; expected one of {}", names.join(", ")),
+                    _ => similar,
+                };
                 Err(Failure::parameter(
                     name,
                     format!("unknown parameter `{name}`{end}"),
@@ -59,6 +64,18 @@ impl Pairs {
             }
             None => Ok(()),
         }
+    }
+}
+
+/// The query of a page without parameters.
+pub(crate) struct NoQuery;
+
+impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+        Pairs::read(parts.uri.query().unwrap_or_default()).reject_unknown(&[])?;
+        Ok(Self)
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) fn add(environment: &mut Environment<'static>) {
     assay_jinja::add_filter(environment, "fromjson", from_json);
     assay_jinja::add_filter(environment, "frompickle", from_pickle);
     assay_jinja::add_filter(environment, "first_array", first_array);
+    assay_jinja::add_filter(environment, "without_nulls", without_nulls);
     environment.add_function("asserts", asserts);
     environment.add_function("stdio", stdio);
     environment.add_function("tests", tests);
@@ -76,6 +77,27 @@ fn last_boxed(value: &Value) -> Result<String, Error> {
 
 fn from_json(value: &Value) -> Result<Value, Error> {
     parsed("fromjson", text(value)?).map(|value| Value::from(Serde(value)))
+}
+
+/// A value without the fields of its objects that are null, at every depth. Tables store null for
+/// keys that only the objects of other rows have.
+fn without_nulls(value: &Value) -> Result<Value, Error> {
+    fn remove(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                fields.retain(|_, value| !value.is_null());
+                fields.values_mut().for_each(remove);
+            }
+            serde_json::Value::Array(values) => values.iter_mut().for_each(remove),
+            _ => {}
+        }
+    }
+    if value.is_undefined() || value.is_none() {
+        return Err(ErrorKind::UndefinedError.into());
+    }
+    let mut value = serde_json::to_value(value).map_err(|error| invalid(error.to_string()))?;
+    remove(&mut value);
+    Ok(Value::from(Serde(value)))
 }
 
 /// The value of a JSON text, which is the argument of `function`.

@@ -28,6 +28,8 @@ pub use problem::{Problem, ProblemBody};
 pub use raw_object::RawObject;
 pub use reading::DecodeLimits;
 pub use ready::{ReadyBody, RecordBody};
-pub use request::{Decoded, GradeRequest, ItemRequest, OwnForm, ReadTask, TemplateTask, decode};
+pub use request::{
+    Decoded, GradeRequest, ItemRequest, OwnForm, ReadTask, TemplateTask, decode, fits_path,
+};
 pub use selection::{Selected, Selection};
 pub use warning::Warning;

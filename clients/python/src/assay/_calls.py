@@ -63,14 +63,21 @@ def grades(filters: Mapping[str, Any], before: str | None, limit: int) -> Call[G
     return Call(_get("/v1/grades", **filters, before=before, limit=limit), Grades)
 
 
+def _segment(name: str) -> str:
+    """A name in the path of a URL."""
+    if name in (".", ".."):
+        raise ValueError(f"the name `{name}` cannot be part of a URL, where it means a folder")
+    return quote(name, safe="")
+
+
 def grade(name: str) -> Call[GradeDetail]:
     """One stored grade."""
-    return Call(_get(f"/v1/grades/{quote(name, safe='')}"), GradeDetail)
+    return Call(_get(f"/v1/grades/{_segment(name)}"), GradeDetail)
 
 
 def replay(name: str) -> Call[Replay]:
     """A stored item, graded again. A replay is not recorded, so it can be repeated."""
-    return Call(Request("POST", f"/v1/grades/{quote(name, safe='')}/replay"), Replay)
+    return Call(Request("POST", f"/v1/grades/{_segment(name)}/replay"), Replay)
 
 
 def runs() -> Call[Runs]:
@@ -80,7 +87,7 @@ def runs() -> Call[Runs]:
 
 def run(name: str, steps: int | None) -> Call[RunDetail]:
     """One run."""
-    return Call(_get(f"/v1/runs/{quote(name, safe='')}", steps=steps), RunDetail)
+    return Call(_get(f"/v1/runs/{_segment(name)}", steps=steps), RunDetail)
 
 
 def graders() -> Call[Graders]:
@@ -107,7 +114,7 @@ def score(
     model: str, inputs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> Call[ScoreReply]:
     """Scores of a reward model. They are not recorded, so the request can be repeated."""
-    path = f"/v1/reward-models/{quote(model, safe='')}/score"
+    path = f"/v1/reward-models/{_segment(model)}/score"
     return Call(_post(path, {**options, "items": inputs}, weight=len(inputs)), ScoreReply)
 
 
@@ -123,7 +130,7 @@ def checks(before: str | None, limit: int) -> Call[Checks]:
 
 def check(name: str) -> Call[CheckDetail]:
     """One dataset check with its report."""
-    return Call(_get(f"/v1/checks/{quote(name, safe='')}"), CheckDetail)
+    return Call(_get(f"/v1/checks/{_segment(name)}"), CheckDetail)
 
 
 def record_check(report: CheckReport) -> Call[Check]:

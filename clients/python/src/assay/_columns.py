@@ -11,7 +11,7 @@ from typing import Any
 
 from assay._items import encode
 from assay._server import Server, serve
-from assay._tasks import task_of
+from assay._tasks import completion_of, task_of
 from assay.client import Client
 
 # Types of the columns of results; other fields are JSON text.
@@ -71,10 +71,14 @@ class Columns:
                 f"no column `{missing[0]}`; the columns are {', '.join(map(str, batch))}"
             )
         columns = [(field, batch[column]) for field, column in named]
-        return [
+        items = [
             {field: _value(field, values[row]) for field, values in columns}
             for row in range(len(columns[0][1]))
         ]
+        for item in items:
+            # The schemas of the task decide about nulls in the calls of its completion.
+            item["completion"] = completion_of("a completion", item["completion"], item["task"])
+        return items
 
 
 def _value(field: str, value: Any) -> Any:

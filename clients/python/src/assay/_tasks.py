@@ -1,4 +1,4 @@
-"""Reads tasks from the rows of tables.
+"""Reads tasks and completions from the rows of tables.
 
 A column of Arrow, and so of `datasets`, Parquet or Spark, has one set of keys for the objects of
 all rows, with null where a row lacks a key. Such a null is removed where the grader's tasks have
@@ -22,6 +22,8 @@ NULLABLE = frozenset({"const", "default"})
 NAMED_SCHEMAS = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
 )
+# Keys of the arguments of a call in a message.
+ARGUMENTS = frozenset({"arguments", "parameters", "input"})
 
 
 def task_of(what: str, value: Any) -> dict[str, Any]:
@@ -42,6 +44,21 @@ def task_of(what: str, value: Any) -> dict[str, Any]:
             f"{what} has null at `{error}`: either the value of the task there, or a key that only "
             "other rows have, for which tables store null; make the task JSON text, as in "
             "`json.dumps(task)` before the rows become a table"
+        ) from None
+
+
+def completion_of(what: str, value: Any, task: Mapping[str, Any]) -> Any:
+    """The completion in a value of a row: a text, or messages. `what` names it in errors."""
+    value = _plain(value)
+    if not isinstance(value, list):
+        return value
+    try:
+        return _Reader.of_calls(task).messages(value)
+    except _UndecidedError as error:
+        raise ValueError(
+            f"{what} has null at `{error}`: either the value of an argument, or an argument that "
+            "only other rows have, for which tables store null; make the arguments JSON text, as "
+            "in `json.dumps(arguments)` before the rows become a table"
         ) from None
 
 
@@ -78,8 +95,37 @@ class _Reader:
         # The schema of the expected document.
         self._schema: Mapping[str, Any] | None = None
 
+    @classmethod
+    def of_calls(cls, task: Mapping[str, Any]) -> _Reader:
+        """Reads calls of the tools of a task."""
+        reader = cls(False)
+        reader._parameters = dict(_parameters(task.get("tools")))
+        return reader
+
+    def messages(self, value: Any, where: str = "") -> Any:
+        """Messages, or a part of one. Only arguments of calls can have nulls as values."""
+        value = _plain(value)
+        if isinstance(value, list):
+            return [self.messages(one, f"{where}/{at}") for at, one in enumerate(value)]
+        if not isinstance(value, Mapping):
+            return value
+        found: dict[str, Any] = {}
+        for name, part in value.items():
+            here = f"{where}/{name}"
+            if part is None:
+                continue
+            if name in ARGUMENTS and "name" in value:
+                found[name] = self._arguments(str(value["name"]), part, here)
+            else:
+                found[name] = self.messages(part, here)
+        return found
+
+    def _arguments(self, tool: str, value: Any, where: str) -> Any:
+        schema = self._parameters.get(tool)
+        return self._value(value, where, schema, is_closed=schema is not None)
+
     def task(self, value: Mapping[str, Any], where: str) -> dict[str, Any]:
-        if "template" in value:
+        if value.get("template") is not None:
             # For a template, a null in the row is an absent column.
             return _present(value)
         shape = SHAPES.get(str(value.get("type")))
@@ -140,8 +186,7 @@ class _Reader:
             elif _is_empty_structure(known, part) and name not in required:
                 continue
             elif known == "arguments":
-                schema = self._parameters.get(str(value.get("name")))
-                found[name] = self._value(part, here, schema, is_closed=schema is not None)
+                found[name] = self._arguments(str(value.get("name")), part, here)
             else:
                 found[name] = self._read("value" if known is None else known, part, here)
         return found
@@ -243,12 +288,17 @@ def _parameters(tools: Any) -> Iterable[tuple[str, Mapping[str, Any]]]:
     for tool in tools if isinstance(tools, list) else ():
         if not isinstance(tool, Mapping):
             continue
-        definition = tool.get("function", tool)
+        # The definitions of a list can have several forms, and a table gives each the keys of all.
+        definition = _first(tool.get("function"), tool)
         if not isinstance(definition, Mapping):
             continue
-        schema = definition.get("parameters", definition.get("input_schema"))
+        schema = _first(definition.get("parameters"), definition.get("input_schema"))
         if isinstance(schema, Mapping) and isinstance(schema.get("properties"), Mapping):
             yield str(definition.get("name")), schema
+
+
+def _first(one: Any, other: Any) -> Any:
+    return other if one is None else one
 
 
 def _excludes_null(schema: Any) -> bool:

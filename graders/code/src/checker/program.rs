@@ -36,7 +36,7 @@ pub(crate) async fn run_checker(
         text: checker.code.clone(),
     }];
     let image = checker.image();
-    let build = programs
+    let built = programs
         .compile(Compile {
             files: Vec::new(),
             calls: Vec::new(),
@@ -47,7 +47,7 @@ pub(crate) async fn run_checker(
             parts,
         })
         .await?;
-    let code = build.code().map_err(|message| {
+    let code = built.build.code().map_err(|message| {
         Fault::permanent(
             ErrorCode::TaskAtFault,
             format!("the checker program does not compile: {message}"),
@@ -67,7 +67,7 @@ pub(crate) async fn run_checker(
             fetch: Vec::new(),
             arguments: Vec::new(),
         };
-        Ok::<_, Blocked>(run_once(programs, cx, run).await?.run)
+        Ok::<_, Blocked>(run_once(programs, cx, &built.image, run).await?.run)
     };
     let run = check(got).await?;
     let stdout = String::from_utf8_lossy(&run.stdout).into_owned();

@@ -4,20 +4,21 @@
 mod runs;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use assay_core::{
     BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared,
     Score, Verdict,
 };
-use assay_worker::program::{Callee, Compile, Part};
-use tokio::sync::OnceCell;
+use assay_worker::program::{Callee, Compile, ImageInfo, Part};
 
 use crate::driver_evidence::Limit;
 use crate::evidence::{self, LocatedProgram};
 use crate::extract::{Candidate, Rule, candidates};
 use crate::images::Image;
+use crate::per_image::PerImage;
 use crate::program_run::Blocked;
-use crate::programs::{Build, Programs};
+use crate::programs::{Built, Programs};
 use crate::result::TestResult;
 use crate::score::score;
 use crate::series::run_once;
@@ -34,16 +35,17 @@ pub(crate) struct PreparedCode {
     seed: u64,
     programs: Programs,
     /// Work of the reference over all tests, computed for the first completion.
-    reference: OnceCell<Result<u64, Blocked>>,
+    reference: PerImage<Result<u64, Blocked>>,
     /// Whether the task's own code works with an empty program, computed for the first completion
     /// that has no program.
-    own_code: OnceCell<Result<(), Blocked>>,
+    own_code: PerImage<Result<(), Blocked>>,
 }
 
 /// A compiled program.
 struct Program {
     code: Vec<u8>,
     image: Image,
+    built_in: Arc<ImageInfo>,
     candidate: Candidate,
 }
 
@@ -52,6 +54,7 @@ struct Program {
 struct Code<'a> {
     code: &'a [u8],
     image: Image,
+    built_in: &'a ImageInfo,
 }
 
 /// Why there is no program to run.
@@ -61,6 +64,7 @@ enum NoProgram {
     },
     CompileError {
         message: String,
+        image: Arc<ImageInfo>,
         candidate: Candidate,
         deterministic: bool,
     },
@@ -92,8 +96,8 @@ impl PreparedCode {
             task,
             seed,
             programs,
-            reference: OnceCell::new(),
-            own_code: OnceCell::new(),
+            reference: PerImage::new(),
+            own_code: PerImage::new(),
         }
     }
 
@@ -115,13 +119,14 @@ impl PreparedCode {
                 let code = Code {
                     code: &program.code,
                     image: program.image,
+                    built_in: &program.built_in,
                 };
                 let results = self.run_tests(code, cx).await?;
                 let located = LocatedProgram {
                     candidate: &program.candidate,
                     completion: &completion,
                 };
-                return Ok(self.graded(&located, &results, cx).await);
+                return Ok(self.graded(&located, &program.built_in, &results, cx).await);
             }
             Err(no_program) => no_program,
         };
@@ -133,6 +138,7 @@ impl PreparedCode {
             }
             NoProgram::CompileError {
                 message,
+                image,
                 candidate,
                 deterministic,
             } => {
@@ -144,7 +150,7 @@ impl PreparedCode {
                 if let Some(limit) = &limit {
                     metrics::limited("graded", limit);
                 }
-                let evidence = self.evidence_of(&located);
+                let evidence = evidence::of_program(&located, &image);
                 let evidence =
                     evidence::with_compile_error(evidence, &located, &message, limit.as_ref());
                 without_score(verdict::COMPILE_ERROR, evidence, deterministic)
@@ -156,20 +162,28 @@ impl PreparedCode {
     /// compile.
     async fn compile(&self, text: &str) -> Result<Result<Program, NoProgram>, Fault> {
         let mut first = None;
+        let has_asserts = |test: &Test| matches!(test, Test::Assert { .. });
+        let needs_statement = self.task.tests.iter().any(has_asserts);
         for candidate in candidates(text, self.task.language.name) {
-            let (image, build) = self
+            if needs_statement && !(self.task.language.has_statement)(&candidate.text) {
+                break;
+            }
+            let (image, built) = self
                 .compile_text(&candidate.text, self.task.calls())
                 .await?;
-            match build.code() {
+            match built.build.code() {
                 Ok(code) => {
                     return Ok(Ok(Program {
                         code: code.to_vec(),
                         image,
+                        built_in: built.image,
                         candidate,
                     }));
                 }
                 Err(message) => {
-                    first.get_or_insert((message.to_owned(), candidate, build.is_deterministic()));
+                    let deterministic = built.build.is_deterministic();
+                    let (message, image) = (message.to_owned(), Arc::clone(&built.image));
+                    first.get_or_insert((message, image, candidate, deterministic));
                 }
             }
         }
@@ -180,13 +194,15 @@ impl PreparedCode {
             },
             Some((
                 _,
+                _,
                 Candidate {
                     rule: Rule::Whole, ..
                 },
                 deterministic,
             )) => NoProgram::NoCode { deterministic },
-            Some((message, candidate, deterministic)) => NoProgram::CompileError {
+            Some((message, image, candidate, deterministic)) => NoProgram::CompileError {
                 message,
+                image,
                 candidate,
                 deterministic,
             },
@@ -194,7 +210,7 @@ impl PreparedCode {
     }
 
     /// Compiles a program in the image that it needs.
-    async fn compile_text(&self, text: &str, calls: Vec<Callee>) -> Result<(Image, Build), Fault> {
+    async fn compile_text(&self, text: &str, calls: Vec<Callee>) -> Result<(Image, Built), Fault> {
         let image = self.task.image(text);
         if let Some(reason) = self.programs.missing(image) {
             return Err(Fault::permanent(ErrorCode::GraderUnavailable, reason));
@@ -224,9 +240,10 @@ impl PreparedCode {
     /// Validates the task's own code, once. Completions with a program validate it in their own
     /// runs.
     async fn validate_own_code(&self, cx: &GradeContext) -> Result<(), Blocked> {
-        let validated = self
+        let cell = self
             .own_code
-            .get_or_try_init(|| async { cacheable(self.run_own_code(cx).await) });
+            .of(&self.hash_of(self.task.language.empty_program));
+        let validated = cell.get_or_try_init(|| async { cacheable(self.run_own_code(cx).await) });
         validated.await?.clone()
     }
 
@@ -248,18 +265,24 @@ impl PreparedCode {
         if self.task.reference.is_some() || tests.peek().is_none() {
             return Ok(());
         }
-        let (image, build) = self
+        let (image, built) = self
             .compile_text(self.task.language.empty_program, Vec::new())
             .await?;
-        let code = build
+        let code = built
+            .build
             .code()
             .map_err(|message| self.not_compiled("the prelude", message))?;
         // The empty program does not define the functions that a compiled program must define.
         let can_run =
             |test: &Test| !(self.task.language.compiles_calls && matches!(test, Test::Call { .. }));
         for (_, test) in tests.filter(|(_, test)| can_run(test)) {
-            let code = Code { code, image };
-            run_once(&self.programs, cx, self.run_of(code, test)).await?;
+            let built_in = &built.image;
+            let code = Code {
+                code,
+                image,
+                built_in,
+            };
+            run_once(&self.programs, cx, built_in, self.run_of(code, test)).await?;
             check_cancelled(cx)?;
         }
         Ok(())
@@ -268,18 +291,23 @@ impl PreparedCode {
     /// Work of the reference program over all tests; `None` if the task has no reference.
     async fn reference_work(&self, cx: &GradeContext) -> Option<Result<u64, Blocked>> {
         let text = self.task.reference.as_ref()?;
-        let work = self
-            .reference
-            .get_or_try_init(|| async { cacheable(self.run_reference(text, cx).await) });
+        let cell = self.reference.of(&self.hash_of(text));
+        let work = cell.get_or_try_init(|| async { cacheable(self.run_reference(text, cx).await) });
         Some(work.await.cloned().unwrap_or_else(Err))
     }
 
     async fn run_reference(&self, text: &str, cx: &GradeContext) -> Result<u64, Blocked> {
-        let (image, build) = self.compile_text(text, self.task.calls()).await?;
-        let code = build
+        let (image, built) = self.compile_text(text, self.task.calls()).await?;
+        let code = built
+            .build
             .code()
             .map_err(|message| self.not_compiled("the reference program", message))?;
-        let results = self.run_tests(Code { code, image }, cx).await?;
+        let code = Code {
+            code,
+            image,
+            built_in: &built.image,
+        };
+        let results = self.run_tests(code, cx).await?;
         match results
             .iter()
             .position(|result| result.verdict != verdict::ACCEPTED)
@@ -315,17 +343,16 @@ impl PreparedCode {
         }
     }
 
-    fn evidence_of(&self, program: &LocatedProgram<'_>) -> Evidence {
-        let image = self.task.image(&program.candidate.text);
-        match self.programs.image(image.name) {
-            Some(image) => evidence::of_program(program, image),
-            None => Evidence::new(),
-        }
+    /// The hash of the image in which a program runs; empty if it is not known yet.
+    fn hash_of(&self, text: &str) -> String {
+        let image = self.programs.image(self.task.image(text).name);
+        image.map(|image| image.hash.clone()).unwrap_or_default()
     }
 
     async fn graded(
         &self,
         program: &LocatedProgram<'_>,
+        image: &ImageInfo,
         results: &[TestResult],
         cx: &GradeContext,
     ) -> Grade {
@@ -335,7 +362,7 @@ impl PreparedCode {
         if let Some(limit) = results.iter().find_map(TestResult::limit) {
             metrics::limited("graded", limit);
         }
-        let evidence = self.evidence_of(program);
+        let evidence = evidence::of_program(program, image);
         let evidence = evidence::with_tests(evidence, program, &self.task.tests, results);
         let mut grade = Grade::new(verdict, score)
             .with_evidence(evidence)
@@ -382,10 +409,11 @@ impl PreparedCode {
     }
 }
 
-/// Wraps a result that may be cached in `Ok`. After a retryable fault, the next item tries again.
+/// Wraps a result that may be cached in `Ok`. After a fault of the service, the next item tries
+/// again.
 fn cacheable<T>(result: Result<T, Blocked>) -> Result<Result<T, Blocked>, Blocked> {
     match result {
-        Err(blocked) if blocked.fault.retryable => Err(blocked),
+        Err(blocked) if !blocked.is_of_task() => Err(blocked),
         result => Ok(result),
     }
 }
@@ -427,8 +455,6 @@ fn outcome_of(blocked: Blocked) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use ::metrics::with_local_recorder;
     use assay_core::Task;
     use assay_worker::{WorkerOptions, WorkerPool};
@@ -447,7 +473,7 @@ mod tests {
             count: 1,
             uses: 1,
         });
-        with_local_recorder(counters, || Programs::new(workers, Vec::new(), None))
+        with_local_recorder(counters, || Programs::new(workers, None))
     }
 
     fn result(verdict: Verdict, end: ProgramEnd, driver_evidence: Option<&str>) -> TestResult {
@@ -485,6 +511,13 @@ mod tests {
             candidate: &candidate,
             completion: &completion,
         };
+        let image = ImageInfo {
+            name: "python".to_owned(),
+            language: "python".to_owned(),
+            hash: "0a".to_owned(),
+            version: "1".to_owned(),
+            modules: Vec::new(),
+        };
         let limit = r#"{"limit":{"cause":"module","name":"numpy"}}"#;
         let results = [
             result(verdict::ACCEPTED, ProgramEnd::Finished, None),
@@ -497,7 +530,7 @@ mod tests {
             result(verdict::ACCEPTED, ProgramEnd::Finished, None),
         ];
         let grade = with_local_recorder(&counters, || {
-            code.graded(&program, &results, &GradeContext::default())
+            code.graded(&program, &image, &results, &GradeContext::default())
                 .now_or_never()
                 .unwrap()
         });

@@ -47,14 +47,14 @@ impl PreparedCode {
         tests: &[Test],
         cx: &GradeContext,
     ) -> Result<Vec<TestResult>, Blocked> {
-        let mut series = Series::new(&self.programs, cx);
+        let mut series = Series::new(&self.programs, cx, code.built_in);
         let mut results = Vec::with_capacity(tests.len());
         for (at, test) in tests.iter().enumerate() {
             let next = tests.get(at + 1).map(|test| self.run_of(code, test));
             let run = self.run_of(code, test);
             let attempt = match series.run(run.clone(), next.as_ref()).await {
                 Ok(attempt) => attempt,
-                Err(blocked) => self.attempt_of_blocked(run, blocked, cx).await?,
+                Err(blocked) => self.attempt_of_blocked(code, run, blocked, cx).await?,
             };
             if let Checker::Program(_) = self.task.checker {
                 // It runs in a worker, too.
@@ -74,6 +74,7 @@ impl PreparedCode {
     /// the task is at fault only if the test also fails when it does not see these files.
     async fn attempt_of_blocked(
         &self,
+        code: Code<'_>,
         mut run: Run,
         blocked: Blocked,
         cx: &GradeContext,
@@ -85,13 +86,13 @@ impl PreparedCode {
             return Err(blocked);
         }
         *shares_files = false;
-        match run_once(&self.programs, cx, run).await {
+        match run_once(&self.programs, cx, code.built_in, run).await {
             Ok(_) => Ok(Attempt::of_failed_test(blocked.fault.message)),
             Err(_) => Err(blocked),
         }
     }
 
-    pub(super) fn run_of(&self, Code { code, image }: Code<'_>, test: &Test) -> Run {
+    pub(super) fn run_of(&self, Code { code, image, .. }: Code<'_>, test: &Test) -> Run {
         Run {
             image: image.name.to_owned(),
             code: code.to_vec(),

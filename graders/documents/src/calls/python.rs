@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn value(&mut self, depth: usize) -> Result<Json, SyntaxError> {
+    pub(super) fn value(&mut self, depth: usize) -> Result<Json, SyntaxError> {
         self.skip_space();
         if depth > MAX_DEPTH {
             return self.error("the value nests too deeply");

@@ -151,6 +151,11 @@ impl<'a, 'r> Scan<'a, 'r> {
         }
     }
 
+    /// Whether no attempt ends after `at`.
+    pub(super) fn is_prose(&self, at: usize) -> bool {
+        at >= self.prose_from
+    }
+
     /// Whether only white space precedes `at` since the last attempt.
     pub(super) fn follows_attempt(&self, at: usize) -> bool {
         self.prose_from > self.start && self.text[self.prose_from..at].trim().is_empty()
@@ -158,8 +163,13 @@ impl<'a, 'r> Scan<'a, 'r> {
 
     /// Up to `length` bytes of the part before the cursor.
     pub(super) fn before(&self, length: usize) -> &'a str {
-        let start = self.text.ceil_char_boundary(self.at.saturating_sub(length));
-        &self.text[start.max(self.start).min(self.at)..self.at]
+        self.before_byte(self.at, length)
+    }
+
+    /// Up to `length` bytes of the part before `at`.
+    pub(super) fn before_byte(&self, at: usize, length: usize) -> &'a str {
+        let start = self.text.ceil_char_boundary(at.saturating_sub(length));
+        &self.text[start.max(self.start).min(at)..at]
     }
 
     /// Starts prose at the cursor.

@@ -83,7 +83,12 @@ pub(super) fn mark(before: &str, text: &str, is_tool: &dyn Fn(&str) -> bool) -> 
         let values = attributes.split(['=', ' ', '"', '\'']);
         let is_attribute = ELEMENTS.contains(&lower.as_str()) && values.map(str::trim).any(is_tool);
         let has_json = ELEMENTS.contains(&lower.as_str()) && after.starts_with(['{', '[']);
-        is_attribute || has_json || is_tool(name) && after.starts_with(['<', '{'])
+        // `<f a="1">`, `<f/>`, or `<f>` before its arguments.
+        let has_arguments = name.ends_with('/')
+            || attributes.contains('=')
+            || attributes.ends_with('/')
+            || after.starts_with(['<', '{']);
+        is_attribute || has_json || has_arguments && is_tool(name.trim_end_matches('/'))
     };
     let ends_with_bar = name.ends_with(['|', '｜']) && !name.starts_with(['|', '｜']);
     let is_end = name.trim_start_matches(['|', '｜']).starts_with('/')
@@ -111,13 +116,14 @@ const NAME_KEYS: &[&str] = &[
 /// Adds the attempts without marks in a range of prose.
 pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
     while !scan.is_full()
-        && let Some(next) = scan.rest().find(['{', '[', 'A'])
+        && let Some(next) = scan.rest().find(['{', '[', '(', 'A', 'a'])
     {
         scan.at += next;
         let start = scan.at;
         let found = match scan.rest().as_bytes()[0] {
             b'{' => object(scan, is_tool),
             b'[' => bracketed(scan, is_tool),
+            b'(' => statement(scan, is_tool),
             _ => action(scan, is_tool),
         };
         if let Some((from, error)) = found {
@@ -140,24 +146,67 @@ fn object(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) -> Option<(us
     let rest = scan.rest();
     let mut reader = Reader::new(rest);
     let read = reader.next_value();
-    scan.at += match &read {
-        Ok(_) => reader.at(),
-        Err(error) => rest.ceil_char_boundary(error.at.max(1)),
+    let mut in_python = python::Reader::new(rest);
+    // Models also write objects as Python does, with single quotes.
+    let literal = match &read {
+        Err(_) if rest.starts_with('{') => in_python.value(0).ok(),
+        _ => None,
+    };
+    scan.at += match (&read, &literal) {
+        (Ok(_), _) => reader.at(),
+        (Err(_), Some(_)) => in_python.at(),
+        (Err(error), None) => rest.ceil_char_boundary(error.at.max(1)),
     };
     if let Some(line) = line {
         return Some((start - line, SyntaxError::new(start, SURROUNDED)));
     }
+    let is_alone = || is_alone(scan, start);
     match read {
-        Ok(value) if is_call(&value, is_tool, 3) => {
+        Ok(value) if is_call(&value, is_tool, 3) || is_alone() && is_short(&value, is_tool) => {
             let error = match json::call(value, start) {
                 Ok(_) => SyntaxError::new(start, SURROUNDED),
                 Err(error) => error,
             };
             Some((start, error))
         }
-        Err(error) if starts_call(rest, is_tool) => Some((start, error.offset_by(start))),
+        Err(error)
+            if literal.as_ref().map_or_else(
+                || starts_call(rest, is_tool),
+                |value| is_call(value, is_tool, 3) || is_alone() && is_short(value, is_tool),
+            ) =>
+        {
+            Some((start, error.offset_by(start)))
+        }
         _ => None,
     }
+}
+
+/// Whether the part consists of the JSON between `start` and the cursor, possibly in a list or in a
+/// fenced block.
+fn is_alone(scan: &Scan<'_, '_>, start: usize) -> bool {
+    let before = scan.before_byte(start, MAX_ATTRIBUTES);
+    let before = before.trim().trim_end_matches('[').trim_end();
+    let is_fence = |line: &str| line.starts_with("```") && !line.contains(char::is_whitespace);
+    let after = scan.rest().trim_start();
+    (before.is_empty() || is_fence(before))
+        && (after.is_empty() || after.starts_with([']', ',', '`']))
+}
+
+/// Whether an object is a call without a key for its arguments: `{"name": "f", "a": 1}` or
+/// `{"f": {"a": 1}}`. Reports of results look the same, so it counts only where nothing else is
+/// said.
+fn is_short(value: &Json, is_tool: &dyn Fn(&str) -> bool) -> bool {
+    let Json::Object(members) = value else {
+        return false;
+    };
+    let is_name = |(key, value): &(String, Json)| {
+        NAME_KEYS.contains(&key.as_str()) && value.text().is_some_and(is_tool)
+    };
+    let describes = |(key, _): &(String, Json)| key == "description";
+    members.len() > 1 && members.iter().any(is_name) && !members.iter().any(describes)
+        || members
+            .iter()
+            .any(|(key, value)| is_tool(key) && matches!(value, Json::Object(_)))
 }
 
 /// Whether an object has a member that names a tool and one with arguments, itself or, up to a
@@ -192,8 +241,10 @@ fn is_call(value: &Json, is_tool: &dyn Fn(&str) -> bool, depth: usize) -> bool {
 /// Whether malformed JSON starts with a member that names a tool.
 fn starts_call(text: &str, is_tool: &dyn Fn(&str) -> bool) -> bool {
     let string = |text: &str| -> Option<(String, usize)> {
-        let rest = text.trim_start().strip_prefix('"')?;
-        let (string, _) = rest.split_once('"')?;
+        let text_of = text.trim_start();
+        let quote = text_of.chars().next().filter(|c| ['"', '\''].contains(c))?;
+        let rest = &text_of[1..];
+        let (string, _) = rest.split_once(quote)?;
         let length = text.len() - rest.len() + string.len() + 1;
         Some((string.to_owned(), length))
     };
@@ -239,23 +290,92 @@ fn bracketed(
     Some((start, error))
 }
 
-/// `Action: f` and `Action Input: …` on lines of their own (ReAct).
-fn action(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) -> Option<(usize, SyntaxError)> {
-    let start = scan.at;
-    let rest = scan.rest();
-    let (name, after) = rest.strip_prefix("Action:")?.split_once('\n')?;
-    let before = scan.before(MAX_NAME);
-    let begins_line = before
-        .rsplit('\n')
-        .next()
-        .is_none_or(|line| line.trim().is_empty());
-    if !(begins_line && is_tool(name.trim()) && after.trim_start().starts_with("Action Input:")) {
+/// A line of Python that passes the result of a call on: `print(f(a=1))` or `x = await f(a=1)`.
+fn statement(
+    scan: &mut Scan<'_, '_>,
+    is_tool: &dyn Fn(&str) -> bool,
+) -> Option<(usize, SyntaxError)> {
+    let before = scan.before(MAX_ATTRIBUTES);
+    let line = before.rsplit('\n').next()?;
+    let begins_line = line.len() < before.len() || scan.begins_at(scan.at - line.len());
+    let is_of_name = |c: char| c.is_alphanumeric() || "_-./:".contains(c);
+    let outer = line.trim_end_matches(is_of_name);
+    if !begins_line || !is_tool(&line[outer.len()..]) || !is_start_of_statement(outer) {
         return None;
     }
-    let input = after.trim_start();
+    let rest = scan.rest();
+    let (code, _) = rest.split_once('\n').unwrap_or((rest, ""));
+    let code = code.trim_end().trim_end_matches(';');
+    let start = scan.at - line.trim_start().len();
+    if !code.ends_with(')') || !scan.is_prose(start) {
+        return None;
+    }
+    scan.at += code.len();
+    let message = "calls within statements of a program are not read";
+    Some((start, SyntaxError::new(start, message)))
+}
+
+/// Whether a call may follow this start of a statement, which is more than the call.
+fn is_start_of_statement(text: &str) -> bool {
+    let is_name = |text: &str| {
+        let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.chars().all(is_of_name)
+    };
+    let mut rest = text.trim();
+    let is_longer = !rest.is_empty();
+    if let Some((target, value)) = rest.split_once('=')
+        && is_name(target.trim())
+    {
+        rest = value.trim_start();
+    }
+    while let Some((function, inside)) = rest.split_once('(')
+        && is_name(function.trim().trim_start_matches("await ").trim_start())
+    {
+        rest = inside.trim_start();
+    }
+    is_longer && (rest.is_empty() || rest == "await")
+}
+
+/// `Action: f` at the start of a line, and then `Action Input: …` (ReAct), in any case and with
+/// emphasis.
+fn action(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) -> Option<(usize, SyntaxError)> {
+    let (start, rest) = (scan.at, scan.rest());
+    let emphasis = ['*', '_', '`', '"', '\''];
+    let name = after_label(rest, &["action"])?;
+    let name = name
+        .trim_start_matches([' ', '\t'])
+        .trim_start_matches(emphasis);
+    let end = name.find(|c: char| c.is_whitespace() || "*`\"'".contains(c))?;
+    let (name, after) = name.split_at(end);
+    if !is_tool(name) {
+        return None;
+    }
+    let is_filling = |c: char| c.is_whitespace() || emphasis.contains(&c) || "-#>".contains(c);
+    let input = after.trim_start_matches(is_filling);
+    after_label(input, &["action input", "action_input"])?;
+    let before = scan.before(MAX_NAME);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    if !line
+        .chars()
+        .all(|c| is_filling(c) || c.is_ascii_digit() || c == '.')
+    {
+        return None;
+    }
     scan.at += rest.len() - input.len() + input.find('\n').unwrap_or(input.len());
     Some((
         start,
         SyntaxError::new(start, "calls that start with `Action:` are not read"),
     ))
+}
+
+/// What follows one of these labels, a colon and emphasis, in any case.
+fn after_label<'a>(text: &'a str, labels: &[&str]) -> Option<&'a str> {
+    let is_label = |label: &&&str| {
+        let start = text.get(..label.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(label))
+    };
+    let label = labels.iter().find(is_label)?;
+    let emphasis = ['*', '_', '`'];
+    let after = text[label.len()..].trim_start_matches(emphasis);
+    Some(after.strip_prefix(':')?.trim_start_matches(emphasis))
 }

@@ -76,7 +76,7 @@ struct Request<'a> {
 /// A rollout, as an item of a request.
 #[derive(Serialize)]
 pub(super) struct Rollout {
-    pub(super) completion: String,
+    pub(super) completion: Completion,
     pub(super) task: Box<RawValue>,
     /// The prompt, if the trainer sends one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -200,7 +200,7 @@ pub(crate) async fn grade(
         let task = task(&parameters, column.as_deref(), label, &prompt)?;
         let prompt = (!prompt.is_empty()).then(|| Completion::Text(prompt.into()));
         Ok(Rollout {
-            completion: response.unwrap_or(text),
+            completion: Completion::Text(response.unwrap_or(text).into()),
             task,
             meta: Meta {
                 think_open: prompt.as_ref().is_some_and(opens_think),

@@ -1,7 +1,7 @@
 //! `POST /compat/sandboxfusion/common_evaluate_batch`: the route of ScaleBox, a server that extends
 //! SandboxFusion. It grades the program of a completion on all tests of a problem.
 
-use assay_core::Meta;
+use assay_core::{Completion, Meta};
 use axum::Json;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -161,7 +161,7 @@ pub(crate) async fn evaluate(
     })?;
     let query = GradingQuery::default();
     let rollout = Rollout {
-        completion,
+        completion: Completion::Text(completion.into()),
         task,
         prompt: None,
         meta: Meta::default(),

@@ -130,6 +130,13 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
+/// The name of a run that can be part of a URL.
+fn run_name(name: &str) -> Result<String, String> {
+    assay_wire::fits_path(name)
+        .then(|| name.to_owned())
+        .ok_or_else(|| "no URL can contain this name; choose another name".to_owned())
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Grade {
     /// Items as JSON lines, in the form of `items` in `POST /v1/grade`; `-` for standard input
@@ -165,7 +172,7 @@ pub(crate) struct Grade {
     #[arg(long, value_name = "NAME")]
     pub(crate) policy: Option<String>,
     /// Name of the training run to record
-    #[arg(long)]
+    #[arg(long, value_parser = run_name)]
     pub(crate) run: Option<String>,
     /// Step of the training run to record
     #[arg(long, allow_negative_numbers = true)]

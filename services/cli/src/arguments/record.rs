@@ -136,11 +136,17 @@ pub(crate) struct GradeSelection {
     #[arg(long)]
     pub(crate) group: Option<String>,
     /// Lowest score
-    #[arg(long)]
+    #[arg(long, value_parser = score)]
     pub(crate) score_min: Option<f64>,
     /// Highest score
-    #[arg(long)]
+    #[arg(long, value_parser = score)]
     pub(crate) score_max: Option<f64>,
+}
+
+/// A bound of scores. No score is above or below NaN.
+fn score(text: &str) -> Result<f64, String> {
+    let score = text.parse().ok().filter(|score: &f64| !score.is_nan());
+    score.ok_or_else(|| "not a number".to_owned())
 }
 
 #[derive(Debug, Args)]

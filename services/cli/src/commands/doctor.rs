@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::{Context as _, anyhow};
 use assay_core::execution::{Execution, ExecutionEnd, Runtime};
 use assay_core::{Clock, Item, Lane, SystemClock, Task};
 use assay_engine::{Batch, BatchItem, Mode};
@@ -175,7 +177,7 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
     config.engine.outcome_bytes = 0;
     let node = Node::start(config).await?;
     image_progress::show(node.sandboxes());
-    let installed = node.sandboxes().images().to_vec();
+    let installed = node.sandboxes().images();
     let missing = node.sandboxes().missing_images();
     node.load_models().await?;
     let mut graders = Vec::new();
@@ -230,7 +232,13 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
         .map(|(mechanism, is_available)| (mechanism.as_str(), is_available))
         .collect();
     let mut images = Vec::new();
-    for image in installed {
+    for name in installed {
+        node.sandboxes()
+            .prepare(name)
+            .await
+            .map_err(|reason| anyhow!(reason))?;
+        let image = node.sandboxes().image(name).map(Arc::unwrap_or_clone);
+        let image = image.with_context(|| format!("no image `{name}` is installed"))?;
         let (p50_us, p99_us) = time_program(&node, &clock, &image).await?;
         let ImageInfo {
             name,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, ensure};
 use assay_node::Config;
-use assay_node::sandboxes::{self, Sandboxes};
+use assay_node::sandboxes::{self, ImageState, Sandboxes};
 use serde_json::json;
 
 use crate::arguments::Images;
@@ -45,7 +45,7 @@ async fn compile(sandboxes: &Sandboxes, config: &Config, images: &[String]) -> a
     let installed = sandboxes.images();
     for name in images {
         ensure!(
-            installed.iter().any(|image| image.name == *name),
+            installed.contains(&name.as_str()),
             "no image `{name}` is installed; run `assay images` to list them"
         );
     }
@@ -57,9 +57,9 @@ async fn compile(sandboxes: &Sandboxes, config: &Config, images: &[String]) -> a
     tracing::debug!(folder = %config.sandbox_workers.images.display(), "compiling images");
     image_progress::show(sandboxes);
     for image in installed {
-        if images.is_empty() || images.contains(&image.name) {
+        if images.is_empty() || images.iter().any(|name| name == image) {
             sandboxes
-                .prepare(&image.name)
+                .prepare(image)
                 .await
                 .map_err(|reason| anyhow!(reason))?;
         }
@@ -68,15 +68,24 @@ async fn compile(sandboxes: &Sandboxes, config: &Config, images: &[String]) -> a
 }
 
 fn list(sandboxes: &Sandboxes, arguments: &Images) -> anyhow::Result<CommandStatus> {
-    let installed = sandboxes.images();
+    let installed = sandboxes.list_images()?;
     let mut out = terminal::stdout();
     if arguments.output.json {
         let list: Vec<_> = installed
             .iter()
             .map(|image| {
+                let info = image.info.as_deref();
+                let reason = match &image.state {
+                    ImageState::Damaged(reason) => Some(reason),
+                    ImageState::Compiled | ImageState::Packaged => None,
+                };
                 json!({
-                    "image": image.name, "language": image.language, "version": image.version,
-                    "hash": image.hash, "compiled": sandboxes.is_compiled(&image.name),
+                    "image": image.name,
+                    "language": info.map(|info| &info.language),
+                    "version": info.map(|info| &info.version),
+                    "hash": info.map(|info| &info.hash),
+                    "compiled": image.state == ImageState::Compiled,
+                    "damaged": reason,
                 })
             })
             .collect();
@@ -92,20 +101,26 @@ fn list(sandboxes: &Sandboxes, arguments: &Images) -> anyhow::Result<CommandStat
     let rows: Vec<_> = installed
         .iter()
         .map(|image| {
-            let state = if sandboxes.is_compiled(&image.name) {
-                "compiled"
-            } else {
-                "packaged"
+            let info = image.info.as_deref();
+            let state = match image.state {
+                ImageState::Compiled => "compiled",
+                ImageState::Packaged => "packaged",
+                ImageState::Damaged(_) => "damaged",
             };
             [
-                image.name.clone(),
-                image.version.clone(),
+                image.name.to_owned(),
+                info.map_or_else(String::new, |info| info.version.clone()),
                 state.to_owned(),
-                image.hash.clone(),
+                info.map_or_else(String::new, |info| info.hash.clone()),
             ]
         })
         .collect();
     table::write(&mut out, ["IMAGE", "VERSION", "STATE", "HASH"], &rows)?;
+    for image in &installed {
+        if let ImageState::Damaged(reason) = &image.state {
+            writeln!(out, "{reason}")?;
+        }
+    }
     for image in sandboxes.missing_images() {
         writeln!(out, "{} is not installed; {}", image.name, image.install)?;
     }

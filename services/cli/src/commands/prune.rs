@@ -31,7 +31,7 @@ pub(crate) fn run(
     );
     let reply = block_on(async {
         let source = open(file, &arguments.record).await?;
-        let reply = prune(&source, &request).await;
+        let reply = prune_known(&source, &request).await;
         source.close().await;
         reply
     })?;
@@ -75,6 +75,15 @@ fn request(arguments: &PruneArguments) -> PruneRequest {
         channels_unused_since_us: arguments.unused_channels.map(before),
         dry_run: arguments.dry_run,
     }
+}
+
+/// Starts the prune and waits until it has ended. Names of runs without grades are errors: a
+/// misspelt one would delete nothing, or what should be kept.
+async fn prune_known(source: &Source, request: &PruneRequest) -> anyhow::Result<PruneReply> {
+    for run in request.runs.iter().chain(&request.keep_runs) {
+        source.require_run(run).await?;
+    }
+    prune(source, request).await
 }
 
 /// Starts the prune and waits until it has ended.

@@ -404,6 +404,22 @@ fn errors_exit_with_2_and_a_message() {
     );
     assert_fails(&["grade", "absent.jsonl"], "cannot read `absent.jsonl`");
     assert_fails(&["grades"], "no database at `assay.db`");
+    for option in ["--score-min", "--score-max"] {
+        assert_fails(&["grades", option, "nan"], "not a number");
+    }
+    for run in [".", "..", "a\nb"] {
+        let local = [
+            "grade",
+            "items.jsonl",
+            "--run",
+            run,
+            "--database",
+            "sqlite://assay.db",
+        ];
+        assert_fails(&local, "choose another name");
+        let server = ["runs", run, "--server", "http://127.0.0.1:1"];
+        assert_fails(&server, "cannot be part of a URL");
+    }
     assert!(
         !folder.path().join("assay.db").exists(),
         "reading does not create a database"

@@ -266,7 +266,29 @@ fn compiles_named_images_and_lists_their_state() {
         );
     }
     let image = run(&["images", "--json", "--compile", "javascript"]);
-    assert_eq!(image["compiled"], true);
+    assert_eq!(
+        (&image["compiled"], &image["damaged"]),
+        (&json!(true), &Value::Null)
+    );
+    let home = std::fs::read_dir(&images).unwrap().next().unwrap().unwrap();
+    let metadata = home.path().join("javascript.json");
+    let mut bytes = std::fs::read(&metadata).unwrap();
+    bytes[10] ^= 1;
+    std::fs::write(&metadata, bytes).unwrap();
+    let image = run(&["images", "--json"]);
+    let reason = image["damaged"].as_str().unwrap();
+    assert!(reason.contains("does not match its checksum"), "{reason}");
+    assert_eq!(image["compiled"], false);
+    let listed = packaged.command(&images, &["images"]).output().unwrap();
+    let listed = text(&listed.stdout);
+    assert!(
+        listed.contains(" damaged ") && listed.contains(reason),
+        "{listed}"
+    );
+    assert_eq!(
+        run(&["images", "--json", "--compile", "javascript"])["compiled"],
+        true
+    );
     let output = packaged
         .command(&images, &["images", "--compile", "cobol"])
         .output()

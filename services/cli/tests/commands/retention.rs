@@ -70,6 +70,10 @@ fn prunes_a_record_that_no_server_uses() {
     record(folder, "best", 30);
     assert_fails(folder, &prune(&[]), "name what to delete with `--run`");
     assert_fails(folder, &prune(&["--older-than", "soon"]), "such as `90d`");
+    for option in ["--run", "--keep-run"] {
+        let unknown = "no run named `olt`; did you mean `old`?";
+        assert_fails(folder, &prune(&[option, "olt", "--dry-run"]), unknown);
+    }
 
     let estimate = printed(folder, &prune(&["--run", "old", "--dry-run", "--json"]));
     assert_eq!(estimate["estimate"]["grades"], 60);
@@ -151,6 +155,50 @@ fn prunes_backs_up_and_verifies_while_a_server_runs() {
     let damaged = assay(&copy, &[&["verify"][..], &DATABASE[..]].concat());
     assert_eq!(damaged.status.code(), Some(1), "{}", text(&damaged.stdout));
     assert!(text(&damaged.stdout).contains("damaged: checked "));
+}
+
+#[test]
+fn a_database_that_cannot_be_read_at_all_is_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    record(folder, "r", 60);
+    let database = folder.join("assay.db");
+    let intact = std::fs::read(&database).unwrap();
+    let mut without_schema = intact.clone();
+    without_schema[100..4_096].fill(0x5a);
+    for (bytes, problem) in [
+        (&intact[..0], "the file has no tables"),
+        (&intact[..100], "file is not a database"),
+        (&intact[..4_096], "malformed"),
+        (&without_schema, "malformed"),
+        (
+            &b"no database at all".repeat(1_000),
+            "file is not a database",
+        ),
+    ] {
+        std::fs::write(&database, bytes).unwrap();
+        let verified = assay(folder, &[&["verify"][..], &DATABASE[..]].concat());
+        let (out, error) = (text(&verified.stdout), text(&verified.stderr));
+        assert_eq!(verified.status.code(), Some(1), "{out}{error}");
+        assert_eq!(out.matches(problem).count(), 1, "{out}");
+        assert!(out.contains("damaged: checked 0 grades"), "{out}");
+        assert!(!error.contains("earlier release"), "{error}");
+    }
+    // The spool is checked all the same.
+    std::fs::write(&database, []).unwrap();
+    let spool = folder.join("assay.db.spool");
+    for entry in std::fs::read_dir(&spool).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "spool")
+        {
+            std::fs::write(path, "damaged".repeat(1_000)).unwrap();
+        }
+    }
+    let verified = assay(folder, &[&["verify"][..], &DATABASE[..]].concat());
+    let out = text(&verified.stdout);
+    assert!(out.contains("assay.db.spool"), "{out}");
 }
 
 /// Waits until a prune of this server has deleted some grades, but not all.

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-use assay_code::{ImageVersion, PrepareImages};
+use assay_code::{ImageVersion, PrepareImages, PreparedImage};
 use assay_core::{BoxFuture, Clock, SystemClock};
-use assay_wasm::{FileStamps, Folder, ImageError, ImageKind, InstallStep, Package};
+use assay_wasm::{
+    FileStamps, Folder, IMAGES, ImageError, ImageKind, Inspection, InstallStep, Package,
+};
 use assay_worker::WorkerPool;
 use assay_worker::program::ImageInfo;
 use tokio::sync::Mutex;
@@ -17,6 +19,32 @@ use crate::config;
 
 /// The folder of packaged images, relative to that of the binary.
 const PACKAGES: &str = "../share/assay/images";
+
+/// Time after which a package that could not be compiled is compiled again: an attempt takes up to
+/// two minutes, and every item that needs the image would wait for one.
+const RETRY_COMPILING: Duration = Duration::from_secs(30);
+
+/// An installed image.
+#[derive(Debug, Clone)]
+pub struct ListedImage {
+    /// Its name.
+    pub name: &'static str,
+    /// Its contents, if they are known.
+    pub info: Option<Arc<ImageInfo>>,
+    /// Whether programs can run in it.
+    pub state: ImageState,
+}
+
+/// Whether programs can run in an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImageState {
+    /// It is compiled, and its files match their checksums.
+    Compiled,
+    /// It is packaged, and compiled at its first use.
+    Packaged,
+    /// It cannot be used, for this reason. A packaged image is compiled again at its next use.
+    Damaged(String),
+}
 
 /// Progress of compiling a packaged image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,16 +70,17 @@ pub(super) struct Images(Arc<ImagesState>);
 
 struct ImagesState {
     folder: Folder,
+    /// All that can be installed.
     images: Vec<Image>,
     workers: OnceLock<WorkerPool>,
     observer: OnceLock<ImageObserver>,
+    clock: SystemClock,
 }
 
-/// An installed image.
+/// An image, which need not be installed.
 struct Image {
     kind: &'static ImageKind,
-    info: ImageInfo,
-    /// From which it is compiled; `None` if it was built in the folder of images.
+    /// From which it is compiled; `None` if it is built in the folder of images.
     package: Option<Package>,
     verified: RwLock<Verified>,
     /// Held while the image is compiled or verified.
@@ -64,17 +93,49 @@ struct Verified {
     version: ImageVersion,
     /// The files that workers have loaded.
     files: FileStamps,
-    /// `None` before the first comparison.
-    result: Option<Result<(), String>>,
+    /// The contents of the last files that were intact, or of the package.
+    info: Option<Arc<ImageInfo>>,
+    result: Kept,
+}
+
+/// What is known of the files until one of them changes.
+#[derive(Default)]
+enum Kept {
+    /// They were not compared, or could not be read.
+    #[default]
+    Nothing,
+    Intact,
+    Unusable(String),
+    /// The package could not be compiled. Tried again at this time of the clock.
+    NotCompiled(String, Duration),
+}
+
+impl Kept {
+    fn of_error(error: &ImageError, is_packaged: bool) -> Self {
+        // A package is compiled at once. What could not be read says nothing about the files.
+        if error.is_temporary() || is_packaged {
+            Self::Nothing
+        } else {
+            Self::Unusable(error.to_string())
+        }
+    }
 }
 
 impl Verified {
-    /// The result of the comparison; `None` if the files were not compared or have changed.
-    fn result(&self) -> Option<Result<ImageVersion, String>> {
-        let result = self.result.as_ref()?;
-        self.files
-            .are_current()
-            .then(|| result.clone().map(|()| self.version))
+    /// The result of the comparison; `None` if the files must be compared.
+    fn result(&self, now: Duration) -> Option<Result<PreparedImage, String>> {
+        let result = match &self.result {
+            Kept::Nothing => None,
+            Kept::Intact => self.info.as_ref().map(|info| {
+                Ok(PreparedImage {
+                    version: self.version,
+                    info: Arc::clone(info),
+                })
+            }),
+            Kept::Unusable(reason) => Some(Err(reason.clone())),
+            Kept::NotCompiled(reason, retry) => (now < *retry).then(|| Err(reason.clone())),
+        };
+        result.filter(|_| self.files.are_current())
     }
 }
 
@@ -82,15 +143,18 @@ impl Image {
     fn new(
         folder: &Folder,
         kind: &'static ImageKind,
-        info: ImageInfo,
         package: Option<Package>,
     ) -> Result<Self, ImageError> {
+        let info = match &package {
+            Some(package) => Some(package.info()),
+            None => folder.described(kind),
+        };
         Ok(Self {
             kind,
-            info,
             package,
             verified: RwLock::new(Verified {
                 files: FileStamps::of(folder, kind)?,
+                info: info.map(Arc::new),
                 ..Verified::default()
             }),
             preparing: Mutex::new(()),
@@ -101,14 +165,17 @@ impl Image {
         self.verified.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn is_installed(&self) -> bool {
+        self.package.is_some() || self.verified().files.exist()
+    }
+
     /// Compares the files with their checksums and keeps the result. If workers may have loaded
     /// other files, they are replaced.
     ///
     /// # Errors
     /// [`ImageError`].
     fn verify(&self, folder: &Folder, workers: Option<&WorkerPool>) -> Result<(), ImageError> {
-        let files = FileStamps::of(folder, self.kind)?;
-        let result = assay_wasm::verify(folder, self.kind);
+        let Inspection { files, image } = Inspection::of(folder, self.kind)?;
         let mut verified = self
             .verified
             .write()
@@ -117,23 +184,38 @@ impl Image {
             // Before anyone sees the version, because it must not be taken for that of old workers.
             workers.renew();
         }
-        let kept = match &result {
-            Ok(()) => Some(Ok(())),
-            // A package is compiled at the next attempt.
-            Err(_) if self.package.is_some() => None,
-            Err(error) => Some(Err(error.to_string())),
+        let (info, result) = match &image {
+            Ok(info) => (Some(Arc::new(info.clone())), Kept::Intact),
+            Err(error) => (
+                verified.info.clone(),
+                Kept::of_error(error, self.package.is_some()),
+            ),
         };
         *verified = Verified {
             version: ImageVersion(verified.version.0 + 1),
             files,
-            result: kept,
+            info,
+            result,
         };
-        result
+        image.map(drop)
+    }
+
+    /// Keeps the reason why the package cannot be compiled until then, unless a file changes.
+    fn keep_failure(&self, folder: &Folder, reason: String, retry: Duration) {
+        let Ok(files) = FileStamps::of(folder, self.kind) else {
+            return;
+        };
+        let mut verified = self
+            .verified
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        verified.files = files;
+        verified.result = Kept::NotCompiled(reason, retry);
     }
 }
 
 impl Images {
-    /// Reads the packages of the configured folder, and lists the images that were built.
+    /// Reads the packages of the configured folder.
     ///
     /// # Errors
     /// [`ImageError`] if a package is malformed.
@@ -144,21 +226,25 @@ impl Images {
         if !folder.path().as_os_str().is_empty() {
             folder.check_owner()?;
         }
-        let mut images: Vec<_> = packages
+        // Packaged images first.
+        let mut kinds: Vec<_> = IMAGES
+            .iter()
+            .map(|kind| {
+                let package = packages.iter().find(|package| package.kind() == kind);
+                (kind, package.cloned())
+            })
+            .collect();
+        kinds.sort_by_key(|(_, package)| package.is_none());
+        let images = kinds
             .into_iter()
-            .map(|package| Image::new(&folder, package.kind(), package.info(), Some(package)))
+            .map(|(kind, package)| Image::new(&folder, kind, package))
             .collect::<Result<_, _>>()?;
-        for info in folder.installed() {
-            let is_packaged = images.iter().any(|image| image.info.name == info.name);
-            if let Some(kind) = assay_wasm::kind(&info.name).filter(|_| !is_packaged) {
-                images.push(Image::new(&folder, kind, info, None)?);
-            }
-        }
         Ok(Self(Arc::new(ImagesState {
             folder,
             images,
             workers: OnceLock::new(),
             observer: OnceLock::new(),
+            clock: SystemClock::new(),
         })))
     }
 
@@ -167,10 +253,34 @@ impl Images {
         &self.0.folder
     }
 
-    /// The installed images, packaged ones first.
-    pub(super) fn list(&self) -> Vec<ImageInfo> {
-        let images = self.0.images.iter();
-        images.map(|image| image.info.clone()).collect()
+    /// The names of the installed images, packaged ones first.
+    pub(super) fn installed(&self) -> Vec<&'static str> {
+        let installed = self.0.images.iter().filter(|image| image.is_installed());
+        installed.map(|image| image.kind.name).collect()
+    }
+
+    /// The state of the installed images, packaged ones first. Reads all their files.
+    pub(super) fn list(&self) -> Result<Vec<ListedImage>, ImageError> {
+        let installed = self.0.images.iter().filter(|image| image.is_installed());
+        installed
+            .map(|image| {
+                let state = match Inspection::of(&self.0.folder, image.kind)?.image {
+                    Ok(_) => ImageState::Compiled,
+                    // Perhaps a process is compiling it.
+                    Err(ImageError::Missing { .. } | ImageError::Incomplete { .. })
+                        if image.package.is_some() =>
+                    {
+                        ImageState::Packaged
+                    }
+                    Err(error) => ImageState::Damaged(error.to_string()),
+                };
+                Ok(ListedImage {
+                    name: image.kind.name,
+                    info: image.verified().info.clone(),
+                    state,
+                })
+            })
+            .collect()
     }
 
     /// The workers to replace when an image is ready.
@@ -194,25 +304,29 @@ impl Images {
     }
 
     fn of(&self, name: &str) -> Option<&Image> {
-        self.0.images.iter().find(|image| image.info.name == name)
+        self.0.images.iter().find(|image| image.kind.name == name)
     }
 
     /// Compiles an image if it is packaged and not compiled yet, and compares its files with their
     /// checksums.
-    async fn make_ready(&self, image: &Image) -> Result<ImageVersion, String> {
+    async fn make_ready(&self, image: &Image) -> Result<PreparedImage, String> {
         let _preparing = image.preparing.lock().await;
-        if let Some(result) = image.verified().result() {
+        if let Some(result) = self.result_of(image) {
             return result;
         }
-        let name = &image.info.name;
-        let (this, name_of_task) = (self.clone(), name.clone());
+        let name = image.kind.name;
+        let this = self.clone();
         let ready = tokio::task::spawn_blocking(move || {
-            this.of(&name_of_task)
+            this.of(name)
                 .map_or(Ok(()), |image| this.make_ready_now(image))
         })
         .await;
         match ready {
-            Ok(Ok(())) => Ok(image.verified().version),
+            Ok(Ok(())) => self.result_of(image).unwrap_or_else(|| {
+                Err(format!(
+                    "the files of the image `{name}` changed while it was read"
+                ))
+            }),
             Ok(Err(error)) => {
                 tracing::error!(image = name, %error, "cannot prepare an image");
                 Err(error.to_string())
@@ -224,12 +338,23 @@ impl Images {
         }
     }
 
+    fn result_of(&self, image: &Image) -> Option<Result<PreparedImage, String>> {
+        image.verified().result(self.0.clock.monotonic())
+    }
+
     fn make_ready_now(&self, image: &Image) -> Result<(), ImageError> {
-        let verify = || image.verify(&self.0.folder, self.0.workers.get());
+        let (folder, name) = (&self.0.folder, image.kind.name);
+        let verify = || image.verify(folder, self.0.workers.get());
         match (verify(), &image.package) {
             (Err(_), Some(package)) => {
-                self.install(&image.info.name, package)?;
-                verify()
+                let ready = self.install(name, package).and_then(|()| verify());
+                if let Err(error) = &ready
+                    && !error.is_temporary()
+                {
+                    let retry = self.0.clock.monotonic() + RETRY_COMPILING;
+                    image.keep_failure(folder, error.to_string(), retry);
+                }
+                ready
             }
             (result, _) => result,
         }
@@ -284,21 +409,32 @@ impl Images {
 }
 
 impl PrepareImages for Images {
-    fn prepare<'a>(&'a self, image: &'a str) -> BoxFuture<'a, Result<ImageVersion, String>> {
+    fn is_installed(&self, image: &str) -> bool {
+        self.of(image).is_some_and(Image::is_installed)
+    }
+
+    fn info(&self, image: &str) -> Option<Arc<ImageInfo>> {
+        let image = self.of(image).filter(|image| image.is_installed())?;
+        image.verified().info.clone()
+    }
+
+    fn prepare<'a>(&'a self, image: &'a str) -> BoxFuture<'a, Result<PreparedImage, String>> {
         let Some(image) = self.of(image) else {
-            // Workers report that it is missing.
-            return Box::pin(std::future::ready(Ok(ImageVersion::default())));
+            let error = ImageError::Unknown(image.to_owned());
+            return Box::pin(std::future::ready(Err(error.to_string())));
         };
-        match image.verified().result() {
+        match self.result_of(image) {
             Some(result) => Box::pin(std::future::ready(result)),
             None => Box::pin(self.make_ready(image)),
         }
     }
 
     fn is_current(&self, image: &str, version: ImageVersion) -> bool {
-        self.of(image).is_none_or(|image| {
+        self.of(image).is_some_and(|image| {
             let verified = image.verified();
-            verified.version == version && verified.result().is_some_and(|result| result.is_ok())
+            verified.version == version
+                && matches!(verified.result, Kept::Intact)
+                && verified.files.are_current()
         })
     }
 }
@@ -316,4 +452,42 @@ fn packages_folder(config: &config::SandboxWorkers) -> PathBuf {
         .and_then(Path::parent)
         .map(|folder| folder.join(PACKAGES))
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verified(result: Kept) -> Verified {
+        Verified {
+            result,
+            ..Verified::default()
+        }
+    }
+
+    #[test]
+    fn errors_of_a_busy_system_are_not_kept() {
+        let error = |code| ImageError::File {
+            path: PathBuf::from("x"),
+            error: std::io::Error::from_raw_os_error(code),
+        };
+        let kept = |code, is_packaged| {
+            let kept = Kept::of_error(&error(code), is_packaged);
+            verified(kept).result(Duration::ZERO).is_some()
+        };
+        let too_many_files = 24;
+        let permission_denied = 13;
+        assert!(!kept(too_many_files, false));
+        assert!(kept(permission_denied, false));
+        assert!(!kept(permission_denied, true), "it is compiled again");
+    }
+
+    #[test]
+    fn a_package_is_compiled_again_after_a_while() {
+        let retry = Duration::from_secs(30);
+        let verified = verified(Kept::NotCompiled("no space".to_owned(), retry));
+        let before = verified.result(Duration::from_secs(29)).unwrap();
+        assert_eq!(before.unwrap_err(), "no space");
+        assert!(verified.result(retry).is_none());
+    }
 }

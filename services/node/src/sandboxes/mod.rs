@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use assay_code::MissingImage;
-use assay_code::{PrepareImages as _, Programs};
+use assay_code::{PrepareImages as _, PreparedImage, Programs};
 use assay_core::execution::{Execute, Execution};
 use assay_sql::Queries;
 use assay_sqlbox::{Postgres, PostgresOptions};
@@ -23,7 +23,7 @@ use crate::config;
 use crate::error::NodeError;
 
 use images::Images;
-pub use images::{ImageObserver, ImageProgress};
+pub use images::{ImageObserver, ImageProgress, ImageState, ListedImage};
 pub use role::{Work, run_as_worker};
 
 /// Time limit of one warm-up step; the node becomes ready even if it is exceeded.
@@ -55,8 +55,7 @@ pub struct Sandboxes {
     /// Programs and queries have separate workers, because C code reads hostile database images.
     for_programs: WorkerPool,
     for_queries: WorkerPool,
-    images: Vec<ImageInfo>,
-    installed: Images,
+    images: Images,
 }
 
 /// Packaged images that are compiled before a node is ready. They are small, and used most.
@@ -90,16 +89,11 @@ impl Sandboxes {
                 uses: config.uses,
             }
         };
-        let installed = Images::open(config).map_err(NodeError::Image)?;
-        let for_programs = WorkerPool::new(options(Work::Programs(installed.folder().clone())));
-        installed.set_workers(for_programs.clone());
+        let images = Images::open(config).map_err(NodeError::Image)?;
+        let for_programs = WorkerPool::new(options(Work::Programs(images.folder().clone())));
+        images.set_workers(for_programs.clone());
         let for_queries = for_programs.sibling(options(Work::Queries));
-        let images = installed.list();
-        let programs = Programs::new(
-            for_programs.clone(),
-            images.clone(),
-            Some(Arc::new(installed.clone())),
-        );
+        let programs = Programs::new(for_programs.clone(), Some(Arc::new(images.clone())));
         let queries = Queries::new(for_queries.clone(), server(sql), sql.result_bytes);
         Ok(Self {
             programs,
@@ -107,36 +101,45 @@ impl Sandboxes {
             for_programs,
             for_queries,
             images,
-            installed,
         })
     }
 
     /// Reports the progress of compiling packaged images to `observer` instead of to the log.
     pub fn observe_images(&self, observer: ImageObserver) {
-        self.installed.observe(observer);
+        self.images.observe(observer);
     }
 
-    /// The installed images.
+    /// The names of the installed images, packaged ones first.
     #[must_use]
-    pub fn images(&self) -> &[ImageInfo] {
-        &self.images
+    pub fn images(&self) -> Vec<&'static str> {
+        self.images.installed()
+    }
+
+    /// What is known about an installed image; `None` if it was never intact.
+    #[must_use]
+    pub fn image(&self, name: &str) -> Option<Arc<ImageInfo>> {
+        self.images.info(name)
+    }
+
+    /// The state of the installed images, packaged ones first. Reads all their files, which takes
+    /// about a second for 2 GB.
+    ///
+    /// # Errors
+    /// [`ImageError`] if the WebAssembly engine does not work on this machine.
+    pub fn list_images(&self) -> Result<Vec<ListedImage>, ImageError> {
+        self.images.list()
     }
 
     /// The images that are not installed, and how to install them.
     #[must_use]
     pub fn missing_images(&self) -> Vec<MissingImage> {
-        let installed: Vec<&str> = self
-            .images
-            .iter()
-            .map(|image| image.name.as_str())
-            .collect();
-        assay_code::missing_images(&installed)
+        assay_code::missing_images(&self.images())
     }
 
     /// Whether an image is compiled, so that programs can run in it without waiting.
     #[must_use]
     pub fn is_compiled(&self, image: &str) -> bool {
-        self.installed.is_compiled(image)
+        self.images.is_compiled(image)
     }
 
     /// Returns when programs can run in an image.
@@ -144,7 +147,7 @@ impl Sandboxes {
     /// # Errors
     /// Why they cannot.
     pub async fn prepare(&self, image: &str) -> Result<(), String> {
-        self.installed.prepare(image).await.map(drop)
+        self.images.prepare(image).await.map(drop)
     }
 
     /// Maximum number of concurrent requests to workers.
@@ -177,7 +180,7 @@ impl Sandboxes {
     /// # Errors
     /// [`WorkerError::Start`].
     pub fn start(&self) -> Result<(), WorkerError> {
-        if self.images.is_empty() {
+        if self.images().is_empty() {
             tracing::warn!(
                 "no image is installed, so programs cannot be graded; install `assay-rewards` with \
                  `pip`, or run `make images`"
@@ -191,12 +194,9 @@ impl Sandboxes {
     /// runs an empty program in each image and an empty query in every worker, so that no request
     /// has to wait until a worker maps an image or compiles its first module.
     pub async fn warm(&self) {
-        for image in &self.images {
-            let is_early = FIRST_IMAGES.contains(&image.name.as_str());
-            // The error is logged, and items that need the image report it.
-            if (is_early || self.is_compiled(&image.name))
-                && self.prepare(&image.name).await.is_ok()
-            {
+        for image in self.images() {
+            let is_early = FIRST_IMAGES.contains(&image);
+            if is_early || self.is_compiled(image) {
                 self.warm_image(image).await;
             }
         }
@@ -215,20 +215,24 @@ impl Sandboxes {
     /// Compiles the packaged images that [`Sandboxes::warm`] does not. Items that need one before
     /// wait for it.
     pub async fn compile_rest(&self) {
-        for image in &self.images {
-            if !self.is_compiled(&image.name) && self.prepare(&image.name).await.is_ok() {
+        for image in self.images() {
+            if !self.is_compiled(image) {
                 self.warm_image(image).await;
             }
         }
     }
 
-    /// Runs an empty program in every worker.
-    async fn warm_image(&self, image: &ImageInfo) {
-        let runs = (0..self.count()).map(|_| self.programs.execute(empty_program(image)));
+    /// Prepares an image and runs an empty program in every worker. If it cannot be prepared, the
+    /// error is logged, and items that need it report it.
+    async fn warm_image(&self, name: &str) {
+        let Ok(PreparedImage { info, .. }) = self.images.prepare(name).await else {
+            return;
+        };
+        let runs = (0..self.count()).map(|_| self.programs.execute(empty_program(&info)));
         for run in join_all(runs).await {
             if let Err(error) = run {
-                tracing::warn!(image = image.name, %error, "warm-up failed: a worker could not run \
-                    an empty program");
+                tracing::warn!(image = name, %error, "warm-up failed: a worker could not run an \
+                    empty program");
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::display::{cell, count, percent};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::pages::NEWEST_GRADES;
-use crate::query::link;
+use crate::query::{NoQuery, link};
 use crate::record::record_of;
 use crate::row::Row;
 use crate::site::Viewer;
@@ -53,7 +53,10 @@ pub(crate) struct Disagreements {
     rows: Vec<Row>,
 }
 
-pub(crate) async fn page(Viewer { engine, menu, .. }: Viewer) -> Result<Page<Disagreements>> {
+pub(crate) async fn page(
+    Viewer { engine, menu, .. }: Viewer,
+    _: NoQuery,
+) -> Result<Page<Disagreements>> {
     let record = record_of(&engine)?;
     let newest = async {
         Ok(record

@@ -8,6 +8,7 @@ use http::StatusCode;
 use crate::display::{bytes, cell, count, time};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
+use crate::query::NoQuery;
 use crate::site::Viewer;
 
 /// A key as a row.
@@ -67,7 +68,7 @@ pub(crate) struct Keys {
     rows: Vec<KeyRow>,
 }
 
-pub(crate) async fn page(Viewer { gate, menu, .. }: Viewer) -> Result<Page<Keys>> {
+pub(crate) async fn page(Viewer { gate, menu, .. }: Viewer, _: NoQuery) -> Result<Page<Keys>> {
     let store = gate.store().ok_or_else(|| {
         let message = "the node has no record; start it with a database";
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, message)

@@ -6,7 +6,7 @@ use assay_record::RunSummary;
 use crate::display::{cell, count, optional_number, percent, time};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
-use crate::query::link;
+use crate::query::{NoQuery, link};
 use crate::record::record_of;
 use crate::site::Viewer;
 
@@ -56,7 +56,7 @@ pub(crate) struct Runs {
     more: bool,
 }
 
-pub(crate) async fn page(Viewer { engine, menu, .. }: Viewer) -> Result<Page<Runs>> {
+pub(crate) async fn page(Viewer { engine, menu, .. }: Viewer, _: NoQuery) -> Result<Page<Runs>> {
     let runs = record_of(&engine)?.runs(MAX_RUNS).await?;
     let more = runs.len() == MAX_RUNS as usize;
     Ok(Page(Runs {

@@ -6,7 +6,7 @@ use assay_record::storage::{PruneProgress, PruneState, RetentionLimits, StorageR
 use crate::display::{bytes, cell, count, time};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
-use crate::query::link;
+use crate::query::{NoQuery, link};
 use crate::record::record_of;
 use crate::site::Viewer;
 
@@ -55,7 +55,10 @@ pub(crate) struct StoragePage {
     replies: Vec<ReplyRow>,
 }
 
-pub(crate) async fn page(Viewer { engine, menu, .. }: Viewer) -> Result<Page<StoragePage>> {
+pub(crate) async fn page(
+    Viewer { engine, menu, .. }: Viewer,
+    _: NoQuery,
+) -> Result<Page<StoragePage>> {
     let report = record_of(&engine)?.storage(MAX_HOLDINGS).await?;
     Ok(Page(StoragePage::new(menu, &report)))
 }

@@ -14,7 +14,8 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use assay_core::{BatchId, Hash};
-use sqlx::sqlite::SqliteConnection;
+use sqlx::error::DatabaseError;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection, Row};
 
 pub use self::report::{Damage, Verification};
@@ -45,21 +46,24 @@ pub async fn verify(
         path: database.clone(),
         source,
     };
-    let mut connection = location
-        .options()
-        .read_only(true)
-        .disable_statement_logging()
-        .connect()
-        .await
-        .map_err(failed)?;
-    let is_earlier = !verifying::counts_batches(&mut connection)
-        .await
-        .map_err(failed)?;
-    if is_earlier {
-        connection.close().await.map_err(failed)?;
-        return Err(BackupError::EarlierSchema(database));
-    }
+    let options = location.options().read_only(true);
     let mut found = Verification::default();
+    let opened = match open(options.disable_statement_logging()).await {
+        Ok(opened) => opened,
+        Err(error) if is_damage(&error) => Opened::Damaged(error.to_string()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut connection = match opened {
+        Opened::Current(connection) => connection,
+        Opened::Earlier => return Err(BackupError::EarlierSchema(database)),
+        Opened::Damaged(problem) => {
+            found.report("the database", problem);
+            if let Some(files) = ReadSpool::read(&spool, &mut found) {
+                files.check(&spool, Position::default(), Position::LAST, &mut found);
+            }
+            return Ok(found);
+        }
+    };
     let name = spool_name(&spool);
     let before = verifying::progress(&mut connection, &name).await;
     let checked = check_database(&mut connection, &mut found, &mut progress).await;
@@ -78,6 +82,40 @@ pub async fn verify(
         files.check(&spool, before, after, &mut found);
     }
     Ok(found)
+}
+
+/// A database that was opened.
+enum Opened {
+    Current(SqliteConnection),
+    /// It has the schema of an earlier release.
+    Earlier,
+    /// It has no schema that can be read, for this reason.
+    Damaged(String),
+}
+
+async fn open(options: SqliteConnectOptions) -> Result<Opened, sqlx::Error> {
+    let mut connection = options.connect().await?;
+    if verifying::counts_batches(&mut connection).await? {
+        return Ok(Opened::Current(connection));
+    }
+    let tables: i64 = sqlx::query_scalar("select count(*) from sqlite_schema")
+        .fetch_one(&mut connection)
+        .await?;
+    connection.close().await?;
+    Ok(match tables {
+        0 => Opened::Damaged("the file has no tables".to_owned()),
+        _ => Opened::Earlier,
+    })
+}
+
+/// Whether an error means that the file is not an intact database, as opposed to one that cannot be
+/// opened now.
+fn is_damage(error: &sqlx::Error) -> bool {
+    /// `SQLITE_CORRUPT` and `SQLITE_NOTADB`, in the lowest byte of a code.
+    const CODES: [u8; 2] = [11, 26];
+    let code = error.as_database_error().and_then(DatabaseError::code);
+    let code = code.and_then(|code| code.parse::<u32>().ok());
+    code.is_some_and(|code| CODES.contains(&code.to_le_bytes()[0]))
 }
 
 async fn check_database(

@@ -216,6 +216,15 @@ fn read_batch<R: ReadTask>(
             message,
         ));
     }
+    if run.as_deref().is_some_and(|run| !fits_path(run)) {
+        let message = "`run` is `.` or `..`, or contains control characters, so that no URL can \
+                       name it; choose another name";
+        return Err(Problem::at(
+            ErrorCode::InvalidField,
+            "/run".to_owned(),
+            message,
+        ));
+    }
     check_item_count(raw_items.len(), limits)?;
     let mut items = Vec::with_capacity(raw_items.len());
     for (index, raw) in raw_items.iter().enumerate() {
@@ -278,6 +287,13 @@ fn read_item<R: ReadTask>(
 #[must_use]
 pub fn is_showable(name: &str) -> bool {
     name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control)
+}
+
+/// Whether a name can be a segment of the path of a URL. `.` and `..` mean folders, even when
+/// escaped, and URLs lose control characters.
+#[must_use]
+pub fn fits_path(name: &str) -> bool {
+    ![".", ".."].contains(&name) && !name.chars().any(char::is_control)
 }
 
 /// Parses checks by name and rejects duplicate names, which would be ambiguous.

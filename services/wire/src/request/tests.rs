@@ -294,6 +294,25 @@ fn rejects_lone_surrogates_in_fields_that_affect_grading() {
 }
 
 #[test]
+fn rejects_names_of_runs_that_no_url_can_contain() {
+    for name in [".", "..", r"a\nb", r"\ta", r"\u0000", r"a\u007f", r"\u0085"] {
+        let (code, pointer, message) =
+            problem(&format!(r#"{{"run":"{name}","items":[{}]}}"#, item("")));
+        assert_eq!(
+            (code, pointer.as_deref()),
+            (ErrorCode::InvalidField, Some("/run")),
+            "{name}"
+        );
+        assert!(message.contains("choose another name"), "{message}");
+    }
+    for name in ["...", ".a", "a/b", "%2e", "a b?#", "é"] {
+        let body = format!(r#"{{"run":"{name}","items":[{}]}}"#, item(""));
+        let decoded = decode(body.as_bytes(), &LIMITS, &mut OwnForm).unwrap();
+        assert_eq!(decoded.head.run.as_deref(), Some(name));
+    }
+}
+
+#[test]
 fn preserves_metadata_as_written() {
     let decoded = decode(
         batch(&[item(r#","meta":{"cost":0.10,"tree":{ "b": [1], "a": 2 }}"#)]).as_bytes(),

@@ -59,6 +59,7 @@ impl From<ClientError> for CallError {
             ClientError::Unexpected { .. }
             | ClientError::Untrusted { .. }
             | ClientError::BadUrl { .. }
+            | ClientError::BadName(_)
             | ClientError::BadKey => Self::Unexpected(with_causes(&error)),
         }
     }

@@ -6,7 +6,7 @@
 //! Injection"). So do texts that start with an apostrophe: a program gets the text back by removing
 //! one apostrophe from the start of a text that has any.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use assay_wire::grades::GradeBody;
 use csv::Writer;
@@ -34,10 +34,20 @@ pub(super) struct CsvWriter<W: Write> {
     columns: Vec<Column>,
 }
 
+/// The error of the output, which shows whether its reader has closed it: that of the library has
+/// no source.
+fn output_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        kind => io::Error::other(format!("{kind:?}")),
+    }
+}
+
 impl<W: Write> CsvWriter<W> {
     pub(super) fn new(out: W) -> anyhow::Result<Self> {
         let (mut out, columns) = (Writer::from_writer(out), columns());
-        out.write_record(columns.iter().map(|column| &column.name))?;
+        out.write_record(columns.iter().map(|column| &column.name))
+            .map_err(output_error)?;
         Ok(Self { out, columns })
     }
 
@@ -58,9 +68,9 @@ impl<W: Write> GradeWriter for CsvWriter<W> {
                     Cell::Number(number) => number.to_string(),
                     Cell::Bool(value) => value.to_string(),
                 };
-                self.out.write_field(text)?;
+                self.out.write_field(text).map_err(output_error)?;
             }
-            self.out.write_record(None::<&[u8]>)?;
+            self.out.write_record(None::<&[u8]>).map_err(output_error)?;
         }
         Ok(())
     }
@@ -113,6 +123,27 @@ mod tests {
             ("-4", "-0.3"),
             "numbers stay numbers"
         );
+    }
+
+    #[test]
+    fn errors_of_the_output_keep_their_cause() {
+        struct Closed;
+
+        impl Write for Closed {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::Error::other("closed by its reader"))
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+
+        let mut table = CsvWriter::new(Closed).unwrap();
+        let written = (0..1_000).try_for_each(|_| table.write(&rows()));
+        let error = written.unwrap_err();
+        let cause = error.downcast_ref::<io::Error>().unwrap();
+        assert_eq!(cause.to_string(), "closed by its reader");
     }
 
     #[test]
