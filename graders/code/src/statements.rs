@@ -15,10 +15,10 @@ pub(crate) fn in_javascript(text: &str) -> bool {
     let mut rest = text;
     loop {
         rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
-        let end = if rest.starts_with("//") {
+        let end = if let Some(comment) = rest.strip_prefix("/*") {
+            comment.find("*/").map(|end| end + 4)
+        } else if rest.starts_with("//") {
             rest.find('\n')
-        } else if rest.starts_with("/*") {
-            rest[2..].find("*/").map(|end| end + 4)
         } else {
             return !rest.is_empty();
         };

@@ -168,7 +168,7 @@ fn a_database_that_cannot_be_read_at_all_is_damage() {
     without_schema[100..4_096].fill(0x5a);
     for (bytes, problem) in [
         (&intact[..0], "the file has no tables"),
-        (&intact[..100], "file is not a database"),
+        (&intact[..100], "malformed"),
         (&intact[..4_096], "malformed"),
         (&without_schema, "malformed"),
         (
@@ -186,19 +186,11 @@ fn a_database_that_cannot_be_read_at_all_is_damage() {
     }
     // The spool is checked all the same.
     std::fs::write(&database, []).unwrap();
-    let spool = folder.join("assay.db.spool");
-    for entry in std::fs::read_dir(&spool).unwrap() {
-        let path = entry.unwrap().path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "spool")
-        {
-            std::fs::write(path, "damaged".repeat(1_000)).unwrap();
-        }
-    }
+    let segment = folder.join("assay.db.spool/00000099.seg");
+    std::fs::write(&segment, "damaged".repeat(1_000)).unwrap();
     let verified = assay(folder, &[&["verify"][..], &DATABASE[..]].concat());
     let out = text(&verified.stdout);
-    assert!(out.contains("assay.db.spool"), "{out}");
+    assert!(out.contains("00000099.seg"), "{out}");
 }
 
 /// Waits until a prune of this server has deleted some grades, but not all.
