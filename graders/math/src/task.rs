@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(
             message(r#""tolerance":{"relative":1e-6,"absolute":1}"#),
             "expected an object such as {\"relative\": 1e-6} or {\"absolute\": 0.5}, not \
-             `{\"relative\":1e-6,\"absolute\":1}`"
+             `{\"absolute\":1,\"relative\":1e-6}`"
         );
         assert_eq!(
             message(r#""tolerance":{"absolute":-1}"#),
