@@ -38,7 +38,7 @@ const MAX_SECONDS: f64 = 0.5;
 
 /// How programs of a language are changed.
 struct Syntax {
-    /// A program that does nothing.
+    /// A program that does nothing. It has a statement, without which a text is no program.
     idle: &'static str,
     /// A program that prints its input.
     echo: &'static str,
@@ -54,7 +54,7 @@ struct Syntax {
 }
 
 const PYTHON: Syntax = Syntax {
-    idle: "pass",
+    idle: "unused = 0",
     echo: "import sys\nprint(sys.stdin.read(), end='')",
     functions: &["def ", "async def "],
     stubs: &[
@@ -86,7 +86,7 @@ const PYTHON: Syntax = Syntax {
 
 /// Also used for TypeScript.
 const JAVASCRIPT: Syntax = Syntax {
-    idle: ";",
+    idle: "const unused = 0;",
     echo: "process.stdout.write(require('fs').readFileSync(0));",
     functions: &["function ", "async function ", "var ", "let "],
     stubs: &[
