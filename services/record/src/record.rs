@@ -624,8 +624,8 @@ fn encode(seal: &Seal, entry: Arc<Entry>, compression: i32) -> Result<Encoded, R
     Ok((frame, digest, Arc::new(LoadedEntry::new(entry, contents))))
 }
 
-/// Counts the set-aside entries of the record with these options without opening it, because another
-/// node may be using it.
+/// Counts the set-aside entries of the record with these options without opening it, because
+/// another node may be using it.
 ///
 /// # Errors
 /// The error of reading the folder of the spool.
