@@ -8,9 +8,13 @@ use assay_record::access::Role;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
+use http::header::RETRY_AFTER;
+use http::{HeaderValue, StatusCode};
 
 use crate::page::{Menu, error_page};
+
+/// When to load a page again that needs the record, as for requests to the API.
+const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
 /// Why a page cannot be shown.
 #[derive(Debug, Clone)]
@@ -97,7 +101,11 @@ impl Failure {
     /// The page of the error, for a viewer with this role.
     pub(crate) fn page(&self, role: Option<Role>) -> Response {
         // It may quote a path, which may contain a key by mistake.
-        error_page(self.status, &redact(&self.message), Menu::new(role))
+        let mut page = error_page(self.status, &redact(&self.message), Menu::new(role));
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            page.headers_mut().insert(RETRY_AFTER, RETRY_SECONDS);
+        }
+        page
     }
 }
 
@@ -117,5 +125,23 @@ pub(crate) async fn show_failures(request: Request, next: Next) -> Response {
     match response.extensions_mut().remove::<Failure>() {
         Some(failure) => failure.page(role),
         None => response,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_without_the_record_says_when_to_retry() {
+        let page = |error: Failure| error.page(Some(Role::Operator));
+        let unavailable = page(RecordError::Unavailable("locked".to_owned()).into());
+        assert_eq!(unavailable.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(unavailable.headers()[RETRY_AFTER], "1");
+        assert!(
+            !page(Failure::not_found("nothing"))
+                .headers()
+                .contains_key(RETRY_AFTER)
+        );
     }
 }
