@@ -13,6 +13,7 @@ mod filled;
 mod fixtures;
 mod grading;
 mod images;
+mod keys;
 mod limits;
 mod models;
 mod names;

@@ -3,12 +3,11 @@
 
 use std::ops::Range;
 
-use assay_charts::{AXIS, Area, DrawError, GRID, INK, MUTED, PAPER, SERIES, heading, text};
+use assay_charts::{Area, DrawError, INK, PAPER, SERIES, heading, mesh, text};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::{
     Cartesian2d, ChartBuilder, ChartContext, Circle, Color as _, DashedLineSeries, EmptyElement,
-    LineSeries, PathElement, RGBAColor, Rectangle, SVGBackend, SeriesLabelPosition, TRANSPARENT,
-    Text,
+    LineSeries, PathElement, RGBAColor, Rectangle, SVGBackend, SeriesLabelPosition, Text,
 };
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -48,13 +47,7 @@ impl<'a, 'b> Panel<'a, 'b> {
             .x_label_area_size(54)
             .y_label_area_size(60)
             .build_cartesian_2d(groups, accuracies)?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .bold_line_style(GRID)
-            .light_line_style(TRANSPARENT)
-            .axis_style(AXIS)
-            .label_style(text(area, MUTED))
+        mesh(&mut chart, area)
             .x_labels(0)
             .y_labels(6)
             .x_desc(x_axis)

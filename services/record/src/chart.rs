@@ -8,8 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::GradeRecord;
 use assay_rewards::sum;
+
+use crate::GradeRecord;
 
 /// Rewards beyond this many tenths on either side are counted in the last bin.
 pub const LAST_REWARD_BIN: i32 = 20;

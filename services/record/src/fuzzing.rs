@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::{Body, Entry};
 use assay_core::BatchId;
 
 use crate::pending::Pending;
@@ -10,6 +9,7 @@ use crate::pending::packs::{Contents, decompress};
 use crate::spool::frame::Seal;
 use crate::spool::segment::{Folder, header};
 use crate::spool::{OpenSpoolError, Position, frame, recovery};
+use crate::{Body, Entry};
 
 /// Every byte of the key of the spools that are created here.
 const KEY: u8 = 0x5a;

@@ -26,8 +26,8 @@ pub struct RecordOptions {
     /// Longest time that closing waits for the database. Entries that are not applied by then stay
     /// in the spool for the next start.
     pub close_timeout: Duration,
-    /// Longest time that a read which needs all entries in the database, such as listing pairs,
-    /// waits for pending ones.
+    /// Longest time that a read waits until the pending entries that it may contain are in the
+    /// database.
     pub read_timeout: Duration,
     /// Limits above which the oldest batches are deleted.
     pub limits: RetentionLimits,

@@ -8,19 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::Entry;
-use crate::access::AuditEntry;
-use crate::hook::Hook;
-use crate::scope::Scope;
-use crate::storage::{PruneFilter, PruneProgress};
-use crate::{RecordError, Retried, SetAside};
 use assay_core::url::redacted;
 use assay_core::{Clock, Ids};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task;
 
+use crate::Entry;
+use crate::access::AuditEntry;
 use crate::database::{Database, DatabaseError, Location, POSITION_BITS, SqliteAccess};
 use crate::health::Health;
+use crate::hook::Hook;
 use crate::metrics;
 use crate::options::RecordOptions;
 use crate::panics::CatchPanic;
@@ -28,12 +25,15 @@ use crate::pending::loaded_entry::LoadedEntry;
 use crate::pending::packs::Contents;
 use crate::pending::{Digest, Pending};
 use crate::retention::{Retention, RetentionHandle, RetentionParts};
+use crate::scope::Scope;
 use crate::spool::commit::{self, Append, Journal};
 use crate::spool::frame::Seal;
 use crate::spool::segment::Folder;
 use crate::spool::set_aside::{SetAsideFile, SetAsideFolder, SetAsideNote};
 use crate::spool::{OpenSpoolError, frame, recovery};
+use crate::storage::{PruneFilter, PruneProgress};
 use crate::writer::Writer;
+use crate::{RecordError, Retried, SetAside};
 
 /// From this many bytes on, an entry is compressed on a thread for blocking work. Compressing it on
 /// a thread of the runtime would block that thread longer than handing the work over takes.

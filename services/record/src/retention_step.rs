@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use assay_core::BatchId;
+
 use crate::names::DeletedNames;
 use crate::storage::ChannelFilter;
-use assay_core::BatchId;
 
 /// What a filter matches, with names replaced by numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

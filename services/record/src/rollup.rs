@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::GradeRecord;
 use assay_rewards::sum;
+
+use crate::GradeRecord;
 
 /// The key of a rollup within a run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

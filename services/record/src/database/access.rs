@@ -4,16 +4,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::RecordError;
-use crate::access::{
-    AccessState, AccessStore, AuditEntry, AuditRecord, KeyError, KeyRecord, KeyUse, Quotas, Role,
-};
 use assay_core::BoxFuture;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, Row};
 
 use super::rows::count;
 use super::{Location, migrate, query};
+use crate::RecordError;
+use crate::access::{
+    AccessState, AccessStore, AuditEntry, AuditRecord, KeyError, KeyRecord, KeyUse, Quotas, Role,
+};
 use crate::database::DatabaseError;
 use crate::pending::{Digest, Pending};
 

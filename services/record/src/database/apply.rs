@@ -8,9 +8,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::prompt_history::{self, Visits};
-use crate::rollup::Totals;
-use crate::{Event, GradeRecord};
 use assay_core::BatchId;
 use assay_rewards::channel::ChannelCounts;
 use sqlx::Row;
@@ -30,7 +27,10 @@ use crate::channel;
 use crate::database::DatabaseError;
 use crate::pending::Applicable;
 use crate::pending::loaded_entry::LoadedEntry;
+use crate::prompt_history::{self, Visits};
+use crate::rollup::Totals;
 use crate::spool::Position;
+use crate::{Event, GradeRecord};
 
 const UPSERT_RUN: &str = concat!(
     "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, \

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::BodyKind;
 use assay_core::Hash;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::{Insert, look_up};
 use super::rows::hash;
+use crate::BodyKind;
 use crate::database::DatabaseError;
 use crate::pending::loaded_entry::LoadedEntry;
 use crate::pending::packs::{Pack, PackedBody};

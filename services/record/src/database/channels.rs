@@ -1,8 +1,6 @@
-//! The counts of channels: adds those of new grades and events, and reads them. Does not estimate
-//! error rates.
+//! Adds the counts of new grades and events to those of their channels.
 
-use assay_rewards::channel::counts::Calibration;
-use assay_rewards::channel::counts::{ChannelCounts, Checked, Checker, Graded, Place};
+use assay_rewards::channel::counts::{Calibration, ChannelCounts, Checked, Checker, Graded, Place};
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Insert;

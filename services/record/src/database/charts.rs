@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::chart::{Counted, Number, Steps, Sums, Topic, bucket};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
@@ -11,6 +10,7 @@ use super::insert::Insert;
 use super::keys::NO_STEP;
 use super::rows::count;
 use super::sums::{add_counts, add_numbers, number};
+use crate::chart::{Counted, Number, Steps, Sums, Topic, bucket};
 use crate::database::DatabaseError;
 
 /// The counts of new grades, by run and step.

@@ -1,11 +1,11 @@
-//! Dataset checks: each is stored once, and they are listed newest first.
+//! Inserts dataset checks, each once.
 
-use crate::dataset_check::DatasetCheck;
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Values;
 use super::rows::id_bytes;
 use crate::database::DatabaseError;
+use crate::dataset_check::DatasetCheck;
 
 const INSERT: &str = "insert or ignore into dataset_checks (id, datasets, checked, errors, \
      warnings, report, caller, time_us) values (?, ?, ?, ?, ?, ?, ?, ?)";

@@ -1,10 +1,10 @@
 //! The codec of stored bytes and the kinds of bodies, by their numbers.
 
-use crate::BodyKind;
 use assay_core::Hash;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
+use crate::BodyKind;
 use crate::database::DatabaseError;
 use crate::pending::packs::{Codec, PackedBody};
 

@@ -1,16 +1,16 @@
 //! Events: adjudications, draws, calibrations, collected pairs and dataset checks, each stored
 //! exactly once.
 
-use crate::Event;
-use crate::event::{Adjudication, Draw};
 use assay_rewards::channel::ChannelCounts;
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Values;
 use super::rows::id_bytes;
 use super::{checks, pairs};
+use crate::Event;
 use crate::channel;
 use crate::database::DatabaseError;
+use crate::event::{Adjudication, Draw};
 
 const INSERT_ADJUDICATION: &str = "insert or ignore into adjudications (id, grade, channel, \
      version, graded_pass, pass, weight, judge, judged_pass, caller, note, time_us, corrects, \

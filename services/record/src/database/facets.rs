@@ -6,9 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::GradeFilter;
-use crate::GradeRecord;
-use crate::access::LOCAL_CALLER;
 use assay_core::BatchId;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
@@ -16,6 +13,9 @@ use sqlx::sqlite::SqliteConnection;
 use super::insert::{Delete, Insert, look_up};
 use super::keys::{KindTotals, NO_RUN};
 use super::rows::id_bytes;
+use crate::GradeFilter;
+use crate::GradeRecord;
+use crate::access::LOCAL_CALLER;
 use crate::database::DatabaseError;
 
 /// The number that means any run.

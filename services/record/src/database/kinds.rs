@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 
-use crate::Appeal;
-use crate::GradeRecord;
 use assay_core::Hash;
 use serde::Serialize;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Values;
+use crate::Appeal;
+use crate::GradeRecord;
 use crate::database::DatabaseError;
 
 /// An existing kind is overwritten with itself, because SQLite returns the number only of a written

@@ -1,12 +1,11 @@
-//! Channels and runs with the caller that used each first: adds those of new grades, and reads
-//! them.
+//! Adds the channels of new grades, with the caller that used each first.
 
 use std::collections::BTreeMap;
 
-use crate::GradeRecord;
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Insert;
+use crate::GradeRecord;
 use crate::database::DatabaseError;
 
 const UPSERT: Insert = Insert {

@@ -1,11 +1,10 @@
-//! Pairs for training reward models: each is stored once per model, and numbered in order of
-//! arrival.
+//! Inserts pairs for training reward models: each once per model, numbered in order of arrival.
 
-use crate::pair::CollectedPair;
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Values;
 use crate::database::DatabaseError;
+use crate::pair::CollectedPair;
 
 const INSERT: &str =
     "insert or ignore into pairs (model, pair, source, caller, time_us) values (?, ?, ?, ?, ?)";

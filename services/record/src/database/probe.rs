@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use crate::{Body, BodyKind, Entry, GradeRecord};
 use assay_core::{BatchId, Hash};
 
 use crate::database::DatabaseError;
 use crate::pending::loaded_entry::LoadedEntry;
 use crate::pending::packs::Contents;
+use crate::{Body, BodyKind, Entry, GradeRecord};
 
 /// An entry that is known to be valid.
 pub(super) fn sample(now_us: i64) -> Result<LoadedEntry, DatabaseError> {

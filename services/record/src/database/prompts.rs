@@ -1,15 +1,15 @@
-//! The history of prompts: adds visits, and reads those of a run.
+//! Adds visits to the history of prompts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::prompt_history::Visits;
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Insert;
 use super::keys::NO_STEP;
 use super::sums::{add_counts, add_numbers};
 use crate::database::DatabaseError;
+use crate::prompt_history::Visits;
 
 const UPSERT: Insert = Insert {
     prefix: "insert into prompt_history (run, prompt_key, step, judged, passes, rewards, \

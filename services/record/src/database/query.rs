@@ -8,13 +8,13 @@
 //! batch. Scores between 0 and 1 are found by their index, likewise. A list by item, which has few
 //! rows, is found by its own index and sorted as a whole.
 
-use crate::GradeFilter;
 use assay_core::{BatchId, GradeId};
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{QueryBuilder, Row};
 
 use super::facets::{self, ANY_RUN, RequiredFacets};
 use super::rows::{POSITION_BITS, SELECT_GRADE, batch_id, id_bytes};
+use crate::GradeFilter;
 use crate::database::DatabaseError;
 use crate::spool::Position;
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::rollup::{RollupKey, Rollups, Totals};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
@@ -11,6 +10,7 @@ use super::keys::{KindTotals, NO_STEP};
 use super::rows::count;
 use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
+use crate::rollup::{RollupKey, Rollups, Totals};
 
 const UPSERT: Insert = Insert {
     prefix: "insert into rollups (run, step, grader, version, outcome, verdict, grades, passes, \

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::{Appeal, GradeRecord};
 use assay_core::{BatchId, Hash};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::insert::{Insert, Values};
 use crate::database::DatabaseError;
+use crate::{Appeal, GradeRecord};
 
 /// Defines how grades are written and read from one list of columns with their fields: columns of
 /// `grades` (`g`), and columns that a grade shares with others in `kinds` (`k`), `batches` (`b`)

@@ -1,7 +1,6 @@
 //! Reads what the database holds, and the batches that a prune deletes. Sums are read and not
 //! computed, so that a large record takes no longer than a small one.
 
-use crate::storage::{Holding, PruneEstimate, PruneFilter, ReplyHolding, StorageReport, Totals};
 use assay_core::BatchId;
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{QueryBuilder, Row};
@@ -11,6 +10,7 @@ use super::retention::{self, DELETED_RUN};
 use super::rows::{batch_id, count, id_bytes};
 use crate::database::DatabaseError;
 use crate::retention_step::{Interrupted, PruneTarget, PrunedBatch};
+use crate::storage::{Holding, PruneEstimate, PruneFilter, ReplyHolding, StorageReport, Totals};
 
 /// Value of `pragma auto_vacuum` of a database that can return free pages.
 const INCREMENTAL: i64 = 2;

@@ -1,7 +1,8 @@
 //! Totals of a run.
 
-use crate::GradeRecord;
 use assay_rewards::sum;
+
+use crate::GradeRecord;
 
 /// Sums over some grades of one run.
 #[derive(Debug, Clone, Default, PartialEq)]

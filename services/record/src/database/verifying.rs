@@ -1,6 +1,5 @@
 //! Reads the tables for `verify`.
 
-use crate::GradeRecord;
 use assay_core::{BatchId, Hash};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
@@ -8,6 +7,7 @@ use sqlx::{AssertSqlSafe, Row};
 use super::codec::{codec, packed_body};
 use super::query;
 use super::rows::{SELECT_GRADE, batch_id, checksum_of_row, hash, key, read_grade};
+use crate::GradeRecord;
 use crate::database::DatabaseError;
 use crate::pending::packs::{Compressed, PackedBody};
 use crate::spool::Position;

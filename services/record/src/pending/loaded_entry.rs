@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use crate::chart::Counted;
-use crate::{Entry, GradeRecord};
 use assay_core::Hash;
 
+use crate::chart::Counted;
 use crate::pending::packs::Contents;
 use crate::spool::frame::{self, Seal};
+use crate::{Entry, GradeRecord};
 
 /// An entry and its compressed contents in memory.
 #[derive(Debug)]

@@ -13,15 +13,15 @@ use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use self::loaded_entry::LoadedEntry;
-use self::packs::Contents;
-use crate::{Entry, RequestKey};
 use assay_core::{BatchId, GradeId, Hash};
 use tokio::sync::Notify;
 
+use self::loaded_entry::LoadedEntry;
+use self::packs::Contents;
 use crate::metrics;
 use crate::spool::Position;
 use crate::spool::segment::Segment;
+use crate::{Entry, RequestKey};
 
 /// An entry and the position after it.
 pub(crate) type Applicable = (Position, Arc<LoadedEntry>);
@@ -63,6 +63,11 @@ impl Digest {
                 .map(|body| prefix(body.hash))
                 .collect(),
         }
+    }
+
+    /// Whether the entry has grades of this run.
+    pub(crate) fn has_grades_of(&self, run: &str) -> bool {
+        self.run.as_deref() == Some(run) && self.grades > 0
     }
 
     /// Whether the entry takes storage of its caller: it has grades or a reply.

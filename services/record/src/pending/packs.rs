@@ -10,9 +10,10 @@
 
 use std::cell::RefCell;
 
-use crate::{Body, BodyKind, SealedReply};
 use assay_core::Hash;
 use serde::{Deserialize, Serialize};
+
+use crate::{Body, BodyKind, SealedReply};
 
 /// Bytes after which a pack is closed; a larger body has a pack of its own.
 const PACK_BYTES: usize = 64 << 10;

@@ -20,6 +20,10 @@ use crate::pending::Digest;
 use crate::record::Shared;
 use crate::{GradeFilter, Record, RecordError, RecordState};
 
+/// How long a batch waits for what it reads of the record. Entries are applied in order, so that it
+/// would otherwise wait for those of other callers.
+const BATCH_TIMEOUT: Duration = Duration::from_secs(1);
+
 impl Record {
     /// Waits for a read. If it fails because the database is damaged, the node is no longer ready.
     pub(crate) async fn read<T>(
@@ -43,25 +47,43 @@ impl Record {
         &self,
         passes: impl Fn(&Digest) -> bool,
     ) -> Result<Snapshot, RecordError> {
-        let Shared {
-            pending,
-            health,
-            database,
-            read_timeout,
-            ..
-        } = self.shared.as_ref();
-        if let Some(last) = pending.last(passes) {
-            health.check()?;
-            tokio::time::timeout(*read_timeout, pending.wait_for(last))
-                .await
-                .map_err(|_| lagging(*read_timeout))?;
+        self.wait_for(passes, self.shared.read_timeout).await?;
+        Ok(self.shared.database.snapshot().await?)
+    }
+
+    /// As [`snapshot_after`](Self::snapshot_after), for what a batch reads before it is graded: if
+    /// the entries are not applied within a second, the state lacks them.
+    pub(crate) async fn snapshot_for_batch(
+        &self,
+        passes: impl Fn(&Digest) -> bool,
+    ) -> Result<Snapshot, RecordError> {
+        let timeout = BATCH_TIMEOUT.min(self.shared.read_timeout);
+        if let Err(error) = self.wait_for(passes, timeout).await {
+            tracing::warn!(%error, "a batch reads the record without what is not applied yet");
         }
-        Ok(database.snapshot().await?)
+        Ok(self.shared.database.snapshot().await?)
+    }
+
+    async fn wait_for(
+        &self,
+        passes: impl Fn(&Digest) -> bool,
+        timeout: Duration,
+    ) -> Result<(), RecordError> {
+        let Shared {
+            pending, health, ..
+        } = self.shared.as_ref();
+        let Some(last) = pending.last(passes) else {
+            return Ok(());
+        };
+        health.check()?;
+        tokio::time::timeout(timeout, pending.wait_for(last))
+            .await
+            .map_err(|_| lagging(timeout))
     }
 
     /// A state of the database that contains the grades of a run that are pending now.
     pub(crate) async fn snapshot_after_run(&self, run: &str) -> Result<Snapshot, RecordError> {
-        self.snapshot_after(|digest| digest.run.as_deref() == Some(run) && digest.grades > 0)
+        self.snapshot_after(|digest| digest.has_grades_of(run))
             .await
     }
 

@@ -12,13 +12,13 @@ use crate::names::{DeletedNames, UsedNames};
 use crate::{Record, RecordError};
 
 impl Record {
-    /// Returns the channels and runs of all grades.
+    /// Returns the channels and runs of all grades. Lacks what is not applied within a second.
     ///
     /// # Errors
     /// [`RecordError`], as all reads.
     pub async fn used_names(&self) -> Result<UsedNames, RecordError> {
         self.read(async {
-            let mut snapshot = self.snapshot_after(|digest| digest.grades > 0).await?;
+            let mut snapshot = self.snapshot_for_batch(|digest| digest.grades > 0).await?;
             Ok(read(&mut snapshot).await?)
         })
         .await

@@ -10,22 +10,26 @@ use crate::database::keys::NO_STEP;
 use crate::database::rows::count;
 use crate::database::sums::number;
 use crate::database::{DatabaseError, query};
+use crate::pending::Digest;
 use crate::{Record, RecordError};
 
 impl Record {
-    /// Returns the number of prompts of a run that have visits.
+    /// Returns the number of prompts of a run, under its recorded name, that have visits. Lacks
+    /// what is not applied within a second.
     ///
     /// # Errors
     /// [`RecordError`], as all reads.
     pub async fn prompts(&self, run: &str) -> Result<u64, RecordError> {
         self.read(async {
-            let mut snapshot = self.snapshot_after_run(run).await?;
+            let of_run = |digest: &Digest| digest.has_grades_of(run);
+            let mut snapshot = self.snapshot_for_batch(of_run).await?;
             Ok(number_of_prompts(&mut snapshot, run).await?)
         })
         .await
     }
 
-    /// Returns the visits of a run by prompt, oldest step first: of these prompts, or of all.
+    /// Returns the visits of a run by prompt, oldest step first: of these prompts, or of all. Lacks
+    /// what is not applied within a second.
     ///
     /// # Errors
     /// [`RecordError`], as all reads.
@@ -36,7 +40,8 @@ impl Record {
     ) -> Result<BTreeMap<String, Vec<Visit>>, RecordError> {
         let run = self.scope.recorded(run);
         self.read(async {
-            let mut snapshot = self.snapshot_after_run(&run).await?;
+            let of_run = |digest: &Digest| digest.has_grades_of(&run);
+            let mut snapshot = self.snapshot_for_batch(of_run).await?;
             match query::run_number(&mut snapshot, &run).await? {
                 Some(number) => Ok(read(&mut snapshot, number, prompts).await?),
                 None => Ok(BTreeMap::new()),

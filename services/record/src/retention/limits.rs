@@ -1,11 +1,11 @@
 //! Deletes what exceeds the limits of the record.
 
-use crate::database;
-use crate::storage::{ChannelFilter, PruneFilter, RetentionLimits};
 use assay_core::BatchId;
 
 use super::pruning::{delete, prepare, prune, return_space, sweep, target};
 use super::steps::{Interruption, Steps};
+use crate::database;
+use crate::storage::{ChannelFilter, PruneFilter, RetentionLimits};
 
 /// The record is reduced to this share of its limit on size, so that it is not checked again for
 /// every batch.

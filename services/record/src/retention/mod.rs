@@ -16,7 +16,6 @@ mod steps;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::storage::{PruneState, RetentionLimits};
 use assay_core::Clock;
 use tokio::sync::{mpsc, watch};
 
@@ -24,6 +23,7 @@ use self::progress::{Progress, Request};
 use self::steps::{Interruption, Steps};
 use crate::database::Database;
 use crate::pending::Pending;
+use crate::storage::{PruneState, RetentionLimits};
 
 pub(crate) use self::progress::RetentionHandle;
 

@@ -3,12 +3,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::RecordError;
-use crate::names::DeletedNames;
-use crate::storage::{PruneFilter, PruneProgress, PruneState, RetentionLimits, StorageReport};
 use tokio::sync::mpsc;
 
+use crate::RecordError;
+use crate::names::DeletedNames;
 use crate::retention_step::StepOutcome;
+use crate::storage::{PruneFilter, PruneProgress, PruneState, RetentionLimits, StorageReport};
 
 /// Most prunes that wait.
 const QUEUE: usize = 1;

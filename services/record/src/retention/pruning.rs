@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::storage::{ChannelFilter, PruneFilter};
 use assay_core::BatchId;
 
 use super::pace::Pace;
 use super::steps::{Interruption, Steps};
 use crate::database;
 use crate::retention_step::{PruneTarget, RetentionStep};
+use crate::storage::{ChannelFilter, PruneFilter};
 
 /// Number of batches that are looked up at once.
 const BATCHES: u32 = 64;

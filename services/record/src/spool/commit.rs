@@ -17,13 +17,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use crate::RecordError;
 use assay_core::Clock;
 use tokio::sync::oneshot;
 
 use super::ends::EndFile;
 use super::position::Position;
 use super::segment::{Folder, SEGMENT_HEADER, Segment};
+use crate::RecordError;
 use crate::health::Health;
 use crate::pending::loaded_entry::LoadedEntry;
 use crate::pending::{Digest, Pending, PendingEntry};

@@ -11,12 +11,12 @@
 
 use std::sync::Arc;
 
-use crate::Event;
-use crate::{Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use assay_core::{BatchId, Hash};
 use serde::{Deserialize, Serialize};
 
+use crate::Event;
 use crate::pending::packs::{Codec, Compressed, Contents, Pack, PackedBody};
+use crate::{Claim, Entry, GradeRecord, RequestKey, SealedReply};
 
 /// Bytes before the payload: 4 of magic, 4 of length, 16 of checksum.
 pub(crate) const HEADER: usize = 24;

@@ -96,6 +96,29 @@ async fn a_read_fails_only_if_entries_that_it_may_contain_stay_pending() {
 }
 
 #[tokio::test]
+async fn what_a_batch_reads_lacks_what_stays_pending() {
+    let mut fixture = Fixture::new();
+    fixture.options.read_timeout = Duration::from_millis(50);
+    let store = fixture.open().await;
+    record(&store, entry(1, 3)).await;
+    fixture.applied(&store).await;
+    let read = async || {
+        let visits = store.visits("run-a", None).await.unwrap();
+        let judged: u32 = visits.values().flatten().map(|visit| visit.judged).sum();
+        let names = store.used_names().await.unwrap();
+        (judged, store.prompts("run-a").await.unwrap(), names)
+    };
+    let applied = read().await;
+    let lock = fixture.lock_database().await;
+    record(&store, entry(2, 4)).await;
+    assert_eq!(read().await, applied);
+    drop(lock);
+    fixture.applied(&store).await;
+    assert!(read().await.0 > applied.0);
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn reads_entries_beyond_the_memory_limit_from_the_spool() {
     let mut fixture = Fixture::new();
     fixture.options.pending_bytes = 1;

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use assay_charts::{AXIS, DrawError, GRID, INK, MUTED, PAPER, SERIES, heading, text};
+use assay_charts::{DrawError, GRID, INK, PAPER, SERIES, heading, mesh, text};
 use plotters::prelude::{
     ChartBuilder, Circle, Color as _, DashedLineSeries, LineSeries, PathElement, Polygon,
-    SeriesLabelPosition, TRANSPARENT,
+    SeriesLabelPosition,
 };
 
 /// Width and height of the image.
@@ -87,13 +87,7 @@ pub fn svg(labels: &Labels, series: &[Series]) -> Result<String, DrawError> {
             .x_label_area_size(50)
             .y_label_area_size(70)
             .build_cartesian_2d(steps, values)?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .bold_line_style(GRID)
-            .light_line_style(TRANSPARENT)
-            .axis_style(AXIS)
-            .label_style(text(area, MUTED))
+        mesh(&mut chart, area)
             .x_labels(6)
             .x_label_formatter(&|step| format!("{}", (step * 1e3).round() / 1e3))
             .y_labels(6)

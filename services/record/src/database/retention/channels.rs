@@ -1,14 +1,14 @@
 //! Deletes channels with their counts and the results of their checks. Grades keep the names of
 //! their channels.
 
-use crate::names::DeletedNames;
-use crate::storage::ChannelFilter;
 use sqlx::QueryBuilder;
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 
 use super::super::rows::count;
 use crate::database::DatabaseError;
+use crate::names::DeletedNames;
 use crate::retention_step::StepOutcome;
+use crate::storage::ChannelFilter;
 
 /// Number of channels that are looked up at once.
 const CHANNELS: i64 = 64;

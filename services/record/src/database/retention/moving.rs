@@ -3,7 +3,6 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::Body;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
@@ -11,6 +10,7 @@ use super::super::bodies::{INSERT_PACKS, PERMANENT};
 use super::super::codec::codec;
 use super::super::holdings::{self, HeldAmounts};
 use super::super::insert::Delete;
+use crate::Body;
 use crate::database::DatabaseError;
 use crate::pending::packs::{Compressed, PackedBody, body_of, decompress, pack};
 

@@ -1,9 +1,9 @@
 //! Deletes runs with their sums, after their batches.
 
-use crate::names::DeletedNames;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::database::DatabaseError;
+use crate::names::DeletedNames;
 use crate::retention_step::StepOutcome;
 
 /// Start of the names of runs that are being deleted. No list shows them, because they have no

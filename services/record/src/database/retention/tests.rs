@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{Body, BodyKind, Entry, GradeRecord};
 use assay_core::{BatchId, Hash};
 
 use crate::database::{Database, Location};
@@ -15,6 +14,7 @@ use crate::read::bodies;
 use crate::retention_step::RetentionStep;
 use crate::spool::Position;
 use crate::verify::verify;
+use crate::{Body, BodyKind, Entry, GradeRecord};
 
 /// Bodies of batches: each batch stores one that it shares with the next batches, and one of its
 /// own for each grade.

@@ -1,9 +1,12 @@
 //! Charts as SVG in one style, which follows the reader's light or dark setting. An SVG has no
 //! scripts. `plotters` draws; this crate owns the colours and fonts.
 
+use plotters::chart::{ChartContext, MeshStyle};
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::{
-    DrawingArea, DrawingAreaErrorKind, IntoDrawingArea as _, RGBColor, SVGBackend,
+    Cartesian2d, DrawingArea, DrawingAreaErrorKind, IntoDrawingArea as _, RGBColor, Ranged,
+    SVGBackend, TRANSPARENT,
 };
 use plotters::style::{Color as _, FontStyle, IntoFont as _, IntoTextStyle as _, TextStyle};
 
@@ -81,6 +84,24 @@ pub fn svg(
 #[must_use]
 pub fn heading(area: &Area<'_>) -> TextStyle<'static> {
     style(area, 21, FontStyle::Bold, INK)
+}
+
+/// Axes, and a grid of horizontal lines.
+pub fn mesh<'a, 'b, 'c, X, Y>(
+    chart: &'b mut ChartContext<'a, SVGBackend<'c>, Cartesian2d<X, Y>>,
+    area: &Area<'_>,
+) -> MeshStyle<'a, 'b, X, Y, SVGBackend<'c>>
+where
+    X: Ranged + ValueFormatter<X::ValueType>,
+    Y: Ranged + ValueFormatter<Y::ValueType>,
+{
+    let mut mesh = chart.configure_mesh();
+    mesh.disable_x_mesh()
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .axis_style(AXIS)
+        .label_style(text(area, MUTED));
+    mesh
 }
 
 /// The style of other texts.
