@@ -1,5 +1,5 @@
-//! What keys allow and for how long: quotas, revocation, rotation, keys in paths, and nodes that get
-//! their first key.
+//! What keys allow and for how long: quotas, revocation, rotation, keys in paths, and nodes that
+//! get their first key.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
