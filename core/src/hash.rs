@@ -1,11 +1,14 @@
 //! Content hashes. They identify bodies, tasks and completions by their content.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A BLAKE3 hash of 32 bytes, displayed in lower-case hexadecimal.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hash([u8; 32]);
 
 impl Hash {
@@ -49,6 +52,43 @@ impl fmt::Display for Hash {
     }
 }
 
+/// A text is not a hash.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("malformed hash `{0}`; expected 64 hexadecimal digits")]
+pub struct MalformedHash(String);
+
+impl FromStr for Hash {
+    type Err = MalformedHash;
+
+    fn from_str(text: &str) -> Result<Self, MalformedHash> {
+        blake3::Hash::from_hex(text)
+            .map(|hash| Self(*hash.as_bytes()))
+            .map_err(|_| MalformedHash(text.to_owned()))
+    }
+}
+
+/// A text in formats for people, otherwise 32 bytes.
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            self.0.serialize(serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            let text = Cow::<str>::deserialize(deserializer)?;
+            text.parse().map_err(D::Error::custom)
+        } else {
+            <[u8; 32]>::deserialize(deserializer).map(Self)
+        }
+    }
+}
+
 impl fmt::Debug for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
@@ -73,5 +113,7 @@ mod tests {
         assert_eq!(Hash::from_bytes(hash.as_bytes()), Some(hash));
         assert_eq!(Hash::from_bytes(b"short"), None);
         assert_eq!(hash.to_string().len(), 64);
+        assert_eq!(hash.to_string().parse(), Ok(hash));
+        assert!("af13".parse::<Hash>().is_err());
     }
 }

@@ -77,13 +77,8 @@ pub fn outcome(value: &Outcome) -> usize {
             return allocation(message.len());
         }
     };
-    let component = |Component {
-                         name,
-                         grader,
-                         outcome: nested,
-                     }: &Component| {
-        allocation(name.len()) + allocation(grader.len()) + outcome(nested)
-    };
+    let component =
+        |component: &Component| allocation(component.name.len()) + outcome(&component.outcome);
     evidence(&grade.evidence)
         + tree(grade.measures.len(), size_of::<(&str, crate::Measure)>())
         + allocation(size_of::<Component>() * grade.components.len())

@@ -53,7 +53,7 @@ pub use outcome::{Component, Fault, Grade, Outcome, Step, Verdict};
 pub use pointer::json_pointer;
 pub use random::Random;
 pub use similar::{did_you_mean, nearest};
-pub use spec::{Lane, MeasureSpec, Spec, VerdictSpec};
+pub use spec::{GraderId, Lane, MeasureSpec, Spec, VerdictSpec};
 pub use table::GraderTable;
 pub use task::{RawJson, Task, TaskKind};
 pub use truncate::truncated;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-use crate::{ErrorCode, Evidence, Measure, Score};
+use crate::{ErrorCode, Evidence, GraderId, Measure, Score};
 
 /// Short reason code of a graded item. The [`Spec`](crate::Spec) of the grader lists its verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -50,19 +51,21 @@ impl fmt::Display for Verdict {
 pub struct Component {
     /// Name in the request or the task.
     pub name: String,
-    /// Grader and version, as in `text@1`.
-    pub grader: String,
+    /// Its grader.
+    pub grader: GraderId,
     /// Its outcome.
     pub outcome: Outcome,
 }
 
 /// One step of a trace.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = StepBody)]
 pub struct Step {
-    /// Correctness of the step.
+    /// Correctness of the step in \[0, 1\].
+    #[schema(value_type = f64)]
     pub score: Score,
-    /// A hint to the trainer: the score of the step is not meaningful, and a trace with it should
-    /// be excluded from the loss.
+    /// Hint to the trainer: the step carries no information, so its trace should be excluded from
+    /// the loss.
     pub masked: bool,
 }
 
@@ -131,14 +134,16 @@ impl Grade {
 }
 
 /// Why an item has no score.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema, thiserror::Error)]
+#[schema(as = FaultBody)]
 #[error("{code}: {message}")]
 pub struct Fault {
-    /// The error code.
+    /// Stable code.
+    #[schema(value_type = String)]
     pub code: ErrorCode,
     /// What is wrong, where, and what to do.
     pub message: String,
-    /// Whether sending the item again may help.
+    /// Whether sending the item again can succeed.
     pub retryable: bool,
 }
 

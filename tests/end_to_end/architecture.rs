@@ -68,7 +68,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
         "assay-templates",
         &["core", "documents", "extraction", "jinja"],
     ),
-    ("assay-check", &["core", "engine", "templates"]),
+    ("assay-check", &["core", "engine", "record", "templates"]),
     (
         "assay",
         &[

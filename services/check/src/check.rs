@@ -298,13 +298,13 @@ async fn grade(
             .map(|(at, (purpose, item))| ((at, purpose), item))
             .unzip();
         let reply = engine.grade_unrecorded(Batch::new("check", items)).await?;
-        for result in reply.results() {
-            let (at, purpose) = owners[result.position];
+        for grade in reply.grades() {
+            let (at, purpose) = owners[grade.position as usize];
             if let Ok(row) = &mut graded[at] {
                 row.probes.push(ProbeResult::new(
                     purpose,
-                    &reply.item(result).item.completion.text(),
-                    result,
+                    &reply.item(grade).item.completion.text(),
+                    grade,
                 ));
             }
         }

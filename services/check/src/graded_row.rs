@@ -1,7 +1,9 @@
 //! A row with its graded probes, from which findings are made.
 
-use assay_core::{Fault, Outcome};
-use assay_engine::ItemResult;
+use std::borrow::Cow;
+
+use assay_core::{Evidence, Fault};
+use assay_record::ItemGrade;
 use serde_json::Value;
 
 use crate::probes::Purpose;
@@ -59,7 +61,7 @@ pub(crate) struct ProbeResult {
 /// The grade of a probe.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ProbeGrade {
-    pub(crate) verdict: &'static str,
+    pub(crate) verdict: Cow<'static, str>,
     pub(crate) pass: bool,
     pub(crate) score: f64,
     pub(crate) work: u64,
@@ -79,34 +81,33 @@ pub(crate) enum NotGraded {
 }
 
 impl ProbeResult {
-    pub(crate) fn new(purpose: Purpose, completion: &str, result: &ItemResult) -> Self {
-        let graded = match &result.outcome {
-            Outcome::Graded(grade) => {
-                let evidence = grade.evidence.as_map();
-                let text = |name: &str| evidence.get(name)?.as_str().map(str::to_owned);
+    pub(crate) fn new(purpose: Purpose, completion: &str, grade: &ItemGrade) -> Self {
+        let result = match (&grade.error, &grade.evidence) {
+            (None, evidence) => {
+                let facts = evidence.as_ref().map(Evidence::as_map);
+                let text = |name: &str| facts?.get(name)?.as_str().map(str::to_owned);
+                let passed = grade.pass == Some(true);
                 Ok(ProbeGrade {
-                    verdict: grade.verdict.as_str(),
-                    pass: result.pass == Some(true),
-                    score: grade.score.get(),
+                    verdict: grade.verdict.clone().unwrap_or_default(),
+                    pass: passed,
+                    score: grade.score.unwrap_or(0.0),
                     work: grade.work,
-                    reason: if result.pass == Some(true) {
-                        None
-                    } else {
-                        reason(evidence)
-                    },
+                    reason: facts.filter(|_| !passed).and_then(reason),
                     normal_form: match purpose {
                         Purpose::Gold { .. } => text("answer_normal").or_else(|| text("extracted")),
                         _ => None,
                     },
                 })
             }
-            Outcome::Ungradable(fault) => Err(NotGraded::Task(fault.clone())),
-            Outcome::Failed(fault) => Err(NotGraded::Service(fault.clone())),
+            (Some(fault), _) if grade.outcome == "ungradable" => {
+                Err(NotGraded::Task(fault.clone()))
+            }
+            (Some(fault), _) => Err(NotGraded::Service(fault.clone())),
         };
         Self {
             purpose,
             excerpt: excerpt(completion),
-            result: graded,
+            result,
         }
     }
 }

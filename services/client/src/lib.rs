@@ -8,7 +8,7 @@ mod send;
 use std::time::Duration;
 
 use assay_wire::GradeRequest;
-use assay_wire::appeals::AdjudicationBody;
+use assay_wire::adjudications::AdjudicationBody;
 use assay_wire::audit::AuditPageBody;
 use assay_wire::channels::{
     AdjudicateRequest, CalibrationBody, ChannelsBody, ComparisonBody, DrawnBody, PoliciesBody,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use assay_core::{ErrorCode, GradeId, Hash};
 use assay_record::event::{Adjudication, Draw};
-use assay_record::{Entry, Event, GradeFilter, GradeRecord, Record, RecordError};
+use assay_record::{Entry, Event, GradeFilter, StoredGrade, Record, RecordError};
 use assay_rewards::channel::Ledger;
 use assay_rewards::channel::counts::Calibration;
 
@@ -74,7 +74,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
-    pub async fn draw(&self, draws: &Draws) -> Result<Option<(GradeRecord, Draw)>, ChannelError> {
+    pub async fn draw(&self, draws: &Draws) -> Result<Option<(StoredGrade, Draw)>, ChannelError> {
         let record = self.require_record()?;
         let _lock = self.state().operators.lock().await;
         let filter = GradeFilter {
@@ -83,53 +83,58 @@ impl Engine {
             ..GradeFilter::default()
         };
         let page = record.grades(&filter, None, DRAWN_FROM).await?;
-        let ids: Vec<GradeId> = page.grades.iter().map(|grade| grade.grade).collect();
+        let ids: Vec<GradeId> = page.grades.iter().map(|stored| stored.grade.grade).collect();
         let drawn = record.draws(&ids).await?;
-        let judged = |grade: &GradeRecord| {
-            grade
+        let judged = |stored: &StoredGrade| {
+            stored
+                .grade
                 .appeal
                 .as_ref()
                 .is_some_and(|appeal| appeal.pass.is_some())
         };
-        let undrawn: Vec<GradeRecord> = page
+        let undrawn: Vec<StoredGrade> = page
             .grades
             .into_iter()
-            .filter(|grade| grade.pass.is_some() && (judged(grade) || !draws.judged))
-            .filter(|grade| drawn.iter().all(|draw| draw.grade != grade.grade))
+            .filter(|stored| stored.grade.pass.is_some() && (judged(stored) || !draws.judged))
+            .filter(|stored| drawn.iter().all(|draw| draw.grade != stored.grade.grade))
             .collect();
         let (side_random, index_random) = self.random_numbers();
-        let any_undrawn = |passes: bool| undrawn.iter().any(|grade| grade.pass == Some(passes));
+        let any_undrawn = |passes: bool| {
+            let mut verdicts = undrawn.iter().map(|stored| stored.grade.pass);
+            verdicts.any(|pass| pass == Some(passes))
+        };
         let side = draws
             .passes
             .unwrap_or_else(|| any_undrawn(true) && (side_random & 1 == 1 || !any_undrawn(false)));
-        let mut side: Vec<GradeRecord> = undrawn
+        let mut side: Vec<StoredGrade> = undrawn
             .into_iter()
-            .filter(|grade| grade.pass == Some(side))
+            .filter(|stored| stored.grade.pass == Some(side))
             .collect();
         if side.is_empty() {
             return Ok(None);
         }
         let candidates = side.len();
-        let grade =
+        let stored =
             side.swap_remove(usize::try_from(index_random % (candidates as u64)).unwrap_or(0));
         #[expect(clippy::cast_precision_loss, reason = "at most a thousand")]
         let probability = 1.0 / candidates as f64;
         let time_us = self.state().clock.unix_us();
-        let judge_weight = grade
+        let judge_weight = stored
+            .grade
             .appeal
             .as_ref()
             .map_or(1.0, |appeal| 1.0 / appeal.probability);
         let weight = if draws.judged { judge_weight } else { 1.0 };
         let draw = Draw {
-            grade: grade.grade,
-            channel: grade.channel.clone(),
+            grade: stored.grade.grade,
+            channel: stored.grade.channel.to_string(),
             probability,
             weight,
             time_us,
         };
         self.record_event(Event::Drawn(draw.clone()), "operator")
             .await?;
-        Ok(Some((grade, draw)))
+        Ok(Some((stored, draw)))
     }
 
     /// Records an operator's adjudication of a grade. It counts for the channel only if the grade
@@ -146,7 +151,8 @@ impl Engine {
     ) -> Result<Adjudication, ChannelError> {
         let record = self.require_record()?;
         let _lock = self.state().operators.lock().await;
-        let grade = record.grade(id).await?.ok_or(ChannelError::NotFound(id))?;
+        let stored = record.grade(id).await?.ok_or(ChannelError::NotFound(id))?;
+        let grade = stored.grade;
         let graded_pass = grade.pass.ok_or(ChannelError::NoVerdict(id))?;
         let counted: Vec<Adjudication> = record
             .adjudications(id)
@@ -164,8 +170,8 @@ impl Engine {
         let adjudication = Adjudication {
             id: u128::from(state.ids.batch(state.clock.as_ref())),
             grade: id,
-            channel: grade.channel.clone(),
-            version: grade.grader_version,
+            channel: grade.channel.to_string(),
+            version: grade.grader.version,
             graded_pass,
             pass,
             weight: draw.map(|draw| draw.weight),

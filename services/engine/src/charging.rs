@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::grade::GradedItem;
 use crate::{Allowance, Batch, EngineError};
 
 /// Charges the key of a batch until this is dropped, which is before the reply is: a client may
@@ -25,10 +24,6 @@ impl Charging {
         if let Some(allowance) = &self.0 {
             allowance.spend(time);
         }
-    }
-
-    pub(crate) fn spend_on(&self, wave: &[GradedItem]) {
-        self.spend(wave.iter().map(GradedItem::charged).sum());
     }
 
     /// The batch is rejected: one item is charged.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_core::ErrorCode;
-use assay_record::Appeal;
+use assay_record::ItemGrade;
 use assay_rewards::Visit;
 use assay_rewards::appeal::Appeals;
 use assay_rewards::channel::Report;
@@ -114,17 +114,23 @@ impl BatchContext {
         context
     }
 
+    /// Name of the channel of the item at this position; empty in a batch that is sent to a judge.
+    pub(crate) fn channel_name(&self, position: usize) -> Arc<str> {
+        let channel = self.channel_of.get(position);
+        channel.map_or_else(Arc::default, |at| Arc::clone(&self.channels[*at].name))
+    }
+
     /// The channel of the item at this position.
     pub(crate) fn channel(&self, position: usize) -> &Channel {
         &self.channels[self.channel_of[position]]
     }
 
-    /// The reports of the channels for these results of the batch. If a judge decides some of the
+    /// The reports of the channels for these grades of the batch. If a judge decides some of the
     /// verdicts, the error rates of the batch differ from the channel's. In the order of
     /// [`BatchContext::channels`].
     pub(crate) fn reports<'r>(
         &self,
-        results: impl Iterator<Item = (usize, Option<bool>, Option<&'r Appeal>)>,
+        grades: impl IntoIterator<Item = &'r ItemGrade>,
     ) -> Vec<Report> {
         #[derive(Clone, Copy, Default)]
         struct Side<'r> {
@@ -133,11 +139,12 @@ impl BatchContext {
             judge: Option<(&'r str, f64, f64)>,
         }
         let mut sides = vec![[Side::default(); 2]; self.channels.len()];
-        for (position, pass, appeal) in results {
-            let Some(pass) = pass else { continue };
-            let side = &mut sides[self.channel_of[position]][usize::from(pass)];
+        for grade in grades {
+            let Some(pass) = grade.pass else { continue };
+            let channel = self.channel_of[grade.position as usize];
+            let side = &mut sides[channel][usize::from(pass)];
             side.verdicts += 1;
-            if let Some(appeal) = appeal.filter(|appeal| appeal.binding) {
+            if let Some(appeal) = grade.appeal.as_ref().filter(|appeal| appeal.binding) {
                 side.decided += 1;
                 side.judge = Some((
                     appeal.judge.as_str(),

@@ -6,8 +6,8 @@
 //! direction of the gradient. In a batch of several channels each advantage is multiplied by 1/J of
 //! its channel, if J is known precisely enough for all of them.
 
-use std::sync::Arc;
-
+use assay_core::Reward;
+use assay_record::ItemGrade;
 use assay_rewards::Visit;
 use assay_rewards::channel::Report;
 use assay_rewards::channel::report::MIN_J;
@@ -15,87 +15,67 @@ use assay_rewards::policy::Outcome;
 use assay_rewards::{Estimator, Group, Member, Rates, advantages, mean, statistics};
 
 use crate::batch::prompt_key;
+use crate::compose::answer;
 use crate::plan::Plan;
-use crate::reply::{ChannelRates, GroupResult, ItemResult, Reply};
+use crate::reply::GroupResult;
 
 /// Smallest group whose standard deviation is estimated precisely enough to divide by it.
 const MIN_GROUP_FOR_ZFIX: usize = 16;
 
-/// Computes the advantages of a whole batch. Waves of a stream contain parts of groups and have
-/// none.
-pub(crate) fn correct(plan: &Arc<Plan>, mut wave: Vec<ItemResult>) -> Vec<ItemResult> {
-    let by_position = {
-        let results: Vec<&ItemResult> = wave.iter().collect();
-        let groups = Groups::of(plan, &results);
-        groups.advantages(plan, &results)
+/// Adds the advantages to the grades of a whole batch, and returns what the reply says about its
+/// groups and channels. Waves of a stream contain parts of groups and have no advantages.
+pub(crate) fn correct(plan: &Plan, wave: &mut [ItemGrade]) -> Summary {
+    let (advantages, summary) = {
+        let grades: Vec<&ItemGrade> = wave.iter().collect();
+        let groups = Groups::of(plan, &grades);
+        (groups.advantages(plan, &grades), groups.summary(plan))
     };
-    for (at, advantage, rule) in by_position {
+    for (at, advantage, rule) in advantages {
         wave[at].advantage = advantage;
-        wave[at].advantage_estimator = advantage.map(|_| rule);
+        wave[at].advantage_estimator = advantage.map(|_| rule.into());
     }
-    wave
+    summary
 }
 
-impl Reply {
+/// What a reply says about its groups and channels.
+#[derive(Debug, Clone)]
+pub(crate) struct Summary {
     /// The groups, in the order they first appear in the batch.
-    #[must_use]
-    pub fn groups(&self) -> Vec<GroupResult> {
-        let results = self.in_order();
-        let groups = Groups::of(&self.plan, &results);
-        let views = groups.views();
-        let statistics = statistics(&self.plan.batch.statistics, &views);
-        self.plan
-            .context
-            .groups
-            .iter()
-            .zip(&views)
-            .zip(statistics)
-            .map(|((positions, group), statistics)| GroupResult {
-                group: positions
-                    .first()
-                    .and_then(|at| self.plan.batch.items[*at].group.clone()),
-                prompt_key: positions
-                    .first()
-                    .map(|at| prompt_key(&self.plan.batch.items[*at])),
-                n: group.members.len(),
-                graded: positions
-                    .iter()
-                    .filter(|at| results[**at].outcome.grade().is_some())
-                    .count(),
-                mean: mean(group.members),
-                statistics,
-            })
-            .collect()
-    }
-
-    /// The channels, in the order they first appear in the batch.
-    #[must_use]
-    pub fn channels(&self) -> Vec<ChannelRates> {
-        let reports = reports(&self.plan, &self.in_order());
-        reports
-            .into_iter()
-            .map(|report| ChannelRates { report })
-            .collect()
-    }
+    pub(crate) groups: Vec<GroupResult>,
+    /// The channels, in the order they first appear in the batch, with their error rates when the
+    /// batch was received, adjusted for the verdicts of the batch that judges decided.
+    pub(crate) channels: Vec<Report>,
 }
 
-/// The groups of a finished batch. Results are in the order of the batch.
+/// The summary of a finished batch. Grades are in the order of the batch.
+pub(crate) fn summary(plan: &Plan, grades: &[&ItemGrade]) -> Summary {
+    Groups::of(plan, grades).summary(plan)
+}
+
+/// The groups of a finished batch. Grades are in the order of the batch.
 struct Groups<'a> {
     members: Vec<Vec<Member<'a>>>,
+    /// Number of members of each group that were graded.
+    graded: Vec<usize>,
     history: Vec<Option<&'a [Visit]>>,
     /// Error rates of each group's channel; `None` if its members belong to several channels, or if
     /// the channel is not to be corrected.
     rates: Vec<Option<Rates>>,
-    /// Error rates of each channel, in the order of the context.
+    /// The channels, in the order of the context, and their error rates.
+    channels: Vec<Report>,
     channel_rates: Vec<Option<Rates>>,
 }
 
 impl<'a> Groups<'a> {
-    fn of(plan: &'a Plan, results: &[&'a ItemResult]) -> Self {
+    fn of(plan: &'a Plan, grades: &[&'a ItemGrade]) -> Self {
         let positions = &plan.context.groups;
         let members = positions
             .iter()
-            .map(|of| of.iter().map(|at| member(plan, results[*at])).collect());
+            .map(|of| of.iter().map(|at| member(plan, grades[*at])).collect());
+        let graded = positions.iter().map(|of| {
+            let graded = of.iter().filter(|at| grades[**at].outcome == "graded");
+            graded.count()
+        });
         let history = positions.iter().map(|of| {
             let (history, first) = (plan.context.history.as_ref()?, of.first()?);
             Some(
@@ -104,8 +84,8 @@ impl<'a> Groups<'a> {
                     .map_or(&[][..], Vec::as_slice),
             )
         });
-        let channel_rates: Vec<Option<Rates>> =
-            reports(plan, results).iter().map(Report::usable).collect();
+        let channels = plan.context.reports(grades.iter().copied());
+        let channel_rates: Vec<Option<Rates>> = channels.iter().map(Report::usable).collect();
         let rates = positions.iter().map(|of| {
             let mut channels = of.iter().map(|at| plan.context.channel_of[*at]);
             let first = channels.next()?;
@@ -114,9 +94,35 @@ impl<'a> Groups<'a> {
         let (members, rates) = (members.collect(), rates.collect());
         Self {
             members,
+            graded: graded.collect(),
             history: history.collect(),
             rates,
+            channels,
             channel_rates,
+        }
+    }
+
+    fn summary(self, plan: &Plan) -> Summary {
+        let views = self.views();
+        let statistics = statistics(&plan.batch.statistics, &views);
+        let groups = plan.context.groups.iter().zip(&views).zip(statistics);
+        let groups = groups
+            .zip(&self.graded)
+            .map(|(((positions, group), statistics), graded)| {
+                let first = positions.first().map(|at| &plan.batch.items[*at]);
+                GroupResult {
+                    group: first.and_then(|item| item.group.clone()),
+                    prompt_key: first.map(prompt_key),
+                    n: group.members.len(),
+                    graded: *graded,
+                    mean: mean(group.members),
+                    statistics,
+                }
+            })
+            .collect();
+        Summary {
+            groups,
+            channels: self.channels,
         }
     }
 
@@ -134,10 +140,10 @@ impl<'a> Groups<'a> {
     /// The rule for groups whose policy names no estimator: the group's mean within one channel; in
     /// several channels whose J is above [`MIN_J`], the mean divided by the J of the item's
     /// channel.
-    fn default_rule(&self, plan: &Plan, results: &[&ItemResult]) -> Rule {
+    fn default_rule(&self, plan: &Plan, grades: &[&ItemGrade]) -> Rule {
         let mut graded: Vec<usize> = Vec::new();
-        for result in results.iter().filter(|result| result.reward.is_some()) {
-            let channel = plan.context.channel_of[result.position];
+        for grade in grades.iter().filter(|grade| grade.reward.is_some()) {
+            let channel = plan.context.channel_of[grade.position as usize];
             if !graded.contains(&channel) {
                 graded.push(channel);
             }
@@ -157,10 +163,10 @@ impl<'a> Groups<'a> {
     fn advantages(
         &self,
         plan: &Plan,
-        results: &[&ItemResult],
+        grades: &[&ItemGrade],
     ) -> Vec<(usize, Option<f64>, &'static str)> {
         let views = self.views();
-        let default_rule = self.default_rule(plan, results);
+        let default_rule = self.default_rule(plan, grades);
         // Estimators that use the whole batch get the groups with the same rule.
         let mut by_rule: Vec<(Rule, Vec<usize>)> = Vec::new();
         for (index, (group, positions)) in views.iter().zip(&plan.context.groups).enumerate() {
@@ -181,7 +187,7 @@ impl<'a> Groups<'a> {
                 None => by_rule.push((rule, vec![index])),
             }
         }
-        let mut by_position = Vec::with_capacity(results.len());
+        let mut by_position = Vec::with_capacity(grades.len());
         for (rule, indices) in by_rule {
             let groups: Vec<Group<'_>> = indices.iter().map(|index| views[*index]).collect();
             let numbers = advantages(rule.estimator(), &groups);
@@ -242,15 +248,6 @@ impl Rule {
     }
 }
 
-/// The reports of the channels for these results.
-fn reports(plan: &Plan, results: &[&ItemResult]) -> Vec<Report> {
-    plan.context.reports(
-        results
-            .iter()
-            .map(|result| (result.position, result.pass, result.appeal.as_ref())),
-    )
-}
-
 /// Whether the group's rewards are computed from corrected outcomes.
 fn uses_corrected_outcomes(plan: &Plan, positions: &[usize]) -> bool {
     positions
@@ -279,20 +276,20 @@ fn applicable_rule(requested: Estimator, group: &Group<'_>) -> Rule {
     }
 }
 
-fn member<'a>(plan: &Plan, result: &'a ItemResult) -> Member<'a> {
+fn member<'a>(plan: &Plan, grade: &'a ItemGrade) -> Member<'a> {
     #[expect(
         clippy::cast_precision_loss,
         reason = "token counts are far below 2^53"
     )]
-    let tokens = plan.batch.items[result.position]
+    let tokens = plan.batch.items[grade.position as usize]
         .item
         .meta
         .tokens
         .map(|tokens| tokens as f64);
     Member {
-        reward: result.reward,
-        pass: result.pass_after_appeal(),
+        reward: grade.reward.and_then(|reward| Reward::new(reward).ok()),
+        pass: grade.pass_after_appeal(),
         tokens,
-        answer: result.answer(),
+        answer: answer(grade),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::{BatchId, GraderTable};
-use assay_record::{Claim, Record, RequestKey, SealedReply};
+use assay_record::{Claim, ItemGrade, Record, RequestKey, SealedReply};
 use assay_rewards::PolicyError;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;
@@ -16,7 +16,7 @@ use crate::charging::Charging;
 use crate::compose::compose;
 use crate::context::{self, BatchContext};
 use crate::correct::correct;
-use crate::grade::{grade, is_transient};
+use crate::grade::grade;
 use crate::keys_in_flight::KeyLock;
 use crate::names::HeldNames;
 use crate::plan::{Plan, plan};
@@ -24,7 +24,7 @@ use crate::policy::{Policies, RewardPolicy};
 use crate::state::{EngineParts, EngineState};
 use crate::tasks::{self, BatchTasks, Received, task_pointer};
 use crate::{
-    Answer, Batch, BatchItem, EngineError, IdempotentRequest, ItemResult, Reply, metrics, record,
+    Answer, Batch, BatchItem, EngineError, IdempotentRequest, Reply, metrics, record,
 };
 
 /// Longest time that replies may take after the time for grading has ended.
@@ -252,16 +252,18 @@ impl Engine {
             run.use_cache,
         ));
         let whole = matches!(run.mode, Mode::Whole) || plan.context.single_wave;
-        let mut graded_items = grade(&self.state, &plan);
+        let mut grading = grade(&self.state, &plan);
         let (mut reply, mut sealed, mut is_connected) = (Reply::new(&plan), None, true);
-        while let Some(wave) = graded_items.next(whole).await {
-            charging.spend_on(&wave);
-            let wave = appeal(&self.state, &plan, wave).await;
-            let wave = compose(&plan, wave);
-            let wave = if whole { correct(&plan, wave) } else { wave };
-            reply.push(Arc::new(wave));
-            (reply, sealed) = self
-                .record_wave(&plan, reply, &run, graded_items.is_done())
+        while let Some(mut wave) = grading.next(whole).await {
+            charging.spend(grading.charge());
+            appeal(&self.state, &plan, &mut wave).await;
+            compose(&plan, &mut wave);
+            if whole {
+                reply.set_summary(correct(&plan, &mut wave));
+            }
+            reply.push(wave);
+            sealed = self
+                .record_wave(&plan, &mut reply, &run, grading.is_done())
                 .instrument(tracing::info_span!("record"))
                 .await;
             is_connected = is_connected && self.deliver(&reply, &run).await?;
@@ -292,43 +294,43 @@ impl Engine {
         Ok((tasks, names))
     }
 
-    /// Records the latest wave. Returns the reply that marks it as recorded and, with the last
-    /// wave, the sealed reply.
+    /// Records the latest wave and marks its grades. Returns the sealed reply with the last wave.
     async fn record_wave(
         &self,
         plan: &Plan,
-        reply: Reply,
+        reply: &mut Reply,
         run: &BatchRun<'_>,
         last: bool,
-    ) -> (Reply, Option<SealedReply>) {
-        let (Some(record), Some(wave)) = (run.record, reply.last_wave()) else {
-            return (reply, None);
-        };
+    ) -> Option<SealedReply> {
+        let record = run.record?;
         // If a request is sent again before its reply is recorded, the batch runs again with the
         // same ids, and a transient failure may then have another outcome. Such failures are
         // therefore recorded with the reply, after which nothing is graded again.
-        let is_deferred =
-            |result: &ItemResult| run.keyed.is_some() && is_transient(&result.outcome);
-        let positions = wave
-            .iter()
-            .filter(|result| last || !is_deferred(result))
-            .map(|result| result.position);
-        // The reply once the wave is durable. It is discarded if recording fails.
-        let durable = reply.with_recorded(positions);
-        let (is_new, length) = (
-            |result: &&ItemResult| {
-                !reply.is_recorded(result)
-                    && (durable.is_recorded(result) || last && is_deferred(result))
-            },
-            wave.len(),
-        );
-        if !reply.results().any(|result| is_new(&result)) {
-            return (reply, None);
+        let is_deferred = |grade: &ItemGrade| {
+            run.keyed.is_some() && grade.error.as_ref().is_some_and(|error| error.retryable)
+        };
+        let is_recorded_now = |grade: &ItemGrade| last || !is_deferred(grade);
+        let length = reply.last_wave()?.len();
+        let before = reply.grades().count() - length;
+        let new: Vec<&ItemGrade> = reply
+            .grades()
+            .enumerate()
+            .filter(|(at, grade)| {
+                let is_of_wave = *at >= before;
+                is_of_wave && is_recorded_now(grade) || last && is_deferred(grade)
+            })
+            .map(|(_, grade)| grade)
+            .collect();
+        if new.is_empty() {
+            return None;
         }
+        let mut entry = record::entry(&self.state.keeping, plan, new.into_iter());
+        // The marks are removed if recording fails.
+        reply.mark(true, is_recorded_now);
         let sealed = run
             .keyed
             .filter(|_| last)
-            .map(|keyed| (keyed.render)(&durable));
+            .map(|keyed| (keyed.render)(reply));
         let claim = run.keyed.map(|keyed| Claim {
             key: keyed.key.clone(),
             request: keyed.request,
@@ -336,21 +338,17 @@ impl Engine {
             time_us: self.state.clock.unix_us(),
             reply: sealed.clone(),
         });
-        let entry = record::entry(
-            &self.state.keeping,
-            plan,
-            reply.results().filter(is_new),
-            claim,
-        );
+        entry.claim = claim.map(|claim| self.state.keeping.redactor.claim(claim));
         match record.append(Arc::new(entry)).await {
             Ok(()) => {
                 plan.context.names.set_recorded();
-                (durable, sealed)
+                sealed
             }
             Err(error) => {
                 tracing::error!(batch = %plan.id, %error, "cannot record the grades of a batch");
                 metrics::unrecorded(length);
-                (reply, None)
+                reply.mark(false, is_recorded_now);
+                None
             }
         }
     }

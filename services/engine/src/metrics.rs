@@ -1,5 +1,6 @@
 //! The metrics of the engine: names, units and descriptions.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -99,7 +100,8 @@ pub(crate) fn start_counters(
         for judge in judges.iter().filter_map(|name| graders.by_name(name)) {
             for side in SIDES {
                 for result in Appeal::RESULTS {
-                    appeals(spec.name, judge.spec().id(), side, result).increment(0);
+                    appeals(spec.name.into(), judge.spec().id().to_string(), side, result)
+                        .increment(0);
                 }
             }
         }
@@ -132,7 +134,7 @@ fn grades(
 const SIDES: [&str; 2] = ["negative", "positive"];
 
 fn appeals(
-    grader: &'static str,
+    grader: Cow<'static, str>,
     judge: String,
     side: &'static str,
     result: &'static str,
@@ -158,9 +160,9 @@ pub(crate) fn graded(
     histogram!(QUEUE_SECONDS, "grader" => grader).record(seconds(queue_us));
 }
 
-pub(crate) fn appealed(spec: &'static Spec, passes: bool, appeal: &Appeal) {
+pub(crate) fn appealed(grader: &Cow<'static, str>, passes: bool, appeal: &Appeal) {
     let side = SIDES[usize::from(passes)];
-    appeals(spec.name, appeal.judge.clone(), side, appeal.as_str()).increment(1);
+    appeals(grader.clone(), appeal.judge.clone(), side, appeal.as_str()).increment(1);
 }
 
 pub(crate) fn batch(span: Duration) {

@@ -2,22 +2,18 @@
 
 use std::borrow::Cow;
 
-use assay_core::{Component, Fault, Outcome, Step};
-use assay_engine::{ChannelRates, GroupResult, ItemResult, Replay, Reply, RewardPolicy, Side};
+use assay_core::Fault;
+use assay_engine::{GroupResult, Replay, Reply, RewardPolicy};
 use assay_rewards::Estimate;
 use assay_rewards::channel::drift::Change;
 use assay_rewards::channel::report::{Rate, Source};
 use assay_rewards::channel::{Comparison, Report};
-use assay_wire::appeals::AppealBody;
 use assay_wire::channels::{
     AfterBody, ChangeBody, ChannelReport, ComparisonBody, DifferenceBody, DriftBody, EstimateBody,
     ExplainedBody, PersistenceBody, PolicyBody, RateBody,
 };
 use assay_wire::grades::{ReplayBody, ReplaySide};
-use assay_wire::reply::{
-    ChannelBody, ComponentBody, Counts, FaultBody, GroupBody, ResultBody, RewardBreakdown,
-    StepBody, StreamLine,
-};
+use assay_wire::reply::{ChannelBody, Counts, GroupBody, StreamLine};
 use assay_wire::{Selected, Selection, Warning};
 
 /// Renders the selected parts of a reply as one JSON object.
@@ -27,26 +23,16 @@ pub fn whole(reply: &Reply, warnings: &[Warning], selection: Selection) -> Vec<u
         selection.has_groups().then(|| reply.groups()),
         selection.has_channels().then(|| reply.channels()),
     );
-    let results: Vec<_> = reply
-        .results()
-        .map(|result| result_body(reply, result))
-        .collect();
+    let results = reply.grades().map(|grade| Selected {
+        selection,
+        streamed: false,
+        grade,
+    });
     to_json(&SelectedReply {
         batch: reply.id().to_string(),
-        results: results
-            .iter()
-            .map(|result| Selected {
-                selection,
-                position: None,
-                result,
-            })
-            .collect(),
-        groups: groups
-            .as_deref()
-            .map(|groups| groups.iter().map(group_body).collect()),
-        channels: channels
-            .as_deref()
-            .map(|channels| channels.iter().map(channel_body).collect()),
+        results: results.collect(),
+        groups: groups.map(|groups| groups.iter().map(group_body).collect()),
+        channels: channels.map(|channels| channels.iter().map(channel_body).collect()),
         warnings,
     })
 }
@@ -67,11 +53,11 @@ struct SelectedReply<'a> {
 #[must_use]
 pub fn result_lines(reply: &Reply, selection: Selection) -> Vec<u8> {
     let mut lines = Vec::new();
-    for result in reply.results() {
+    for grade in reply.grades() {
         let line = Selected {
             selection,
-            position: Some(result.position),
-            result: &result_body(reply, result),
+            streamed: true,
+            grade,
         };
         push_line(&mut lines, &line);
     }
@@ -83,12 +69,12 @@ pub fn result_lines(reply: &Reply, selection: Selection) -> Vec<u8> {
 pub fn closing_lines(reply: &Reply, warnings: &[Warning], selection: Selection) -> Vec<u8> {
     let mut lines = Vec::new();
     if selection.has_groups() {
-        for group in &reply.groups() {
+        for group in reply.groups() {
             push_line(&mut lines, &StreamLine::Group(group_body(group)));
         }
     }
     if selection.has_channels() {
-        for channel in &reply.channels() {
+        for channel in reply.channels() {
             push_line(&mut lines, &StreamLine::Channel(channel_body(channel)));
         }
     }
@@ -111,7 +97,7 @@ pub fn error_line(fault: &Fault) -> Vec<u8> {
     push_line(
         &mut lines,
         &StreamLine::Error {
-            error: fault_body(fault),
+            error: fault.clone(),
         },
     );
     lines
@@ -129,91 +115,15 @@ fn to_json(value: &impl serde::Serialize) -> Vec<u8> {
 
 fn counts(reply: &Reply) -> Counts {
     let mut counts = Counts::default();
-    for result in reply.results() {
+    for grade in reply.grades() {
         counts.items += 1;
-        match result.outcome {
-            Outcome::Graded(_) => counts.graded += 1,
-            Outcome::Ungradable(_) => counts.ungradable += 1,
-            Outcome::Failed(_) => counts.failed += 1,
+        match &*grade.outcome {
+            "graded" => counts.graded += 1,
+            "ungradable" => counts.ungradable += 1,
+            _ => counts.failed += 1,
         }
     }
     counts
-}
-
-/// Converts one result.
-#[must_use]
-pub fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'a> {
-    let item = reply.item(result);
-    let grade = result.outcome.grade();
-    ResultBody {
-        id: item.id.as_deref().map(Cow::Borrowed),
-        group: item.group.as_deref().map(Cow::Borrowed),
-        grade: result.grade.to_string(),
-        channel: Cow::Borrowed(&result.channel),
-        grader: Cow::Owned(result.spec.id()),
-        outcome: Cow::Borrowed(result.outcome.as_str()),
-        verdict: grade.map(|grade| Cow::Borrowed(grade.verdict.as_str())),
-        pass: result.pass,
-        score: grade.map(|grade| grade.score.get()),
-        appeal: result.appeal.as_ref().map(AppealBody::from),
-        score_after_appeal: result.score_after_appeal.map(assay_core::Score::get),
-        backward: result.backward.map(assay_core::Reward::get),
-        forward: result.forward.map(assay_core::Reward::get),
-        reward: result.reward.map(assay_core::Reward::get),
-        reward_breakdown: result
-            .reward_breakdown
-            .as_deref()
-            .map(RewardBreakdown::from),
-        advantage: result.advantage,
-        advantage_estimator: result.advantage_estimator.map(Cow::Borrowed),
-        components: result.components().map(component_body).collect(),
-        steps: grade
-            .map(|grade| grade.steps.iter().map(step_body).collect())
-            .unwrap_or_default(),
-        measures: grade
-            .map(|grade| {
-                grade
-                    .measures
-                    .iter()
-                    .map(|(name, measure)| (Cow::Borrowed(*name), measure.get()))
-                    .collect()
-            })
-            .unwrap_or_default(),
-        evidence: grade.map(|grade| Cow::Borrowed(grade.evidence.as_map())),
-        error: result.outcome.fault().map(fault_body),
-        deterministic: grade.is_none_or(|grade| grade.deterministic),
-        queue_us: result.queue_us,
-        grade_us: result.grade_us,
-        cached: result.cached,
-        recorded: reply.is_recorded(result),
-    }
-}
-
-fn step_body(step: &Step) -> StepBody {
-    StepBody {
-        score: step.score.get(),
-        masked: step.masked,
-    }
-}
-
-fn component_body(component: &Component) -> ComponentBody<'_> {
-    let grade = component.outcome.grade();
-    ComponentBody {
-        name: Cow::Borrowed(&component.name),
-        grader: Cow::Borrowed(&component.grader),
-        outcome: Cow::Borrowed(component.outcome.as_str()),
-        verdict: grade.map(|grade| Cow::Borrowed(grade.verdict.as_str())),
-        score: grade.map(|grade| grade.score.get()),
-        error: component.outcome.fault().map(fault_body),
-    }
-}
-
-fn fault_body(fault: &Fault) -> FaultBody<'_> {
-    FaultBody {
-        code: fault.code,
-        message: Cow::Borrowed(&fault.message),
-        retryable: fault.retryable,
-    }
 }
 
 fn group_body(group: &GroupResult) -> GroupBody<'_> {
@@ -227,8 +137,7 @@ fn group_body(group: &GroupResult) -> GroupBody<'_> {
     }
 }
 
-fn channel_body(channel: &ChannelRates) -> ChannelBody<'_> {
-    let report = &channel.report;
+fn channel_body(report: &Report) -> ChannelBody<'_> {
     let after = report.after;
     let bounds = |estimate: Estimate| [estimate.interval.low, estimate.interval.high];
     // The measured intervals do not apply to the rates after appeals.
@@ -357,24 +266,14 @@ pub fn policy_body(policy: &RewardPolicy) -> PolicyBody {
 /// Converts a replay.
 #[must_use]
 pub fn replay_body(replay: &Replay) -> ReplayBody {
-    let evidence = replay
-        .outcome
-        .grade()
-        .map(|grade| grade.evidence.as_map().clone());
+    let evidence = replay.replayed.evidence.as_ref();
     ReplayBody {
-        grade: replay.grade.to_string(),
+        grade: replay.recorded.grade.to_string(),
         flipped: replay.flipped(),
-        recorded: side(&replay.recorded),
-        replayed: side(&replay.replayed),
-        evidence: evidence.map_or(serde_json::Value::Null, serde_json::Value::Object),
-    }
-}
-
-fn side(side: &Side) -> ReplaySide {
-    ReplaySide {
-        grader: side.grader.clone(),
-        outcome: side.outcome.clone(),
-        verdict: side.verdict.clone(),
-        score: side.score,
+        recorded: ReplaySide::from(&replay.recorded),
+        replayed: ReplaySide::from(&replay.replayed),
+        evidence: evidence.map_or(serde_json::Value::Null, |evidence| {
+            serde_json::Value::Object(evidence.as_map().clone())
+        }),
     }
 }

@@ -1,6 +1,6 @@
 //! Rows of lists of grades.
 
-use assay_record::{Appeal, GradeRecord};
+use assay_record::{Appeal, ItemGrade, StoredGrade};
 
 use crate::display::{cell, optional_number, span, time};
 use crate::query::link;
@@ -27,6 +27,11 @@ impl Badge {
             class,
         }
     }
+
+    /// The badge of a grade.
+    pub(crate) fn of(grade: &ItemGrade) -> Self {
+        Self::new(&grade.outcome, grade.verdict.as_deref(), grade.pass)
+    }
 }
 
 /// A grade in a list.
@@ -45,13 +50,13 @@ pub(crate) struct Row {
     pub(crate) grade_time: String,
 }
 
-impl From<&GradeRecord> for Row {
+impl From<&StoredGrade> for Row {
     #[expect(
         clippy::cast_precision_loss,
         reason = "times of one item are far below 2^52 microseconds"
     )]
-    fn from(grade: &GradeRecord) -> Self {
-        let run = grade
+    fn from(StoredGrade { source, grade }: &StoredGrade) -> Self {
+        let run = source
             .run
             .as_deref()
             .map(|run| (cell(run), link("/ui/run", &[("name", Some(run))])));
@@ -59,11 +64,11 @@ impl From<&GradeRecord> for Row {
             address: format!("/ui/grades/{}", grade.grade),
             time: time(grade.time_us),
             run,
-            step: grade.step,
+            step: source.step,
             channel: cell(&grade.channel),
-            item: cell(grade.item.as_deref().unwrap_or("–")),
+            item: cell(grade.id.as_deref().unwrap_or("–")),
             group: cell(grade.group.as_deref().unwrap_or("–")),
-            badge: Badge::new(&grade.outcome, grade.verdict.as_deref(), grade.pass),
+            badge: Badge::of(grade),
             score: optional_number(grade.score),
             reward: optional_number(grade.reward),
             appeal: grade.appeal.as_ref().map(Appeal::as_str),

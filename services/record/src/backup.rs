@@ -19,7 +19,7 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{ConnectOptions, Connection, Row};
 
 use crate::database::Location;
-use crate::database::verifying::counts_batches;
+use crate::database::verifying::has_documents;
 use crate::options::RecordOptions;
 use crate::spool::files::{SpoolFile, spool_files, valid_length};
 
@@ -453,7 +453,7 @@ async fn read_counts(connection: &mut SqliteConnection) -> Result<Counts, sqlx::
     )
     .fetch_one(&mut *connection)
     .await?;
-    let expected = if counts_batches(connection).await? {
+    let expected = if has_documents(connection).await? {
         sqlx::query_scalar(
             "select case when count(*) = count(grades) then coalesce(sum(grades), 0) end \
              from batches",

@@ -7,17 +7,17 @@ use assay_core::Hash;
 use assay_rewards::channel::counts::{ChannelCounts, Checker, OPERATOR, Place};
 
 use crate::event::{Adjudication, Event};
-use crate::grade::GradeRecord;
+use crate::grade::StoredGrade;
 
 /// Adds the grades of one batch, or of a part of it.
 pub fn add_grades<'g>(
     counts: &mut ChannelCounts,
-    grades: impl IntoIterator<Item = &'g GradeRecord>,
+    grades: impl IntoIterator<Item = &'g StoredGrade>,
 ) {
     let mut seen: HashMap<(Hash, Hash), bool> = HashMap::new();
-    for grade in grades {
-        let Some(pass) = grade.pass else { continue };
-        let key = Place::of(&grade.channel, grade.grader_version, grade.time_us);
+    for stored in grades {
+        let Some(pass) = stored.grade.pass else { continue };
+        let key = Place::of(&stored.grade.channel, stored.grade.grader.version, stored.grade.time_us);
         let graded = counts.graded.entry(key.clone()).or_default();
         if pass {
             graded.positives += 1;
@@ -25,8 +25,8 @@ pub fn add_grades<'g>(
             graded.negatives += 1;
         }
         // Redacted completions have equal hashes although their originals may differ.
-        if !grade.redacted {
-            match seen.entry((grade.task_hash, grade.completion_hash)) {
+        if !stored.source.redacted {
+            match seen.entry((stored.source.task_hash, stored.source.completion_hash)) {
                 Entry::Vacant(first) => {
                     first.insert(pass);
                 }
@@ -36,7 +36,7 @@ pub fn add_grades<'g>(
                 }
             }
         }
-        if let Some(appeal) = &grade.appeal
+        if let Some(appeal) = &stored.grade.appeal
             && let Some(judged) = appeal.pass
         {
             let (bound, overturned) = (u64::from(appeal.binding), u64::from(appeal.overturned));

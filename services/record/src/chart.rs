@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use assay_rewards::sum;
 
-use crate::GradeRecord;
+use crate::StoredGrade;
 
 /// Rewards beyond this many tenths on either side are counted in the last bin.
 pub const LAST_REWARD_BIN: i32 = 20;
@@ -158,28 +158,28 @@ pub struct Counted {
 
 impl Counted {
     /// Counts a grade. `bytes` is the length of its completion, if known.
-    pub fn push(&mut self, grade: &GradeRecord, bytes: Option<u32>) {
-        if let Some(reward) = grade.reward {
+    pub fn push(&mut self, stored: &StoredGrade, bytes: Option<u32>) {
+        if let Some(reward) = stored.grade.reward {
             self.number(Number::Reward, reward_bin(reward), reward);
         }
-        self.whole(Number::GradeUs, grade.grade_us);
-        self.whole(Number::QueueUs, grade.queue_us);
+        self.whole(Number::GradeUs, stored.grade.grade_us);
+        self.whole(Number::QueueUs, stored.grade.queue_us);
         if let Some(bytes) = bytes {
-            let number = if grade.pass == Some(true) {
+            let number = if stored.grade.pass == Some(true) {
                 Number::PassedBytes
             } else {
                 Number::OtherBytes
             };
             self.whole(number, bytes.into());
         }
-        let cause = grade.error_json.as_deref().and_then(cause);
+        let cause = stored.grade.error.as_ref().map(|error| error.code.as_str());
         let words = [
-            (Topic::Outcome, Some(grade.outcome.as_str())),
-            (Topic::Verdict, grade.verdict.as_deref()),
-            (Topic::Grader, Some(grade.grader.as_str())),
-            (Topic::Pass, (grade.pass == Some(true)).then_some("pass")),
-            (Topic::Cause, cause.as_deref()),
-            (Topic::Cache, grade.cached.then_some("hit")),
+            (Topic::Outcome, Some(&*stored.grade.outcome)),
+            (Topic::Verdict, stored.grade.verdict.as_deref()),
+            (Topic::Grader, Some(&*stored.grade.grader.name)),
+            (Topic::Pass, (stored.grade.pass == Some(true)).then_some("pass")),
+            (Topic::Cause, cause),
+            (Topic::Cache, stored.grade.cached.then_some("hit")),
         ];
         for (topic, word) in words {
             if let Some(word) = word {
@@ -299,12 +299,6 @@ fn reward_bin(reward: f64) -> i32 {
     )]
     let bin = (reward * 10.0).floor().clamp(-last, last) as i32;
     bin
-}
-
-/// The code of a recorded error.
-fn cause(error: &str) -> Option<String> {
-    let error: serde_json::Value = serde_json::from_str(error).ok()?;
-    Some(error.get("code")?.as_str()?.to_owned())
 }
 
 #[cfg(test)]

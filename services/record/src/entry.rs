@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
 use crate::event::Event;
-use crate::grade::GradeRecord;
+use crate::grade::NewGrade;
 
 /// Identifies a request: repeated requests have the same key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub struct Claim {
 }
 
 /// One durable write: the grades of a batch or of a part of it. They become visible together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The batch.
     pub batch: BatchId,
@@ -59,7 +59,7 @@ pub struct Entry {
     /// When the batch was received, in microseconds since the Unix epoch.
     pub received_us: i64,
     /// Grades to append.
-    pub grades: Vec<GradeRecord>,
+    pub grades: Vec<NewGrade>,
     /// Bodies that the grades refer to. Bodies that are already stored are not stored again.
     pub bodies: Vec<Body>,
     /// Events other than grades.
@@ -69,6 +69,17 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Drops what [`Contents`](crate::pending::packs::Contents) have.
+    pub(crate) fn drop_contents(&mut self) {
+        self.bodies = Vec::new();
+        for grade in &mut self.grades {
+            grade.document = String::new();
+        }
+        if let Some(reply) = self.claim.as_mut().and_then(|claim| claim.reply.as_mut()) {
+            reply.body = Vec::new();
+        }
+    }
+
     /// An entry that contains only events. `batch` is a new id that no batch has.
     #[must_use]
     pub fn of_events(batch: BatchId, caller: Arc<str>, events: Vec<Event>, time_us: i64) -> Self {

@@ -33,8 +33,7 @@ fn key() -> Seal {
 /// The payload of an entry's frame.
 #[must_use]
 pub fn payload(entry: &Entry) -> Option<Vec<u8>> {
-    let reply = entry.claim.as_ref().and_then(|claim| claim.reply.as_ref());
-    let contents = Contents::of(&entry.bodies, reply, 1).ok()?;
+    let contents = Contents::of(entry, 1).ok()?;
     frame::encode(&key(), entry, &contents)
         .ok()
         .map(|frame| frame[frame::HEADER..].to_vec())

@@ -1,161 +1,424 @@
-//! The record of one grade.
+//! The grade of an item: the one form that the engine makes, a reply shows, the record keeps and
+//! exports contain.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use assay_core::Hash;
 use assay_core::clock::{BatchId, GradeId};
-use serde::{Deserialize, Serialize};
+use assay_core::{Component, Evidence, Fault, GraderId, Hash, RawJson, Step};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use crate::appeal::Appeal;
 
-/// One row of the append-only table of grades. Texts named `…_json` contain JSON that is serialised
-/// once and stored unparsed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct GradeRecord {
-    /// Id of the row.
-    pub grade: GradeId,
-    /// Batch of the item.
-    pub batch: BatchId,
-    /// Position in its batch, from 0.
+/// The grade of one item. Every key is always present; it is null if it has no value.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ResultBody)]
+pub struct ItemGrade {
+    /// Position of the item in its batch, from 0.
     pub position: u32,
-    /// The caller: name of the API key, or `local` if keys are not used.
-    pub caller: Arc<str>,
-    /// Name of the training run, as sent.
-    pub run: Option<Arc<str>>,
-    /// Step of the run, as sent.
-    pub step: Option<i64>,
     /// The item's id, as sent.
-    pub item: Option<String>,
+    pub id: Option<String>,
     /// The item's group, as sent.
     pub group: Option<String>,
-    /// Key of the prompt, under which its history is kept over steps.
+    /// Key of the prompt's history, for `POST /v1/prompts/suggest`.
     pub prompt_key: Option<String>,
-    /// Channel: grader and task family.
-    pub channel: String,
-    /// Name of the grader.
-    pub grader: String,
-    /// Its version.
-    pub grader_version: u32,
-    /// Image of the guest in which the item was graded.
-    pub image: Option<Hash>,
-    /// Hash of the task's body.
-    pub task_hash: Hash,
-    /// Hash of the completion's body.
-    pub completion_hash: Hash,
-    /// Hash of the prompt's body.
-    pub prompt_hash: Option<Hash>,
-    /// Name of the reward policy.
-    pub policy: Arc<str>,
-    /// Hash of the policy's body; `None` for the default policy.
-    pub policy_hash: Option<Hash>,
-    /// `graded`, `ungradable` or `failed`.
-    pub outcome: String,
-    /// Verdict of a graded item.
-    pub verdict: Option<String>,
+    /// Id of the grade, a ULID.
+    #[schema(value_type = String)]
+    pub grade: GradeId,
+    /// Grader and task family.
+    #[schema(value_type = String, example = "math/default")]
+    pub channel: Arc<str>,
+    /// Grader and version.
+    #[schema(value_type = String, example = "math@1")]
+    pub grader: GraderId,
+    /// `graded`, `ungradable` (the task is at fault) or `failed` (the service is at fault).
+    #[schema(value_type = String)]
+    pub outcome: Cow<'static, str>,
+    /// Reason code of a graded item.
+    #[schema(value_type = Option<String>)]
+    pub verdict: Option<Cow<'static, str>>,
     /// Whether the verdict is a pass.
     pub pass: Option<bool>,
     /// Correctness in \[0, 1\].
     pub score: Option<f64>,
-    /// The appeal, if the item was chosen for one.
+    /// The appeal; null if the item was not selected for one.
     pub appeal: Option<Appeal>,
-    /// Score after the appeal; `None` without one.
+    /// Score after the appeal; null without one.
     pub score_after_appeal: Option<f64>,
-    /// The reward; finite.
+    /// Backward-corrected score; null if the channel is not corrected.
+    pub backward: Option<f64>,
+    /// Factor of the forward correction: rho1 for a pass, rho1 - 1 otherwise; null if the channel is
+    /// not corrected.
+    pub forward: Option<f64>,
+    /// Number to maximise; finite.
     pub reward: Option<f64>,
-    /// The advantage.
+    /// The steps by which the policy made the reward: `terms` in the order of their application,
+    /// and `weight`, `tag`, `label`, `steps`, `missing` where they apply; null if the reward is the
+    /// score.
+    #[schema(value_type = Option<Object>)]
+    pub reward_breakdown: Option<RewardBreakdown>,
+    /// Number to use as the advantage; null if the group has fewer than two graded members, and in
+    /// streams.
     pub advantage: Option<f64>,
-    /// Results of checks and nested tasks, as an array.
-    pub components_json: Option<String>,
-    /// The reward breakdown, as an object.
-    pub reward_breakdown_json: Option<String>,
-    /// The steps of a trace with their masks, as an array.
-    pub steps_json: Option<String>,
-    /// Measures, as an object.
-    pub measures_json: Option<String>,
-    /// Evidence, as an object.
-    pub evidence_json: Option<String>,
-    /// `{code, message, retryable}` of an item without a score.
-    pub error_json: Option<String>,
-    /// The `meta` of the item, as an object. Needed for replay.
-    pub meta_json: Option<String>,
-    /// The `checks` of the item, as an object of tasks. Needed for replay.
-    pub checks_json: Option<String>,
-    /// Whether grading again returns the same verdict.
+    /// Name of the method that computed the advantage.
+    #[schema(value_type = Option<String>)]
+    pub advantage_estimator: Option<Cow<'static, str>>,
+    /// Results of nested tasks and of checks.
+    pub components: Vec<ComponentGrade>,
+    /// Scores of the steps of a trace; empty for tasks without steps.
+    pub steps: Vec<Step>,
+    /// Measures by name.
+    #[schema(value_type = BTreeMap<String, f64>)]
+    pub measures: BTreeMap<Cow<'static, str>, f64>,
+    /// Facts behind the verdict; null if the item is not graded.
+    #[schema(value_type = Option<Object>)]
+    pub evidence: Option<Evidence>,
+    /// Why there is no score; null if there is one.
+    pub error: Option<Fault>,
+    /// Whether grading the item again returns the same verdict.
     pub deterministic: bool,
-    /// Whether the outcome came from the result cache.
-    pub cached: bool,
-    /// Time from admission until a worker took the item, in microseconds.
-    pub queue_us: u64,
-    /// Time the grading itself took, in microseconds.
-    pub grade_us: u64,
     /// Deterministic cost in the grader's unit.
     pub work: u64,
-    /// When it was graded, in microseconds since the Unix epoch.
+    /// Microseconds from admission until a worker took the item.
+    pub queue_us: u64,
+    /// Microseconds spent grading, including the checks.
+    pub grade_us: u64,
+    /// Time of grading, in microseconds since the Unix epoch.
     pub time_us: i64,
-    /// Whether texts of its task, prompt, completion, metadata or checks were replaced before they
-    /// were stored, so that grading the item again may have another result. The hashes are those of
-    /// the stored bodies. Serialised outside of the row, because the encoding of rows is fixed.
-    #[serde(skip)]
-    pub redacted: bool,
-    /// Whether its task, prompt and completion were not stored, by the policy for bodies.
-    /// Serialised like `redacted`.
-    #[serde(skip)]
-    pub bodies_omitted: bool,
+    /// Whether the outcome came from the result cache.
+    pub cached: bool,
+    /// Whether the grade is in the durable record: `true` survives a crash.
+    pub recorded: bool,
 }
 
-impl GradeRecord {
-    /// A pass without optional fields, from which probes and tests make their grades.
-    #[must_use]
-    pub fn passed(batch: BatchId, position: u32, completion_hash: Hash) -> Self {
-        Self {
-            grade: batch.grade(position),
-            batch,
-            position,
-            caller: "local".into(),
-            run: None,
-            step: None,
-            item: None,
-            group: None,
-            prompt_key: None,
-            channel: "text/default".to_owned(),
-            grader: "text".to_owned(),
-            grader_version: 1,
-            image: None,
-            task_hash: Hash::of(b"task"),
-            completion_hash,
-            prompt_hash: None,
-            policy: "default".into(),
-            policy_hash: None,
-            outcome: "graded".to_owned(),
-            verdict: Some("correct".to_owned()),
-            pass: Some(true),
-            score: Some(1.0),
-            appeal: None,
-            score_after_appeal: None,
-            reward: Some(1.0),
-            advantage: None,
-            components_json: None,
-            reward_breakdown_json: None,
-            steps_json: None,
-            measures_json: None,
-            evidence_json: None,
-            error_json: None,
-            meta_json: None,
-            checks_json: None,
-            deterministic: true,
-            cached: false,
-            queue_us: 15,
-            grade_us: 60,
-            work: 7,
-            time_us: 0,
-            redacted: false,
-            bodies_omitted: false,
-        }
-    }
-
+impl ItemGrade {
     /// Whether the item passes after its appeal, if there is one.
     #[must_use]
     pub fn pass_after_appeal(&self) -> Option<bool> {
         Appeal::settled(self.appeal.as_ref(), self.pass)
+    }
+
+    /// Its score after the appeal, or the grader's score without one; `None` for an item without a
+    /// score.
+    #[must_use]
+    pub fn effective_score(&self) -> Option<f64> {
+        self.score_after_appeal.or(self.score)
+    }
+
+    /// The fields from which rows, counts and lists are made, without what only the document of
+    /// the grade contains.
+    fn row(&self) -> Self {
+        Self {
+            position: self.position,
+            id: self.id.clone(),
+            group: self.group.clone(),
+            prompt_key: self.prompt_key.clone(),
+            grade: self.grade,
+            channel: Arc::clone(&self.channel),
+            grader: self.grader.clone(),
+            outcome: self.outcome.clone(),
+            verdict: self.verdict.clone(),
+            pass: self.pass,
+            score: self.score,
+            appeal: self.appeal.clone(),
+            reward: self.reward,
+            error: self.error.clone(),
+            deterministic: self.deterministic,
+            work: self.work,
+            queue_us: self.queue_us,
+            grade_us: self.grade_us,
+            time_us: self.time_us,
+            cached: self.cached,
+            ..Self::default()
+        }
+    }
+}
+
+/// The result of a check or of a nested task of the grader.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ComponentBody)]
+pub struct ComponentGrade {
+    /// Name of the check or nested task.
+    pub name: String,
+    /// Grader and version.
+    #[schema(value_type = String)]
+    pub grader: GraderId,
+    /// `graded`, `ungradable` or `failed`.
+    #[schema(value_type = String)]
+    pub outcome: Cow<'static, str>,
+    /// Reason code, if graded.
+    #[schema(value_type = Option<String>)]
+    pub verdict: Option<Cow<'static, str>>,
+    /// Correctness in \[0, 1\], if graded.
+    pub score: Option<f64>,
+    /// Why there is no score; null if there is one.
+    pub error: Option<Fault>,
+}
+
+impl From<Component> for ComponentGrade {
+    fn from(component: Component) -> Self {
+        let grade = component.outcome.grade();
+        Self {
+            outcome: component.outcome.as_str().into(),
+            verdict: grade.map(|grade| grade.verdict.as_str().into()),
+            score: grade.map(|grade| grade.score.get()),
+            error: component.outcome.fault().cloned(),
+            name: component.name,
+            grader: component.grader,
+        }
+    }
+}
+
+/// The steps by which a policy made a reward, as JSON that is serialised once and not parsed again.
+#[derive(Debug, Clone)]
+pub struct RewardBreakdown(Arc<RawValue>);
+
+impl From<Box<RawValue>> for RewardBreakdown {
+    fn from(json: Box<RawValue>) -> Self {
+        Self(json.into())
+    }
+}
+
+impl RewardBreakdown {
+    /// The JSON text.
+    #[must_use]
+    pub fn get(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for RewardBreakdown {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Serialize for RewardBreakdown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+/// Deserialises through a [`Value`]: a [`RawValue`] cannot be read inside an internally tagged enum
+/// such as a line of a stream.
+impl<'de> Deserialize<'de> for RewardBreakdown {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let tree = Value::deserialize(deserializer)?;
+        serde_json::value::to_raw_value(&tree)
+            .map(Self::from)
+            .map_err(de::Error::custom)
+    }
+}
+
+/// Where a grade comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GradeSource {
+    /// Id of the batch.
+    #[schema(value_type = String)]
+    pub batch: BatchId,
+    /// Caller that sent the batch: name of its API key, or `local` if keys are not used.
+    #[schema(value_type = String)]
+    pub caller: Arc<str>,
+    /// Name of the run, as sent.
+    #[schema(value_type = Option<String>)]
+    pub run: Option<Arc<str>>,
+    /// Step of the run, as sent.
+    pub step: Option<i64>,
+    /// Hash of the task's body.
+    #[schema(value_type = String)]
+    pub task_hash: Hash,
+    /// Hash of the completion's body.
+    #[schema(value_type = String)]
+    pub completion_hash: Hash,
+    /// Hash of the prompt's body.
+    #[schema(value_type = Option<String>)]
+    pub prompt_hash: Option<Hash>,
+    /// Name of the policy.
+    #[schema(value_type = String)]
+    pub policy: Arc<str>,
+    /// Hash of the policy's body; null for the default policy.
+    #[schema(value_type = Option<String>)]
+    pub policy_hash: Option<Hash>,
+    /// Whether texts of the item were redacted before they were stored. Such a grade cannot be
+    /// replayed, and its hashes are those of the redacted texts.
+    pub redacted: bool,
+    /// Whether its task, prompt and completion were not stored, because of `retention.bodies`.
+    pub bodies_omitted: bool,
+    /// Metadata of the item, as sent.
+    #[serde(default, serialize_with = "object")]
+    #[schema(value_type = Object)]
+    pub meta: Option<RawJson>,
+    /// The checks of the item, an object of tasks. Lists do not show them.
+    #[serde(skip)]
+    pub checks: Option<RawJson>,
+}
+
+/// Serialises JSON that is an empty object if it is absent.
+fn object<S: Serializer>(json: &Option<RawJson>, serializer: S) -> Result<S::Ok, S::Error> {
+    match json {
+        Some(json) => json.serialize(serializer),
+        None => serde_json::Map::new().serialize(serializer),
+    }
+}
+
+/// A grade in the record, with where it comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = GradeBody)]
+pub struct StoredGrade {
+    /// Where it comes from.
+    #[serde(flatten)]
+    pub source: GradeSource,
+    /// The grade.
+    #[serde(flatten)]
+    pub grade: ItemGrade,
+}
+
+/// Implemented manually because the derive for flattened fields would build trees of the other
+/// fields, in which long integers become floats.
+impl<'de> Deserialize<'de> for StoredGrade {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = Box::<RawValue>::deserialize(deserializer)?;
+        Ok(Self {
+            source: serde_json::from_str(object.get()).map_err(de::Error::custom)?,
+            grade: serde_json::from_str(object.get()).map_err(de::Error::custom)?,
+        })
+    }
+}
+
+/// A grade to record: the fields of its row, and its document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewGrade {
+    /// What rows, counts and lists are made from, without what only the document contains.
+    pub row: StoredGrade,
+    /// The whole grade as JSON; empty once the contents of its entry have it.
+    pub(crate) document: String,
+}
+
+impl NewGrade {
+    /// A grade. `redact` returns the JSON of the grade with replaced texts, or `None` if there is
+    /// nothing to replace.
+    #[must_use]
+    pub fn new(
+        source: GradeSource,
+        grade: &ItemGrade,
+        redact: impl FnOnce(&str) -> Option<String>,
+    ) -> Self {
+        // Finite numbers and string keys can be serialised.
+        let json = serde_json::to_string(grade).unwrap_or_default();
+        let mut document = redact(&json).unwrap_or(json);
+        for (name, sent) in [("meta", &source.meta), ("checks", &source.checks)] {
+            let Some(sent) = sent else { continue };
+            document.pop();
+            document.extend([",\"", name, "\":", sent.get(), "}"]);
+        }
+        let source = GradeSource {
+            meta: None,
+            checks: None,
+            ..source
+        };
+        Self {
+            row: StoredGrade {
+                source,
+                grade: grade.row(),
+            },
+            document,
+        }
+    }
+
+    /// The row of a grade with this document, which is kept elsewhere.
+    pub(crate) fn read(source: GradeSource, document: &str) -> serde_json::Result<Self> {
+        let grade: ItemGrade = serde_json::from_str(document)?;
+        let grade = grade.row();
+        Ok(Self {
+            row: StoredGrade { source, grade },
+            document: String::new(),
+        })
+    }
+
+    /// The grade as reads return it.
+    ///
+    /// # Errors
+    /// If the document is not that of a grade.
+    pub fn stored(&self) -> serde_json::Result<StoredGrade> {
+        StoredGrade::read(self.row.source.clone(), &self.document)
+    }
+}
+
+impl StoredGrade {
+    /// A pass without optional fields, from which probes and tests make their grades.
+    #[must_use]
+    pub fn passed(batch: BatchId, position: u32, completion_hash: Hash) -> Self {
+        Self {
+            source: GradeSource {
+                batch,
+                caller: "local".into(),
+                run: None,
+                step: None,
+                task_hash: Hash::of(b"task"),
+                completion_hash,
+                prompt_hash: None,
+                policy: "default".into(),
+                policy_hash: None,
+                redacted: false,
+                bodies_omitted: false,
+                meta: None,
+                checks: None,
+            },
+            grade: ItemGrade {
+                position,
+                grade: batch.grade(position),
+                channel: "text/default".into(),
+                grader: GraderId {
+                    name: "text".into(),
+                    version: 1,
+                },
+                outcome: "graded".into(),
+                verdict: Some("correct".into()),
+                pass: Some(true),
+                score: Some(1.0),
+                reward: Some(1.0),
+                evidence: Some(Evidence::new()),
+                deterministic: true,
+                work: 7,
+                queue_us: 15,
+                grade_us: 60,
+                recorded: true,
+                ..ItemGrade::default()
+            },
+        }
+    }
+}
+
+impl From<StoredGrade> for NewGrade {
+    fn from(stored: StoredGrade) -> Self {
+        Self::new(stored.source, &stored.grade, |_| None)
+    }
+}
+
+impl StoredGrade {
+    /// The grade with this document.
+    pub(crate) fn read(source: GradeSource, document: &str) -> serde_json::Result<Self> {
+        /// The parts of a document beside the grade.
+        #[derive(Deserialize)]
+        struct Sent {
+            meta: Option<RawJson>,
+            checks: Option<RawJson>,
+        }
+        let sent: Sent = serde_json::from_str(document)?;
+        Ok(Self {
+            source: GradeSource {
+                meta: sent.meta,
+                checks: sent.checks,
+                ..source
+            },
+            grade: ItemGrade {
+                recorded: true,
+                ..serde_json::from_str(document)?
+            },
+        })
     }
 }

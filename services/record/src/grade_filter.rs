@@ -2,7 +2,7 @@
 
 use assay_core::clock::{BatchId, GradeId};
 
-use crate::{Appeal, GradeRecord};
+use crate::{Appeal, StoredGrade};
 
 /// Which grades to list. A field that is `None` does not restrict the result.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -42,37 +42,40 @@ pub struct GradeFilter {
 impl GradeFilter {
     /// Whether `grade` matches the filter. Tests compare every database query with this definition.
     #[must_use]
-    pub fn keeps(&self, grade: &GradeRecord) -> bool {
+    pub fn keeps(&self, stored: &StoredGrade) -> bool {
         fn matches<T: PartialEq>(expected: Option<&T>, actual: Option<&T>) -> bool {
             expected.is_none_or(|expected| Some(expected) == actual)
         }
+        fn is(expected: &Option<String>, actual: Option<&str>) -> bool {
+            expected.is_none() || expected.as_deref() == actual
+        }
         self.run
             .as_deref()
-            .is_none_or(|run| grade.run.as_deref() == Some(run))
-            && matches(self.step.as_ref(), grade.step.as_ref())
-            && matches(self.grader.as_ref(), Some(&grade.grader))
-            && matches(self.channel.as_ref(), Some(&grade.channel))
-            && matches(self.outcome.as_ref(), Some(&grade.outcome))
-            && matches(self.verdict.as_ref(), grade.verdict.as_ref())
+            .is_none_or(|run| stored.source.run.as_deref() == Some(run))
+            && matches(self.step.as_ref(), stored.source.step.as_ref())
+            && is(&self.grader, Some(&*stored.grade.grader.name))
+            && is(&self.channel, Some(&*stored.grade.channel))
+            && is(&self.outcome, Some(&*stored.grade.outcome))
+            && is(&self.verdict, stored.grade.verdict.as_deref())
             && self
                 .appeal
                 .as_deref()
-                .is_none_or(|result| grade.appeal.as_ref().map(Appeal::as_str) == Some(result))
-            && matches(self.batch.as_ref(), Some(&grade.batch))
+                .is_none_or(|result| stored.grade.appeal.as_ref().map(Appeal::as_str) == Some(result))
+            && matches(self.batch.as_ref(), Some(&stored.source.batch))
             && self
                 .caller
                 .as_deref()
-                .is_none_or(|caller| *grade.caller == *caller)
-            && matches(self.item.as_ref(), grade.item.as_ref())
-            && matches(self.group.as_ref(), grade.group.as_ref())
+                .is_none_or(|caller| *stored.source.caller == *caller)
+            && is(&self.item, stored.grade.id.as_deref())
+            && is(&self.group, stored.grade.group.as_deref())
             && self
                 .score_min
-                .is_none_or(|min| grade.score.is_some_and(|score| score >= min))
+                .is_none_or(|min| stored.grade.score.is_some_and(|score| score >= min))
             && self
                 .score_max
-                .is_none_or(|max| grade.score.is_some_and(|score| score <= max))
-            && self.since_us.is_none_or(|since| grade.time_us >= since)
-            && self.until_us.is_none_or(|until| grade.time_us < until)
+                .is_none_or(|max| stored.grade.score.is_some_and(|score| score <= max))
+            && self.since_us.is_none_or(|since| stored.grade.time_us >= since)
+            && self.until_us.is_none_or(|until| stored.grade.time_us < until)
     }
 }
 
@@ -80,7 +83,7 @@ impl GradeFilter {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GradePage {
     /// The grades.
-    pub grades: Vec<GradeRecord>,
+    pub grades: Vec<StoredGrade>,
     /// Cursor of the next page: pass it as `before`. `None` on the last page.
     pub next: Option<GradeId>,
 }

@@ -33,7 +33,7 @@ use crate::spool::set_aside::{SetAsideFile, SetAsideFolder, SetAsideNote};
 use crate::spool::{OpenSpoolError, frame, recovery};
 use crate::storage::{PruneFilter, PruneProgress};
 use crate::writer::Writer;
-use crate::{RecordError, Retried, SetAside};
+use crate::{RecordError, Retried, SetAside, StoredGrade};
 
 /// From this many bytes on, an entry is compressed on a thread for blocking work. Compressing it on
 /// a thread of the runtime would block that thread longer than handing the work over takes.
@@ -467,8 +467,9 @@ impl Shared {
 
     async fn append(&self, entry: Arc<Entry>) -> Result<(), RecordError> {
         check(&entry)?;
-        let bytes: usize = entry.bodies.iter().map(|body| body.content.len()).sum();
-        let size = bytes + entry.grades.len() * 512;
+        let bodies = entry.bodies.iter().map(|body| body.content.len());
+        let documents = entry.grades.iter().map(|grade| grade.document.len());
+        let size = bodies.chain(documents).sum::<usize>() + entry.grades.len() * 128;
         let (compression, seal) = (self.compression, self.seal);
         let (frame, digest, loaded) = if size < MIN_BLOCKING_BYTES {
             encode(&seal, entry, compression)?
@@ -614,13 +615,15 @@ async fn open_folder(path: PathBuf, clock: &dyn Clock) -> Result<Folder, OpenSpo
 
 type Encoded = (Vec<u8>, Digest, Arc<LoadedEntry>);
 
-fn encode(seal: &Seal, entry: Arc<Entry>, compression: i32) -> Result<Encoded, RecordError> {
+fn encode(seal: &Seal, mut entry: Arc<Entry>, compression: i32) -> Result<Encoded, RecordError> {
     let unusable = |error: &dyn std::fmt::Display| RecordError::Unavailable(error.to_string());
-    let reply = entry.claim.as_ref().and_then(|claim| claim.reply.as_ref());
-    let contents =
-        Contents::of(&entry.bodies, reply, compression).map_err(|error| unusable(&error))?;
+    let contents = Contents::of(&entry, compression).map_err(|error| unusable(&error))?;
     let frame = frame::encode(seal, &entry, &contents).map_err(|error| unusable(&error))?;
     let digest = Digest::of(&entry, &contents);
+    // The contents have them too.
+    if let Some(entry) = Arc::get_mut(&mut entry) {
+        entry.drop_contents();
+    }
     Ok((frame, digest, Arc::new(LoadedEntry::new(entry, contents))))
 }
 
@@ -664,13 +667,13 @@ fn unreadable(error: std::io::Error) -> RecordError {
 /// Checks what the tables rely on: a grade has the batch, run, step and caller of its entry, and
 /// its id follows from its batch and position.
 fn check(entry: &Entry) -> Result<(), RecordError> {
-    for grade in &entry.grades {
-        let fits = grade.batch == entry.batch
+    for StoredGrade { source, grade } in entry.grades.iter().map(|grade| &grade.row) {
+        let fits = source.batch == entry.batch
             && grade.grade == entry.batch.grade(grade.position)
             && grade.position >> POSITION_BITS == 0
-            && grade.run == entry.run
-            && grade.step == entry.step
-            && grade.caller == entry.caller;
+            && source.run == entry.run
+            && source.step == entry.step
+            && source.caller == entry.caller;
         if !fits {
             return Err(RecordError::Inconsistent(format!(
                 "grade `{}` does not belong to batch `{}`: its id, run, step or caller differs",
@@ -678,7 +681,8 @@ fn check(entry: &Entry) -> Result<(), RecordError> {
             )));
         }
     }
-    let mut positions: Vec<u32> = entry.grades.iter().map(|grade| grade.position).collect();
+    let positions = entry.grades.iter().map(|grade| grade.row.grade.position);
+    let mut positions: Vec<u32> = positions.collect();
     positions.sort_unstable();
     if let Some([twice, _]) = positions.array_windows().find(|[a, b]| a == b) {
         return Err(RecordError::Inconsistent(format!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use assay_rewards::sum;
 
-use crate::GradeRecord;
+use crate::StoredGrade;
 
 /// The key of a rollup within a run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,13 +25,13 @@ pub struct RollupKey {
 impl RollupKey {
     /// The key of the rollup that contains `grade`.
     #[must_use]
-    pub fn of(grade: &GradeRecord) -> Self {
+    pub fn of(stored: &StoredGrade) -> Self {
         Self {
-            step: grade.step,
-            grader: grade.grader.clone(),
-            version: grade.grader_version,
-            outcome: grade.outcome.clone(),
-            verdict: grade.verdict.clone(),
+            step: stored.source.step,
+            grader: stored.grade.grader.name.to_string(),
+            version: stored.grade.grader.version,
+            outcome: stored.grade.outcome.to_string(),
+            verdict: stored.grade.verdict.as_ref().map(ToString::to_string),
         }
     }
 }
@@ -57,16 +57,16 @@ pub struct Totals {
 
 impl Totals {
     /// Adds one grade.
-    pub fn push(&mut self, grade: &GradeRecord) {
-        let score = grade.score.unwrap_or(0.0);
+    pub fn push(&mut self, stored: &StoredGrade) {
+        let score = stored.grade.score.unwrap_or(0.0);
         self.add(&Self {
             grades: 1,
-            passes: (grade.pass == Some(true)).into(),
-            scores: grade.score.is_some().into(),
+            passes: (stored.grade.pass == Some(true)).into(),
+            scores: stored.grade.score.is_some().into(),
             score_sum: score,
             score_squares: sum::square(score),
-            grade_us: grade.grade_us,
-            queue_us: grade.queue_us,
+            grade_us: stored.grade.grade_us,
+            queue_us: stored.grade.queue_us,
         });
     }
 

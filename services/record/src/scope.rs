@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::access::{own_run, recorded_run};
-use crate::{GradeFilter, GradeRecord, RecordError, RunSummary};
+use crate::{GradeFilter, StoredGrade, RecordError, RunSummary};
 
 /// What a [`Record`](crate::Record) shows.
 ///
@@ -59,18 +59,16 @@ impl Scope {
 
     /// The grade with the name that its caller gave its run; `None` if it belongs to another
     /// caller.
-    pub(crate) fn own_grade(&self, grade: GradeRecord) -> Option<GradeRecord> {
+    pub(crate) fn own_grade(&self, mut stored: StoredGrade) -> Option<StoredGrade> {
         let Self::Caller(own) = self else {
-            return Some(grade);
+            return Some(stored);
         };
-        if *grade.caller != **own {
+        if *stored.source.caller != **own {
             return None;
         }
-        let run = grade.run.as_deref().and_then(|run| own_run(own, run));
-        Some(GradeRecord {
-            run: run.map(Into::into),
-            ..grade
-        })
+        let run = stored.source.run.as_deref();
+        stored.source.run = run.and_then(|run| own_run(own, run)).map(Into::into);
+        Some(stored)
     }
 
     /// The summary with the name that its caller gave the run; `None` if it belongs to another

@@ -1,7 +1,7 @@
 //! Owns the JSON of requests and replies and its OpenAPI schemas. Does not own transport or
 //! grading.
 
-pub mod appeals;
+pub mod adjudications;
 pub mod audit;
 pub mod channels;
 pub mod checks;

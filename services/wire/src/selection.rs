@@ -1,11 +1,16 @@
 //! The parts of a reply that a request selects with `fields`.
 
+use std::sync::LazyLock;
+
 use assay_core::{ErrorCode, did_you_mean};
-use serde::ser::SerializeMap;
+use assay_record::ItemGrade;
+use serde::ser::{Error as _, Impossible, SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
+use utoipa::PartialSchema as _;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
 
 use crate::Problem;
-use crate::reply::ResultBody;
 
 /// Names of the parts of a reply that are not keys of a result.
 const GROUPS: &str = "groups";
@@ -13,7 +18,10 @@ const CHANNELS: &str = "channels";
 
 /// Keys that a result which is not graded always has, so that a failure cannot be
 /// overlooked.
-const OF_FAILURES: u64 = bit_of("outcome") | bit_of("error");
+static OF_FAILURES: LazyLock<u64> = LazyLock::new(|| bit_of("outcome") | bit_of("error"));
+
+/// The key that every line of a stream has.
+static POSITION: LazyLock<u64> = LazyLock::new(|| bit_of("position"));
 
 /// Which keys results have, and whether a reply has groups and channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,7 +38,8 @@ struct Chosen {
 impl Selection {
     /// The names that a request can choose.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        NAMES.iter().copied().chain([GROUPS, CHANNELS])
+        let names = NAMES.iter().map(String::as_str);
+        names.chain([GROUPS, CHANNELS])
     }
 
     /// Reads the names in a request; without a list, the reply has all parts.
@@ -74,7 +83,8 @@ impl Selection {
                     chosen.channels |= name == CHANNELS;
                 }
                 None => {
-                    let known = || NAMES.iter().chain(others).copied();
+                    let names = NAMES.iter().map(String::as_str);
+                    let known = || names.clone().chain(others.iter().copied());
                     let mut suggestion = did_you_mean(name, known());
                     if suggestion.is_empty() {
                         let known: Vec<_> = known().map(|known| format!("`{known}`")).collect();
@@ -104,134 +114,232 @@ impl Selection {
         self.0.is_none_or(|chosen| chosen.channels)
     }
 
-    /// Whether a result with this outcome has a key.
-    #[must_use]
-    pub fn has_key(&self, outcome: &str, key: &str) -> bool {
-        let keys = self.keys(outcome);
-        NAMES
-            .iter()
-            .position(|known| *known == key)
-            .is_some_and(|at| keys >> at & 1 == 1)
-    }
-
     /// The keys of a result with this outcome, one bit each.
     fn keys(&self, outcome: &str) -> u64 {
         match self.0 {
             None => u64::MAX,
             Some(chosen) if outcome == "graded" => chosen.keys,
-            Some(chosen) => chosen.keys | OF_FAILURES,
+            Some(chosen) => chosen.keys | *OF_FAILURES,
         }
     }
 }
 
-/// A result with the keys that a selection contains.
+/// The keys of a grade, in their order.
+static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| match ItemGrade::schema() {
+    RefOr::T(Schema::Object(grade)) => grade.properties.into_keys().collect(),
+    _ => Vec::new(),
+});
+
+/// The bit of a key.
+fn bit_of(key: &str) -> u64 {
+    let at = NAMES.iter().position(|name| name == key);
+    at.map_or(0, |at| 1 << at)
+}
+
+/// The keys of a grade that a selection contains.
 pub struct Selected<'a> {
     /// The keys to serialise.
     pub selection: Selection,
-    /// Position in the batch, if this is a line of a stream.
-    pub position: Option<usize>,
-    /// The result.
-    pub result: &'a ResultBody<'a>,
+    /// Whether this is a line of a stream, which also has its type and the position of the item.
+    pub streamed: bool,
+    /// The grade.
+    pub grade: &'a ItemGrade,
 }
 
-macro_rules! keys_of_results {
-    ($($key:ident)*) => {
-        /// The keys of a result, in their order.
-        const NAMES: &[&str] = &[$(stringify!($key)),*];
-
-        impl Serialize for Selected<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let Self { selection, position, result } = self;
-                let mut object = serializer.serialize_map(None)?;
-                if let Some(position) = position {
-                    object.serialize_entry("type", "result")?;
-                    object.serialize_entry("position", position)?;
-                }
-                let keys = selection.keys(&result.outcome);
-                $(
-                    if keys & const { bit_of(stringify!($key)) } != 0 {
-                        object.serialize_entry(stringify!($key), &result.$key)?;
-                    }
-                )*
-                object.end()
-            }
+impl Serialize for Selected<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut keys = self.selection.keys(&self.grade.outcome);
+        let mut map = serializer.serialize_map(None)?;
+        if self.streamed {
+            map.serialize_entry("type", "result")?;
+            keys |= *POSITION;
         }
-    };
-}
-
-keys_of_results! {
-    id group grade channel grader outcome verdict pass score appeal score_after_appeal backward
-    forward reward reward_breakdown advantage advantage_estimator components steps measures evidence
-    error deterministic queue_us grade_us cached recorded
-}
-
-/// The bit of a key.
-const fn bit_of(key: &str) -> u64 {
-    let mut at = 0;
-    while !is_equal(NAMES[at].as_bytes(), key.as_bytes()) {
-        at += 1;
+        let fields = Fields {
+            map: &mut map,
+            keys,
+        };
+        self.grade.serialize(fields)?;
+        map.end()
     }
-    1 << at
 }
 
-const fn is_equal(one: &[u8], other: &[u8]) -> bool {
-    let mut at = 0;
-    while at < one.len() && at < other.len() && one[at] == other[at] {
-        at += 1;
+/// Serialises some fields of a struct as entries of a map.
+struct Fields<'m, M> {
+    map: &'m mut M,
+    /// One bit for each field.
+    keys: u64,
+}
+
+impl<M: SerializeMap> SerializeStruct for Fields<'_, M> {
+    type Ok = ();
+    type Error = M::Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), M::Error> {
+        let is_selected = self.keys & 1 == 1;
+        self.keys >>= 1;
+        if is_selected {
+            self.map.serialize_entry(name, value)?;
+        }
+        Ok(())
     }
-    at == one.len() && at == other.len()
+
+    fn end(self) -> Result<(), M::Error> {
+        Ok(())
+    }
+}
+
+/// Methods of [`Serializer`] for values that are not structs.
+macro_rules! not_a_struct {
+    ($($method:ident($($argument:ty),*) -> $result:ty;)*) => {$(
+        fn $method(self $(, _: $argument)*) -> Result<$result, M::Error> {
+            Err(M::Error::custom("a grade is a struct"))
+        }
+    )*};
+}
+
+impl<M: SerializeMap> Serializer for Fields<'_, M> {
+    type Ok = ();
+    type Error = M::Error;
+    type SerializeSeq = Impossible<(), M::Error>;
+    type SerializeTuple = Impossible<(), M::Error>;
+    type SerializeTupleStruct = Impossible<(), M::Error>;
+    type SerializeTupleVariant = Impossible<(), M::Error>;
+    type SerializeMap = Impossible<(), M::Error>;
+    type SerializeStruct = Self;
+    type SerializeStructVariant = Impossible<(), M::Error>;
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, M::Error> {
+        Ok(self)
+    }
+
+    not_a_struct! {
+        serialize_bool(bool) -> ();
+        serialize_i8(i8) -> ();
+        serialize_i16(i16) -> ();
+        serialize_i32(i32) -> ();
+        serialize_i64(i64) -> ();
+        serialize_u8(u8) -> ();
+        serialize_u16(u16) -> ();
+        serialize_u32(u32) -> ();
+        serialize_u64(u64) -> ();
+        serialize_f32(f32) -> ();
+        serialize_f64(f64) -> ();
+        serialize_char(char) -> ();
+        serialize_str(&str) -> ();
+        serialize_bytes(&[u8]) -> ();
+        serialize_none() -> ();
+        serialize_unit() -> ();
+        serialize_unit_struct(&'static str) -> ();
+        serialize_unit_variant(&'static str, u32, &'static str) -> ();
+        serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        serialize_tuple(usize) -> Self::SerializeTuple;
+        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize)
+            -> Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) -> Self::SerializeMap;
+        serialize_struct_variant(&'static str, u32, &'static str, usize)
+            -> Self::SerializeStructVariant;
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), M::Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), M::Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), M::Error> {
+        value.serialize(self)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
+    use assay_core::Fault;
 
     use super::*;
-    use crate::reply::{FaultBody, StreamLine, StreamedResult};
+    use crate::reply::StreamLine;
 
     fn selection(names: &[&str]) -> Result<Selection, Problem> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         Selection::of_reply(Some(&names))
     }
 
-    fn json(selection: Selection, result: &ResultBody<'_>) -> String {
+    fn json(selection: Selection, grade: &ItemGrade) -> String {
         serde_json::to_string(&Selected {
             selection,
-            position: None,
-            result,
+            streamed: false,
+            grade,
         })
         .unwrap()
     }
 
-    fn graded() -> ResultBody<'static> {
-        ResultBody {
-            outcome: Cow::Borrowed("graded"),
-            verdict: Some(Cow::Borrowed("correct")),
+    fn graded() -> ItemGrade {
+        ItemGrade {
+            outcome: "graded".into(),
+            verdict: Some("correct".into()),
             reward: Some(1.0),
-            ..ResultBody::default()
+            grader: "math@1".parse().unwrap(),
+            ..ItemGrade::default()
         }
     }
 
     #[test]
     fn selecting_all_keys_yields_the_whole_result() {
-        for result in [graded(), ResultBody::default()] {
-            let whole = serde_json::to_string(&result).unwrap();
-            assert_eq!(json(Selection::default(), &result), whole);
-            assert_eq!(json(selection(NAMES).unwrap(), &result), whole);
+        let names: Vec<&str> = NAMES.iter().map(String::as_str).collect();
+        for grade in [graded(), ItemGrade::default()] {
+            let whole = serde_json::to_string(&grade).unwrap();
+            assert_eq!(json(Selection::default(), &grade), whole);
+            assert_eq!(json(selection(&names).unwrap(), &grade), whole);
             let line = Selected {
                 selection: Selection::default(),
-                position: Some(7),
-                result: &result,
+                streamed: true,
+                grade: &grade,
             };
             assert_eq!(
                 serde_json::to_string(&line).unwrap(),
-                serde_json::to_string(&StreamLine::Result(Box::new(StreamedResult {
-                    position: 7,
-                    result,
-                })))
-                .unwrap()
+                serde_json::to_string(&StreamLine::Result(Box::new(grade))).unwrap()
             );
         }
+    }
+
+    #[test]
+    fn every_key_selects_its_own_value() {
+        for name in NAMES.iter() {
+            let selected = json(selection(&[name.as_str()]).unwrap(), &graded());
+            assert!(selected.starts_with(&format!(r#"{{"{name}":"#)), "{selected}");
+        }
+    }
+
+    #[test]
+    fn lines_of_a_stream_always_have_type_and_position() {
+        let line = Selected {
+            selection: selection(&["reward"]).unwrap(),
+            streamed: true,
+            grade: &ItemGrade {
+                position: 7,
+                ..graded()
+            },
+        };
+        assert_eq!(
+            serde_json::to_string(&line).unwrap(),
+            r#"{"type":"result","position":7,"reward":1.0}"#
+        );
     }
 
     #[test]
@@ -249,14 +357,10 @@ mod tests {
     #[test]
     fn other_results_always_have_outcome_and_error() {
         for outcome in ["failed", "ungradable"] {
-            let failed = ResultBody {
-                outcome: Cow::Borrowed(outcome),
-                error: Some(FaultBody {
-                    code: ErrorCode::Internal,
-                    message: Cow::Borrowed("m"),
-                    retryable: true,
-                }),
-                ..ResultBody::default()
+            let failed = ItemGrade {
+                outcome: outcome.into(),
+                error: Some(Fault::transient(ErrorCode::Internal, "m")),
+                ..ItemGrade::default()
             };
             assert_eq!(
                 json(selection(&["reward"]).unwrap(), &failed),

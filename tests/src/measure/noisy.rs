@@ -174,7 +174,7 @@ struct PreparedNoisy {
 impl PreparedNoisy {
     /// The grade with its possibly flipped verdict; a grade without a pass counts as not passed.
     fn with_noise(&self, item: &Item, grade: Grade) -> Grade {
-        let right = self.of.spec.pass(grade.verdict) == Some(true);
+        let right = self.of.spec.pass(grade.verdict.as_str()) == Some(true);
         let probability = if right {
             self.task.false_negatives
         } else {
@@ -288,7 +288,7 @@ mod tests {
             let grade = outcome.grade().unwrap();
             assert_eq!(
                 grade.score == Score::ONE,
-                SPEC.pass(grade.verdict) == Some(true)
+                SPEC.pass(grade.verdict.as_str()) == Some(true)
             );
             grade.score == Score::ONE
         };

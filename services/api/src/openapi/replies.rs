@@ -52,12 +52,7 @@ pub(super) fn declare_selections(document: &mut Value) {
     reply["description"] = json!("Reply to a batch with `fields`");
     reply["required"] = json!(["batch", "results", "warnings"]);
     reply["properties"]["results"]["items"] = schema("SelectedResult");
-    let position = schemas["StreamedResult"]["allOf"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find_map(|part| part["properties"].get("position"))
-        .cloned();
+    let position = result["properties"]["position"].clone();
     schemas["SelectedResult"] = result;
     schemas["SelectedReply"] = reply;
     schemas["SelectedLine"] = json!({

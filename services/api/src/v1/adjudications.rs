@@ -57,7 +57,7 @@ pub(crate) async fn next(
             probability: None,
         }));
     };
-    let grade = detail(record_of(&api)?, &grade).await?;
+    let grade = detail(record_of(&api)?, grade).await?;
     Ok(Json(DrawnBody {
         grade: Some(grade),
         probability: Some(draw.probability),

@@ -17,8 +17,8 @@ pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
             continue;
         }
         let earlier = first.entry(probe.purpose).or_insert(grade);
-        if (earlier.verdict, earlier.score.to_bits()) != (grade.verdict, grade.score.to_bits()) {
-            let (one, other) = (earlier.verdict, grade.verdict);
+        if (&earlier.verdict, earlier.score.to_bits()) != (&grade.verdict, grade.score.to_bits()) {
+            let (one, other) = (&earlier.verdict, &grade.verdict);
             let message = format!(
                 "`{}` is graded `{one}` ({}) and then `{other}` ({})",
                 probe.excerpt, earlier.score, grade.score

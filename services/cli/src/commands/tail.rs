@@ -10,7 +10,8 @@ use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
-use assay_wire::grades::GradeBody;
+use assay_core::GradeId;
+use assay_record::StoredGrade;
 
 use super::grades::{HEAD, fields};
 use super::record::{PAGE, Rows, Source};
@@ -63,14 +64,14 @@ async fn poll(
     rows: &mut Rows<'_>,
     seen: &mut PrintedGrades,
     first: bool,
-) -> anyhow::Result<Vec<GradeBody>> {
+) -> anyhow::Result<Vec<StoredGrade>> {
     let mut new = Vec::new();
     loop {
         let page = rows.next(PAGE).await?;
         let length = page.len();
         let fresh: Vec<_> = page
             .into_iter()
-            .filter(|grade| seen.is_new(&grade.grade))
+            .filter(|stored| seen.is_new(stored.grade.grade))
             .collect();
         let more = !first && !fresh.is_empty() && length == PAGE as usize;
         new.extend(fresh);
@@ -81,7 +82,7 @@ async fn poll(
     new.reverse();
     seen.add(&new);
     if first && new.len() == PAGE as usize {
-        seen.floor = new[0].grade.clone();
+        seen.floor = new[0].grade.grade;
     }
     Ok(new)
 }
@@ -89,31 +90,31 @@ async fn poll(
 /// Ids of the grades that were printed.
 #[derive(Default)]
 struct PrintedGrades {
-    ids: BTreeSet<String>,
+    ids: BTreeSet<GradeId>,
     /// Grades with ids up to this one are not printed.
-    floor: String,
+    floor: GradeId,
 }
 
 impl PrintedGrades {
     /// Maximum number of ids kept, enough for several polls.
     const MAX_IDS: usize = 16 * PAGE as usize;
 
-    fn is_new(&self, id: &str) -> bool {
-        *id > *self.floor && !self.ids.contains(id)
+    fn is_new(&self, id: GradeId) -> bool {
+        id > self.floor && !self.ids.contains(&id)
     }
 
-    fn add(&mut self, grades: &[GradeBody]) {
+    fn add(&mut self, grades: &[StoredGrade]) {
         self.ids
-            .extend(grades.iter().map(|grade| grade.grade.clone()));
+            .extend(grades.iter().map(|stored| stored.grade.grade));
         while self.ids.len() > Self::MAX_IDS
             && let Some(oldest) = self.ids.pop_first()
         {
-            self.floor = oldest.max(std::mem::take(&mut self.floor));
+            self.floor = oldest.max(self.floor);
         }
     }
 }
 
-fn write(grades: &[GradeBody], json: bool) -> anyhow::Result<()> {
+fn write(grades: &[StoredGrade], json: bool) -> anyhow::Result<()> {
     let mut out = terminal::stdout();
     for grade in grades {
         if json {

@@ -7,12 +7,12 @@ pub(crate) mod template;
 use std::sync::Arc;
 
 use assay_core::clock::thread_time;
-use assay_core::{Grade, Hash, Outcome, Score};
-use assay_record::Appeal;
+use assay_core::Hash;
+use assay_record::{Appeal, ItemGrade};
 use assay_rewards::appeal::{Appeals, probability, select, uniform_draw};
 
 use crate::context::BatchContext;
-use crate::grade::{GradedItem, grade};
+use crate::grade::grade;
 use crate::plan::{Plan, plan};
 use crate::state::EngineState;
 use crate::tasks::{self, Received};
@@ -29,29 +29,6 @@ const JUDGE_CHUNK: usize = 16;
 /// Bytes of the tasks of judges from which on no more items are judged together.
 const JUDGE_BYTES: usize = 16 << 20;
 
-/// A graded item, with its appeal if it was chosen for one.
-pub(crate) struct AppealedItem {
-    pub(crate) done: GradedItem,
-    /// Whether the grader's verdict is a pass; `None` if it is neither a pass nor a fail.
-    pub(crate) pass: Option<bool>,
-    /// The appeal, if the item was chosen for one.
-    pub(crate) appeal: Option<Appeal>,
-}
-
-impl AppealedItem {
-    /// Its score after the appeal; `None` without one.
-    pub(crate) fn score_after_appeal(&self) -> Option<Score> {
-        let appeal = self
-            .appeal
-            .as_ref()
-            .filter(|appeal| appeal.pass.is_some())?;
-        if appeal.overturned {
-            return Score::new(appeal.score?).ok();
-        }
-        self.done.main.outcome.grade().map(|grade| grade.score)
-    }
-}
-
 /// The verdicts of one side that one rule may send to its judge, as indices in the wave.
 struct Candidates<'p> {
     rule: &'p Appeals,
@@ -61,40 +38,21 @@ struct Candidates<'p> {
     indices: Vec<usize>,
 }
 
-pub(crate) async fn appeal(
-    state: &Arc<EngineState>,
-    plan: &Arc<Plan>,
-    wave: Vec<GradedItem>,
-) -> Vec<AppealedItem> {
-    let mut items: Vec<AppealedItem> = wave
-        .into_iter()
-        .map(|done| {
-            let pass = done
-                .main
-                .outcome
-                .grade()
-                .and_then(|grade| done.main.spec.pass(grade.verdict));
-            AppealedItem {
-                done,
-                pass,
-                appeal: None,
-            }
-        })
-        .collect();
+/// Adds the appeals to the grades of a wave.
+pub(crate) async fn appeal(state: &Arc<EngineState>, plan: &Arc<Plan>, wave: &mut [ItemGrade]) {
     if plan.context.appeals {
-        for candidates in candidates(plan, &items) {
-            run_appeals(state, plan, &candidates, &mut items).await;
+        for candidates in candidates(plan, wave) {
+            run_appeals(state, plan, &candidates, wave).await;
         }
     }
-    items
 }
 
 /// Candidates by rule and side, in the order in which rules first apply.
-fn candidates<'p>(plan: &'p Plan, items: &[AppealedItem]) -> Vec<Candidates<'p>> {
+fn candidates<'p>(plan: &'p Plan, wave: &[ItemGrade]) -> Vec<Candidates<'p>> {
     let mut all: Vec<Candidates<'p>> = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let Some(passes) = item.pass else { continue };
-        let position = item.done.main.item;
+    for (index, grade) in wave.iter().enumerate() {
+        let Some(passes) = grade.pass else { continue };
+        let position = grade.position as usize;
         let policy = plan.policy(position);
         let channel = &plan.context.channel(position).name;
         let Some((number, rule)) = policy
@@ -131,7 +89,7 @@ async fn run_appeals(
     state: &Arc<EngineState>,
     plan: &Arc<Plan>,
     candidates: &Candidates<'_>,
-    items: &mut [AppealedItem],
+    wave: &mut [ItemGrade],
 ) {
     let Candidates {
         rule,
@@ -141,7 +99,7 @@ async fn run_appeals(
     } = candidates;
     let draws: Vec<f64> = indices
         .iter()
-        .map(|index| draw_of(plan, items[*index].done.main.item, rule_of.1))
+        .map(|index| draw_of(plan, wave[*index].position as usize, rule_of.1))
         .collect();
     let rate = rule.rate(*passes);
     let requested = select(&draws, rate, None).len();
@@ -168,7 +126,7 @@ async fn run_appeals(
             plan,
             rule,
             &rest[..rest.len().min(chunk_size)],
-            items,
+            wave,
         )
         .await;
         spent += results.iter().map(|result| result.micros).sum::<u64>();
@@ -178,9 +136,21 @@ async fn run_appeals(
     }
     let probability = probability(rate, requested, judged.len(), indices.len());
     for (index, result) in judged {
-        let appeal = appeal_of(plan, rule, *passes, probability, &items[index], result);
-        metrics::appealed(items[index].done.main.spec, *passes, &appeal);
-        items[index].appeal = Some(appeal);
+        let grade = &mut wave[index];
+        let appeal = appeal_of(plan, rule, *passes, probability, grade, result);
+        metrics::appealed(&grade.grader.name, *passes, &appeal);
+        grade.score_after_appeal = score_after(&appeal, grade.score);
+        grade.appeal = Some(appeal);
+    }
+}
+
+/// The score of an item after its appeal; `None` if the judge has no verdict.
+fn score_after(appeal: &Appeal, score: Option<f64>) -> Option<f64> {
+    appeal.pass?;
+    if appeal.overturned {
+        appeal.score
+    } else {
+        score
     }
 }
 
@@ -210,9 +180,16 @@ fn draw_of(plan: &Plan, position: usize, rule: usize) -> f64 {
 /// The result of judging one item.
 struct JudgeResult {
     judge: String,
-    /// Whether the judge passes it, and its grade; or why there is no verdict.
-    verdict: Result<(bool, Grade), String>,
+    /// The verdict, or why there is none.
+    verdict: Result<Judgement, String>,
     micros: u64,
+}
+
+/// The verdict of a judge.
+struct Judgement {
+    verdict: String,
+    passes: bool,
+    score: Option<f64>,
 }
 
 /// Grades the first items at these indices with the judge's task, at least one; returns their
@@ -222,7 +199,7 @@ async fn judge(
     batch_plan: &Plan,
     rule: &Appeals,
     indices: &[usize],
-    items: &[AppealedItem],
+    wave: &[ItemGrade],
 ) -> Vec<JudgeResult> {
     let name = rule
         .judge
@@ -232,7 +209,7 @@ async fn judge(
     let judge_name = state
         .graders
         .by_name(name)
-        .map_or_else(|| name.to_owned(), |grader| grader.spec().id());
+        .map_or_else(|| name.to_owned(), |grader| grader.spec().id().to_string());
     let not_judged = |reason: String| JudgeResult {
         judge: judge_name.clone(),
         verdict: Err(reason),
@@ -243,7 +220,7 @@ async fn judge(
         if bytes >= JUDGE_BYTES {
             break;
         }
-        let task = judge_task(batch_plan, rule, &items[*index]);
+        let task = judge_task(batch_plan, rule, &wave[*index]);
         bytes += task.as_ref().map_or(0, |item| item.task.body.get().len());
         rendered.push(task);
     }
@@ -263,7 +240,7 @@ async fn judge(
         .into_iter()
         .map(|result| {
             result.unwrap_or_else(|| match graded.next() {
-                Some(done) => judge_result(done),
+                Some(grade) => judge_result(grade),
                 None => not_judged("the node is shutting down".to_owned()),
             })
         })
@@ -271,15 +248,14 @@ async fn judge(
 }
 
 /// The item with which the judge grades a graded item, or why there is none.
-fn judge_task(plan: &Plan, rule: &Appeals, graded: &AppealedItem) -> Result<BatchItem, String> {
-    let done = &graded.done.main;
-    let item = &plan.batch.items[done.item];
-    let grade = done.outcome.grade().ok_or("the item has no verdict")?;
+fn judge_task(plan: &Plan, rule: &Appeals, grade: &ItemGrade) -> Result<BatchItem, String> {
+    let item = &plan.batch.items[grade.position as usize];
+    let evidence = grade.evidence.as_ref().ok_or("the item has no verdict")?;
     let variables = template::TemplateVariables {
         item: &item.item,
         task: &item.task,
-        channel: &plan.context.channel(done.item).name,
-        evidence: &grade.evidence,
+        channel: &grade.channel,
+        evidence,
     };
     let task = template::render(&rule.judge, &variables)?;
     if task.hash() == item.task.hash() {
@@ -320,7 +296,7 @@ async fn grade_checked(
     state: &Arc<EngineState>,
     batch_plan: &Plan,
     items: Vec<BatchItem>,
-) -> Vec<GradedItem> {
+) -> Vec<ItemGrade> {
     if items.is_empty() {
         return Vec::new();
     }
@@ -339,29 +315,31 @@ async fn grade_checked(
     let received = Received::now(state.clock.as_ref());
     let context = BatchContext::default();
     let plan = Arc::new(plan(state, id, batch, tasks, context, received, use_cache));
-    let graded = grade(state, &plan).next(true).await.unwrap_or_default();
+    let mut grading = grade(state, &plan);
+    let graded = grading.next(true).await.unwrap_or_default();
     if let Some(allowance) = &batch_plan.batch.allowance {
-        allowance.spend(graded.iter().map(GradedItem::charged).sum());
+        allowance.spend(grading.charge());
     }
     graded
 }
 
-fn judge_result(done: GradedItem) -> JudgeResult {
-    let main = done.main;
-    let verdict = match main.outcome {
-        Outcome::Graded(grade) => match main.spec.pass(grade.verdict) {
-            Some(pass) => Ok((pass, grade)),
-            None => Err(format!(
-                "the verdict of `{}` is neither a pass nor a fail, so it cannot be a judge",
-                main.spec.name
-            )),
-        },
-        Outcome::Ungradable(fault) | Outcome::Failed(fault) => Err(fault.message),
+fn judge_result(grade: ItemGrade) -> JudgeResult {
+    let verdict = match (grade.verdict, grade.pass) {
+        (Some(verdict), Some(passes)) => Ok(Judgement {
+            verdict: verdict.into_owned(),
+            passes,
+            score: grade.score,
+        }),
+        (Some(_), None) => Err(format!(
+            "the verdict of `{}` is neither a pass nor a fail, so it cannot be a judge",
+            grade.grader.name
+        )),
+        (None, _) => Err(grade.error.map(|error| error.message).unwrap_or_default()),
     };
     JudgeResult {
-        judge: main.spec.id(),
+        judge: grade.grader.to_string(),
         verdict,
-        micros: main.grade_us,
+        micros: grade.grade_us,
     }
 }
 
@@ -371,7 +349,7 @@ fn appeal_of(
     rule: &Appeals,
     passes: bool,
     probability: f64,
-    item: &AppealedItem,
+    grade: &ItemGrade,
     result: JudgeResult,
 ) -> Appeal {
     let mut appeal = Appeal {
@@ -387,7 +365,7 @@ fn appeal_of(
         overturned: false,
         reason: None,
     };
-    let (judge_passes, grade) = match result.verdict {
+    let judged = match result.verdict {
         Ok(verdict) => verdict,
         Err(reason) => {
             return Appeal {
@@ -396,18 +374,18 @@ fn appeal_of(
             };
         }
     };
-    appeal.verdict = Some(grade.verdict.to_string());
-    appeal.pass = Some(judge_passes);
-    appeal.agreed = judge_passes == passes;
-    appeal.score = Some(grade.score.get());
+    appeal.verdict = Some(judged.verdict);
+    appeal.pass = Some(judged.passes);
+    appeal.agreed = judged.passes == passes;
+    appeal.score = judged.score;
     if !rule.overturn {
         return appeal;
     }
-    let report = &plan.context.channel(item.done.main.item).report;
+    let report = &plan.context.channel(grade.position as usize).report;
     match report.precision(&appeal.judge, rule.sensitivity, rule.specificity, passes) {
         Some(precision) if precision >= rule.precision => {
             appeal.binding = true;
-            appeal.overturned = judge_passes != passes;
+            appeal.overturned = judged.passes != passes;
         }
         Some(precision) => {
             let required = rule.precision;

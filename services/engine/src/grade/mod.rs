@@ -11,30 +11,18 @@ mod unit;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::CancelFlag;
+use assay_core::{CancelFlag, Component, Outcome};
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use assay_record::{ComponentGrade, ItemGrade};
+
+use crate::batch::prompt_key;
 use crate::plan::Plan;
 use crate::state::EngineState;
 use dispatch::Dispatcher;
 
-pub(crate) use run::is_transient;
 pub(crate) use unit::GradedUnit;
-
-/// An item whose units are all graded.
-pub(crate) struct GradedItem {
-    pub(crate) main: GradedUnit,
-    pub(crate) checks: Vec<GradedUnit>,
-}
-
-impl GradedItem {
-    /// What its caller is charged.
-    pub(crate) fn charged(&self) -> Duration {
-        let units = std::iter::once(&self.main).chain(&self.checks);
-        units.map(|unit| unit.charged).sum()
-    }
-}
 
 /// Receives items as they finish. Dropping it cancels the rest.
 pub(crate) struct GradedItems {
@@ -42,6 +30,8 @@ pub(crate) struct GradedItems {
     results: mpsc::UnboundedReceiver<Vec<GradedUnit>>,
     slots: Vec<Vec<GradedUnit>>,
     open: usize,
+    /// What the caller is charged for items that were returned since [`GradedItems::charge`].
+    charge: Duration,
     cancel: CancelFlag,
     /// Cancels tasks that wait for a permit; they do not check `cancel` while they wait.
     _dropped: DropGuard,
@@ -64,6 +54,7 @@ pub(crate) fn grade(state: &Arc<EngineState>, plan: &Arc<Plan>) -> GradedItems {
         results,
         slots: plan.batch.items.iter().map(|_| Vec::new()).collect(),
         open: plan.batch.items.len(),
+        charge: Duration::ZERO,
         cancel,
         _dropped: dropped.drop_guard(),
     }
@@ -75,9 +66,14 @@ impl GradedItems {
         self.open == 0
     }
 
+    /// What the caller is charged for the items that were returned since the last call.
+    pub(crate) fn charge(&mut self) -> Duration {
+        std::mem::take(&mut self.charge)
+    }
+
     /// Returns the next graded items in the order of the batch: all remaining ones if `whole`,
     /// otherwise those that are ready. `None` after the last.
-    pub(crate) async fn next(&mut self, whole: bool) -> Option<Vec<GradedItem>> {
+    pub(crate) async fn next(&mut self, whole: bool) -> Option<Vec<ItemGrade>> {
         let mut wave = Vec::new();
         while self.open > 0 && (whole || wave.is_empty()) {
             let Some(parts) = self.results.recv().await else {
@@ -89,11 +85,11 @@ impl GradedItems {
                 self.collect(parts, &mut wave);
             }
         }
-        wave.sort_by_key(|done| done.main.item);
+        wave.sort_by_key(|grade: &ItemGrade| grade.position);
         (!wave.is_empty()).then_some(wave)
     }
 
-    fn collect(&mut self, parts: Vec<GradedUnit>, wave: &mut Vec<GradedItem>) {
+    fn collect(&mut self, parts: Vec<GradedUnit>, wave: &mut Vec<ItemGrade>) {
         for part in parts {
             let item = part.item;
             let Some(expected) = self
@@ -109,20 +105,15 @@ impl GradedItems {
             if self.slots[item].len() == expected {
                 let mut parts = std::mem::take(&mut self.slots[item]);
                 parts.sort_by_key(|part| part.part);
-                let mut parts = parts.into_iter();
-                if let Some(main) = parts.next() {
-                    wave.push(GradedItem {
-                        main,
-                        checks: parts.collect(),
-                    });
-                    self.open -= 1;
-                }
+                self.charge += parts.iter().map(|part| part.charged).sum::<Duration>();
+                wave.extend(item_grade(&self.plan, parts));
+                self.open -= 1;
             }
         }
     }
 
     /// The lanes ended before all units were graded: every open item fails.
-    fn fail_open_items(&mut self, wave: &mut Vec<GradedItem>) {
+    fn fail_open_items(&mut self, wave: &mut Vec<ItemGrade>) {
         let plan = Arc::clone(&self.plan);
         let mut missing = Vec::new();
         for unit in plan.work.iter().flat_map(|work| &work.units) {
@@ -131,7 +122,7 @@ impl GradedItems {
                 .all(|done| done.part != unit.part);
             let already_waved = wave
                 .iter()
-                .any(|done: &GradedItem| done.main.item == unit.item);
+                .any(|grade| grade.position as usize == unit.item);
             if item_open && !already_waved {
                 missing.push(GradedUnit {
                     item: unit.item,
@@ -149,4 +140,58 @@ impl GradedItems {
         self.collect(missing, wave);
         self.open = 0;
     }
+}
+
+/// The grade of an item whose units are graded: first the one of its own task, then its checks.
+/// Appeals, policies and corrections fill in the rest.
+fn item_grade(plan: &Plan, units: Vec<GradedUnit>) -> Option<ItemGrade> {
+    let mut units = units.into_iter();
+    let main = units.next()?;
+    let item = &plan.batch.items[main.item];
+    let position = u32::try_from(main.item).unwrap_or(u32::MAX);
+    let mut grade = ItemGrade {
+        position,
+        id: item.id.clone(),
+        group: item.group.clone(),
+        prompt_key: Some(prompt_key(item)),
+        grade: plan.id.grade(position),
+        channel: plan.context.channel_name(main.item),
+        grader: main.spec.id(),
+        outcome: main.outcome.as_str().into(),
+        deterministic: true,
+        queue_us: main.queue_us,
+        grade_us: main.grade_us,
+        time_us: main.time_us,
+        cached: main.cached,
+        ..ItemGrade::default()
+    };
+    match main.outcome {
+        Outcome::Graded(graded) => {
+            let verdict = graded.verdict.as_str();
+            grade.verdict = Some(verdict.into());
+            grade.pass = main.spec.pass(verdict);
+            grade.score = Some(graded.score.get());
+            let measures = graded.measures.into_iter().chain(item.item.meta.measures());
+            grade.measures = measures
+                .map(|(name, measure)| (name.into(), measure.get()))
+                .collect();
+            grade.components = graded.components.into_iter().map(Into::into).collect();
+            grade.steps = graded.steps;
+            grade.evidence = Some(graded.evidence);
+            grade.deterministic = graded.deterministic;
+            grade.work = graded.work;
+        }
+        Outcome::Ungradable(fault) | Outcome::Failed(fault) => grade.error = Some(fault),
+    }
+    for (check, (name, _)) in units.zip(&item.checks) {
+        grade.queue_us = grade.queue_us.max(check.queue_us);
+        grade.grade_us = grade.grade_us.saturating_add(check.grade_us);
+        grade.time_us = grade.time_us.max(check.time_us);
+        grade.components.push(ComponentGrade::from(Component {
+            name: name.clone(),
+            grader: check.spec.id(),
+            outcome: check.outcome,
+        }));
+    }
+    Some(grade)
 }

@@ -283,7 +283,7 @@ fn retried(outcome: Outcome, again: impl FnOnce() -> Outcome) -> Outcome {
 }
 
 /// Whether grading again may give another outcome.
-pub(crate) fn is_transient(outcome: &Outcome) -> bool {
+fn is_transient(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed(fault) if fault.retryable)
 }
 

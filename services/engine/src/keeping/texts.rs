@@ -23,20 +23,14 @@ pub(crate) const TASK: JsonStrings = JsonStrings {
     free: &[],
 };
 
-/// Strings of errors and of results of checks: all but the names that this service chose.
-pub(crate) const RESULTS: JsonStrings = JsonStrings {
-    fixed: &["code", "grader", "outcome", "verdict"],
-    free: &[],
-};
-
 /// Strings of a report of a dataset check: all but names and codes.
 const REPORT: JsonStrings = JsonStrings {
     fixed: &["code", "dataset", "revision", "severity", "version"],
     free: &[],
 };
 
-/// Strings of a reply: all but identifiers and the names that this service chose.
-const REPLY: JsonStrings = JsonStrings {
+/// Strings of a reply or of a grade: all but identifiers and the names that this service chose.
+pub(crate) const REPLY: JsonStrings = JsonStrings {
     fixed: &[
         "advantage_estimator",
         "batch",

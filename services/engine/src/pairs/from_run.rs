@@ -3,10 +3,13 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use assay_core::{Completion, ErrorCode, GradeId, Hash};
 use assay_record::pair::Pair;
-use assay_record::{Appeal, Body, BodyKind, GradeFilter, GradeRecord, Record, RecordError};
+use assay_record::{
+    Appeal, Body, BodyKind, GradeFilter, ItemGrade, Record, RecordError, StoredGrade,
+};
 use assay_rewards::Rates;
 use assay_rewards::channel::Ledger;
 use assay_rewards::pairs::{Belief, ChosenPair, Verdicts, beliefs, choose};
@@ -335,21 +338,21 @@ async fn read(
     };
     let mut prompts = Prompts::new();
     let mut seen: HashMap<(Hash, Hash, Hash), usize> = HashMap::new();
-    let mut rates: HashMap<(String, u32), Option<Rates>> = HashMap::new();
+    let mut rates: HashMap<(Arc<str>, u32), Option<Rates>> = HashMap::new();
     let (mut before, mut left) = (None, choice.grades);
     while left > 0 {
         let page = record.grades(&filter, before, left.min(PAGE)).await?;
         left -= u32::try_from(page.grades.len()).unwrap_or(left).min(left);
-        for grade in &page.grades {
+        for StoredGrade { source, grade } in &page.grades {
             found.newest_us = found.newest_us.max(Some(grade.time_us));
-            let (Some(pass), Some(prompt)) = (grade.pass, grade.prompt_hash) else {
+            let (Some(pass), Some(prompt)) = (grade.pass, source.prompt_hash) else {
                 continue;
             };
             found.grades += 1;
-            let completions = prompts.entry((prompt, grade.task_hash)).or_default();
+            let completions = prompts.entry((prompt, source.task_hash)).or_default();
             let decided = adjudicated.get(&grade.grade).copied();
             // Of equal completions, the newest grade counts, and every adjudication and judge.
-            let key = (prompt, grade.task_hash, grade.completion_hash);
+            let key = (prompt, source.task_hash, source.completion_hash);
             if let Some(index) = seen.get(&key) {
                 let verdicts: &mut Verdicts = &mut completions[*index].verdicts;
                 verdicts.adjudicated = verdicts.adjudicated.or(decided);
@@ -357,7 +360,7 @@ async fn read(
                 continue;
             }
             seen.insert(key, completions.len());
-            let channel = (grade.channel.clone(), grade.grader_version);
+            let channel = (Arc::clone(&grade.channel), grade.grader.version);
             let rates = *rates
                 .entry(channel)
                 .or_insert_with_key(|(channel, version)| {
@@ -368,8 +371,8 @@ async fn read(
                 });
             completions.push(GradedCompletion {
                 grade: grade.grade,
-                completion: grade.completion_hash,
-                step: grade.step,
+                completion: source.completion_hash,
+                step: source.step,
                 verdicts: Verdicts {
                     pass,
                     rates,
@@ -392,7 +395,7 @@ async fn read(
 }
 
 /// The verdict of an appeal's judge, with the error rates that the policy declares.
-fn judge(grade: &GradeRecord) -> Option<(bool, Rates)> {
+fn judge(grade: &ItemGrade) -> Option<(bool, Rates)> {
     let Appeal {
         pass,
         sensitivity,

@@ -6,41 +6,21 @@ mod stored_items;
 
 use std::sync::Arc;
 
-use assay_core::{GradeId, Outcome};
-use assay_record::GradeRecord;
+use assay_core::GradeId;
+use assay_record::ItemGrade;
 
-use crate::reply::ItemResult;
 use crate::{Batch, Engine, EngineError};
 use stored_items::StoredItems;
 
 pub use error::{ReplayError, ReplayOptions};
 
-/// The recorded or the new result of a replay.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Side {
-    /// Grader and version.
-    pub grader: String,
-    /// `graded`, `ungradable` or `failed`.
-    pub outcome: String,
-    /// Verdict of a graded item.
-    pub verdict: Option<String>,
-    /// Whether the verdict is a pass; `None` also if it has no notion of pass.
-    pub pass: Option<bool>,
-    /// Its score.
-    pub score: Option<f64>,
-}
-
 /// The result of a replay.
 #[derive(Debug, Clone)]
 pub struct Replay {
-    /// Id of the stored grade.
-    pub grade: GradeId,
-    /// The recorded result.
-    pub recorded: Side,
-    /// The result of this binary.
-    pub replayed: Side,
-    /// The new outcome, with its evidence.
-    pub outcome: Outcome,
+    /// The stored grade.
+    pub recorded: ItemGrade,
+    /// The grade by this binary.
+    pub replayed: ItemGrade,
 }
 
 impl Replay {
@@ -103,39 +83,15 @@ impl Engine {
             ..Batch::new("replay", items)
         };
         let reply = self.grade_unrecorded(batch).await?;
-        let mut results = reply.results();
+        let mut grades = reply.grades();
         rows.into_iter()
             .map(|row| match row {
-                Ok(row) => Ok(Ok(replayed(
-                    row,
-                    results.next().ok_or(EngineError::ShuttingDown)?,
-                ))),
+                Ok(row) => Ok(Ok(Replay {
+                    recorded: row.grade,
+                    replayed: grades.next().ok_or(EngineError::ShuttingDown)?.clone(),
+                })),
                 Err(error) => Ok(Err(error)),
             })
             .collect()
-    }
-}
-
-fn replayed(row: GradeRecord, result: &ItemResult) -> Replay {
-    let grade = result.outcome.grade();
-    let now = Side {
-        grader: result.spec.id(),
-        outcome: result.outcome.as_str().to_owned(),
-        verdict: grade.map(|grade| grade.verdict.to_string()),
-        pass: grade.and_then(|grade| result.spec.pass(grade.verdict)),
-        score: grade.map(|grade| grade.score.get()),
-    };
-    let then = Side {
-        grader: format!("{}@{}", row.grader, row.grader_version),
-        outcome: row.outcome,
-        verdict: row.verdict,
-        pass: row.pass,
-        score: row.score,
-    };
-    Replay {
-        grade: row.grade,
-        recorded: then,
-        replayed: now,
-        outcome: result.outcome.clone(),
     }
 }

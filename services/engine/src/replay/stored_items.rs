@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use assay_core::{Completion, GradeId, Hash, Item, Meta, Task};
-use assay_record::{Body, BodyKind, GradeRecord, Record};
+use assay_record::{Body, BodyKind, StoredGrade, Record};
 use serde_json::value::RawValue;
 
 use super::error::{ReplayError, ReplayOptions, rejected_task};
@@ -28,18 +28,18 @@ impl<'s> StoredItems<'s> {
         &mut self,
         id: GradeId,
         options: &ReplayOptions,
-    ) -> Result<(GradeRecord, BatchItem), ReplayError> {
-        let row = self
+    ) -> Result<(StoredGrade, BatchItem), ReplayError> {
+        let stored = self
             .record
             .grade(id)
             .await?
             .ok_or(ReplayError::NotFound(id))?;
-        if row.redacted {
+        if stored.source.redacted {
             return Err(ReplayError::Redacted);
         }
         let invalid =
             |what: &'static str, reason: String| ReplayError::InvalidBody { what, reason };
-        let task = self.cached_body(&row, row.task_hash, "task").await?;
+        let task = self.cached_body(&stored, stored.source.task_hash, "task").await?;
         let text =
             String::from_utf8(task.content).map_err(|error| invalid("task", error.to_string()))?;
         let mut task =
@@ -47,19 +47,18 @@ impl<'s> StoredItems<'s> {
         if !options.is_empty() {
             task = task.with_fields(options).map_err(rejected_task)?;
         }
-        let prompt = match row.prompt_hash {
+        let prompt = match stored.source.prompt_hash {
             Some(hash) => Some(read_completion(
-                self.cached_body(&row, hash, "prompt").await?,
+                self.cached_body(&stored, hash, "prompt").await?,
                 "prompt",
             )?),
             None => None,
         };
-        let completion = self.body(&row, row.completion_hash, "completion").await?;
+        let completion = self.body(&stored, stored.source.completion_hash, "completion").await?;
         let completion = read_completion(completion, "completion")?;
-        let meta: Meta = match &row.meta_json {
-            Some(json) => {
-                serde_json::from_str(json).map_err(|error| invalid("meta", error.to_string()))?
-            }
+        let meta: Meta = match &stored.source.meta {
+            Some(json) => serde_json::from_str(json.get())
+                .map_err(|error| invalid("meta", error.to_string()))?,
             None => Meta::default(),
         };
         let mut item = BatchItem::new(
@@ -70,35 +69,36 @@ impl<'s> StoredItems<'s> {
             },
             task,
         );
-        item.channel = row
+        item.channel = stored
+            .grade
             .channel
             .split_once('/')
             .map(|(_, family)| family.to_owned());
-        item.checks = read_checks(&row)?;
-        Ok((row, item))
+        item.checks = read_checks(&stored)?;
+        Ok((stored, item))
     }
 
     async fn cached_body(
         &mut self,
-        row: &GradeRecord,
+        stored: &StoredGrade,
         hash: Hash,
         what: &'static str,
     ) -> Result<Body, ReplayError> {
         if let Some(body) = self.cached_bodies.get(&hash) {
             return Ok(body.clone());
         }
-        let body = self.body(row, hash, what).await?;
+        let body = self.body(stored, hash, what).await?;
         self.cached_bodies.insert(hash, body.clone());
         Ok(body)
     }
 
     async fn body(
         &self,
-        row: &GradeRecord,
+        stored: &StoredGrade,
         hash: Hash,
         what: &'static str,
     ) -> Result<Body, ReplayError> {
-        self.record.body(hash).await?.ok_or(if row.bodies_omitted {
+        self.record.body(hash).await?.ok_or(if stored.source.bodies_omitted {
             ReplayError::BodyOmitted { what }
         } else {
             ReplayError::BodyDeleted { what }
@@ -106,16 +106,16 @@ impl<'s> StoredItems<'s> {
     }
 }
 
-fn read_checks(record: &GradeRecord) -> Result<Vec<(String, Task)>, ReplayError> {
+fn read_checks(stored: &StoredGrade) -> Result<Vec<(String, Task)>, ReplayError> {
     let invalid = |reason: String| ReplayError::InvalidBody {
         what: "checks",
         reason,
     };
-    let Some(json) = &record.checks_json else {
+    let Some(json) = &stored.source.checks else {
         return Ok(Vec::new());
     };
     let raw: std::collections::BTreeMap<String, Box<RawValue>> =
-        serde_json::from_str(json).map_err(|error| invalid(error.to_string()))?;
+        serde_json::from_str(json.get()).map_err(|error| invalid(error.to_string()))?;
     raw.into_iter()
         .map(|(name, raw)| {
             Ok((

@@ -7,7 +7,7 @@ mod programs;
 
 use assay_core::{GradeId, Hash};
 use assay_record::event::Adjudication;
-use assay_record::{Appeal, Body, BodyKind, GradeRecord, Record};
+use assay_record::{Appeal, Body, BodyKind, GradeSource, Record, StoredGrade};
 use serde_json::Value;
 
 pub(crate) use compare::Comparison;
@@ -79,26 +79,26 @@ pub(crate) struct View {
 }
 
 /// Reads a grade with its bodies.
-pub(crate) async fn read(store: &Record, id: GradeId) -> Result<(GradeRecord, View)> {
-    let record = store
+pub(crate) async fn read(store: &Record, id: GradeId) -> Result<(StoredGrade, View)> {
+    let stored = store
         .grade(id)
         .await?
         .ok_or_else(|| Failure::not_found(format!("no grade with the id `{id}`")))?;
-    let task = match store.body(record.task_hash).await? {
+    let task = match store.body(stored.source.task_hash).await? {
         Some(body) => serde_json::from_slice(&body.content).unwrap_or(Value::Null),
         None => Value::Null,
     };
-    let completion = store.body(record.completion_hash).await?;
-    let prompt = body(store, record.prompt_hash).await?;
+    let completion = store.body(stored.source.completion_hash).await?;
+    let prompt = body(store, stored.source.prompt_hash).await?;
     let adjudications = store.adjudications(id).await?;
     let view = View::new(
-        &record,
+        &stored,
         &task,
         completion.as_ref(),
         prompt.as_ref(),
         &adjudications,
     );
-    Ok((record, view))
+    Ok((stored, view))
 }
 
 async fn body(store: &Record, hash: Option<Hash>) -> Result<Option<Body>> {
@@ -110,45 +110,40 @@ async fn body(store: &Record, hash: Option<Hash>) -> Result<Option<Body>> {
 
 impl View {
     fn new(
-        record: &GradeRecord,
+        stored: &StoredGrade,
         task: &Value,
         completion: Option<&Body>,
         prompt: Option<&Body>,
         adjudications: &[Adjudication],
     ) -> Self {
-        // The record contains JSON. A damaged field is left out, so that the grade is still shown.
-        let json = |text: &Option<String>| {
-            text.as_deref()
-                .and_then(|text| serde_json::from_str(text).ok())
-                .unwrap_or(Value::Null)
-        };
-        let evidence = json(&record.evidence_json);
+        let StoredGrade { source, grade } = stored;
+        let evidence = json(&grade.evidence);
         let marked = completion
             // Evidence has positions in the original text.
-            .filter(|body| body.kind == BodyKind::Text && !record.redacted)
+            .filter(|body| body.kind == BodyKind::Text && !source.redacted)
             .and_then(|_| marked(&evidence));
         let tests = Tests::of(task, &evidence);
         Self {
-            id: record.grade,
-            badge: Badge::new(&record.outcome, record.verdict.as_deref(), record.pass),
-            score: optional_number(record.score),
-            reward: optional_number(record.reward),
-            attributes: attributes(record),
-            error: facts::facts(&json(&record.error_json)),
-            comparisons: compare::compare(task, &evidence, record.pass == Some(true)),
+            id: grade.grade,
+            badge: Badge::of(grade),
+            score: optional_number(grade.score),
+            reward: optional_number(grade.reward),
+            attributes: attributes(stored),
+            error: facts::facts(&json(&grade.error)),
+            comparisons: compare::compare(task, &evidence, grade.pass == Some(true)),
             evidence: if tests.is_some() {
                 facts::facts_without(&evidence, "results")
             } else {
                 facts::facts(&evidence)
             },
             tests,
-            appeal: record.appeal.as_ref().map(appeal_facts).unwrap_or_default(),
-            reward_breakdown: facts::facts(&json(&record.reward_breakdown_json)),
-            components: Table::of(&json(&record.components_json)),
-            steps: Table::of(&json(&record.steps_json)),
-            measures: facts::facts(&json(&record.measures_json)),
-            meta: facts::facts(&json(&record.meta_json)),
-            notes: notes(record, task, completion, prompt),
+            appeal: grade.appeal.as_ref().map(appeal_facts).unwrap_or_default(),
+            reward_breakdown: facts::facts(&json(&grade.reward_breakdown)),
+            components: Table::of(&json(&grade.components)),
+            steps: Table::of(&json(&grade.steps)),
+            measures: facts::facts(&json(&grade.measures)),
+            meta: facts::facts(&json(&source.meta)),
+            notes: notes(source, task, completion, prompt),
             prompt: prompt
                 .map(|body| content::parts(body, None))
                 .unwrap_or_default(),
@@ -156,28 +151,33 @@ impl View {
                 .map(|body| content::parts(body, marked))
                 .unwrap_or_default(),
             task: facts::facts(task),
-            checks: facts::facts(&json(&record.checks_json)),
+            checks: facts::facts(&json(&source.checks)),
             adjudications: adjudications.iter().map(AdjudicationView::from).collect(),
-            can_be_adjudicated: record.pass.is_some(),
+            can_be_adjudicated: grade.pass.is_some(),
         }
     }
 }
 
+/// A part of a grade as JSON. All parts can be serialised.
+fn json(part: impl serde::Serialize) -> Value {
+    serde_json::to_value(part).unwrap_or(Value::Null)
+}
+
 /// Why the texts are missing or not the original ones.
 fn notes(
-    record: &GradeRecord,
+    source: &GradeSource,
     task: &Value,
     completion: Option<&Body>,
     prompt: Option<&Body>,
 ) -> Vec<&'static str> {
     let is_missing =
-        task.is_null() || completion.is_none() || record.prompt_hash.is_some() && prompt.is_none();
-    let missing = match (is_missing, record.bodies_omitted) {
+        task.is_null() || completion.is_none() || source.prompt_hash.is_some() && prompt.is_none();
+    let missing = match (is_missing, source.bodies_omitted) {
         (false, _) => None,
         (true, true) => Some("not stored, because of the setting `retention.bodies`"),
         (true, false) => Some("deleted from the record"),
     };
-    let redacted = record.redacted.then_some(
+    let redacted = source.redacted.then_some(
         "parts of the texts were redacted before they were stored; the grade cannot be replayed",
     );
     missing.into_iter().chain(redacted).collect()
@@ -193,7 +193,7 @@ fn marked(evidence: &Value) -> Option<(usize, usize)> {
     clippy::cast_precision_loss,
     reason = "times of one item are far below 2^52 microseconds"
 )]
-fn attributes(record: &GradeRecord) -> Vec<Attribute> {
+fn attributes(StoredGrade { source, grade }: &StoredGrade) -> Vec<Attribute> {
     let plain = |name, value: String| Attribute {
         name,
         value,
@@ -205,13 +205,13 @@ fn attributes(record: &GradeRecord) -> Vec<Attribute> {
         address: Some(link("/ui/grades", &[(field, Some(value))])),
     };
     let mut attributes = Vec::new();
-    if let Some(run) = record.run.as_deref() {
+    if let Some(run) = source.run.as_deref() {
         attributes.push(Attribute {
             name: "run",
             value: cell(run),
             address: Some(link("/ui/run", &[("name", Some(run))])),
         });
-        if let Some(step) = record.step {
+        if let Some(step) = source.step {
             let step = step.to_string();
             let address = link("/ui/grades", &[("run", Some(run)), ("step", Some(&step))]);
             attributes.push(Attribute {
@@ -221,12 +221,12 @@ fn attributes(record: &GradeRecord) -> Vec<Attribute> {
             });
         }
     }
-    if let Some(item) = &record.item {
+    if let Some(item) = &grade.id {
         attributes.push(linked("item", "id", item));
     }
-    if let Some(group) = &record.group {
+    if let Some(group) = &grade.group {
         // Filtered by the batch too, because other steps may have a group of the same name.
-        let batch = record.batch.to_string();
+        let batch = source.batch.to_string();
         let address = link(
             "/ui/grades",
             &[("batch", Some(&batch)), ("group", Some(group))],
@@ -237,30 +237,33 @@ fn attributes(record: &GradeRecord) -> Vec<Attribute> {
             address: Some(address),
         });
     }
-    attributes.push(linked("batch", "batch", &record.batch.to_string()));
-    attributes.push(linked("channel", "channel", &record.channel));
+    attributes.push(linked("batch", "batch", &source.batch.to_string()));
+    attributes.push(linked("channel", "channel", &grade.channel));
     attributes.push(plain(
         "grader",
-        format!("{}@{}", cell(&record.grader), record.grader_version),
+        cell(&grade.grader.to_string()),
     ));
-    attributes.push(plain("policy", cell(&record.policy)));
-    attributes.push(plain("time", time(record.time_us)));
-    attributes.push(plain("grading time", span(record.grade_us as f64)));
-    attributes.push(plain("queue time", span(record.queue_us as f64)));
-    attributes.push(plain("work", count(record.work)));
-    if record.cached {
+    attributes.push(plain("policy", cell(&source.policy)));
+    attributes.push(plain("time", time(grade.time_us)));
+    attributes.push(plain("grading time", span(grade.grade_us as f64)));
+    attributes.push(plain("queue time", span(grade.queue_us as f64)));
+    attributes.push(plain("work", count(grade.work)));
+    if grade.cached {
         attributes.push(plain("cached", "yes".to_owned()));
     }
-    if !record.deterministic {
+    if !grade.deterministic {
         attributes.push(plain(
             "deterministic",
             "no; grading again may change the verdict".to_owned(),
         ));
     }
-    if let Some(advantage) = record.advantage {
+    if let Some(advantage) = grade.advantage {
         attributes.push(plain("advantage", optional_number(Some(advantage))));
     }
-    attributes.push(plain("caller", cell(&record.caller)));
+    if let Some(estimator) = &grade.advantage_estimator {
+        attributes.push(plain("advantage estimator", cell(estimator)));
+    }
+    attributes.push(plain("caller", cell(&source.caller)));
     attributes
 }
 

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use assay_record::{GradeFilter, GradeRecord, Record};
+use assay_record::{GradeFilter, StoredGrade, Record};
 use assay_rewards::channel::counts::{Checked, OPERATOR};
-use serde_json::Value;
 
 use crate::display::{cell, count, percent};
 use crate::failure::Result;
@@ -84,7 +83,7 @@ async fn contradicted(record: &Record) -> Result<Vec<Row>> {
         };
         grades.extend(record.grades(&filter, None, ROWS as u32).await?.grades);
     }
-    grades.sort_by_key(|grade| std::cmp::Reverse(grade.grade));
+    grades.sort_by_key(|grade| std::cmp::Reverse(grade.grade.grade));
     Ok(grades.iter().take(ROWS).map(Row::from).collect())
 }
 
@@ -128,21 +127,16 @@ async fn judges(record: &Record) -> Result<Vec<JudgeRow>> {
 }
 
 /// How often each check passes where the task passes, and where it does not.
-fn checks(grades: &[GradeRecord]) -> Vec<CheckAgreement> {
+fn checks(grades: &[StoredGrade]) -> Vec<CheckAgreement> {
     let mut sums: BTreeMap<(String, String), [u64; 4]> = BTreeMap::new();
-    for grade in grades {
-        let (Some(pass), Some(json)) = (grade.pass, &grade.components_json) else {
-            continue;
-        };
-        let components: Value = serde_json::from_str(json).unwrap_or(Value::Null);
-        for component in components.as_array().into_iter().flatten() {
-            let (Some(name), Some(score)) =
-                (component["name"].as_str(), component["score"].as_f64())
-            else {
+    for StoredGrade { grade, .. } in grades {
+        let Some(pass) = grade.pass else { continue };
+        for component in &grade.components {
+            let Some(score) = component.score else {
                 continue;
             };
             let cells = sums
-                .entry((grade.grader.clone(), name.to_owned()))
+                .entry((grade.grader.name.to_string(), component.name.clone()))
                 .or_default();
             cells[usize::from(!pass) * 2 + usize::from(score <= 0.5)] += 1;
         }

@@ -3,6 +3,7 @@
 use askama::Template;
 use assay_access::metered;
 use assay_core::GradeId;
+use assay_record::ItemGrade;
 use assay_engine::{Draws, Engine, Replay};
 use axum::extract::Path;
 use axum::response::Redirect;
@@ -121,19 +122,18 @@ async fn show(
 
 impl From<&Replay> for ReplayResult {
     fn from(replay: &Replay) -> Self {
-        let side = |side: &assay_engine::Side| ReplayRow {
-            badge: Badge::new(&side.outcome, side.verdict.as_deref(), side.pass),
-            grader: cell(&side.grader),
-            score: optional_number(side.score),
+        let side = |grade: &ItemGrade| ReplayRow {
+            badge: Badge::of(grade),
+            grader: cell(&grade.grader.to_string()),
+            score: optional_number(grade.score),
         };
-        let grade = replay.outcome.grade();
-        let evidence = grade
-            .map(|grade| Fact::all(grade.evidence.as_map()))
+        let replayed = &replay.replayed;
+        let evidence = replayed.evidence.as_ref();
+        let evidence = evidence
+            .map(|evidence| Fact::all(evidence.as_map()))
             .unwrap_or_default();
-        let fault = replay
-            .outcome
-            .fault()
-            .map(|fault| Fact::one("message", &fault.message));
+        let fault = replayed.error.as_ref();
+        let fault = fault.map(|fault| Fact::one("message", &fault.message));
         Self {
             flipped: replay.flipped(),
             recorded: side(&replay.recorded),

@@ -111,9 +111,9 @@ pub(crate) async fn drawn(
     let id: GradeId = grade_id(&id)?;
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     let draws = draws(&pairs)?;
-    let (record, view) = read(record_of(&engine)?, id).await?;
+    let (stored, view) = read(record_of(&engine)?, id).await?;
     let ledger: std::sync::Arc<Ledger> = engine.channels().await?;
-    let channel = ledger.named(&format!("{}@{}", record.channel, record.grader_version));
+    let channel = ledger.named(&format!("{}@{}", stored.grade.channel, stored.grade.grader.version));
     let queue_query = address("", &draws).trim_start_matches('?').to_owned();
     Ok(Page(Drawn {
         menu: menu.at(Section::Queue),
@@ -135,7 +135,7 @@ pub(crate) async fn drawn(
 /// Draws the next grade and redirects to it, or to the queue if there is none.
 pub(crate) async fn next(engine: &Engine, draws: &Draws) -> Result<Redirect> {
     let address = match engine.draw(draws).await? {
-        Some((grade, _)) => address(&format!("/ui/queue/{}", grade.grade), draws),
+        Some((stored, _)) => address(&format!("/ui/queue/{}", stored.grade.grade), draws),
         None => {
             let queue = address("/ui/queue", draws);
             let separator = if queue.contains('?') { '&' } else { '?' };

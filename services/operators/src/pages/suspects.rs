@@ -6,9 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use assay_record::chart::{Number, Steps, Sums};
-use assay_record::{GradeFilter, GradeRecord};
+use assay_record::{ItemGrade, GradeFilter, StoredGrade};
 use axum::extract::RawQuery;
-use serde_json::Value;
 
 use crate::chart;
 use crate::display::{bytes, cell, count, optional_number, percent};
@@ -128,17 +127,17 @@ pub(crate) async fn page(
 
 /// The answer that a grader extracted from a completion. The rest of the evidence is dropped,
 /// because it may list many tests.
-fn answer(grade: &GradeRecord) -> Option<String> {
-    let evidence: Value = serde_json::from_str(grade.evidence_json.as_deref()?).ok()?;
+fn answer(stored: &StoredGrade) -> Option<String> {
+    let evidence = stored.grade.evidence.as_ref()?.as_map();
     let names = ["extracted", "program", "statement", "document"];
     names
         .iter()
-        .find_map(|name| evidence[*name].as_str())
+        .find_map(|name| evidence.get(*name)?.as_str())
         .map(str::to_owned)
 }
 
 /// Answers that occur in several groups, by number of groups, highest first.
-fn repeated(grades: &[GradeRecord], answers: &[Option<String>]) -> Vec<RepeatedAnswer> {
+fn repeated(grades: &[StoredGrade], answers: &[Option<String>]) -> Vec<RepeatedAnswer> {
     #[derive(Default)]
     struct Occurrences<'g> {
         groups: BTreeSet<(u128, &'g str)>,
@@ -146,15 +145,15 @@ fn repeated(grades: &[GradeRecord], answers: &[Option<String>]) -> Vec<RepeatedA
         grades: u64,
         passed: u64,
         rewards: Sums,
-        example: Option<&'g GradeRecord>,
+        example: Option<&'g ItemGrade>,
     }
     let mut by_answer: BTreeMap<&str, Occurrences<'_>> = BTreeMap::new();
-    for (grade, answer) in grades.iter().zip(answers) {
+    for (StoredGrade { source, grade }, answer) in grades.iter().zip(answers) {
         let Some(answer) = answer else { continue };
         let found = by_answer.entry(answer).or_default();
         let group = grade.group.as_deref().unwrap_or_default();
-        found.groups.insert((grade.batch.as_u128(), group));
-        found.tasks.insert(*grade.task_hash.as_bytes());
+        found.groups.insert((source.batch.as_u128(), group));
+        found.tasks.insert(*source.task_hash.as_bytes());
         found.grades += 1;
         found.passed += u64::from(grade.pass == Some(true));
         if let Some(reward) = grade.reward {
@@ -183,18 +182,18 @@ fn repeated(grades: &[GradeRecord], answers: &[Option<String>]) -> Vec<RepeatedA
 }
 
 /// Passing grades whose answers contain a signal.
-fn signals(grades: &[GradeRecord], answers: &[Option<String>]) -> Vec<SignalRow> {
+fn signals(grades: &[StoredGrade], answers: &[Option<String>]) -> Vec<SignalRow> {
     let signal = |answer: &str| SIGNALS.iter().find(|(text, _)| answer.contains(text));
     let passing = grades
         .iter()
         .zip(answers)
-        .filter(|(grade, _)| grade.pass == Some(true));
-    let rows = passing.filter_map(|(grade, answer)| {
+        .filter(|(stored, _)| stored.grade.pass == Some(true));
+    let rows = passing.filter_map(|(stored, answer)| {
         let (signal, effect) = signal(answer.as_deref()?)?;
         Some(SignalRow {
             signal,
             effect,
-            row: Row::from(grade),
+            row: Row::from(stored),
         })
     });
     rows.take(ROWS).collect()

@@ -19,18 +19,19 @@ use super::insert::{Insert, Values, look_up};
 use super::keys::{Amounts, AppliedBatch, KindTotals, NO_RUN};
 use super::kinds::Kinds;
 use super::names::ChannelUses;
-use super::rows::{INSERT_GRADES, batch_id, bind_grade, digest_new, id_bytes, key, position};
+use super::rows::{INSERT_GRADES, NewRow, batch_id, bind_grade, digest_new, id_bytes, key, position};
 use super::sums::{add_counts, add_numbers};
 use super::totals::RunTotals;
-use super::{channels, charts, events, facets, holdings, prompts, query, rollups};
+use super::{channels, charts, documents, events, facets, holdings, prompts, query, rollups};
 use crate::channel;
 use crate::database::DatabaseError;
 use crate::pending::Applicable;
 use crate::pending::loaded_entry::LoadedEntry;
+use crate::pending::packs::DocumentPack;
 use crate::prompt_history::{self, Visits};
 use crate::rollup::Totals;
 use crate::spool::Position;
-use crate::{Event, GradeRecord};
+use crate::Event;
 
 const UPSERT_RUN: &str = concat!(
     "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, \
@@ -98,7 +99,9 @@ pub(super) async fn apply(
 
     let mut batches = find_batches(connection, &loaded).await?;
     let mut kinds = Kinds::default();
-    let mut new_grades: Vec<(i64, usize, i64, &GradeRecord)> = Vec::new();
+    let mut new_grades: Vec<NewRow<'_>> = Vec::new();
+    let mut next_document = documents::next_number(connection).await?;
+    let mut document_packs: Vec<(i64, i64, &DocumentPack)> = Vec::new();
     let mut sums: BTreeMap<(BatchId, usize), Totals> = BTreeMap::new();
     let mut runs: BTreeMap<&Arc<str>, (RunTotals, &str)> = BTreeMap::new();
     let (mut channels, mut visits) = (ChannelCounts::default(), Visits::default());
@@ -111,31 +114,38 @@ pub(super) async fn apply(
         let Some(batch) = batches.get_mut(&entry.batch) else {
             continue;
         };
-        for grade in &entry.grades {
-            if batch.may_repeat && !batch.existing.insert(grade.position) {
+        let packs = &loaded.contents.documents;
+        let first_document = next_document;
+        next_document += i64::try_from(packs.len()).unwrap_or(i64::MAX);
+        let documents = documents::locations(first_document, packs);
+        for (stored, document) in entry.grades.iter().map(|grade| &grade.row).zip(documents) {
+            if batch.may_repeat && !batch.existing.insert(stored.grade.position) {
                 continue;
             }
-            let kind = kinds.index(grade);
-            totals.add_grade(grade);
-            sums.entry((entry.batch, kind)).or_default().push(grade);
-            let digest = digest_new(grade);
+            if document_packs.last().map(|(number, ..)| *number) != Some(document.pack)
+                && let Some(pack) = packs.get(usize::try_from(document.pack - first_document).unwrap_or(0))
+            {
+                document_packs.push((document.pack, batch.number, pack));
+                batch.added.grade_bytes += pack.compressed.content.len() as u64;
+            }
+            let kind = kinds.index(stored);
+            totals.add_grade(stored);
+            sums.entry((entry.batch, kind)).or_default().push(stored);
+            let digest = digest_new(stored, document.checksum);
             batch.added.grades += 1;
             batch.added.grade_bytes += digest.bytes;
             batch.checksum = batch
                 .checksum
                 .map(|checksum| checksum.wrapping_add(digest.checksum));
-            new_grades.push((
-                key(batch.number, grade.position),
+            new_grades.push(NewRow {
+                key: key(batch.number, stored.grade.position),
                 kind,
-                digest.checksum,
-                grade,
-            ));
+                checksum: digest.checksum,
+                stored,
+                document,
+            });
         }
-        let grades_of_entry = || {
-            new_grades[first_new..]
-                .iter()
-                .map(|(_, _, _, grade)| *grade)
-        };
+        let grades_of_entry = || new_grades[first_new..].iter().map(|new| new.stored);
         channel::add_grades(&mut channels, grades_of_entry());
         uses.add_grades(grades_of_entry());
         prompt_history::add_grades(&mut visits, grades_of_entry());
@@ -175,23 +185,18 @@ pub(super) async fn apply(
     holdings::add(connection, batches.values()).await?;
     let kind_numbers = kinds.upsert(connection).await?;
     INSERT_GRADES
-        .run(
-            connection,
-            &new_grades,
-            |values, (key, kind, checksum, grade)| {
-                bind_grade(values, *key, kind_numbers[*kind], *checksum, grade);
-            },
-        )
+        .run(connection, &new_grades, |values, new| {
+            bind_grade(values, new, kind_numbers[new.kind]);
+        })
         .await?;
+    documents::insert(connection, &document_packs).await?;
     let sums: Vec<KindTotals<'_>> = sums
         .iter()
         .filter_map(|((batch, kind), sums)| Some((batches.get(batch)?, kinds.list[*kind], sums)))
         .collect();
-    let grades_with_runs = new_grades.iter().map(|(_, _, _, grade)| {
-        (
-            batches.get(&grade.batch).map_or(NO_RUN, |batch| batch.run),
-            *grade,
-        )
+    let grades_with_runs = new_grades.iter().map(|new| {
+        let batch = batches.get(&new.stored.source.batch);
+        (batch.map_or(NO_RUN, |batch| batch.run), new.stored)
     });
     facets::insert(connection, &sums, grades_with_runs).await?;
     rollups::upsert(connection, &sums).await?;

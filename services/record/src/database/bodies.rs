@@ -69,10 +69,11 @@ fn referred(loaded: &LoadedEntry) -> BTreeSet<Hash> {
         .collect();
     let grades = loaded.entry.grades.iter();
     grades
-        .filter(|grade| !grade.bodies_omitted)
-        .flat_map(|grade| {
-            let hashes = [grade.task_hash, grade.completion_hash];
-            hashes.into_iter().chain(grade.prompt_hash)
+        .map(|grade| &grade.row.source)
+        .filter(|source| !source.bodies_omitted)
+        .flat_map(|source| {
+            let hashes = [source.task_hash, source.completion_hash];
+            hashes.into_iter().chain(source.prompt_hash)
         })
         .filter(|hash| !contained.contains(hash))
         .collect()

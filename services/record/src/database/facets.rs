@@ -14,7 +14,7 @@ use super::insert::{Delete, Insert, look_up};
 use super::keys::{KindTotals, NO_RUN};
 use super::rows::id_bytes;
 use crate::GradeFilter;
-use crate::GradeRecord;
+use crate::StoredGrade;
 use crate::access::LOCAL_CALLER;
 use crate::database::DatabaseError;
 
@@ -67,7 +67,7 @@ fn score_class(score: f64) -> usize {
 pub(super) async fn insert<'g>(
     connection: &mut SqliteConnection,
     sums: &[KindTotals<'_>],
-    grades: impl Iterator<Item = (i64, &'g GradeRecord)>,
+    grades: impl Iterator<Item = (i64, &'g StoredGrade)>,
 ) -> Result<(), DatabaseError> {
     let mut facets: BTreeSet<(&str, &str, i64, BatchId)> = BTreeSet::new();
     let mut add = |name, value, run, batch| {
@@ -97,15 +97,15 @@ pub(super) async fn insert<'g>(
     }
     let mut groups: Vec<(&str, BatchId)> = Vec::new();
     let mut scores: BTreeMap<(i64, BatchId), [bool; SCORE_CLASSES.len()]> = BTreeMap::new();
-    for (run, grade) in grades {
-        if let Some(group) = grade.group.as_deref()
+    for (run, stored) in grades {
+        if let Some(group) = stored.grade.group.as_deref()
             // Members of a group are adjacent.
-            && groups.last() != Some(&(group, grade.batch))
+            && groups.last() != Some(&(group, stored.source.batch))
         {
-            groups.push((group, grade.batch));
+            groups.push((group, stored.source.batch));
         }
-        if let Some(score) = grade.score {
-            scores.entry((run, grade.batch)).or_default()[score_class(score)] = true;
+        if let Some(score) = stored.grade.score {
+            scores.entry((run, stored.source.batch)).or_default()[score_class(score)] = true;
         }
     }
     for ((run, batch), classes) in scores {

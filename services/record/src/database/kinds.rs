@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Values;
 use crate::Appeal;
-use crate::GradeRecord;
+use crate::StoredGrade;
 use crate::database::DatabaseError;
 
 /// An existing kind is overwritten with itself, because SQLite returns the number only of a written
@@ -26,6 +26,7 @@ pub(super) struct Kind<'g> {
     pub(super) channel: &'g str,
     pub(super) grader: &'g str,
     pub(super) version: u32,
+    /// Earlier releases had the image of the guest here; it is part of the evidence.
     image: Option<Hash>,
     policy: &'g str,
     pub(super) outcome: &'g str,
@@ -46,20 +47,20 @@ pub(super) struct Kinds<'g> {
 
 impl<'g> Kinds<'g> {
     /// Index of the grade's kind in the list.
-    pub(super) fn index(&mut self, grade: &'g GradeRecord) -> usize {
+    pub(super) fn index(&mut self, stored: &'g StoredGrade) -> usize {
         let kind = Kind {
-            channel: &grade.channel,
-            grader: &grade.grader,
-            version: grade.grader_version,
-            image: grade.image,
-            policy: &grade.policy,
-            outcome: &grade.outcome,
-            verdict: grade.verdict.as_deref(),
-            pass: grade.pass,
-            deterministic: grade.deterministic,
-            cached: grade.cached,
-            policy_hash: grade.policy_hash,
-            appeal: grade.appeal.as_ref().map(Appeal::as_str),
+            channel: &stored.grade.channel,
+            grader: &stored.grade.grader.name,
+            version: stored.grade.grader.version,
+            image: None,
+            policy: &stored.source.policy,
+            outcome: &stored.grade.outcome,
+            verdict: stored.grade.verdict.as_deref(),
+            pass: stored.grade.pass,
+            deterministic: stored.grade.deterministic,
+            cached: stored.grade.cached,
+            policy_hash: stored.source.policy_hash,
+            appeal: stored.grade.appeal.as_ref().map(Appeal::as_str),
         };
         // Most batches have two or three kinds, and comparing them is cheaper than hashing five
         // texts.

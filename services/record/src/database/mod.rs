@@ -35,6 +35,7 @@ pub(crate) mod charts;
 mod checks;
 mod claims;
 pub(crate) mod codec;
+mod documents;
 mod error;
 mod events;
 mod facets;
@@ -543,7 +544,7 @@ mod tests {
             kind: crate::BodyKind::Text,
             content: large,
         }];
-        let contents = crate::pending::packs::Contents::of(&entry.bodies, None, 0).unwrap();
+        let contents = crate::pending::packs::Contents::of(&entry, 0).unwrap();
         let large = Arc::new(LoadedEntry::new(Arc::new(entry), contents));
         let position = Position {
             segment: 1,

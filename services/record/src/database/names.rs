@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Insert;
-use crate::GradeRecord;
+use crate::StoredGrade;
 use crate::database::DatabaseError;
 
 const UPSERT: Insert = Insert {
@@ -20,13 +20,13 @@ pub(super) struct ChannelUses<'g>(BTreeMap<&'g str, (&'g str, i64)>);
 
 impl<'g> ChannelUses<'g> {
     /// Adds grades of one entry, after those of earlier entries.
-    pub(super) fn add_grades(&mut self, grades: impl IntoIterator<Item = &'g GradeRecord>) {
-        for grade in grades {
+    pub(super) fn add_grades(&mut self, grades: impl IntoIterator<Item = &'g StoredGrade>) {
+        for stored in grades {
             let (_, last_us) = self
                 .0
-                .entry(grade.channel.as_str())
-                .or_insert((grade.caller.as_ref(), grade.time_us));
-            *last_us = grade.time_us.max(*last_us);
+                .entry(&*stored.grade.channel)
+                .or_insert((stored.source.caller.as_ref(), stored.grade.time_us));
+            *last_us = stored.grade.time_us.max(*last_us);
         }
     }
 

@@ -8,12 +8,12 @@ use assay_core::{BatchId, Hash};
 use crate::database::DatabaseError;
 use crate::pending::loaded_entry::LoadedEntry;
 use crate::pending::packs::Contents;
-use crate::{Body, BodyKind, Entry, GradeRecord};
+use crate::{Body, BodyKind, Entry, StoredGrade};
 
 /// An entry that is known to be valid.
 pub(super) fn sample(now_us: i64) -> Result<LoadedEntry, DatabaseError> {
     let entry = entry(now_us);
-    let contents = Contents::of(&entry.bodies, None, 0).map_err(DatabaseError::Spool)?;
+    let contents = Contents::of(&entry, 0).map_err(DatabaseError::Spool)?;
     Ok(LoadedEntry::new(Arc::new(entry), contents))
 }
 
@@ -26,29 +26,25 @@ fn entry(now_us: i64) -> Entry {
         kind: BodyKind::Text,
         content: b"probe".to_vec(),
     };
-    let grade = GradeRecord {
-        caller: "probe".into(),
-        run: Some("probe".into()),
-        step: Some(0),
-        group: Some("probe".to_owned()),
-        prompt_key: Some("probe".to_owned()),
-        channel: "probe/default".to_owned(),
-        grader: "probe".to_owned(),
-        task_hash: body.hash,
-        queue_us: 0,
-        grade_us: 0,
-        work: 0,
-        time_us: now_us,
-        ..GradeRecord::passed(batch, 0, body.hash)
-    };
+    let (caller, run): (Arc<str>, Option<Arc<str>>) = ("probe".into(), Some("probe".into()));
+    let mut stored = StoredGrade::passed(batch, 0, body.hash);
+    stored.source.caller = Arc::clone(&caller);
+    stored.source.run.clone_from(&run);
+    stored.source.step = Some(0);
+    stored.source.task_hash = body.hash;
+    stored.grade.group = Some("probe".to_owned());
+    stored.grade.prompt_key = Some("probe".to_owned());
+    stored.grade.channel = "probe/default".into();
+    stored.grade.grader.name = "probe".into();
+    stored.grade.time_us = now_us;
     Entry {
         batch,
-        caller: "probe".into(),
-        run: grade.run.clone(),
-        step: grade.step,
+        caller,
+        run,
+        step: Some(0),
         items: 1,
         received_us: now_us,
-        grades: vec![grade],
+        grades: vec![stored.into()],
         bodies: vec![body],
         events: Vec::new(),
         claim: None,

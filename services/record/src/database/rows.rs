@@ -1,146 +1,251 @@
-//! The columns of a grade: their names, and how a row is bound and read.
+//! The columns of a grade: how a row is bound, read and checked. The rest of the grade is its
+//! document.
 
 use std::sync::Arc;
 
 use assay_core::{BatchId, Hash};
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{Row, TypeInfo, ValueRef};
 
+use super::documents::{self, Location};
 use super::insert::{Insert, Values};
 use crate::database::DatabaseError;
-use crate::{Appeal, GradeRecord};
+use crate::grade::{GradeSource, StoredGrade};
+use crate::legacy::{LegacyAppeal, LegacyGrade};
+use crate::pending::packs::document_checksum;
 
-/// Defines how grades are written and read from one list of columns with their fields: columns of
-/// `grades` (`g`), and columns that a grade shares with others in `kinds` (`k`), `batches` (`b`)
-/// and `runs`.
-macro_rules! columns {
-    (
-        grades { $($column:ident => $field:ident,)* }
-        shared { $($source:literal as $name:ident => $shared:ident,)* }
-    ) => {
-        pub(super) const INSERT_GRADES: Insert = Insert {
-            prefix: concat!(
-                "insert into grades (key, kind, checksum", $(", ", stringify!($column),)* ")"
-            ),
-            columns: 3 + [$(stringify!($column)),*].len(),
-            suffix: "",
-        };
-
-        /// Selects a grade `g` with its kind `k` and batch `b`, for [`read_grade`].
-        pub(crate) const SELECT_GRADE: &str = concat!(
-            "select g.key, b.id as batch",
-            $(", g.", stringify!($column),)*
-            $(", ", $source, " as ", stringify!($name),)*
-        );
-
-        pub(super) fn bind_grade(
-            values: &mut Values,
-            key: i64,
-            kind: i64,
-            checksum: i64,
-            grade: &GradeRecord,
-        ) {
-            values.add(key).add(kind).add(checksum);
-            $(grade.$field.bind(values);)*
-        }
-
-        /// The digest of a grade that is to be inserted.
-        pub(crate) fn digest_new(grade: &GradeRecord) -> GradeDigest {
-            let mut digest = Digest::of(grade);
-            $(digest.column(stringify!($column), |digest| grade.$field.digest(digest));)*
-            let bytes = digest.bytes;
-            $(digest.column(stringify!($name), |digest| grade.$shared.digest(digest));)*
-            GradeDigest { checksum: digest.checksum(), bytes }
-        }
-
-        /// The checksum of a grade as it was read from `row`.
-        pub(crate) fn checksum_of_row(
-            grade: &GradeRecord,
-            row: &SqliteRow,
-        ) -> Result<i64, DatabaseError> {
-            let mut digest = Digest::of(grade);
-            $(digest.try_column(stringify!($column), |digest| {
-                grade.$field.digest_row(row, stringify!($column), digest)
-            })?;)*
-            $(digest.try_column(stringify!($name), |digest| {
-                grade.$shared.digest_row(row, stringify!($name), digest)
-            })?;)*
-            Ok(digest.checksum())
-        }
-
-        pub(crate) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> {
-            let batch = batch_id(row.try_get("batch")?, "batches")?;
-            let position = position(row.try_get("key")?);
-            Ok(GradeRecord {
-                grade: batch.grade(position),
-                batch,
-                position,
-                $($field: Field::read(row, stringify!($column))?,)*
-                $($shared: Field::read(row, stringify!($name))?,)*
-            })
-        }
-    };
+/// A grade that is to be inserted.
+pub(super) struct NewRow<'g> {
+    pub(super) key: i64,
+    /// Index of its kind.
+    pub(super) kind: usize,
+    pub(super) checksum: i64,
+    pub(super) stored: &'g StoredGrade,
+    pub(super) document: Location,
 }
 
-columns! {
-    grades {
-        item => item,
-        in_group => group,
-        prompt_key => prompt_key,
-        task_hash => task_hash,
-        completion_hash => completion_hash,
-        prompt_hash => prompt_hash,
-        score => score,
-        reward => reward,
-        components => components_json,
-        steps => steps_json,
-        measures => measures_json,
-        evidence => evidence_json,
-        error => error_json,
-        meta => meta_json,
-        checks => checks_json,
-        queue_us => queue_us,
-        grade_us => grade_us,
-        work => work,
-        time_us => time_us,
-        appeal => appeal,
-        score_after => score_after_appeal,
-        advantage => advantage,
-        reward_breakdown => reward_breakdown_json,
-        redacted => redacted,
-        bodies_omitted => bodies_omitted,
+pub(super) const INSERT_GRADES: Insert = Insert {
+    prefix: "insert into grades (key, kind, checksum, document, document_start, document_size, \
+             item, in_group, task_hash, completion_hash, prompt_hash, score, reward, queue_us, \
+             grade_us, work, time_us, redacted, bodies_omitted)",
+    columns: 19,
+    suffix: "",
+};
+
+/// Binds a row of [`INSERT_GRADES`].
+pub(super) fn bind_grade(values: &mut Values, new: &NewRow<'_>, kind: i64) {
+    values
+        .add(new.key)
+        .add(kind)
+        .add(new.checksum)
+        .add(new.document.pack)
+        .add(i64::from(new.document.start))
+        .add(i64::from(new.document.size));
+    for (_, cell) in own_cells(new.stored) {
+        match cell {
+            Cell::Null => values.add(None::<i64>),
+            Cell::Flag(flag) => values.add(flag),
+            Cell::Integer(number) => values.add(number),
+            Cell::Real(number) => values.add(number),
+            Cell::Text(text) => values.add_text(Some(text)),
+            Cell::Bytes(bytes) => values.add(bytes),
+        };
     }
-    shared {
-        "k.channel" as channel => channel,
-        "k.grader" as grader => grader,
-        "k.version" as version => grader_version,
-        "k.image" as image => image,
-        "k.policy" as policy => policy,
-        "k.policy_hash" as policy_hash => policy_hash,
-        "k.outcome" as outcome => outcome,
-        "k.verdict" as verdict => verdict,
-        "k.pass" as pass => pass,
-        "k.deterministic" as deterministic => deterministic,
-        "k.cached" as cached => cached,
-        "b.caller" as caller => caller,
-        "b.step" as step => step,
-        "(select name from runs where no = b.run)" as run => run,
+}
+
+/// Selects a grade `g` with its kind `k` and batch `b`, for [`read_grades`].
+pub(crate) const SELECT_GRADE: &str = "select g.key, b.id as batch, g.checksum, g.document, \
+    g.document_start, g.document_size, g.item, g.in_group, g.prompt_key, g.task_hash, \
+    g.completion_hash, g.prompt_hash, g.score, g.reward, g.components, g.steps, g.measures, \
+    g.evidence, g.error, g.meta, g.checks, g.queue_us, g.grade_us, g.work, g.time_us, g.appeal, \
+    g.score_after, g.advantage, g.reward_breakdown, g.redacted, g.bodies_omitted, k.channel, \
+    k.grader, k.version, k.image, k.policy, k.policy_hash, k.outcome, k.verdict, k.pass, \
+    k.deterministic, k.cached, b.caller, b.step, (select name from runs where no = b.run) as run";
+
+/// The columns of a row in the order in which they are digested, those of `grades` before those
+/// that it shares with other grades.
+const DIGESTED: [&str; 39] = [
+    "item",
+    "in_group",
+    "prompt_key",
+    "task_hash",
+    "completion_hash",
+    "prompt_hash",
+    "score",
+    "reward",
+    "components",
+    "steps",
+    "measures",
+    "evidence",
+    "error",
+    "meta",
+    "checks",
+    "queue_us",
+    "grade_us",
+    "work",
+    "time_us",
+    "appeal",
+    "score_after",
+    "advantage",
+    "reward_breakdown",
+    "redacted",
+    "bodies_omitted",
+    "channel",
+    "grader",
+    "version",
+    "image",
+    "policy",
+    "policy_hash",
+    "outcome",
+    "verdict",
+    "pass",
+    "deterministic",
+    "cached",
+    "caller",
+    "step",
+    "run",
+];
+
+/// Columns that are digested only if they are not 0.
+const FLAGS: [&str; 4] = ["redacted", "bodies_omitted", "deterministic", "cached"];
+
+/// Name under which the checksum of the document is digested, after the columns.
+const DOCUMENT: &str = "document";
+
+/// The value of a column.
+enum Cell<'g> {
+    Null,
+    Flag(bool),
+    Integer(i64),
+    Real(f64),
+    Text(&'g str),
+    Bytes(&'g [u8]),
+}
+
+impl<'g> Cell<'g> {
+    fn text(text: Option<&'g str>) -> Self {
+        text.map_or(Self::Null, Self::Text)
     }
+
+    fn hash(hash: Option<&'g Hash>) -> Self {
+        hash.map_or(Self::Null, |hash| Self::Bytes(hash.as_bytes()))
+    }
+
+    fn real(number: Option<f64>) -> Self {
+        number.map_or(Self::Null, Self::Real)
+    }
+
+    fn count(count: u64) -> Self {
+        Self::Integer(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+
+    /// The value of a column of `row`.
+    fn of_row(row: &'g SqliteRow, column: &str) -> Result<Self, DatabaseError> {
+        let value = row.try_get_raw(column)?;
+        if value.is_null() {
+            return Ok(Self::Null);
+        }
+        let info = value.type_info();
+        Ok(match info.name() {
+            "REAL" => Self::Real(row.try_get_unchecked(column)?),
+            "TEXT" => Self::Text(row.try_get_unchecked(column)?),
+            "BLOB" => Self::Bytes(row.try_get_unchecked(column)?),
+            _ => match row.try_get_unchecked(column)? {
+                number if FLAGS.contains(&column) => Self::Flag(number != 0),
+                number => Self::Integer(number),
+            },
+        })
+    }
+}
+
+/// The values of the columns of `grades` that are written, in the order of [`INSERT_GRADES`] and of
+/// [`DIGESTED`].
+fn own_cells(stored: &StoredGrade) -> [(&'static str, Cell<'_>); 13] {
+    let StoredGrade { source, grade } = stored;
+    [
+        ("item", Cell::text(grade.id.as_deref())),
+        ("in_group", Cell::text(grade.group.as_deref())),
+        ("task_hash", Cell::hash(Some(&source.task_hash))),
+        ("completion_hash", Cell::hash(Some(&source.completion_hash))),
+        ("prompt_hash", Cell::hash(source.prompt_hash.as_ref())),
+        ("score", Cell::real(grade.score)),
+        ("reward", Cell::real(grade.reward)),
+        ("queue_us", Cell::count(grade.queue_us)),
+        ("grade_us", Cell::count(grade.grade_us)),
+        ("work", Cell::count(grade.work)),
+        ("time_us", Cell::Integer(grade.time_us)),
+        ("redacted", Cell::Flag(source.redacted)),
+        ("bodies_omitted", Cell::Flag(source.bodies_omitted)),
+    ]
+}
+
+/// The values that a grade shares with others, in the order of [`DIGESTED`].
+fn shared_cells(stored: &StoredGrade) -> [(&'static str, Cell<'_>); 13] {
+    let StoredGrade { source, grade } = stored;
+    let integer = |number: Option<i64>| number.map_or(Cell::Null, Cell::Integer);
+    [
+        ("channel", Cell::Text(&grade.channel)),
+        ("grader", Cell::Text(&grade.grader.name)),
+        ("version", Cell::Integer(grade.grader.version.into())),
+        ("policy", Cell::Text(&source.policy)),
+        ("policy_hash", Cell::hash(source.policy_hash.as_ref())),
+        ("outcome", Cell::Text(&grade.outcome)),
+        ("verdict", Cell::text(grade.verdict.as_deref())),
+        ("pass", integer(grade.pass.map(i64::from))),
+        ("deterministic", Cell::Flag(grade.deterministic)),
+        ("cached", Cell::Flag(grade.cached)),
+        ("caller", Cell::Text(&source.caller)),
+        ("step", integer(source.step)),
+        ("run", Cell::text(source.run.as_deref())),
+    ]
 }
 
 /// Checksum and size of a grade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GradeDigest {
-    /// First 8 bytes of the hash of its columns.
+    /// First 8 bytes of the hash of its columns and of the checksum of its document.
     pub(crate) checksum: i64,
-    /// Bytes of the values of its row.
+    /// Bytes of the values of its row, without its document.
     pub(crate) bytes: u64,
+}
+
+/// The digest of a grade that is to be inserted.
+pub(crate) fn digest_new(stored: &StoredGrade, document: i64) -> GradeDigest {
+    let mut digest = Digest::of(stored);
+    for (name, cell) in own_cells(stored) {
+        digest.column(name, &cell);
+    }
+    let bytes = digest.bytes;
+    for (name, cell) in shared_cells(stored) {
+        digest.column(name, &cell);
+    }
+    digest.column(DOCUMENT, &Cell::Integer(document));
+    GradeDigest {
+        checksum: digest.checksum(),
+        bytes,
+    }
+}
+
+/// The checksum of a grade as it was read from `row`.
+fn checksum_of_row(
+    stored: &StoredGrade,
+    row: &SqliteRow,
+    document: Option<&str>,
+) -> Result<i64, DatabaseError> {
+    let mut digest = Digest::of(stored);
+    for name in DIGESTED {
+        digest.column(name, &Cell::of_row(row, name)?);
+    }
+    if let Some(document) = document {
+        digest.column(DOCUMENT, &Cell::Integer(document_checksum(document)));
+    }
+    Ok(digest.checksum())
 }
 
 /// The encoding of a row for its checksum: the id, then name and value of each column that is not
 /// null. A column that a later release adds does not change the checksum of rows without a value
 /// in it, so it must be null by default; flags are treated as null if they are 0.
-pub(crate) struct Digest {
+struct Digest {
     buffer: Vec<u8>,
     /// Bytes of the values.
     bytes: u64,
@@ -150,47 +255,38 @@ pub(crate) struct Digest {
 const NUMBER_BYTES: u64 = 4;
 
 impl Digest {
-    fn of(grade: &GradeRecord) -> Self {
-        let mut buffer = Vec::with_capacity(1_024);
-        buffer.extend_from_slice(&u128::from(grade.grade).to_be_bytes());
+    fn of(stored: &StoredGrade) -> Self {
+        let mut buffer = Vec::with_capacity(512);
+        buffer.extend_from_slice(&u128::from(stored.grade.grade).to_be_bytes());
         Self { buffer, bytes: 0 }
     }
 
-    fn column(&mut self, name: &str, add: impl FnOnce(&mut Self)) {
-        let added = self.try_column(name, |digest| {
-            add(digest);
-            Ok::<_, std::convert::Infallible>(())
-        });
-        let Ok(()) = added;
-    }
-
-    fn try_column<E>(
-        &mut self,
-        name: &str,
-        add: impl FnOnce(&mut Self) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let start = self.buffer.len();
+    fn column(&mut self, name: &str, cell: &Cell<'_>) {
+        if matches!(cell, Cell::Null | Cell::Flag(false)) {
+            return;
+        }
         self.buffer.extend_from_slice(name.as_bytes());
         self.buffer.push(0);
-        let value = self.buffer.len();
-        add(self)?;
-        if self.buffer.len() == value {
-            self.buffer.truncate(start);
+        match cell {
+            Cell::Null => {}
+            Cell::Flag(flag) => self.integer((*flag).into()),
+            Cell::Integer(number) => self.integer(*number),
+            Cell::Real(number) => {
+                self.buffer.push(b'r');
+                // SQLite does not store the sign of zero.
+                let number = number + 0.0;
+                self.buffer.extend_from_slice(&number.to_le_bytes());
+                self.bytes += 8;
+            }
+            Cell::Text(text) => self.text(text.as_bytes()),
+            Cell::Bytes(bytes) => self.text(bytes),
         }
-        Ok(())
     }
 
     fn integer(&mut self, value: i64) {
         self.buffer.push(b'i');
         self.buffer.extend_from_slice(&value.to_le_bytes());
         self.bytes += NUMBER_BYTES;
-    }
-
-    fn real(&mut self, value: f64) {
-        self.buffer.push(b'r');
-        // SQLite does not store the sign of zero.
-        self.buffer.extend_from_slice(&(value + 0.0).to_le_bytes());
-        self.bytes += 8;
     }
 
     fn text(&mut self, value: &[u8]) {
@@ -207,231 +303,121 @@ impl Digest {
     }
 }
 
-/// A type of the fields of a grade, as a column contains it.
-trait Field: Sized {
-    fn bind(&self, values: &mut Values);
-
-    fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError>;
-
-    /// Adds the value to a digest; nothing if it is null.
-    fn digest(&self, digest: &mut Digest);
-
-    /// The same for the value that was read from `row`.
-    fn digest_row(
-        &self,
-        _row: &SqliteRow,
-        _column: &'static str,
-        digest: &mut Digest,
-    ) -> Result<(), DatabaseError> {
-        self.digest(digest);
-        Ok(())
-    }
+/// A grade that was read, with the checksum that its row has and that of its columns and document.
+pub(crate) struct CheckedGrade {
+    pub(crate) stored: StoredGrade,
+    pub(crate) expected: Option<i64>,
+    pub(crate) checksum: i64,
 }
 
-/// Adds a value to a digest.
-trait Digestible {
-    fn add_to(&self, digest: &mut Digest);
+/// Reads the grades of `rows` with their documents.
+pub(crate) async fn read_grades(
+    connection: &mut SqliteConnection,
+    rows: &[SqliteRow],
+) -> Result<Vec<StoredGrade>, DatabaseError> {
+    documents::read_with(connection, rows, read_grade).await
 }
 
-impl Digestible for bool {
-    fn add_to(&self, digest: &mut Digest) {
-        digest.integer(i64::from(*self));
-    }
+/// As [`read_grades`], with checksums.
+pub(crate) async fn read_checked(
+    connection: &mut SqliteConnection,
+    rows: &[SqliteRow],
+) -> Result<Vec<CheckedGrade>, DatabaseError> {
+    documents::read_with(connection, rows, |row, document| {
+        let stored = read_grade(row, document)?;
+        Ok(CheckedGrade {
+            expected: row.try_get("checksum")?,
+            checksum: checksum_of_row(&stored, row, document)?,
+            stored,
+        })
+    })
+    .await
 }
 
-impl Digestible for i64 {
-    fn add_to(&self, digest: &mut Digest) {
-        digest.integer(*self);
-    }
+fn read_grade(row: &SqliteRow, document: Option<&str>) -> Result<StoredGrade, DatabaseError> {
+    let Some(document) = document else {
+        return Ok(read_legacy(row)?.into());
+    };
+    let source = GradeSource {
+        batch: batch_id(row.try_get("batch")?, "batches")?,
+        caller: row.try_get::<&str, _>("caller")?.into(),
+        run: row.try_get::<Option<&str>, _>("run")?.map(Arc::from),
+        step: row.try_get("step")?,
+        task_hash: hash_of(row, "task_hash")?,
+        completion_hash: hash_of(row, "completion_hash")?,
+        prompt_hash: optional_hash(row, "prompt_hash")?,
+        policy: row.try_get::<&str, _>("policy")?.into(),
+        policy_hash: optional_hash(row, "policy_hash")?,
+        redacted: row.try_get("redacted")?,
+        bodies_omitted: row.try_get("bodies_omitted")?,
+        meta: None,
+        checks: None,
+    };
+    StoredGrade::read(source, document).map_err(|error| damaged(DOCUMENT, error.to_string()))
 }
 
-impl Digestible for u32 {
-    fn add_to(&self, digest: &mut Digest) {
-        digest.integer(i64::from(*self));
-    }
+/// Reads a row of an earlier release.
+fn read_legacy(row: &SqliteRow) -> Result<LegacyGrade, DatabaseError> {
+    let batch = batch_id(row.try_get("batch")?, "batches")?;
+    let position = position(row.try_get("key")?);
+    let appeal: Option<&str> = row.try_get("appeal")?;
+    let appeal: Option<LegacyAppeal> = appeal
+        .map(serde_json::from_str)
+        .transpose()
+        .map_err(|error| damaged("appeal", error.to_string()))?;
+    Ok(LegacyGrade {
+        grade: batch.grade(position),
+        batch,
+        position,
+        caller: row.try_get::<&str, _>("caller")?.into(),
+        run: row.try_get::<Option<&str>, _>("run")?.map(Arc::from),
+        step: row.try_get("step")?,
+        item: row.try_get("item")?,
+        group: row.try_get("in_group")?,
+        prompt_key: row.try_get("prompt_key")?,
+        channel: row.try_get("channel")?,
+        grader: row.try_get("grader")?,
+        grader_version: row.try_get("version")?,
+        _image: None,
+        task_hash: hash_of(row, "task_hash")?,
+        completion_hash: hash_of(row, "completion_hash")?,
+        prompt_hash: optional_hash(row, "prompt_hash")?,
+        policy: row.try_get::<&str, _>("policy")?.into(),
+        policy_hash: optional_hash(row, "policy_hash")?,
+        outcome: row.try_get("outcome")?,
+        verdict: row.try_get("verdict")?,
+        pass: row.try_get("pass")?,
+        score: row.try_get("score")?,
+        appeal,
+        score_after_appeal: row.try_get("score_after")?,
+        reward: row.try_get("reward")?,
+        advantage: row.try_get("advantage")?,
+        components_json: row.try_get("components")?,
+        reward_breakdown_json: row.try_get("reward_breakdown")?,
+        steps_json: row.try_get("steps")?,
+        measures_json: row.try_get("measures")?,
+        evidence_json: row.try_get("evidence")?,
+        error_json: row.try_get("error")?,
+        meta_json: row.try_get("meta")?,
+        checks_json: row.try_get("checks")?,
+        deterministic: row.try_get("deterministic")?,
+        cached: row.try_get("cached")?,
+        queue_us: count(row.try_get("queue_us")?),
+        grade_us: count(row.try_get("grade_us")?),
+        work: count(row.try_get("work")?),
+        time_us: row.try_get("time_us")?,
+        redacted: row.try_get("redacted")?,
+        bodies_omitted: row.try_get("bodies_omitted")?,
+    })
 }
 
-impl Digestible for f64 {
-    fn add_to(&self, digest: &mut Digest) {
-        digest.real(*self);
-    }
+fn hash_of(row: &SqliteRow, column: &'static str) -> Result<Hash, DatabaseError> {
+    hash(row.try_get(column)?, "grades", column)
 }
 
-impl Digestible for String {
-    fn add_to(&self, digest: &mut Digest) {
-        digest.text(self.as_bytes());
-    }
-}
-
-impl<T: Digestible> Digestible for Option<T> {
-    fn add_to(&self, digest: &mut Digest) {
-        if let Some(value) = self {
-            value.add_to(digest);
-        }
-    }
-}
-
-/// Types that sqlx binds and reads.
-macro_rules! plain_fields {
-    ($($type:ty),*) => {$(
-        impl Field for $type {
-            fn bind(&self, values: &mut Values) {
-                values.add(self.clone());
-            }
-
-            fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
-                Ok(row.try_get(column)?)
-            }
-
-            fn digest(&self, digest: &mut Digest) {
-                self.add_to(digest);
-            }
-        }
-    )*};
-}
-
-/// A flag; false is stored as 0.
-impl Field for bool {
-    fn bind(&self, values: &mut Values) {
-        values.add(*self);
-    }
-
-    fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
-        Ok(row.try_get(column)?)
-    }
-
-    fn digest(&self, digest: &mut Digest) {
-        if *self {
-            digest.integer(1);
-        }
-    }
-}
-
-plain_fields!(i64, u32, String, Option<bool>, Option<f64>, Option<i64>);
-
-impl Field for Option<String> {
-    fn bind(&self, values: &mut Values) {
-        values.add_text(self.as_deref());
-    }
-
-    fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
-        Ok(row.try_get(column)?)
-    }
-
-    fn digest(&self, digest: &mut Digest) {
-        self.add_to(digest);
-    }
-}
-
-impl Field for Arc<str> {
-    fn bind(&self, values: &mut Values) {
-        values.add(Self::clone(self));
-    }
-
-    fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
-        Ok(row.try_get::<&str, _>(column)?.into())
-    }
-
-    fn digest(&self, digest: &mut Digest) {
-        digest.text(self.as_bytes());
-    }
-}
-
-impl Field for Option<Arc<str>> {
-    fn bind(&self, values: &mut Values) {
-        values.add(self.clone());
-    }
-
-    fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
-        Ok(row.try_get::<Option<&str>, _>(column)?.map(Arc::from))
-    }
-
-    fn digest(&self, digest: &mut Digest) {
-        if let Some(text) = self {
-            digest.text(text.as_bytes());
-        }
-    }
-}
-
-impl Field for u64 {
-    fn bind(&self, values: &mut Values) {
-        values.add_count(*self);
-    }
-
-    fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
-        Ok(count(row.try_get(column)?))
-    }
-
-    fn digest(&self, digest: &mut Digest) {
-        digest.integer(i64::try_from(*self).unwrap_or(i64::MAX));
-    }
-}
-
-impl Field for Hash {
-    fn bind(&self, values: &mut Values) {
-        values.add(&self.as_bytes()[..]);
-    }
-
-    fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
-        hash(row.try_get(column)?, "grades", column)
-    }
-
-    fn digest(&self, digest: &mut Digest) {
-        digest.text(self.as_bytes());
-    }
-}
-
-impl Field for Option<Hash> {
-    fn bind(&self, values: &mut Values) {
-        values.add(self.as_ref().map(|hash| &hash.as_bytes()[..]));
-    }
-
-    fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
-        let bytes: Option<&[u8]> = row.try_get(column)?;
-        bytes.map(|_| Hash::read(row, column)).transpose()
-    }
-
-    fn digest(&self, digest: &mut Digest) {
-        if let Some(hash) = self {
-            hash.digest(digest);
-        }
-    }
-}
-
-/// JSON.
-impl Field for Option<Appeal> {
-    fn bind(&self, values: &mut Values) {
-        appeal_json(self).bind(values);
-    }
-
-    fn read(row: &SqliteRow, column: &'static str) -> Result<Self, DatabaseError> {
-        let json: Option<&str> = row.try_get(column)?;
-        json.map(serde_json::from_str)
-            .transpose()
-            .map_err(|error| damaged(column, error.to_string()))
-    }
-
-    fn digest(&self, digest: &mut Digest) {
-        appeal_json(self).add_to(digest);
-    }
-
-    /// The stored text, because parsing and serialising a number may change its last digit.
-    fn digest_row(
-        &self,
-        row: &SqliteRow,
-        column: &'static str,
-        digest: &mut Digest,
-    ) -> Result<(), DatabaseError> {
-        row.try_get::<Option<String>, _>(column)?.add_to(digest);
-        Ok(())
-    }
-}
-
-/// An appeal as it is stored. It can always be serialised.
-fn appeal_json(appeal: &Option<Appeal>) -> Option<String> {
-    appeal
-        .as_ref()
-        .and_then(|appeal| serde_json::to_string(appeal).ok())
+fn optional_hash(row: &SqliteRow, column: &'static str) -> Result<Option<Hash>, DatabaseError> {
+    let bytes: Option<&[u8]> = row.try_get(column)?;
+    bytes.map(|bytes| hash(bytes, "grades", column)).transpose()
 }
 
 fn damaged(column: &'static str, reason: String) -> DatabaseError {

@@ -2,7 +2,7 @@
 
 use assay_rewards::sum;
 
-use crate::GradeRecord;
+use crate::StoredGrade;
 
 /// Sums over some grades of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,18 +20,18 @@ pub(crate) struct RunTotals {
 }
 
 impl RunTotals {
-    pub(crate) fn add_grade(&mut self, grade: &GradeRecord) {
-        let graded = grade.outcome == "graded";
+    pub(crate) fn add_grade(&mut self, stored: &StoredGrade) {
+        let graded = stored.grade.outcome == "graded";
         self.add(&Self {
             grades: 1,
             graded: graded.into(),
-            ungradable: (grade.outcome == "ungradable").into(),
-            failed: (grade.outcome == "failed").into(),
-            passed: (graded && grade.pass == Some(true)).into(),
-            scores: grade.score.is_some().into(),
-            score_sum: grade.score.unwrap_or(0.0),
-            last_step: grade.step,
-            times: Some((grade.time_us, grade.time_us)),
+            ungradable: (stored.grade.outcome == "ungradable").into(),
+            failed: (stored.grade.outcome == "failed").into(),
+            passed: (graded && stored.grade.pass == Some(true)).into(),
+            scores: stored.grade.score.is_some().into(),
+            score_sum: stored.grade.score.unwrap_or(0.0),
+            last_step: stored.source.step,
+            times: Some((stored.grade.time_us, stored.grade.time_us)),
         });
     }
 

@@ -6,8 +6,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::codec::{codec, packed_body};
 use super::query;
-use super::rows::{SELECT_GRADE, batch_id, checksum_of_row, hash, key, read_grade};
-use crate::GradeRecord;
+use super::rows::{CheckedGrade, SELECT_GRADE, batch_id, hash, key, read_checked};
 use crate::database::DatabaseError;
 use crate::pending::packs::{Compressed, PackedBody};
 use crate::spool::Position;
@@ -26,28 +25,20 @@ pub(crate) struct VerifiedBatch {
     pub(crate) has_bodies: bool,
 }
 
-/// A grade with its stored checksum and that of its columns.
-pub(crate) struct VerifiedGrade {
-    pub(crate) record: GradeRecord,
-    pub(crate) stored: Option<i64>,
-    pub(crate) computed: i64,
-}
-
 /// The location of a body.
 pub(crate) struct StoredBody {
     pub(crate) location: PackedBody,
     pub(crate) pack: i64,
 }
 
-/// Whether the schema has numbers and checksums of the grades of batches; one of an earlier release
-/// has not.
-pub(crate) async fn counts_batches(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+/// Whether the schema has documents of grades; one of an earlier release has not.
+pub(crate) async fn has_documents(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     let columns: i64 = sqlx::query_scalar(
-        "select count(*) from pragma_table_info('batches') where name in ('grades', 'checksum')",
+        "select count(*) from pragma_table_info('grades') where name = 'document'",
     )
     .fetch_one(connection)
     .await?;
-    Ok(columns == 2)
+    Ok(columns == 1)
 }
 
 /// Position up to which the spool with this name is applied.
@@ -90,27 +81,17 @@ pub(crate) async fn batches(
 pub(crate) async fn grades(
     connection: &mut SqliteConnection,
     number: i64,
-) -> Result<Vec<VerifiedGrade>, DatabaseError> {
+) -> Result<Vec<CheckedGrade>, DatabaseError> {
     let select = format!(
-        "{SELECT_GRADE}, g.checksum from grades g cross join batches b on b.no = g.key >> 24 \
+        "{SELECT_GRADE} from grades g cross join batches b on b.no = g.key >> 24 \
          cross join kinds k on k.no = g.kind where g.key between ? and ? order by g.key"
     );
     let rows = sqlx::query(AssertSqlSafe(select))
         .bind(key(number, 0))
         .bind(key(number + 1, 0) - 1)
-        .fetch_all(connection)
+        .fetch_all(&mut *connection)
         .await?;
-    rows.iter()
-        .map(|row| {
-            let record = read_grade(row)?;
-            let computed = checksum_of_row(&record, row)?;
-            Ok(VerifiedGrade {
-                record,
-                stored: row.try_get("checksum")?,
-                computed,
-            })
-        })
-        .collect()
+    read_checked(connection, &rows).await
 }
 
 /// Number of grades of batches with numbers between two others.

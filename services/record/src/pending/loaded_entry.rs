@@ -9,12 +9,15 @@ use assay_core::Hash;
 use crate::chart::Counted;
 use crate::pending::packs::Contents;
 use crate::spool::frame::{self, Seal};
-use crate::{Entry, GradeRecord};
+use crate::{Entry, NewGrade, StoredGrade};
+
+/// Memory of a grade without its document.
+const ROW_BYTES: usize = size_of::<NewGrade>() + 256;
 
 /// An entry and its compressed contents in memory.
 #[derive(Debug)]
 pub(crate) struct LoadedEntry {
-    /// The rows. Bodies and the body of the reply may be missing; `contents` has them.
+    /// The rows. Documents, bodies and the body of the reply may be missing; `contents` has them.
     pub(crate) entry: Arc<Entry>,
     pub(crate) contents: Contents,
     /// Approximate size in memory, in bytes.
@@ -23,22 +26,8 @@ pub(crate) struct LoadedEntry {
 
 impl LoadedEntry {
     pub(crate) fn new(entry: Arc<Entry>, contents: Contents) -> Self {
-        let texts = |grade: &GradeRecord| -> usize {
-            let json = [
-                &grade.components_json,
-                &grade.reward_breakdown_json,
-                &grade.steps_json,
-                &grade.measures_json,
-                &grade.evidence_json,
-                &grade.error_json,
-                &grade.meta_json,
-                &grade.checks_json,
-            ];
-            json.iter()
-                .map(|text| text.as_ref().map_or(0, String::len))
-                .sum()
-        };
-        let rows: usize = entry.grades.iter().map(|grade| 768 + texts(grade)).sum();
+        let grades = entry.grades.iter();
+        let rows: usize = grades.map(|grade| ROW_BYTES + grade.document.len()).sum();
         let bodies: usize = entry
             .bodies
             .iter()
@@ -60,13 +49,14 @@ impl LoadedEntry {
     /// Adds `grades`, a part of the entry's grades, to the counts for charts.
     pub(crate) fn count<'g>(
         &self,
-        grades: impl IntoIterator<Item = &'g GradeRecord>,
+        grades: impl IntoIterator<Item = &'g StoredGrade>,
         counted: &mut Counted,
     ) {
         let locations = self.contents.packs.iter().flat_map(|pack| &pack.bodies);
         let sizes: HashMap<Hash, u32> = locations.map(|body| (body.hash, body.size)).collect();
-        for grade in grades {
-            counted.push(grade, sizes.get(&grade.completion_hash).copied());
+        for stored in grades {
+            let bytes = sizes.get(&stored.source.completion_hash).copied();
+            counted.push(stored, bytes);
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct Digest {
 
 impl Digest {
     pub(crate) fn of(entry: &Entry, contents: &Contents) -> Self {
-        let ids = || entry.grades.iter().map(|grade| grade.grade);
+        let ids = || entry.grades.iter().map(|grade| grade.row.grade.grade);
         Self {
             batch: entry.batch,
             caller: Arc::clone(&entry.caller),

@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use assay_core::Hash;
 use serde::{Deserialize, Serialize};
 
-use crate::{Body, BodyKind, SealedReply};
+use crate::{Body, BodyKind, Entry, NewGrade};
 
 /// Bytes after which a pack is closed; a larger body has a pack of its own.
 const PACK_BYTES: usize = 64 << 10;
@@ -134,6 +134,50 @@ pub(crate) fn pack(bodies: &[Body], level: i32) -> std::io::Result<Vec<Pack>> {
     Ok(packs)
 }
 
+/// The document of a grade in its pack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PackedDocument {
+    pub(crate) size: u32,
+    /// As [`document_checksum`] computes it.
+    pub(crate) checksum: i64,
+}
+
+/// Documents of successive grades of an entry, compressed together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DocumentPack {
+    pub(crate) compressed: Compressed,
+    pub(crate) documents: Vec<PackedDocument>,
+}
+
+/// The first 8 bytes of the hash of a document.
+pub(crate) fn document_checksum(document: &str) -> i64 {
+    let [a, b, c, d, e, f, g, h, ..] = *Hash::of(document.as_bytes()).as_bytes();
+    i64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// Packs the documents of grades in their order.
+pub(crate) fn pack_documents(grades: &[NewGrade], level: i32) -> std::io::Result<Vec<DocumentPack>> {
+    let mut packs = Vec::new();
+    let mut joined = Vec::with_capacity(PACK_BYTES.min(grades.len() * 1_024));
+    let mut documents = Vec::new();
+    for (at, grade) in grades.iter().enumerate() {
+        documents.push(PackedDocument {
+            size: length(grade.document.len())?,
+            checksum: document_checksum(&grade.document),
+        });
+        joined.extend_from_slice(grade.document.as_bytes());
+        let next = grades.get(at + 1).map(|next| next.document.len());
+        if next.is_none_or(|next| joined.len() + next > PACK_BYTES) {
+            packs.push(DocumentPack {
+                compressed: compress(&joined, level)?,
+                documents: std::mem::take(&mut documents),
+            });
+            joined.clear();
+        }
+    }
+    Ok(packs)
+}
+
 fn close(
     joined: &mut Vec<u8>,
     locations: &mut Vec<PackedBody>,
@@ -213,22 +257,21 @@ pub(crate) fn decompress(compressed: &Compressed) -> Result<Vec<u8>, BadContent>
     Ok(content)
 }
 
-/// The compressed contents of an entry: its bodies and its reply.
+/// The compressed contents of an entry: the documents of its grades, its bodies and its reply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Contents {
+    pub(crate) documents: Vec<DocumentPack>,
     pub(crate) packs: Vec<Pack>,
     /// Body of the claim's reply.
     pub(crate) reply: Option<Compressed>,
 }
 
 impl Contents {
-    pub(crate) fn of(
-        bodies: &[Body],
-        reply: Option<&SealedReply>,
-        level: i32,
-    ) -> std::io::Result<Self> {
+    pub(crate) fn of(entry: &Entry, level: i32) -> std::io::Result<Self> {
+        let reply = entry.claim.as_ref().and_then(|claim| claim.reply.as_ref());
         Ok(Self {
-            packs: pack(bodies, level)?,
+            documents: pack_documents(&entry.grades, level)?,
+            packs: pack(&entry.bodies, level)?,
             reply: reply
                 .map(|reply| compress(&reply.body, level))
                 .transpose()?,
@@ -242,7 +285,15 @@ impl Contents {
             .iter()
             .map(|pack| pack.compressed.content.len() + pack.bodies.len() * size_of::<PackedBody>())
             .sum();
-        packs + self.reply.as_ref().map_or(0, |reply| reply.content.len())
+        let documents: usize = self
+            .documents
+            .iter()
+            .map(|pack| {
+                pack.compressed.content.len()
+                    + pack.documents.len() * size_of::<PackedDocument>()
+            })
+            .sum();
+        packs + documents + self.reply.as_ref().map_or(0, |reply| reply.content.len())
     }
 }
 
@@ -267,10 +318,10 @@ mod tests {
             })
             .chain([body(BodyKind::Text, vec![7; 3 * PACK_BYTES])])
             .collect();
-        let contents = Contents::of(&bodies, None, 1).unwrap();
-        assert!(contents.packs.len() > 3);
+        let packs = pack(&bodies, 1).unwrap();
+        assert!(packs.len() > 3);
         for body in &bodies {
-            let found = contents.packs.iter().find_map(|pack| {
+            let found = packs.iter().find_map(|pack| {
                 let locations = &mut pack.bodies.iter();
                 let location = locations.find(|location| location.hash == body.hash)?;
                 Some(pack.body(location).unwrap())

@@ -8,16 +8,16 @@ use sqlx::sqlite::SqliteConnection;
 
 use crate::database::DatabaseError;
 use crate::database::query::{self, ListLookups};
-use crate::database::rows::{POSITION_BITS, SELECT_GRADE, key, read_grade};
+use crate::database::rows::{POSITION_BITS, SELECT_GRADE, key, read_grades};
 use crate::pending::Digest;
-use crate::{GradeFilter, GradePage, GradeRecord, Record, RecordError};
+use crate::{GradeFilter, GradePage, StoredGrade, Record, RecordError};
 
 impl Record {
     /// Returns one grade.
     ///
     /// # Errors
     /// [`RecordError`], as all reads.
-    pub async fn grade(&self, id: GradeId) -> Result<Option<GradeRecord>, RecordError> {
+    pub async fn grade(&self, id: GradeId) -> Result<Option<StoredGrade>, RecordError> {
         self.read(async {
             let applied = |digest: &Digest| digest.may_contain_grade(id);
             let grade = find(&mut *self.snapshot_after(applied).await?, id).await?;
@@ -47,7 +47,7 @@ impl Record {
             let mut grades = list(&mut snapshot, &filter, before, limit.saturating_add(1)).await?;
             let more = grades.len() > limit as usize;
             grades.truncate(limit as usize);
-            let next = grades.last().filter(|_| more).map(|grade| grade.grade);
+            let next = grades.last().filter(|_| more).map(|last| last.grade.grade);
             let own = grades.into_iter();
             let grades = own
                 .filter_map(|grade| self.scope.own_grade(grade))
@@ -78,7 +78,7 @@ fn may_match(filter: &GradeFilter, before: Option<GradeId>, digest: &Digest) -> 
 async fn find(
     connection: &mut SqliteConnection,
     id: GradeId,
-) -> Result<Option<GradeRecord>, DatabaseError> {
+) -> Result<Option<StoredGrade>, DatabaseError> {
     let sql = format!(
         "{SELECT_GRADE} from grades g join batches b on b.no = ? join kinds k on k.no = g.kind \
          where g.key = ?"
@@ -100,7 +100,7 @@ async fn find(
             .fetch_optional(&mut *connection)
             .await?;
         if let Some(row) = row {
-            return read_grade(&row).map(Some);
+            return Ok(read_grades(connection, &[row]).await?.pop());
         }
     }
     Ok(None)
@@ -112,7 +112,7 @@ pub(super) async fn list(
     filter: &GradeFilter,
     before: Option<GradeId>,
     limit: u32,
-) -> Result<Vec<GradeRecord>, DatabaseError> {
+) -> Result<Vec<StoredGrade>, DatabaseError> {
     // Runs and kinds are looked up first: if there are none, no grade matches, and otherwise the
     // query compares numbers instead of texts.
     let run = match &filter.run {
@@ -137,11 +137,9 @@ pub(super) async fn list(
         kinds,
         cursor_batches,
     };
-    query::list(filter, &lookups, before, limit)
+    let rows = query::list(filter, &lookups, before, limit)
         .build()
-        .fetch_all(connection)
-        .await?
-        .iter()
-        .map(read_grade)
-        .collect()
+        .fetch_all(&mut *connection)
+        .await?;
+    read_grades(connection, &rows).await
 }

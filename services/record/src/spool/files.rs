@@ -106,7 +106,7 @@ pub(crate) fn damage(spool: &Path, bytes: &[u8]) -> io::Result<(u64, Vec<(usize,
     let (seal, header) = seal_of(spool, bytes)?;
     let mut at = header.min(bytes.len());
     let (mut frames, mut ranges) = (0, Vec::new());
-    if seal != Seal::PLAIN && bytes.get(..header) != Some(&segment::header(&seal)[..]) {
+    if seal != Seal::PLAIN && !segment::is_header(&seal, &bytes[..at]) {
         ranges.push((0, at));
     }
     while at < bytes.len() {

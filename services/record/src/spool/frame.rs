@@ -2,8 +2,7 @@
 //!
 //! A frame is a header of [`HEADER`] bytes (magic number, length of the payload, checksum of both)
 //! and the payload: the length of the head, the head (the entry without contents, in postcard),
-//! then the packs and the reply, as compressed. Contents are not part of the head, because the scan
-//! at start does not need them.
+//! then the packs of documents, the packs of bodies and the reply, as compressed.
 //!
 //! Contents are sent by clients, and a client may send the bytes of a frame. The magic number and
 //! the checksum therefore depend on the secret key of the spool ([`Seal`]): after damage, recovery
@@ -15,8 +14,14 @@ use assay_core::{BatchId, Hash};
 use serde::{Deserialize, Serialize};
 
 use crate::Event;
-use crate::pending::packs::{Codec, Compressed, Contents, Pack, PackedBody};
-use crate::{Claim, Entry, GradeRecord, RequestKey, SealedReply};
+use crate::legacy::LegacyGrade;
+use crate::pending::packs::{
+    Codec, Compressed, Contents, DocumentPack, Pack, PackedBody, PackedDocument, decompress,
+    pack_documents,
+};
+use crate::{
+    Claim, Entry, GradeSource, NewGrade, RequestKey, SealedReply, StoredGrade,
+};
 
 /// Bytes before the payload: 4 of magic, 4 of length, 16 of checksum.
 pub(crate) const HEADER: usize = 24;
@@ -32,6 +37,12 @@ const CHECK_CONTEXT: &[u8] = b"assay spool key check";
 /// Largest payload in bytes. SQLite rejects values of more than 1,000,000,000 bytes, and no value
 /// of an entry is longer than its frame.
 const LARGEST_PAYLOAD: usize = 900_000_000;
+
+/// Set in the length of a head whose grades have documents. No head is that long.
+const HAS_DOCUMENTS: usize = 1 << 31;
+
+/// Compression of the documents of grades that an earlier release recorded.
+const LEGACY_LEVEL: i32 = 1;
 
 /// How to recognise the frames of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,8 +99,7 @@ impl Seal {
     }
 }
 
-/// The head of a frame. Two types have the same encoding: one is written from borrowed rows, the
-/// other is read into owned rows.
+/// The head of a frame, written from borrowed rows. The heads of the packs of documents follow.
 #[derive(Serialize)]
 struct HeadRef<'a> {
     batch: BatchId,
@@ -98,61 +108,87 @@ struct HeadRef<'a> {
     step: Option<i64>,
     items: u32,
     received_us: i64,
-    grades: &'a [GradeRecord],
+    grades: Vec<GradeHead>,
     packs: Vec<PackHead<&'a [PackedBody]>>,
     claim: Option<ClaimHead<&'a str>>,
     events: &'a [Event],
 }
 
+/// The same head when it is read. Earlier releases wrote whole grades.
 #[derive(Deserialize)]
-struct Head {
+struct Head<G> {
     batch: BatchId,
     caller: Arc<str>,
     run: Option<Arc<str>>,
     step: Option<i64>,
     items: u32,
     received_us: i64,
-    grades: Vec<GradeRecord>,
+    grades: Vec<G>,
     packs: Vec<PackHead<Vec<PackedBody>>>,
     claim: Option<ClaimHead<String>>,
     events: Vec<Event>,
 }
 
-/// Marks of grades, which follow the head of a frame if there are any. A release that does not know
-/// them ignores the bytes after the head, and a frame of such a release has no marks.
-#[derive(Default, Serialize, Deserialize)]
-struct Marks {
+/// What the head has of a grade beside its document.
+#[derive(Serialize, Deserialize)]
+struct GradeHead {
+    task_hash: Hash,
+    completion_hash: Hash,
+    prompt_hash: Option<Hash>,
+    policy: Arc<str>,
+    policy_hash: Option<Hash>,
+    redacted: bool,
+    bodies_omitted: bool,
+}
+
+impl GradeHead {
+    fn of(source: &GradeSource) -> Self {
+        Self {
+            task_hash: source.task_hash,
+            completion_hash: source.completion_hash,
+            prompt_hash: source.prompt_hash,
+            policy: Arc::clone(&source.policy),
+            policy_hash: source.policy_hash,
+            redacted: source.redacted,
+            bodies_omitted: source.bodies_omitted,
+        }
+    }
+
+    fn source<G>(self, head: &Head<G>) -> GradeSource {
+        GradeSource {
+            batch: head.batch,
+            caller: Arc::clone(&head.caller),
+            run: head.run.clone(),
+            step: head.step,
+            task_hash: self.task_hash,
+            completion_hash: self.completion_hash,
+            prompt_hash: self.prompt_hash,
+            policy: self.policy,
+            policy_hash: self.policy_hash,
+            redacted: self.redacted,
+            bodies_omitted: self.bodies_omitted,
+            meta: None,
+            checks: None,
+        }
+    }
+}
+
+/// Marks of the grades in a frame of an earlier release, which follow its head if there are any.
+#[derive(Default, Deserialize)]
+struct LegacyMarks {
     /// Indices of the grades that are redacted.
     redacted: Vec<u32>,
     /// Indices of the grades whose bodies were omitted.
     bodies_omitted: Vec<u32>,
 }
 
-impl Marks {
-    fn of(grades: &[GradeRecord]) -> Self {
-        let indices = |marked: fn(&GradeRecord) -> bool| -> Vec<u32> {
-            (0..)
-                .zip(grades)
-                .filter(|(_, grade)| marked(grade))
-                .map(|(index, _)| index)
-                .collect()
-        };
-        Self {
-            redacted: indices(|grade| grade.redacted),
-            bodies_omitted: indices(|grade| grade.bodies_omitted),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.redacted.is_empty() && self.bodies_omitted.is_empty()
-    }
-
-    fn set(&self, grades: &mut [GradeRecord]) -> Result<(), FrameError> {
-        let mut each = |indices: &[u32], set: fn(&mut GradeRecord)| {
+impl LegacyMarks {
+    fn set(&self, grades: &mut [LegacyGrade]) -> Result<(), FrameError> {
+        let mut each = |indices: &[u32], set: fn(&mut LegacyGrade)| {
             indices.iter().try_for_each(|index| {
-                let grade = grades.get_mut(*index as usize).ok_or_else(|| {
-                    FrameError::Undecodable("it marks a grade that it does not have".to_owned())
-                })?;
+                let grade = grades
+                    .get_mut(*index as usize)
+                    .ok_or_else(|| undecodable("it marks a grade that it does not have"))?;
                 set(grade);
                 Ok(())
             })
@@ -170,9 +206,10 @@ struct CompressedHead {
 }
 
 #[derive(Serialize, Deserialize)]
-struct PackHead<B> {
+struct PackHead<P> {
     content: CompressedHead,
-    bodies: B,
+    /// The bodies or documents in the pack.
+    parts: P,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -198,7 +235,11 @@ pub(crate) enum FrameError {
     Undecodable(String),
 }
 
-/// Encodes the frame of `entry`; the bodies and the reply are taken from `contents`.
+fn undecodable(reason: impl std::fmt::Display) -> FrameError {
+    FrameError::Undecodable(reason.to_string())
+}
+
+/// Encodes the frame of `entry`; documents, bodies and the reply are taken from `contents`.
 pub(crate) fn encode(
     seal: &Seal,
     entry: &Entry,
@@ -211,13 +252,17 @@ pub(crate) fn encode(
         step: entry.step,
         items: entry.items,
         received_us: entry.received_us,
-        grades: &entry.grades,
+        grades: entry
+            .grades
+            .iter()
+            .map(|grade| GradeHead::of(&grade.row.source))
+            .collect(),
         packs: contents
             .packs
             .iter()
             .map(|pack| PackHead {
                 content: compressed_head(&pack.compressed),
-                bodies: pack.bodies.as_slice(),
+                parts: pack.bodies.as_slice(),
             })
             .collect(),
         claim: entry.claim.as_ref().map(|claim| ClaimHead {
@@ -234,18 +279,23 @@ pub(crate) fn encode(
         }),
         events: &entry.events,
     };
-    let capacity = HEADER + 256 + entry.grades.len() * 768 + contents.bytes();
+    let documents: Vec<PackHead<&[PackedDocument]>> = contents
+        .documents
+        .iter()
+        .map(|pack| PackHead {
+            content: compressed_head(&pack.compressed),
+            parts: pack.documents.as_slice(),
+        })
+        .collect();
+    let capacity = HEADER + 256 + entry.grades.len() * 192 + contents.bytes();
     let mut frame = Vec::with_capacity(capacity);
     frame.resize(HEADER + 4, 0);
-    let undecodable = |error: postcard::Error| FrameError::Undecodable(error.to_string());
-    let mut frame = postcard::to_extend(&head, frame).map_err(undecodable)?;
-    let marks = Marks::of(&entry.grades);
-    if !marks.is_empty() {
-        frame = postcard::to_extend(&marks, frame).map_err(undecodable)?;
-    }
+    let mut frame = postcard::to_extend(&(&head, &documents), frame).map_err(undecodable)?;
     let head_length = frame.len() - HEADER - 4;
-    for pack in &contents.packs {
-        frame.extend_from_slice(&pack.compressed.content);
+    let documents = contents.documents.iter().map(|pack| &pack.compressed);
+    let bodies = contents.packs.iter().map(|pack| &pack.compressed);
+    for compressed in documents.chain(bodies) {
+        frame.extend_from_slice(&compressed.content);
     }
     if let Some(reply) = &contents.reply {
         frame.extend_from_slice(&reply.content);
@@ -254,7 +304,7 @@ pub(crate) fn encode(
     if length > LARGEST_PAYLOAD {
         return Err(FrameError::TooLarge(length));
     }
-    write_u32(&mut frame, HEADER, head_length);
+    write_u32(&mut frame, HEADER, head_length | HAS_DOCUMENTS);
     seal.write(&mut frame);
     Ok(frame)
 }
@@ -285,40 +335,113 @@ pub(crate) fn find(seal: &Seal, bytes: &[u8], from: usize) -> Option<usize> {
         .find(|&at| bytes[at..].starts_with(&seal.magic) && measure(seal, &bytes[at..]).is_some())
 }
 
-/// Decodes the entry of a valid frame. Its bodies and the body of its reply are left empty; they
-/// are in the contents.
+/// Decodes the entry of a valid frame. Its documents, its bodies and the body of its reply are left
+/// empty; they are in the contents.
 pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
-    let bad = |text: &str| FrameError::Undecodable(text.to_owned());
-    let payload = frame.get(HEADER..).ok_or_else(|| bad("it is too short"))?;
-    let head_length = read_u32(payload, 0).ok_or_else(|| bad("it is too short"))?;
-    let (head, mut rest) = payload[4..]
-        .split_at_checked(head_length)
-        .ok_or_else(|| bad("its head is truncated"))?;
-    let undecodable = |error: postcard::Error| FrameError::Undecodable(error.to_string());
-    let (mut head, marks): (Head, _) = postcard::take_from_bytes(head).map_err(undecodable)?;
-    if !marks.is_empty() {
-        let marks: Marks = postcard::from_bytes(marks).map_err(undecodable)?;
-        marks.set(&mut head.grades)?;
+    let payload = frame.get(HEADER..);
+    let payload = payload.ok_or_else(|| undecodable("it is too short"))?;
+    let head_length = read_u32(payload, 0).ok_or_else(|| undecodable("it is too short"))?;
+    let (head, contents) = payload[4..]
+        .split_at_checked(head_length & !HAS_DOCUMENTS)
+        .ok_or_else(|| undecodable("its head is truncated"))?;
+    if head_length & HAS_DOCUMENTS == 0 {
+        return decode_legacy(head, contents);
     }
+    type Documents = Vec<PackHead<Vec<PackedDocument>>>;
+    let (mut head, documents): (Head<GradeHead>, Documents) =
+        postcard::from_bytes(head).map_err(undecodable)?;
+    let mut contents = Taken(contents);
+    let mut packs = Vec::with_capacity(documents.len());
+    for PackHead { content, parts } in documents {
+        packs.push(DocumentPack {
+            compressed: contents.take(&content)?,
+            documents: parts,
+        });
+    }
+    let heads = std::mem::take(&mut head.grades);
+    let sources = heads.into_iter().map(|grade| grade.source(&head));
+    let grades = read_grades(sources, &packs)?;
+    decode_rest(head, grades, packs, contents)
+}
 
-    let mut take = |content: &CompressedHead| {
-        let (taken, left) = rest
+/// Reads the rows of grades from their documents.
+fn read_grades(
+    mut sources: impl Iterator<Item = GradeSource>,
+    packs: &[DocumentPack],
+) -> Result<Vec<NewGrade>, FrameError> {
+    let mut grades = Vec::new();
+    for pack in packs {
+        let unpacked = decompress(&pack.compressed).map_err(undecodable)?;
+        let mut rest = unpacked.as_slice();
+        for document in &pack.documents {
+            let (bytes, later) = rest
+                .split_at_checked(document.size as usize)
+                .ok_or_else(|| undecodable("a document is outside its pack"))?;
+            rest = later;
+            let text = std::str::from_utf8(bytes).map_err(undecodable)?;
+            let source = sources.next();
+            let source = source.ok_or_else(|| undecodable("a document has no grade"))?;
+            grades.push(NewGrade::read(source, text).map_err(undecodable)?);
+        }
+    }
+    match sources.next() {
+        None => Ok(grades),
+        Some(_) => Err(undecodable("a grade has no document")),
+    }
+}
+
+/// Decodes a frame of an earlier release, which has whole grades instead of documents.
+fn decode_legacy(head: &[u8], contents: &[u8]) -> Result<(Entry, Contents), FrameError> {
+    let (mut head, marks): (Head<LegacyGrade>, _) =
+        postcard::take_from_bytes(head).map_err(undecodable)?;
+    let mut grades = std::mem::take(&mut head.grades);
+    if !marks.is_empty() {
+        let marks: LegacyMarks = postcard::from_bytes(marks).map_err(undecodable)?;
+        marks.set(&mut grades)?;
+    }
+    let grades: Vec<NewGrade> = grades
+        .into_iter()
+        .map(|grade| NewGrade::from(StoredGrade::from(grade)))
+        .collect();
+    let packs = pack_documents(&grades, LEGACY_LEVEL).map_err(undecodable)?;
+    decode_rest(head, grades, packs, Taken(contents))
+}
+
+/// The contents of a frame that are not taken yet.
+struct Taken<'f>(&'f [u8]);
+
+impl Taken<'_> {
+    fn take(&mut self, content: &CompressedHead) -> Result<Compressed, FrameError> {
+        let (taken, left) = self
+            .0
             .split_at_checked(content.stored as usize)
-            .ok_or_else(|| bad("its contents are truncated"))?;
-        rest = left;
+            .ok_or_else(|| undecodable("its contents are truncated"))?;
+        self.0 = left;
         Ok(Compressed {
             codec: content.codec,
             size: content.size,
             content: taken.to_vec(),
         })
-    };
+    }
+}
+
+/// The entry with these grades, whose documents are in `documents`.
+fn decode_rest<G>(
+    head: Head<G>,
+    mut grades: Vec<NewGrade>,
+    documents: Vec<DocumentPack>,
+    mut contents: Taken<'_>,
+) -> Result<(Entry, Contents), FrameError> {
+    for grade in &mut grades {
+        grade.document = String::new();
+    }
     let packs = head
         .packs
         .into_iter()
-        .map(|pack| {
+        .map(|PackHead { content, parts }| {
             Ok(Pack {
-                compressed: take(&pack.content)?,
-                bodies: pack.bodies,
+                compressed: contents.take(&content)?,
+                bodies: parts,
             })
         })
         .collect::<Result<_, FrameError>>()?;
@@ -327,7 +450,7 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
         .claim
         .map(|claim| {
             if let Some((_, content)) = &claim.reply {
-                reply = Some(take(content)?);
+                reply = Some(contents.take(content)?);
             }
             Ok::<_, FrameError>(Claim {
                 key: RequestKey {
@@ -351,12 +474,17 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
         step: head.step,
         items: head.items,
         received_us: head.received_us,
-        grades: head.grades,
+        grades,
         bodies: Vec::new(),
         events: head.events,
         claim,
     };
-    Ok((entry, Contents { packs, reply }))
+    let contents = Contents {
+        documents,
+        packs,
+        reply,
+    };
+    Ok((entry, contents))
 }
 
 fn compressed_head(compressed: &Compressed) -> CompressedHead {

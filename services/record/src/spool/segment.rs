@@ -16,9 +16,12 @@ use super::identity::{self, FolderLock, IDENTITY, Identity};
 
 /// First bytes of every segment: the file type and the version of its frames. A change in the
 /// encoding of entries requires a new version. The 16 bytes of the key check follow.
-pub(crate) const VERSION: &[u8; 16] = b"assay spool 0003";
+pub(crate) const VERSION: &[u8; 16] = b"assay spool 0004";
 
-/// The previous version, without a key. It is still read but no longer written.
+/// The version whose grades have no documents. It is still read but no longer written.
+const COLUMNS_VERSION: &[u8; 16] = b"assay spool 0003";
+
+/// The version before that, without a key. It is still read but no longer written.
 const PLAIN_VERSION: &[u8; 16] = b"assay spool 0002";
 
 /// Bytes of the header.
@@ -79,6 +82,14 @@ pub(crate) fn header(seal: &Seal) -> Vec<u8> {
     [&VERSION[..], &seal.check_value()].concat()
 }
 
+/// Whether `bytes` are the header of a segment with a key, of any version.
+pub(crate) fn is_header(seal: &Seal, bytes: &[u8]) -> bool {
+    [VERSION, COLUMNS_VERSION].iter().any(|version| {
+        let rest = bytes.strip_prefix(&version[..]);
+        rest == Some(&seal.check_value()[..])
+    })
+}
+
 impl Segment {
     /// Opens an existing segment. `seal` is the spool's.
     fn open(number: u64, path: PathBuf, seal: Seal) -> io::Result<Self> {
@@ -107,12 +118,14 @@ impl Segment {
 
     /// Checks the header in `bytes`, the first bytes of this file.
     pub(crate) fn check_header(&self, bytes: &[u8]) -> Header {
+        let found = &bytes[..bytes.len().min(self.header)];
         let expected = if self.seal == Seal::PLAIN {
             PLAIN_VERSION.to_vec()
+        } else if found.starts_with(COLUMNS_VERSION) {
+            [&COLUMNS_VERSION[..], &self.seal.check_value()].concat()
         } else {
             header(&self.seal)
         };
-        let found = &bytes[..bytes.len().min(self.header)];
         if expected.starts_with(found) {
             Header::Valid
         } else if found.starts_with(&expected[..VERSION.len()]) {

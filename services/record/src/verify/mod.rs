@@ -22,6 +22,7 @@ pub use self::report::{Damage, Verification};
 use self::spool::ReadSpool;
 use crate::backup::{BackupError, files};
 use crate::database::verifying::{self, StoredBody, VerifiedBatch};
+use crate::grade::StoredGrade;
 use crate::options::RecordOptions;
 use crate::pending::packs::decompress;
 use crate::spool::Position;
@@ -95,7 +96,7 @@ enum Opened {
 
 async fn open(options: SqliteConnectOptions) -> Result<Opened, sqlx::Error> {
     let mut connection = options.connect().await?;
-    if verifying::counts_batches(&mut connection).await? {
+    if verifying::has_documents(&mut connection).await? {
         return Ok(Opened::Current(connection));
     }
     let tables: i64 = sqlx::query_scalar("select count(*) from sqlite_schema")
@@ -213,13 +214,13 @@ async fn check_batch(
     let mut positions = HashSet::with_capacity(grades.len());
     for grade in &grades {
         found.grades += 1;
-        positions.insert(grade.record.position);
-        match grade.stored {
-            Some(stored) => {
-                sum = sum.wrapping_add(stored);
-                if stored != grade.computed {
+        positions.insert(grade.stored.grade.position);
+        match grade.expected {
+            Some(expected) => {
+                sum = sum.wrapping_add(expected);
+                if expected != grade.checksum {
                     found.report(
-                        format!("grade {}", grade.record.grade),
+                        format!("grade {}", grade.stored.grade.grade),
                         "changed: its checksum does not match",
                     );
                 }
@@ -258,16 +259,16 @@ async fn check_batch(
         );
     }
     if batch.has_bodies {
-        for grade in grades.iter().filter(|grade| !grade.record.bodies_omitted) {
-            let record = &grade.record;
+        let stored = grades.iter().map(|grade| &grade.stored);
+        for StoredGrade { source, grade } in stored.filter(|grade| !grade.source.bodies_omitted) {
             let hashes = [
-                ("task", Some(record.task_hash)),
-                ("completion", Some(record.completion_hash)),
-                ("prompt", record.prompt_hash),
+                ("task", Some(source.task_hash)),
+                ("completion", Some(source.completion_hash)),
+                ("prompt", source.prompt_hash),
             ];
             for (what, hash) in hashes {
                 if let Some(hash) = hash {
-                    let place = format!("{what} of grade {}", record.grade);
+                    let place = format!("{what} of grade {}", grade.grade);
                     bodies.check(connection, &place, hash, found).await?;
                 }
             }

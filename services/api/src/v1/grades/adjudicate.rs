@@ -2,7 +2,7 @@
 
 use assay_core::ErrorCode;
 use assay_wire::Problem;
-use assay_wire::appeals::AdjudicationBody;
+use assay_wire::adjudications::AdjudicationBody;
 use assay_wire::channels::AdjudicateRequest;
 use axum::Json;
 use axum::body::Body;

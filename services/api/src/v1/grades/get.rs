@@ -1,9 +1,9 @@
 //! `GET /v1/grades/{id}`: one grade with its task, prompt, completion and policy.
 
 use assay_core::{ErrorCode, Hash, RawJson};
-use assay_record::{Body, BodyKind, GradeRecord, Record};
-use assay_wire::appeals::AdjudicationBody;
-use assay_wire::grades::{GradeBody, GradeDetail};
+use assay_record::{Body, BodyKind, Record, StoredGrade};
+use assay_wire::adjudications::AdjudicationBody;
+use assay_wire::grades::GradeDetail;
 use axum::Json;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
@@ -27,43 +27,43 @@ pub(crate) async fn get(
 ) -> ApiResult<Json<GradeDetail>> {
     let id = path_id(path)?;
     let store = record_of(&api)?;
-    let record = store
+    let stored = store
         .grade(id)
         .await?
         .ok_or_else(|| ApiError::new(ErrorCode::NotFound, format!("no grade has the id `{id}`")))?;
-    Ok(Json(detail(store, &record).await?))
+    Ok(Json(detail(store, stored).await?))
 }
 
 /// Loads the bodies and adjudications of a grade.
-pub(crate) async fn detail(store: &Record, record: &GradeRecord) -> ApiResult<GradeDetail> {
-    let prompt = match record.prompt_hash {
+pub(crate) async fn detail(store: &Record, stored: StoredGrade) -> ApiResult<GradeDetail> {
+    let prompt = match stored.source.prompt_hash {
         Some(hash) => body(store, hash).await?,
         None => Value::Null.into(),
     };
-    let policy_body = match record.policy_hash {
+    let policy_body = match stored.source.policy_hash {
         Some(hash) => body(store, hash).await?,
         None => Value::Null.into(),
     };
     let adjudications = store
-        .adjudications(record.grade)
+        .adjudications(stored.grade.grade)
         .await?
         .into_iter()
         .map(AdjudicationBody::from);
-    let task = body(store, record.task_hash).await?;
-    let completion = body(store, record.completion_hash).await?;
+    let task = body(store, stored.source.task_hash).await?;
+    let completion = body(store, stored.source.completion_hash).await?;
     let is_missing =
-        task.is_null() || completion.is_null() || record.prompt_hash.is_some() && prompt.is_null();
-    let bodies = match (is_missing, record.bodies_omitted) {
+        task.is_null() || completion.is_null() || stored.source.prompt_hash.is_some() && prompt.is_null();
+    let bodies = match (is_missing, stored.source.bodies_omitted) {
         (false, _) => "stored",
         (true, true) => "omitted",
         (true, false) => "deleted",
     };
-    let checks = record.checks_json.as_deref().unwrap_or("{}");
+    let checks = stored.source.checks.clone();
     Ok(GradeDetail {
-        row: GradeBody::from(record),
+        stored,
         bodies: bodies.to_owned(),
         task,
-        checks: RawJson::stored(checks).unwrap_or_else(|| Value::Null.into()),
+        checks: checks.unwrap_or_else(|| Value::Object(serde_json::Map::new()).into()),
         prompt,
         completion,
         policy_body,

@@ -2,7 +2,7 @@
 
 use assay_core::{ErrorCode, GradeId};
 use assay_record::GradeFilter;
-use assay_wire::grades::{GradeBody, GradesBody};
+use assay_wire::grades::GradesBody;
 use axum::Json;
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
@@ -109,7 +109,7 @@ pub(crate) async fn list(
     api.engine().check_filter(&filter).await?;
     let page = record_of(&api)?.grades(&filter, before, limit).await?;
     Ok(Json(GradesBody {
-        grades: page.grades.iter().map(GradeBody::from).collect(),
+        grades: page.grades,
         next: page.next.map(|id| id.to_string()),
     }))
 }

@@ -13,7 +13,6 @@ use assay_node::{Config, Node};
 use assay_rewards::channel::dawid_skene::{self, Verdicts};
 use assay_wire::channels::CalibrationBody;
 use assay_wire::grades::GraderBody;
-use assay_wire::reply::ResultBody;
 use assay_wire::request::{DecodedItem, decode_item};
 use serde::Deserialize;
 use serde_json::json;
@@ -145,44 +144,35 @@ fn read(line: &str, tasks: &mut TemplateTasks) -> anyhow::Result<(Option<bool>, 
     Ok((label, item))
 }
 
-async fn grade(node: &Node, items: Vec<DecodedItem>) -> anyhow::Result<Vec<ResultBody<'static>>> {
+async fn grade(node: &Node, items: Vec<DecodedItem>) -> anyhow::Result<Vec<ItemGrade>> {
     let items = items.into_iter().map(batch::item).collect();
     let reply = node
         .engine()
         .grade_unrecorded(Batch::new("local", items))
         .await?;
-    let bodies = reply
-        .results()
-        .map(|result| serde_json::to_vec(&render::result_body(&reply, result)));
-    bodies
-        .map(|body| Ok(serde_json::from_slice(&body?)?))
-        .collect()
+    Ok(reply.grades().cloned().collect())
 }
 
-/// Counts a result. Returns `false` if its verdict neither passes nor fails.
+/// Counts a grade. Returns `false` if its verdict neither passes nor fails.
 fn count(
     graders: &[GraderBody],
     channels: &mut BTreeMap<(String, u32), ChannelVerdicts>,
     label: Option<bool>,
-    result: &ResultBody<'_>,
+    grade: &ItemGrade,
 ) -> anyhow::Result<bool> {
-    let Some(pass) = result.pass else {
+    let Some(pass) = grade.pass else {
         return Ok(false);
     };
-    let (_, version) = result
-        .grader
-        .split_once('@')
-        .context("a grader has a version")?;
     let counts = channels
-        .entry((result.channel.to_string(), version.parse()?))
+        .entry((grade.channel.to_string(), grade.grader.version))
         .or_default();
     match label {
         Some(label) => counts.labelled[usize::from(label)][usize::from(pass)] += 1,
         None => counts.unlabelled += 1,
     }
-    let others = result.components.iter().map(|component| {
-        let (name, _) = component.grader.split_once('@')?;
-        let grader = graders.iter().find(|grader| grader.name == name)?;
+    let others = grade.components.iter().map(|component| {
+        let name = &component.grader.name;
+        let grader = graders.iter().find(|grader| grader.name == *name)?;
         let verdict = component.verdict.as_deref()?;
         grader
             .verdicts

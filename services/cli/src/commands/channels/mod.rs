@@ -15,7 +15,6 @@ use assay_wire::channels::{
     AdjudicateRequest, ChannelReport, ChannelsBody, ComparisonBody, DifferenceBody, DrawnBody,
     EstimateBody, RateBody,
 };
-use assay_wire::grades::GradeBody;
 use serde_json::json;
 
 use super::record::{Source, open};
@@ -363,7 +362,7 @@ async fn draw(source: &Source, draws: Draws) -> anyhow::Result<()> {
         }
         Source::Node(node) => {
             let drawn = node.engine().draw(&draws).await?;
-            drawn.map(|(grade, _)| print(&GradeBody::from(&grade)))
+            drawn.map(|(grade, _)| print(&grade))
         }
     };
     match (drawn, &draws.channel) {

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, bail};
-use assay_wire::grades::GradeBody;
+use assay_record::{GradeSource, ItemGrade, StoredGrade};
 use serde_json::value::RawValue;
 use utoipa::PartialSchema;
 use utoipa::openapi::RefOr;
@@ -46,10 +46,12 @@ pub(super) enum Cell {
 
 /// All columns.
 pub(super) fn columns() -> Vec<Column> {
-    let RefOr::T(Schema::Object(grade)) = GradeBody::schema() else {
-        return Vec::new();
-    };
-    let columns = grade.properties.into_iter().map(|(name, schema)| {
+    let schemas = [GradeSource::schema(), ItemGrade::schema()];
+    let properties = schemas.into_iter().flat_map(|schema| match schema {
+        RefOr::T(Schema::Object(object)) => object.properties,
+        _ => utoipa::openapi::schema::Object::new().properties,
+    });
+    let columns = properties.map(|(name, schema)| {
         let kind = if name == TIME {
             Kind::Time
         } else {
@@ -79,7 +81,7 @@ fn kind(schema: &RefOr<Schema>) -> Kind {
 }
 
 /// The values of a grade in the order of `columns`.
-pub(super) fn cells(columns: &[Column], grade: &GradeBody) -> anyhow::Result<Vec<Cell>> {
+pub(super) fn cells(columns: &[Column], grade: &StoredGrade) -> anyhow::Result<Vec<Cell>> {
     let json = serde_json::to_string(grade)?;
     let fields: HashMap<&str, &RawValue> = serde_json::from_str(&json)?;
     let cells = columns.iter().map(|Column { name, kind }| {
@@ -113,7 +115,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Two rows: one with all fields, one without the optional fields.
-    pub(in super::super) fn rows() -> Vec<GradeBody> {
+    pub(in super::super) fn rows() -> Vec<StoredGrade> {
         let full = serde_json::json!({
             "grade": "01JD5XW7P9V6F8K4M3N2Q1R0ST", "batch": "01JD5XW7P9V6F8K4M3N2Q1R0SS",
             "position": 3, "caller": "local", "run": "r, \"one\"\n", "step": -4, "id": "p1-3",

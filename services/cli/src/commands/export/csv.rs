@@ -8,7 +8,7 @@
 
 use std::io::{self, Write};
 
-use assay_wire::grades::GradeBody;
+use assay_record::StoredGrade;
 use csv::Writer;
 
 use super::columns::{Cell, Column, cells, columns};
@@ -58,7 +58,7 @@ impl<W: Write> CsvWriter<W> {
 }
 
 impl<W: Write> GradeWriter for CsvWriter<W> {
-    fn write(&mut self, grades: &[GradeBody]) -> anyhow::Result<()> {
+    fn write(&mut self, grades: &[StoredGrade]) -> anyhow::Result<()> {
         for grade in grades {
             for cell in cells(&self.columns, grade)? {
                 let text = match cell {

@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-use assay_wire::grades::GradeBody;
+use assay_record::StoredGrade;
 
 use super::writer::GradeWriter;
 
 pub(super) struct JsonLinesWriter<W>(pub(super) W);
 
 impl<W: Write> GradeWriter for JsonLinesWriter<W> {
-    fn write(&mut self, grades: &[GradeBody]) -> anyhow::Result<()> {
+    fn write(&mut self, grades: &[StoredGrade]) -> anyhow::Result<()> {
         for grade in grades {
             // The error of the output, and not one that hides it.
             serde_json::to_writer(&mut self.0, grade).map_err(io::Error::from)?;

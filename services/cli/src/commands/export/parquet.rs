@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use assay_wire::grades::GradeBody;
+use assay_record::StoredGrade;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -43,7 +43,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         })
     }
 
-    fn push(&mut self, grade: &GradeBody) -> anyhow::Result<()> {
+    fn push(&mut self, grade: &StoredGrade) -> anyhow::Result<()> {
         let cells = cells(&self.columns, grade)?;
         for (buffer, cell) in self.buffers.iter_mut().zip(cells) {
             self.bytes += buffer.push(cell);
@@ -70,7 +70,7 @@ impl<W: Write + Send> ParquetWriter<W> {
 }
 
 impl<W: Write + Send> GradeWriter for ParquetWriter<W> {
-    fn write(&mut self, grades: &[GradeBody]) -> anyhow::Result<()> {
+    fn write(&mut self, grades: &[StoredGrade]) -> anyhow::Result<()> {
         for grade in grades {
             self.push(grade)?;
             if self.rows >= GROUP_ROWS || self.bytes >= GROUP_BYTES {
@@ -197,7 +197,7 @@ pub(super) mod tests {
     use super::super::columns::tests::rows;
     use super::*;
 
-    pub(in super::super) fn file(grades: &[GradeBody]) -> SerializedFileReader<Bytes> {
+    pub(in super::super) fn file(grades: &[StoredGrade]) -> SerializedFileReader<Bytes> {
         let mut columns = ParquetWriter::new(Vec::new()).unwrap();
         columns.write(grades).unwrap();
         columns.write_group().unwrap();
@@ -254,7 +254,7 @@ pub(super) mod tests {
     fn large_files_have_several_row_groups() {
         let mut grades = rows();
         grades[0].evidence = serde_json::json!({ "message": "x".repeat(GROUP_BYTES / 4) });
-        let grades: Vec<GradeBody> = std::iter::repeat_n(grades, 6).flatten().collect();
+        let grades: Vec<StoredGrade> = std::iter::repeat_n(grades, 6).flatten().collect();
         let reader = file(&grades);
         assert!(reader.metadata().num_row_groups() > 1);
         assert_eq!(reader.metadata().file_metadata().num_rows(), 12);

@@ -1,10 +1,10 @@
 //! Results of a chunk of lines.
 
-use std::borrow::Cow;
 use std::io::Write;
 
+use assay_core::Fault;
 use assay_core::visible::Visible;
-use assay_wire::reply::{FaultBody, ResultBody};
+use assay_record::ItemGrade;
 use assay_wire::{Selected, Selection};
 use serde_json::Value;
 
@@ -76,25 +76,22 @@ pub(super) fn merge(
 /// The result of a line that is not a valid item, with the keys of every result. The outcome is
 /// `ungradable`, because the input is at fault.
 fn invalid_result(line: &InvalidLine, selection: Selection) -> serde_json::Result<Value> {
-    let result = ResultBody {
-        id: line.id.as_deref().map(Cow::Borrowed),
-        group: line.group.as_deref().map(Cow::Borrowed),
-        outcome: Cow::Borrowed("ungradable"),
-        error: Some(FaultBody {
-            code: line.problem.code,
-            message: Cow::Owned(message(line)),
-            retryable: false,
-        }),
+    let grade = ItemGrade {
+        id: line.id.clone(),
+        group: line.group.clone(),
+        outcome: "ungradable".into(),
+        error: Some(Fault::permanent(line.problem.code, message(line))),
         deterministic: true,
-        ..ResultBody::default()
+        ..ItemGrade::default()
     };
     let mut selected = serde_json::to_value(Selected {
         selection,
-        position: None,
-        result: &result,
+        streamed: false,
+        grade: &grade,
     })?;
-    // The line has no grade in the record, and its task may not name a grader.
-    for key in ["grade", "channel", "grader"] {
+    // The line has no position in a batch and no grade in the record, and its task may not name a
+    // grader.
+    for key in ["position", "grade", "channel", "grader", "time_us"] {
         if let Some(value) = selected.get_mut(key) {
             *value = Value::Null;
         }

@@ -3,40 +3,49 @@
 use std::fmt::Write;
 
 use assay_core::visible::Visible;
-use assay_core::{Item, Outcome, Task};
-use assay_engine::{BatchItem, ItemResult};
+use assay_core::{Evidence, Item, Task};
+use assay_engine::{Batch, BatchItem, Engine, EngineError};
+use assay_record::ItemGrade;
 
-/// The outcome of an item and of its checks, each with its explanation: the intermediate values of
-/// a `math` task, otherwise the evidence.
-pub(super) fn result(item: &BatchItem, result: &ItemResult) -> String {
+/// The grade of an item and of its checks, each with its explanation: the intermediate values of a
+/// `math` task, otherwise the evidence. Checks are graded again, because a grade does not have
+/// their evidence.
+pub(super) async fn grade(
+    engine: &Engine,
+    item: &BatchItem,
+    grade: &ItemGrade,
+) -> Result<String, EngineError> {
     let mut out = String::new();
     if let Some(id) = &item.id {
         push(&mut out, format_args!("`{}`: ", Visible::line(id)));
     }
-    part(&mut out, &item.task, &item.item, &result.outcome);
-    for (component, (name, task)) in result.check_components.iter().zip(&item.checks) {
-        push(&mut out, format_args!("check `{}`: ", Visible::line(name)));
-        part(&mut out, task, &item.item, &component.outcome);
+    part(&mut out, &item.task, &item.item, grade);
+    if item.checks.is_empty() {
+        return Ok(out);
     }
-    out
+    let checks = item.checks.iter();
+    let checks = checks.map(|(_, task)| BatchItem::new(item.item.clone(), task.clone()));
+    let batch = Batch::new("local", checks.collect());
+    let reply = engine.grade_unrecorded(batch).await?;
+    for ((name, task), grade) in item.checks.iter().zip(reply.grades()) {
+        push(&mut out, format_args!("check `{}`: ", Visible::line(name)));
+        part(&mut out, task, &item.item, grade);
+    }
+    Ok(out)
 }
 
-fn part(out: &mut String, task: &Task, item: &Item, outcome: &Outcome) {
+fn part(out: &mut String, task: &Task, item: &Item, grade: &ItemGrade) {
     let grader = task.kind.as_str();
-    match outcome {
-        Outcome::Graded(grade) => {
-            let score = grade.score.get();
-            push(
-                out,
-                format_args!("{grader}: {}, score {score}\n", grade.verdict),
-            );
-        }
-        Outcome::Ungradable(fault) | Outcome::Failed(fault) => {
+    let outcome = &grade.outcome;
+    match (&grade.error, &grade.verdict) {
+        (Some(fault), _) => {
             let message = Visible::line(&fault.message);
-            push(
-                out,
-                format_args!("{grader}: {}: {message}\n", outcome.as_str()),
-            );
+            push(out, format_args!("{grader}: {outcome}: {message}\n"));
+        }
+        (None, verdict) => {
+            let verdict = verdict.as_deref().unwrap_or_default();
+            let score = grade.score.unwrap_or_default();
+            push(out, format_args!("{grader}: {verdict}, score {score}\n"));
         }
     }
     let explained = (grader == assay_math::SPEC.name)
@@ -46,8 +55,9 @@ fn part(out: &mut String, task: &Task, item: &Item, outcome: &Outcome) {
         for line in explanation.lines() {
             push(out, format_args!("  {line}\n"));
         }
-    } else if let Some(grade) = outcome.grade() {
-        for (name, value) in grade.evidence.as_map() {
+    } else {
+        let evidence = grade.evidence.as_ref().map(Evidence::as_map);
+        for (name, value) in evidence.into_iter().flatten() {
             let value = value
                 .as_str()
                 .map_or_else(|| value.to_string(), str::to_owned);

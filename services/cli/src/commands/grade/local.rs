@@ -1,8 +1,7 @@
 //! Grades a chunk in this process.
 
 use assay_engine::{Batch, BatchItem, Engine, EngineError, Mode};
-use assay_mapping::batch::Inline;
-use assay_mapping::{batch, render};
+use assay_mapping::batch::{self, Inline};
 use assay_wire::Selected;
 
 use super::chunk::{ChunkResults, ResultFormat, merge};
@@ -77,18 +76,19 @@ pub(super) async fn grade(
         input::invalidate(&mut lines, at, id, group, problem);
         valid = items;
     };
-    let results = reply
-        .results()
-        .map(|result| match format {
+    let mut results = Vec::with_capacity(reply.batch().items.len());
+    for grade in reply.grades() {
+        results.push(match format {
             ResultFormat::Json(selection) => serde_json::to_vec(&Selected {
                 selection,
-                position: None,
-                result: &render::result_body(&reply, result),
-            }),
+                streamed: false,
+                grade,
+            })?,
             ResultFormat::Explanation => {
-                Ok(explain::result(reply.item(result), result).into_bytes())
+                let explanation = explain::grade(engine, reply.item(grade), grade).await?;
+                explanation.into_bytes()
             }
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+        });
+    }
     merge(&lines, results, format)
 }

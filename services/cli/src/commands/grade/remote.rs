@@ -68,11 +68,11 @@ pub(super) async fn grade(
         }
         let rejected = match client.grade(&request, None).await {
             Ok(reply) => {
-                let results = reply.results.iter().map(|result| {
+                let results = reply.results.iter().map(|grade| {
                     serde_json::to_vec(&Selected {
                         selection,
-                        position: None,
-                        result,
+                        streamed: false,
+                        grade,
                     })
                 });
                 return merge(&lines, results.collect::<Result<Vec<_>, _>>()?, format);

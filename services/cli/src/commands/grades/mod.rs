@@ -5,7 +5,7 @@ mod reasons;
 use std::io::Write;
 use std::path::Path;
 
-use assay_wire::grades::GradeBody;
+use assay_record::StoredGrade;
 
 use super::record::{Rows, open};
 use crate::arguments::Grades;
@@ -55,23 +55,22 @@ const EXTRACTED_LENGTH: usize = 40;
 const REASON_LENGTH: usize = 80;
 
 /// The row of a grade.
-pub(super) fn fields(grade: &GradeBody) -> [String; 11] {
+pub(super) fn fields(StoredGrade { source, grade }: &StoredGrade) -> [String; 11] {
     let short = |text: String, length| {
         text.replace(['\n', '\r', '\t'], " ")
             .chars()
             .take(length)
             .collect::<String>()
     };
+    let evidence = grade.evidence.as_ref();
+    let evidence = evidence.map_or(Value::Null, |facts| Value::Object(facts.as_map().clone()));
     [
-        grade.grade.clone(),
-        cell(grade.run.as_deref()),
-        cell(grade.step),
+        grade.grade.to_string(),
+        cell(source.run.as_deref()),
+        cell(source.step),
         cell(grade.id.as_deref()),
-        grade.grader.clone(),
-        grade
-            .verdict
-            .clone()
-            .unwrap_or_else(|| grade.outcome.clone()),
+        grade.grader.to_string(),
+        grade.verdict.as_ref().unwrap_or(&grade.outcome).to_string(),
         cell(grade.score),
         cell(grade.appeal.as_ref().map(|appeal| {
             if appeal.overturned {
@@ -81,7 +80,7 @@ pub(super) fn fields(grade: &GradeBody) -> [String; 11] {
             }
         })),
         cell(grade.reward),
-        short(reasons::extracted(&grade.evidence), EXTRACTED_LENGTH),
-        short(reasons::reason(&grade.evidence), REASON_LENGTH),
+        short(reasons::extracted(&evidence), EXTRACTED_LENGTH),
+        short(reasons::reason(&evidence), REASON_LENGTH),
     ]
 }

@@ -1,8 +1,8 @@
 //! Recorded grades page by page, newest first, from a server or the database.
 
 use anyhow::Context;
-use assay_record::GradeFilter;
-use assay_wire::grades::{GradeBody, GradesBody};
+use assay_record::{GradeFilter, StoredGrade};
+use assay_wire::grades::GradesBody;
 
 use super::Source;
 use crate::arguments::GradeSelection;
@@ -32,7 +32,7 @@ impl<'s> Rows<'s> {
     }
 
     /// As [`Rows::next`], but fails if there is no row because the run does not exist.
-    pub(crate) async fn next_of_run(&mut self, limit: u32) -> anyhow::Result<Vec<GradeBody>> {
+    pub(crate) async fn next_of_run(&mut self, limit: u32) -> anyhow::Result<Vec<StoredGrade>> {
         let is_first = !self.started;
         let rows = self.next(limit).await?;
         if let Some(run) = self
@@ -47,7 +47,7 @@ impl<'s> Rows<'s> {
     }
 
     /// Returns the next `limit` rows: fewer on the last page, none after it.
-    pub(crate) async fn next(&mut self, limit: u32) -> anyhow::Result<Vec<GradeBody>> {
+    pub(crate) async fn next(&mut self, limit: u32) -> anyhow::Result<Vec<StoredGrade>> {
         if self.ended {
             return Ok(Vec::new());
         }
@@ -72,7 +72,7 @@ impl<'s> Rows<'s> {
                 let filter = filter(self.selection)?;
                 node.engine().check_filter(&filter).await?;
                 let page = store.grades(&filter, before, limit).await?;
-                let grades = page.grades.iter().map(GradeBody::from).collect();
+                let grades = page.grades;
                 GradesBody {
                     grades,
                     next: page.next.map(|id| id.to_string()),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
+use super::super::documents;
 use super::super::facets::DeletedFacets;
 use super::super::holdings::{self, HeldAmounts};
 use super::super::insert::Delete;
@@ -61,6 +62,11 @@ pub(super) async fn delete(
         }
         left -= u32::try_from(deleted.grades).unwrap_or(left);
     }
+    documents::DELETE
+        .run(connection, &finished, |values, number| {
+            values.add(*number);
+        })
+        .await?;
     sqlx::query("delete from retention")
         .execute(&mut *connection)
         .await?;
