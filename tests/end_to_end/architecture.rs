@@ -95,6 +95,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
         &[
             "charts",
             "core",
+            "record",
             "rewards",
             "wire",
             "api",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_core::{Completion, Evidence, Item, Meta, Outcome, Spec, Task};
+use assay_core::{Completion, Evidence, Item, Meta, Spec, Task};
 use assay_engine::{Batch, BatchItem, Engine, Mode, ReplayOptions};
 use assay_node::Node;
 use serde::Deserialize;
@@ -96,11 +96,9 @@ async fn check(engine: &Engine, spec: &Spec, cases: &[Case]) {
         .unwrap();
     let mut missed = Vec::new();
     let mut reviewed = BTreeMap::new();
-    for (case, result) in cases.iter().zip(reply.results()) {
-        let (verdict, evidence) = match &result.outcome {
-            Outcome::Graded(grade) => (grade.verdict.as_str(), Some(&grade.evidence)),
-            other => (other.as_str(), None),
-        };
+    for (case, result) in cases.iter().zip(reply.grades()) {
+        let verdict = result.verdict.as_deref().unwrap_or(&result.outcome);
+        let evidence = result.evidence.as_ref();
         if case.verdict != verdict {
             missed.push(format!(
                 "{:?}: {} was `{verdict}`, not `{}`",
@@ -121,7 +119,7 @@ async fn check(engine: &Engine, spec: &Spec, cases: &[Case]) {
         missed.join("\n")
     );
     insta::assert_json_snapshot!(format!("evidence_of_{}", spec.name), reviewed);
-    let ids: Vec<_> = reply.results().map(|result| result.grade).collect();
+    let ids: Vec<_> = reply.grades().map(|result| result.grade).collect();
     let replays = engine.replay_all(&ids, &ReplayOptions::new()).await;
     for (case, replay) in cases.iter().zip(replays.unwrap()) {
         let replay = replay.unwrap();

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use assay_core::{Item, Outcome, Task};
+use assay_core::{Item, Task};
 use assay_engine::{Batch, BatchItem, Mode};
 use assay_node::Node;
 use assay_problems::{Family, Problem, Split};
@@ -45,13 +45,10 @@ async fn solutions_score_one_and_other_completions_zero() {
         };
         let batch = Batch::new("problems", cases.iter().map(item).collect());
         let reply = node.engine().grade(batch, Mode::Whole).await.unwrap();
-        for ((problem, completion, expected), result) in cases.iter().zip(reply.results()) {
-            let Outcome::Graded(grade) = &result.outcome else {
-                panic!("{problem:?}: {:?}", result.outcome)
-            };
+        for ((problem, completion, expected), grade) in cases.iter().zip(reply.grades()) {
             assert_eq!(
-                grade.score.get(),
-                *expected,
+                grade.score,
+                Some(*expected),
                 "{problem:?}: {completion}: {grade:?}"
             );
         }

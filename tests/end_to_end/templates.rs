@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_core::{Item, Outcome};
+use assay_core::Item;
 use assay_engine::{Batch, BatchItem, Mode};
 use assay_node::Node;
 use assay_templates::{NAMES, Row, Template};
@@ -94,13 +94,9 @@ async fn right_completions_pass_and_wrong_ones_fail() {
         .await
         .unwrap();
     let mut missed = Vec::new();
-    for ((what, is_right), result) in expected.iter().zip(reply.results()) {
-        let score = match &result.outcome {
-            Outcome::Graded(grade) => Some(grade.score.get()),
-            _ => None,
-        };
-        if score != Some(f64::from(u8::from(*is_right))) {
-            missed.push(format!("{what}\nright: {is_right}, {:?}", result.outcome));
+    for ((what, is_right), result) in expected.iter().zip(reply.grades()) {
+        if result.score != Some(f64::from(u8::from(*is_right))) {
+            missed.push(format!("{what}\nright: {is_right}, {result:?}"));
         }
     }
     assert!(

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use assay_core::Outcome;
 use serde_json::Value;
 
-use crate::postgres::fixtures::{Service, assert_verdicts, node, outcomes, service, task};
+use crate::postgres::fixtures::{Service, assert_verdicts, fault, grades, node, service, task};
 use crate::postgres::server::Server;
 
 /// Scripts that change the role of their build. If the change outlasted the build, later builds
@@ -45,10 +44,8 @@ fn numbered(table: &str, script: &str) -> Value {
 }
 
 async fn fault_of(service: &Service, task: &Value) -> String {
-    let (outcome, _) = outcomes(&service.node, task, &["select 1"]).await.remove(0);
-    let Outcome::Ungradable(fault) = outcome else {
-        panic!("{task}: {outcome:?}")
-    };
+    let grade = grades(&service.node, task, &["select 1"]).await.remove(0);
+    let fault = fault("ungradable", grade);
     fault.message
 }
 
@@ -143,14 +140,13 @@ async fn concurrent_builds_do_not_affect_each_other() {
             .await
             .unwrap();
         assert_eq!(begun, "begun");
-        let outcome = outcomes(
+        let grade = grades(
             &service.node,
             &numbered("second", ""),
             &["select a from second"],
         )
         .await
-        .remove(0)
-        .0;
+        .remove(0);
         assert_eq!(
             service.server.query("postgres", AUTHORS),
             "1",
@@ -159,16 +155,13 @@ async fn concurrent_builds_do_not_affect_each_other() {
         service
             .server
             .query("postgres", "create database second_is_done");
-        outcome
+        grade
     };
     let (_, second) = tokio::join!(
         assert_verdicts(&service.node, &first, &[("select a from first", "correct")]),
         second
     );
-    let Outcome::Graded(grade) = second else {
-        panic!("{second:?}")
-    };
-    assert_eq!(grade.verdict.as_str(), "correct");
+    assert_eq!(second.verdict.as_deref(), Some("correct"));
     service.node.stop().await;
 }
 

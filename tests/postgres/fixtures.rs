@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use assay_core::{Completion, Grade, Item, Meta, Outcome, Task};
+use assay_core::{Completion, Fault, Item, Meta, Task};
 use assay_engine::{Batch, BatchItem, Mode};
 use assay_node::Node;
 use assay_node::config::Sql;
+use assay_record::ItemGrade;
 use serde_json::{Value, json};
 
 use crate::postgres::server::{Server, server};
@@ -46,12 +47,8 @@ pub(crate) fn task(schema: &str, rows: &str, gold: &str) -> Value {
     json!({"type": "sql", "dialect": "postgres", "database": {"schema": schema, "rows": rows}, "gold": gold})
 }
 
-/// The outcomes of these statements, and whether they were cached.
-pub(crate) async fn outcomes(
-    node: &Node,
-    task: &Value,
-    statements: &[&str],
-) -> Vec<(Outcome, bool)> {
+/// The grades of these statements.
+pub(crate) async fn grades(node: &Node, task: &Value, statements: &[&str]) -> Vec<ItemGrade> {
     let task = Task::from_json(&task.to_string()).unwrap();
     let items = statements.iter().map(|statement| {
         let completion = Completion::Text(format!("```sql\n{statement}\n```").into());
@@ -69,10 +66,13 @@ pub(crate) async fn outcomes(
         .grade(Batch::new("postgres", items.collect()), Mode::Whole)
         .await
         .unwrap();
-    reply
-        .results()
-        .map(|result| (result.outcome.clone(), result.cached))
-        .collect()
+    reply.grades().cloned().collect()
+}
+
+/// The fault of a grade with this outcome.
+pub(crate) fn fault(outcome: &str, grade: ItemGrade) -> Fault {
+    assert_eq!(grade.outcome, outcome, "{grade:?}");
+    grade.error.unwrap()
 }
 
 /// Asserts that each statement gets the expected verdict, and that no grade is marked
@@ -81,19 +81,15 @@ pub(crate) async fn assert_verdicts(
     node: &Node,
     task: &Value,
     cases: &[(&str, &str)],
-) -> Vec<Grade> {
+) -> Vec<ItemGrade> {
     let statements: Vec<&str> = cases.iter().map(|(statement, _)| *statement).collect();
-    let mut grades = Vec::new();
+    let grades = grades(node, task, &statements).await;
     let mut failures = Vec::new();
-    for ((statement, verdict), (outcome, _)) in
-        cases.iter().zip(outcomes(node, task, &statements).await)
-    {
-        match outcome {
-            Outcome::Graded(grade) if grade.verdict.as_str() == *verdict => {
-                assert!(!grade.deterministic, "{statement}");
-                grades.push(grade);
-            }
-            other => failures.push(format!("{statement}\n  expected `{verdict}`: {other:?}")),
+    for ((statement, verdict), grade) in cases.iter().zip(&grades) {
+        if grade.verdict.as_deref() != Some(*verdict) {
+            failures.push(format!("{statement}\n  expected `{verdict}`: {grade:?}"));
+        } else {
+            assert!(!grade.deterministic, "{statement}");
         }
     }
     assert!(

@@ -1,9 +1,8 @@
 //! Verdicts of queries and outcomes of invalid tasks.
 
-use assay_core::Outcome;
 use serde_json::{Value, json};
 
-use crate::postgres::fixtures::{assert_verdicts, node, outcomes, service, task};
+use crate::postgres::fixtures::{assert_verdicts, fault, grades, node, service, task};
 use crate::postgres::server::server;
 
 const SCHEMA: &str = "create type mood as enum ('calm', 'keen');
@@ -221,7 +220,7 @@ async fn tasks_select_the_compared_columns_and_order() {
     let scores: Vec<f64> = assert_verdicts(&service.node, &partial, &cases)
         .await
         .iter()
-        .map(|grade| grade.score.get())
+        .map(|grade| grade.score.unwrap())
         .collect();
     assert!(
         scores[0] > 0.4 && scores[0] > scores[1] && scores[1] > scores[2] && scores[2] > scores[3],
@@ -316,12 +315,8 @@ async fn rejects_invalid_tasks() {
         ),
     ];
     for (task, reason) in rejected {
-        let (outcome, _) = outcomes(&service.node, &task, &["select 1"])
-            .await
-            .remove(0);
-        let Outcome::Ungradable(fault) = outcome else {
-            panic!("{task}: {outcome:?}")
-        };
+        let grade = grades(&service.node, &task, &["select 1"]).await.remove(0);
+        let fault = fault("ungradable", grade);
         assert!(fault.message.contains(reason), "{task}: {fault:?}");
     }
     service.node.stop().await;
@@ -344,10 +339,8 @@ async fn fails_tasks_without_a_usable_server() {
     ];
     for (url, reason) in failing {
         let node = node(&url).await;
-        let (outcome, _) = outcomes(&node, &task, &["select 1"]).await.remove(0);
-        let Outcome::Failed(fault) = outcome else {
-            panic!("{outcome:?}")
-        };
+        let grade = grades(&node, &task, &["select 1"]).await.remove(0);
+        let fault = fault("failed", grade);
         assert_eq!(fault.code.as_str(), "grader_unavailable");
         assert!(
             fault.message.contains(reason) && !fault.message.contains("unshown"),
@@ -361,10 +354,8 @@ async fn fails_tasks_without_a_usable_server() {
     );
     assert_eq!(role, "1");
     let node = node(&server.url_of("plain", "plain")).await;
-    let (outcome, _) = outcomes(&node, &task, &["select 1"]).await.remove(0);
-    let Outcome::Failed(fault) = outcome else {
-        panic!("{outcome:?}")
-    };
+    let grade = grades(&node, &task, &["select 1"]).await.remove(0);
+    let fault = fault("failed", grade);
     assert!(
         fault
             .message

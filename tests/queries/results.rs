@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use assay_core::{Grade, Item, Outcome, Task, Verdict};
+use assay_core::{Item, Task, Verdict};
 use assay_engine::{Batch, BatchItem, Mode};
 use assay_node::Node;
+use assay_record::ItemGrade;
 use serde_json::{Value, json};
 
 /// Returns every pair of rows: about 20 MB on each database, so that no two results fit into a
@@ -38,7 +39,7 @@ async fn node(result_bytes: u64) -> Node {
     Node::start(config).await.unwrap()
 }
 
-async fn outcomes(node: &Node, task: &Task, statements: &[&str]) -> Vec<Outcome> {
+async fn grades(node: &Node, task: &Task, statements: &[&str]) -> Vec<ItemGrade> {
     let item = |statement: &&str| {
         BatchItem::new(
             Item::text(&format!("```sql\n{statement}\n```")),
@@ -47,17 +48,7 @@ async fn outcomes(node: &Node, task: &Task, statements: &[&str]) -> Vec<Outcome>
     };
     let batch = Batch::new("results", statements.iter().map(item).collect());
     let reply = node.engine().grade(batch, Mode::Whole).await.unwrap();
-    reply
-        .results()
-        .map(|result| result.outcome.clone())
-        .collect()
-}
-
-fn graded(outcome: Outcome) -> Grade {
-    match outcome {
-        Outcome::Graded(grade) => grade,
-        other => panic!("not graded: {other:?}"),
-    }
+    reply.grades().cloned().collect()
 }
 
 #[tokio::test]
@@ -74,20 +65,19 @@ async fn compares_large_results() {
     for columns in ["strict", "permute"] {
         let task = task(columns);
         let statements: Vec<&str> = cases.iter().map(|(statement, ..)| *statement).collect();
-        let graded: Vec<Grade> = outcomes(&node, &task, &statements)
-            .await
-            .into_iter()
-            .map(graded)
-            .collect();
+        let graded = grades(&node, &task, &statements).await;
         for ((statement, verdict, database), grade) in cases.iter().zip(graded) {
             assert_eq!(
-                grade.verdict, *verdict,
+                grade.verdict.as_deref(),
+                Some(verdict.as_str()),
                 "{columns}: `{statement}`: {:?}",
                 grade.evidence
             );
             assert!(grade.deterministic, "{columns}: `{statement}`");
             let on = grade
                 .evidence
+                .as_ref()
+                .unwrap()
                 .as_map()
                 .get("database")
                 .cloned()
@@ -101,10 +91,9 @@ async fn compares_large_results() {
 #[tokio::test]
 async fn rejects_tasks_whose_gold_results_exceed_the_limit() {
     let node = node(50_000_000).await;
-    let Outcome::Ungradable(fault) = outcomes(&node, &task("strict"), &[LARGE]).await.remove(0)
-    else {
-        panic!("graded")
-    };
+    let grade = grades(&node, &task("strict"), &[LARGE]).await.remove(0);
+    assert_eq!(grade.outcome, "ungradable");
+    let fault = grade.error.unwrap();
     assert!(!fault.retryable, "not retryable");
     let parts = [
         "on 3 databases",

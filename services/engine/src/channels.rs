@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use assay_core::{ErrorCode, GradeId, Hash};
 use assay_record::event::{Adjudication, Draw};
-use assay_record::{Entry, Event, GradeFilter, StoredGrade, Record, RecordError};
+use assay_record::{Entry, Event, GradeFilter, Record, RecordError, StoredGrade};
 use assay_rewards::channel::Ledger;
 use assay_rewards::channel::counts::Calibration;
 
@@ -83,7 +83,11 @@ impl Engine {
             ..GradeFilter::default()
         };
         let page = record.grades(&filter, None, DRAWN_FROM).await?;
-        let ids: Vec<GradeId> = page.grades.iter().map(|stored| stored.grade.grade).collect();
+        let ids: Vec<GradeId> = page
+            .grades
+            .iter()
+            .map(|stored| stored.grade.grade)
+            .collect();
         let drawn = record.draws(&ids).await?;
         let judged = |stored: &StoredGrade| {
             stored

@@ -23,9 +23,7 @@ use crate::plan::{Plan, plan};
 use crate::policy::{Policies, RewardPolicy};
 use crate::state::{EngineParts, EngineState};
 use crate::tasks::{self, BatchTasks, Received, task_pointer};
-use crate::{
-    Answer, Batch, BatchItem, EngineError, IdempotentRequest, Reply, metrics, record,
-};
+use crate::{Answer, Batch, BatchItem, EngineError, IdempotentRequest, Reply, metrics, record};
 
 /// Longest time that replies may take after the time for grading has ended.
 pub const REPLY_TIMEOUT: Duration = Duration::from_secs(1);

@@ -100,8 +100,13 @@ pub(crate) fn start_counters(
         for judge in judges.iter().filter_map(|name| graders.by_name(name)) {
             for side in SIDES {
                 for result in Appeal::RESULTS {
-                    appeals(spec.name.into(), judge.spec().id().to_string(), side, result)
-                        .increment(0);
+                    appeals(
+                        spec.name.into(),
+                        judge.spec().id().to_string(),
+                        side,
+                        result,
+                    )
+                    .increment(0);
                 }
             }
         }

@@ -12,8 +12,8 @@
 
 use std::sync::Arc;
 
-use assay_core::{BatchId, Clock, Hash, Ids, SystemClock};
-use assay_record::{Body, BodyKind, Entry, GradeFilter, GradeRecord, Record, RecordOptions};
+use assay_core::{BatchId, Clock, Hash, Ids, RawJson, SystemClock};
+use assay_record::{Body, BodyKind, Entry, GradeFilter, Record, RecordOptions, StoredGrade};
 
 const GRADES: u32 = 1_024;
 const COMPLETION: usize = 2_048;
@@ -142,31 +142,31 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
         }
         let completion_hash = body(BodyKind::Text, random.completion(&common));
         let pass = random.next().is_multiple_of(2);
-        grades.push(GradeRecord {
-            caller: caller.clone(),
-            run: run.clone(),
-            step: Some(step),
-            item: Some(format!("s{step}-p{}-{}", position / 8, position % 8)),
-            group: Some(format!("s{step}-p{}", position / 8)),
-            prompt_key: Some(prompt_hash.to_string()[..32].to_owned()),
-            channel: "math/gsm-like".to_owned(),
-            grader: "math".to_owned(),
-            task_hash,
-            prompt_hash: Some(prompt_hash),
-            policy: policy.clone(),
-            verdict: Some(if pass { "correct" } else { "wrong_answer" }.to_owned()),
-            pass: Some(pass),
-            score: Some(f64::from(u8::from(pass))),
-            reward: Some(f64::from(u8::from(pass))),
-            measures_json: Some(r#"{"tokens":812}"#.to_owned()),
-            evidence_json: Some(
-                r#"{"extracted":"\\frac{12}{36}","rule":"rational","expected":"1/3"}"#.to_owned(),
-            ),
-            meta_json: Some(r#"{"tokens":812,"truncated":false}"#.to_owned()),
-            work: random.next() % 1_000,
-            time_us: time_us + i64::from(position),
-            ..GradeRecord::passed(id, position, completion_hash)
-        });
+        let mut stored = StoredGrade::passed(id, position, completion_hash);
+        stored.source.caller = caller.clone();
+        stored.source.run = run.clone();
+        stored.source.step = Some(step);
+        stored.grade.id = Some(format!("s{step}-p{}-{}", position / 8, position % 8));
+        stored.grade.group = Some(format!("s{step}-p{}", position / 8));
+        stored.grade.prompt_key = Some(prompt_hash.to_string()[..32].to_owned());
+        stored.grade.channel = "math/gsm-like".into();
+        stored.grade.grader.name = "math".into();
+        stored.source.task_hash = task_hash;
+        stored.source.prompt_hash = Some(prompt_hash);
+        stored.source.policy = policy.clone();
+        stored.grade.verdict = Some(if pass { "correct" } else { "wrong_answer" }.into());
+        stored.grade.pass = Some(pass);
+        stored.grade.score = Some(f64::from(u8::from(pass)));
+        stored.grade.reward = Some(f64::from(u8::from(pass)));
+        stored.grade.measures = serde_json::from_str(r#"{"tokens":812}"#).unwrap();
+        stored.grade.evidence = serde_json::from_str(
+            r#"{"extracted":"\\frac{12}{36}","rule":"rational","expected":"1/3"}"#,
+        )
+        .unwrap();
+        stored.source.meta = RawJson::stored(r#"{"tokens":812,"truncated":false}"#);
+        stored.grade.work = random.next() % 1_000;
+        stored.grade.time_us = time_us + i64::from(position);
+        grades.push(stored.into());
     }
     Entry {
         batch: id,

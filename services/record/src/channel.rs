@@ -16,8 +16,14 @@ pub fn add_grades<'g>(
 ) {
     let mut seen: HashMap<(Hash, Hash), bool> = HashMap::new();
     for stored in grades {
-        let Some(pass) = stored.grade.pass else { continue };
-        let key = Place::of(&stored.grade.channel, stored.grade.grader.version, stored.grade.time_us);
+        let Some(pass) = stored.grade.pass else {
+            continue;
+        };
+        let key = Place::of(
+            &stored.grade.channel,
+            stored.grade.grader.version,
+            stored.grade.time_us,
+        );
         let graded = counts.graded.entry(key.clone()).or_default();
         if pass {
             graded.positives += 1;

@@ -177,7 +177,10 @@ impl Counted {
             (Topic::Outcome, Some(&*stored.grade.outcome)),
             (Topic::Verdict, stored.grade.verdict.as_deref()),
             (Topic::Grader, Some(&*stored.grade.grader.name)),
-            (Topic::Pass, (stored.grade.pass == Some(true)).then_some("pass")),
+            (
+                Topic::Pass,
+                (stored.grade.pass == Some(true)).then_some("pass"),
+            ),
             (Topic::Cause, cause),
             (Topic::Cache, stored.grade.cached.then_some("hit")),
         ];
@@ -357,14 +360,5 @@ mod tests {
         assert_eq!(starts, [-10, 0, 0, 10, 10]);
         assert_eq!(bucket(i64::MIN + 1, 10), i64::MIN);
         assert_eq!(bucket(7, 0), 7);
-    }
-
-    #[test]
-    fn reads_error_codes() {
-        assert_eq!(
-            cause(r#"{"code":"too_long","message":"m"}"#).as_deref(),
-            Some("too_long")
-        );
-        assert_eq!(cause("damaged"), None);
     }
 }

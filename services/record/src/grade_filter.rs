@@ -57,10 +57,9 @@ impl GradeFilter {
             && is(&self.channel, Some(&*stored.grade.channel))
             && is(&self.outcome, Some(&*stored.grade.outcome))
             && is(&self.verdict, stored.grade.verdict.as_deref())
-            && self
-                .appeal
-                .as_deref()
-                .is_none_or(|result| stored.grade.appeal.as_ref().map(Appeal::as_str) == Some(result))
+            && self.appeal.as_deref().is_none_or(|result| {
+                stored.grade.appeal.as_ref().map(Appeal::as_str) == Some(result)
+            })
             && matches(self.batch.as_ref(), Some(&stored.source.batch))
             && self
                 .caller
@@ -74,8 +73,12 @@ impl GradeFilter {
             && self
                 .score_max
                 .is_none_or(|max| stored.grade.score.is_some_and(|score| score <= max))
-            && self.since_us.is_none_or(|since| stored.grade.time_us >= since)
-            && self.until_us.is_none_or(|until| stored.grade.time_us < until)
+            && self
+                .since_us
+                .is_none_or(|since| stored.grade.time_us >= since)
+            && self
+                .until_us
+                .is_none_or(|until| stored.grade.time_us < until)
     }
 }
 

@@ -37,8 +37,8 @@ mod grade_filter;
 mod health;
 #[doc(hidden)]
 pub mod hook;
-pub mod metrics;
 mod legacy;
+pub mod metrics;
 pub mod names;
 mod options;
 pub mod pair;
@@ -65,9 +65,7 @@ pub use database::SqliteAccess;
 pub use entry::{Claim, Entry, RequestKey, SealedReply};
 pub use error::RecordError;
 pub use event::Event;
-pub use grade::{
-    ComponentGrade, GradeSource, ItemGrade, NewGrade, RewardBreakdown, StoredGrade,
-};
+pub use grade::{ComponentGrade, GradeSource, ItemGrade, NewGrade, RewardBreakdown, StoredGrade};
 pub use grade_filter::{GradeFilter, GradePage};
 pub use options::RecordOptions;
 pub use record::{OpenError, Record, append_audit, database_file, open_access, set_aside_entries};

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::access::{own_run, recorded_run};
-use crate::{GradeFilter, StoredGrade, RecordError, RunSummary};
+use crate::{GradeFilter, RecordError, RunSummary, StoredGrade};
 
 /// What a [`Record`](crate::Record) shows.
 ///

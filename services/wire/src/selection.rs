@@ -322,7 +322,10 @@ mod tests {
     fn every_key_selects_its_own_value() {
         for name in NAMES.iter() {
             let selected = json(selection(&[name.as_str()]).unwrap(), &graded());
-            assert!(selected.starts_with(&format!(r#"{{"{name}":"#)), "{selected}");
+            assert!(
+                selected.starts_with(&format!(r#"{{"{name}":"#)),
+                "{selected}"
+            );
         }
     }
 

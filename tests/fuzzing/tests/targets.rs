@@ -8,9 +8,11 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use assay_core::{BatchId, Hash};
+use assay_core::{BatchId, Hash, RawJson};
 use assay_fuzzing::{TARGETS, Target};
-use assay_record::{Body, BodyKind, Claim, Entry, Event, GradeRecord, RequestKey, SealedReply};
+use assay_record::{
+    Body, BodyKind, Claim, Entry, Event, NewGrade, RequestKey, SealedReply, StoredGrade,
+};
 use assay_rewards::channel::counts::Calibration;
 use assay_worker::fuzzing::{reply, write};
 use assay_worker::query::{Column, ForeignKey, Rows, Table, Value};
@@ -424,19 +426,18 @@ fn replied() -> Entry {
     }
 }
 
-fn grade(entry: &Entry, position: u32, completion_hash: Hash) -> GradeRecord {
-    GradeRecord {
-        caller: entry.caller.clone(),
-        run: entry.run.clone(),
-        step: entry.step,
-        item: Some("item".to_owned()),
-        prompt_key: Some("prompt".to_owned()),
-        channel: "math/default".to_owned(),
-        grader: "math".to_owned(),
-        advantage: Some(0.5),
-        measures_json: Some(r#"{"tokens":3}"#.to_owned()),
-        meta_json: Some("{}".to_owned()),
-        time_us: 1,
-        ..GradeRecord::passed(entry.batch, position, completion_hash)
-    }
+fn grade(entry: &Entry, position: u32, completion_hash: Hash) -> NewGrade {
+    let mut stored = StoredGrade::passed(entry.batch, position, completion_hash);
+    stored.source.caller = entry.caller.clone();
+    stored.source.run = entry.run.clone();
+    stored.source.step = entry.step;
+    stored.grade.id = Some("item".to_owned());
+    stored.grade.prompt_key = Some("prompt".to_owned());
+    stored.grade.channel = "math/default".into();
+    stored.grade.grader.name = "math".into();
+    stored.grade.advantage = Some(0.5);
+    stored.grade.measures = serde_json::from_str(r#"{"tokens":3}"#).unwrap();
+    stored.source.meta = RawJson::stored("{}");
+    stored.grade.time_us = 1;
+    stored.into()
 }

@@ -8,7 +8,7 @@ use anyhow::Context;
 use assay_core::{Completion, Hash, Item, Meta, Task};
 use assay_engine::{Batch, BatchItem, Mode};
 use assay_node::{Config, Node};
-use assay_record::{Body, GradeFilter, GradeRecord};
+use assay_record::{Body, GradeFilter, StoredGrade};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -24,9 +24,9 @@ const CASES: &[&str] = &["math", "code", "sql", "tools", "structured"];
 #[derive(Debug, Default)]
 pub(super) struct Problem {
     /// Rows that passed.
-    pub(super) passed: Vec<GradeRecord>,
+    pub(super) passed: Vec<StoredGrade>,
     /// Rows that did not pass.
-    pub(super) others: Vec<GradeRecord>,
+    pub(super) others: Vec<StoredGrade>,
 }
 
 /// The pool.
@@ -61,11 +61,11 @@ impl Pool {
             let page = store.grades(&GradeFilter::default(), before, 1_000).await?;
             for row in page.grades {
                 // Items that this machine cannot grade because an image is missing are skipped.
-                let Some(pass) = row.pass else { continue };
+                let Some(pass) = row.grade.pass else { continue };
                 for hash in [
-                    Some(row.task_hash),
-                    Some(row.completion_hash),
-                    row.prompt_hash,
+                    Some(row.source.task_hash),
+                    Some(row.source.completion_hash),
+                    row.source.prompt_hash,
                 ]
                 .into_iter()
                 .flatten()
@@ -75,7 +75,7 @@ impl Pool {
                     }
                 }
                 let problem = problems
-                    .entry((row.channel.clone(), row.task_hash))
+                    .entry((row.grade.channel.to_string(), row.source.task_hash))
                     .or_default();
                 if pass {
                     &mut problem.passed

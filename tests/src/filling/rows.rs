@@ -1,12 +1,12 @@
 //! Batches of copied rows: selects the problem and completion, and changes what differs between
 //! copies.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use assay_core::{BatchId, Hash, Random};
+use assay_core::{BatchId, ErrorCode, Fault, Hash, Random};
 use assay_record::event::{Adjudication, Draw};
-use assay_record::{Appeal, Body, Entry, Event, GradeRecord};
+use assay_record::{Appeal, Body, Entry, Event, GradeSource, ItemGrade, NewGrade, StoredGrade};
 
 use super::pool::{Pool, Problem};
 use super::schedule::Due;
@@ -53,25 +53,23 @@ impl<'p> Writer<'p> {
         while (grades.len() as u32) < due.run.items {
             let first = grades.len();
             self.group(due, batch, &caller, &mut grades);
-            for grade in &mut grades[first..] {
-                if down && grade.grader == "code" && self.random.bernoulli(0.5) {
+            for StoredGrade { source, grade } in &mut grades[first..] {
+                if down && grade.grader.name == "code" && self.random.bernoulli(0.5) {
+                    let message = "the worker ended and so did the one after it";
                     fail(
                         grade,
                         "failed",
-                        "sandbox_failed",
-                        "the worker ended and so did the one after it",
-                        true,
+                        Fault::transient(ErrorCode::SandboxFailed, message),
                     );
                 } else if self.random.bernoulli(0.000_3) {
+                    let message = "index out of bounds";
                     fail(
                         grade,
                         "failed",
-                        "grader_panicked",
-                        "index out of bounds",
-                        false,
+                        Fault::permanent(ErrorCode::GraderPanicked, message),
                     );
                 }
-                self.bring(grade, &mut bodies);
+                self.bring(source, &mut bodies);
             }
             advantages(&mut grades[first..]);
         }
@@ -82,7 +80,7 @@ impl<'p> Writer<'p> {
             step: due.step,
             items: due.run.items,
             received_us: due.us,
-            grades,
+            grades: grades.into_iter().map(NewGrade::from).collect(),
             bodies,
             events: Vec::new(),
             claim: None,
@@ -95,7 +93,7 @@ impl<'p> Writer<'p> {
         due: &Due,
         batch: BatchId,
         caller: &Arc<str>,
-        grades: &mut Vec<GradeRecord>,
+        grades: &mut Vec<StoredGrade>,
     ) {
         let shares: Vec<f64> = due.run.mix.iter().map(|(_, share)| *share).collect();
         let (channel, _) = due.run.mix[self.random.index(&shares)];
@@ -113,40 +111,38 @@ impl<'p> Writer<'p> {
             let Some(template) = self.completion(problem, passes) else {
                 break;
             };
-            let mut grade = template.clone();
+            let mut stored = template.clone();
+            let source = &mut stored.source;
+            source.batch = batch;
+            source.caller = Arc::clone(caller);
+            source.run = due.run.name.clone();
+            source.step = due.step;
+            let grade = &mut stored.grade;
             grade.grade = batch.grade(position);
-            grade.batch = batch;
             grade.position = position;
-            grade.caller = Arc::clone(caller);
-            grade.run = due.run.name.clone();
-            grade.step = due.step;
-            grade.item = Some(format!("p{prompt}-{place}"));
+            grade.id = Some(format!("p{prompt}-{place}"));
             grade.group = Some(format!("p{prompt}"));
             grade.prompt_key = Some(prompt_key[..32].to_owned());
             grade.cached = self.random.bernoulli(0.03);
             let spread = (self.random.normal() * 0.6).exp();
-            grade.grade_us = (template.grade_us as f64 * spread) as u64;
+            grade.grade_us = (grade.grade_us as f64 * spread) as u64;
             grade.queue_us = (20.0 + 400.0 * (self.random.normal() * 1.2).exp()) as u64;
             grade.time_us = due.us + i64::from(position) * 40 + grade.queue_us as i64;
             if ungradable {
-                fail(
-                    &mut grade,
-                    "ungradable",
-                    "gold_unparsable",
-                    "the gold is no expression",
-                    false,
-                );
+                let fault =
+                    Fault::permanent(ErrorCode::GoldUnparsable, "the gold is no expression");
+                fail(grade, "ungradable", fault);
             } else if grade.pass == Some(false)
-                && grade.channel == "math/gsm-like"
+                && *grade.channel == *"math/gsm-like"
                 && self.random.bernoulli(0.05)
             {
-                self.appeal(&mut grade);
+                self.appeal(grade);
             }
-            grades.push(grade);
+            grades.push(stored);
         }
     }
 
-    fn completion(&mut self, problem: &'p Problem, passes: f64) -> Option<&'p GradeRecord> {
+    fn completion(&mut self, problem: &'p Problem, passes: f64) -> Option<&'p StoredGrade> {
         let passed = self.random.bernoulli(passes);
         let (first, second) = if passed {
             (&problem.passed, &problem.others)
@@ -157,7 +153,7 @@ impl<'p> Writer<'p> {
     }
 
     /// An appeal of one negative in twenty.
-    fn appeal(&mut self, grade: &mut GradeRecord) {
+    fn appeal(&mut self, grade: &mut ItemGrade) {
         let judged = !self.random.bernoulli(0.02);
         let pass = judged.then(|| self.random.bernoulli(0.12));
         let overturned = pass == Some(true);
@@ -181,11 +177,11 @@ impl<'p> Writer<'p> {
     }
 
     /// Bodies that no entry has contained yet.
-    fn bring(&mut self, grade: &GradeRecord, bodies: &mut Vec<Body>) {
+    fn bring(&mut self, source: &GradeSource, bodies: &mut Vec<Body>) {
         for hash in [
-            Some(grade.task_hash),
-            Some(grade.completion_hash),
-            grade.prompt_hash,
+            Some(source.task_hash),
+            Some(source.completion_hash),
+            source.prompt_hash,
         ]
         .into_iter()
         .flatten()
@@ -201,12 +197,12 @@ impl<'p> Writer<'p> {
         if !self.random.bernoulli(ADJUDICATED) {
             return None;
         }
-        let grade = self.random.pick(&entry.grades)?;
+        let grade = &self.random.pick(&entry.grades)?.row.grade;
         let graded_pass = grade.pass_after_appeal()?;
         let time_us = grade.time_us + 60_000_000;
         let drawn = Draw {
             grade: grade.grade,
-            channel: grade.channel.clone(),
+            channel: grade.channel.to_string(),
             probability: 0.001,
             weight: 1.0,
             time_us: time_us - 20_000_000,
@@ -214,8 +210,8 @@ impl<'p> Writer<'p> {
         let adjudicated = Adjudication {
             id: u128::from(batch_id(time_us, &mut self.random)),
             grade: grade.grade,
-            channel: grade.channel.clone(),
-            version: grade.grader_version,
+            channel: grade.channel.to_string(),
+            version: grade.grader.version,
             graded_pass,
             pass: graded_pass != self.random.bernoulli(if graded_pass { 0.02 } else { 0.1 }),
             weight: Some(1.0),
@@ -231,31 +227,24 @@ impl<'p> Writer<'p> {
 }
 
 /// Removes the values that an item without a score does not have.
-fn fail(grade: &mut GradeRecord, outcome: &str, code: &str, message: &str, retryable: bool) {
-    grade.outcome = outcome.to_owned();
+fn fail(grade: &mut ItemGrade, outcome: &'static str, fault: Fault) {
+    grade.outcome = outcome.into();
     (grade.verdict, grade.pass, grade.score, grade.reward) = (None, None, None, None);
     (grade.appeal, grade.score_after_appeal, grade.advantage) = (None, None, None);
-    (
-        grade.components_json,
-        grade.steps_json,
-        grade.measures_json,
-        grade.evidence_json,
-    ) = (None, None, None, None);
-    grade.error_json = Some(format!(
-        r#"{{"code":"{code}","message":"{message}","retryable":{retryable}}}"#
-    ));
+    (grade.components, grade.steps) = (Vec::new(), Vec::new());
+    (grade.measures, grade.evidence) = (BTreeMap::new(), None);
+    grade.error = Some(fault);
     grade.deterministic = true;
     grade.work = 0;
 }
 
 /// Rewards minus their mean over the group.
-fn advantages(group: &mut [GradeRecord]) {
-    let rewards: Vec<f64> = group.iter().filter_map(|grade| grade.reward).collect();
+fn advantages(group: &mut [StoredGrade]) {
+    let rewards = group.iter().filter_map(|stored| stored.grade.reward);
+    let rewards: Vec<f64> = rewards.collect();
     let mean = rewards.iter().sum::<f64>() / rewards.len().max(1) as f64;
-    for grade in group {
-        grade.advantage = grade
-            .reward
-            .filter(|_| rewards.len() > 1)
-            .map(|reward| reward - mean);
+    for StoredGrade { grade, .. } in group {
+        let reward = grade.reward.filter(|_| rewards.len() > 1);
+        grade.advantage = reward.map(|reward| reward - mean);
     }
 }

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use anyhow::ensure;
-use assay_core::{Item, Outcome, Task};
+use assay_core::{Item, Task};
 use assay_engine::{Batch, BatchItem, Engine, Mode};
 use assay_node::Node;
 use assay_tests::compared;
@@ -146,9 +146,9 @@ async fn grade(
         }
     }
     let reply = engine.grade(Batch::new(name, items), Mode::Whole).await?;
-    for result in reply.results() {
-        let right = matches!(&result.outcome, Outcome::Graded(grade) if grade.verdict.as_str() == "correct");
-        ensure!(right, "not right: {:?}", result.outcome);
+    for grade in reply.grades() {
+        let right = grade.verdict.as_deref() == Some("correct");
+        ensure!(right, "not right: {grade:?}");
     }
     Ok(())
 }

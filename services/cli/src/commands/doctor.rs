@@ -203,10 +203,10 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
                 .grade(Batch::new("doctor", vec![item]), Mode::Whole)
                 .await?;
             first_grade_us.get_or_insert_with(|| micros(clock.monotonic()));
-            for result in reply.results() {
-                times.push(result.grade_us);
-                if result.pass == Some(false) || result.outcome.grade().is_none() {
-                    state = Some(format!("the example does not pass: {:?}", result.outcome));
+            for grade in reply.grades() {
+                times.push(grade.grade_us);
+                if grade.pass == Some(false) || grade.outcome != "graded" {
+                    state = Some(format!("the example does not pass: {grade:?}"));
                 }
             }
         }
@@ -218,7 +218,7 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
                 .unwrap_or_default()
         };
         graders.push(SelfTest {
-            grader: spec.id(),
+            grader: spec.id().to_string(),
             healthy: state.is_none() || is_optional,
             state: state.unwrap_or_else(|| "passed".to_owned()),
             p50_us: at(50),

@@ -6,8 +6,8 @@ pub(crate) mod template;
 
 use std::sync::Arc;
 
-use assay_core::clock::thread_time;
 use assay_core::Hash;
+use assay_core::clock::thread_time;
 use assay_record::{Appeal, ItemGrade};
 use assay_rewards::appeal::{Appeals, probability, select, uniform_draw};
 
@@ -121,14 +121,7 @@ async fn run_appeals(
     let (mut judged, mut spent) = (Vec::with_capacity(selected.len()), 0u64);
     let mut rest = &selected[..];
     while !rest.is_empty() && micros.is_none_or(|micros| u128::from(spent) < micros) {
-        let results = judge(
-            state,
-            plan,
-            rule,
-            &rest[..rest.len().min(chunk_size)],
-            wave,
-        )
-        .await;
+        let results = judge(state, plan, rule, &rest[..rest.len().min(chunk_size)], wave).await;
         spent += results.iter().map(|result| result.micros).sum::<u64>();
         let (done, later) = rest.split_at(results.len());
         judged.extend(done.iter().copied().zip(results));

@@ -92,7 +92,7 @@ fn shapes() -> [(&'static str, Shape); 8] {
             let inner = with_evidence(Evidence::new().text("got", &at.to_string()));
             let component = |j: usize| Component {
                 name: format!("c{j}"),
-                grader: "text@1".to_owned(),
+                grader: "text@1".parse().unwrap(),
                 outcome: inner.clone(),
             };
             let mut grade = Grade::new(Verdict::PARTIAL, Score::ZERO);

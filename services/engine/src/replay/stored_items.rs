@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use assay_core::{Completion, GradeId, Hash, Item, Meta, Task};
-use assay_record::{Body, BodyKind, StoredGrade, Record};
+use assay_record::{Body, BodyKind, Record, StoredGrade};
 use serde_json::value::RawValue;
 
 use super::error::{ReplayError, ReplayOptions, rejected_task};
@@ -39,7 +39,9 @@ impl<'s> StoredItems<'s> {
         }
         let invalid =
             |what: &'static str, reason: String| ReplayError::InvalidBody { what, reason };
-        let task = self.cached_body(&stored, stored.source.task_hash, "task").await?;
+        let task = self
+            .cached_body(&stored, stored.source.task_hash, "task")
+            .await?;
         let text =
             String::from_utf8(task.content).map_err(|error| invalid("task", error.to_string()))?;
         let mut task =
@@ -54,7 +56,9 @@ impl<'s> StoredItems<'s> {
             )?),
             None => None,
         };
-        let completion = self.body(&stored, stored.source.completion_hash, "completion").await?;
+        let completion = self
+            .body(&stored, stored.source.completion_hash, "completion")
+            .await?;
         let completion = read_completion(completion, "completion")?;
         let meta: Meta = match &stored.source.meta {
             Some(json) => serde_json::from_str(json.get())
@@ -98,11 +102,14 @@ impl<'s> StoredItems<'s> {
         hash: Hash,
         what: &'static str,
     ) -> Result<Body, ReplayError> {
-        self.record.body(hash).await?.ok_or(if stored.source.bodies_omitted {
-            ReplayError::BodyOmitted { what }
-        } else {
-            ReplayError::BodyDeleted { what }
-        })
+        self.record
+            .body(hash)
+            .await?
+            .ok_or(if stored.source.bodies_omitted {
+                ReplayError::BodyOmitted { what }
+            } else {
+                ReplayError::BodyDeleted { what }
+            })
     }
 }
 

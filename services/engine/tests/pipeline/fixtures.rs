@@ -17,7 +17,7 @@ use assay_engine::{
 };
 use assay_record::hook::Hook;
 use assay_record::{
-    Entry, GradeRecord, Record, RecordError, RecordOptions, RequestKey, SealedReply,
+    Entry, Record, RecordError, RecordOptions, RequestKey, SealedReply, StoredGrade,
 };
 use assay_rewards::Rates;
 use assay_rewards::channel::Settings;
@@ -250,11 +250,12 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    pub(crate) fn grades(&self) -> Vec<GradeRecord> {
+    pub(crate) fn grades(&self) -> Vec<StoredGrade> {
         let mut seen = BTreeMap::new();
         for entry in self.entries.lock().unwrap().iter() {
             for grade in &entry.grades {
-                seen.entry(grade.grade).or_insert_with(|| grade.clone());
+                let stored = grade.stored().unwrap();
+                seen.entry(stored.grade.grade).or_insert(stored);
             }
         }
         seen.into_values().collect()
@@ -445,12 +446,10 @@ pub(crate) fn keyed(key: &str, body: &str) -> IdempotentRequest {
 /// The verdict of each item, or its outcome and error code.
 pub(crate) fn outcomes(reply: &Reply) -> Vec<String> {
     reply
-        .results()
-        .map(|result| match &result.outcome {
-            Outcome::Graded(grade) => grade.verdict.to_string(),
-            Outcome::Ungradable(fault) | Outcome::Failed(fault) => {
-                format!("{}:{}", result.outcome.as_str(), fault.code)
-            }
+        .grades()
+        .map(|grade| match (&grade.verdict, &grade.error) {
+            (Some(verdict), _) => verdict.to_string(),
+            (None, error) => format!("{}:{}", grade.outcome, error.as_ref().unwrap().code),
         })
         .collect()
 }

@@ -81,21 +81,25 @@ async fn nothing_that_a_pattern_matches_is_stored() {
     assert!(!stored.contains(SECRET), "{stored}");
     assert_eq!(stored.matches("say [secret]").count(), 1);
     let entry = &entries(&fixture)[0];
-    let marks: Vec<bool> = entry.grades.iter().map(|grade| grade.redacted).collect();
+    let marks: Vec<bool> = entry
+        .grades
+        .iter()
+        .map(|grade| grade.row.source.redacted)
+        .collect();
     assert_eq!(marks, [true, true, false]);
     assert_eq!(
-        entry.grades[0].meta_json.as_deref(),
-        Some(r#"{"note":"from [secret]"}"#)
+        entry.grades[0].stored().unwrap().source.meta.unwrap().get(),
+        r#"{"note":"from [secret]"}"#
     );
     for body in &entry.bodies {
         assert_eq!(body.kind.hash(&body.content), body.hash);
     }
     // Different texts may become equal, and are stored once.
     assert_eq!(
-        entry.grades[0].completion_hash,
-        entry.grades[1].completion_hash
+        entry.grades[0].row.source.completion_hash,
+        entry.grades[1].row.source.completion_hash
     );
-    let hash = entry.grades[0].completion_hash;
+    let hash = entry.grades[0].row.source.completion_hash;
     assert_eq!(
         entry.bodies.iter().filter(|body| body.hash == hash).count(),
         1
@@ -106,7 +110,7 @@ async fn nothing_that_a_pattern_matches_is_stored() {
 async fn a_redacted_grade_cannot_be_replayed() {
     let fixture = fixture_keeping(redacting()).await;
     let reply = grade(&fixture, vec![secret_item(), item("exact", "1", "1")]).await;
-    let ids: Vec<GradeId> = reply.results().map(|result| result.grade).collect();
+    let ids: Vec<GradeId> = reply.grades().map(|result| result.grade).collect();
     let error = fixture.engine.replay(ids[0]).await.unwrap_err();
     assert!(matches!(error, ReplayError::Redacted));
     assert!(error.to_string().contains("redacted"));
@@ -170,7 +174,7 @@ async fn redacts_stored_replies_pairs_and_notes() {
     );
 
     let reply = grade(&fixture, vec![item("exact", "1", "1")]).await;
-    let id = reply.results().next().unwrap().grade;
+    let id = reply.grades().next().unwrap().grade;
     let note = Some(format!("see {SECRET}"));
     let adjudication = fixture
         .engine
@@ -203,14 +207,14 @@ async fn stores_bodies_by_policy() {
         let omitted: Vec<bool> = entry
             .grades
             .iter()
-            .map(|grade| grade.bodies_omitted)
+            .map(|grade| grade.row.source.bodies_omitted)
             .collect();
         assert_eq!(omitted, kept.map(|kept| !kept), "{policy:?}");
         for (grade, kept) in entry.grades.iter().zip(kept) {
             let has = entry
                 .bodies
                 .iter()
-                .any(|body| body.hash == grade.completion_hash);
+                .any(|body| body.hash == grade.row.source.completion_hash);
             assert_eq!(has, kept, "{policy:?}");
         }
         let has_task = entry.bodies.iter().any(|body| body.kind == BodyKind::Task);
@@ -222,7 +226,7 @@ async fn stores_bodies_by_policy() {
 async fn a_replay_says_that_bodies_were_not_stored() {
     let fixture = fixture_keeping(keeping(BodyPolicy::None)).await;
     let reply = grade(&fixture, vec![item("exact", "1", "1")]).await;
-    let id = reply.results().next().unwrap().grade;
+    let id = reply.grades().next().unwrap().grade;
     let error = fixture.engine.replay(id).await.unwrap_err();
     assert!(matches!(error, ReplayError::BodyOmitted { what: "task" }));
     assert!(error.to_string().contains("`retention.bodies`"), "{error}");

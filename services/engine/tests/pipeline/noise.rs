@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use assay_core::GradeId;
 use assay_engine::{
-    Batch, BatchItem, Draws, EngineError, ItemResult, Mode, PromptRequest, Reply, RewardPolicy,
+    Batch, BatchItem, Draws, EngineError, Mode, PromptRequest, Reply, RewardPolicy,
 };
+use assay_record::ItemGrade;
 use assay_rewards::{Rates, Statistic};
 use serde_json::{Value, json};
 
@@ -64,14 +65,14 @@ async fn graded(fixture: &Fixture, policy: RewardPolicy, items: Vec<BatchItem>) 
 
 fn appealed(reply: &Reply) -> Vec<usize> {
     reply
-        .results()
+        .grades()
         .filter(|result| result.appeal.is_some())
-        .map(|result| result.position)
+        .map(|result| result.position as usize)
         .collect()
 }
 
-fn reward(result: &ItemResult) -> f64 {
-    result.reward.unwrap().get()
+fn reward(grade: &ItemGrade) -> f64 {
+    grade.reward.unwrap()
 }
 
 #[tokio::test]
@@ -83,7 +84,7 @@ async fn an_appeal_overturns_a_verdict_and_both_are_recorded() {
         answers(1, 1, 1),
     )
     .await;
-    let results: Vec<_> = reply.results().collect();
+    let results: Vec<_> = reply.grades().collect();
     assert_eq!(appealed(&reply), [1, 2], "only negatives are appealed");
     let (missed, wrong) = (results[1], results[2]);
     let appeal = missed.appeal.as_ref().unwrap();
@@ -94,41 +95,41 @@ async fn an_appeal_overturns_a_verdict_and_both_are_recorded() {
             && missed.pass == Some(false)
     );
     assert_eq!(
-        missed.outcome.grade().unwrap().score.get().to_string(),
+        missed.score.unwrap().to_string(),
         "0",
         "the grader's score is unchanged"
     );
     assert!(
-        (missed.score_after_appeal.unwrap().get() - 1.0).abs() < 1e-12
+        (missed.score_after_appeal.unwrap() - 1.0).abs() < 1e-12
             && (reward(missed) - 1.0).abs() < 1e-12
     );
     assert!(!wrong.appeal.as_ref().unwrap().overturned && reward(wrong).abs() < 1e-12);
     assert_eq!(
         wrong
             .score_after_appeal
-            .map(|score| score.get().to_string())
+            .map(|score| score.to_string())
             .as_deref(),
         Some("0")
     );
     assert_eq!(results[0].score_after_appeal, None);
     let stored = fixture.recorded.grades();
-    assert_eq!(stored[1].appeal.as_ref(), Some(appeal));
+    assert_eq!(stored[1].grade.appeal.as_ref(), Some(appeal));
     assert_eq!(
         (
-            stored[1].pass,
-            stored[1].pass_after_appeal(),
-            stored[1].score
+            stored[1].grade.pass,
+            stored[1].grade.pass_after_appeal(),
+            stored[1].grade.score
         ),
         (Some(false), Some(true), Some(0.0))
     );
-    assert!(stored[1].policy_hash.is_some() && &*stored[1].policy == "inline");
+    assert!(stored[1].source.policy_hash.is_some() && &*stored[1].source.policy == "inline");
 }
 
 #[tokio::test]
 async fn without_overturn_an_appeal_does_not_change_the_reward() {
     let fixture = fixture().await;
     let reply = graded(&fixture, appeals(&json!({})), answers(0, 1, 0)).await;
-    let result = reply.results().next().unwrap();
+    let result = reply.grades().next().unwrap();
     assert_eq!(result.appeal.as_ref().unwrap().as_str(), "disagreed");
     assert!(reward(result).abs() < 1e-12);
 }
@@ -138,14 +139,14 @@ async fn an_imperfect_judge_overturns_only_with_sufficient_precision() {
     let fixture = fixture().await;
     let judge = json!({ "overturn": true, "specificity": 0.98, "precision": 0.9 });
     let first = graded(&fixture, appeals(&judge), answers(20, 15, 15)).await;
-    assert!(first.results().all(|result| {
+    assert!(first.grades().all(|result| {
         result
             .appeal
             .as_ref()
             .is_none_or(|appeal| !appeal.overturned)
     }));
     let reason = first
-        .results()
+        .grades()
         .nth(20)
         .unwrap()
         .appeal
@@ -160,7 +161,7 @@ async fn an_imperfect_judge_overturns_only_with_sufficient_precision() {
     let second = graded(&fixture, appeals(&judge), answers(0, 1, 1)).await;
     assert!(
         second
-            .results()
+            .grades()
             .next()
             .unwrap()
             .appeal
@@ -171,7 +172,7 @@ async fn an_imperfect_judge_overturns_only_with_sufficient_precision() {
     let strict = json!({ "overturn": true, "specificity": 0.98, "precision": 0.999 });
     let third = graded(&fixture, appeals(&strict), answers(0, 1, 1)).await;
     let reason = third
-        .results()
+        .grades()
         .next()
         .unwrap()
         .appeal
@@ -205,7 +206,7 @@ async fn selects_the_same_items_for_appeals_in_any_order() {
     assert_eq!(reversed, appealed(&first));
     assert!(
         first
-            .results()
+            .grades()
             .filter_map(|result| result.appeal.as_ref())
             .all(|appeal| (appeal.probability - 0.4).abs() < 1e-12)
     );
@@ -221,7 +222,7 @@ async fn a_budget_limits_appeals_and_their_probability() {
     )
     .await;
     let appeals: Vec<_> = reply
-        .results()
+        .grades()
         .filter_map(|result| result.appeal.as_ref())
         .collect();
     assert_eq!(appeals.len(), 5);
@@ -247,7 +248,7 @@ async fn a_failing_judge_neither_changes_nor_counts_verdicts() {
     let failing = json!({ "judge": { "type": "waiting", "answer": "panic" }, "overturn": true });
     for (judge, reason) in [(broken, "`/answer`"), (failing, "panicked")] {
         let reply = graded(&fixture, appeals(&judge), answers(0, 1, 0)).await;
-        let result = reply.results().next().unwrap();
+        let result = reply.grades().next().unwrap();
         let appeal = result.appeal.as_ref().unwrap();
         assert!(
             appeal.reason.as_ref().unwrap().contains(reason),
@@ -274,13 +275,13 @@ fn two_channels() -> Vec<BatchItem> {
     items
 }
 
-fn advantages(reply: &Reply) -> Vec<(f64, &'static str)> {
+fn advantages(reply: &Reply) -> Vec<(f64, &str)> {
     reply
-        .results()
+        .grades()
         .map(|result| {
             (
                 result.advantage.unwrap(),
-                result.advantage_estimator.unwrap(),
+                result.advantage_estimator.as_deref().unwrap(),
             )
         })
         .collect()
@@ -300,12 +301,12 @@ fn close(found: &[(f64, &str)], expected: &[(f64, &str)]) {
 async fn a_reply_has_raw_and_corrected_rewards() {
     let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2)]).await;
     let reply = graded(&fixture, RewardPolicy::default(), answers(1, 0, 1)).await;
-    let results: Vec<_> = reply.results().collect();
+    let results: Vec<_> = reply.grades().collect();
     // (1 - 0.1) / 0.7 and -0.1 / 0.7; rho1 and rho1 - 1.
-    assert!((results[0].backward.unwrap().get() - 0.9 / 0.7).abs() < 1e-12);
-    assert!((results[1].backward.unwrap().get() + 0.1 / 0.7).abs() < 1e-12);
-    assert!((results[0].forward.unwrap().get() - 0.2).abs() < 1e-12);
-    assert!((results[1].forward.unwrap().get() + 0.8).abs() < 1e-12);
+    assert!((results[0].backward.unwrap() - 0.9 / 0.7).abs() < 1e-12);
+    assert!((results[1].backward.unwrap() + 0.1 / 0.7).abs() < 1e-12);
+    assert!((results[0].forward.unwrap() - 0.2).abs() < 1e-12);
+    assert!((results[1].forward.unwrap() + 0.8).abs() < 1e-12);
     assert_eq!(
         (reward(results[0]), reward(results[1])),
         (1.0, 0.0),
@@ -356,15 +357,15 @@ async fn no_correction_when_the_interval_of_j_touches_zero() {
         advantages(&reply)
     );
     let channels = reply.channels();
-    assert_eq!(channels[0].report.uncorrected, None);
-    let reason = channels[1].report.uncorrected.unwrap().to_string();
+    assert_eq!(channels[0].uncorrected, None);
+    let reason = channels[1].uncorrected.unwrap().to_string();
     assert!(
         reason.contains("the sign of a correction is uncertain"),
         "{reason}"
     );
     assert!(
         reply
-            .results()
+            .grades()
             .skip(2)
             .all(|result| result.backward.is_none() && result.forward.is_none())
     );
@@ -381,7 +382,7 @@ async fn estimators_fall_back_to_the_mean_without_error_rates() {
         )
         .await;
         close(&advantages(&reply), &[(0.5, "mean"), (-0.5, "mean")]);
-        let reason = reply.channels()[0].report.uncorrected.unwrap().to_string();
+        let reason = reply.channels()[0].uncorrected.unwrap().to_string();
         assert!(
             reason.contains("appeal negatives and audit positives"),
             "{reason}"
@@ -411,7 +412,7 @@ async fn a_policy_combines_checks_and_explains_the_reward() {
     let weighted =
         policy(&json!({ "combine": { "weighted": { "weights": { "outcome": 3, "format": 1 } } } }));
     let reply = graded(&fixture, weighted, items).await;
-    let results: Vec<_> = reply.results().collect();
+    let results: Vec<_> = reply.grades().collect();
     assert!((reward(results[0]) - 0.75).abs() < 1e-12 && (reward(results[1]) - 0.25).abs() < 1e-12);
     let reward_breakdown: Value =
         serde_json::from_str(results[0].reward_breakdown.as_ref().unwrap().get()).unwrap();
@@ -419,9 +420,11 @@ async fn a_policy_combines_checks_and_explains_the_reward() {
     assert_eq!(terms[0]["name"], "score", "{terms}");
     assert!(
         fixture.recorded.grades()[0]
-            .reward_breakdown_json
+            .grade
+            .reward_breakdown
             .as_ref()
             .unwrap()
+            .get()
             .contains("weighted")
     );
 }
@@ -439,7 +442,7 @@ async fn a_failed_check_makes_no_reward() {
         items,
     )
     .await;
-    let result = reply.results().next().unwrap();
+    let result = reply.grades().next().unwrap();
     assert_eq!((result.reward, result.advantage), (None, None));
     let reward_breakdown: Value =
         serde_json::from_str(result.reward_breakdown.as_ref().unwrap().get()).unwrap();
@@ -540,12 +543,12 @@ async fn adjudications_of_drawn_grades_update_the_interval() {
             passes: Some(false),
             ..Draws::default()
         };
-        let (grade, draw) = fixture.engine.draw(&draws).await.unwrap().unwrap();
-        assert!(!drawn.contains(&draw.grade) && grade.pass == Some(false));
+        let (stored, draw) = fixture.engine.draw(&draws).await.unwrap().unwrap();
+        assert!(!drawn.contains(&draw.grade) && stored.grade.pass == Some(false));
         let undrawn = 40 - u32::try_from(drawn.len()).unwrap();
         assert!((draw.probability - 1.0 / f64::from(undrawn)).abs() < 1e-12);
         drawn.push(draw.grade);
-        let right = grade.completion_hash == item("exact", "", "0.5").completion_hash();
+        let right = stored.source.completion_hash == item("exact", "", "0.5").completion_hash();
         fixture
             .engine
             .adjudicate(draw.grade, right, None, "operator")
@@ -570,7 +573,7 @@ async fn adjudications_of_drawn_grades_update_the_interval() {
     let rho1 = report.rho1.unwrap().estimate;
     assert!(rho1.interval.contains(10.0 / 15.0), "{rho1:?}");
     // A grade that an operator chooses is not a random sample and does not count.
-    let picked = fixture.recorded.grades()[0].grade;
+    let picked = fixture.recorded.grades()[0].grade.grade;
     fixture
         .engine
         .adjudicate(picked, false, Some("looks odd".to_owned()), "operator")
@@ -593,5 +596,5 @@ async fn adjudications_of_drawn_grades_update_the_interval() {
 async fn uses_error_rates_declared_in_the_configuration() {
     let fixture = fixture_declaring(&[("exact/default", 0.05, 0.1)]).await;
     let reply = graded(&fixture, RewardPolicy::default(), answers(1, 0, 1)).await;
-    assert_eq!(reply.channels()[0].report.usable(), Rates::new(0.05, 0.1));
+    assert_eq!(reply.channels()[0].usable(), Rates::new(0.05, 0.1));
 }

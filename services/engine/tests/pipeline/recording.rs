@@ -1,5 +1,6 @@
 //! What is recorded, and what is reported if it cannot be recorded.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use assay_core::{Completion, Meta};
@@ -17,8 +18,8 @@ async fn grades_without_recording_if_the_record_fails() {
         .grade(batch(vec![item("exact", "1", "1")]), Mode::Whole)
         .await
         .unwrap();
-    let result = reply.results().next().unwrap();
-    assert!(!reply.is_recorded(result) && result.pass == Some(true));
+    let result = reply.grades().next().unwrap();
+    assert!(!result.recorded && result.pass == Some(true));
 }
 
 #[tokio::test]
@@ -58,7 +59,7 @@ async fn records_bodies_once_and_replays_them() {
         let kinds: Vec<_> = entries[0].bodies.iter().map(|body| body.kind).collect();
         assert_eq!(kinds, [BodyKind::Task, BodyKind::Text, BodyKind::Text]);
     }
-    let id = reply.results().next().unwrap().grade;
+    let id = reply.grades().next().unwrap().grade;
     let replay = fixture.engine.replay(id).await.unwrap();
     assert!(!replay.flipped());
     assert_eq!(replay.replayed.verdict.as_deref(), Some("correct"));
@@ -67,8 +68,8 @@ async fn records_bodies_once_and_replays_them() {
         2,
         "a replay records no row"
     );
-    let measures = fixture.recorded.grades()[0].measures_json.clone();
-    assert_eq!(measures.as_deref(), Some(r#"{"tokens":7.0}"#));
+    let measures = fixture.recorded.grades()[0].grade.measures.clone();
+    assert_eq!(measures, BTreeMap::from([("tokens".into(), 7.0)]));
 }
 
 #[tokio::test]
@@ -86,7 +87,7 @@ async fn warming_up_grades_examples_and_records_nothing() {
         .await
         .unwrap();
     assert!(
-        !reply.results().next().unwrap().cached,
+        !reply.grades().next().unwrap().cached,
         "the result of the example must not be cached"
     );
 }

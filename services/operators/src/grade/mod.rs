@@ -239,10 +239,7 @@ fn attributes(StoredGrade { source, grade }: &StoredGrade) -> Vec<Attribute> {
     }
     attributes.push(linked("batch", "batch", &source.batch.to_string()));
     attributes.push(linked("channel", "channel", &grade.channel));
-    attributes.push(plain(
-        "grader",
-        cell(&grade.grader.to_string()),
-    ));
+    attributes.push(plain("grader", cell(&grade.grader.to_string())));
     attributes.push(plain("policy", cell(&source.policy)));
     attributes.push(plain("time", time(grade.time_us)));
     attributes.push(plain("grading time", span(grade.grade_us as f64)));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use assay_record::{GradeFilter, StoredGrade, Record};
+use assay_record::{GradeFilter, Record, StoredGrade};
 use assay_rewards::channel::counts::{Checked, OPERATOR};
 
 use crate::display::{cell, count, percent};

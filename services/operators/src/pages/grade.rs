@@ -3,8 +3,8 @@
 use askama::Template;
 use assay_access::metered;
 use assay_core::GradeId;
-use assay_record::ItemGrade;
 use assay_engine::{Draws, Engine, Replay};
+use assay_record::ItemGrade;
 use axum::extract::Path;
 use axum::response::Redirect;
 use serde_json::json;

@@ -113,7 +113,10 @@ pub(crate) async fn drawn(
     let draws = draws(&pairs)?;
     let (stored, view) = read(record_of(&engine)?, id).await?;
     let ledger: std::sync::Arc<Ledger> = engine.channels().await?;
-    let channel = ledger.named(&format!("{}@{}", stored.grade.channel, stored.grade.grader.version));
+    let channel = ledger.named(&format!(
+        "{}@{}",
+        stored.grade.channel, stored.grade.grader.version
+    ));
     let queue_query = address("", &draws).trim_start_matches('?').to_owned();
     Ok(Page(Drawn {
         menu: menu.at(Section::Queue),

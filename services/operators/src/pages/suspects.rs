@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use assay_record::chart::{Number, Steps, Sums};
-use assay_record::{ItemGrade, GradeFilter, StoredGrade};
+use assay_record::{GradeFilter, ItemGrade, StoredGrade};
 use axum::extract::RawQuery;
 
 use crate::chart;

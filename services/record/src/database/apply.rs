@@ -19,10 +19,13 @@ use super::insert::{Insert, Values, look_up};
 use super::keys::{Amounts, AppliedBatch, KindTotals, NO_RUN};
 use super::kinds::Kinds;
 use super::names::ChannelUses;
-use super::rows::{INSERT_GRADES, NewRow, batch_id, bind_grade, digest_new, id_bytes, key, position};
+use super::rows::{
+    INSERT_GRADES, NewRow, batch_id, bind_grade, digest_new, id_bytes, key, position,
+};
 use super::sums::{add_counts, add_numbers};
 use super::totals::RunTotals;
 use super::{channels, charts, documents, events, facets, holdings, prompts, query, rollups};
+use crate::Event;
 use crate::channel;
 use crate::database::DatabaseError;
 use crate::pending::Applicable;
@@ -31,7 +34,6 @@ use crate::pending::packs::DocumentPack;
 use crate::prompt_history::{self, Visits};
 use crate::rollup::Totals;
 use crate::spool::Position;
-use crate::Event;
 
 const UPSERT_RUN: &str = concat!(
     "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, \
@@ -123,7 +125,8 @@ pub(super) async fn apply(
                 continue;
             }
             if document_packs.last().map(|(number, ..)| *number) != Some(document.pack)
-                && let Some(pack) = packs.get(usize::try_from(document.pack - first_document).unwrap_or(0))
+                && let Some(pack) =
+                    packs.get(usize::try_from(document.pack - first_document).unwrap_or(0))
             {
                 document_packs.push((document.pack, batch.number, pack));
                 batch.added.grade_bytes += pack.compressed.content.len() as u64;

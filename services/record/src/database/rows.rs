@@ -132,6 +132,8 @@ impl<'g> Cell<'g> {
     }
 
     fn real(number: Option<f64>) -> Self {
+        // SQLite stores NaN as null.
+        let number = number.filter(|number| !number.is_nan());
         number.map_or(Self::Null, Self::Real)
     }
 

@@ -156,7 +156,10 @@ pub(crate) fn document_checksum(document: &str) -> i64 {
 }
 
 /// Packs the documents of grades in their order.
-pub(crate) fn pack_documents(grades: &[NewGrade], level: i32) -> std::io::Result<Vec<DocumentPack>> {
+pub(crate) fn pack_documents(
+    grades: &[NewGrade],
+    level: i32,
+) -> std::io::Result<Vec<DocumentPack>> {
     let mut packs = Vec::new();
     let mut joined = Vec::with_capacity(PACK_BYTES.min(grades.len() * 1_024));
     let mut documents = Vec::new();
@@ -289,8 +292,7 @@ impl Contents {
             .documents
             .iter()
             .map(|pack| {
-                pack.compressed.content.len()
-                    + pack.documents.len() * size_of::<PackedDocument>()
+                pack.compressed.content.len() + pack.documents.len() * size_of::<PackedDocument>()
             })
             .sum();
         packs + documents + self.reply.as_ref().map_or(0, |reply| reply.content.len())

@@ -10,7 +10,7 @@ use crate::database::DatabaseError;
 use crate::database::query::{self, ListLookups};
 use crate::database::rows::{POSITION_BITS, SELECT_GRADE, key, read_grades};
 use crate::pending::Digest;
-use crate::{GradeFilter, GradePage, StoredGrade, Record, RecordError};
+use crate::{GradeFilter, GradePage, Record, RecordError, StoredGrade};
 
 impl Record {
     /// Returns one grade.

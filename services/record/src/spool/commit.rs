@@ -313,7 +313,7 @@ mod tests {
                 kind: BodyKind::Text,
                 content,
             }];
-            let contents = Contents::of(&entry.bodies, None, 0).unwrap();
+            let contents = Contents::of(&entry, 0).unwrap();
             let frame = frame::encode(&seal, &entry, &contents).unwrap();
             let digest = Digest::of(&entry, &contents);
             let loaded = Arc::new(LoadedEntry::new(Arc::new(entry), contents));

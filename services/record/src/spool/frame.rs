@@ -19,9 +19,7 @@ use crate::pending::packs::{
     Codec, Compressed, Contents, DocumentPack, Pack, PackedBody, PackedDocument, decompress,
     pack_documents,
 };
-use crate::{
-    Claim, Entry, GradeSource, NewGrade, RequestKey, SealedReply, StoredGrade,
-};
+use crate::{Claim, Entry, GradeSource, NewGrade, RequestKey, SealedReply, StoredGrade};
 
 /// Bytes before the payload: 4 of magic, 4 of length, 16 of checksum.
 pub(crate) const HEADER: usize = 24;

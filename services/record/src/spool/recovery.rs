@@ -441,8 +441,12 @@ mod tests {
             kind: BodyKind::Text,
             content,
         };
-        let contents = Contents::of(&[body], None, 0).unwrap();
-        frame::encode(&Seal::keyed(KEY), &entry(n), &contents).unwrap()
+        let entry = Entry {
+            bodies: vec![body],
+            ..entry(n)
+        };
+        let contents = Contents::of(&entry, 0).unwrap();
+        frame::encode(&Seal::keyed(KEY), &entry, &contents).unwrap()
     }
 
     #[test]

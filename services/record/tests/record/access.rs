@@ -5,7 +5,7 @@ use assay_record::storage::{PruneFilter, PruneState};
 use assay_record::{GradeFilter, Record};
 use serde_json::json;
 
-use crate::fixture::{Fixture, claim, entry, record};
+use crate::fixture::{Fixture, change_all, claim, entry, record};
 
 fn audit(action: &str) -> AuditEntry {
     AuditEntry {
@@ -226,10 +226,10 @@ async fn a_key_does_not_inherit_runs_that_look_like_its_own() {
 fn of_caller(mut entry: assay_record::Entry, caller: &str, run: &str) -> assay_record::Entry {
     entry.caller = caller.into();
     entry.run = Some(run.into());
-    for grade in &mut entry.grades {
-        grade.caller = caller.into();
-        grade.run = Some(run.into());
-    }
+    change_all(&mut entry, |source, _| {
+        source.caller = caller.into();
+        source.run = Some(run.into());
+    });
     entry
 }
 
@@ -255,7 +255,11 @@ async fn lists_by_caller_find_pending_and_stored_entries() {
         };
         let page = store.grades(&filter, None, 100).await.unwrap();
         assert_eq!(page.grades.len(), 8, "{caller}");
-        assert!(page.grades.iter().all(|grade| *grade.caller == *caller));
+        assert!(
+            page.grades
+                .iter()
+                .all(|grade| *grade.source.caller == *caller)
+        );
     }
     for caller in ["alice", "bob"] {
         let runs = store.runs_of(caller, 10).await.unwrap();

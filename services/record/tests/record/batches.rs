@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assay_core::Hash;
 use assay_record::storage::{PruneFilter, PruneProgress, PruneState};
-use assay_record::{Body, BodyKind, Entry, GradeRecord, Record};
+use assay_record::{Body, BodyKind, Entry, Record, StoredGrade};
 
 use crate::fixture::{START_US, batch};
 
@@ -64,28 +64,27 @@ impl BatchSpec<'_> {
                 format!("completion {} of batch {} ", position, self.n).repeat(30),
             );
             let pass = position % 4 != 0;
-            grades.push(GradeRecord {
-                caller: self.caller.into(),
-                run: self.run.map(Arc::from),
-                step: self.run.map(|_| self.n as i64),
-                item: Some(format!("{}-{position}", self.n)),
-                group: Some(format!("{} {group}", self.tasks)),
-                prompt_key: Some(format!("{} {group}", self.tasks)),
-                task_hash: task,
-                prompt_hash: Some(prompt),
-                policy: "named".into(),
-                policy_hash: Some(policy),
-                verdict: Some(if pass { "correct" } else { "wrong_answer" }.to_owned()),
-                pass: Some(pass),
-                score: Some(if pass {
-                    1.0
-                } else {
-                    0.1 * f64::from(position % 7)
-                }),
-                evidence_json: Some(r#"{"extracted":"½"}"#.to_owned()),
-                time_us: START_US + self.n as i64 * 1_000_000 + i64::from(position),
-                ..GradeRecord::passed(id, position, completion)
+            let mut stored = StoredGrade::passed(id, position, completion);
+            stored.source.caller = self.caller.into();
+            stored.source.run = self.run.map(Arc::from);
+            stored.source.step = self.run.map(|_| self.n as i64);
+            stored.grade.id = Some(format!("{}-{position}", self.n));
+            stored.grade.group = Some(format!("{} {group}", self.tasks));
+            stored.grade.prompt_key = Some(format!("{} {group}", self.tasks));
+            stored.source.task_hash = task;
+            stored.source.prompt_hash = Some(prompt);
+            stored.source.policy = "named".into();
+            stored.source.policy_hash = Some(policy);
+            stored.grade.verdict = Some(if pass { "correct" } else { "wrong_answer" }.into());
+            stored.grade.pass = Some(pass);
+            stored.grade.score = Some(if pass {
+                1.0
+            } else {
+                0.1 * f64::from(position % 7)
             });
+            stored.grade.evidence = serde_json::from_str(r#"{"extracted":"½"}"#).unwrap();
+            stored.grade.time_us = START_US + self.n as i64 * 1_000_000 + i64::from(position);
+            grades.push(stored.into());
         }
         Entry {
             batch: id,

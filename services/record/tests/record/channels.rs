@@ -8,7 +8,7 @@ use assay_rewards::Visit;
 use assay_rewards::channel::counts::Calibration;
 use assay_rewards::channel::counts::{BUCKET_US, OPERATOR};
 
-use crate::fixture::{self, Fixture, batch, entry, events, part, record};
+use crate::fixture::{self, Fixture, batch, change_all, entry, events, part, record};
 
 fn adjudication(id: u128, grade: GradeId, weight: Option<f64>) -> Event {
     Event::Adjudicated(Adjudication {
@@ -90,9 +90,9 @@ async fn reads_old_buckets_as_one_sum() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     let mut long = entry(1, 600);
-    for grade in &mut long.grades {
+    change_all(&mut long, |_, grade| {
         grade.time_us += i64::from(grade.position) * BUCKET_US;
-    }
+    });
     record(&store, long).await;
     fixture.applied(&store).await;
     let graded = store.channels().await.unwrap().graded;

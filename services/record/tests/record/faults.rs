@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assay_record::{GradeFilter, OpenError, OpenSpoolError, Record, RecordError, RecordOptions};
 
-use crate::fixture::{Fixture, all, batch, contains_entry, entry, part, record};
+use crate::fixture::{Fixture, all, batch, change, contains_entry, entry, part, record};
 
 #[tokio::test]
 async fn a_spool_is_used_by_one_store_at_a_time() {
@@ -260,9 +260,13 @@ async fn rejects_inconsistent_entries() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     let mut other_run = entry(1, 2);
-    other_run.grades[1].run = Some("other".into());
+    change(&mut other_run.grades[1], |source, _| {
+        source.run = Some("other".into());
+    });
     let mut other_id = entry(1, 2);
-    other_id.grades[1].grade = batch(2).grade(1);
+    change(&mut other_id.grades[1], |_, grade| {
+        grade.grade = batch(2).grade(1);
+    });
     let mut twice = entry(1, 2);
     twice.grades.push(twice.grades[0].clone());
     for entry in [other_run, other_id, twice] {

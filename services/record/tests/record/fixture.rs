@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use assay_core::{BatchId, Clock, GradeId, Hash};
+use assay_core::{BatchId, Clock, GradeId, Hash, RawJson};
 use assay_record::{
-    Appeal, Body, BodyKind, Claim, Entry, Event, GradeFilter, GradeRecord, OpenError, Record,
-    RecordOptions, RequestKey, SealedReply,
+    Appeal, Body, BodyKind, Claim, Entry, Event, GradeFilter, GradeSource, ItemGrade, NewGrade,
+    OpenError, Record, RecordOptions, RequestKey, SealedReply, StoredGrade,
 };
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
@@ -202,37 +202,35 @@ pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
             content,
         };
         let pass = position % 2 == 0;
-        entry.grades.push(GradeRecord {
-            caller: entry.caller.clone(),
-            run: entry.run.clone(),
-            step: entry.step,
-            item: Some(format!("item-{position}")),
-            group: Some(format!("group-{}", position / 2)),
-            prompt_key: Some(format!("prompt-{n}")),
-            channel: "math/default".to_owned(),
-            grader: "math".to_owned(),
-            image: (position == 1).then(|| Hash::of(b"image")),
-            prompt_hash: pass.then(|| Hash::of(b"prompt")),
-            policy_hash: (!pass).then(|| Hash::of(b"policy")),
-            verdict: Some(if pass { "correct" } else { "wrong_answer" }.to_owned()),
-            pass: Some(pass),
-            score: Some(if pass { 1.0 } else { 0.25 }),
-            appeal: (!pass).then(appeal),
-            score_after_appeal: (!pass).then_some(1.0),
-            reward: Some(-1.5),
-            advantage: Some(0.5),
-            components_json: Some("[]".to_owned()),
-            reward_breakdown_json: Some("[]".to_owned()),
-            steps_json: Some(r#"[{"score":0.5,"masked":false}]"#.to_owned()),
-            measures_json: Some(r#"{"tokens":3}"#.to_owned()),
-            evidence_json: Some(r#"{"extracted":"½"}"#.to_owned()),
-            meta_json: Some("{}".to_owned()),
-            checks_json: Some("{}".to_owned()),
-            deterministic: pass,
-            cached: !pass,
-            time_us: START_US + n as i64 * 1_000 + i64::from(position),
-            ..GradeRecord::passed(entry.batch, position, body.hash)
-        });
+        let mut stored = StoredGrade::passed(entry.batch, position, body.hash);
+        stored.source.caller = entry.caller.clone();
+        stored.source.run = entry.run.clone();
+        stored.source.step = entry.step;
+        stored.grade.id = Some(format!("item-{position}"));
+        stored.grade.group = Some(format!("group-{}", position / 2));
+        stored.grade.prompt_key = Some(format!("prompt-{n}"));
+        stored.grade.channel = "math/default".into();
+        stored.grade.grader.name = "math".into();
+        stored.source.prompt_hash = pass.then(|| Hash::of(b"prompt"));
+        stored.source.policy_hash = (!pass).then(|| Hash::of(b"policy"));
+        stored.grade.verdict = Some(if pass { "correct" } else { "wrong_answer" }.into());
+        stored.grade.pass = Some(pass);
+        stored.grade.score = Some(if pass { 1.0 } else { 0.25 });
+        stored.grade.appeal = (!pass).then(appeal);
+        stored.grade.score_after_appeal = (!pass).then_some(1.0);
+        stored.grade.reward = Some(-1.5);
+        stored.grade.advantage = Some(0.5);
+        stored.grade.components = serde_json::from_str("[]").unwrap();
+        stored.grade.reward_breakdown = serde_json::from_str("[]").unwrap();
+        stored.grade.steps = serde_json::from_str(r#"[{"score":0.5,"masked":false}]"#).unwrap();
+        stored.grade.measures = serde_json::from_str(r#"{"tokens":3}"#).unwrap();
+        stored.grade.evidence = serde_json::from_str(r#"{"extracted":"½"}"#).unwrap();
+        stored.source.meta = RawJson::stored("{}");
+        stored.source.checks = RawJson::stored("{}");
+        stored.grade.deterministic = pass;
+        stored.grade.cached = !pass;
+        stored.grade.time_us = START_US + n as i64 * 1_000 + i64::from(position);
+        entry.grades.push(stored.into());
         entry.bodies.push(body);
     }
     entry
@@ -297,8 +295,27 @@ pub(crate) async fn record(store: &Record, entry: Entry) {
     store.append(Arc::new(entry)).await.unwrap();
 }
 
+/// Changes a grade that is to be recorded.
+pub(crate) fn change(grade: &mut NewGrade, change: impl FnOnce(&mut GradeSource, &mut ItemGrade)) {
+    let mut stored = grade.stored().unwrap();
+    change(&mut stored.source, &mut stored.grade);
+    *grade = stored.into();
+}
+
+/// Changes all grades of an entry.
+pub(crate) fn change_all(entry: &mut Entry, mut by: impl FnMut(&mut GradeSource, &mut ItemGrade)) {
+    for grade in &mut entry.grades {
+        change(grade, &mut by);
+    }
+}
+
+/// Id of the `n`th grade of an entry.
+pub(crate) fn id(entry: &Entry, n: usize) -> GradeId {
+    entry.grades[n].row.grade.grade
+}
+
 /// All grades that match the filter, read page by page.
-pub(crate) async fn all(store: &Record, filter: &GradeFilter, page: u32) -> Vec<GradeRecord> {
+pub(crate) async fn all(store: &Record, filter: &GradeFilter, page: u32) -> Vec<StoredGrade> {
     let mut grades = Vec::new();
     let mut before: Option<GradeId> = None;
     loop {
@@ -315,7 +332,8 @@ pub(crate) async fn all(store: &Record, filter: &GradeFilter, page: u32) -> Vec<
 /// Whether every grade and body of `entry` can be read.
 pub(crate) async fn contains_entry(store: &Record, entry: &Entry) -> bool {
     for grade in &entry.grades {
-        if store.grade(grade.grade).await.unwrap().as_ref() != Some(grade) {
+        let stored = grade.stored().unwrap();
+        if store.grade(stored.grade.grade).await.unwrap() != Some(stored) {
             return false;
         }
     }

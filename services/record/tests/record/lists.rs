@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use assay_core::GradeId;
+use assay_core::{ErrorCode, Fault, GradeId};
 use assay_record::chart::{Steps, bucket};
 use assay_record::rollup::{RollupKey, Rollups};
-use assay_record::{Entry, GradeFilter, GradeRecord, Record};
+use assay_record::{Entry, GradeFilter, Record, StoredGrade};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::fixture::{Fixture, START_US, all, batch, part, record};
+use crate::fixture::{Fixture, START_US, all, batch, change_all, part, record};
 
 fn entries() -> impl Strategy<Value = Vec<Entry>> {
     let one = (0..6u64, 0..4u32, 0..5u32, any::<u64>()).prop_map(|(n, first, count, salt)| {
@@ -19,23 +19,24 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
         let run = [None, Some("run-a"), Some("run-b")][n as usize % 3];
         entry.run = run.map(Arc::from);
         entry.step = (n % 4 != 3).then_some(n as i64 % 2);
-        for grade in &mut entry.grades {
+        let (run, step) = (entry.run.clone(), entry.step);
+        change_all(&mut entry, |source, grade| {
             let pick = (salt >> (grade.position % 16)) as usize;
-            grade.run = entry.run.clone();
-            grade.step = entry.step;
-            grade.item = (!pick.is_multiple_of(3)).then(|| format!("item-{}", pick % 2));
+            source.run = run.clone();
+            source.step = step;
+            grade.id = (!pick.is_multiple_of(3)).then(|| format!("item-{}", pick % 2));
             grade.group = (!pick.is_multiple_of(5)).then(|| format!("group-{}", pick % 2));
-            grade.grader = ["math", "code"][pick % 2].to_owned();
-            grade.channel = ["math/default", "math/gsm", "code/default"][pick % 3].to_owned();
-            grade.outcome = ["graded", "graded", "failed", "ungradable"][pick % 4].to_owned();
-            grade.verdict = (grade.outcome == "graded")
-                .then(|| ["correct", "wrong_answer"][pick % 2].to_owned());
-            grade.error_json =
-                (grade.outcome == "failed").then(|| r#"{"code":"sandbox_failed"}"#.to_owned());
+            grade.grader.name = ["math", "code"][pick % 2].into();
+            grade.channel = ["math/default", "math/gsm", "code/default"][pick % 3].into();
+            grade.outcome = ["graded", "graded", "failed", "ungradable"][pick % 4].into();
+            grade.verdict =
+                (grade.outcome == "graded").then(|| ["correct", "wrong_answer"][pick % 2].into());
+            grade.error = (grade.outcome == "failed")
+                .then(|| Fault::transient(ErrorCode::SandboxFailed, "it ended"));
             grade.score = (grade.outcome == "graded").then_some((pick % 5) as f64 / 4.0);
             grade.pass = (grade.outcome == "graded").then_some(pick.is_multiple_of(2));
             grade.time_us = START_US + (pick % 7) as i64;
-        }
+        });
         entry
     });
     prop::collection::vec(one, 0..14)
@@ -103,18 +104,18 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
 fn expected_steps(entries: &[Entry], run: &str, width: i64) -> Steps {
     let (mut steps, mut seen) = (Steps::new(), BTreeSet::new());
     for entry in entries {
-        for grade in &entry.grades {
-            if seen.insert(grade.grade) && entry.run.as_deref() == Some(run) {
+        for stored in entry.grades.iter().map(|grade| &grade.row) {
+            if seen.insert(stored.grade.grade) && entry.run.as_deref() == Some(run) {
                 let body = entry
                     .bodies
                     .iter()
-                    .find(|body| body.hash == grade.completion_hash)
+                    .find(|body| body.hash == stored.source.completion_hash)
                     .unwrap();
                 let first = entry.step.map(|step| bucket(step, width));
                 steps
                     .entry(first)
                     .or_default()
-                    .push(grade, Some(body.content.len() as u32));
+                    .push(stored, Some(body.content.len() as u32));
             }
         }
     }
@@ -122,10 +123,11 @@ fn expected_steps(entries: &[Entry], run: &str, width: i64) -> Steps {
 }
 
 /// The expected grades: the first of each id.
-fn expected_grades(entries: &[Entry]) -> BTreeMap<GradeId, GradeRecord> {
+fn expected_grades(entries: &[Entry]) -> BTreeMap<GradeId, StoredGrade> {
     let mut grades = BTreeMap::new();
     for grade in entries.iter().flat_map(|entry| &entry.grades) {
-        grades.entry(grade.grade).or_insert_with(|| grade.clone());
+        let stored = grade.stored().unwrap();
+        grades.entry(stored.grade.grade).or_insert(stored);
     }
     grades
 }
@@ -184,11 +186,11 @@ async fn check_steps(store: &Record, entries: &[Entry]) {
 
 async fn check(
     store: &Record,
-    expected: &BTreeMap<GradeId, GradeRecord>,
+    expected: &BTreeMap<GradeId, StoredGrade>,
     filters: &[(GradeFilter, u32)],
 ) {
     for (filter, page) in filters {
-        let matching: Vec<&GradeRecord> = expected
+        let matching: Vec<&StoredGrade> = expected
             .values()
             .rev()
             .filter(|grade| filter.keeps(grade))
@@ -199,9 +201,9 @@ async fn check(
     for (id, grade) in expected {
         assert_eq!(store.grade(*id).await.unwrap().as_ref(), Some(grade));
     }
-    let mut by_run: BTreeMap<&str, Vec<&GradeRecord>> = BTreeMap::new();
+    let mut by_run: BTreeMap<&str, Vec<&StoredGrade>> = BTreeMap::new();
     for grade in expected.values() {
-        if let Some(run) = grade.run.as_deref() {
+        if let Some(run) = grade.source.run.as_deref() {
             by_run.entry(run).or_default().push(grade);
         }
     }
@@ -216,10 +218,13 @@ async fn check(
         let count = |outcome: &str| {
             grades
                 .iter()
-                .filter(|grade| grade.outcome == outcome)
+                .filter(|stored| stored.grade.outcome == outcome)
                 .count() as u64
         };
-        let scores: Vec<f64> = grades.iter().filter_map(|grade| grade.score).collect();
+        let scores: Vec<f64> = grades
+            .iter()
+            .filter_map(|stored| stored.grade.score)
+            .collect();
         assert_eq!(
             (run.grades, run.graded, run.failed, run.ungradable),
             (
@@ -233,7 +238,7 @@ async fn check(
             run.passed,
             grades
                 .iter()
-                .filter(|grade| grade.pass == Some(true))
+                .filter(|stored| stored.grade.pass == Some(true))
                 .count() as u64
         );
         // Sums of quarters are exact in any order.
@@ -243,15 +248,15 @@ async fn check(
         );
         assert_eq!(
             run.last_step,
-            grades.iter().filter_map(|grade| grade.step).max()
+            grades.iter().filter_map(|stored| stored.source.step).max()
         );
         assert_eq!(
             Some(run.first_us),
-            grades.iter().map(|grade| grade.time_us).min()
+            grades.iter().map(|stored| stored.grade.time_us).min()
         );
         assert_eq!(
             Some(run.last_us),
-            grades.iter().map(|grade| grade.time_us).max()
+            grades.iter().map(|stored| stored.grade.time_us).max()
         );
         let mut series = Rollups::new();
         for grade in grades {

@@ -10,16 +10,18 @@ use assay_record::{Entry, Event, Record};
 use assay_rewards::channel::counts::Calibration;
 
 use crate::batches::{of_run, prune};
-use crate::fixture::{Fixture, START_US, batch, contains_entry, entry, events, part, record};
+use crate::fixture::{
+    Fixture, START_US, batch, change_all, contains_entry, entry, events, part, record,
+};
 
 /// The `n`th batch of a caller, with two grades of a channel that judges have checked.
 fn of_channel(n: u64, caller: &str, channel: &str) -> Entry {
     let mut entry = part(n, 0, 2);
     entry.caller = caller.into();
-    for grade in &mut entry.grades {
-        grade.caller = caller.into();
-        grade.channel = channel.to_owned();
-    }
+    change_all(&mut entry, |source, grade| {
+        source.caller = caller.into();
+        grade.channel = channel.into();
+    });
     entry
 }
 
@@ -126,13 +128,13 @@ async fn counts_the_prompts_of_a_run_once() {
     record(&store, part(1, 0, 6)).await;
     let mut again = part(1, 6, 6);
     again.step = Some(9);
-    for grade in &mut again.grades {
-        grade.step = Some(9);
-    }
+    change_all(&mut again, |source, _| {
+        source.step = Some(9);
+    });
     again.batch = batch(7);
-    for grade in &mut again.grades {
-        (grade.batch, grade.grade) = (batch(7), batch(7).grade(grade.position));
-    }
+    change_all(&mut again, |source, grade| {
+        (source.batch, grade.grade) = (batch(7), batch(7).grade(grade.position));
+    });
     record(&store, again).await;
     record(&store, entry(2, 2)).await;
     let pending = store.prompts("run-a").await.unwrap();
@@ -255,9 +257,9 @@ async fn deletes_more_channels_than_fit_in_one_step() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     let mut many = part(1, 0, 400);
-    for grade in &mut many.grades {
-        grade.channel = format!("math/{}", grade.position);
-    }
+    change_all(&mut many, |_, grade| {
+        grade.channel = format!("math/{}", grade.position).into();
+    });
     record(&store, many).await;
     fixture.applied(&store).await;
     let all = channels(ChannelFilter {

@@ -6,7 +6,9 @@ use std::time::Duration;
 use assay_core::Hash;
 use assay_record::GradeFilter;
 
-use crate::fixture::{Fixture, all, batch, claim, contains_entry, entry, key, part, record};
+use crate::fixture::{
+    Fixture, all, batch, change, change_all, claim, contains_entry, entry, key, part, record,
+};
 
 #[tokio::test]
 async fn reads_a_recorded_entry_immediately_and_after_reopening() {
@@ -147,13 +149,12 @@ async fn reads_back_large_evidence_in_full() {
     let store = fixture.open().await;
     let mut entry = entry(1, 3);
     let results = vec![r#"["accepted",1234567890,83886080]"#; 16_000].join(",");
-    entry.grades[1].evidence_json = Some(format!(r#"{{"results":[{results}]}}"#));
-    assert!(
-        entry.grades[1]
-            .evidence_json
-            .as_ref()
-            .is_some_and(|json| json.len() > 500_000)
-    );
+    change(&mut entry.grades[1], |_, grade| {
+        grade.evidence = serde_json::from_str(&format!(r#"{{"results":[{results}]}}"#)).unwrap();
+    });
+    let stored = entry.grades[1].stored().unwrap();
+    let json = serde_json::to_string(&stored.grade.evidence).unwrap();
+    assert!(json.len() > 500_000);
     record(&store, entry.clone()).await;
     assert!(contains_entry(&store, &entry).await);
     store.close().await.unwrap();
@@ -174,9 +175,9 @@ async fn counts_a_repeated_batch_once() {
     let store = fixture.open().await;
     let lock = fixture.lock_database().await;
     let mut again = part(1, 0, 5);
-    for grade in &mut again.grades {
-        grade.verdict = Some("changed".to_owned());
-    }
+    change_all(&mut again, |_, grade| {
+        grade.verdict = Some("changed".into());
+    });
     record(&store, again.clone()).await;
     record(&store, again).await;
     drop(lock);
@@ -187,10 +188,10 @@ async fn counts_a_repeated_batch_once() {
             ..GradeFilter::default()
         };
         let changed = all(&store, &changed, 10).await;
-        let positions: Vec<u32> = changed.iter().map(|grade| grade.position).collect();
+        let positions: Vec<u32> = changed.iter().map(|stored| stored.grade.position).collect();
         assert_eq!(positions, [4, 3], "the first grade of each id is kept");
         let first = store.grade(batch(1).grade(0)).await.unwrap().unwrap();
-        assert_eq!(first.verdict.as_deref(), Some("correct"));
+        assert_eq!(first.grade.verdict.as_deref(), Some("correct"));
     };
     check().await;
     while store.state().pending > 0 {

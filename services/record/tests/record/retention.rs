@@ -8,7 +8,9 @@ use assay_record::storage::{PruneFilter, PruneState};
 use assay_record::{Entry, Event, GradeFilter, Record, verify};
 
 use crate::batches::{BatchSpec, deletable, ended, of_run, prune};
-use crate::fixture::{Fixture, START_US, all, batch, claim, contains_entry, key, record};
+use crate::fixture::{
+    Fixture, START_US, all, batch, change_all, claim, contains_entry, id, key, record,
+};
 
 fn runs(names: &[&str]) -> PruneFilter {
     PruneFilter {
@@ -25,8 +27,8 @@ async fn record_all(store: &Record, entries: &[Entry]) {
 
 /// Whether nothing of the entry's grades and deletable bodies is left.
 async fn is_gone(store: &Record, entry: &Entry) -> bool {
-    for grade in &entry.grades {
-        if store.grade(grade.grade).await.unwrap().is_some() {
+    for n in 0..entry.grades.len() {
+        if store.grade(id(entry, n)).await.unwrap().is_some() {
             return false;
         }
     }
@@ -240,12 +242,13 @@ async fn keeps_a_body_that_is_recorded_again_before_the_sweep() {
         grades: entry.grades.clone(),
         ..again
     };
-    for grade in &mut again.grades {
-        grade.batch = again.batch;
-        grade.grade = again.batch.grade(grade.position);
-        grade.run = again.run.clone();
-        grade.step = again.step;
-    }
+    let (batch, run, step) = (again.batch, again.run.clone(), again.step);
+    change_all(&mut again, |source, grade| {
+        source.batch = batch;
+        grade.grade = batch.grade(grade.position);
+        source.run = run.clone();
+        source.step = step;
+    });
     record(&store, again.clone()).await;
     fixture.applied(&store).await;
     assert!(contains_entry(&store, &again).await);
@@ -295,13 +298,7 @@ async fn deletes_by_age_and_caller_and_keeps_the_sums_of_runs() {
     };
     let done = prune(&store, filter).await;
     assert_eq!((done.grades, done.runs), (8, 0));
-    assert!(
-        store
-            .grade(entries[0].grades[0].grade)
-            .await
-            .unwrap()
-            .is_none()
-    );
+    assert!(store.grade(id(&entries[0], 0)).await.unwrap().is_none());
     for entry in &entries[1..] {
         assert!(contains_entry(&store, entry).await);
     }
@@ -334,10 +331,8 @@ async fn deletes_only_bodies() {
     for entry in &entries[..2] {
         assert!(bodies_are_gone(&store, entry).await);
         for grade in &entry.grades {
-            assert_eq!(
-                store.grade(grade.grade).await.unwrap().as_ref(),
-                Some(grade)
-            );
+            let stored = grade.stored().unwrap();
+            assert_eq!(store.grade(stored.grade.grade).await.unwrap(), Some(stored));
         }
     }
     assert!(contains_entry(&store, &entries[2]).await);
@@ -353,7 +348,7 @@ async fn keeps_adjudications_pairs_and_claims() {
     let store = fixture.open().await;
     let entry = of_run(0, "run", 8);
     record(&store, entry.clone()).await;
-    let grade = entry.grades[0].grade;
+    let grade = id(&entry, 0);
     let adjudication = assay_record::event::Adjudication {
         id: 7,
         grade,
@@ -421,7 +416,7 @@ async fn enforces_limits_on_age() {
     while !bodies_are_gone(&store, &old).await {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert!(store.grade(old.grades[0].grade).await.unwrap().is_some());
+    assert!(store.grade(id(&old, 0)).await.unwrap().is_some());
     fixture.clock.advance(Duration::from_secs(10));
     while !is_gone(&store, &old).await {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -465,7 +460,7 @@ async fn enforces_the_limit_on_size_from_the_oldest() {
     assert!(after.file_bytes - after.free_bytes <= limit);
     // The compressed bodies of these grades are small, so grades were deleted too.
     assert!(is_gone(&store, &of_run(0, "run", 256)).await);
-    let newest = of_run(29, "run", 256).grades[0].grade;
+    let newest = id(&of_run(29, "run", 256), 0);
     assert!(store.grade(newest).await.unwrap().is_some());
     assert_sound(&fixture).await;
     store.close().await.unwrap();
@@ -530,13 +525,7 @@ async fn counts_batches_of_an_earlier_release_before_it_deletes() {
     for entry in &entries[1..] {
         assert!(contains_entry(&store, entry).await);
     }
-    assert!(
-        store
-            .grade(entries[0].grades[0].grade)
-            .await
-            .unwrap()
-            .is_none()
-    );
+    assert!(store.grade(id(&entries[0], 0)).await.unwrap().is_none());
     let report = store.storage(1).await.unwrap();
     assert_eq!((report.uncounted_batches, report.total.grades), (0, 32));
     assert_sound(&fixture).await;
@@ -583,7 +572,7 @@ async fn prunes_while_grades_arrive_and_are_read() {
     writing.await.unwrap();
     fixture.applied(&store).await;
     for entry in &old {
-        assert!(store.grade(entry.grades[0].grade).await.unwrap().is_none());
+        assert!(store.grade(id(&entry, 0)).await.unwrap().is_none());
     }
     let new = GradeFilter {
         run: Some("new".to_owned()),
@@ -593,9 +582,9 @@ async fn prunes_while_grades_arrive_and_are_read() {
     assert_eq!(grades.len(), 30 * 32);
     for grade in &grades {
         let hashes = [
-            grade.task_hash,
-            grade.completion_hash,
-            grade.prompt_hash.unwrap(),
+            grade.source.task_hash,
+            grade.source.completion_hash,
+            grade.source.prompt_hash.unwrap(),
         ];
         for hash in hashes {
             let body = store.body(hash).await.unwrap().unwrap();

@@ -6,16 +6,16 @@ use std::time::Duration;
 use assay_record::chart::Number;
 use assay_record::{Entry, GradeFilter, Record, RecordError, set_aside_entries};
 
-use crate::fixture::{Fixture, all, batch, contains_entry, entry, record};
+use crate::fixture::{Fixture, all, batch, change, change_all, contains_entry, entry, record};
 
 /// A batch in which every item has this reward.
 fn rewarded(n: u64, reward: f64) -> Entry {
     let mut entry = entry(n, 2);
-    for grade in &mut entry.grades {
+    change_all(&mut entry, |source, grade| {
         grade.reward = Some(reward);
-        grade.step = Some(1);
+        source.step = Some(1);
         grade.prompt_key = Some("prompt".to_owned());
-    }
+    });
     entry.step = Some(1);
     entry
 }
@@ -101,15 +101,16 @@ async fn applies_and_reads_extreme_values() {
         let mut odd = entry(n, 2);
         odd.run = Some("run\0with a NUL".into());
         odd.step = Some([i64::MIN, i64::MIN + 1, i64::MAX][n as usize]);
-        for grade in &mut odd.grades {
-            grade.run = odd.run.clone();
-            grade.step = odd.step;
-            grade.item = Some("\0".to_owned());
+        let (run, step) = (odd.run.clone(), odd.step);
+        change_all(&mut odd, |source, grade| {
+            source.run = run.clone();
+            source.step = step;
+            grade.id = Some("\0".to_owned());
             grade.score = Some(f64::NAN);
             grade.reward = Some(f64::INFINITY);
             grade.advantage = Some(f64::NEG_INFINITY);
             (grade.work, grade.queue_us, grade.grade_us) = (u64::MAX, u64::MAX, u64::MAX);
-        }
+        });
         record(&store, odd).await;
         fixture.applied(&store).await;
     }
@@ -136,7 +137,9 @@ const REJECT_ITEM: &str = "create trigger refuse before insert on grades when ne
 
 fn rejected(n: u64) -> Entry {
     let mut entry = entry(n, 2);
-    entry.grades[1].item = Some("refused".to_owned());
+    change(&mut entry.grades[1], |_, grade| {
+        grade.id = Some("refused".to_owned());
+    });
     entry
 }
 

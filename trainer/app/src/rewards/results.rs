@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use assay_core::Random;
+use assay_core::Step;
+use assay_record::ItemGrade;
 use assay_wire::Problem;
-use assay_wire::reply::{ChannelBody, GradeReply, ResultBody};
+use assay_wire::reply::{ChannelBody, GradeReply};
 use serde_json::{Map, Value};
 
 use super::requests::groups;
@@ -81,14 +83,13 @@ impl ItemResult {
     }
 
     /// The result of an item that was graded in its group.
-    pub(super) fn from_reply(result: &ResultBody<'_>) -> Self {
+    pub(super) fn from_reply(result: &ItemGrade) -> Self {
         let outcome = match result.outcome.as_ref() {
             "graded" => Outcome::Graded,
             "ungradable" => Outcome::Ungradable,
             _ => Outcome::Failed,
         };
-        let masked =
-            |(index, step): (usize, &assay_wire::reply::StepBody)| step.masked.then_some(index);
+        let masked = |(index, step): (usize, &Step)| step.masked.then_some(index);
         if outcome != Outcome::Graded {
             let error = result.error.as_ref();
             return Self {
@@ -120,7 +121,7 @@ impl ItemResult {
 
     /// The result of an item that was graded without its group, without the numbers that a reward
     /// policy may have computed relative to others.
-    pub(super) fn without_group(result: &ResultBody<'_>) -> Self {
+    pub(super) fn without_group(result: &ItemGrade) -> Self {
         let reward = result.reward.filter(|_| result.reward_breakdown.is_none());
         Self {
             reward,

@@ -51,8 +51,9 @@ pub(crate) async fn detail(store: &Record, stored: StoredGrade) -> ApiResult<Gra
         .map(AdjudicationBody::from);
     let task = body(store, stored.source.task_hash).await?;
     let completion = body(store, stored.source.completion_hash).await?;
-    let is_missing =
-        task.is_null() || completion.is_null() || stored.source.prompt_hash.is_some() && prompt.is_null();
+    let is_missing = task.is_null()
+        || completion.is_null()
+        || stored.source.prompt_hash.is_some() && prompt.is_null();
     let bodies = match (is_missing, stored.source.bodies_omitted) {
         (false, _) => "stored",
         (true, true) => "omitted",

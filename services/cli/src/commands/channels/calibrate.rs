@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use assay_engine::Batch;
-use assay_mapping::{TemplateTasks, batch, render};
+use assay_mapping::{TemplateTasks, batch};
 use assay_node::{Config, Node};
+use assay_record::ItemGrade;
 use assay_rewards::channel::dawid_skene::{self, Verdicts};
 use assay_wire::channels::CalibrationBody;
 use assay_wire::grades::GraderBody;

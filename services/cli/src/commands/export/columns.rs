@@ -110,55 +110,57 @@ fn cell(kind: Kind, json: &str) -> serde_json::Result<Cell> {
 pub(super) mod tests {
     use std::collections::BTreeSet;
 
-    use serde_json::Value;
+    use assay_core::{BatchId, ErrorCode, Fault, Hash};
+    use assay_record::Appeal;
 
     use super::*;
 
     /// Two rows: one with all fields, one without the optional fields.
     pub(in super::super) fn rows() -> Vec<StoredGrade> {
-        let full = serde_json::json!({
-            "grade": "01JD5XW7P9V6F8K4M3N2Q1R0ST", "batch": "01JD5XW7P9V6F8K4M3N2Q1R0SS",
-            "position": 3, "caller": "local", "run": "r, \"one\"\n", "step": -4, "id": "p1-3",
-            "group": "p1", "prompt_key": "k", "channel": "math/default", "grader": "math@1",
-            "task_hash": "aa", "completion_hash": "bb", "prompt_hash": "cc", "policy": "default",
-            "policy_hash": "dd", "outcome": "graded", "verdict": "partial", "pass": false,
-            "score": 0.1, "score_after_appeal": 1.0,
-            "appeal": {
-                "judge": "math@1", "probability": 0.5, "verdict": "correct", "pass": true,
-                "score": 1.0, "binding": true, "overturned": true, "reason": null,
-            }, "reward": -0.3,
-            "advantage": 1e-300, "reward_breakdown": {"a": 1}, "components": [{"name": "format"}],
-            "steps": [], "measures": {"tokens": 812.0}, "evidence": {"extracted": "½ \u{1f600}"},
-            "error": null, "meta": {}, "redacted": true, "bodies_omitted": false,
-            "deterministic": true, "cached": false, "queue_us": 15,
-            "grade_us": 60, "work": 7, "time_us": 1_795_000_000_123_456_i64,
+        let batch: BatchId = "01JD5XW7P9V6F8K4M3N2Q1R000".parse().unwrap();
+        let minimal = StoredGrade::passed(batch, 3, Hash::of(b"completion"));
+        let mut full = minimal.clone();
+        let StoredGrade { source, grade } = &mut full;
+        source.run = Some("r, \"one\"\n".into());
+        source.step = Some(-4);
+        source.prompt_hash = Some(Hash::of(b"prompt"));
+        source.policy_hash = Some(Hash::of(b"policy"));
+        source.redacted = true;
+        grade.id = Some("p1-3".to_owned());
+        grade.group = Some("p1".to_owned());
+        grade.prompt_key = Some("k".to_owned());
+        grade.verdict = Some("partial".into());
+        grade.pass = Some(false);
+        grade.score = Some(0.1);
+        grade.appeal = Some(Appeal {
+            judge: "math@1".to_owned(),
+            probability: 0.5,
+            verdict: Some("correct".to_owned()),
+            pass: Some(true),
+            score: Some(1.0),
+            agreed: false,
+            binding: true,
+            overturned: true,
+            reason: None,
+            sensitivity: 0.9,
+            specificity: 0.98,
         });
-        let mut minimal = full.clone();
-        for name in [
-            "run",
-            "step",
-            "id",
-            "group",
-            "prompt_key",
-            "prompt_hash",
-            "policy_hash",
-            "verdict",
-            "pass",
-            "score",
-            "appeal",
-            "score_after_appeal",
-            "reward",
-            "advantage",
-            "reward_breakdown",
-            "evidence",
-        ] {
-            minimal[name] = Value::Null;
-        }
-        minimal["error"] = serde_json::json!({ "code": "cancelled" });
-        [full, minimal]
-            .into_iter()
-            .map(|row| serde_json::from_value(row).unwrap())
-            .collect()
+        grade.score_after_appeal = Some(1.0);
+        grade.reward = Some(-0.3);
+        grade.reward_breakdown = Some(serde_json::from_str(r#"{"a":1}"#).unwrap());
+        grade.advantage = Some(1e-300);
+        grade.advantage_estimator = Some("mean".into());
+        grade.measures = [("tokens".into(), 812.0)].into();
+        grade.evidence = Some(serde_json::from_str("{\"extracted\":\"½ \u{1f600}\"}").unwrap());
+        grade.time_us = 1_795_000_000_123_456;
+        let mut minimal = minimal;
+        let grade = &mut minimal.grade;
+        (grade.verdict, grade.pass, grade.score) = (None, None, None);
+        (grade.reward, grade.evidence) = (None, None);
+        grade.outcome = "failed".into();
+        grade.error = Some(Fault::transient(ErrorCode::Cancelled, "m"));
+        grade.time_us = 1_795_000_000_123_456;
+        vec![full, minimal]
     }
 
     #[test]

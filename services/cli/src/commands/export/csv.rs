@@ -109,7 +109,7 @@ mod tests {
             assert_eq!(cell.strip_prefix('\'').unwrap_or(&cell), text);
         }
         let mut grade = rows().swap_remove(0);
-        grade.run = Some("=cmd|'/C calc'!A0".into());
+        grade.source.run = Some("=cmd|'/C calc'!A0".into());
         let mut table = CsvWriter::new(Vec::new()).unwrap();
         table.write(&[grade]).unwrap();
         let bytes = table.into_bytes();

@@ -195,6 +195,8 @@ pub(super) mod tests {
     use parquet::record::{Field, RowAccessor};
 
     use super::super::columns::tests::rows;
+    use assay_core::Evidence;
+
     use super::*;
 
     pub(in super::super) fn file(grades: &[StoredGrade]) -> SerializedFileReader<Bytes> {
@@ -253,7 +255,8 @@ pub(super) mod tests {
     #[test]
     fn large_files_have_several_row_groups() {
         let mut grades = rows();
-        grades[0].evidence = serde_json::json!({ "message": "x".repeat(GROUP_BYTES / 4) });
+        let evidence = Evidence::new().value("message", "x".repeat(GROUP_BYTES / 4));
+        grades[0].grade.evidence = Some(evidence);
         let grades: Vec<StoredGrade> = std::iter::repeat_n(grades, 6).flatten().collect();
         let reader = file(&grades);
         assert!(reader.metadata().num_row_groups() > 1);

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use assay_record::StoredGrade;
+use serde_json::Value;
 
 use super::record::{Rows, open};
 use crate::arguments::Grades;

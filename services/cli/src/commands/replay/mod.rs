@@ -77,7 +77,7 @@ async fn expect(source: &Source, expected: &[String]) -> anyhow::Result<()> {
             .engine()
             .graders()
             .iter()
-            .map(|grader| grader.spec().id())
+            .map(|grader| grader.spec().id().to_string())
             .collect(),
     };
     for expected in expected {

@@ -5,6 +5,7 @@ use std::pin::pin;
 
 use anyhow::{bail, ensure};
 use assay_core::Hash;
+use assay_record::StoredGrade;
 
 use super::batches::Replayer;
 use super::report::ReplayReport;
@@ -39,10 +40,11 @@ pub(super) async fn replay(
                 break;
             }
             seen += page.len() as u64;
-            for grade in page {
+            for StoredGrade { grade, .. } in page {
+                let id = grade.grade.to_string();
                 match &mut sample {
-                    Some(sample) => sample.offer(grade.grade),
-                    None => waiting.push(grade.grade),
+                    Some(sample) => sample.offer(id),
+                    None => waiting.push(id),
                 }
             }
             while waiting.len() >= BATCH {

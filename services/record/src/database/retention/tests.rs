@@ -14,7 +14,7 @@ use crate::read::bodies;
 use crate::retention_step::RetentionStep;
 use crate::spool::Position;
 use crate::verify::verify;
-use crate::{Body, BodyKind, Entry, GradeRecord};
+use crate::{Body, BodyKind, Entry, StoredGrade};
 
 /// Bodies of batches: each batch stores one that it shares with the next batches, and one of its
 /// own for each grade.
@@ -44,14 +44,13 @@ fn entry(n: u64) -> Entry {
     let mut grades = Vec::new();
     for position in 0..GRADES {
         let completion = own(n, position);
-        grades.push(GradeRecord {
-            caller: caller.clone(),
-            item: Some(format!("item {position}")),
-            group: Some(format!("group {n}")),
-            task_hash: shared(n).hash,
-            score: Some(0.5),
-            ..GradeRecord::passed(batch, position, completion.hash)
-        });
+        let mut stored = StoredGrade::passed(batch, position, completion.hash);
+        stored.source.caller = caller.clone();
+        stored.grade.id = Some(format!("item {position}"));
+        stored.grade.group = Some(format!("group {n}"));
+        stored.source.task_hash = shared(n).hash;
+        stored.grade.score = Some(0.5);
+        grades.push(stored.into());
         bodies.push(completion);
     }
     Entry {
@@ -79,7 +78,7 @@ async fn fill(path: &Path) {
     let sqlite = open(path).await;
     for n in 0..BATCHES {
         let entry = entry(n);
-        let contents = Contents::of(&entry.bodies, None, 0).unwrap();
+        let contents = Contents::of(&entry, 0).unwrap();
         let loaded = Arc::new(LoadedEntry::new(Arc::new(entry), contents));
         let position = Position {
             segment: 1,
