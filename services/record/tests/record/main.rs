@@ -1,5 +1,4 @@
-//! The guarantees of the record, tested through the traits `Recorder` and `Reader`. To test another
-//! database, open it in `fixture`.
+//! The guarantees of the record. To test another database, open it in `fixture`.
 
 #![expect(
     clippy::unwrap_used,
@@ -12,6 +11,7 @@ mod batches;
 mod channels;
 mod checks;
 mod claims;
+mod earlier;
 mod faults;
 mod fixture;
 mod lists;

@@ -52,8 +52,9 @@ async fn assert_sound(fixture: &Fixture) {
     assert_eq!(fixture.number(wrong).await, 0);
 }
 
-const ROWS: [&str; 13] = [
+const ROWS: [&str; 14] = [
     "select count(*) from grades",
+    "select count(*) from documents",
     "select count(*) from items",
     "select count(*) from batches",
     "select count(*) from facets",
