@@ -1,29 +1,21 @@
-//! The pipeline of a batch in one function, and the public methods of the engine.
+//! The public methods of the engine.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::{BatchId, GraderTable};
-use assay_record::{Claim, ItemGrade, Record, RequestKey, SealedReply};
+use assay_record::{Claim, Record, RequestKey};
 use assay_rewards::PolicyError;
 use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::SendTimeoutError;
 use tracing::Instrument as _;
 
 use crate::admission::Admission;
-use crate::appeal::appeal;
-use crate::charging::Charging;
-use crate::compose::compose;
-use crate::context::{self, BatchContext};
-use crate::correct::correct;
-use crate::grade::grade;
 use crate::keys_in_flight::KeyLock;
-use crate::names::HeldNames;
-use crate::plan::{Plan, plan};
 use crate::policy::{Policies, RewardPolicy};
+use crate::stages::tasks::{self, task_pointer};
+use crate::stages::{self, BatchRun};
 use crate::state::{EngineParts, EngineState};
-use crate::tasks::{self, BatchTasks, Received, task_pointer};
-use crate::{Answer, Batch, BatchItem, EngineError, IdempotentRequest, Reply, metrics, record};
+use crate::{Answer, Batch, BatchItem, EngineError, IdempotentRequest, Reply};
 
 /// Longest time that replies may take after the time for grading has ended.
 pub const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
@@ -51,15 +43,6 @@ pub struct Engine {
 
 /// The share of work that the node does for itself.
 const NODE: &str = "node";
-
-/// The parameters of one run of the pipeline, other than the batch.
-struct BatchRun<'a> {
-    id: BatchId,
-    mode: &'a Mode,
-    keyed: Option<&'a IdempotentRequest>,
-    record: Option<&'a Record>,
-    use_cache: bool,
-}
 
 impl Engine {
     /// Starts the worker threads.
@@ -112,7 +95,9 @@ impl Engine {
             record,
             use_cache: true,
         };
-        self.run(batch, run).await.map(|(reply, _)| reply)
+        stages::run(&self.state, batch, run)
+            .await
+            .map(|(reply, _)| reply)
     }
 
     /// Grades a batch once under an idempotency key. Grading continues if the future is dropped, so
@@ -184,190 +169,16 @@ impl Engine {
             Some(claim) => claim.batch,
             None => self.new_id(),
         };
-        let (reply, sealed) = self
-            .run(
-                batch,
-                BatchRun {
-                    id,
-                    mode,
-                    keyed: Some(keyed),
-                    record,
-                    use_cache: true,
-                },
-            )
-            .await?;
+        let run = BatchRun {
+            id,
+            mode,
+            keyed: Some(keyed),
+            record,
+            use_cache: true,
+        };
+        let (reply, sealed) = stages::run(&self.state, batch, run).await?;
         let sealed = sealed.unwrap_or_else(|| (keyed.render)(&reply));
         Ok(Answer::Fresh(reply, Some(sealed)))
-    }
-
-    /// The pipeline, in a span.
-    async fn run(
-        &self,
-        batch: Batch,
-        run: BatchRun<'_>,
-    ) -> Result<(Reply, Option<SealedReply>), EngineError> {
-        let span = tracing::info_span!(
-            "batch",
-            batch = %run.id,
-            items = batch.items.len(),
-            run = batch.run.as_deref(),
-            step = batch.step,
-        );
-        self.stages(batch, run).instrument(span).await
-    }
-
-    async fn stages(
-        &self,
-        batch: Batch,
-        run: BatchRun<'_>,
-    ) -> Result<(Reply, Option<SealedReply>), EngineError> {
-        // Counts the items until the last result is delivered. A reply that the client keeps longer
-        // does not count.
-        let admission = &self.state.admission;
-        let _admitted = admission.admit(&batch.share, batch.items.len())?;
-        context::check(&batch)?;
-        let received = Received::now(self.state.clock.as_ref());
-        let charging = Charging::admit(&batch)?;
-        let checked = self
-            .checked(&batch, run.record, &charging)
-            .instrument(tracing::info_span!("check"))
-            .await;
-        let (tasks, names) = match checked {
-            Ok(checked) => checked,
-            Err(error) => {
-                charging.reject();
-                return Err(error);
-            }
-        };
-        let context = BatchContext::of(&self.state, &batch, &tasks, names).await;
-        let plan = Arc::new(plan(
-            &self.state,
-            run.id,
-            batch,
-            tasks,
-            context,
-            received,
-            run.use_cache,
-        ));
-        let whole = matches!(run.mode, Mode::Whole) || plan.context.single_wave;
-        let mut grading = grade(&self.state, &plan);
-        let (mut reply, mut sealed, mut is_connected) = (Reply::new(&plan), None, true);
-        while let Some(mut wave) = grading.next(whole).await {
-            charging.spend(grading.charge());
-            appeal(&self.state, &plan, &mut wave).await;
-            compose(&plan, &mut wave);
-            if whole {
-                reply.set_summary(correct(&plan, &mut wave));
-            }
-            reply.push(wave);
-            sealed = self
-                .record_wave(&plan, &mut reply, &run, grading.is_done())
-                .instrument(tracing::info_span!("record"))
-                .await;
-            is_connected = is_connected && self.deliver(&reply, &run).await?;
-        }
-        plan.context.names.release();
-        charging.finish();
-        metrics::batch(
-            self.state
-                .clock
-                .monotonic()
-                .saturating_sub(plan.received.monotonic),
-        );
-        Ok((reply, sealed))
-    }
-
-    /// The tasks of a batch, checked, and the names that it holds.
-    async fn checked(
-        &self,
-        batch: &Batch,
-        record: Option<&Record>,
-        charging: &Charging,
-    ) -> Result<(BatchTasks, HeldNames), EngineError> {
-        let tasks = tasks::find(&self.state, batch)?;
-        let grader_of = |at| tasks.spec(at).name;
-        let names = self.state.names.hold(record, batch, grader_of).await?;
-        let spend = |time| charging.spend(time);
-        tasks::check(&self.state, &batch.share, &tasks.distinct, spend).await?;
-        Ok((tasks, names))
-    }
-
-    /// Records the latest wave and marks its grades. Returns the sealed reply with the last wave.
-    async fn record_wave(
-        &self,
-        plan: &Plan,
-        reply: &mut Reply,
-        run: &BatchRun<'_>,
-        last: bool,
-    ) -> Option<SealedReply> {
-        let record = run.record?;
-        // If a request is sent again before its reply is recorded, the batch runs again with the
-        // same ids, and a transient failure may then have another outcome. Such failures are
-        // therefore recorded with the reply, after which nothing is graded again.
-        let is_deferred = |grade: &ItemGrade| {
-            run.keyed.is_some() && grade.error.as_ref().is_some_and(|error| error.retryable)
-        };
-        let is_recorded_now = |grade: &ItemGrade| last || !is_deferred(grade);
-        let length = reply.last_wave()?.len();
-        let before = reply.grades().count() - length;
-        let new: Vec<&ItemGrade> = reply
-            .grades()
-            .enumerate()
-            .filter(|(at, grade)| {
-                let is_of_wave = *at >= before;
-                is_of_wave && is_recorded_now(grade) || last && is_deferred(grade)
-            })
-            .map(|(_, grade)| grade)
-            .collect();
-        if new.is_empty() {
-            return None;
-        }
-        let mut entry = record::entry(&self.state.keeping, plan, new.into_iter());
-        // The marks are removed if recording fails.
-        reply.mark(true, is_recorded_now);
-        let sealed = run
-            .keyed
-            .filter(|_| last)
-            .map(|keyed| (keyed.render)(reply));
-        let claim = run.keyed.map(|keyed| Claim {
-            key: keyed.key.clone(),
-            request: keyed.request,
-            batch: plan.id,
-            time_us: self.state.clock.unix_us(),
-            reply: sealed.clone(),
-        });
-        entry.claim = claim.map(|claim| self.state.keeping.redactor.claim(claim));
-        match record.append(Arc::new(entry)).await {
-            Ok(()) => {
-                plan.context.names.set_recorded();
-                sealed
-            }
-            Err(error) => {
-                tracing::error!(batch = %plan.id, %error, "cannot record the grades of a batch");
-                metrics::unrecorded(length);
-                reply.mark(false, is_recorded_now);
-                None
-            }
-        }
-    }
-
-    /// Sends the latest wave to the stream and returns whether the client still reads. A client
-    /// that does not read for [`Limits::delivery`](crate::Limits::delivery) is disconnected. Under
-    /// an idempotency key its batch is graded all the same, so that a repeated request gets the
-    /// reply.
-    async fn deliver(&self, reply: &Reply, run: &BatchRun<'_>) -> Result<bool, EngineError> {
-        let Mode::Streamed(sender) = run.mode else {
-            return Ok(false);
-        };
-        match sender
-            .send_timeout(reply.latest(), self.state.limits.delivery)
-            .await
-        {
-            Ok(()) => Ok(true),
-            Err(SendTimeoutError::Closed(_)) => Ok(false),
-            Err(SendTimeoutError::Timeout(_)) if run.keyed.is_some() => Ok(false),
-            Err(SendTimeoutError::Timeout(_)) => Err(EngineError::ClientStalled),
-        }
     }
 
     /// Grades a batch without recording it and without using cached results.
@@ -383,7 +194,9 @@ impl Engine {
             record: None,
             use_cache: false,
         };
-        self.run(batch, run).await.map(|(reply, _)| reply)
+        stages::run(&self.state, batch, run)
+            .await
+            .map(|(reply, _)| reply)
     }
 
     /// Checks an item's tasks, as [`Engine::grade`] does before it grades a batch. Takes as long as

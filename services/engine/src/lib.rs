@@ -1,26 +1,20 @@
-//! Owns the pipeline of a batch: `plan -> grade -> appeal -> compose -> correct -> record`. Does
-//! not depend on HTTP or on a database.
+//! Owns the pipeline of a batch: `check -> plan -> grade -> appeal -> compose -> correct -> record`.
+//! Does not depend on HTTP or on a database.
 //!
-//! The pipeline is one function, [`Engine::grade`]; each stage is a module of the same name.
-//! Grading runs on worker threads outside the async runtime, so that slow items do not delay other
-//! requests.
+//! The pipeline is one function in `stages`, which [`Engine::grade`] calls; each stage is a module
+//! of that folder. Grading runs on worker threads outside the async runtime, so that slow items do
+//! not delay other requests.
 
 mod admission;
 mod allowance;
-mod appeal;
 mod batch;
 mod cache;
 mod channel_cache;
 mod channels;
-mod charging;
 mod checks;
-mod compose;
-mod context;
-mod correct;
 mod engine;
 mod error;
 mod failure_log;
-mod grade;
 mod grade_filter;
 mod idempotency;
 mod keeping;
@@ -28,22 +22,19 @@ mod keys_in_flight;
 pub mod metrics;
 mod names;
 mod pairs;
-mod plan;
 mod policy;
-mod prepare;
-mod record;
 mod replay;
 mod reply;
 mod shares;
+mod stages;
 mod state;
 mod suggest;
-mod tasks;
 mod usage;
 mod warm;
 mod worker_threads;
 
 pub use admission::{Admission, MemoryPermit, Permit};
-pub use allowance::Allowance;
+pub use allowance::{Allowance, Charge};
 pub use batch::{Batch, BatchItem};
 pub use channel_cache::ChannelSettings;
 pub use channels::{ChannelError, Draws};

@@ -7,7 +7,7 @@ use assay_core::{ErrorCode, GraderTable, Hash};
 use assay_rewards::policy::{PolicyError, PolicyRules};
 use serde_json::Value;
 
-use crate::appeal::template;
+use crate::stages::appeal::template;
 
 /// Name of the policy without rules, for which `reward == score`. Every node has it.
 const DEFAULT: &str = "default";

@@ -7,8 +7,8 @@ use assay_record::ItemGrade;
 use assay_rewards::channel::Report;
 use serde_json::{Map, Value};
 
-use crate::correct::{self, Summary};
-use crate::plan::Plan;
+use crate::stages::correct::{self, Summary};
+use crate::stages::plan::Plan;
 use crate::{Batch, BatchItem};
 
 /// One group of a batch.
@@ -57,8 +57,15 @@ impl Reply {
         self.summary = OnceLock::from(Arc::new(summary));
     }
 
-    pub(crate) fn last_wave(&self) -> Option<&Wave> {
-        self.waves.last()
+    /// The grades of the last wave.
+    pub(crate) fn last_wave(&self) -> impl Iterator<Item = &ItemGrade> {
+        self.waves.last().into_iter().flat_map(|wave| wave.iter())
+    }
+
+    /// The grades of earlier waves.
+    pub(crate) fn earlier(&self) -> impl Iterator<Item = &ItemGrade> {
+        let earlier = self.waves.len().saturating_sub(1);
+        self.waves[..earlier].iter().flat_map(|wave| wave.iter())
     }
 
     /// The reply with only its last wave.

@@ -10,7 +10,7 @@ use futures::FutureExt;
 use tokio::sync::mpsc;
 
 use crate::Engine;
-use crate::prepare::prepare_one;
+use crate::stages::prepare::prepare_one;
 use crate::state::EngineState;
 use crate::worker_threads::Job;
 

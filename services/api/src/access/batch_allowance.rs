@@ -1,11 +1,11 @@
 //! What the caller of a batch may use, as the engine asks for it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use assay_access::{Caller, WorkCharge};
 use assay_core::Clock;
-use assay_engine::{Allowance, EngineError};
+use assay_engine::{Allowance, Charge, EngineError};
 
 /// Estimate of the bytes that a grade takes in the record, in addition to the texts of the request.
 const GRADE_BYTES: usize = 512;
@@ -16,14 +16,6 @@ pub(super) struct BatchAllowance {
     pub(super) clock: Arc<dyn Clock>,
     /// Bytes of the request.
     pub(super) body_bytes: usize,
-    /// The work of the batch while it is in progress.
-    pub(super) work: Mutex<Option<WorkCharge>>,
-}
-
-impl BatchAllowance {
-    fn work(&self) -> MutexGuard<'_, Option<WorkCharge>> {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl std::fmt::Debug for BatchAllowance {
@@ -36,7 +28,7 @@ impl std::fmt::Debug for BatchAllowance {
 }
 
 impl Allowance for BatchAllowance {
-    fn admit(&self, tasks: usize) -> Result<(), EngineError> {
+    fn admit(&self, tasks: usize) -> Result<Option<Box<dyn Charge>>, EngineError> {
         // Each check of an item counts as an item.
         let bytes = self.body_bytes + tasks * GRADE_BYTES;
         let charge = self.caller.charge(tasks, bytes, &self.clock);
@@ -44,32 +36,26 @@ impl Allowance for BatchAllowance {
             message: exceeded.to_string(),
             retry_after: Duration::from_secs(exceeded.retry_after_s()),
         })?;
-        if let Some(charge) = &charge {
+        Ok(charge.map(|charge| {
             charge.start();
-        }
-        *self.work() = charge;
-        Ok(())
+            Box::new(BatchCharge(charge)) as Box<dyn Charge>
+        }))
     }
+}
 
+/// The charge of a batch in progress.
+struct BatchCharge(WorkCharge);
+
+impl Charge for BatchCharge {
     fn spend(&self, time: Duration) {
-        if let Some(work) = &*self.work() {
-            work.spend(time);
-        }
+        self.0.spend(time);
     }
 
-    fn reject(&self) {
-        if let Some(work) = &*self.work() {
-            work.reject();
-        }
+    fn reject(self: Box<Self>) {
+        self.0.reject();
     }
 
-    fn finish(&self) {
-        if let Some(work) = &*self.work() {
-            work.finish();
-        }
-    }
-
-    fn end(&self) {
-        drop(self.work().take());
+    fn finish(self: Box<Self>) {
+        self.0.finish();
     }
 }

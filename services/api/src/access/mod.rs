@@ -8,7 +8,7 @@ mod proxied;
 mod time_left;
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use assay_access::{Caller, Denied, ExceededQuota, RefusedUser, WorkCharge, redact};
 use assay_core::ErrorCode;
@@ -251,7 +251,6 @@ impl Api {
             caller: self.caller().clone(),
             clock: Arc::clone(self.gate().clock()),
             body_bytes,
-            work: Mutex::default(),
         }))
     }
 }

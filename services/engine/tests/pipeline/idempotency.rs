@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use assay_engine::{Allowance, Answer, Batch, EngineError, Limits, Mode};
+use assay_engine::{Allowance, Answer, Batch, Charge, EngineError, Limits, Mode};
 use tokio::sync::{Notify, mpsc};
 
 use crate::fixtures::{Recorded, batch, fixture, fixture_with, item, keyed};
@@ -225,26 +225,32 @@ impl Calls {
 }
 
 impl Allowance for Calls {
-    fn admit(&self, tasks: usize) -> Result<(), EngineError> {
+    fn admit(&self, tasks: usize) -> Result<Option<Box<dyn Charge>>, EngineError> {
         assert_eq!(tasks, 1);
         self.add("admit");
-        Ok(())
+        Ok(Some(Box::new(CountedCharge(self.clone()))))
     }
+}
 
-    fn reject(&self) {
-        self.add("reject");
+struct CountedCharge(Calls);
+
+impl Charge for CountedCharge {
+    fn reject(self: Box<Self>) {
+        self.0.add("reject");
     }
 
     fn spend(&self, _: Duration) {
-        self.add("spend");
+        self.0.add("spend");
     }
 
-    fn finish(&self) {
-        self.add("finish");
+    fn finish(self: Box<Self>) {
+        self.0.add("finish");
     }
+}
 
-    fn end(&self) {
-        self.add("end");
+impl Drop for CountedCharge {
+    fn drop(&mut self) {
+        self.0.add("end");
     }
 }
 

@@ -17,10 +17,10 @@ use tracing::{Instrument as _, Span};
 use super::run::{UnitRunner, not_graded};
 use super::unit::GradedUnit;
 use crate::cache::PreparedTask;
-use crate::plan::{Plan, TaskWork};
-use crate::prepare::prepare;
+use crate::stages::plan::{Plan, TaskWork};
+use crate::stages::prepare::prepare;
+use crate::stages::tasks::Unit;
 use crate::state::EngineState;
-use crate::tasks::Unit;
 use crate::worker_threads::{Job, Place};
 
 /// Most units per job. Few enough that callers alternate quickly, enough that queueing costs

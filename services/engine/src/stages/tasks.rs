@@ -10,6 +10,7 @@ use assay_core::clock::thread_time;
 use assay_core::{Clock, ErrorCode, Grader, Hash, PrepareContext, Spec, Task, TaskError};
 use tokio::sync::oneshot;
 
+use crate::allowance::Charge;
 use crate::state::EngineState;
 use crate::worker_threads::Job;
 use crate::{Batch, EngineError};
@@ -141,12 +142,12 @@ fn reject_many_checks(item: usize, checks: usize) -> Result<(), EngineError> {
 
 /// Checks the distinct tasks of a batch on the worker threads, before anything is graded. Tasks
 /// whose prepared form is cached were checked before. Returns the first error in the order of the
-/// batch. Passes the time that it took to `spend`.
+/// batch. Charges the time that it took.
 pub(crate) async fn check(
     state: &Arc<EngineState>,
     share: &Arc<str>,
     tasks: &[DistinctTask],
-    spend: impl Fn(Duration),
+    charge: Option<&dyn Charge>,
 ) -> Result<(), EngineError> {
     let is_new = |task: &&DistinctTask| {
         let cached = state.caches.prepared(task.spec(), task.task.hash());
@@ -179,7 +180,9 @@ pub(crate) async fn check(
     let mut first: Option<(usize, TaskError)> = None;
     for check in checks {
         let (time, error) = check.await.map_err(|_| EngineError::ShuttingDown)?;
-        spend(time);
+        if let Some(charge) = charge {
+            charge.spend(time);
+        }
         if first.is_none() {
             first = error;
         }

@@ -15,9 +15,9 @@ use assay_rewards::policy::Outcome;
 use assay_rewards::{Estimator, Group, Member, Rates, advantages, mean, statistics};
 
 use crate::batch::prompt_key;
-use crate::compose::answer;
-use crate::plan::Plan;
 use crate::reply::GroupResult;
+use crate::stages::compose::answer;
+use crate::stages::plan::Plan;
 
 /// Smallest group whose standard deviation is estimated precisely enough to divide by it.
 const MIN_GROUP_FOR_ZFIX: usize = 16;

@@ -15,8 +15,8 @@ use assay_rewards::{Estimator, Rates, Statistic};
 use crate::batch::prompt_key;
 use crate::names::{DEFAULT_FAMILY, HeldNames};
 use crate::policy::RewardPolicy;
+use crate::stages::tasks::BatchTasks;
 use crate::state::EngineState;
-use crate::tasks::BatchTasks;
 use crate::{Batch, EngineError};
 
 /// The context in which a batch is graded.

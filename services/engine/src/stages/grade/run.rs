@@ -14,9 +14,9 @@ use futures::FutureExt;
 use super::unit::GradedUnit;
 use crate::cache::{PreparedTask, outcome_key};
 use crate::metrics;
-use crate::plan::Plan;
+use crate::stages::plan::Plan;
+use crate::stages::tasks::Unit;
 use crate::state::EngineState;
-use crate::tasks::Unit;
 
 /// Grades the units of one batch.
 pub(super) struct UnitRunner {

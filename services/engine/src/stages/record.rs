@@ -6,18 +6,73 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_core::{Completion, Hash, RawJson, Task};
-use assay_record::{Body, BodyKind, Entry, GradeSource, ItemGrade, NewGrade};
+use assay_record::{Body, BodyKind, Claim, Entry, GradeSource, ItemGrade, NewGrade, SealedReply};
 use serde::{Serialize, Serializer};
 
+use super::BatchRun;
+use super::plan::Plan;
+use crate::Reply;
 use crate::keeping::{Keeping, Redactor, texts};
-use crate::plan::Plan;
+use crate::metrics;
+use crate::state::EngineState;
+
+/// Records the latest wave and marks its grades. Returns the sealed reply with the last wave.
+pub(super) async fn wave(
+    state: &EngineState,
+    reply: &mut Reply,
+    run: &BatchRun<'_>,
+    last: bool,
+) -> Option<SealedReply> {
+    let record = run.record?;
+    // If a request is sent again before its reply is recorded, the batch runs again with the same
+    // ids, and a transient failure may then have another outcome. Such failures are therefore
+    // recorded with the reply, after which nothing is graded again.
+    let is_deferred = |grade: &ItemGrade| {
+        run.keyed.is_some() && grade.error.as_ref().is_some_and(|error| error.retryable)
+    };
+    let is_recorded_now = |grade: &ItemGrade| last || !is_deferred(grade);
+    let deferred = (run.keyed.is_some() && last).then(|| reply.earlier());
+    let deferred = deferred.into_iter().flatten();
+    let new: Vec<&ItemGrade> = deferred
+        .filter(|grade| is_deferred(grade))
+        .chain(reply.last_wave().filter(|grade| is_recorded_now(grade)))
+        .collect();
+    if new.is_empty() {
+        return None;
+    }
+    let length = reply.last_wave().count();
+    let mut entry = entry(&state.keeping, &reply.plan, new.into_iter());
+    // The marks are removed if recording fails.
+    reply.mark(true, is_recorded_now);
+    let sealed = run
+        .keyed
+        .filter(|_| last)
+        .map(|keyed| (keyed.render)(reply));
+    let claim = run.keyed.map(|keyed| Claim {
+        key: keyed.key.clone(),
+        request: keyed.request,
+        batch: reply.plan.id,
+        time_us: state.clock.unix_us(),
+        reply: sealed.clone(),
+    });
+    entry.claim = claim.map(|claim| state.keeping.redactor.claim(claim));
+    match record.append(Arc::new(entry)).await {
+        Ok(()) => {
+            reply.plan.context.names.set_recorded();
+            sealed
+        }
+        Err(error) => {
+            let batch = reply.plan.id;
+            tracing::error!(%batch, %error, "cannot record the grades of a batch");
+            metrics::unrecorded(length);
+            reply.mark(false, is_recorded_now);
+            None
+        }
+    }
+}
 
 /// The entry that records these grades.
-pub(crate) fn entry<'a>(
-    keeping: &Keeping,
-    plan: &Plan,
-    grades: impl Iterator<Item = &'a ItemGrade>,
-) -> Entry {
+fn entry<'a>(keeping: &Keeping, plan: &Plan, grades: impl Iterator<Item = &'a ItemGrade>) -> Entry {
     let mut bodies = Bodies::new(&keeping.redactor);
     let grades = grades
         .map(|grade| new_grade(keeping, plan, grade, &mut bodies))

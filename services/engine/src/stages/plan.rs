@@ -1,14 +1,16 @@
 //! Stage 1, plan: orders the work of a batch, long work first.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use assay_core::{BatchId, GraderTable, Lane};
 
+use super::BatchRun;
 use crate::Batch;
-use crate::context::BatchContext;
 use crate::policy::RewardPolicy;
+use crate::stages::context::BatchContext;
+use crate::stages::tasks::{BatchTasks, DistinctTask, Received, Unit};
 use crate::state::EngineState;
-use crate::tasks::{BatchTasks, DistinctTask, Received, Unit};
 
 /// A batch with checked tasks and ordered work.
 pub(crate) struct Plan {
@@ -47,27 +49,26 @@ impl Plan {
 /// Orders the units of a batch.
 pub(crate) fn plan(
     state: &EngineState,
-    id: BatchId,
+    run: &BatchRun<'_>,
     batch: Batch,
     tasks: BatchTasks,
     context: BatchContext,
     received: Received,
-    use_cache: bool,
-) -> Plan {
+) -> Arc<Plan> {
     let BatchTasks {
         distinct, units, ..
     } = tasks;
     let work = order(units, &distinct, &batch);
-    Plan {
-        id,
+    Arc::new(Plan {
+        id: run.id,
         batch,
         tasks: distinct,
         work,
         received,
-        use_cache,
+        use_cache: run.use_cache,
         graders: state.graders.clone(),
         context,
-    }
+    })
 }
 
 /// Groups the units by task and orders them so that long work starts first and does not run alone

@@ -18,7 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use assay_record::{ComponentGrade, ItemGrade};
 
 use crate::batch::prompt_key;
-use crate::plan::Plan;
+use crate::stages::plan::Plan;
 use crate::state::EngineState;
 use dispatch::Dispatcher;
 

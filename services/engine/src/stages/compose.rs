@@ -9,7 +9,7 @@ use assay_rewards::Rates;
 use assay_rewards::channel::Report;
 use assay_rewards::policy::{Part, RewardResult, Sample};
 
-use crate::plan::Plan;
+use crate::stages::plan::Plan;
 
 /// Adds the rewards to the grades of a wave. Policies that use whole groups find them here, because
 /// such a batch is one wave.

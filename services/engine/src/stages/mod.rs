@@ -1,0 +1,152 @@
+//! The pipeline of a batch, `check -> plan -> grade -> appeal -> compose -> correct -> record`, in
+//! one function. Each stage is a module; the stages after `grade` fill in the grades of a wave.
+
+pub(crate) mod appeal;
+pub(crate) mod compose;
+mod context;
+pub(crate) mod correct;
+mod grade;
+pub(crate) mod plan;
+pub(crate) mod prepare;
+mod record;
+pub(crate) mod tasks;
+
+use std::sync::Arc;
+
+use assay_core::BatchId;
+use assay_record::{Record, SealedReply};
+use tokio::sync::mpsc::error::SendTimeoutError;
+use tracing::Instrument as _;
+
+use self::appeal::appeal;
+use self::compose::compose;
+use self::context::BatchContext;
+use self::correct::correct;
+use self::grade::grade;
+use self::plan::plan;
+use self::tasks::{BatchTasks, Received};
+use crate::allowance::Charge;
+use crate::metrics;
+use crate::names::HeldNames;
+use crate::state::EngineState;
+use crate::{Batch, EngineError, IdempotentRequest, Mode, Reply};
+
+/// The parameters of one run of the pipeline, other than the batch.
+pub(crate) struct BatchRun<'a> {
+    pub(crate) id: BatchId,
+    pub(crate) mode: &'a Mode,
+    pub(crate) keyed: Option<&'a IdempotentRequest>,
+    pub(crate) record: Option<&'a Record>,
+    pub(crate) use_cache: bool,
+}
+
+/// Runs the pipeline. Returns the reply and, if it is recorded under a key, its sealed form.
+pub(crate) async fn run(
+    state: &Arc<EngineState>,
+    batch: Batch,
+    run: BatchRun<'_>,
+) -> Result<(Reply, Option<SealedReply>), EngineError> {
+    let span = tracing::info_span!(
+        "batch",
+        batch = %run.id,
+        items = batch.items.len(),
+        run = batch.run.as_deref(),
+        step = batch.step,
+    );
+    stages(state, batch, run).instrument(span).await
+}
+
+async fn stages(
+    state: &Arc<EngineState>,
+    batch: Batch,
+    run: BatchRun<'_>,
+) -> Result<(Reply, Option<SealedReply>), EngineError> {
+    // Counts the items until the last result is delivered. A reply that the client keeps longer
+    // does not count.
+    let _admitted = state.admission.admit(&batch.share, batch.items.len())?;
+    context::check(&batch)?;
+    let received = Received::now(state.clock.as_ref());
+    let charge = admit(&batch)?;
+    let checked = check(state, &batch, run.record, charge.as_deref())
+        .instrument(tracing::info_span!("check"))
+        .await;
+    let (tasks, names) = match checked {
+        Ok(checked) => checked,
+        Err(error) => {
+            if let Some(charge) = charge {
+                charge.reject();
+            }
+            return Err(error);
+        }
+    };
+    let context = BatchContext::of(state, &batch, &tasks, names).await;
+    let plan = plan(state, &run, batch, tasks, context, received);
+    let whole = matches!(run.mode, Mode::Whole) || plan.context.single_wave;
+    let mut grading = grade(state, &plan);
+    let (mut reply, mut sealed, mut is_connected) = (Reply::new(&plan), None, true);
+    while let Some(mut wave) = grading.next(whole).await {
+        if let Some(charge) = &charge {
+            charge.spend(grading.charge());
+        }
+        appeal(state, &plan, charge.as_deref(), &mut wave).await;
+        compose(&plan, &mut wave);
+        if whole {
+            reply.set_summary(correct(&plan, &mut wave));
+        }
+        reply.push(wave);
+        sealed = record::wave(state, &mut reply, &run, grading.is_done())
+            .instrument(tracing::info_span!("record"))
+            .await;
+        is_connected = is_connected && deliver(state, &reply, &run).await?;
+    }
+    plan.context.names.release();
+    if let Some(charge) = charge {
+        charge.finish();
+    }
+    let elapsed = state.clock.monotonic();
+    metrics::batch(elapsed.saturating_sub(plan.received.monotonic));
+    Ok((reply, sealed))
+}
+
+/// Admits a batch within the quotas of its key. Each check of an item counts as an item.
+fn admit(batch: &Batch) -> Result<Option<Box<dyn Charge>>, EngineError> {
+    let Some(allowance) = &batch.allowance else {
+        return Ok(None);
+    };
+    let tasks = batch.items.iter().map(|item| 1 + item.checks.len());
+    allowance.admit(tasks.sum())
+}
+
+/// The tasks of a batch, checked, and the names that it holds.
+async fn check(
+    state: &Arc<EngineState>,
+    batch: &Batch,
+    record: Option<&Record>,
+    charge: Option<&dyn Charge>,
+) -> Result<(BatchTasks, HeldNames), EngineError> {
+    let tasks = tasks::find(state, batch)?;
+    let grader_of = |at| tasks.spec(at).name;
+    let names = state.names.hold(record, batch, grader_of).await?;
+    tasks::check(state, &batch.share, &tasks.distinct, charge).await?;
+    Ok((tasks, names))
+}
+
+/// Sends the latest wave to the stream and returns whether the client still reads. A client that
+/// does not read for [`Limits::delivery`](crate::Limits::delivery) is disconnected. Under an
+/// idempotency key its batch is graded all the same, so that a repeated request gets the reply.
+async fn deliver(
+    state: &EngineState,
+    reply: &Reply,
+    run: &BatchRun<'_>,
+) -> Result<bool, EngineError> {
+    let Mode::Streamed(sender) = run.mode else {
+        return Ok(false);
+    };
+    let timeout = state.limits.delivery;
+    match sender.send_timeout(reply.latest(), timeout).await {
+        Ok(()) => Ok(true),
+        Err(SendTimeoutError::Closed(_)) => Ok(false),
+        Err(SendTimeoutError::Timeout(_)) if run.keyed.is_some() => Ok(false),
+        Err(SendTimeoutError::Timeout(_)) => Err(EngineError::ClientStalled),
+    }
+}
