@@ -39,13 +39,24 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
     ("assay-access", &["core", "record"]),
     ("assay-wire", &["core", "record", "rewards"]),
     ("assay-engine", &["core", "record", "rewards"]),
+    ("assay-review", &["core", "record", "rewards", "engine"]),
     (
         "assay-mapping",
-        &["core", "record", "rewards", "engine", "wire", "templates"],
+        &[
+            "core",
+            "record",
+            "rewards",
+            "engine",
+            "review",
+            "wire",
+            "templates",
+        ],
     ),
     (
         "assay-operators",
-        &["access", "core", "record", "rewards", "engine", "wire"],
+        &[
+            "access", "core", "record", "rewards", "engine", "review", "wire",
+        ],
     ),
     (
         "assay-api",
@@ -55,6 +66,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
             "record",
             "rewards",
             "engine",
+            "review",
             "wire",
             "mapping",
             "operators",
@@ -68,7 +80,10 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
         "assay-templates",
         &["core", "documents", "extraction", "jinja"],
     ),
-    ("assay-check", &["core", "engine", "record", "templates"]),
+    (
+        "assay-check",
+        &["core", "engine", "review", "record", "templates"],
+    ),
     (
         "assay",
         &[
@@ -77,6 +92,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
             "record",
             "rewards",
             "engine",
+            "review",
             "wire",
             "mapping",
             "math",

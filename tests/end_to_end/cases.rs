@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_core::{Completion, Evidence, Item, Meta, Spec, Task};
-use assay_engine::{Batch, BatchItem, Engine, Mode, ReplayOptions};
+use assay_engine::{Batch, BatchItem, Mode};
 use assay_node::Node;
+use assay_review::Review;
+use assay_review::replay::ReplayOptions;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -40,7 +42,7 @@ async fn every_grader_passes_its_golden_cases() {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         assert!(cases.len() >= 20, "`{}` has too few cases", file.display());
-        check(node.engine(), grader.spec(), &cases).await;
+        check(node.review(), grader.spec(), &cases).await;
     }
     node.stop().await;
 }
@@ -73,7 +75,7 @@ fn without_changing(evidence: &Evidence) -> Value {
 
 /// Grades the cases and compares their verdicts. The evidence of the first case of each verdict is
 /// reviewed.
-async fn check(engine: &Engine, spec: &Spec, cases: &[Case]) {
+async fn check(review: &Review, spec: &Spec, cases: &[Case]) {
     let items = cases.iter().map(|case| {
         let task = Task::from_raw(&case.task).unwrap();
         let (prompt, completion, meta) = (
@@ -90,7 +92,8 @@ async fn check(engine: &Engine, spec: &Spec, cases: &[Case]) {
             task,
         )
     });
-    let reply = engine
+    let reply = review
+        .engine()
         .grade(Batch::new("cases", items.collect()), Mode::Whole)
         .await
         .unwrap();
@@ -120,7 +123,7 @@ async fn check(engine: &Engine, spec: &Spec, cases: &[Case]) {
     );
     insta::assert_json_snapshot!(format!("evidence_of_{}", spec.name), reviewed);
     let ids: Vec<_> = reply.grades().map(|result| result.grade).collect();
-    let replays = engine.replay_all(&ids, &ReplayOptions::new()).await;
+    let replays = review.replay_all(&ids, &ReplayOptions::new()).await;
     for (case, replay) in cases.iter().zip(replays.unwrap()) {
         let replay = replay.unwrap();
         assert!(

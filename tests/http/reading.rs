@@ -91,7 +91,7 @@ fn counted(service: &Service) -> (Router, Arc<Writes>) {
     })
     .unwrap();
     let api = Api::new(ApiParts {
-        engine,
+        review: assay_review::Review::new(engine),
         templates: Arc::default(),
         programs: Arc::new(Nothing),
         models: Arc::new(Nothing),

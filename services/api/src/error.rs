@@ -5,11 +5,14 @@ use std::borrow::Cow;
 use assay_access::redact;
 use assay_core::ErrorCode;
 use assay_core::reward_model::ModelError;
-use assay_engine::{
-    ChannelError, EngineError, FilterError, ReplayError, RunPairsError, SuggestError,
-};
+use assay_engine::EngineError;
 use assay_mapping::batch::problem;
 use assay_record::RecordError;
+use assay_review::ReviewError;
+use assay_review::filter::FilterError;
+use assay_review::pairs::RunPairsError;
+use assay_review::replay::ReplayError;
+use assay_review::suggest::SuggestError;
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -106,10 +109,10 @@ impl From<ReplayError> for ApiError {
     }
 }
 
-impl From<ChannelError> for ApiError {
-    fn from(error: ChannelError) -> Self {
+impl From<ReviewError> for ApiError {
+    fn from(error: ReviewError) -> Self {
         match error {
-            ChannelError::Store(error) => error.into(),
+            ReviewError::Store(error) => error.into(),
             error => Self::new(error.code(), error.to_string()),
         }
     }
@@ -159,7 +162,7 @@ impl From<SuggestError> for ApiError {
                 setting.to_string(),
             )
             .into(),
-            SuggestError::Channel(error) => error.into(),
+            SuggestError::Review(error) => error.into(),
             SuggestError::Stopped => Self::new(ErrorCode::ShuttingDown, error.to_string()),
         }
     }

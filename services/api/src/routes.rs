@@ -134,7 +134,7 @@ pub fn document(graders: &GraderTable) -> Value {
 fn endpoints(api: &Api) -> Endpoints {
     let document = document(api.engine().graders());
     let (pages, roles_of_pages) = assay_operators::router(
-        api.engine().clone(),
+        api.review().clone(),
         Arc::clone(api.shared_gate()),
         api.tls().is_some(),
     );

@@ -9,6 +9,7 @@ use assay_core::FairPermits;
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_engine::{Engine, EngineError, Permit};
+use assay_review::Review;
 use assay_templates::Templates;
 
 use crate::roles::RoleTable;
@@ -79,8 +80,8 @@ impl Default for ConnectionLimits {
 
 /// The parts of [`Api`].
 pub struct ApiParts {
-    /// Grades batches and provides access to the record.
-    pub engine: Engine,
+    /// The engine, which grades batches, and the review of what it recorded.
+    pub review: Review,
     /// The templates that make tasks from rows.
     pub templates: Arc<Templates>,
     /// Runs programs for routes that do not grade them.
@@ -133,8 +134,8 @@ pub struct Api {
     parts: Arc<ApiParts>,
     permits: RequestPermits,
     roles: Arc<RoleTable>,
-    /// The engine, with the part of the record that the caller sees.
-    engine: Engine,
+    /// With the part of the record that the caller sees.
+    review: Review,
     caller: Caller,
 }
 
@@ -143,7 +144,7 @@ impl Api {
     #[must_use]
     pub fn new(parts: ApiParts) -> Self {
         Self {
-            engine: parts.engine.clone(),
+            review: parts.review.clone(),
             parts: Arc::new(parts),
             permits: RequestPermits::new(),
             roles: Arc::default(),
@@ -161,17 +162,12 @@ impl Api {
 
     /// The API as a caller sees it.
     pub(crate) fn seen_by(&self, caller: Caller) -> Self {
-        let engine = &self.parts.engine;
-        let engine = if caller.role().sees_all() {
-            engine.clone()
-        } else {
-            engine.seen_by(caller.name())
-        };
+        let own = (!caller.role().sees_all()).then_some(caller.name());
         Self {
             parts: Arc::clone(&self.parts),
             permits: self.permits.clone(),
             roles: Arc::clone(&self.roles),
-            engine: engine.with_share(Arc::clone(caller.share())),
+            review: self.parts.review.seen_by(own, Arc::clone(caller.share())),
             caller,
         }
     }
@@ -182,7 +178,7 @@ impl Api {
 
     /// Admits other work than a batch, which counts as so many items in progress.
     pub(crate) fn admit(&self, items: usize) -> Result<Permit, EngineError> {
-        self.engine.admission().admit(self.caller.share(), items)
+        self.engine().admission().admit(self.caller.share(), items)
     }
 
     pub(crate) fn caller(&self) -> &Caller {
@@ -206,7 +202,11 @@ impl Api {
     }
 
     pub(crate) fn engine(&self) -> &Engine {
-        &self.engine
+        self.review.engine()
+    }
+
+    pub(crate) fn review(&self) -> &Review {
+        &self.review
     }
 
     pub(crate) fn templates(&self) -> &Arc<Templates> {
@@ -230,7 +230,7 @@ impl Api {
     }
 
     pub(crate) fn metrics(&self) -> String {
-        let callers = self.engine.admission().usage();
+        let callers = self.engine().admission().usage();
         (self.parts.metrics)() + &assay_engine::usage_metrics(&callers)
     }
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::{BatchId, GraderTable};
-use assay_record::{Claim, Record, RequestKey};
+use assay_core::{BatchId, Clock, GraderTable};
+use assay_record::{Claim, Record, RecordError, RequestKey};
 use assay_rewards::PolicyError;
+use assay_rewards::channel::Ledger;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
@@ -15,7 +16,7 @@ use crate::policy::{Policies, RewardPolicy};
 use crate::stages::tasks::{self, task_pointer};
 use crate::stages::{self, BatchRun};
 use crate::state::{EngineParts, EngineState};
-use crate::{Answer, Batch, BatchItem, EngineError, IdempotentRequest, Reply};
+use crate::{Answer, Batch, BatchItem, EngineError, IdempotentRequest, Redactor, Reply};
 
 /// Longest time that replies may take after the time for grading has ended.
 pub const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
@@ -215,7 +216,10 @@ impl Engine {
     }
 
     /// [Checks](Engine::check) an item on a worker thread.
-    pub(crate) async fn check_on_worker(&self, item: BatchItem) -> Result<BatchItem, EngineError> {
+    ///
+    /// # Errors
+    /// As [`Engine::check`]; [`EngineError::ShuttingDown`].
+    pub async fn check_on_worker(&self, item: BatchItem) -> Result<BatchItem, EngineError> {
         let engine = self.clone();
         let check = move || engine.check(&item).map(|()| item);
         let checked = self.state.workers.run(&self.share, check).await;
@@ -224,6 +228,33 @@ impl Engine {
 
     pub(crate) fn state(&self) -> &Arc<EngineState> {
         &self.state
+    }
+
+    /// The source of time.
+    #[must_use]
+    pub fn clock(&self) -> &dyn Clock {
+        self.state.clock.as_ref()
+    }
+
+    /// Replaces texts before they are stored.
+    #[must_use]
+    pub fn redactor(&self) -> &Redactor {
+        &self.state.keeping.redactor
+    }
+
+    /// The current counts and error rates of all channels, read from the record.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub async fn channels(&self, record: &Record) -> Result<Arc<Ledger>, RecordError> {
+        self.state.channel_cache.read(record.channels()).await
+    }
+
+    /// The counts and error rates with which a batch would be graded now: those that were read in
+    /// the last seconds.
+    pub async fn recent_channels(&self) -> Arc<Ledger> {
+        let record = self.state.record.as_ref();
+        self.state.channel_cache.current(record).await
     }
 
     /// The graders.

@@ -117,15 +117,6 @@ pub(crate) struct EngineState {
     pub(crate) names: Arc<Names>,
     pub(crate) keeping: Keeping,
     pub(crate) failure_log: FailureLog,
-    /// Locked while an operator draws or adjudicates a grade, because both depend on earlier draws
-    /// and adjudications.
-    pub(crate) operators: tokio::sync::Mutex<()>,
-    /// Locked while pairs are collected, because known pairs are looked up before new ones are
-    /// recorded.
-    pub(crate) pairs: tokio::sync::Mutex<()>,
-    /// Locked while pairs are chosen from a run, which needs memory for the completions of a
-    /// prompt.
-    pub(crate) pair_choice: tokio::sync::Mutex<()>,
     sandbox_permits: FairPermits,
     device_permits: FairPermits,
     remote_permits: FairPermits,
@@ -172,9 +163,6 @@ impl EngineState {
             policies,
             keeping,
             failure_log: FailureLog::default(),
-            operators: tokio::sync::Mutex::new(()),
-            pairs: tokio::sync::Mutex::new(()),
-            pair_choice: tokio::sync::Mutex::new(()),
             sandbox_permits: lane(limits.in_workers),
             device_permits: lane(limits.waiting),
             remote_permits: lane(limits.waiting),

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use assay_core::Fault;
-use assay_engine::{GroupResult, Replay, Reply, RewardPolicy};
+use assay_engine::{GroupResult, Reply, RewardPolicy};
+use assay_review::replay::Replay;
 use assay_rewards::Estimate;
 use assay_rewards::channel::drift::Change;
 use assay_rewards::channel::report::{Rate, Source};

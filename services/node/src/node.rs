@@ -14,6 +14,7 @@ use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_engine::{Engine, EngineParts, Keeping, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
 use assay_record::access::{AccessStore, Quotas, Role};
 use assay_record::{Backup, BackupError, Record, RecordOptions, Verification};
+use assay_review::Review;
 use assay_templates::Templates;
 use assay_worker::{Confinement, Mechanism, WorkerError};
 use serde_json::json;
@@ -34,7 +35,7 @@ const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE_TIMEOUT.as_secs())
 
 /// One running process with its configuration, graders and record.
 pub struct Node {
-    engine: Engine,
+    review: Review,
     gate: Arc<Gate>,
     tls: Option<Arc<Tls>>,
     templates: Arc<Templates>,
@@ -116,7 +117,7 @@ impl Node {
         };
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;
         Ok(Self {
-            engine,
+            review: Review::new(engine),
             gate: Arc::new(gate),
             tls,
             templates: Arc::new(templates),
@@ -146,7 +147,13 @@ impl Node {
     /// The engine.
     #[must_use]
     pub fn engine(&self) -> &Engine {
-        &self.engine
+        self.review.engine()
+    }
+
+    /// The review of what the engine recorded.
+    #[must_use]
+    pub fn review(&self) -> &Review {
+        &self.review
     }
 
     /// The scheme of the URL of the node.
@@ -247,7 +254,7 @@ impl Node {
             local_names: server.listen.ip().is_loopback(),
         };
         Ok(Api::new(ApiParts {
-            engine: self.engine.clone(),
+            review: self.review.clone(),
             templates: Arc::clone(&self.templates),
             programs: Arc::new(self.sandboxes.programs.clone()),
             models: Arc::clone(&self.models),
@@ -336,7 +343,7 @@ impl Node {
     /// is done.
     fn warm_up(&self) -> impl Future<Output = ()> + Send + 'static {
         let (engine, sandboxes, warming) = (
-            self.engine.clone(),
+            self.engine().clone(),
             self.sandboxes.clone(),
             Arc::clone(&self.warming),
         );
@@ -359,14 +366,14 @@ impl Node {
     /// Lets running batches finish within `server.shutdown_seconds`, then kills the workers,
     /// rejects pending model requests, and closes the record.
     async fn finish(&self) {
-        self.engine
+        self.engine()
             .drain(Duration::from_secs(self.config.server.shutdown_seconds))
             .await;
         self.sandboxes.stop().await;
         // Batches that wait for models have already failed, and other requests had the same time.
         tokio::join!(
             self.models.stop(REPLY_TIMEOUT),
-            self.engine.shut_down(Duration::ZERO)
+            self.engine().shut_down(Duration::ZERO)
         );
     }
 

@@ -2,9 +2,11 @@
 
 use assay_access::{Caller, ExceededQuota, redact};
 use assay_core::ErrorCode;
-use assay_engine::{ChannelError, FilterError, ReplayError};
 use assay_record::RecordError;
 use assay_record::access::Role;
+use assay_review::ReviewError;
+use assay_review::filter::FilterError;
+use assay_review::replay::ReplayError;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -70,10 +72,10 @@ impl From<RecordError> for Failure {
     }
 }
 
-impl From<ChannelError> for Failure {
-    fn from(error: ChannelError) -> Self {
+impl From<ReviewError> for Failure {
+    fn from(error: ReviewError) -> Self {
         match error {
-            ChannelError::Store(error) => error.into(),
+            ReviewError::Store(error) => error.into(),
             error => Self::of(error.code(), error.to_string()),
         }
     }

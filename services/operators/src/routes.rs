@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use assay_access::Gate;
 use assay_core::ErrorCode;
-use assay_engine::Engine;
 use assay_record::access::{Access, Role};
+use assay_review::Review;
 use axum::Router;
 use axum::handler::Handler;
 use axum::middleware::{from_fn, map_response};
@@ -70,7 +70,7 @@ impl Pages {
 /// The pages of `engine`, at `/ui` and below, to which `/` redirects, and who may see each. `S` is
 /// the state of the router that they are merged into; `secure` says whether connections use TLS.
 pub fn router<S: Clone + Send + Sync + 'static>(
-    engine: Engine,
+    review: Review,
     gate: Arc<Gate>,
     secure: bool,
 ) -> (Router<S>, Vec<(Method, &'static str, Access)>) {
@@ -122,7 +122,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(
         .layer(from_fn(show_failures))
         .layer(map_response(add_headers))
         .with_state(Site {
-            engine,
+            review,
             gate,
             secure,
         });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_access::{Caller, Gate};
-use assay_engine::Engine;
+use assay_review::Review;
 use axum::extract::FromRequestParts;
 use http::StatusCode;
 use http::request::Parts;
@@ -15,7 +15,7 @@ use crate::page::Menu;
 /// The state of the pages.
 #[derive(Clone)]
 pub(crate) struct Site {
-    pub(crate) engine: Engine,
+    pub(crate) review: Review,
     pub(crate) gate: Arc<Gate>,
     /// Whether connections use TLS, in which case cookies are sent only over TLS.
     pub(crate) secure: bool,
@@ -23,8 +23,8 @@ pub(crate) struct Site {
 
 /// The caller of a page, and the site as this caller sees it.
 pub(crate) struct Viewer {
-    /// The engine, with the part of the record that the caller sees.
-    pub(crate) engine: Engine,
+    /// With the part of the record that the caller sees.
+    pub(crate) review: Review,
     pub(crate) caller: Caller,
     pub(crate) gate: Arc<Gate>,
     /// The navigation for the caller.
@@ -47,13 +47,9 @@ impl FromRequestParts<Site> for Viewer {
             let message = "the caller of the request is not known";
             Failure::new(StatusCode::INTERNAL_SERVER_ERROR, message)
         })?;
-        let engine = if caller.role().sees_all() {
-            site.engine.clone()
-        } else {
-            site.engine.seen_by(caller.name())
-        };
+        let own = (!caller.role().sees_all()).then_some(caller.name());
         Ok(Self {
-            engine: engine.with_share(Arc::clone(caller.share())),
+            review: site.review.seen_by(own, Arc::clone(caller.share())),
             menu: Menu::new(Some(caller.role())),
             caller,
             gate: Arc::clone(&site.gate),

@@ -1,6 +1,6 @@
 //! `POST /v1/adjudications/next`: draws a grade for an operator to adjudicate.
 
-use assay_engine::Draws;
+use assay_review::adjudications::Draws;
 use assay_wire::channels::DrawnBody;
 use axum::Json;
 use axum::extract::Query;
@@ -51,7 +51,7 @@ pub(crate) async fn next(
         passes,
         judged: judged.unwrap_or(false),
     };
-    let Some((grade, draw)) = api.engine().draw(&draws).await? else {
+    let Some((grade, draw)) = api.review().draw(&draws).await? else {
         return Ok(Json(DrawnBody {
             grade: None,
             probability: None,

@@ -44,7 +44,7 @@ pub(crate) async fn list(
     let Query(PageQuery { after, limit }) = query?;
     let limit = page::limit_or_largest(limit)?;
     let after = after.as_deref().map(parse_version).transpose()?;
-    let ledger = api.engine().channels().await?;
+    let ledger = api.review().channels().await?;
     let (reports, more) = page::split(
         ledger
             .reports()
@@ -95,7 +95,7 @@ pub(crate) async fn compare(
     query: Result<Query<CompareQuery>, QueryRejection>,
 ) -> ApiResult<Json<ComparisonBody>> {
     let Query(CompareQuery { first, second }) = query?;
-    let ledger = api.engine().channels().await?;
+    let ledger = api.review().channels().await?;
     let (first, second) = (
         find_report(&ledger, &first)?,
         find_report(&ledger, &second)?,
@@ -140,7 +140,7 @@ pub(crate) async fn calibrate(
         return Err(Problem::at(ErrorCode::UnknownGrader, "/channel".to_owned(), message).into());
     }
     let stored = api
-        .engine()
+        .review()
         .calibrate(calibration, api.caller().name())
         .await?;
     let channel = format!("{}@{}", stored.channel, stored.version);

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use assay_core::{BatchId, ErrorCode};
-use assay_engine::NewDatasetCheck;
+use assay_review::dataset_checks::NewDatasetCheck;
 use assay_wire::checks::{CheckBody, CheckDetail, CheckReport, CheckedDataset, ChecksBody};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
@@ -32,7 +32,7 @@ pub(crate) async fn record(api: Api, headers: HeaderMap, body: Body) -> ApiResul
         body::checked_json(&api, &headers, body, BodyKind::Batch, convert).await?;
     let _charge = api.charge(1, check.report_json.len())?;
     Ok(Json(
-        api.engine()
+        api.review()
             .record_dataset_check(check, api.caller().name())
             .await?
             .into(),

@@ -2,7 +2,7 @@
 
 use assay_access::metered;
 use assay_core::ErrorCode;
-use assay_engine::PromptRequest;
+use assay_review::suggest::PromptRequest;
 use assay_rewards::prompts::Suggest;
 use assay_wire::Problem;
 use assay_wire::channels::{SuggestRequest, SuggestionBody, SuggestionsBody};
@@ -56,7 +56,7 @@ pub(crate) async fn suggest(
         settings,
     };
     let charge = api.charge(0, 0)?;
-    let prompts = metered(api.caller().share(), charge, api.engine().suggest(request))
+    let prompts = metered(api.caller().share(), charge, api.review().suggest(request))
         .await?
         .into_iter()
         .map(|chosen| SuggestionBody {

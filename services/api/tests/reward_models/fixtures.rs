@@ -329,7 +329,7 @@ fn service_of(models: Vec<ModelInfo>, limits: ApiLimits, record: Option<Record>)
         channels: ChannelSettings::default(),
     });
     let parts = ApiParts {
-        engine: engine.unwrap(),
+        review: assay_review::Review::new(engine.unwrap()),
         templates: Arc::default(),
         programs: Arc::new(NoPrograms),
         models: models.clone(),

@@ -94,7 +94,7 @@ async fn one(source: &Source, name: &str, steps: usize) -> anyhow::Result<RunDet
                 .context("no database is configured; name one with `--database`")?;
             match run_detail(store, name, steps).await? {
                 Some(found) => Ok(found),
-                None => bail!("{}", node.engine().unknown_run(name).await?),
+                None => bail!("{}", node.review().unknown_run(name).await?),
             }
         }
     }

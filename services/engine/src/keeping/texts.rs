@@ -52,6 +52,11 @@ pub(crate) const REPLY: JsonStrings = JsonStrings {
 };
 
 impl Redactor {
+    /// Redacts all strings of an optional JSON text.
+    pub fn all_strings(&self, json: &mut Option<String>) {
+        self.json_field(ALL, json);
+    }
+
     /// The redacted content of a body; `None` if nothing matches.
     pub(crate) fn body(&self, kind: BodyKind, content: &[u8]) -> Option<Vec<u8>> {
         if self.is_empty() {
@@ -83,7 +88,8 @@ impl Redactor {
     }
 
     /// A body that is redacted if necessary.
-    pub(crate) fn stored_body(&self, mut body: assay_record::Body) -> assay_record::Body {
+    #[must_use]
+    pub fn stored_body(&self, mut body: assay_record::Body) -> assay_record::Body {
         if let Some(content) = self.body(body.kind, &body.content) {
             body.hash = body.kind.hash(&content);
             body.content = content;

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use assay_core::{Completion, GradeId};
-use assay_engine::{BatchItem, BodyPolicy, Keeping, Mode, Redaction, Redactor, ReplayError, Reply};
+use assay_engine::{BatchItem, BodyPolicy, Keeping, Mode, Redaction, Redactor, Reply};
 use assay_record::pair::Pair;
 use assay_record::{BodyKind, Entry, SealedReply};
+use assay_review::replay::ReplayError;
 
 use crate::fixtures::{Fixture, batch, fixture_keeping, item, keyed, outcomes};
 
@@ -111,10 +112,10 @@ async fn a_redacted_grade_cannot_be_replayed() {
     let fixture = fixture_keeping(redacting()).await;
     let reply = grade(&fixture, vec![secret_item(), item("exact", "1", "1")]).await;
     let ids: Vec<GradeId> = reply.grades().map(|result| result.grade).collect();
-    let error = fixture.engine.replay(ids[0]).await.unwrap_err();
+    let error = fixture.review.replay(ids[0]).await.unwrap_err();
     assert!(matches!(error, ReplayError::Redacted));
     assert!(error.to_string().contains("redacted"));
-    assert!(!fixture.engine.replay(ids[1]).await.unwrap().flipped());
+    assert!(!fixture.review.replay(ids[1]).await.unwrap().flipped());
 }
 
 #[tokio::test]
@@ -145,7 +146,7 @@ async fn redacts_stored_replies_pairs_and_notes() {
     );
 
     let text = |text: &str| Completion::Text(text.into());
-    let pair = || assay_engine::NewPair {
+    let pair = || assay_review::pairs::NewPair {
         pair: Pair {
             prompt: text("ask"),
             accepted: text(SECRET),
@@ -155,12 +156,12 @@ async fn redacts_stored_replies_pairs_and_notes() {
         source_json: Some(format!(r#"{{"run":"{SECRET}"}}"#)),
     };
     let first = fixture
-        .engine
+        .review
         .collect_pairs("model", vec![pair()], "local")
         .await
         .unwrap();
     let again = fixture
-        .engine
+        .review
         .collect_pairs("model", vec![pair()], "local")
         .await
         .unwrap();
@@ -177,7 +178,7 @@ async fn redacts_stored_replies_pairs_and_notes() {
     let id = reply.grades().next().unwrap().grade;
     let note = Some(format!("see {SECRET}"));
     let adjudication = fixture
-        .engine
+        .review
         .adjudicate(id, false, note, "local")
         .await
         .unwrap();
@@ -227,7 +228,7 @@ async fn a_replay_says_that_bodies_were_not_stored() {
     let fixture = fixture_keeping(keeping(BodyPolicy::None)).await;
     let reply = grade(&fixture, vec![item("exact", "1", "1")]).await;
     let id = reply.grades().next().unwrap().grade;
-    let error = fixture.engine.replay(id).await.unwrap_err();
+    let error = fixture.review.replay(id).await.unwrap_err();
     assert!(matches!(error, ReplayError::BodyOmitted { what: "task" }));
     assert!(error.to_string().contains("`retention.bodies`"), "{error}");
     assert_eq!(error.code().status(), 404);

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use assay_core::GradeId;
-use assay_engine::{
-    Batch, BatchItem, Draws, EngineError, Mode, PromptRequest, Reply, RewardPolicy,
-};
+use assay_engine::{Batch, BatchItem, EngineError, Mode, Reply, RewardPolicy};
 use assay_record::ItemGrade;
+use assay_review::adjudications::Draws;
+use assay_review::suggest::PromptRequest;
 use assay_rewards::{Rates, Statistic};
 use serde_json::{Value, json};
 
@@ -259,7 +259,7 @@ async fn a_failing_judge_neither_changes_nor_counts_verdicts() {
             ("unjudged", None, Some(false))
         );
     }
-    let ledger = fixture.engine.channels().await.unwrap();
+    let ledger = fixture.review.channels().await.unwrap();
     assert_eq!(ledger.named("exact/default").unwrap().checks, [0, 0]);
 }
 
@@ -520,10 +520,10 @@ async fn statistics_and_suggestions_use_the_history_of_prompts() {
         seed: Some(7),
         ..PromptRequest::default()
     };
-    let chosen = fixture.engine.suggest(request()).await.unwrap();
+    let chosen = fixture.review.suggest(request()).await.unwrap();
     assert_eq!(
         chosen,
-        fixture.engine.suggest(request()).await.unwrap(),
+        fixture.review.suggest(request()).await.unwrap(),
         "the same seed gives the same answer"
     );
     let names: BTreeMap<_, _> = chosen
@@ -543,21 +543,21 @@ async fn adjudications_of_drawn_grades_update_the_interval() {
             passes: Some(false),
             ..Draws::default()
         };
-        let (stored, draw) = fixture.engine.draw(&draws).await.unwrap().unwrap();
+        let (stored, draw) = fixture.review.draw(&draws).await.unwrap().unwrap();
         assert!(!drawn.contains(&draw.grade) && stored.grade.pass == Some(false));
         let undrawn = 40 - u32::try_from(drawn.len()).unwrap();
         assert!((draw.probability - 1.0 / f64::from(undrawn)).abs() < 1e-12);
         drawn.push(draw.grade);
         let right = stored.source.completion_hash == item("exact", "", "0.5").completion_hash();
         fixture
-            .engine
+            .review
             .adjudicate(draw.grade, right, None, "operator")
             .await
             .unwrap();
     }
     assert_eq!(
         fixture
-            .engine
+            .review
             .draw(&Draws {
                 passes: Some(false),
                 ..Draws::default()
@@ -566,7 +566,7 @@ async fn adjudications_of_drawn_grades_update_the_interval() {
             .unwrap(),
         None
     );
-    let ledger = fixture.engine.channels().await.unwrap();
+    let ledger = fixture.review.channels().await.unwrap();
     let report = ledger.named("exact/default").unwrap();
     assert_eq!(report.checks, [40, 0]);
     // All negatives were adjudicated: of the 15 correct answers, 10 had not passed.
@@ -575,13 +575,13 @@ async fn adjudications_of_drawn_grades_update_the_interval() {
     // A grade that an operator chooses is not a random sample and does not count.
     let picked = fixture.recorded.grades()[0].grade.grade;
     fixture
-        .engine
+        .review
         .adjudicate(picked, false, Some("looks odd".to_owned()), "operator")
         .await
         .unwrap();
     assert_eq!(
         fixture
-            .engine
+            .review
             .channels()
             .await
             .unwrap()

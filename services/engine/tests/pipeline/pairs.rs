@@ -3,8 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use assay_core::Completion;
-use assay_engine::{ChannelError, Collected, NewPair};
 use assay_record::pair::Pair;
+use assay_review::ReviewError;
+use assay_review::pairs::{Collected, NewPair};
 
 use crate::fixtures::fixture;
 
@@ -27,8 +28,8 @@ fn pairs(count: usize) -> Vec<NewPair> {
 async fn stores_concurrently_sent_pairs_once() {
     let fixture = fixture().await;
     let (one, other) = tokio::join!(
-        fixture.engine.collect_pairs("rm", pairs(3), "a"),
-        fixture.engine.collect_pairs("rm", pairs(3), "b")
+        fixture.review.collect_pairs("rm", pairs(3), "a"),
+        fixture.review.collect_pairs("rm", pairs(3), "b")
     );
     let mut results = [one.unwrap(), other.unwrap()];
     results.sort_by_key(|collected| collected.added);
@@ -59,15 +60,15 @@ async fn stores_concurrently_sent_pairs_once() {
 async fn a_pair_that_was_not_recorded_is_still_new() {
     let fixture = fixture().await;
     fixture.recorded.broken.store(true, Ordering::Relaxed);
-    let rejected = fixture.engine.collect_pairs("rm", pairs(1), "a").await;
+    let rejected = fixture.review.collect_pairs("rm", pairs(1), "a").await;
     assert!(
-        matches!(rejected, Err(ChannelError::Store(_))),
+        matches!(rejected, Err(ReviewError::Store(_))),
         "{rejected:?}"
     );
     fixture.recorded.broken.store(false, Ordering::Relaxed);
     assert_eq!(
         fixture
-            .engine
+            .review
             .collect_pairs("rm", pairs(1), "a")
             .await
             .unwrap()

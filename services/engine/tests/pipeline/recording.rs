@@ -60,7 +60,7 @@ async fn records_bodies_once_and_replays_them() {
         assert_eq!(kinds, [BodyKind::Task, BodyKind::Text, BodyKind::Text]);
     }
     let id = reply.grades().next().unwrap().grade;
-    let replay = fixture.engine.replay(id).await.unwrap();
+    let replay = fixture.review.replay(id).await.unwrap();
     assert!(!replay.flipped());
     assert_eq!(replay.replayed.verdict.as_deref(), Some("correct"));
     assert_eq!(

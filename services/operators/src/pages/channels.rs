@@ -128,13 +128,13 @@ pub(crate) struct Channels {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, menu, .. }: Viewer,
+    Viewer { review, menu, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Channels>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["page"])?;
     let page: usize = pairs.parse("page", "a number")?.unwrap_or(1).max(1);
-    let ledger = engine.channels().await?;
+    let ledger = review.channels().await?;
     let mut rest = ledger
         .reports()
         .skip((page - 1).saturating_mul(PAGE))

@@ -122,7 +122,7 @@ pub(crate) struct Check {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, menu, .. }: Viewer,
+    Viewer { review, menu, .. }: Viewer,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Check>> {
@@ -135,7 +135,7 @@ pub(crate) async fn page(
         pairs.get("code"),
         pairs.parse("from", "a whole number")?.unwrap_or(0_usize),
     );
-    let record = record_of(&engine)?;
+    let record = record_of(&review)?;
     let unknown = || Failure::not_found(format!("no check has the id `{id}`"));
     let check = record.dataset_check(id).await?.ok_or_else(unknown)?;
     let report = report(record, &check).await?.ok_or_else(unknown)?;

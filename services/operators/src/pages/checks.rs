@@ -55,14 +55,14 @@ pub(crate) struct Checks {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, menu, .. }: Viewer,
+    Viewer { review, menu, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Checks>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["before"])?;
     let before: Option<BatchId> = pairs.parse("before", "the id of a check")?;
     // One more than a page, to know whether there is a next page.
-    let mut checks = record_of(&engine)?.dataset_checks(before, PAGE + 1).await?;
+    let mut checks = record_of(&review)?.dataset_checks(before, PAGE + 1).await?;
     let more = checks.len() > PAGE as usize;
     checks.truncate(PAGE as usize);
     let last = checks

@@ -53,10 +53,10 @@ pub(crate) struct Disagreements {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, menu, .. }: Viewer,
+    Viewer { review, menu, .. }: Viewer,
     _: NoQuery,
 ) -> Result<Page<Disagreements>> {
-    let record = record_of(&engine)?;
+    let record = record_of(&review)?;
     let newest = async {
         Ok(record
             .grades(&GradeFilter::default(), None, NEWEST_GRADES)

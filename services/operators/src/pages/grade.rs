@@ -3,8 +3,10 @@
 use askama::Template;
 use assay_access::metered;
 use assay_core::GradeId;
-use assay_engine::{Draws, Engine, Replay};
 use assay_record::ItemGrade;
+use assay_review::Review;
+use assay_review::adjudications::Draws;
+use assay_review::replay::Replay;
 use axum::extract::Path;
 use axum::response::Redirect;
 use serde_json::json;
@@ -45,16 +47,16 @@ pub(crate) struct GradePage {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, menu, .. }: Viewer,
+    Viewer { review, menu, .. }: Viewer,
     Path(id): Path<String>,
 ) -> Result<Page<GradePage>> {
-    show(&engine, menu, grade_id(&id)?, None).await
+    show(&review, menu, grade_id(&id)?, None).await
 }
 
 /// Grades the item again and shows the page with the result.
 pub(crate) async fn replay(
     Viewer {
-        engine,
+        review,
         caller,
         gate,
         menu,
@@ -63,8 +65,8 @@ pub(crate) async fn replay(
 ) -> Result<Page<GradePage>> {
     let id = grade_id(&id)?;
     let charge = caller.charge(1, 0, gate.clock())?;
-    let replay = metered(caller.share(), charge, engine.replay(id)).await?;
-    show(&engine, menu, id, Some(ReplayResult::from(&replay))).await
+    let replay = metered(caller.share(), charge, review.replay(id)).await?;
+    show(&review, menu, id, Some(ReplayResult::from(&replay))).await
 }
 
 /// Records an adjudication and redirects to the next grade of the queue, or back to the grade.
@@ -91,27 +93,27 @@ pub(crate) async fn adjudicate(
         let message = format!("the note is longer than {MAX_NOTE_BYTES} bytes; shorten it");
         return Err(Failure::parameter("note", message));
     }
-    let Viewer { engine, caller, .. } = &viewer;
-    engine.adjudicate(id, pass, note, caller.name()).await?;
+    let Viewer { review, caller, .. } = &viewer;
+    review.adjudicate(id, pass, note, caller.name()).await?;
     viewer
         .audit("grade.adjudicate", &id.to_string(), json!({ "pass": pass }))
         .await;
     match form.get("then") {
         Some(then) => {
             let draws: Draws = queue::draws(&Pairs::read(then))?;
-            queue::next(engine, &draws).await
+            queue::next(review, &draws).await
         }
         None => Ok(Redirect::to(&format!("/ui/grades/{id}#adjudications"))),
     }
 }
 
 async fn show(
-    engine: &Engine,
+    review: &Review,
     menu: Menu,
     id: GradeId,
     replay: Option<ReplayResult>,
 ) -> Result<Page<GradePage>> {
-    let (_, view) = read(record_of(engine)?, id).await?;
+    let (_, view) = read(record_of(review)?, id).await?;
     Ok(Page(GradePage {
         menu: menu.at(Section::Grades),
         view,

@@ -2,7 +2,8 @@
 
 use askama::Template;
 use assay_access::redact;
-use assay_engine::{APPEALS, Engine, OUTCOMES};
+use assay_review::Review;
+use assay_review::filter::{APPEALS, OUTCOMES};
 use axum::extract::RawQuery;
 use http::StatusCode;
 
@@ -42,18 +43,18 @@ pub(crate) struct Grades {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, menu, .. }: Viewer,
+    Viewer { review, menu, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<(StatusCode, Page<Grades>)> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     let menu = menu.at(Section::Grades);
-    match list(&engine, &pairs, menu).await {
+    match list(&review, &pairs, menu).await {
         Ok(page) => Ok((StatusCode::OK, Page(page))),
         // The form keeps what was entered.
         Err(failure) if failure.parameter.is_some() => {
             let page = Grades {
                 menu,
-                fields: fields(&engine, &pairs, failure.parameter.as_deref()),
+                fields: fields(&review, &pairs, failure.parameter.as_deref()),
                 problem: Some(text(&redact(&failure.message))),
                 filtered: true,
                 rows: Vec::new(),
@@ -66,12 +67,12 @@ pub(crate) async fn page(
     }
 }
 
-async fn list(engine: &Engine, pairs: &Pairs, menu: Menu) -> Result<Grades> {
-    let record = record_of(engine)?;
+async fn list(review: &Review, pairs: &Pairs, menu: Menu) -> Result<Grades> {
+    let record = record_of(review)?;
     let listing = Listing::read(pairs)?;
-    engine.check_filter(&listing.filter).await?;
+    review.check_filter(&listing.filter).await?;
     let page = record.grades(&listing.filter, listing.before, ROWS).await?;
-    let fields = fields(engine, pairs, None);
+    let fields = fields(review, pairs, None);
     Ok(Grades {
         menu,
         filtered: fields.iter().any(|field| !field.value.is_empty()),
@@ -84,14 +85,15 @@ async fn list(engine: &Engine, pairs: &Pairs, menu: Menu) -> Result<Grades> {
 }
 
 /// The fields of the form with the values of `pairs`, of which one may be invalid.
-fn fields(engine: &Engine, pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
+fn fields(review: &Review, pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
     let choices = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let graders: Vec<String> = engine
+    let graders: Vec<String> = review
+        .engine()
         .graders()
         .iter()
         .map(|grader| grader.spec().name.to_owned())
         .collect();
-    let mut verdicts: Vec<String> = engine.verdicts(None).map(str::to_owned).collect();
+    let mut verdicts: Vec<String> = review.verdicts(None).map(str::to_owned).collect();
     verdicts.sort();
     verdicts.dedup();
     [

@@ -62,13 +62,13 @@ pub(crate) struct Home {
 
 pub(crate) async fn page(
     Viewer {
-        engine,
+        review,
         caller,
         gate,
         menu,
     }: Viewer,
 ) -> Result<Page<Home>> {
-    let store = record_of(&engine)?;
+    let store = record_of(&review)?;
     let runs = store.runs(ROWS).await?;
     let failed = GradeFilter {
         outcome: Some("failed".to_owned()),
@@ -77,7 +77,7 @@ pub(crate) async fn page(
     let failed = store.grades(&failed, None, ROWS).await?;
     // Only operators can act on channels, which have the grades of all callers.
     let ledger = if menu.has(Section::Channels) {
-        engine.channels().await?
+        review.channels().await?
     } else {
         Default::default()
     };
@@ -96,10 +96,10 @@ pub(crate) async fn page(
     });
     Ok(Page(Home {
         menu: menu.at(Section::Home),
-        open: engine.admission().is_open(),
-        in_flight: count(engine.admission().items_in_flight() as u64),
+        open: review.engine().admission().is_open(),
+        in_flight: count(review.engine().admission().items_in_flight() as u64),
         callers: if caller.role().sees_all() {
-            let usage = engine.admission().usage();
+            let usage = review.engine().admission().usage();
             usage
                 .iter()
                 .take(ROWS as usize)
@@ -108,7 +108,7 @@ pub(crate) async fn page(
         } else {
             Vec::new()
         },
-        graders: engine.graders().iter().count(),
+        graders: review.engine().graders().iter().count(),
         runs: runs.iter().map(RunRow::from).collect(),
         concerns: concerns.take(ROWS as usize).collect(),
         rows: failed.grades.iter().map(Row::from).collect(),

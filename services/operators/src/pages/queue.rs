@@ -3,7 +3,8 @@
 
 use askama::Template;
 use assay_core::GradeId;
-use assay_engine::{Draws, Engine};
+use assay_review::Review;
+use assay_review::adjudications::Draws;
 use assay_rewards::channel::Ledger;
 use axum::extract::{Path, RawQuery};
 use axum::response::Redirect;
@@ -58,14 +59,14 @@ pub(crate) struct Drawn {
 
 /// The queue: the form to draw a grade, and recent adjudications.
 pub(crate) async fn page(
-    Viewer { engine, menu, .. }: Viewer,
+    Viewer { review, menu, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Queue>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["channel", "passes", "judged", "empty"])?;
     let draws = draws(&pairs)?;
-    let ledger = engine.channels().await?;
-    let adjudications = record_of(&engine)?.last_adjudications(MAX_RECENT).await?;
+    let ledger = review.channels().await?;
+    let adjudications = record_of(&review)?.last_adjudications(MAX_RECENT).await?;
     let recent = adjudications.iter().map(|adjudication| RecentAdjudication {
         address: format!("/ui/grades/{}", adjudication.grade),
         channel: cell(&format!(
@@ -98,21 +99,21 @@ pub(crate) async fn page(
 }
 
 /// Draws a grade and redirects to it.
-pub(crate) async fn draw(Viewer { engine, .. }: Viewer, form: String) -> Result<Redirect> {
-    next(&engine, &draws(&Pairs::read(&form))?).await
+pub(crate) async fn draw(Viewer { review, .. }: Viewer, form: String) -> Result<Redirect> {
+    next(&review, &draws(&Pairs::read(&form))?).await
 }
 
 /// The page of a drawn grade.
 pub(crate) async fn drawn(
-    Viewer { engine, menu, .. }: Viewer,
+    Viewer { review, menu, .. }: Viewer,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Drawn>> {
     let id: GradeId = grade_id(&id)?;
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     let draws = draws(&pairs)?;
-    let (stored, view) = read(record_of(&engine)?, id).await?;
-    let ledger: std::sync::Arc<Ledger> = engine.channels().await?;
+    let (stored, view) = read(record_of(&review)?, id).await?;
+    let ledger: std::sync::Arc<Ledger> = review.channels().await?;
     let channel = ledger.named(&format!(
         "{}@{}",
         stored.grade.channel, stored.grade.grader.version
@@ -136,8 +137,8 @@ pub(crate) async fn drawn(
 }
 
 /// Draws the next grade and redirects to it, or to the queue if there is none.
-pub(crate) async fn next(engine: &Engine, draws: &Draws) -> Result<Redirect> {
-    let address = match engine.draw(draws).await? {
+pub(crate) async fn next(review: &Review, draws: &Draws) -> Result<Redirect> {
+    let address = match review.draw(draws).await? {
         Some((stored, _)) => address(&format!("/ui/queue/{}", stored.grade.grade), draws),
         None => {
             let queue = address("/ui/queue", draws);

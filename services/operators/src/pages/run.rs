@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use assay_engine::Engine;
 use assay_record::RunSummary;
 use assay_record::chart::{Counted, Number, Steps, Topic};
+use assay_review::Review;
 use axum::extract::RawQuery;
 
 use crate::chart::{self, Line, Svg, band, heat, lines, shares};
@@ -65,7 +65,7 @@ pub(crate) struct Run {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, menu, .. }: Viewer,
+    Viewer { review, menu, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Run>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
@@ -73,9 +73,9 @@ pub(crate) async fn page(
     let name = pairs
         .get("name")
         .ok_or_else(|| Failure::parameter("name", "missing parameter `name`, the name of a run"))?;
-    let record = record_of(&engine)?;
+    let record = record_of(&review)?;
     let Some(summary) = record.run(name).await? else {
-        return Err(Failure::not_found(engine.unknown_run(name).await?));
+        return Err(Failure::not_found(review.unknown_run(name).await?));
     };
     let width = chart::width(summary.last_step);
     let steps = record.run_steps(name, width).await?;
@@ -87,7 +87,7 @@ pub(crate) async fn page(
         grades_link: link("/ui/grades", &[("run", Some(name))]),
         suspects_link: suspects::address(name),
         facts: facts(&summary, &all),
-        charts: charts(&steps, &all, width, &passes(&engine)),
+        charts: charts(&steps, &all, width, &passes(&review)),
         width,
         steps: steps
             .iter()
@@ -123,8 +123,9 @@ fn facts(run: &RunSummary, all: &Counted) -> Vec<(&'static str, String)> {
 }
 
 /// Verdicts that are passes.
-fn passes(engine: &Engine) -> BTreeSet<String> {
-    let verdicts = engine
+fn passes(review: &Review) -> BTreeSet<String> {
+    let verdicts = review
+        .engine()
         .graders()
         .iter()
         .flat_map(|grader| grader.spec().verdicts);

@@ -56,8 +56,8 @@ pub(crate) struct Runs {
     more: bool,
 }
 
-pub(crate) async fn page(Viewer { engine, menu, .. }: Viewer, _: NoQuery) -> Result<Page<Runs>> {
-    let runs = record_of(&engine)?.runs(MAX_RUNS).await?;
+pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, _: NoQuery) -> Result<Page<Runs>> {
+    let runs = record_of(&review)?.runs(MAX_RUNS).await?;
     let more = runs.len() == MAX_RUNS as usize;
     Ok(Page(Runs {
         menu: menu.at(Section::Runs),

@@ -56,10 +56,10 @@ pub(crate) struct StoragePage {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, menu, .. }: Viewer,
+    Viewer { review, menu, .. }: Viewer,
     _: NoQuery,
 ) -> Result<Page<StoragePage>> {
-    let report = record_of(&engine)?.storage(MAX_HOLDINGS).await?;
+    let report = record_of(&review)?.storage(MAX_HOLDINGS).await?;
     Ok(Page(StoragePage::new(menu, &report)))
 }
 

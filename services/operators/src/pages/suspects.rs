@@ -75,12 +75,12 @@ pub(crate) struct Suspects {
 }
 
 pub(crate) async fn page(
-    Viewer { engine, menu, .. }: Viewer,
+    Viewer { review, menu, .. }: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Suspects>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["run"])?;
-    let record = record_of(&engine)?;
+    let record = record_of(&review)?;
     let mut runs: Vec<String> = record
         .runs(50)
         .await?
@@ -96,7 +96,7 @@ pub(crate) async fn page(
         None => None,
     };
     if let Some(run) = run.as_ref().filter(|_| summary.is_none()) {
-        return Err(Failure::not_found(engine.unknown_run(run).await?));
+        return Err(Failure::not_found(review.unknown_run(run).await?));
     }
     // A link may name an older run than those that are listed.
     runs.extend(run.clone().filter(|run| !runs.contains(run)));

@@ -49,7 +49,7 @@ pub(crate) async fn adjudicate(
         return Err(Problem::at(ErrorCode::InvalidField, "/note".to_owned(), message).into());
     }
     let adjudication = api
-        .engine()
+        .review()
         .adjudicate(id, pass, note, api.caller().name())
         .await?;
     api.audit("grade.adjudicate", &id.to_string(), json!({ "pass": pass }))

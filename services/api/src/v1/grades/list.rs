@@ -106,7 +106,7 @@ pub(crate) async fn list(
         since_us: query.since_us,
         until_us: query.until_us,
     };
-    api.engine().check_filter(&filter).await?;
+    api.review().check_filter(&filter).await?;
     let page = record_of(&api)?.grades(&filter, before, limit).await?;
     Ok(Json(GradesBody {
         grades: page.grades,

@@ -30,6 +30,6 @@ pub(crate) async fn replay(
 ) -> ApiResult<Json<ReplayBody>> {
     let id = path_id(path)?;
     let charge = api.charge(1, 0)?;
-    let replay = metered(api.caller().share(), charge, api.engine().replay(id)).await?;
+    let replay = metered(api.caller().share(), charge, api.review().replay(id)).await?;
     Ok(Json(render::replay_body(&replay)))
 }

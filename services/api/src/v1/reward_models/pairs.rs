@@ -1,7 +1,7 @@
 //! `/v1/reward-models/{name}/pairs`: preference pairs on which a reward model is trained.
 
 use assay_core::ErrorCode;
-use assay_engine::{Collected, NewPair};
+use assay_review::pairs::{Collected, NewPair};
 use assay_wire::pairs::{CollectedBody, PairRequest, PairsBody, PairsRequest};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
@@ -46,7 +46,7 @@ pub(crate) async fn collect(
         known,
         total,
     } = api
-        .engine()
+        .review()
         .collect_pairs(&name, pairs, api.caller().name())
         .await?;
     Ok(Json(CollectedBody {
@@ -137,7 +137,7 @@ pub(crate) async fn page(
     let limit = page::limit(limit)?;
     let after = after.unwrap_or(0);
     Ok(Json(PairsBody::new(
-        api.engine().pairs(&name, after, limit).await?,
+        api.review().pairs(&name, after, limit).await?,
         after,
     )))
 }

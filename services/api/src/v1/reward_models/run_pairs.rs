@@ -1,7 +1,7 @@
 //! `POST /v1/reward-models/{name}/pairs/from-run`: chooses preference pairs from graded rollouts.
 
 use assay_core::ErrorCode;
-use assay_engine::{PairsOfRun, RunPairs};
+use assay_review::pairs::{PairsOfRun, RunPairs};
 use assay_wire::pairs::{RunPairsBody, RunPairsRequest};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
@@ -42,9 +42,9 @@ pub(crate) async fn collect(
     require_model(&api, &name)?;
     let (choice, _permit) =
         body::checked_json(&api, &headers, body, BodyKind::Settings, choice).await?;
-    let engine = api.engine();
     let _admitted = api.admit(1)?;
-    let found = engine
+    let found = api
+        .review()
         .collect_pairs_of_run(&name, &choice, api.caller().name())
         .await?;
     let RunPairs {

@@ -53,7 +53,7 @@ pub(crate) async fn get(
     match detail {
         Some(detail) => Ok(Json(detail)),
         None => {
-            let message = api.engine().unknown_run(&run).await?;
+            let message = api.review().unknown_run(&run).await?;
             Err(ApiError::new(ErrorCode::NotFound, message))
         }
     }

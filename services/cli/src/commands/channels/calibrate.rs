@@ -252,7 +252,7 @@ async fn store(source: &Source, calibration: &CalibrationBody) -> anyhow::Result
                 .clone()
                 .check()
                 .map_err(|(_, message)| anyhow::anyhow!(message))?;
-            let stored = node.engine().calibrate(calibration, "local").await?;
+            let stored = node.review().calibrate(calibration, "local").await?;
             let channel = format!("{}@{}", stored.channel, stored.version);
             node.gate()
                 .audit_command("channel.calibrate", &channel, json!({}))

@@ -7,9 +7,9 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use assay_engine::Draws;
 use assay_mapping::render;
 use assay_node::Config;
+use assay_review::adjudications::Draws;
 use assay_rewards::channel::Comparison;
 use assay_wire::channels::{
     AdjudicateRequest, ChannelReport, ChannelsBody, ComparisonBody, DifferenceBody, DrawnBody,
@@ -107,7 +107,7 @@ async fn channels(source: &Source) -> anyhow::Result<ChannelsBody> {
     Ok(match source {
         Source::Server(client) => client.channels().await?,
         Source::Node(node) => {
-            let ledger = node.engine().channels().await?;
+            let ledger = node.review().channels().await?;
             ChannelsBody {
                 channels: ledger.reports().map(render::channel_report).collect(),
                 next: None,
@@ -120,7 +120,7 @@ async fn compare(source: &Source, one: &str, other: &str) -> anyhow::Result<Comp
     Ok(match source {
         Source::Server(client) => client.compare(one, other).await?,
         Source::Node(node) => {
-            let ledger = node.engine().channels().await?;
+            let ledger = node.review().channels().await?;
             let known = |name: &str| {
                 ledger
                     .named(name)
@@ -361,7 +361,7 @@ async fn draw(source: &Source, draws: Draws) -> anyhow::Result<()> {
             grade.as_ref().map(print)
         }
         Source::Node(node) => {
-            let drawn = node.engine().draw(&draws).await?;
+            let drawn = node.review().draw(&draws).await?;
             drawn.map(|(grade, _)| print(&grade))
         }
     };
@@ -383,8 +383,9 @@ async fn adjudicate(
     let body = match source {
         Source::Server(client) => client.adjudicate(grade, request).await?,
         Source::Node(node) => {
-            let (engine, note) = (node.engine(), request.note.clone());
-            let adjudicated = engine
+            let note = request.note.clone();
+            let adjudicated = node
+                .review()
                 .adjudicate(grade.parse()?, request.pass, note, "local")
                 .await?;
             node.gate()

@@ -26,11 +26,10 @@ impl Source {
                 client.run(name, 0).await?;
             }
             Self::Node(node) => {
-                let engine = node.engine();
-                if let Some(store) = engine.record()
+                if let Some(store) = node.engine().record()
                     && store.run(name).await?.is_none()
                 {
-                    bail!("{}", engine.unknown_run(name).await?);
+                    bail!("{}", node.review().unknown_run(name).await?);
                 }
             }
         }

@@ -70,7 +70,7 @@ impl<'s> Rows<'s> {
                     .map(|before| before.parse())
                     .transpose()?;
                 let filter = filter(self.selection)?;
-                node.engine().check_filter(&filter).await?;
+                node.review().check_filter(&filter).await?;
                 let page = store.grades(&filter, before, limit).await?;
                 let grades = page.grades;
                 GradesBody {

@@ -3,8 +3,8 @@
 use anyhow::{Context, bail};
 use assay_client::ClientError;
 use assay_core::GradeId;
-use assay_engine::{ReplayError, ReplayOptions};
 use assay_mapping::render::replay_body;
+use assay_review::replay::{ReplayError, ReplayOptions};
 use assay_wire::grades::ReplayBody;
 use futures::{StreamExt, stream};
 
@@ -63,14 +63,14 @@ impl Replayer<'_> {
             Source::Node(node) => {
                 let ids: Vec<GradeId> =
                     ids.iter().map(|id| id.parse()).collect::<Result<_, _>>()?;
-                let replayed = node.engine().replay_all(&ids, self.options).await?;
+                let replayed = node.review().replay_all(&ids, self.options).await?;
                 Ok(replayed.iter().map(body).collect())
             }
         }
     }
 }
 
-fn body(replayed: &Result<assay_engine::Replay, ReplayError>) -> Replayed {
+fn body(replayed: &Result<assay_review::replay::Replay, ReplayError>) -> Replayed {
     replayed
         .as_ref()
         .map(replay_body)

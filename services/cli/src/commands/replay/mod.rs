@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use assay_core::did_you_mean;
-use assay_engine::ReplayOptions;
+use assay_review::replay::ReplayOptions;
 use serde_json::value::RawValue;
 
 use super::record::{Source, open, open_database};

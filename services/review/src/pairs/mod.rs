@@ -15,8 +15,7 @@ use assay_core::Hash;
 use assay_record::pair::{CollectedPair, Pair, PairPage};
 use assay_record::{Entry, Event};
 
-use crate::keeping::texts;
-use crate::{ChannelError, Engine};
+use crate::{Review, ReviewError};
 
 /// A pair, as received.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,36 +37,34 @@ pub struct Collected {
     pub total: u64,
 }
 
-impl Engine {
+impl Review {
     /// Stores pairs for a reward model; pairs that are stored already are skipped. Returns once
     /// they are durable.
     ///
     /// # Errors
-    /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
+    /// [`ReviewError::NoRecord`], [`ReviewError::Store`].
     pub async fn collect_pairs(
         &self,
         model: &str,
         pairs: Vec<NewPair>,
         caller: &str,
-    ) -> Result<Collected, ChannelError> {
-        let record = self.require_record()?;
-        let state = self.state();
+    ) -> Result<Collected, ReviewError> {
+        let record = self.record()?;
         let received = pairs.len() as u64;
-        let redactor = &state.keeping.redactor;
+        let redactor = self.engine.redactor();
         let bodies: Vec<_> = pairs
             .iter()
             .map(|new| redactor.stored_body(new.pair.to_body()))
             .collect();
         let hashes: Vec<Hash> = bodies.iter().map(|body| body.hash).collect();
-        let _lock = state.pairs.lock().await;
+        let _lock = self.locks.pairs.lock().await;
         let stored = record.known_pairs(model, &hashes).await?;
         let mut known_or_new: HashSet<Hash> = stored.known.into_iter().collect();
-        let batch = state.ids.batch(state.clock.as_ref());
-        let time_us = state.clock.unix_us();
+        let (batch, time_us) = (self.engine.new_id(), self.engine.clock().unix_us());
         let mut entry = Entry::of_events(batch, caller.into(), Vec::new(), time_us);
         for (mut new, body) in pairs.into_iter().zip(bodies) {
             if known_or_new.insert(body.hash) {
-                redactor.json_field(texts::ALL, &mut new.source_json);
+                redactor.all_strings(&mut new.source_json);
                 entry.events.push(Event::Collected(CollectedPair {
                     model: model.to_owned(),
                     pair: body.hash,
@@ -93,13 +90,13 @@ impl Engine {
     /// arrival.
     ///
     /// # Errors
-    /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
+    /// [`ReviewError::NoRecord`], [`ReviewError::Store`].
     pub async fn pairs(
         &self,
         model: &str,
         after: u64,
         limit: u32,
-    ) -> Result<PairPage, ChannelError> {
-        Ok(self.require_record()?.pairs(model, after, limit).await?)
+    ) -> Result<PairPage, ReviewError> {
+        Ok(self.record()?.pairs(model, after, limit).await?)
     }
 }

@@ -1,48 +1,19 @@
-//! Requests of operators about channels: read the error rates of all channels, draw a grade to
-//! adjudicate, adjudicate a grade, and store rates that were measured on labelled data.
+//! Requests of operators: draw a grade to adjudicate, adjudicate a grade, and store error rates that
+//! were measured on labelled data.
 
 use std::sync::Arc;
 
-use assay_core::{ErrorCode, GradeId, Hash};
+use assay_core::GradeId;
 use assay_record::event::{Adjudication, Draw};
-use assay_record::{Entry, Event, GradeFilter, Record, RecordError, StoredGrade};
+use assay_record::{Event, GradeFilter, StoredGrade};
 use assay_rewards::channel::Ledger;
 use assay_rewards::channel::counts::Calibration;
 
-use crate::Engine;
+use crate::{Review, ReviewError};
 
 /// Number of the newest grades of a channel from which one is drawn, so that estimates follow the
 /// current state of the channel.
 const DRAWN_FROM: u32 = 1_000;
-
-/// Why the request of an operator failed.
-#[derive(Debug, thiserror::Error)]
-pub enum ChannelError {
-    /// There is no grade with this id.
-    #[error("no grade has the id `{0}`")]
-    NotFound(GradeId),
-    /// The grade has no verdict that can be a pass.
-    #[error("cannot adjudicate the grade `{0}`: its verdict is neither a pass nor a fail")]
-    NoVerdict(GradeId),
-    /// The node has no record.
-    #[error("the node keeps no record; start it with a database")]
-    NoRecord,
-    /// The record cannot be read or written.
-    #[error(transparent)]
-    Store(#[from] RecordError),
-}
-
-impl ChannelError {
-    /// The stable code.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            Self::NotFound(_) => ErrorCode::NotFound,
-            Self::NoVerdict(_) => ErrorCode::InvalidField,
-            Self::NoRecord | Self::Store(_) => ErrorCode::StoreUnavailable,
-        }
-    }
-}
 
 /// The grades to draw from. `None` does not restrict them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,27 +27,23 @@ pub struct Draws {
     pub judged: bool,
 }
 
-impl Engine {
+impl Review {
     /// Returns the current counts and error rates of all channels, read from the record.
     ///
     /// # Errors
-    /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
-    pub async fn channels(&self) -> Result<Arc<Ledger>, ChannelError> {
-        let state = self.state();
-        Ok(state
-            .channel_cache
-            .read(self.require_record()?.channels())
-            .await?)
+    /// [`ReviewError::NoRecord`], [`ReviewError::Store`].
+    pub async fn channels(&self) -> Result<Arc<Ledger>, ReviewError> {
+        Ok(self.engine.channels(self.record()?).await?)
     }
 
     /// Draws a grade for an operator, at random among the newest thousand that match and were not
     /// drawn before, and records the draw with its probability. `None` if no grade matches.
     ///
     /// # Errors
-    /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
-    pub async fn draw(&self, draws: &Draws) -> Result<Option<(StoredGrade, Draw)>, ChannelError> {
-        let record = self.require_record()?;
-        let _lock = self.state().operators.lock().await;
+    /// [`ReviewError::NoRecord`], [`ReviewError::Store`].
+    pub async fn draw(&self, draws: &Draws) -> Result<Option<(StoredGrade, Draw)>, ReviewError> {
+        let record = self.record()?;
+        let _lock = self.locks.operators.lock().await;
         let filter = GradeFilter {
             channel: draws.channel.clone(),
             outcome: Some("graded".to_owned()),
@@ -122,7 +89,7 @@ impl Engine {
             side.swap_remove(usize::try_from(index_random % (candidates as u64)).unwrap_or(0));
         #[expect(clippy::cast_precision_loss, reason = "at most a thousand")]
         let probability = 1.0 / candidates as f64;
-        let time_us = self.state().clock.unix_us();
+        let time_us = self.engine.clock().unix_us();
         let judge_weight = stored
             .grade
             .appeal
@@ -145,19 +112,19 @@ impl Engine {
     /// was drawn at random, and replaces earlier adjudications of the grade.
     ///
     /// # Errors
-    /// [`ChannelError`].
+    /// [`ReviewError`].
     pub async fn adjudicate(
         &self,
         id: GradeId,
         pass: bool,
         note: Option<String>,
         caller: &str,
-    ) -> Result<Adjudication, ChannelError> {
-        let record = self.require_record()?;
-        let _lock = self.state().operators.lock().await;
-        let stored = record.grade(id).await?.ok_or(ChannelError::NotFound(id))?;
+    ) -> Result<Adjudication, ReviewError> {
+        let record = self.record()?;
+        let _lock = self.locks.operators.lock().await;
+        let stored = record.grade(id).await?.ok_or(ReviewError::NotFound(id))?;
         let grade = stored.grade;
-        let graded_pass = grade.pass.ok_or(ChannelError::NoVerdict(id))?;
+        let graded_pass = grade.pass.ok_or(ReviewError::NoVerdict(id))?;
         let counted: Vec<Adjudication> = record
             .adjudications(id)
             .await?
@@ -170,9 +137,8 @@ impl Engine {
             .map(|(last, first)| (last.pass, first.time_us));
         let draw = record.draws(&[id]).await?.into_iter().next();
         let appeal = grade.appeal.as_ref();
-        let state = self.state();
         let adjudication = Adjudication {
-            id: u128::from(state.ids.batch(state.clock.as_ref())),
+            id: u128::from(self.engine.new_id()),
             grade: id,
             channel: grade.channel.to_string(),
             version: grade.grader.version,
@@ -182,8 +148,8 @@ impl Engine {
             corrects,
             judged: appeal.and_then(|appeal| Some((appeal.judge.clone(), appeal.pass?))),
             caller: caller.to_owned(),
-            note: note.map(|note| state.keeping.redactor.text(&note).unwrap_or(note)),
-            time_us: state.clock.unix_us(),
+            note: note.map(|note| self.engine.redactor().text(&note).unwrap_or(note)),
+            time_us: self.engine.clock().unix_us(),
         };
         self.record_event(Event::Adjudicated(adjudication.clone()), caller)
             .await?;
@@ -194,39 +160,15 @@ impl Engine {
     /// same channel and version.
     ///
     /// # Errors
-    /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
+    /// [`ReviewError::NoRecord`], [`ReviewError::Store`].
     pub async fn calibrate(
         &self,
         mut calibration: Calibration,
         caller: &str,
-    ) -> Result<Calibration, ChannelError> {
-        calibration.time_us = self.state().clock.unix_us();
+    ) -> Result<Calibration, ReviewError> {
+        calibration.time_us = self.engine.clock().unix_us();
         self.record_event(Event::Calibrated(calibration.clone()), caller)
             .await?;
         Ok(calibration)
-    }
-
-    /// The record, or an error if there is none.
-    pub(crate) fn require_record(&self) -> Result<&Record, ChannelError> {
-        self.record().ok_or(ChannelError::NoRecord)
-    }
-
-    async fn record_event(&self, event: Event, caller: &str) -> Result<(), ChannelError> {
-        let state = self.state();
-        let batch = state.ids.batch(state.clock.as_ref());
-        let entry = Entry::of_events(batch, caller.into(), vec![event], state.clock.unix_us());
-        Ok(self.require_record()?.append(Arc::new(entry)).await?)
-    }
-
-    /// Two random numbers from the hash of a new id, the source of all randomness of a node.
-    pub(crate) fn random_numbers(&self) -> (u64, u64) {
-        let state = self.state();
-        let id = u128::from(state.ids.batch(state.clock.as_ref()));
-        let hash = Hash::of(&id.to_le_bytes());
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, ..] = *hash.as_bytes();
-        (
-            u64::from_le_bytes([a, b, c, d, e, f, g, h]),
-            u64::from_le_bytes([i, j, k, l, m, n, o, p]),
-        )
     }
 }

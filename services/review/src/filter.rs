@@ -3,7 +3,7 @@
 use assay_core::{Verdict, did_you_mean};
 use assay_record::{Appeal, GradeFilter, RecordError};
 
-use crate::Engine;
+use crate::Review;
 
 /// Names of outcomes.
 pub const OUTCOMES: &[&str] = &["graded", "ungradable", "failed"];
@@ -30,7 +30,7 @@ pub enum FilterError {
     Store(#[from] RecordError),
 }
 
-impl Engine {
+impl Review {
     /// Checks the outcome, the appeal, the grader and the verdict of a filter, and the grader of
     /// its channel. Graders and verdicts that this node does not have are accepted if a recorded
     /// grade has them.
@@ -79,7 +79,7 @@ impl Engine {
 
     /// The verdicts of a grader of this node, or of all; some may be repeated.
     pub fn verdicts(&self, grader: Option<&str>) -> impl Iterator<Item = &'static str> {
-        let graders = self.graders().iter().map(|grader| grader.spec());
+        let graders = self.engine.graders().iter().map(|grader| grader.spec());
         graders
             .filter(move |spec| grader.is_none_or(|name| spec.name == name))
             .flat_map(|spec| spec.verdicts)
@@ -95,11 +95,15 @@ impl Engine {
         grader: &str,
         what: &str,
     ) -> Result<(), FilterError> {
-        let is_installed = self.graders().by_name(grader).is_some();
+        let is_installed = self.engine.graders().by_name(grader).is_some();
         if is_installed || self.has_grade(filter, parameter).await? {
             return Ok(());
         }
-        let names = self.graders().iter().map(|grader| grader.spec().name);
+        let names = self
+            .engine
+            .graders()
+            .iter()
+            .map(|grader| grader.spec().name);
         let listed = "; `assay graders` and `GET /v1/graders` list the graders";
         Err(unknown(parameter, what, grader, names, listed))
     }
@@ -113,7 +117,7 @@ impl Engine {
             verdict: only("verdict", &filter.verdict),
             ..GradeFilter::default()
         };
-        match self.record() {
+        match self.engine.record() {
             Some(record) => Ok(!record.grades(&filter, None, 1).await?.grades.is_empty()),
             None => Ok(false),
         }
@@ -124,7 +128,7 @@ impl Engine {
     /// # Errors
     /// [`RecordError`] if the record cannot be read.
     pub async fn unknown_run(&self, name: &str) -> Result<String, RecordError> {
-        let runs = match self.record() {
+        let runs = match self.engine.record() {
             Some(record) => record.runs(MAX_RUNS).await?,
             None => Vec::new(),
         };

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::NewPair;
 use super::reference::reference;
-use crate::{ChannelError, Engine};
+use crate::{Review, ReviewError};
 
 /// Grades that are read from the record at a time.
 const PAGE: u32 = 1_000;
@@ -86,7 +86,7 @@ pub enum RunPairsError {
     },
     /// The record cannot be read or written.
     #[error(transparent)]
-    Record(#[from] ChannelError),
+    Record(#[from] ReviewError),
 }
 
 impl RunPairsError {
@@ -103,7 +103,7 @@ impl RunPairsError {
 
 impl From<RecordError> for RunPairsError {
     fn from(error: RecordError) -> Self {
-        Self::Record(ChannelError::Store(error))
+        Self::Record(ReviewError::Store(error))
     }
 }
 
@@ -118,7 +118,7 @@ struct GradedCompletion {
 /// Grades of one prompt and task, one for each distinct completion.
 type Prompts = BTreeMap<(Hash, Hash), Vec<GradedCompletion>>;
 
-impl Engine {
+impl Review {
     /// Chooses pairs from the grades of a run and stores them for a reward model. Each pair has the
     /// grades, the step and the certainties as its source. Completions and prompts that the record
     /// no longer contains are skipped.
@@ -131,8 +131,8 @@ impl Engine {
         choice: &PairsOfRun,
         caller: &str,
     ) -> Result<RunPairs, RunPairsError> {
-        let record = self.require_record()?;
-        let _lock = self.state().pair_choice.lock().await;
+        let record = self.record()?;
+        let _lock = self.locks.pair_choice.lock().await;
         let ledger = self.channels().await?;
         let adjudicated: HashMap<GradeId, bool> = record
             .last_adjudications(ADJUDICATIONS)

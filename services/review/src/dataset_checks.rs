@@ -6,7 +6,7 @@ use std::sync::Arc;
 use assay_record::dataset_check::{self, DatasetCheck};
 use assay_record::{Entry, Event};
 
-use crate::{ChannelError, Engine};
+use crate::{Review, ReviewError};
 
 /// The result of a dataset check, as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,20 +23,18 @@ pub struct NewDatasetCheck {
     pub report_json: Vec<u8>,
 }
 
-impl Engine {
+impl Review {
     /// Stores a dataset check. Returns once it is durable.
     ///
     /// # Errors
-    /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
+    /// [`ReviewError::NoRecord`], [`ReviewError::Store`].
     pub async fn record_dataset_check(
         &self,
         new: NewDatasetCheck,
         caller: &str,
-    ) -> Result<DatasetCheck, ChannelError> {
-        let record = self.require_record()?;
-        let state = self.state();
-        let id = state.ids.batch(state.clock.as_ref());
-        let time_us = state.clock.unix_us();
+    ) -> Result<DatasetCheck, ReviewError> {
+        let record = self.record()?;
+        let (id, time_us) = (self.engine.new_id(), self.engine.clock().unix_us());
         let NewDatasetCheck {
             datasets,
             checked,
@@ -45,7 +43,7 @@ impl Engine {
             report_json,
         } = new;
         let report = dataset_check::to_body(report_json);
-        let report = state.keeping.redactor.stored_body(report);
+        let report = self.engine.redactor().stored_body(report);
         let check = DatasetCheck {
             id,
             datasets,

@@ -6,8 +6,7 @@ use assay_core::Hash;
 use assay_rewards::Visit;
 use assay_rewards::prompts::{Candidate, InvalidSetting, Suggest, suggest};
 
-use crate::Engine;
-use crate::channels::ChannelError;
+use crate::{Review, ReviewError};
 
 /// A request for prompts of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -48,13 +47,13 @@ pub enum SuggestError {
     Setting(#[from] InvalidSetting),
     /// The record cannot be read.
     #[error(transparent)]
-    Channel(#[from] ChannelError),
+    Review(#[from] ReviewError),
     /// The node is shutting down.
     #[error("the node is shutting down; retry, or use another node")]
     Stopped,
 }
 
-impl Engine {
+impl Review {
     /// Suggests prompts.
     ///
     /// # Errors
@@ -64,16 +63,15 @@ impl Engine {
         mut request: PromptRequest,
     ) -> Result<Vec<Suggested>, SuggestError> {
         request.settings.check()?;
-        let record = self.record().ok_or(ChannelError::NoRecord)?;
+        let record = self.record()?;
         let keys = (!request.keys.is_empty()).then_some(request.keys.as_slice());
         let visits = record
             .visits(&request.run, keys)
             .await
-            .map_err(ChannelError::Store)?;
+            .map_err(ReviewError::Store)?;
         if let (None, Some((channel, version))) = (request.settings.rates, &request.channel) {
             // Not read again for each request, because trainers send these.
-            let state = self.state();
-            let ledger = state.channel_cache.current(state.record.as_ref()).await;
+            let ledger = self.engine.recent_channels().await;
             request.settings.rates = ledger.of(channel, *version, None).usable();
         }
         let seed = request.seed.unwrap_or_else(|| self.random_numbers().0);

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use assay_core::GradeId;
 use assay_record::ItemGrade;
 
-use crate::{Batch, Engine, EngineError};
+use assay_engine::{Batch, EngineError};
+
+use crate::Review;
 use stored_items::StoredItems;
 
 pub use error::{ReplayError, ReplayOptions};
@@ -33,7 +35,7 @@ impl Replay {
     }
 }
 
-impl Engine {
+impl Review {
     /// Grades a stored item again. Nothing is recorded.
     ///
     /// # Errors
@@ -54,12 +56,13 @@ impl Engine {
         ids: &[GradeId],
         options: &ReplayOptions,
     ) -> Result<Vec<Result<Replay, ReplayError>>, ReplayError> {
-        let record = self.record().ok_or(ReplayError::NoRecord)?;
+        let record = self.engine.record().ok_or(ReplayError::NoRecord)?;
         let mut stored = StoredItems::new(record);
         let (mut rows, mut items) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
         for id in ids {
             let checked = match stored.item(*id, options).await {
                 Ok((row, item)) => self
+                    .engine
                     .check_on_worker(item)
                     .await
                     .map(|item| (row, item))
@@ -79,10 +82,10 @@ impl Engine {
                 .collect());
         }
         let batch = Batch {
-            share: Arc::clone(self.share()),
+            share: Arc::clone(self.engine.share()),
             ..Batch::new("replay", items)
         };
-        let reply = self.grade_unrecorded(batch).await?;
+        let reply = self.engine.grade_unrecorded(batch).await?;
         let mut grades = reply.grades();
         rows.into_iter()
             .map(|row| match row {

@@ -6,7 +6,7 @@ use assay_core::{ErrorCode, GradeId, TaskError};
 use assay_record::RecordError;
 use serde_json::value::RawValue;
 
-use crate::EngineError;
+use assay_engine::EngineError;
 
 /// Why a stored item cannot be graded again.
 #[derive(Debug, thiserror::Error)]

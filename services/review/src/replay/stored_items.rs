@@ -7,7 +7,7 @@ use assay_record::{Body, BodyKind, Record, StoredGrade};
 use serde_json::value::RawValue;
 
 use super::error::{ReplayError, ReplayOptions, rejected_task};
-use crate::BatchItem;
+use assay_engine::BatchItem;
 
 /// Reads items from the record, and each task and prompt only once.
 pub(super) struct StoredItems<'s> {

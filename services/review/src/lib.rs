@@ -1,0 +1,117 @@
+//! Owns what people and trainers do with grades that are recorded: replay them, draw and adjudicate
+//! them, choose pairs for reward models and prompts to sample next, and keep the results of dataset
+//! checks beside them. Grades with the engine and reads the record; does not depend on HTTP.
+
+pub mod adjudications;
+pub mod dataset_checks;
+pub mod filter;
+pub mod pairs;
+pub mod replay;
+pub mod suggest;
+
+use std::sync::Arc;
+
+use assay_core::{ErrorCode, GradeId, Hash};
+use assay_engine::Engine;
+use assay_record::{Entry, Event, Record, RecordError};
+
+/// Why a request failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReviewError {
+    /// There is no grade with this id.
+    #[error("no grade has the id `{0}`")]
+    NotFound(GradeId),
+    /// The grade has no verdict that can be a pass.
+    #[error("cannot adjudicate the grade `{0}`: its verdict is neither a pass nor a fail")]
+    NoVerdict(GradeId),
+    /// The node has no record.
+    #[error("the node keeps no record; start it with a database")]
+    NoRecord,
+    /// The record cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] RecordError),
+}
+
+impl ReviewError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::NotFound(_) => ErrorCode::NotFound,
+            Self::NoVerdict(_) => ErrorCode::InvalidField,
+            Self::NoRecord | Self::Store(_) => ErrorCode::StoreUnavailable,
+        }
+    }
+}
+
+/// Reviews recorded grades. Cheap to clone: clones share their state.
+#[derive(Clone)]
+pub struct Review {
+    engine: Engine,
+    locks: Arc<Locks>,
+}
+
+/// Requests that depend on each other wait for each other.
+#[derive(Default)]
+struct Locks {
+    /// Locked while an operator draws or adjudicates a grade, because both depend on earlier draws
+    /// and adjudications.
+    operators: tokio::sync::Mutex<()>,
+    /// Locked while pairs are collected, because known pairs are looked up before new ones are
+    /// recorded.
+    pairs: tokio::sync::Mutex<()>,
+    /// Locked while pairs are chosen from a run, which needs memory for the completions of a
+    /// prompt.
+    pair_choice: tokio::sync::Mutex<()>,
+}
+
+impl Review {
+    /// Reviews the grades that `engine` records.
+    #[must_use]
+    pub fn new(engine: Engine) -> Self {
+        Self {
+            engine,
+            locks: Arc::default(),
+        }
+    }
+
+    /// The same with the share of the node that a caller uses and, if `caller` is given, only what
+    /// it sees of the record.
+    #[must_use]
+    pub fn seen_by(&self, caller: Option<&str>, share: Arc<str>) -> Self {
+        let engine = match caller {
+            Some(caller) => self.engine.seen_by(caller),
+            None => self.engine.clone(),
+        };
+        Self {
+            engine: engine.with_share(share),
+            locks: Arc::clone(&self.locks),
+        }
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    fn record(&self) -> Result<&Record, ReviewError> {
+        self.engine.record().ok_or(ReviewError::NoRecord)
+    }
+
+    async fn record_event(&self, event: Event, caller: &str) -> Result<(), ReviewError> {
+        let (batch, time_us) = (self.engine.new_id(), self.engine.clock().unix_us());
+        let entry = Entry::of_events(batch, caller.into(), vec![event], time_us);
+        Ok(self.record()?.append(Arc::new(entry)).await?)
+    }
+
+    /// Two random numbers from the hash of a new id, the source of all randomness of a node.
+    fn random_numbers(&self) -> (u64, u64) {
+        let hash = Hash::of(&u128::from(self.engine.new_id()).to_le_bytes());
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, ..] = *hash.as_bytes();
+        (
+            u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            u64::from_le_bytes([i, j, k, l, m, n, o, p]),
+        )
+    }
+}
