@@ -216,17 +216,25 @@ class Models:
         """The class of a reply."""
         schema, base = self.schemas[name], "View"
         if "allOf" in schema:
-            (parent, own) = schema["allOf"]
-            inherited = component(parent["$ref"]) or sys.exit(f"`{name}` has an unknown parent")
-            schema = {**own, "description": schema.get("description", "")}
-            if self.is_view(inherited):
-                base = self.name(inherited)
-            else:
-                # One of several objects: each field is present in some of them.
-                for choice in self.schemas[inherited]["oneOf"]:
-                    found = component(choice.get("$ref", ""))
-                    fields = (self.schemas[found] if found else choice)["properties"]
-                    schema["properties"] = {**schema["properties"], **fields}
+            described = schema.get("description", "")
+            parts = schema["allOf"]
+            schema = {"properties": {}, "description": described}
+            bases = []
+            for part in parts:
+                inherited = component(part.get("$ref", ""))
+                if not inherited:
+                    schema = {**part, "description": described}
+                elif self.is_view(inherited):
+                    bases.append(self.name(inherited))
+            base = ", ".join(bases) or base
+            for part in parts:
+                inherited = component(part.get("$ref", ""))
+                if inherited and not self.is_view(inherited):
+                    # One of several objects: each field is present in some of them.
+                    for choice in self.schemas[inherited]["oneOf"]:
+                        found = component(choice.get("$ref", ""))
+                        fields = (self.schemas[found] if found else choice)["properties"]
+                        schema["properties"] = {**schema["properties"], **fields}
         lines = [
             f"class {self.name(name)}({base}):",
             *docstring(schema, 4),

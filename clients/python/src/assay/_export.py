@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -22,9 +23,7 @@ TIME = "time_us"
 def columns() -> dict[str, str]:
     """Names and kinds of the columns: `str`, `int`, `float`, `bool`, `time` or `json`."""
     kinds: dict[str, str] = {}
-    for name, member in vars(Grade).items():
-        if not isinstance(member, property):
-            continue
+    for name, member in inspect.getmembers(Grade, lambda member: isinstance(member, property)):
         field = name.rstrip("_")
         kind = str(member.fget.__annotations__["return"]).replace(" | None", "")
         kinds[field] = kind if kind in ("str", "int", "float", "bool") else "json"

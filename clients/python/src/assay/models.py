@@ -94,9 +94,17 @@ class After(View):
 
 
 class Appeal(View):
-    """An appeal: a second verifier's verdict on an item."""
+    """The appeal of an item: a second verifier graded it. Items are chosen at random with a known
+    probability.
+    """
 
     __slots__ = ()
+
+    @property
+    def agreed(self) -> bool:
+        """Whether judge and grader agree on whether the item passes."""
+        value: bool = self._get("agreed")
+        return value
 
     @property
     def binding(self) -> bool:
@@ -124,7 +132,7 @@ class Appeal(View):
 
     @property
     def probability(self) -> float:
-        """Probability with which the item was selected for the appeal."""
+        """Probability with which the item was selected for the appeal, in (0, 1]."""
         value: float = self._get("probability")
         return value
 
@@ -138,6 +146,18 @@ class Appeal(View):
     def score(self) -> float | None:
         """Score by the judge; `None` if it could not grade the item."""
         value: float | None = self._get("score")
+        return value
+
+    @property
+    def sensitivity(self) -> float:
+        """Share of right answers that the judge passes, as declared in the policy."""
+        value: float = self._get("sensitivity")
+        return value
+
+    @property
+    def specificity(self) -> float:
+        """Share of wrong answers that the judge does not pass, as declared in the policy."""
+        value: float = self._get("specificity")
         return value
 
     @property
@@ -1022,249 +1042,6 @@ class Fault(View):
         return value
 
 
-class Grade(View):
-    """One stored grade."""
-
-    __slots__ = ()
-
-    @property
-    def advantage(self) -> float | None:
-        """Number that the reply returned as the advantage; `None` in streams."""
-        value: float | None = self._get("advantage")
-        return value
-
-    @property
-    def appeal(self) -> Appeal | None:
-        """See `docs/API.md`."""
-        value = self._get("appeal")
-        return None if value is None else Appeal(value)
-
-    @property
-    def batch(self) -> str:
-        """Id of the batch."""
-        value: str = self._get("batch")
-        return value
-
-    @property
-    def bodies_omitted(self) -> bool:
-        """Whether its task, prompt and completion were not stored, because of `retention.bodies`.
-        """
-        value: bool = self._get("bodies_omitted")
-        return value
-
-    @property
-    def cached(self) -> bool:
-        """Whether the outcome came from the result cache."""
-        value: bool = self._get("cached")
-        return value
-
-    @property
-    def caller(self) -> str:
-        """Caller that sent the batch."""
-        value: str = self._get("caller")
-        return value
-
-    @property
-    def channel(self) -> str:
-        """Grader and task family."""
-        value: str = self._get("channel")
-        return value
-
-    @property
-    def completion_hash(self) -> str:
-        """Hash of the completion's body."""
-        value: str = self._get("completion_hash")
-        return value
-
-    @property
-    def components(self) -> list[dict[str, Any]]:
-        """Results of checks and nested tasks."""
-        value: list[dict[str, Any]] = self._get("components")
-        return value
-
-    @property
-    def deterministic(self) -> bool:
-        """Whether grading the item again returns the same verdict."""
-        value: bool = self._get("deterministic")
-        return value
-
-    @property
-    def error(self) -> dict[str, Any] | None:
-        """Why there is no score; `None` if there is one."""
-        value: dict[str, Any] | None = self._get("error")
-        return value
-
-    @property
-    def evidence(self) -> dict[str, Any] | None:
-        """Facts behind the verdict."""
-        value: dict[str, Any] | None = self._get("evidence")
-        return value
-
-    @property
-    def grade(self) -> str:
-        """Id of the grade, a ULID."""
-        value: str = self._get("grade")
-        return value
-
-    @property
-    def grade_us(self) -> int:
-        """Microseconds spent grading."""
-        value: int = self._get("grade_us")
-        return value
-
-    @property
-    def grader(self) -> str:
-        """Grader and version."""
-        value: str = self._get("grader")
-        return value
-
-    @property
-    def group(self) -> str | None:
-        """The item's group, as sent."""
-        value: str | None = self._get("group")
-        return value
-
-    @property
-    def id(self) -> str | None:
-        """The item's id, as sent."""
-        value: str | None = self._get("id")
-        return value
-
-    @property
-    def measures(self) -> dict[str, Any]:
-        """Measures by name."""
-        value: dict[str, Any] = self._get("measures")
-        return value
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """Metadata of the item, as sent."""
-        value: dict[str, Any] = self._get("meta")
-        return value
-
-    @property
-    def outcome(self) -> str:
-        """`graded`, `ungradable` or `failed`."""
-        value: str = self._get("outcome")
-        return value
-
-    @property
-    def pass_(self) -> bool | None:
-        """Whether the verdict is a pass."""
-        value: bool | None = self._get("pass")
-        return value
-
-    @property
-    def policy(self) -> str:
-        """Name of the policy."""
-        value: str = self._get("policy")
-        return value
-
-    @property
-    def policy_hash(self) -> str | None:
-        """Hash of the policy's body; `None` for the default policy."""
-        value: str | None = self._get("policy_hash")
-        return value
-
-    @property
-    def position(self) -> int:
-        """Position in the batch, from 0."""
-        value: int = self._get("position")
-        return value
-
-    @property
-    def prompt_hash(self) -> str | None:
-        """Hash of the prompt's body."""
-        value: str | None = self._get("prompt_hash")
-        return value
-
-    @property
-    def prompt_key(self) -> str | None:
-        """Key of the prompt's history."""
-        value: str | None = self._get("prompt_key")
-        return value
-
-    @property
-    def queue_us(self) -> int:
-        """Microseconds from admission until a worker took the item."""
-        value: int = self._get("queue_us")
-        return value
-
-    @property
-    def redacted(self) -> bool:
-        """Whether texts of the item were redacted before they were stored. Such a grade cannot be
-        replayed, and its hashes are those of the redacted texts.
-        """
-        value: bool = self._get("redacted")
-        return value
-
-    @property
-    def reward(self) -> float | None:
-        """The reward; finite."""
-        value: float | None = self._get("reward")
-        return value
-
-    @property
-    def reward_breakdown(self) -> dict[str, Any] | None:
-        """The steps by which the policy made the reward; `None` for the default policy."""
-        value: dict[str, Any] | None = self._get("reward_breakdown")
-        return value
-
-    @property
-    def run(self) -> str | None:
-        """Name of the run, as sent."""
-        value: str | None = self._get("run")
-        return value
-
-    @property
-    def score(self) -> float | None:
-        """Correctness in [0, 1]."""
-        value: float | None = self._get("score")
-        return value
-
-    @property
-    def score_after_appeal(self) -> float | None:
-        """Score after the appeal; `None` without one."""
-        value: float | None = self._get("score_after_appeal")
-        return value
-
-    @property
-    def step(self) -> int | None:
-        """Step of the run, as sent."""
-        value: int | None = self._get("step")
-        return value
-
-    @property
-    def steps(self) -> list[Step]:
-        """The steps of a trace."""
-        value = self._get("steps")
-        return [Step(item) for item in value]
-
-    @property
-    def task_hash(self) -> str:
-        """Hash of the task's body."""
-        value: str = self._get("task_hash")
-        return value
-
-    @property
-    def time_us(self) -> int:
-        """Time of grading, in microseconds since the Unix epoch."""
-        value: int = self._get("time_us")
-        return value
-
-    @property
-    def verdict(self) -> str | None:
-        """Reason code, if graded."""
-        value: str | None = self._get("verdict")
-        return value
-
-    @property
-    def work(self) -> int:
-        """Deterministic cost in the grader's unit."""
-        value: int = self._get("work")
-        return value
-
-
 class GradeReply(View):
     """Reply to a batch."""
 
@@ -1299,6 +1076,87 @@ class GradeReply(View):
         """Defects of the request that did not cause its rejection."""
         value = self._get("warnings")
         return [BatchWarning(item) for item in value]
+
+
+class GradeSource(View):
+    """Where a grade comes from."""
+
+    __slots__ = ()
+
+    @property
+    def batch(self) -> str:
+        """Id of the batch."""
+        value: str = self._get("batch")
+        return value
+
+    @property
+    def bodies_omitted(self) -> bool:
+        """Whether its task, prompt and completion were not stored, because of `retention.bodies`.
+        """
+        value: bool = self._get("bodies_omitted")
+        return value
+
+    @property
+    def caller(self) -> str:
+        """Caller that sent the batch: name of its API key, or `local` if keys are not used."""
+        value: str = self._get("caller")
+        return value
+
+    @property
+    def completion_hash(self) -> str:
+        """Hash of the completion's body."""
+        value: str = self._get("completion_hash")
+        return value
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Metadata of the item, as sent."""
+        value: dict[str, Any] = self._get("meta")
+        return value
+
+    @property
+    def policy(self) -> str:
+        """Name of the policy."""
+        value: str = self._get("policy")
+        return value
+
+    @property
+    def policy_hash(self) -> str | None:
+        """Hash of the policy's body; `None` for the default policy."""
+        value: str | None = self._get("policy_hash")
+        return value
+
+    @property
+    def prompt_hash(self) -> str | None:
+        """Hash of the prompt's body."""
+        value: str | None = self._get("prompt_hash")
+        return value
+
+    @property
+    def redacted(self) -> bool:
+        """Whether texts of the item were redacted before they were stored. Such a grade cannot be
+        replayed, and its hashes are those of the redacted texts.
+        """
+        value: bool = self._get("redacted")
+        return value
+
+    @property
+    def run(self) -> str | None:
+        """Name of the run, as sent."""
+        value: str | None = self._get("run")
+        return value
+
+    @property
+    def step(self) -> int | None:
+        """Step of the run, as sent."""
+        value: int | None = self._get("step")
+        return value
+
+    @property
+    def task_hash(self) -> str:
+        """Hash of the task's body."""
+        value: str = self._get("task_hash")
+        return value
 
 
 class Grader(View):
@@ -2167,7 +2025,7 @@ class ReplyHolding(View):
 
 
 class Result(View):
-    """The result of one item."""
+    """The grade of one item. Every key is always present; it is `None` if it has no value."""
 
     __slots__ = ()
 
@@ -2211,7 +2069,7 @@ class Result(View):
 
     @property
     def components(self) -> list[Component]:
-        """Results of checks and nested tasks."""
+        """Results of nested tasks and of checks."""
         value = self._get("components")
         return [Component(item) for item in value]
 
@@ -2235,19 +2093,21 @@ class Result(View):
 
     @property
     def forward(self) -> float | None:
-        """Factor of the forward correction; `None` if the channel is not corrected."""
+        """Factor of the forward correction: rho1 for a pass, rho1 - 1 otherwise; `None` if the
+        channel is not corrected.
+        """
         value: float | None = self._get("forward")
         return value
 
     @property
     def grade(self) -> str:
-        """Id of the grade in the record."""
+        """Id of the grade, a ULID."""
         value: str = self._get("grade")
         return value
 
     @property
     def grade_us(self) -> int:
-        """Microseconds spent grading."""
+        """Microseconds spent grading, including the checks."""
         value: int = self._get("grade_us")
         return value
 
@@ -2285,6 +2145,18 @@ class Result(View):
     def pass_(self) -> bool | None:
         """Whether the verdict is a pass."""
         value: bool | None = self._get("pass")
+        return value
+
+    @property
+    def position(self) -> int:
+        """Position of the item in its batch, from 0."""
+        value: int = self._get("position")
+        return value
+
+    @property
+    def prompt_key(self) -> str | None:
+        """Key of the prompt's history, for `POST /v1/prompts/suggest`."""
+        value: str | None = self._get("prompt_key")
         return value
 
     @property
@@ -2333,9 +2205,21 @@ class Result(View):
         return [Step(item) for item in value]
 
     @property
+    def time_us(self) -> int:
+        """Time of grading, in microseconds since the Unix epoch."""
+        value: int = self._get("time_us")
+        return value
+
+    @property
     def verdict(self) -> str | None:
         """Reason code of a graded item."""
         value: str | None = self._get("verdict")
+        return value
+
+    @property
+    def work(self) -> int:
+        """Deterministic cost in the grader's unit."""
+        value: int = self._get("work")
         return value
 
 
@@ -2731,7 +2615,7 @@ class SelectedResult(View):
 
     @property
     def components(self) -> list[Component] | None:
-        """Results of checks and nested tasks."""
+        """Results of nested tasks and of checks."""
         value = self._data.get("components")
         return None if value is None else [Component(item) for item in value]
 
@@ -2755,19 +2639,21 @@ class SelectedResult(View):
 
     @property
     def forward(self) -> float | None:
-        """Factor of the forward correction; `None` if the channel is not corrected."""
+        """Factor of the forward correction: rho1 for a pass, rho1 - 1 otherwise; `None` if the
+        channel is not corrected.
+        """
         value: float | None = self._data.get("forward")
         return value
 
     @property
     def grade(self) -> str | None:
-        """Id of the grade in the record."""
+        """Id of the grade, a ULID."""
         value: str | None = self._data.get("grade")
         return value
 
     @property
     def grade_us(self) -> int | None:
-        """Microseconds spent grading."""
+        """Microseconds spent grading, including the checks."""
         value: int | None = self._data.get("grade_us")
         return value
 
@@ -2805,6 +2691,18 @@ class SelectedResult(View):
     def pass_(self) -> bool | None:
         """Whether the verdict is a pass."""
         value: bool | None = self._data.get("pass")
+        return value
+
+    @property
+    def position(self) -> int | None:
+        """Position of the item in its batch, from 0."""
+        value: int | None = self._data.get("position")
+        return value
+
+    @property
+    def prompt_key(self) -> str | None:
+        """Key of the prompt's history, for `POST /v1/prompts/suggest`."""
+        value: str | None = self._data.get("prompt_key")
         return value
 
     @property
@@ -2853,9 +2751,21 @@ class SelectedResult(View):
         return None if value is None else [Step(item) for item in value]
 
     @property
+    def time_us(self) -> int | None:
+        """Time of grading, in microseconds since the Unix epoch."""
+        value: int | None = self._data.get("time_us")
+        return value
+
+    @property
     def verdict(self) -> str | None:
         """Reason code of a graded item."""
         value: str | None = self._data.get("verdict")
+        return value
+
+    @property
+    def work(self) -> int | None:
+        """Deterministic cost in the grader's unit."""
+        value: int | None = self._data.get("work")
         return value
 
 
@@ -3191,6 +3101,12 @@ class CheckDetail(Check):
         return CheckReport(value)
 
 
+class Grade(GradeSource, Result):
+    """A grade in the record, with where it comes from."""
+
+    __slots__ = ()
+
+
 class GradeDetail(Grade):
     """One stored grade with its task, prompt, completion and policy."""
 
@@ -3415,10 +3331,11 @@ class GradeRequest(_GradeRequestRequired, total=False):
     """
 
     fields: list[Literal[
-        "id", "group", "grade", "channel", "grader", "outcome", "verdict", "pass", "score",
-        "appeal", "score_after_appeal", "backward", "forward", "reward", "reward_breakdown",
-        "advantage", "advantage_estimator", "components", "steps", "measures", "evidence", "error",
-        "deterministic", "queue_us", "grade_us", "cached", "recorded", "groups", "channels"
+        "position", "id", "group", "prompt_key", "grade", "channel", "grader", "outcome", "verdict",
+        "pass", "score", "appeal", "score_after_appeal", "backward", "forward", "reward",
+        "reward_breakdown", "advantage", "advantage_estimator", "components", "steps", "measures",
+        "evidence", "error", "deterministic", "work", "queue_us", "grade_us", "time_us", "cached",
+        "recorded", "groups", "channels"
     ]] | None
     policy: str | dict[str, Any] | None
     run: str | None
