@@ -30,7 +30,7 @@ def test_grades_without_a_server() -> None:
 
 def test_has_the_results_of_a_server(client: assay.Client) -> None:
     items = [*math_items(16), BROKEN]
-    changing = {"grade", "queue_us", "grade_us", "cached", "recorded"}
+    changing = {"grade", "queue_us", "grade_us", "time_us", "cached", "recorded"}
 
     def constant(results: assay.Results) -> list[dict[str, object]]:
         return [

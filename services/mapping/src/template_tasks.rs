@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use assay_core::{ErrorCode, Hash, Item, Task};
+use assay_core::{ErrorCode, Hash, Item, Task, pointer};
 use assay_engine::{BatchItem, Engine};
 use assay_templates::{Row, RowError, Template, Templates, produced_bytes, read_row};
 use assay_wire::{OwnForm, Problem, ReadTask, TemplateTask};
@@ -143,7 +143,7 @@ impl TemplateTasks {
         let suggestion = self.templates.suggestion(row, name);
         let (pointer, message) = match error {
             RowError::Missing { column, .. } => (
-                format!("{pointer}/{}", column.replace('~', "~0").replace('/', "~1")),
+                pointer::member(pointer, column),
                 format!("missing column `{column}`, which template `{name}` needs{suggestion}"),
             ),
             other => (

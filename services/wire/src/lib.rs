@@ -8,7 +8,6 @@ pub mod checks;
 pub mod grades;
 pub mod pairs;
 mod parsed;
-mod pointer;
 pub mod problem;
 mod raw_object;
 mod reading;

@@ -7,7 +7,7 @@ use assay_core::{ErrorCode, TaskError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::pointer::truncated;
+use assay_core::truncate::with_ellipsis;
 
 /// Maximum length of messages and pointers, in bytes: both can quote client input, which can be
 /// megabytes long.
@@ -53,7 +53,7 @@ impl Problem {
         Self {
             code,
             message: bounded(message.into()),
-            pointer: Some(truncated(pointer, MAX_BYTES)),
+            pointer: Some(with_ellipsis(pointer, MAX_BYTES)),
         }
     }
 
@@ -70,7 +70,7 @@ impl Problem {
 
 fn bounded(message: Cow<'static, str>) -> Cow<'static, str> {
     match message {
-        Cow::Owned(text) => Cow::Owned(truncated(text, MAX_BYTES)),
+        Cow::Owned(text) => Cow::Owned(with_ellipsis(text, MAX_BYTES)),
         literal @ Cow::Borrowed(_) => literal,
     }
 }

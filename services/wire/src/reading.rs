@@ -3,13 +3,14 @@
 
 use std::collections::HashMap;
 
+use assay_core::pointer::escaped;
+use assay_core::truncate::with_ellipsis;
 use assay_core::{ErrorCode, json_pointer};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::Problem;
-use crate::pointer::{escape, truncated};
 use crate::unicode::pointer_at;
 use crate::warning::{MAX_POINTER_BYTES, MAX_WARNINGS, Warning};
 
@@ -200,7 +201,8 @@ impl UnknownFields {
         }
         let mut pointer = base.to_owned();
         write_path(path, &mut pointer);
-        self.pointers.push(truncated(pointer, MAX_POINTER_BYTES));
+        self.pointers
+            .push(with_ellipsis(pointer, MAX_POINTER_BYTES));
     }
 
     pub(crate) fn into_warnings(self) -> Vec<Warning> {
@@ -236,7 +238,7 @@ fn write_path(path: &serde_ignored::Path<'_>, pointer: &mut String) {
         Path::Map { parent, key } => {
             write_path(parent, pointer);
             pointer.push('/');
-            pointer.push_str(&escape(key));
+            pointer.push_str(&escaped(key));
         }
         Path::Some { parent }
         | Path::NewtypeStruct { parent }

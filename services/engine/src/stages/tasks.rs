@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use assay_core::clock::thread_time;
+use assay_core::pointer;
 use assay_core::{Clock, ErrorCode, Grader, Hash, PrepareContext, Spec, Task, TaskError};
 use tokio::sync::oneshot;
 
@@ -77,7 +78,7 @@ impl BatchTasks {
 pub(crate) fn task_pointer(check: Option<&str>) -> String {
     match check {
         None => "/task".to_owned(),
-        Some(name) => format!("/checks/{}", name.replace('~', "~0").replace('/', "~1")),
+        Some(name) => pointer::member("/checks", name),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use assay_core::{BatchId, Hash};
+use assay_core::{BatchId, GradeId, Hash};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Row, TypeInfo, ValueRef};
 
@@ -213,7 +213,7 @@ pub(crate) struct GradeDigest {
 
 /// The digest of a grade that is to be inserted.
 pub(crate) fn digest_new(stored: &StoredGrade, document: i64) -> GradeDigest {
-    let mut digest = Digest::of(stored);
+    let mut digest = Digest::of(stored.grade.grade);
     for (name, cell) in own_cells(stored) {
         digest.column(name, &cell);
     }
@@ -228,13 +228,15 @@ pub(crate) fn digest_new(stored: &StoredGrade, document: i64) -> GradeDigest {
     }
 }
 
+/// The id of a grade, by the key of its row.
+fn grade_id(row: &SqliteRow) -> Result<GradeId, DatabaseError> {
+    let batch = batch_id(row.try_get("batch")?, "batches")?;
+    Ok(batch.grade(position(row.try_get("key")?)))
+}
+
 /// The checksum of a grade as it was read from `row`.
-fn checksum_of_row(
-    stored: &StoredGrade,
-    row: &SqliteRow,
-    document: Option<&str>,
-) -> Result<i64, DatabaseError> {
-    let mut digest = Digest::of(stored);
+fn checksum_of_row(row: &SqliteRow, document: Option<&str>) -> Result<i64, DatabaseError> {
+    let mut digest = Digest::of(grade_id(row)?);
     for name in DIGESTED {
         digest.column(name, &Cell::of_row(row, name)?);
     }
@@ -257,9 +259,9 @@ struct Digest {
 const NUMBER_BYTES: u64 = 4;
 
 impl Digest {
-    fn of(stored: &StoredGrade) -> Self {
+    fn of(grade: GradeId) -> Self {
         let mut buffer = Vec::with_capacity(512);
-        buffer.extend_from_slice(&u128::from(stored.grade.grade).to_be_bytes());
+        buffer.extend_from_slice(&u128::from(grade).to_be_bytes());
         Self { buffer, bytes: 0 }
     }
 
@@ -307,6 +309,8 @@ impl Digest {
 
 /// A grade that was read, with the checksum that its row has and that of its columns and document.
 pub(crate) struct CheckedGrade {
+    /// Its id by the key of its row, which its document may contradict.
+    pub(crate) id: GradeId,
     pub(crate) stored: StoredGrade,
     pub(crate) expected: Option<i64>,
     pub(crate) checksum: i64,
@@ -328,8 +332,9 @@ pub(crate) async fn read_checked(
     documents::read_with(connection, rows, |row, document| {
         let stored = read_grade(row, document)?;
         Ok(CheckedGrade {
+            id: grade_id(row)?,
             expected: row.try_get("checksum")?,
-            checksum: checksum_of_row(&stored, row, document)?,
+            checksum: checksum_of_row(row, document)?,
             stored,
         })
     })

@@ -220,7 +220,7 @@ async fn check_batch(
                 sum = sum.wrapping_add(expected);
                 if expected != grade.checksum {
                     found.report(
-                        format!("grade {}", grade.stored.grade.grade),
+                        format!("grade {}", grade.id),
                         "changed: its checksum does not match",
                     );
                 }

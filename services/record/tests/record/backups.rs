@@ -137,8 +137,14 @@ async fn a_database_of_an_earlier_release_is_copied_as_it_is_and_verified_after_
     let copy = RecordOptions::new(format!("sqlite://{}", done.database.display()));
     assert!(verify(&copy, |_| {}).await.is_err());
     let restored = Record::open(&copy, fixture.clock.clone()).await.unwrap();
-    for entry in &entries {
-        assert!(contains_entry(&restored, entry).await);
+    for grade in entries.iter().flat_map(|entry| &entry.grades) {
+        // The earlier schema does not have their documents.
+        let (read, row) = (restored.grade(grade.row.grade.grade).await, &grade.row);
+        let read = read.unwrap().unwrap();
+        assert_eq!(
+            (read.grade.score, &read.source),
+            (row.grade.score, &row.source)
+        );
     }
     // The caller of earlier channels is not known.
     let channels = restored.used_names().await.unwrap().channels;

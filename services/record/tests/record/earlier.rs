@@ -5,7 +5,8 @@ use assay_record::{GradeFilter, verify};
 use serde_json::Value;
 use sqlx::{Connection, SqliteConnection};
 
-use crate::fixture::{Fixture, all, entry, record};
+use crate::batches::of_run;
+use crate::fixture::{Fixture, all, record};
 
 /// The database, as SQL.
 const DATABASE: &str = include_str!("earlier/database.sql");
@@ -112,7 +113,7 @@ async fn the_spool_of_an_earlier_release_is_applied() {
     for hash in [first.source.task_hash, first.source.completion_hash] {
         assert!(store.body(hash).await.unwrap().is_some());
     }
-    record(&store, entry(1, 8)).await;
+    record(&store, of_run(1, "run", 8)).await;
     store.close().await.unwrap();
     let verified = verify(&fixture.options, |_| {}).await.unwrap();
     assert_eq!(verified.damages, []);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use assay_core::pointer::unescaped;
 use assay_core::{GradeId, Hash};
 use assay_record::{Record, RecordError};
 use serde_json::value::RawValue;
@@ -33,7 +34,7 @@ fn value_at<'a>(json: &'a RawValue, pointer: &str) -> Option<&'a RawValue> {
     }
     let mut value = json;
     for step in pointer.strip_prefix('/')?.split('/') {
-        let step = step.replace("~1", "/").replace("~0", "~");
+        let step = unescaped(step);
         value = if value.get().starts_with('[') {
             let values: Vec<&RawValue> = serde_json::from_str(value.get()).ok()?;
             // A pointer has no index such as `01` or `+1`.

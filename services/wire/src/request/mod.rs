@@ -9,13 +9,13 @@ mod tasks;
 
 use std::collections::BTreeMap;
 
+use assay_core::pointer::escaped;
 use assay_core::{Completion, ErrorCode, Meta, Task};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::pointer::escape;
 use crate::raw_object::RawObject;
 use crate::reading::{
     MAX_NAME_BYTES, UnknownFields, body_problem, check_item_count, read_envelope, read_field,
@@ -344,7 +344,7 @@ fn decode_tasks<R: ReadTask>(
     let task = read(&request.task, &format!("{pointer}/task"))?;
     let mut checks = Vec::with_capacity(request.checks.len());
     for (name, json) in &request.checks {
-        let pointer = format!("{pointer}/checks/{}", escape(name));
+        let pointer = format!("{pointer}/checks/{}", escaped(name));
         checks.push((name.clone(), read(json, &pointer)?));
     }
     Ok(DecodedItem {

@@ -9,9 +9,10 @@
 use std::borrow::Cow;
 
 use assay_core::ErrorCode;
+use assay_core::pointer::escaped;
+use assay_core::truncate::with_ellipsis;
 use memchr::{memchr_iter, memchr2};
 
-use crate::pointer::{escape, truncated};
 use crate::warning::{MAX_POINTER_BYTES, MAX_WARNINGS};
 use crate::{Problem, Warning};
 
@@ -137,7 +138,7 @@ fn replace(
             continue;
         }
         let steps = walk.steps(text);
-        let pointer = truncated(format!("{base}{}", pointer(&steps)), MAX_POINTER_BYTES);
+        let pointer = with_ellipsis(format!("{base}{}", pointer(&steps)), MAX_POINTER_BYTES);
         if let Treatment::Reject(code) = treatment(&steps) {
             let message =
                 "the text has a lone surrogate, which is not a character; send valid Unicode";
@@ -173,7 +174,7 @@ pub(crate) fn pointer_at(text: &[u8], offset: usize) -> String {
 
 fn pointer(steps: &[Step]) -> String {
     let segment = |step: &Step| match step {
-        Step::Key(key) => format!("/{}", escape(key)),
+        Step::Key(key) => format!("/{}", escaped(key)),
         Step::Index(index) => format!("/{index}"),
     };
     steps.iter().map(segment).collect()

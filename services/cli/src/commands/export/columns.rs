@@ -1,4 +1,4 @@
-//! Columns of CSV and Parquet files: one per field of a grade, in the order of `GET /v1/grades`.
+//! Columns of CSV and Parquet files: one per field of a grade, its id first.
 //! Names, order and types come from the schema of a grade, and values from its JSON, so a new field
 //! is a new column.
 
@@ -10,6 +10,9 @@ use serde_json::value::RawValue;
 use utoipa::PartialSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{Schema, SchemaType, Type};
+
+/// The column of ids, which is the first.
+const ID: &str = "grade";
 
 /// The column of times. It is the only column that is never null.
 const TIME: &str = "time_us";
@@ -59,7 +62,9 @@ pub(super) fn columns() -> Vec<Column> {
         };
         Column { name, kind }
     });
-    columns.collect()
+    let mut columns: Vec<Column> = columns.collect();
+    columns.sort_by_key(|column| column.name != ID);
+    columns
 }
 
 fn kind(schema: &RefOr<Schema>) -> Kind {

@@ -168,6 +168,9 @@ mod tests {
             (cell(&read[1], "run"), cell(&read[1], "pass")),
             (String::new(), String::new())
         );
-        assert_eq!(cell(&read[1], "error"), r#"{"code":"cancelled"}"#);
+        assert_eq!(
+            cell(&read[1], "error"),
+            r#"{"code":"cancelled","message":"m","retryable":true}"#
+        );
     }
 }

@@ -7,7 +7,7 @@
 //! size of a task is bounded by its template and its variables. A missing value is an error, so
 //! that a judge never grades against an empty reference.
 
-use assay_core::{Completion, Evidence, Item, Task};
+use assay_core::{Completion, Evidence, Item, Task, pointer};
 use serde_json::Value;
 
 /// Longest text with variables, in bytes.
@@ -115,7 +115,7 @@ fn map_texts(
         }
         Value::Object(members) => {
             for (name, value) in members {
-                let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                let pointer = pointer::member(pointer, name);
                 if name.contains("{{") {
                     return Err((
                         pointer,
