@@ -254,26 +254,47 @@ async fn damaged_headers_of_a_compiler_give_no_verdict() {
     assert_accepted(&grade(&service, "cpp", &code(2), "2").await);
 }
 
-#[tokio::test]
-async fn a_program_gets_no_verdict_if_its_image_changes_while_it_runs() {
-    let (service, folder) = service_of("javascript").await;
-    let code = "let n = 0; for (let i = 0; i < 4e7; i++) n += i % 3; console.log(n)";
-    let path = file(folder.path(), ".cwasm");
+/// A program that runs for a while and prints another text than `1`.
+const LONG: &str = "let n = 0; for (let i = 0; i < 4e7; i++) n += i % 3; console.log(n)";
+
+/// The result of [`LONG`], and what `change` returns, which is called while the program runs.
+async fn changed_while_running<T>(
+    service: &Service,
+    folder: &Path,
+    change: impl FnOnce() -> T,
+) -> (Value, T) {
     // Starts the workers, and compiles nothing that the next program needs.
-    assert_accepted(&grade(&service, "javascript", "console.log(1)", "1").await);
-    let used = || -> Duration { workers_of(folder.path()).into_iter().map(cpu_of).sum() };
+    assert_accepted(&grade(service, "javascript", "console.log(1)", "1").await);
+    let used = || -> Duration { workers_of(folder).into_iter().map(cpu_of).sum() };
     let before = used();
-    let grading = grade(&service, "javascript", code, "1");
-    let damaging = async {
+    let changing = async {
         while used() < before + Duration::from_millis(500) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        damage(&path)
+        change()
     };
-    let (result, intact) = tokio::join!(grading, damaging);
+    tokio::join!(grade(service, "javascript", LONG, "1"), changing)
+}
+
+#[tokio::test]
+async fn a_program_gets_no_verdict_if_its_image_changes_while_it_runs() {
+    let (service, folder) = service_of("javascript").await;
+    let path = file(folder.path(), ".cwasm");
+    let damaging = || damage(&path);
+    let (result, intact) = changed_while_running(&service, folder.path(), damaging).await;
     // It is graded again, which finds the damage.
     assert_failed(&result, "the image `javascript` is damaged");
     replace(&path, &intact);
-    let result = grade(&service, "javascript", code, "1").await;
+    let result = grade(&service, "javascript", LONG, "1").await;
     assert_eq!(result["verdict"], "wrong_answer", "{result}");
+}
+
+#[tokio::test]
+async fn a_program_gets_its_verdict_if_a_file_of_its_image_is_linked_while_it_runs() {
+    let (service, folder) = service_of("javascript").await;
+    let path = file(folder.path(), ".cwasm");
+    let linking = || std::fs::hard_link(&path, path.with_extension("link")).unwrap();
+    let (result, ()) = changed_while_running(&service, folder.path(), linking).await;
+    assert_eq!(result["verdict"], "wrong_answer", "{result}");
+    assert_accepted(&grade(&service, "javascript", "console.log(2)", "2").await);
 }

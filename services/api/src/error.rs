@@ -12,7 +12,7 @@ use assay_mapping::batch::problem;
 use assay_record::RecordError;
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
-use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::rejection::PathRejection;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 
@@ -162,15 +162,6 @@ impl From<SuggestError> for ApiError {
             SuggestError::Channel(error) => error.into(),
             SuggestError::Stopped => Self::new(ErrorCode::ShuttingDown, error.to_string()),
         }
-    }
-}
-
-impl From<QueryRejection> for ApiError {
-    fn from(rejection: QueryRejection) -> Self {
-        Self::new(
-            ErrorCode::InvalidParameter,
-            rejection.body_text().to_lowercase(),
-        )
     }
 }
 
