@@ -1,5 +1,5 @@
-//! The list of error codes. Each maps to one HTTP status and one stable string. The comments are the
-//! rows of the tables in `docs/API.md`.
+//! The list of error codes. Each maps to one HTTP status and one stable string. The comments are
+//! the rows of the tables in `docs/API.md`.
 
 use std::fmt;
 

@@ -257,44 +257,60 @@ async fn damaged_headers_of_a_compiler_give_no_verdict() {
 /// A program that runs for a while and prints another text than `1`.
 const LONG: &str = "let n = 0; for (let i = 0; i < 4e7; i++) n += i % 3; console.log(n)";
 
-/// The result of [`LONG`], and what `change` returns, which is called while the program runs.
-async fn changed_while_running<T>(
+/// The result of [`LONG`]. `change` is called every half second of processor time of workers.
+async fn changed_while_running(
     service: &Service,
     folder: &Path,
-    change: impl FnOnce() -> T,
-) -> (Value, T) {
+    mut change: impl FnMut(),
+) -> Value {
     // Starts the workers, and compiles nothing that the next program needs.
     assert_accepted(&grade(service, "javascript", "console.log(1)", "1").await);
     let used = || -> Duration { workers_of(folder).into_iter().map(cpu_of).sum() };
-    let before = used();
+    let mut last = used();
     let changing = async {
-        while used() < before + Duration::from_millis(500) {
+        loop {
             tokio::time::sleep(Duration::from_millis(5)).await;
+            // Less than before if workers were replaced.
+            last = last.min(used());
+            if used() >= last + Duration::from_millis(500) {
+                last = used();
+                change();
+            }
         }
-        change()
     };
-    tokio::join!(grade(service, "javascript", LONG, "1"), changing)
+    tokio::select! {
+        result = grade(service, "javascript", LONG, "1") => result,
+        () = changing => unreachable!("it does not end"),
+    }
 }
 
 #[tokio::test]
 async fn a_program_gets_no_verdict_if_its_image_changes_while_it_runs() {
     let (service, folder) = service_of("javascript").await;
     let path = file(folder.path(), ".cwasm");
-    let damaging = || damage(&path);
-    let (result, intact) = changed_while_running(&service, folder.path(), damaging).await;
+    let mut intact = None;
+    let damaging = || {
+        intact.get_or_insert_with(|| damage(&path));
+    };
+    let result = changed_while_running(&service, folder.path(), damaging).await;
     // It is graded again, which finds the damage.
     assert_failed(&result, "the image `javascript` is damaged");
-    replace(&path, &intact);
+    replace(&path, &intact.unwrap());
     let result = grade(&service, "javascript", LONG, "1").await;
     assert_eq!(result["verdict"], "wrong_answer", "{result}");
 }
 
 #[tokio::test]
-async fn a_program_gets_its_verdict_if_a_file_of_its_image_is_linked_while_it_runs() {
+async fn a_program_gets_its_verdict_if_files_of_its_image_are_linked_while_it_runs() {
     let (service, folder) = service_of("javascript").await;
     let path = file(folder.path(), ".cwasm");
-    let linking = || std::fs::hard_link(&path, path.with_extension("link")).unwrap();
-    let (result, ()) = changed_while_running(&service, folder.path(), linking).await;
+    let mut links = 0;
+    let linking = || {
+        links += 1;
+        std::fs::hard_link(&path, path.with_extension(links.to_string())).unwrap();
+    };
+    let result = changed_while_running(&service, folder.path(), linking).await;
     assert_eq!(result["verdict"], "wrong_answer", "{result}");
+    assert!(links > 0);
     assert_accepted(&grade(&service, "javascript", "console.log(2)", "2").await);
 }

@@ -190,7 +190,7 @@ async fn positions_of_errors_are_those_in_the_file() {
         (
             "rows.json",
             array,
-            &["line 1 column 39", "line 3 column 6", "line 4 column 2"][..],
+            &["line 1 column 37", "line 3 column 6", "line 4 column 2"][..],
         ),
         ("rows.jsonl", lines, &["column 11"]),
     ] {

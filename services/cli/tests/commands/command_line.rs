@@ -245,19 +245,19 @@ fn errors_in_a_file_have_one_position() {
     for (arguments, message) in [
         (
             &["grade", "lines.jsonl"][..],
-            "line 2: invalid JSON: expected ident at column 34",
+            "line 2: invalid JSON: expected ident at column 33",
         ),
         (
             &["grade", "lines.jsonl", "--template", "gsm8k"],
-            "line 2: the row is not an object with its columns: expected ident at column 34",
+            "line 2: the row is not an object with its columns: expected ident at column 33",
         ),
         (
             &["channels", "calibrate", "lines.jsonl"],
-            "line 2 of `lines.jsonl`: `label` must be true or false: expected ident at column 34",
+            "line 2 of `lines.jsonl`: `label` must be true or false: expected ident at column 33",
         ),
         (
             &["check", "template.json", "--rollouts", "lines.jsonl"],
-            "line 2 of `lines.jsonl` is not a result of `assay grade`: expected ident at column 34",
+            "line 2 of `lines.jsonl` is not a result of `assay grade`: expected ident at column 33",
         ),
         (
             &["templates", "template.json"],
