@@ -1,4 +1,5 @@
-//! The list of error codes. Each maps to one HTTP status and one stable string.
+//! The list of error codes. Each maps to one HTTP status and one stable string. The comments are
+//! the rows of the tables in `docs/API.md`.
 
 use std::fmt;
 
@@ -34,81 +35,86 @@ macro_rules! error_codes {
 }
 
 error_codes! {
-    /// The body is not JSON.
+    /// Send valid JSON. It does not support NaN and infinity; `pointer` locates them. Also for
+    /// bodies that are incomplete or cannot be decompressed.
     MalformedJson = "malformed_json", 400;
-    /// A field is missing, has the wrong type or is out of range.
+    /// Correct the field at `pointer`: it is missing, has the wrong type, or is out of range.
     InvalidField = "invalid_field", 422;
-    /// A query parameter or path segment is wrong.
+    /// Correct the query parameter, path segment or header that the message names.
     InvalidParameter = "invalid_parameter", 400;
-    /// A browser sent the request on behalf of a page of another site.
+    /// A page of another site sent the request through a browser: send it from `/ui` or without a
+    /// browser. Or the service listens on loopback and the host is not `localhost` or an address,
+    /// which may be a DNS rebinding attack: use `localhost` or the address.
     OtherSite = "other_site", 403;
-    /// The node requires a key, and the request has none that is valid.
+    /// Send a valid key; the message says what is wrong with this one.
     Unauthenticated = "unauthenticated", 401;
-    /// The key does not have the role that the endpoint needs.
+    /// Use a key with the role that the message names.
     Forbidden = "forbidden", 403;
-    /// A quota of the key is exceeded; retry after the time in `Retry-After`.
+    /// Retry after `Retry-After`; the message names the quota and when to retry.
     QuotaExceeded = "quota_exceeded", 429;
-    /// The `type` of a task is not a known grader.
+    /// Use a grader that the message lists as the `type` of the task.
     UnknownGrader = "unknown_grader", 422;
-    /// The body of a task is not valid for its grader.
+    /// Correct the field of the task at `pointer`, or of the row or the name of the template.
     InvalidTask = "invalid_task", 422;
-    /// A JSON value is nested too deeply.
+    /// Flatten the value.
     TooDeep = "too_deep", 422;
-    /// Two items of one batch have the same id.
+    /// Make ids unique in the batch, or omit them.
     DuplicateId = "duplicate_id", 422;
-    /// The batch has no items.
+    /// Send at least one item.
     EmptyBatch = "empty_batch", 422;
-    /// The batch has too many items.
+    /// Split the request. Also for more tokens than the queue of a reward model can hold.
     TooManyItems = "too_many_items", 413;
-    /// The body exceeds the size limit, compressed or decompressed.
+    /// Split the request. Also for a body that would take too much memory when parsed.
     BodyTooLarge = "body_too_large", 413;
-    /// The `Content-Encoding` or `Content-Type` of the body is not supported.
+    /// Send `application/json`, uncompressed or compressed with `gzip` or `zstd`.
     UnsupportedMedia = "unsupported_media", 415;
-    /// A policy is invalid, or the policies of a batch conflict.
+    /// Correct the policy at `pointer`, or use one policy for all items of a group.
     InvalidPolicy = "invalid_policy", 422;
-    /// No policy has this name.
+    /// Use a policy that the message lists.
     UnknownPolicy = "unknown_policy", 422;
-    /// No group statistic has this name.
+    /// Use a group statistic that the message lists.
     UnknownStatistic = "unknown_statistic", 422;
-    /// The idempotency key was used before with another body or another `Accept`.
+    /// Use a new idempotency key; this one was used with another body or another `Accept`.
     IdempotencyMismatch = "idempotency_mismatch", 422;
-    /// No reward model has this name.
+    /// Use a reward model that `GET /v1/reward-models` lists, or load it.
     UnknownModel = "unknown_model", 404;
-    /// The reward model is not loaded yet, or failed to load.
+    /// The reward model is loading or failed to load; see `GET /v1/reward-models/{name}`.
     ModelUnavailable = "model_unavailable", 503;
-    /// No reward model can be loaded from the directory or hub name with these options.
+    /// Correct the source or option of the reward model that the message names; the current model
+    /// stays.
     ModelNotLoadable = "model_not_loadable", 422;
-    /// The version of the reward model is not the one that the request expects.
+    /// The reward model was replaced; read its version.
     ModelVersionMismatch = "model_version_mismatch", 409;
-    /// The request timed out in the queue.
+    /// Timed out in the queue after `timeout_ms`; retry.
     DeadlineExceeded = "deadline_exceeded", 504;
-    /// The queue is full; retry after the time in `Retry-After`.
+    /// Retry after `Retry-After`.
     Overloaded = "overloaded", 429;
-    /// The node is warming up: it accepts batches but is not yet at full speed.
+    /// Only from `/readyz`, while the node warms up; batches are already graded.
     Starting = "starting", 503;
-    /// The node is shutting down.
+    /// Retry, or use another node.
     ShuttingDown = "shutting_down", 503;
-    /// There is no object with this id or path.
+    /// Check the id or path.
     NotFound = "not_found", 404;
-    /// The path does not support this method.
+    /// Use a method that the path supports.
     MethodNotAllowed = "method_not_allowed", 405;
-    /// The record cannot be read or written.
+    /// The record cannot be read or written: retry, and see the node's log.
     StoreUnavailable = "store_unavailable", 503;
-    /// An internal error of the service.
+    /// An error of the service: report it with the request.
     Internal = "internal", 500;
-    /// The gold answer of the task is empty or cannot be parsed.
+    /// `ungradable`: the gold answer is empty or cannot be parsed.
     GoldUnparsable = "gold_unparsable", 200;
-    /// The gold answer of the task exceeds the step budget.
+    /// `ungradable`: the gold answer exceeds the step budget.
     GoldTooCostly = "gold_too_costly", 200;
-    /// The task is at fault for another reason.
+    /// `ungradable`: another error of the task.
     TaskAtFault = "task_at_fault", 200;
-    /// The grader panicked on this item.
+    /// `failed`: a bug of the grader; report it with the item.
     GraderPanicked = "grader_panicked", 200;
-    /// The image or feature of the grader is missing.
+    /// `failed`: an image or feature of the grader is missing; the message states what to install.
     GraderUnavailable = "grader_unavailable", 200;
-    /// A sandbox worker failed twice.
+    /// `failed`: sandbox workers failed repeatedly for a reason other than the program; send the
+    /// item again.
     SandboxFailed = "sandbox_failed", 200;
-    /// The batch was cancelled before this item was graded.
+    /// `failed`: the client disconnected before the item was graded.
     Cancelled = "cancelled", 200;
 }
 

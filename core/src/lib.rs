@@ -19,6 +19,7 @@ pub mod grader;
 pub mod hash;
 pub mod heap;
 pub mod item;
+pub mod json_error;
 mod large_integers;
 pub mod message;
 pub mod number;
@@ -46,6 +47,7 @@ pub use grader::{
 };
 pub use hash::Hash;
 pub use item::{Completion, Item, Meta};
+pub use json_error::{TextPosition, json_message, json_reason};
 pub use large_integers::has_large_integer;
 pub use message::{ContentPart, Message, MessageContent};
 pub use number::{Measure, OutOfRange, Reward, Score};

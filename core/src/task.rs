@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::json_error::{json_message, json_reason};
 use crate::pointer::{json_pointer, member};
 use crate::similar::did_you_mean_in;
 use crate::{ErrorCode, Hash, TaskError};
@@ -138,7 +139,7 @@ impl<'de> Deserialize<'de> for RawJson {
         };
         let compact = Self::compact(&raw).map_err(too_deep)?;
         let _: Discarded = serde_json::from_str(compact.get())
-            .map_err(|error| de::Error::custom(without_position(&error.to_string())))?;
+            .map_err(|error| de::Error::custom(json_reason(&error)))?;
         Ok(compact)
     }
 }
@@ -252,7 +253,10 @@ impl Task {
             TaskError::new(
                 ErrorCode::InvalidTask,
                 "",
-                format!("the task is not JSON: {error}"),
+                format!(
+                    "the task is not JSON: {}",
+                    json_message(&error, text.as_bytes())
+                ),
             )
         })?;
         Self::from_raw(raw)
@@ -269,13 +273,8 @@ impl Task {
                 "`type` selects the grader of a stored task and cannot be changed".to_owned();
             return Err(TaskError::new(ErrorCode::InvalidTask, "/type", message));
         }
-        let UniqueKeys(fields) = serde_json::from_str(self.body.get()).map_err(|error| {
-            TaskError::new(
-                ErrorCode::InvalidTask,
-                "",
-                without_position(&error.to_string()),
-            )
-        })?;
+        let UniqueKeys(fields) = serde_json::from_str(self.body.get())
+            .map_err(|error| TaskError::new(ErrorCode::InvalidTask, "", json_reason(&error)))?;
         let unchanged = fields.into_iter().filter(|(key, _)| !set.contains_key(key));
         let all = unchanged.chain(set.iter().map(|(key, value)| (key.clone(), &**value)));
         let mut json = Vec::new();
@@ -301,7 +300,7 @@ impl Task {
     /// [`TaskError`] with a JSON pointer to the field, relative to the task.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, TaskError> {
         let invalid = |error: &serde_json::Error, pointer: String| {
-            let mut message = without_position(&error.to_string());
+            let mut message = json_reason(error);
             message.push_str(&did_you_mean_in(&message));
             TaskError::new(ErrorCode::InvalidTask, &pointer, message)
         };
@@ -370,15 +369,6 @@ impl<'de> Deserialize<'de> for UniqueKeys<'de> {
 
         deserializer.deserialize_map(Object)
     }
-}
-
-/// The message of serde_json without its ` at line 1 column 5`, which refers to the compacted text.
-fn without_position(message: &str) -> String {
-    message
-        .split(" at line ")
-        .next()
-        .unwrap_or(message)
-        .to_owned()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use assay_core::ErrorCode;
 use regex::Regex;
 
 use crate::end_to_end::architecture::{ARROWS, dependencies, packages, text};
@@ -107,6 +108,44 @@ fn table_of_settings() {
     }
     assert!(table.lines().count() > 30, "{table}");
     assert_part("docs/OPERATIONS.md", "settings", &table);
+}
+
+/// The comment of an error code, above its line in the list of codes.
+fn comment_of_code(list: &str, code: ErrorCode) -> String {
+    let (before, _) = list
+        .split_once(&format!(" = \"{code}\","))
+        .unwrap_or_else(|| panic!("no line of `{code}`"));
+    let mut lines: Vec<_> = before
+        .lines()
+        .rev()
+        .skip(1)
+        .map_while(|line| line.trim().strip_prefix("/// "))
+        .collect();
+    lines.reverse();
+    assert!(!lines.is_empty(), "`{code}` has no comment");
+    lines.join(" ").trim_end_matches('.').to_owned()
+}
+
+#[test]
+fn tables_of_error_codes() {
+    let list = read("core/src/error.rs");
+    let mut codes = ErrorCode::ALL.to_vec();
+    codes.sort_by_key(|code| code.status());
+    let (faults, errors): (Vec<_>, Vec<_>) =
+        codes.into_iter().partition(|code| code.status() == 200);
+    let mut table = "| status | code | what to do |\n|---|---|---|\n".to_owned();
+    for code in errors {
+        let (status, text) = (code.status(), comment_of_code(&list, code));
+        writeln!(table, "| {status} | `{code}` | {text} |").unwrap();
+    }
+    assert_part("docs/API.md", "errors", &table);
+    let mut table = "| code | outcome | meaning |\n|---|---|---|\n".to_owned();
+    for code in faults {
+        let text = comment_of_code(&list, code);
+        let (outcome, meaning) = text.split_once(": ").unwrap();
+        writeln!(table, "| `{code}` | {outcome} | {meaning} |").unwrap();
+    }
+    assert_part("docs/API.md", "faults", &table);
 }
 
 #[test]

@@ -254,26 +254,63 @@ async fn damaged_headers_of_a_compiler_give_no_verdict() {
     assert_accepted(&grade(&service, "cpp", &code(2), "2").await);
 }
 
+/// A program that runs for a while and prints another text than `1`.
+const LONG: &str = "let n = 0; for (let i = 0; i < 4e7; i++) n += i % 3; console.log(n)";
+
+/// The result of [`LONG`]. `change` is called every half second of processor time of workers.
+async fn changed_while_running(
+    service: &Service,
+    folder: &Path,
+    mut change: impl FnMut(),
+) -> Value {
+    // Starts the workers, and compiles nothing that the next program needs.
+    assert_accepted(&grade(service, "javascript", "console.log(1)", "1").await);
+    let used = || -> Duration { workers_of(folder).into_iter().map(cpu_of).sum() };
+    let mut last = used();
+    let changing = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            // Less than before if workers were replaced.
+            last = last.min(used());
+            if used() >= last + Duration::from_millis(500) {
+                last = used();
+                change();
+            }
+        }
+    };
+    tokio::select! {
+        result = grade(service, "javascript", LONG, "1") => result,
+        () = changing => unreachable!("it does not end"),
+    }
+}
+
 #[tokio::test]
 async fn a_program_gets_no_verdict_if_its_image_changes_while_it_runs() {
     let (service, folder) = service_of("javascript").await;
-    let code = "let n = 0; for (let i = 0; i < 4e7; i++) n += i % 3; console.log(n)";
     let path = file(folder.path(), ".cwasm");
-    // Starts the workers, and compiles nothing that the next program needs.
-    assert_accepted(&grade(&service, "javascript", "console.log(1)", "1").await);
-    let used = || -> Duration { workers_of(folder.path()).into_iter().map(cpu_of).sum() };
-    let before = used();
-    let grading = grade(&service, "javascript", code, "1");
-    let damaging = async {
-        while used() < before + Duration::from_millis(500) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        damage(&path)
+    let mut intact = None;
+    let damaging = || {
+        intact.get_or_insert_with(|| damage(&path));
     };
-    let (result, intact) = tokio::join!(grading, damaging);
+    let result = changed_while_running(&service, folder.path(), damaging).await;
     // It is graded again, which finds the damage.
     assert_failed(&result, "the image `javascript` is damaged");
-    replace(&path, &intact);
-    let result = grade(&service, "javascript", code, "1").await;
+    replace(&path, &intact.unwrap());
+    let result = grade(&service, "javascript", LONG, "1").await;
     assert_eq!(result["verdict"], "wrong_answer", "{result}");
+}
+
+#[tokio::test]
+async fn a_program_gets_its_verdict_if_files_of_its_image_are_linked_while_it_runs() {
+    let (service, folder) = service_of("javascript").await;
+    let path = file(folder.path(), ".cwasm");
+    let mut links = 0;
+    let linking = || {
+        links += 1;
+        std::fs::hard_link(&path, path.with_extension(links.to_string())).unwrap();
+    };
+    let result = changed_while_running(&service, folder.path(), linking).await;
+    assert_eq!(result["verdict"], "wrong_answer", "{result}");
+    assert!(links > 0);
+    assert_accepted(&grade(&service, "javascript", "console.log(2)", "2").await);
 }

@@ -100,7 +100,7 @@ async fn errors_name_the_column_and_the_template_that_fits() {
         (
             json!({ "template": "gsm9k", "row": {} }),
             "/items/0/task/template",
-            "no template `gsm9k`; available: `acecode`",
+            "no template `gsm9k`; did you mean `gsm8k`?",
         ),
         (
             json!({ "template": "gsm8k", "row": row }),

@@ -43,9 +43,9 @@ pub trait PrepareImages: Send + Sync {
     /// Why the image cannot be used at present.
     fn prepare<'a>(&'a self, image: &'a str) -> BoxFuture<'a, Result<PreparedImage, String>>;
 
-    /// Whether the files of an image are still those of this version. If not, what a worker did
-    /// with them is not evidence about a program.
-    fn is_current(&self, image: &str, version: ImageVersion) -> bool;
+    /// Whether the files of an image still have the contents of this version. If not, what a worker
+    /// did with them is not evidence about a program.
+    fn is_current<'a>(&'a self, image: &'a str, version: ImageVersion) -> BoxFuture<'a, bool>;
 }
 
 /// Identifies the files of an image that were intact when it was prepared.
@@ -201,12 +201,11 @@ impl Programs {
     ///
     /// # Errors
     /// A fault of the service if the files of the image have changed.
-    pub(crate) fn confirm(&self, image: &str, version: ImageVersion) -> Result<(), Fault> {
-        let images = self.0.images.as_ref();
-        if images.is_none_or(|images| images.is_current(image, version)) {
-            return Ok(());
+    pub(crate) async fn confirm(&self, image: &str, version: ImageVersion) -> Result<(), Fault> {
+        match &self.0.images {
+            Some(images) if !images.is_current(image, version).await => Err(changed(image)),
+            _ => Ok(()),
         }
-        Err(changed(image))
     }
 
     /// How many tests of one program to run concurrently.
@@ -244,7 +243,7 @@ impl Programs {
         let result = permit
             .ask_untrusted(&Request::Compile(compile), timeout(NATIVE_COMPILE_WORK))
             .await;
-        self.confirm(&image, version)?;
+        self.confirm(&image, version).await?;
         match result.map_err(|error| fault(&error))? {
             UntrustedReply::Answered(Reply::Compiled(compiled)) => {
                 let compiled = Arc::new(compiled);
@@ -340,6 +339,7 @@ impl Programs {
         let (timeout, image) = (timeout(run.limits.work), run.image.clone());
         let reply = permit.ask_untrusted(&Request::Run(run), timeout).await;
         self.confirm(&image, version)
+            .await
             .map_err(ExecuteError::Failed)?;
         let reply = reply.map_err(|error| ExecuteError::Failed(fault(&error)))?;
         let attempt = Attempt::read(reply);

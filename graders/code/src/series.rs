@@ -58,7 +58,7 @@ impl<'a> Series<'a> {
         let result = self.run_uncached(run, key, next).await;
         let result = match &self.pipeline {
             Some(_) => {
-                let confirmed = self.programs.confirm(&image, self.version);
+                let confirmed = self.programs.confirm(&image, self.version).await;
                 confirmed.map_err(Blocked::from).and(result)
             }
             None => result,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_core::{ErrorCode, Task, TaskError, heap};
+use assay_core::{ErrorCode, Task, TaskError, heap, json_reason};
 use assay_documents::Json;
 use assay_worker::program::{Callee, File, Limits, WORK_PER_SECOND};
 use serde::Deserialize;
@@ -426,17 +426,8 @@ const WITHOUT_KIND: &str = "a test must be an object with `stdin`, `call`, `asse
 fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
     let keys: BTreeMap<String, IgnoredAny> =
         serde_json::from_str(raw.get()).map_err(|_| ("", WITHOUT_KIND.to_owned()))?;
-    let without_position = |error: serde_json::Error| {
-        (
-            "",
-            error
-                .to_string()
-                .split(" at line ")
-                .next()
-                .unwrap_or_default()
-                .to_owned(),
-        )
-    };
+    // The position would be that in the test.
+    let without_position = |error: serde_json::Error| ("", json_reason(&error));
     if keys.contains_key("assert") {
         let AssertTest { assert } = serde_json::from_str(raw.get()).map_err(without_position)?;
         return Ok(Test::Assert {

@@ -15,7 +15,7 @@ use assay_review::replay::ReplayError;
 use assay_review::suggest::SuggestError;
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
-use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::rejection::PathRejection;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 
@@ -165,15 +165,6 @@ impl From<SuggestError> for ApiError {
             SuggestError::Review(error) => error.into(),
             SuggestError::Stopped => Self::new(ErrorCode::ShuttingDown, error.to_string()),
         }
-    }
-}
-
-impl From<QueryRejection> for ApiError {
-    fn from(rejection: QueryRejection) -> Self {
-        Self::new(
-            ErrorCode::InvalidParameter,
-            rejection.body_text().to_lowercase(),
-        )
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use assay_core::json_message;
 use serde::Deserialize;
 
 /// Known findings, as pairs of code and row key.
@@ -30,7 +31,8 @@ impl Baseline {
         let text = std::fs::read_to_string(path)
             .map_err(|error| format!("cannot read the baseline `{name}`: {error}"))?;
         let report: EarlierReport = serde_json::from_str(&text).map_err(|error| {
-            format!("`{name}` is not a report of `assay check --format json`: {error}")
+            let message = json_message(&error, text.as_bytes());
+            format!("`{name}` is not a report of `assay check --format json`: {message}")
         })?;
         Ok(Self(
             report

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use assay_core::json_message;
 use serde::Deserialize;
 
 /// Counts of the rollouts of one row.
@@ -44,8 +45,9 @@ impl Rollouts {
             }
             let line: ResultLine = serde_json::from_str(&line).map_err(|error| {
                 format!(
-                    "line {} of `{name}` is not a result of `assay grade`: {error}",
-                    at + 1
+                    "line {} of `{name}` is not a result of `assay grade`: {}",
+                    at + 1,
+                    json_message(&error, line.as_bytes())
                 )
             })?;
             let (Some(key), Some(pass)) = (line.group.or(line.id), line.pass) else {

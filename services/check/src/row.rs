@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use assay_core::{Hash, has_large_integer};
+use assay_core::{Hash, TextPosition, has_large_integer, json_reason};
 use assay_templates::{Row, UniqueValue};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -60,8 +60,12 @@ impl SourceRow {
         }
     }
 
-    /// Reads a row from a JSON object.
-    pub(crate) fn from_json(location: RowLocation, json: &[u8]) -> Self {
+    /// Reads a row from a JSON object: a line, or a part of a file that starts at `start`.
+    pub(crate) fn from_json(
+        location: RowLocation,
+        json: &[u8],
+        start: Option<TextPosition>,
+    ) -> Self {
         let text = match std::str::from_utf8(json) {
             // Some Windows editors put a byte order mark before the first line.
             Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
@@ -79,10 +83,18 @@ impl SourceRow {
                 task,
                 lost_digits: has_large_integer(text),
             }),
-            Err(error) => Self::Unreadable {
-                location,
-                message: format!("not a JSON object of columns: {error}"),
-            },
+            Err(error) => {
+                let reason = json_reason(&error);
+                let at = TextPosition::of(&error, text.as_bytes());
+                let at = match start {
+                    Some(start) => at.within(start).to_string(),
+                    None => at.in_text(text.as_bytes()),
+                };
+                Self::Unreadable {
+                    location,
+                    message: format!("not a JSON object of columns: {reason} at {at}"),
+                }
+            }
         }
     }
 }

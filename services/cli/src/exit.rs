@@ -5,6 +5,8 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use assay_core::causes::with_causes;
+
 use crate::terminal::{self, StdoutClosed};
 
 /// How a command ended without an error.
@@ -31,7 +33,7 @@ pub(crate) fn code(result: anyhow::Result<CommandStatus>) -> ExitCode {
         Err(error) if is_stdout_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // If stderr is closed, only the exit code reports the error.
-            let _ = writeln!(terminal::stderr(), "assay: {error:#}");
+            let _ = writeln!(terminal::stderr(), "assay: {}", with_causes(error.as_ref()));
             ExitCode::from(2)
         }
     }

@@ -1,7 +1,11 @@
 //! Returns memory to the system that was freed and is kept by the allocator.
 //!
 //! The allocator of glibc keeps what many small values took, so that the memory of a node would
-//! stay at the peak of its largest batch.
+//! stay at the peak of its largest batch. It has an arena for each of the first threads, made of
+//! heaps of at most 64 MiB. [`return_free`] returns the free pages between values of all arenas, but
+//! what is free at the end of an arena only of the first one. The others return it when a value is
+//! freed there and more than a threshold is free, which grows to 64 MiB for each arena unless
+//! [`limit_free_ends`] fixes it.
 
 use std::time::Duration;
 
@@ -15,8 +19,18 @@ const GROWTH_BYTES: u64 = 64 << 20;
 /// Most intervals between two attempts while the memory is in use: less than three minutes.
 const MAX_PAUSE: u32 = 32;
 
+/// Free bytes at the end of an arena above which the allocator returns them at once. Much more than
+/// one item takes, so that memory is not constantly returned and allocated again.
+#[cfg(target_env = "gnu")]
+const FREE_END_BYTES: libc::c_int = 2 << 20;
+
+/// Size from which a block is allocated outside the arenas and returned when it is freed.
+#[cfg(target_env = "gnu")]
+const SEPARATE_BYTES: libc::c_int = 1 << 20;
+
 /// Returns memory for as long as the future is polled.
 pub(crate) async fn return_regularly() {
+    limit_free_ends();
     let Some(start) = resident() else { return };
     let mut schedule = Schedule::new(start);
     loop {
@@ -86,7 +100,28 @@ pub(crate) fn resident() -> Option<u64> {
     Some(pages * rustix::param::page_size() as u64)
 }
 
-/// Returns all free pages of the allocator.
+/// Limits what is kept free at the end of each arena of the allocator.
+#[cfg(target_env = "gnu")]
+#[expect(
+    unsafe_code,
+    reason = "a function of the C library without a safe wrapper"
+)]
+fn limit_free_ends() {
+    // SAFETY: `mallopt` may be called at any time from any thread.
+    let accepted = unsafe {
+        libc::mallopt(libc::M_TRIM_THRESHOLD, FREE_END_BYTES) == 1
+            && libc::mallopt(libc::M_MMAP_THRESHOLD, SEPARATE_BYTES) == 1
+    };
+    if !accepted {
+        tracing::warn!("cannot configure the allocator; more free memory is kept");
+    }
+}
+
+/// Other allocators have no such arenas.
+#[cfg(not(target_env = "gnu"))]
+fn limit_free_ends() {}
+
+/// Returns the free pages of the allocator, except at the ends of arenas.
 #[cfg(target_env = "gnu")]
 #[expect(
     unsafe_code,
@@ -142,16 +177,53 @@ mod tests {
         assert!(attempts < 40, "{attempts}");
     }
 
+    /// Waits until less is resident. Other tests of this process take memory for a short time.
+    fn falls_below(limit: u64) {
+        let began = std::time::Instant::now();
+        while resident().unwrap() > limit {
+            let waited = began.elapsed();
+            assert!(waited < Duration::from_secs(30), "{}", resident().unwrap());
+            return_free();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn small_values(count: usize) -> Vec<Vec<u8>> {
+        (0..count).map(|_| vec![1; 512]).collect()
+    }
+
     #[test]
     fn freed_memory_is_returned() {
-        // Small values between others that stay, so that no allocation is returned as it is freed.
-        let values: Vec<Vec<u8>> = (0..200_000).map(|_| vec![1; 512]).collect();
-        let kept: Vec<Vec<u8>> = (0..1_000).map(|_| vec![1; 512]).collect();
-        let full = resident().unwrap();
+        // Values between others that stay, so that no allocation is returned as it is freed.
+        let before = resident().unwrap();
+        let values = small_values(400_000);
+        let kept = small_values(1_000);
         drop(values);
-        return_free();
-        let after = resident().unwrap();
-        assert!(full.saturating_sub(after) > 50 << 20, "{full} -> {after}");
+        falls_below(before + 50 * MIB);
         drop(kept);
+    }
+
+    #[test]
+    fn memory_that_other_threads_freed_is_returned() {
+        limit_free_ends();
+        // When a large block is freed, the thresholds of the allocator grow unless they are fixed.
+        drop(std::hint::black_box(vec![1_u8; 31 << 20]));
+        let before = resident().unwrap();
+        let (sender, freed) = std::sync::mpsc::channel();
+        let ends: Vec<_> = (0..8)
+            .map(|_| {
+                let sender = sender.clone();
+                let (end, ended) = std::sync::mpsc::channel::<()>();
+                std::thread::spawn(move || {
+                    drop(std::hint::black_box(small_values(90_000)));
+                    sender.send(()).unwrap();
+                    // A thread that ends gives its arena to another.
+                    ended.recv().unwrap_err();
+                });
+                end
+            })
+            .collect();
+        assert_eq!(freed.iter().take(ends.len()).count(), ends.len());
+        falls_below(before + 100 * MIB);
     }
 }

@@ -1,5 +1,7 @@
 //! Errors of templates, and of rows that templates are applied to.
 
+use assay_core::did_you_mean;
+
 /// Why a template cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
@@ -21,11 +23,11 @@ pub enum TemplateError {
         message: String,
     },
     /// No template has this name.
-    #[error("no template `{name}`; available: {known}")]
+    #[error("no template `{name}`{known}")]
     Unknown {
         /// The requested name.
         name: String,
-        /// The available names.
+        /// The end of the message: a similar name, or all that are available.
         known: String,
     },
     /// A template with this name exists.
@@ -35,10 +37,15 @@ pub enum TemplateError {
 
 impl TemplateError {
     pub(crate) fn unknown(name: &str, known: &[&str]) -> Self {
-        let known: Vec<_> = known.iter().map(|known| format!("`{known}`")).collect();
+        let similar = did_you_mean(name, known.iter().copied());
+        let known = if similar.is_empty() {
+            format!("; available: `{}`", known.join("`, `"))
+        } else {
+            similar
+        };
         Self::Unknown {
             name: name.to_owned(),
-            known: known.join(", "),
+            known,
         }
     }
 }

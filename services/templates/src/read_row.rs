@@ -1,6 +1,6 @@
 //! Reads the JSON text of a row. What a task could not be made from without a guess is an error.
 
-use assay_core::has_large_integer;
+use assay_core::{has_large_integer, json_message};
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -30,7 +30,8 @@ pub fn read_row(json: &str) -> Result<Row, RowTextError> {
         return Err(RowTextError::LargeInteger);
     }
     let not_row = |message: String| RowTextError::NotRow(message);
-    match serde_json::from_str(json).map_err(|error| not_row(error.to_string()))? {
+    let malformed = |error| not_row(json_message(&error, json.as_bytes()));
+    match serde_json::from_str(json).map_err(malformed)? {
         UniqueValue(Value::Object(row)) => Ok(row),
         UniqueValue(_) => Err(not_row("expected an object".to_owned())),
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::{Task, pointer};
+use assay_core::{Task, json_message, pointer};
 use serde_json::{Map, Value};
 
 use crate::compiled_text::{Columns, CompiledText, Renderer};
@@ -48,7 +48,7 @@ impl Template {
     /// JSON pointer.
     pub fn from_json(json: &str) -> Result<Self, TemplateError> {
         let value: Value = serde_json::from_str(json)
-            .map_err(|error| TemplateError::NotJson(error.to_string()))?;
+            .map_err(|error| TemplateError::NotJson(json_message(&error, json.as_bytes())))?;
         let Value::Object(mut fields) = value else {
             return Err(shape("it is not an object"));
         };

@@ -78,8 +78,10 @@ fn bounded(message: Cow<'static, str>) -> Cow<'static, str> {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.pointer {
-            Some(pointer) => write!(f, "{} at `{pointer}`: {}", self.code, self.message),
-            None => write!(f, "{}: {}", self.code, self.message),
+            Some(pointer) if !pointer.is_empty() => {
+                write!(f, "{} at `{pointer}`: {}", self.code, self.message)
+            }
+            _ => write!(f, "{}: {}", self.code, self.message),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use assay_core::pointer::escaped;
 use assay_core::truncate::with_ellipsis;
-use assay_core::{ErrorCode, json_pointer};
+use assay_core::{ErrorCode, TextPosition, json_message, json_pointer, json_reason};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -86,7 +86,7 @@ pub(crate) fn read_object<T: DeserializeOwned>(
     let mut reader = serde_json::Deserializer::from_str(raw.get());
     serde_path_to_error::deserialize::<_, T>(&mut reader).map_err(|error| {
         let at = format!("{pointer}{}", json_pointer(error.path()));
-        Problem::at(code, at, reason(error.inner()))
+        Problem::at(code, at, json_reason(error.inner()))
     })
 }
 
@@ -136,10 +136,10 @@ pub(crate) fn body_problem<'de, E: Deserialize<'de>>(
     if error.is_data() {
         let mut reader = serde_json::Deserializer::from_slice(body);
         return match serde_path_to_error::deserialize::<_, E>(&mut reader) {
-            Ok(_) => Problem::at(ErrorCode::InvalidField, String::new(), reason(error)),
+            Ok(_) => Problem::at(ErrorCode::InvalidField, String::new(), json_reason(error)),
             Err(located) => {
                 let mut pointer = json_pointer(located.path());
-                let message = reason(located.inner());
+                let message = json_reason(located.inner());
                 if pointer.is_empty() && message.contains("`items`") {
                     pointer.push_str("/items");
                 }
@@ -152,10 +152,8 @@ pub(crate) fn body_problem<'de, E: Deserialize<'de>>(
     let numbers = [&b"NaN"[..], b"-NaN", b"Infinity", b"-Infinity"];
     if numbers.iter().any(|literal| near.starts_with(literal)) {
         let message = format!(
-            "JSON does not support NaN and infinity (line {}, column {}); send null or omit the \
-             field",
-            error.line(),
-            error.column()
+            "JSON does not support NaN and infinity ({}); send null or omit the field",
+            TextPosition::of(error, body).in_text(body)
         );
         return Problem::at(
             ErrorCode::MalformedJson,
@@ -163,7 +161,8 @@ pub(crate) fn body_problem<'de, E: Deserialize<'de>>(
             message,
         );
     }
-    Problem::new(ErrorCode::MalformedJson, format!("invalid JSON: {error}"))
+    let message = json_message(error, body);
+    Problem::new(ErrorCode::MalformedJson, format!("invalid JSON: {message}"))
 }
 
 fn offset(body: &[u8], line: usize, column: usize) -> usize {
@@ -171,16 +170,6 @@ fn offset(body: &[u8], line: usize, column: usize) -> usize {
         .split_inclusive(|byte| *byte == b'\n')
         .take(line.saturating_sub(1));
     before.map(<[u8]>::len).sum::<usize>() + column
-}
-
-/// serde_json's message without the position, which is relative to one item.
-fn reason(error: &serde_json::Error) -> String {
-    let message = error.to_string();
-    message
-        .split(" at line ")
-        .next()
-        .unwrap_or(&message)
-        .to_owned()
 }
 
 /// Code of warnings about fields that were ignored.

@@ -9,7 +9,7 @@ apart, and the task is rejected. JSON text has no such nulls: there, null is a v
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from assay._task_shapes import SHAPES
@@ -80,8 +80,31 @@ class DuplicateKeyError(ValueError):
     """An object in a JSON text has a key twice."""
 
 
+# In place of a value that an object does not have.
+_ABSENT: Any = object()
+
+
 class _UndecidedError(ValueError):
     """A null may be a value, or stand for an absent key. The message is its JSON pointer."""
+
+
+def _walk(
+    value: Any,
+    where: str,
+    element: Callable[[Any, str], Any],
+    member: Callable[[Mapping[str, Any], str, Any, str], Any],
+) -> Any:
+    """A list of its elements as `element` reads them, an object of its values as `member` does,
+    which returns `_ABSENT` for those to leave out, or another value as it is. `where` is the JSON
+    pointer of the value, and the last argument of both functions that of the part.
+    """
+    value = _plain(value)
+    if isinstance(value, list):
+        return [element(part, f"{where}/{at}") for at, part in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    parts = ((name, member(value, name, part, f"{where}/{name}")) for name, part in value.items())
+    return {name: part for name, part in parts if part is not _ABSENT}
 
 
 class _Reader:
@@ -104,21 +127,15 @@ class _Reader:
 
     def messages(self, value: Any, where: str = "") -> Any:
         """Messages, or a part of one. Only arguments of calls can have nulls as values."""
-        value = _plain(value)
-        if isinstance(value, list):
-            return [self.messages(one, f"{where}/{at}") for at, one in enumerate(value)]
-        if not isinstance(value, Mapping):
-            return value
-        found: dict[str, Any] = {}
-        for name, part in value.items():
-            here = f"{where}/{name}"
+
+        def member(message: Mapping[str, Any], name: str, part: Any, here: str) -> Any:
             if part is None:
-                continue
-            if name in ARGUMENTS and "name" in value:
-                found[name] = self._arguments(str(value["name"]), part, here)
-            else:
-                found[name] = self.messages(part, here)
-        return found
+                return _ABSENT
+            if name in ARGUMENTS and "name" in message:
+                return self._arguments(str(message["name"]), part, here)
+            return self.messages(part, here)
+
+        return _walk(value, where, self.messages, member)
 
     def _arguments(self, tool: str, value: Any, where: str) -> Any:
         schema = self._parameters.get(tool)
@@ -141,7 +158,8 @@ class _Reader:
         if read.get("schema") is not None:
             read["schema"] = self._read("schema", read["schema"], f"{where}/schema")
             self._schema = read["schema"] if isinstance(read["schema"], Mapping) else None
-        return self._object(shape, read, where)
+        found: dict[str, Any] = self._object(shape, read, where)
+        return found
 
     def _read(self, shape: Any, value: Any, where: str) -> Any:
         """A part of a task that is not null."""
@@ -164,92 +182,76 @@ class _Reader:
             if not isinstance(value, list):
                 return value
             return [
-                None if part is None else self._read(shape["list"], part, f"{where}/{position}")
-                for position, part in enumerate(value)
+                None if part is None else self._read(shape["list"], part, f"{where}/{at}")
+                for at, part in enumerate(value)
             ]
         return self._object(shape, value, where) if isinstance(value, Mapping) else value
 
-    def _object(
-        self, shape: Mapping[str, Any], value: Mapping[str, Any], where: str
-    ) -> dict[str, Any]:
+    def _object(self, shape: Mapping[str, Any], value: Mapping[str, Any], where: str) -> Any:
         """An object with known keys."""
         fields, others, required = shape["fields"], shape.get("others"), shape.get("required", ())
-        found: dict[str, Any] = {}
-        for name, part in value.items():
-            here, known = f"{where}/{name}", fields.get(name, others)
+
+        def member(owner: Mapping[str, Any], name: str, part: Any, here: str) -> Any:
+            known = fields.get(name, others)
             if part is None:
                 if known == "any" and name not in fields and not self._keeps_values:
                     raise _UndecidedError(here)
                 # A required value is present in every row, so null is its value.
-                if known == "any" and (self._keeps_values or name in required):
-                    found[name] = None
-            elif _is_empty_structure(known, part) and name not in required:
-                continue
-            elif known == "arguments":
-                found[name] = self._arguments(str(value.get("name")), part, here)
-            else:
-                found[name] = self._read("value" if known is None else known, part, here)
-        return found
+                is_value = known == "any" and (self._keeps_values or name in required)
+                return None if is_value else _ABSENT
+            if _is_empty_structure(known, part) and name not in required:
+                return _ABSENT
+            if known == "arguments":
+                return self._arguments(str(owner.get("name")), part, here)
+            return self._read("value" if known is None else known, part, here)
+
+        return _walk(value, where, self._value, member)
 
     def _value(self, value: Any, where: str, schema: Any = None, is_closed: bool = False) -> Any:
         """Any JSON value, of which a schema may be known.
 
         `is_closed`: whether the value has only keys that the schema names.
         """
-        value = _plain(value)
-        schema = schema if isinstance(schema, Mapping) else {}
         if self._keeps_values:
-            return value
-        if isinstance(value, list):
-            items = schema.get("items")
-            return [
-                self._value(part, f"{where}/{position}", items)
-                for position, part in enumerate(value)
-            ]
-        if not isinstance(value, Mapping):
-            return value
+            return _plain(value)
+        schema = schema if isinstance(schema, Mapping) else {}
         properties = schema.get("properties")
         properties = properties if isinstance(properties, Mapping) else {}
         is_closed = is_closed or schema.get("additionalProperties") is False
-        found: dict[str, Any] = {}
-        for name, part in value.items():
-            here, known = f"{where}/{name}", properties.get(name)
+
+        def element(part: Any, here: str) -> Any:
+            return self._value(part, here, schema.get("items"))
+
+        def member(_: Mapping[str, Any], name: str, part: Any, here: str) -> Any:
+            known = properties.get(name)
             if part is not None:
-                found[name] = self._value(part, here, known)
-            elif _excludes_null(known) or (is_closed and name not in properties):
-                continue
-            elif name in (schema.get("required") or ()):
-                found[name] = None
-            else:
-                raise _UndecidedError(here)
-        return found
+                return self._value(part, here, known)
+            if _excludes_null(known) or (is_closed and name not in properties):
+                return _ABSENT
+            if name in (schema.get("required") or ()):
+                return None
+            raise _UndecidedError(here)
+
+        return _walk(value, where, element, member)
 
     def _schema_without_nulls(self, value: Any, where: str) -> Any:
         """A JSON Schema, or an object that contains one, such as the definition of a tool."""
-        value = _plain(value)
-        if isinstance(value, list):
-            return [
-                self._schema_without_nulls(part, f"{where}/{position}")
-                for position, part in enumerate(value)
-            ]
-        if not isinstance(value, Mapping):
-            return value
-        found: dict[str, Any] = {}
-        for name, part in value.items():
-            here = f"{where}/{name}"
+
+        def named(_: Mapping[str, Any], __: str, part: Any, here: str) -> Any:
+            return _ABSENT if part is None else self._schema_without_nulls(part, here)
+
+        def member(schema: Mapping[str, Any], name: str, part: Any, here: str) -> Any:
             if part is None:
-                if name in NULLABLE and not _excludes_null(value):
+                if name in NULLABLE and not _excludes_null(schema):
                     raise _UndecidedError(here)
-            elif name in VALUES:
-                found[name] = self._value(part, here)
-            elif name in NAMED_SCHEMAS and isinstance(part, Mapping):
-                found[name] = {
-                    key: self._schema_without_nulls(one, f"{here}/{key}")
-                    for key, one in _present(part).items()
-                }
-            else:
-                found[name] = self._schema_without_nulls(part, here)
-        return found
+                return _ABSENT
+            if name in VALUES:
+                return self._value(part, here)
+            if name in NAMED_SCHEMAS:
+                return _walk(part, here, self._schema_without_nulls, named)
+            return self._schema_without_nulls(part, here)
+
+        return _walk(value, where, self._schema_without_nulls, member)
 
 
 def _is_empty_structure(shape: Any, value: Any) -> bool:

@@ -11,6 +11,8 @@ use crate::json::{Json, MAX_DEPTH, SyntaxError, is_duplicate};
 pub(super) struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// Where the dictionaries started in which an error occurred, innermost first.
+    unclosed: Vec<usize>,
 }
 
 /// Parses a text that is a Python literal; `None` for other texts.
@@ -32,11 +34,20 @@ pub(super) fn called_name(text: &str) -> Option<&str> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self {
+            text,
+            at: 0,
+            unclosed: Vec::new(),
+        }
     }
 
     pub(super) fn at(&self) -> usize {
         self.at
+    }
+
+    /// Where the dictionaries started that cannot be read, innermost first.
+    pub(super) fn into_unclosed(self) -> Vec<usize> {
+        self.unclosed
     }
 
     fn rest(&self) -> &'a str {
@@ -177,7 +188,11 @@ impl<'a> Reader<'a> {
                 .sequence('[', ']', depth)
                 .map(|(elements, _)| Json::Array(elements)),
             Some('(') => self.parenthesised(depth),
-            Some('{') => self.dictionary(depth),
+            Some('{') => {
+                let start = self.at;
+                self.dictionary(depth)
+                    .inspect_err(|_| self.unclosed.push(start))
+            }
             Some('"' | '\'') => self.strings(),
             Some('-' | '+' | '.' | '0'..='9') => self.number(),
             Some(c) if c.is_alphabetic() || c == '_' => self.keyword_or_string(),

@@ -5,6 +5,8 @@
 //! such as `<TOOLCALL>`, `<|START_ACTION|>` and `<｜DSML｜invoke name="f">`, or that names a tool.
 //! Without marks, only text that names a tool of the task is an attempt.
 
+use std::collections::HashSet;
+
 use super::scan::Scan;
 use super::{json, python};
 use crate::json::{Json, Reader, SyntaxError};
@@ -115,13 +117,14 @@ const NAME_KEYS: &[&str] = &[
 
 /// Adds the attempts without marks in a range of prose.
 pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
+    let mut unreadable = HashSet::new();
     while !scan.is_full()
         && let Some(next) = scan.rest().find(['{', '[', '(', 'A', 'a'])
     {
         scan.at += next;
         let start = scan.at;
         let found = match scan.rest().as_bytes()[0] {
-            b'{' => object(scan, is_tool),
+            b'{' => object(scan, is_tool, &mut unreadable),
             b'[' => bracketed(scan, is_tool),
             b'(' => statement(scan, is_tool),
             _ => action(scan, is_tool),
@@ -140,23 +143,32 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
 
 /// JSON that names a tool, or that follows a line with the name of a tool. The cursor is moved
 /// after the JSON or its error.
-fn object(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) -> Option<(usize, SyntaxError)> {
+///
+/// `unreadable`: where objects start that Python cannot read, known from an object around them. It
+/// would take quadratic time to read each again.
+fn object(
+    scan: &mut Scan<'_, '_>,
+    is_tool: &dyn Fn(&str) -> bool,
+    unreadable: &mut HashSet<usize>,
+) -> Option<(usize, SyntaxError)> {
     let start = scan.at;
     let line = named_line(scan, is_tool);
     let rest = scan.rest();
     let mut reader = Reader::new(rest);
     let read = reader.next_value();
-    let mut in_python = python::Reader::new(rest);
     // Models also write objects as Python does, with single quotes.
     let literal = match &read {
-        Err(_) if rest.starts_with('{') => in_python.value(0).ok(),
+        Err(_) if rest.starts_with('{') && !unreadable.remove(&start) => {
+            python_object(rest, start, unreadable)
+        }
         _ => None,
     };
     scan.at += match (&read, &literal) {
         (Ok(_), _) => reader.at(),
-        (Err(_), Some(_)) => in_python.at(),
+        (Err(_), Some((_, length))) => *length,
         (Err(error), None) => rest.ceil_char_boundary(error.at.max(1)),
     };
+    let literal = literal.map(|(value, _)| value);
     if let Some(line) = line {
         return Some((start - line, SyntaxError::new(start, SURROUNDED)));
     }
@@ -178,6 +190,22 @@ fn object(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) -> Option<(us
             Some((start, error.offset_by(start)))
         }
         _ => None,
+    }
+}
+
+/// The object in Python at `start`, and its length. What it cannot read is added to `unreadable`.
+fn python_object(
+    text: &str,
+    start: usize,
+    unreadable: &mut HashSet<usize>,
+) -> Option<(Json, usize)> {
+    let mut reader = python::Reader::new(text);
+    match reader.value(0) {
+        Ok(value) => Some((value, reader.at())),
+        Err(_) => {
+            unreadable.extend(reader.into_unclosed().into_iter().map(|at| start + at));
+            None
+        }
     }
 }
 

@@ -7,7 +7,7 @@ mod kind;
 use std::sync::Arc;
 
 use assay_core::clock::thread_time;
-use assay_core::{ErrorCode, json_pointer};
+use assay_core::{ErrorCode, json_message, json_pointer, json_reason};
 use assay_engine::MemoryPermit;
 use assay_wire::unicode::{Step, Treatment, read_replacing, without_lone_surrogates};
 use assay_wire::{Parsed, Problem, Scanner};
@@ -244,23 +244,17 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
         let pointer = json_pointer(error.path());
         let inner = error.into_inner();
         if inner.is_data() {
-            let message = inner.to_string();
-            let message = message
-                .split(" at line ")
-                .next()
-                .unwrap_or(&message)
-                .to_owned();
-            return Problem::at(ErrorCode::InvalidField, pointer, message);
+            return Problem::at(ErrorCode::InvalidField, pointer, json_reason(&inner));
         }
         Problem::new(
             ErrorCode::MalformedJson,
-            format!("the body is not valid JSON: {inner}"),
+            format!("the body is not valid JSON: {}", json_message(&inner, body)),
         )
     })?;
     reader.end().map_err(|error| {
         Problem::new(
             ErrorCode::MalformedJson,
-            format!("the body is not valid JSON: {error}"),
+            format!("the body is not valid JSON: {}", json_message(&error, body)),
         )
     })?;
     Ok(value)

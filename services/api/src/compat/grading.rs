@@ -1,11 +1,9 @@
 //! Code of the routes that grade rollouts in the format of a trainer: a rollout becomes an item of
 //! `POST /v1/grade`.
 
-use assay_core::{Completion, ErrorCode, Meta};
+use assay_core::{Completion, Meta};
 use assay_engine::MemoryPermit;
 use assay_wire::{RawObject, TemplateTask};
-use axum::extract::Query;
-use axum::extract::rejection::QueryRejection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -13,7 +11,6 @@ use utoipa::IntoParams;
 
 use super::peer_error::PeerError;
 use crate::Api;
-use crate::error::ApiError;
 use crate::v1::grade::grade_made;
 
 /// The query of these routes.
@@ -45,16 +42,6 @@ impl GradingQuery {
                     "`{field}` is not a task; add one, or `?template=NAME` to the URL"
                 ))),
             },
-        }
-    }
-}
-
-/// The query of a request.
-pub(super) fn read_query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, PeerError> {
-    match query {
-        Ok(Query(query)) => Ok(query),
-        Err(rejection) => {
-            Err(ApiError::new(ErrorCode::InvalidParameter, rejection.body_text()).into())
         }
     }
 }

@@ -20,18 +20,18 @@ use assay_core::{Completion, Meta};
 use assay_wire::RawObject;
 use axum::Json;
 use axum::body::Body;
-use axum::extract::Query;
-use axum::extract::rejection::QueryRejection;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
-use super::grading::{self, GradingQuery, Rollout, opens_think, read_query, to_json};
+use super::grading::{self, GradingQuery, Rollout, opens_think, to_json};
 use super::peer_error::{PeerError, retry_after};
 use super::reward::{read, score_inputs};
 use crate::Api;
+use crate::error::ApiError;
+use crate::query::Query;
 
 /// The request. As in OpenRLHF, other fields such as `prompts` and `labels` are ignored.
 #[derive(Deserialize, ToSchema)]
@@ -170,7 +170,7 @@ struct GradeReply {
     ))]
 pub(crate) async fn grade(
     api: Api,
-    query: Result<Query<GradeQuery>, QueryRejection>,
+    query: Result<Query<GradeQuery>, ApiError>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
@@ -178,7 +178,7 @@ pub(crate) async fn grade(
         template,
         run,
         label: column,
-    } = read_query(query)?;
+    } = query?.0;
     let parameters = GradingQuery { template, run };
     let (request, permit) = read(&api, &headers, body).await?;
     let GradeRequest {

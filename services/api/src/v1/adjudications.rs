@@ -3,8 +3,6 @@
 use assay_review::adjudications::Draws;
 use assay_wire::channels::DrawnBody;
 use axum::Json;
-use axum::extract::Query;
-use axum::extract::rejection::QueryRejection;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -12,6 +10,7 @@ use super::grades::get::detail;
 use super::grades::record_of;
 use crate::Api;
 use crate::error::ApiResult;
+use crate::query::Query;
 
 /// Filters for the grades to draw from.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -37,15 +36,12 @@ pub(crate) struct NextQuery {
     (status = 503, description = "The record cannot be read or written",
      body = assay_wire::ProblemBody),
 ))]
-pub(crate) async fn next(
-    api: Api,
-    query: Result<Query<NextQuery>, QueryRejection>,
-) -> ApiResult<Json<DrawnBody>> {
-    let Query(NextQuery {
+pub(crate) async fn next(api: Api, Query(query): Query<NextQuery>) -> ApiResult<Json<DrawnBody>> {
+    let NextQuery {
         channel,
         passes,
         judged,
-    }) = query?;
+    } = query;
     let draws = Draws {
         channel,
         passes,

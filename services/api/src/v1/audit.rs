@@ -8,8 +8,6 @@ use assay_record::access::{AccessStore, AuditRecord};
 use assay_wire::audit::{AuditBody, AuditPageBody};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::Query;
-use axum::extract::rejection::QueryRejection;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::{Stream, TryStreamExt, stream};
@@ -20,7 +18,8 @@ use utoipa::IntoParams;
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
 use crate::ndjson::{self, NDJSON};
-use crate::v1::page;
+use crate::query::Query;
+use crate::v1::page::{self, PageLimit};
 
 /// Number of entries that an export reads at once. The next ones are read when the client has
 /// received these.
@@ -35,8 +34,8 @@ pub(crate) struct PageQuery {
     before: Option<i64>,
     /// Number of entries on the page, 1 to 1,000; 100 by default. JSON lines contain all entries
     /// unless it is set.
-    #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<PageLimit>,
 }
 
 /// Lists administrative acts and refused callers, newest first, in pages. With `Accept:
@@ -49,12 +48,12 @@ pub(crate) struct PageQuery {
 ))]
 pub(crate) async fn page(
     api: Api,
-    query: Result<Query<PageQuery>, QueryRejection>,
+    Query(query): Query<PageQuery>,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let Query(PageQuery { before, limit }) = query?;
+    let PageQuery { before, limit } = query;
     let is_export = ndjson::is_accepted(&headers) && limit.is_none();
-    let limit = page::limit(limit)?;
+    let limit = page::limit(limit);
     let store = api.gate().store().ok_or_else(|| {
         let message = "the node has no record; start it with a database";
         ApiError::new(ErrorCode::StoreUnavailable, message)

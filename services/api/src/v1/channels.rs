@@ -7,17 +7,16 @@ use assay_wire::Problem;
 use assay_wire::channels::{CalibrationBody, ChannelsBody, ComparisonBody};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::Query;
-use axum::extract::rejection::QueryRejection;
 use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
 
-use super::page;
+use super::page::{self, PageLimit};
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
+use crate::query::Query;
 
 /// The position and size of a page.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -28,8 +27,8 @@ pub(crate) struct PageQuery {
     /// The first channels if omitted.
     after: Option<String>,
     /// Number of channels on the page, 1 to 1,000; 1,000 by default.
-    #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<PageLimit>,
 }
 
 /// Lists the channels with recorded grades or calibrations, by name and version of the grader, in
@@ -39,10 +38,10 @@ pub(crate) struct PageQuery {
 ))]
 pub(crate) async fn list(
     api: Api,
-    query: Result<Query<PageQuery>, QueryRejection>,
+    Query(query): Query<PageQuery>,
 ) -> ApiResult<Json<ChannelsBody>> {
-    let Query(PageQuery { after, limit }) = query?;
-    let limit = page::limit_or_largest(limit)?;
+    let PageQuery { after, limit } = query;
+    let limit = page::limit_or_largest(limit);
     let after = after.as_deref().map(parse_version).transpose()?;
     let ledger = api.review().channels().await?;
     let (reports, more) = page::split(
@@ -92,9 +91,9 @@ pub(crate) struct CompareQuery {
 ))]
 pub(crate) async fn compare(
     api: Api,
-    query: Result<Query<CompareQuery>, QueryRejection>,
+    Query(query): Query<CompareQuery>,
 ) -> ApiResult<Json<ComparisonBody>> {
-    let Query(CompareQuery { first, second }) = query?;
+    let CompareQuery { first, second } = query;
     let ledger = api.review().channels().await?;
     let (first, second) = (
         find_report(&ledger, &first)?,

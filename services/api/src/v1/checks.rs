@@ -9,17 +9,18 @@ use assay_wire::checks::{CheckBody, CheckDetail, CheckReport, CheckedDataset, Ch
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query};
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
 use http::HeaderMap;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::grades::{parse_id, record_of};
-use super::page;
+use super::page::{self, PageLimit};
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
+use crate::query::Query;
 
 /// Stores the report of a dataset check, in the format of `assay check --format json`. The reply is
 /// sent once the report is durable.
@@ -74,20 +75,17 @@ pub(crate) struct PageQuery {
     #[param(pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
     before: Option<String>,
     /// Number of checks on the page, 1 to 1,000; 100 by default.
-    #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<PageLimit>,
 }
 
 /// Lists dataset checks, newest first, in pages.
 #[utoipa::path(get, path = "/v1/checks", tag = "record", params(PageQuery), responses(
     (status = 200, description = "A page of checks", body = ChecksBody),
 ))]
-pub(crate) async fn list(
-    api: Api,
-    query: Result<Query<PageQuery>, QueryRejection>,
-) -> ApiResult<Json<ChecksBody>> {
-    let Query(PageQuery { before, limit }) = query?;
-    let limit = page::limit(limit)?;
+pub(crate) async fn list(api: Api, Query(query): Query<PageQuery>) -> ApiResult<Json<ChecksBody>> {
+    let PageQuery { before, limit } = query;
+    let limit = page::limit(limit);
     let before: Option<BatchId> = before
         .as_deref()
         .map(|id| parse_id("before", id))

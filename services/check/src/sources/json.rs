@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader};
 
+use assay_core::TextPosition;
+
 use super::jsonl;
 use super::rows::{Locations, MAX_ROW_BYTES, Rows};
 use crate::row::SourceRow;
@@ -39,12 +41,13 @@ fn elements(
 ) -> impl Iterator<Item = SourceRow> + Send {
     let mut bytes = reader.bytes();
     let (mut number, mut position) = (0, ArrayPosition::Before);
+    let mut at = TextPosition::START;
     std::iter::from_fn(move || {
         if position == ArrayPosition::Ended {
             return None;
         }
         let (mut element, mut depth, mut quoted, mut escaped) = (Vec::new(), 0u32, false, false);
-        let mut last = false;
+        let (mut last, mut start) = (false, at);
         let broken = loop {
             let byte = match bytes.next() {
                 Some(Ok(byte)) => byte,
@@ -54,11 +57,17 @@ fn elements(
                 None => break Some("the file ends within the array".to_owned()),
             };
             if position == ArrayPosition::Before {
+                // Not a byte order mark, which has no width.
+                if byte.is_ascii() {
+                    at = at.after(byte);
+                }
                 if byte == b'[' {
                     position = ArrayPosition::Inside;
+                    start = at;
                 }
                 continue;
             }
+            at = at.after(byte);
             match byte {
                 _ if escaped => escaped = false,
                 b'\\' if quoted => escaped = true,
@@ -92,6 +101,10 @@ fn elements(
                 return None;
             }
         }
-        Some(SourceRow::from_json(locations.at(number), &element))
+        Some(SourceRow::from_json(
+            locations.at(number),
+            &element,
+            Some(start),
+        ))
     })
 }

@@ -32,7 +32,7 @@ pub(super) fn rows(
                     return unreadable(format!("the line is longer than {MAX_ROW_BYTES} bytes"));
                 }
                 Ok(_) if line.iter().all(u8::is_ascii_whitespace) => {}
-                Ok(_) => return Some(SourceRow::from_json(locations.at(number), &line)),
+                Ok(_) => return Some(SourceRow::from_json(locations.at(number), &line, None)),
                 Err(error) => {
                     ended = true;
                     return unreadable(format!("cannot read the rest of the file: {error}"));

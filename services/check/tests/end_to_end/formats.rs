@@ -181,6 +181,31 @@ async fn reports_broken_rows_and_reads_the_rest() {
 }
 
 #[tokio::test]
+async fn positions_of_errors_are_those_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let array =
+        "\u{feff}[{\"question\":\"ü\",\"gold\":\"1\"}, {\"a\": x},\n {\"a\":\n  [1,}},\n 5]";
+    let lines = "\n{\"a\":\"ü\", x}\n";
+    for (name, content, expected) in [
+        (
+            "rows.json",
+            array,
+            &["line 1 column 37", "line 3 column 6", "line 4 column 2"][..],
+        ),
+        ("rows.jsonl", lines, &["column 11"]),
+    ] {
+        let report = check_files(&[&file(folder.path(), name, content)], options()).await;
+        let found: Vec<_> = report
+            .findings
+            .iter()
+            .filter(|finding| finding.code.name == "row-not-readable")
+            .map(|finding| finding.message.rsplit_once(" at ").unwrap().1)
+            .collect();
+        assert_eq!(found, expected, "{name}: {report:?}");
+    }
+}
+
+#[tokio::test]
 async fn rejects_broken_files_without_a_panic() {
     let folder = tempfile::tempdir().unwrap();
     let rejected = |name: &str, content: &[u8]| {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use assay_check::DEFAULT_MAX_FINDINGS;
 use assay_check::reports::{FORMATS, Format};
+use assay_core::did_you_mean;
 use clap::Args;
 
 use super::ServerKey;
@@ -19,17 +20,12 @@ fn report_target(text: &str) -> Result<ReportTarget, String> {
     let (name, file) = text.split_once('=').map_or((text, None), |(name, file)| {
         (name, Some(PathBuf::from(file)))
     });
-    let known = || {
-        FORMATS
-            .iter()
-            .map(|(name, _)| *name)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
     let format = Format::from_name(name).ok_or_else(|| {
+        let known: Vec<_> = FORMATS.iter().map(|(name, _)| *name).collect();
         format!(
-            "unknown report format `{name}`; expected one of {}",
-            known()
+            "unknown report format `{name}`; expected one of {}{}",
+            known.join(", "),
+            did_you_mean(name, known.iter().copied())
         )
     })?;
     Ok(ReportTarget { format, file })
@@ -38,9 +34,13 @@ fn report_target(text: &str) -> Result<ReportTarget, String> {
 fn finding_code(text: &str) -> Result<String, String> {
     match assay_check::findings::code(text) {
         Some(code) => Ok(code.name.to_owned()),
-        None => Err(format!(
-            "unknown finding code `{text}`; see docs/CHECK.md for the list"
-        )),
+        None => {
+            let codes = assay_check::findings::ALL.iter().map(|code| code.name);
+            let similar = did_you_mean(text, codes);
+            let list = "; see docs/CHECK.md for the list";
+            let end = if similar.is_empty() { list } else { &similar };
+            Err(format!("unknown finding code `{text}`{end}"))
+        }
     }
 }
 

@@ -67,8 +67,14 @@ async fn compile(sandboxes: &Sandboxes, config: &Config, images: &[String]) -> a
     Ok(())
 }
 
+/// Lists the images, or only the one that was built or packed.
 fn list(sandboxes: &Sandboxes, arguments: &Images) -> anyhow::Result<CommandStatus> {
-    let installed = sandboxes.list_images()?;
+    let one = arguments.build.as_ref().or(arguments.pack.as_ref());
+    let is_listed = |name: &str| one.is_none_or(|one| one == name);
+    let mut installed = sandboxes.list_images()?;
+    installed.retain(|image| is_listed(image.name));
+    let mut missing = sandboxes.missing_images();
+    missing.retain(|image| is_listed(image.name));
     let mut out = terminal::stdout();
     if arguments.output.json {
         let list: Vec<_> = installed
@@ -89,8 +95,7 @@ fn list(sandboxes: &Sandboxes, arguments: &Images) -> anyhow::Result<CommandStat
                 })
             })
             .collect();
-        let missing: Vec<_> = sandboxes
-            .missing_images()
+        let missing: Vec<_> = missing
             .iter()
             .map(|image| json!({"image": image.name, "install": image.install}))
             .collect();
@@ -121,7 +126,7 @@ fn list(sandboxes: &Sandboxes, arguments: &Images) -> anyhow::Result<CommandStat
             writeln!(out, "{reason}")?;
         }
     }
-    for image in sandboxes.missing_images() {
+    for image in missing {
         writeln!(out, "{} is not installed; {}", image.name, image.install)?;
     }
     Ok(CommandStatus::Done)

@@ -206,7 +206,25 @@ fn usage_errors_and_unreadable_files_exit_with_2() {
     };
     assert!(error(&["nowhere.jsonl"]).contains("cannot read `nowhere.jsonl`"));
     assert!(error(&["../datasets"]).contains("cannot determine the format"));
-    assert!(error(&["maths.jsonl", "--template", "gsm9k"]).contains("`gsm8k`"));
+    for (option, value, similar) in [
+        ("--template", "gsm9k", "gsm8k"),
+        ("--ignore", "gold-mising", "gold-missing"),
+        ("--explain", "gold-mising", "gold-missing"),
+        ("--format", "sarf", "sarif"),
+    ] {
+        let dataset = (option != "--explain").then_some("maths.jsonl");
+        let arguments: Vec<_> = dataset.into_iter().chain([option, value]).collect();
+        let error = error(&arguments);
+        assert!(
+            error.contains(&format!("`{value}`")) && error.contains("did you mean"),
+            "{error}"
+        );
+        assert!(
+            error.contains(&format!("did you mean `{similar}`?")),
+            "{error}"
+        );
+    }
+    assert!(error(&["maths.jsonl", "--template", "nothing"]).contains("available: `acecode`"));
     assert!(
         error(&[
             "maths.jsonl",

@@ -217,6 +217,63 @@ fn template_makes_items_of_dataset_rows() {
 }
 
 #[test]
+fn file_without_items_exits_with_1() {
+    let folder = tempfile::tempdir().unwrap();
+    for content in ["", "\n \n"] {
+        std::fs::write(folder.path().join("items.jsonl"), content).unwrap();
+        for options in [&[][..], &["--template", "gsm8k"]] {
+            let output = assay(
+                folder.path(),
+                &[&["grade", "items.jsonl"], options].concat(),
+            );
+            assert_eq!(output.status.code(), Some(1));
+            assert_eq!(text(&output.stderr), "assay: `items.jsonl` has no items\n");
+        }
+    }
+}
+
+#[test]
+fn errors_in_a_file_have_one_position() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = "{\"completion\": \"ü\", \"label\": tru, \"question\": 1}";
+    std::fs::write(folder.path().join("lines.jsonl"), format!("\n{broken}\n")).unwrap();
+    std::fs::write(
+        folder.path().join("template.json"),
+        "{\"type\": \"math\",\n \"answer\": }",
+    )
+    .unwrap();
+    for (arguments, message) in [
+        (
+            &["grade", "lines.jsonl"][..],
+            "line 2: invalid JSON: expected ident at column 33",
+        ),
+        (
+            &["grade", "lines.jsonl", "--template", "gsm8k"],
+            "line 2: the row is not an object with its columns: expected ident at column 33",
+        ),
+        (
+            &["channels", "calibrate", "lines.jsonl"],
+            "line 2 of `lines.jsonl`: `label` must be true or false: expected ident at column 33",
+        ),
+        (
+            &["check", "template.json", "--rollouts", "lines.jsonl"],
+            "line 2 of `lines.jsonl` is not a result of `assay grade`: expected ident at column 33",
+        ),
+        (
+            &["templates", "template.json"],
+            "`template.json`: the template is not JSON: expected value at line 2 column 12",
+        ),
+    ] {
+        let output = assay(folder.path(), arguments);
+        let error = text(&output.stderr);
+        assert!(
+            error.ends_with(&format!("{message}\n")),
+            "{arguments:?}: {error}"
+        );
+    }
+}
+
+#[test]
 fn file_without_valid_items_exits_with_1() {
     let folder = tempfile::tempdir().unwrap();
     let row = r#"{"question":"6 times 7?","answer":"So.\n#### 42"}"#;

@@ -298,6 +298,29 @@ fn compiles_named_images_and_lists_their_state() {
 }
 
 #[test]
+fn packing_an_image_lists_only_that_image() {
+    let packaged = Packaged::new();
+    let output = assay(
+        packaged.folder.path(),
+        &[
+            "images",
+            "--pack",
+            "javascript",
+            "--interpreter",
+            "unused",
+            "--packages",
+            "packages",
+        ],
+    );
+    let listed = text(&output.stdout);
+    let names: Vec<_> = listed
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(names, ["IMAGE", "javascript"], "{listed}");
+}
+
+#[test]
 fn doctor_lists_missing_images() {
     let packaged = Packaged::new();
     let images = packaged.path("images");

@@ -193,6 +193,25 @@ fn a_database_that_cannot_be_read_at_all_is_damage() {
     assert!(out.contains("00000099.seg"), "{out}");
 }
 
+#[test]
+fn errors_name_each_cause_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("assay.db"), "no database at all".repeat(1_000)).unwrap();
+    std::fs::write(folder.join("file"), "").unwrap();
+    for (destination, cause) in [
+        ("copy", "file is not a database"),
+        ("file/copy", "Not a directory"),
+    ] {
+        let failed = assay(
+            folder,
+            &["backup", "--database", "sqlite://assay.db", destination],
+        );
+        let error = text(&failed.stderr);
+        assert_eq!(error.matches(cause).count(), 1, "{error}");
+    }
+}
+
 /// Waits until a prune of this server has deleted some grades, but not all.
 async fn deleted_some(http: &reqwest::Client, url: &str, all: u64) -> bool {
     loop {

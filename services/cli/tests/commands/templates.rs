@@ -36,7 +36,7 @@ fn lists_and_shows_templates() {
     assert_fails(
         folder.path(),
         &["templates", "gsm9k"],
-        "no template `gsm9k`; available: `acecode`",
+        "no template `gsm9k`; did you mean `gsm8k`?",
     );
 }
 

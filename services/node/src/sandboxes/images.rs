@@ -110,6 +110,14 @@ enum Kept {
     NotCompiled(String, Duration),
 }
 
+/// Whether the files of an image are still those of a version.
+enum VersionState {
+    Current,
+    /// They must be compared with their checksums again.
+    Unknown,
+    Replaced,
+}
+
 impl Kept {
     fn of_error(error: &ImageError, is_packaged: bool) -> Self {
         // A package is compiled at once. What could not be read says nothing about the files.
@@ -165,6 +173,21 @@ impl Image {
         self.verified.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the files are still those of this version.
+    fn state_of(&self, version: ImageVersion) -> VersionState {
+        let verified = self.verified();
+        let files = &verified.files;
+        if verified.version != version || !matches!(verified.result, Kept::Intact) {
+            VersionState::Replaced
+        } else if files.are_current() {
+            VersionState::Current
+        } else if files.now().differ_at_most_in_status(files) {
+            VersionState::Unknown
+        } else {
+            VersionState::Replaced
+        }
+    }
+
     fn is_installed(&self) -> bool {
         self.package.is_some() || self.verified().files.exist()
     }
@@ -184,6 +207,11 @@ impl Image {
             // Before anyone sees the version, because it must not be taken for that of old workers.
             workers.renew();
         }
+        // What old workers do with intact files that were not written is evidence, too.
+        let is_same = image.is_ok()
+            && matches!(verified.result, Kept::Intact)
+            && files.differ_at_most_in_status(&verified.files);
+        let version = verified.version.0 + u64::from(!is_same);
         let (info, result) = match &image {
             Ok(info) => (Some(Arc::new(info.clone())), Kept::Intact),
             Err(error) => (
@@ -192,7 +220,7 @@ impl Image {
             ),
         };
         *verified = Verified {
-            version: ImageVersion(verified.version.0 + 1),
+            version: ImageVersion(version),
             files,
             info,
             result,
@@ -429,13 +457,18 @@ impl PrepareImages for Images {
         }
     }
 
-    fn is_current(&self, image: &str, version: ImageVersion) -> bool {
-        self.of(image).is_some_and(|image| {
-            let verified = image.verified();
-            verified.version == version
-                && matches!(verified.result, Kept::Intact)
-                && verified.files.are_current()
-        })
+    fn is_current<'a>(&'a self, image: &'a str, version: ImageVersion) -> BoxFuture<'a, bool> {
+        let Some(image) = self.of(image) else {
+            return Box::pin(std::future::ready(false));
+        };
+        match image.state_of(version) {
+            VersionState::Current => Box::pin(std::future::ready(true)),
+            VersionState::Replaced => Box::pin(std::future::ready(false)),
+            VersionState::Unknown => Box::pin(async move {
+                let again = self.make_ready(image).await;
+                again.is_ok_and(|prepared| prepared.version == version)
+            }),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use assay_core::causes::with_causes;
 use assay_core::visible::VisibleWriter;
 use assay_node::Config as ServiceConfig;
 
@@ -51,7 +52,8 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
 
 fn failed(error: &anyhow::Error) -> ExitCode {
     // If stderr is closed, only the exit code reports the error.
-    let _ = writeln!(VisibleWriter(std::io::stderr()), "assay-trainer: {error:#}");
+    let message = with_causes(error.as_ref());
+    let _ = writeln!(VisibleWriter(std::io::stderr()), "assay-trainer: {message}");
     ExitCode::from(2)
 }
 

@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use assay_core::json_message;
 use serde::{Deserialize, Serialize};
 
 use super::values::{TelemetryError, Values};
@@ -96,7 +97,7 @@ fn parse(path: &Path, index: usize, line: &[u8]) -> Result<MetricsLine, Telemetr
     serde_json::from_slice(line).map_err(|error| TelemetryError::Line {
         path: path.to_owned(),
         line: index + 1,
-        message: error.to_string(),
+        message: json_message(&error, line),
     })
 }
 

@@ -87,4 +87,7 @@ fn reads_many_names_and_marks_in_linear_time() {
     }
     let blanks = format!("{}x {}", " ".repeat(500_000), "functools[".repeat(50_000));
     assert!(reading(&blanks).is_empty());
+    for unclosed in ["{", "{{'a':", "{'a':", "{'a': [", "{'a': {'b': 1}, 'c': "] {
+        assert!(reading(&unclosed.repeat(1_000_000 / unclosed.len())).is_empty());
+    }
 }

@@ -8,8 +8,6 @@ mod rollout;
 use assay_wire::RawObject;
 use axum::Json;
 use axum::body::Body;
-use axum::extract::Query;
-use axum::extract::rejection::QueryRejection;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
@@ -19,9 +17,11 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::Api;
-use crate::compat::grading::{Graded, GradingQuery, grade_one, read_query};
+use crate::compat::grading::{Graded, GradingQuery, grade_one};
 use crate::compat::peer_error::{PeerError, retry_after};
 use crate::compat::reward::read;
+use crate::error::ApiError;
+use crate::query::Query;
 
 /// The request: a rollout with the fields of its row of the dataset, such as `task`.
 #[derive(ToSchema)]
@@ -111,11 +111,11 @@ pub(super) fn error_response(error: PeerError) -> Response {
     responses((status = 200, description = "The request with its reward", body = VerifyReply)))]
 pub(crate) async fn verify(
     api: Api,
-    query: Result<Query<GradingQuery>, QueryRejection>,
+    query: Result<Query<GradingQuery>, ApiError>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, PeerError> {
-    let query = read_query(query)?;
+    let Query(query) = query?;
     let (VerifyRequest { response, row }, permit) = read(&api, &headers, body).await?;
     let parsed: Value = serde_json::from_str(response.get())
         .map_err(|error| PeerError::Input(format!("cannot read `response`: {error}")))?;

@@ -1,18 +1,17 @@
 //! `GET /v1/grades`: a page of recorded grades, newest first.
 
-use assay_core::{ErrorCode, GradeId};
+use assay_core::GradeId;
 use assay_record::GradeFilter;
 use assay_wire::grades::GradesBody;
 use axum::Json;
-use axum::extract::Query;
-use axum::extract::rejection::QueryRejection;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::{parse_id, record_of};
 use crate::Api;
-use crate::error::{ApiError, ApiResult};
-use crate::v1::page;
+use crate::error::ApiResult;
+use crate::query::Query;
+use crate::v1::page::{self, PageLimit};
 
 /// Filters and the position of the page.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -56,30 +55,16 @@ pub(crate) struct ListQuery {
     #[param(pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
     before: Option<String>,
     /// Number of grades on the page, 1 to 1,000; 100 by default.
-    #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<PageLimit>,
 }
 
 /// Lists recorded grades, newest first, in pages.
 #[utoipa::path(get, path = "/v1/grades", tag = "record", params(ListQuery), responses(
     (status = 200, description = "A page of grades", body = GradesBody),
 ))]
-pub(crate) async fn list(
-    api: Api,
-    query: Result<Query<ListQuery>, QueryRejection>,
-) -> ApiResult<Json<GradesBody>> {
-    let Query(query) = query?;
-    let limit = page::limit(query.limit)?;
-    if [query.score_min, query.score_max]
-        .into_iter()
-        .flatten()
-        .any(f64::is_nan)
-    {
-        return Err(ApiError::new(
-            ErrorCode::InvalidParameter,
-            "`score_min` and `score_max` must be numbers",
-        ));
-    }
+pub(crate) async fn list(api: Api, Query(query): Query<ListQuery>) -> ApiResult<Json<GradesBody>> {
+    let limit = page::limit(query.limit);
     let before: Option<GradeId> = query
         .before
         .as_deref()

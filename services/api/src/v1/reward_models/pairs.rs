@@ -6,8 +6,8 @@ use assay_wire::pairs::{CollectedBody, PairRequest, PairsBody, PairsRequest};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query};
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
 use http::HeaderMap;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -17,7 +17,8 @@ use super::path_name;
 use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
-use crate::v1::page;
+use crate::query::Query;
+use crate::v1::page::{self, PageLimit};
 
 /// Stores preference pairs for a reward model: an accepted and a rejected completion of the same
 /// prompt. The reply is sent once the pairs are durable. Duplicate pairs are stored once.
@@ -115,8 +116,8 @@ pub(crate) struct PageQuery {
     after: Option<u64>,
     /// Maximum number of pairs on the page, 1 to 1,000; 100 by default. A page of long pairs has
     /// fewer.
-    #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<PageLimit>,
 }
 
 /// Lists the pairs of a reward model in order of arrival, in pages. `next` stays valid: used again
@@ -130,11 +131,11 @@ pub(crate) struct PageQuery {
 pub(crate) async fn page(
     api: Api,
     path: Result<Path<String>, PathRejection>,
-    query: Result<Query<PageQuery>, QueryRejection>,
+    Query(query): Query<PageQuery>,
 ) -> ApiResult<Json<PairsBody>> {
     let name = path_name(path)?;
-    let Query(PageQuery { after, limit }) = query?;
-    let limit = page::limit(limit)?;
+    let PageQuery { after, limit } = query;
+    let limit = page::limit(limit);
     let after = after.unwrap_or(0);
     Ok(Json(PairsBody::new(
         api.review().pairs(&name, after, limit).await?,

@@ -4,18 +4,19 @@ use assay_core::ErrorCode;
 use assay_mapping::runs::run_detail;
 use assay_wire::runs::RunDetail;
 use axum::Json;
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query};
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
+use crate::query::{Query, Within};
 use crate::v1::grades::record_of;
 
 /// Default and maximum number of steps in a reply.
-const DEFAULT_STEPS: usize = 100;
-const MAX_STEPS: usize = 10_000;
+const DEFAULT_STEPS: u32 = 100;
+const MAX_STEPS: u32 = 10_000;
 
 /// The number of steps to return.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -23,8 +24,8 @@ const MAX_STEPS: usize = 10_000;
 #[into_params(parameter_in = Query)]
 pub(crate) struct DetailQuery {
     /// Number of steps, counted from the highest, 0 to 10,000; 100 by default.
-    #[param(minimum = 0, maximum = 10000)]
-    steps: Option<usize>,
+    #[param(value_type = Option<usize>, minimum = 0, maximum = 10000)]
+    steps: Option<Within<0, MAX_STEPS>>,
 }
 
 /// Returns one run: totals by grader and by step, verdicts, and the errors of items without a
@@ -38,18 +39,11 @@ pub(crate) struct DetailQuery {
 pub(crate) async fn get(
     api: Api,
     path: Result<Path<String>, PathRejection>,
-    query: Result<Query<DetailQuery>, QueryRejection>,
+    Query(query): Query<DetailQuery>,
 ) -> ApiResult<Json<RunDetail>> {
-    let invalid = |text: String| ApiError::new(ErrorCode::InvalidParameter, text);
     let Path(run) = path?;
-    let Query(query) = query?;
-    let steps = query.steps.unwrap_or(DEFAULT_STEPS);
-    if steps > MAX_STEPS {
-        return Err(invalid(format!(
-            "`steps` must be 0 to {MAX_STEPS}: {steps}"
-        )));
-    }
-    let detail = run_detail(record_of(&api)?, &run, steps).await?;
+    let steps = query.steps.map_or(DEFAULT_STEPS, Within::get);
+    let detail = run_detail(record_of(&api)?, &run, steps as usize).await?;
     match detail {
         Some(detail) => Ok(Json(detail)),
         None => {

@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
+use assay_core::json_message;
 use assay_engine::Batch;
 use assay_mapping::{TemplateTasks, batch};
 use assay_node::{Config, Node};
@@ -140,7 +141,10 @@ fn reader(file: &Path) -> anyhow::Result<BufReader<Box<dyn Read>>> {
 }
 
 fn read(line: &str, tasks: &mut TemplateTasks) -> anyhow::Result<(Option<bool>, DecodedItem)> {
-    let Label { label } = serde_json::from_str(line).context("`label` must be true or false")?;
+    let Label { label } = serde_json::from_str(line).map_err(|error| {
+        let message = json_message(&error, line.as_bytes());
+        anyhow!("`label` must be true or false: {message}")
+    })?;
     let (item, _) = decode_item(line, "", tasks)?;
     Ok((label, item))
 }

@@ -181,7 +181,12 @@ async fn write(
     }
     out.flush()?;
     progress.finish();
-    if lines > 0 && invalid == lines {
+    if lines == 0 {
+        let file = arguments.file.display();
+        let _ = writeln!(terminal::stderr(), "assay: `{file}` has no items");
+        return Ok(CommandStatus::Findings);
+    }
+    if invalid == lines {
         let (file, problem) = (arguments.file.display(), problem.unwrap_or_default());
         // If stderr is closed, only the exit code reports the error.
         let _ = writeln!(
