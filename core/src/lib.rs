@@ -16,6 +16,7 @@ pub mod evidence;
 pub mod execution;
 pub mod fair_permits;
 pub mod grader;
+mod grader_id;
 pub mod hash;
 pub mod heap;
 pub mod item;
@@ -45,6 +46,7 @@ pub use grader::{
     BoxFuture, CancelFlag, Checked, GradeContext, Grader, Nested, PrepareContext, Prepared,
     PureGrader,
 };
+pub use grader_id::{GraderId, MalformedGrader};
 pub use hash::Hash;
 pub use item::{Completion, Item, Meta};
 pub use json_error::{TextPosition, json_message, json_reason};
@@ -55,7 +57,7 @@ pub use outcome::{Component, Fault, Grade, Outcome, Step, Verdict};
 pub use pointer::json_pointer;
 pub use random::Random;
 pub use similar::{did_you_mean, nearest};
-pub use spec::{GraderId, Lane, MeasureSpec, Spec, VerdictSpec};
+pub use spec::{Lane, MeasureSpec, Spec, VerdictSpec};
 pub use table::GraderTable;
 pub use task::{RawJson, Task, TaskKind};
 pub use truncate::truncated;

@@ -7,30 +7,22 @@ use assay_core::{BatchId, Clock, GraderTable};
 use assay_record::{Claim, Record, RecordError, RequestKey};
 use assay_rewards::PolicyError;
 use assay_rewards::channel::Ledger;
-use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
 use crate::admission::Admission;
 use crate::keys_in_flight::KeyLock;
 use crate::policy::{Policies, RewardPolicy};
+use crate::stages;
+use crate::stages::batch_run::BatchRun;
 use crate::stages::tasks::{self, task_pointer};
-use crate::stages::{self, BatchRun};
 use crate::state::{EngineParts, EngineState};
-use crate::{Answer, Batch, BatchItem, EngineError, IdempotentRequest, Redactor, Reply};
+use crate::{Answer, Batch, BatchItem, EngineError, IdempotentRequest, Mode, Redactor, Reply};
 
 /// Longest time that replies may take after the time for grading has ended.
 pub const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Longest time that the record may take to close.
 pub const RECORD_CLOSE_TIMEOUT: Duration = Duration::from_secs(15);
-
-/// How results are delivered.
-pub enum Mode {
-    /// Together, in the order of the batch.
-    Whole,
-    /// As they finish; each message contains the results that became available together.
-    Streamed(mpsc::Sender<Reply>),
-}
 
 /// Grades batches. Cheap to clone: clones share their state.
 #[derive(Clone)]

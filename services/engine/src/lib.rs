@@ -1,5 +1,5 @@
-//! Owns the pipeline of a batch: `check -> plan -> grade -> appeal -> compose -> correct -> record`.
-//! Does not depend on HTTP or on a database.
+//! Owns the pipeline of a batch:
+//! `check -> plan -> grade -> appeal -> compose -> correct -> record`. Does not depend on HTTP.
 //!
 //! The pipeline is one function in `stages`, which [`Engine::grade`] calls; each stage is a module
 //! of that folder. Grading runs on worker threads outside the async runtime, so that slow items do
@@ -31,11 +31,11 @@ pub use admission::{Admission, MemoryPermit, Permit};
 pub use allowance::{Allowance, Charge};
 pub use batch::{Batch, BatchItem};
 pub use channel_cache::ChannelSettings;
-pub use engine::{Engine, Mode, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
+pub use engine::{Engine, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
 pub use error::EngineError;
 pub use idempotency::{Answer, IdempotentRequest, Render};
 pub use keeping::{BodyPolicy, Keeping, Redaction, RedactionError, Redactor};
 pub use policy::{Policies, RewardPolicy, UnknownPolicy};
-pub use reply::{GroupResult, Reply, Wave};
+pub use reply::{GroupResult, Mode, Reply, Wave};
 pub use state::{EngineParts, Limits};
 pub use usage::{CallerUse, usage_metrics};

@@ -1,13 +1,13 @@
 //! The results of a batch, before they are rendered as JSON.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use assay_core::BatchId;
 use assay_record::ItemGrade;
 use assay_rewards::channel::Report;
 use serde_json::{Map, Value};
+use tokio::sync::mpsc;
 
-use crate::stages::correct::{self, Summary};
 use crate::stages::plan::Plan;
 use crate::{Batch, BatchItem};
 
@@ -28,6 +28,24 @@ pub struct GroupResult {
     pub statistics: Map<String, Value>,
 }
 
+/// What a reply says about its groups and channels.
+#[derive(Debug, Clone)]
+pub(crate) struct Summary {
+    /// The groups, in the order they first appear in the batch.
+    pub(crate) groups: Vec<GroupResult>,
+    /// The channels, in the order they first appear in the batch, with their error rates when the
+    /// batch was received, adjusted for the verdicts of the batch that judges decided.
+    pub(crate) channels: Vec<Report>,
+}
+
+/// How results are delivered.
+pub enum Mode {
+    /// Together, in the order of the batch.
+    Whole,
+    /// As they finish; each message contains the results that became available together.
+    Streamed(mpsc::Sender<Reply>),
+}
+
 /// Grades that became available together.
 pub type Wave = Arc<Vec<ItemGrade>>;
 
@@ -36,7 +54,7 @@ pub type Wave = Arc<Vec<ItemGrade>>;
 pub struct Reply {
     pub(crate) plan: Arc<Plan>,
     waves: Vec<Wave>,
-    summary: OnceLock<Arc<Summary>>,
+    summary: Option<Arc<Summary>>,
 }
 
 impl Reply {
@@ -44,7 +62,7 @@ impl Reply {
         Self {
             plan: Arc::clone(plan),
             waves: Vec::new(),
-            summary: OnceLock::new(),
+            summary: None,
         }
     }
 
@@ -52,9 +70,9 @@ impl Reply {
         self.waves.push(Arc::new(wave));
     }
 
-    /// Sets the summary of the whole batch, so that it is not computed again.
+    /// Sets the summary of the whole batch.
     pub(crate) fn set_summary(&mut self, summary: Summary) {
-        self.summary = OnceLock::from(Arc::new(summary));
+        self.summary = Some(Arc::new(summary));
     }
 
     /// The grades of the last wave.
@@ -73,7 +91,7 @@ impl Reply {
         Self {
             plan: Arc::clone(&self.plan),
             waves: self.waves.last().cloned().into_iter().collect(),
-            summary: OnceLock::new(),
+            summary: None,
         }
     }
 
@@ -111,25 +129,18 @@ impl Reply {
         self.waves.iter().flat_map(|wave| wave.iter())
     }
 
-    /// The groups of a finished batch, in the order they first appear in it.
+    /// The groups, in the order they first appear in the batch; none until it is finished.
     #[must_use]
     pub fn groups(&self) -> &[GroupResult] {
-        &self.summary().groups
+        self.summary.as_ref().map_or(&[], |summary| &summary.groups)
     }
 
-    /// The channels of a finished batch, in the order they first appear in it, with their error
-    /// rates when the batch was received, adjusted for the verdicts of the batch that judges
-    /// decided.
+    /// The channels, in the order they first appear in the batch, with their error rates when the
+    /// batch was received, adjusted for the verdicts of the batch that judges decided; none until it
+    /// is finished.
     #[must_use]
     pub fn channels(&self) -> &[Report] {
-        &self.summary().channels
-    }
-
-    fn summary(&self) -> &Summary {
-        self.summary.get_or_init(|| {
-            let mut grades: Vec<&ItemGrade> = self.grades().collect();
-            grades.sort_by_key(|grade| grade.position);
-            Arc::new(correct::summary(&self.plan, &grades))
-        })
+        let summary = self.summary.as_ref();
+        summary.map_or(&[], |summary| &summary.channels)
     }
 }

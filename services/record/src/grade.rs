@@ -51,8 +51,8 @@ pub struct ItemGrade {
     pub score_after_appeal: Option<f64>,
     /// Backward-corrected score; null if the channel is not corrected.
     pub backward: Option<f64>,
-    /// Factor of the forward correction: rho1 for a pass, rho1 - 1 otherwise; null if the channel is
-    /// not corrected.
+    /// Factor of the forward correction: rho1 for a pass, rho1 - 1 otherwise; null if the channel
+    /// is not corrected.
     pub forward: Option<f64>,
     /// Number to maximise; finite.
     pub reward: Option<f64>,

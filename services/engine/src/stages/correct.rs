@@ -15,7 +15,7 @@ use assay_rewards::policy::Outcome;
 use assay_rewards::{Estimator, Group, Member, Rates, advantages, mean, statistics};
 
 use crate::batch::prompt_key;
-use crate::reply::GroupResult;
+use crate::reply::{GroupResult, Summary};
 use crate::stages::compose::answer;
 use crate::stages::plan::Plan;
 
@@ -37,19 +37,11 @@ pub(crate) fn correct(plan: &Plan, wave: &mut [ItemGrade]) -> Summary {
     summary
 }
 
-/// What a reply says about its groups and channels.
-#[derive(Debug, Clone)]
-pub(crate) struct Summary {
-    /// The groups, in the order they first appear in the batch.
-    pub(crate) groups: Vec<GroupResult>,
-    /// The channels, in the order they first appear in the batch, with their error rates when the
-    /// batch was received, adjusted for the verdicts of the batch that judges decided.
-    pub(crate) channels: Vec<Report>,
-}
-
-/// The summary of a finished batch. Grades are in the order of the batch.
-pub(crate) fn summary(plan: &Plan, grades: &[&ItemGrade]) -> Summary {
-    Groups::of(plan, grades).summary(plan)
+/// The summary of a batch whose grades became available in waves.
+pub(super) fn summary<'a>(plan: &'a Plan, grades: impl Iterator<Item = &'a ItemGrade>) -> Summary {
+    let mut grades: Vec<&ItemGrade> = grades.collect();
+    grades.sort_by_key(|grade| grade.position);
+    Groups::of(plan, &grades).summary(plan)
 }
 
 /// The groups of a finished batch. Grades are in the order of the batch.

@@ -2,6 +2,7 @@
 //! one function. Each stage is a module; the stages after `grade` fill in the grades of a wave.
 
 pub(crate) mod appeal;
+pub(crate) mod batch_run;
 pub(crate) mod compose;
 mod context;
 pub(crate) mod correct;
@@ -13,12 +14,12 @@ pub(crate) mod tasks;
 
 use std::sync::Arc;
 
-use assay_core::BatchId;
 use assay_record::{Record, SealedReply};
 use tokio::sync::mpsc::error::SendTimeoutError;
 use tracing::Instrument as _;
 
 use self::appeal::appeal;
+use self::batch_run::BatchRun;
 use self::compose::compose;
 use self::context::BatchContext;
 use self::correct::correct;
@@ -29,16 +30,7 @@ use crate::allowance::Charge;
 use crate::metrics;
 use crate::names::HeldNames;
 use crate::state::EngineState;
-use crate::{Batch, EngineError, IdempotentRequest, Mode, Reply};
-
-/// The parameters of one run of the pipeline, other than the batch.
-pub(crate) struct BatchRun<'a> {
-    pub(crate) id: BatchId,
-    pub(crate) mode: &'a Mode,
-    pub(crate) keyed: Option<&'a IdempotentRequest>,
-    pub(crate) record: Option<&'a Record>,
-    pub(crate) use_cache: bool,
-}
+use crate::{Batch, EngineError, Mode, Reply};
 
 /// Runs the pipeline. Returns the reply and, if it is recorded under a key, its sealed form.
 pub(crate) async fn run(
@@ -80,7 +72,15 @@ async fn stages(
         }
     };
     let context = BatchContext::of(state, &batch, &tasks, names).await;
-    let plan = plan(state, &run, batch, tasks, context, received);
+    let plan = plan(
+        state,
+        run.id,
+        batch,
+        tasks,
+        context,
+        received,
+        run.use_cache,
+    );
     let whole = matches!(run.mode, Mode::Whole) || plan.context.single_wave;
     let mut grading = grade(state, &plan);
     let (mut reply, mut sealed, mut is_connected) = (Reply::new(&plan), None, true);
@@ -94,6 +94,9 @@ async fn stages(
             reply.set_summary(correct(&plan, &mut wave));
         }
         reply.push(wave);
+        if !whole && grading.is_done() {
+            reply.set_summary(correct::summary(&plan, reply.grades()));
+        }
         sealed = record::wave(state, &mut reply, &run, grading.is_done())
             .instrument(tracing::info_span!("record"))
             .await;

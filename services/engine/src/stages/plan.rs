@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use assay_core::{BatchId, GraderTable, Lane};
 
-use super::BatchRun;
 use crate::Batch;
 use crate::policy::RewardPolicy;
 use crate::stages::context::BatchContext;
@@ -49,23 +48,24 @@ impl Plan {
 /// Orders the units of a batch.
 pub(crate) fn plan(
     state: &EngineState,
-    run: &BatchRun<'_>,
+    id: BatchId,
     batch: Batch,
     tasks: BatchTasks,
     context: BatchContext,
     received: Received,
+    use_cache: bool,
 ) -> Arc<Plan> {
     let BatchTasks {
         distinct, units, ..
     } = tasks;
     let work = order(units, &distinct, &batch);
     Arc::new(Plan {
-        id: run.id,
+        id,
         batch,
         tasks: distinct,
         work,
         received,
-        use_cache: run.use_cache,
+        use_cache,
         graders: state.graders.clone(),
         context,
     })

@@ -9,7 +9,7 @@ use assay_core::{Completion, Hash, RawJson, Task};
 use assay_record::{Body, BodyKind, Claim, Entry, GradeSource, ItemGrade, NewGrade, SealedReply};
 use serde::{Serialize, Serializer};
 
-use super::BatchRun;
+use super::batch_run::BatchRun;
 use super::plan::Plan;
 use crate::Reply;
 use crate::keeping::{Keeping, Redactor, texts};

@@ -19,7 +19,6 @@ use assay_record::hook::Hook;
 use assay_record::{
     Entry, Record, RecordError, RecordOptions, RequestKey, SealedReply, StoredGrade,
 };
-use assay_review::Review;
 use assay_rewards::Rates;
 use assay_rewards::channel::Settings;
 use tokio::sync::{Notify, Semaphore};
@@ -295,7 +294,6 @@ impl Hook for Recorded {
 /// An engine with the graders and the record of this module.
 pub(crate) struct Fixture {
     pub(crate) engine: Engine,
-    pub(crate) review: Review,
     pub(crate) record: Record,
     pub(crate) recorded: Arc<Recorded>,
     pub(crate) prepared: Arc<AtomicUsize>,
@@ -407,10 +405,8 @@ fn fixture_of(
             refresh: Duration::ZERO,
         },
     };
-    let engine = Engine::start(change(parts)).unwrap();
     Fixture {
-        review: Review::new(engine.clone()),
-        engine,
+        engine: Engine::start(change(parts)).unwrap(),
         record,
         recorded,
         prepared,

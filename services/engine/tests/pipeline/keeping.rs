@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use assay_core::{Completion, GradeId};
+use assay_core::Completion;
 use assay_engine::{BatchItem, BodyPolicy, Keeping, Mode, Redaction, Redactor, Reply};
-use assay_record::pair::Pair;
 use assay_record::{BodyKind, Entry, SealedReply};
-use assay_review::replay::ReplayError;
 
 use crate::fixtures::{Fixture, batch, fixture_keeping, item, keyed, outcomes};
 
@@ -108,17 +106,6 @@ async fn nothing_that_a_pattern_matches_is_stored() {
 }
 
 #[tokio::test]
-async fn a_redacted_grade_cannot_be_replayed() {
-    let fixture = fixture_keeping(redacting()).await;
-    let reply = grade(&fixture, vec![secret_item(), item("exact", "1", "1")]).await;
-    let ids: Vec<GradeId> = reply.grades().map(|result| result.grade).collect();
-    let error = fixture.review.replay(ids[0]).await.unwrap_err();
-    assert!(matches!(error, ReplayError::Redacted));
-    assert!(error.to_string().contains("redacted"));
-    assert!(!fixture.review.replay(ids[1]).await.unwrap().flipped());
-}
-
-#[tokio::test]
 async fn redacts_stored_replies_pairs_and_notes() {
     let fixture = fixture_keeping(redacting()).await;
     let mut request = keyed("key", "body");
@@ -144,45 +131,6 @@ async fn redacts_stored_replies_pairs_and_notes() {
         stored,
         format!(r#"{{"id":"{SECRET}","evidence":{{"id":"[secret]"}}}}"#)
     );
-
-    let text = |text: &str| Completion::Text(text.into());
-    let pair = || assay_review::pairs::NewPair {
-        pair: Pair {
-            prompt: text("ask"),
-            accepted: text(SECRET),
-            rejected: text("no"),
-            reference: None,
-        },
-        source_json: Some(format!(r#"{{"run":"{SECRET}"}}"#)),
-    };
-    let first = fixture
-        .review
-        .collect_pairs("model", vec![pair()], "local")
-        .await
-        .unwrap();
-    let again = fixture
-        .review
-        .collect_pairs("model", vec![pair()], "local")
-        .await
-        .unwrap();
-    assert_eq!((first.added, again.added, again.known), (1, 0, 1));
-    let last = entries(&fixture).pop().unwrap();
-    assert_eq!(last.bodies[0].kind, BodyKind::Pair);
-    let stored = String::from_utf8(last.bodies[0].content.clone()).unwrap();
-    assert!(
-        stored.contains("[secret]") && !stored.contains(SECRET),
-        "{stored}"
-    );
-
-    let reply = grade(&fixture, vec![item("exact", "1", "1")]).await;
-    let id = reply.grades().next().unwrap().grade;
-    let note = Some(format!("see {SECRET}"));
-    let adjudication = fixture
-        .review
-        .adjudicate(id, false, note, "local")
-        .await
-        .unwrap();
-    assert_eq!(adjudication.note.as_deref(), Some("see [secret]"));
 }
 
 #[tokio::test]
@@ -221,15 +169,4 @@ async fn stores_bodies_by_policy() {
         let has_task = entry.bodies.iter().any(|body| body.kind == BodyKind::Task);
         assert_eq!(has_task, kept.contains(&true), "{policy:?}");
     }
-}
-
-#[tokio::test]
-async fn a_replay_says_that_bodies_were_not_stored() {
-    let fixture = fixture_keeping(keeping(BodyPolicy::None)).await;
-    let reply = grade(&fixture, vec![item("exact", "1", "1")]).await;
-    let id = reply.grades().next().unwrap().grade;
-    let error = fixture.review.replay(id).await.unwrap_err();
-    assert!(matches!(error, ReplayError::BodyOmitted { what: "task" }));
-    assert!(error.to_string().contains("`retention.bodies`"), "{error}");
-    assert_eq!(error.code().status(), 404);
 }

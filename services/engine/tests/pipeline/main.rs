@@ -8,5 +8,4 @@ mod idempotency;
 mod keeping;
 mod names;
 mod noise;
-mod pairs;
 mod recording;

@@ -1,12 +1,7 @@
 //! Appeals, corrections and histories of prompts.
 
-use std::collections::BTreeMap;
-
-use assay_core::GradeId;
 use assay_engine::{Batch, BatchItem, EngineError, Mode, Reply, RewardPolicy};
 use assay_record::ItemGrade;
-use assay_review::adjudications::Draws;
-use assay_review::suggest::PromptRequest;
 use assay_rewards::{Rates, Statistic};
 use serde_json::{Value, json};
 
@@ -259,7 +254,7 @@ async fn a_failing_judge_neither_changes_nor_counts_verdicts() {
             ("unjudged", None, Some(false))
         );
     }
-    let ledger = fixture.review.channels().await.unwrap();
+    let ledger = fixture.engine.channels(&fixture.record).await.unwrap();
     assert_eq!(ledger.named("exact/default").unwrap().checks, [0, 0]);
 }
 
@@ -479,7 +474,7 @@ async fn rejects_different_policies_within_a_group() {
 }
 
 #[tokio::test]
-async fn statistics_and_suggestions_use_the_history_of_prompts() {
+async fn statistics_use_the_history_of_prompts() {
     let fixture = fixture().await;
     let visit = |step: i64, right: usize| {
         let items = answers(right, 0, 4 - right).into_iter().map(|mut item| {
@@ -514,82 +509,6 @@ async fn statistics_and_suggestions_use_the_history_of_prompts() {
         "the estimated pass rate of a prompt that is always solved increases"
     );
     assert_eq!(first.groups()[0].prompt_key.as_deref(), Some("p1"));
-    let request = || PromptRequest {
-        run: "run".to_owned(),
-        keys: vec!["p1".to_owned(), "p2".to_owned()],
-        seed: Some(7),
-        ..PromptRequest::default()
-    };
-    let chosen = fixture.review.suggest(request()).await.unwrap();
-    assert_eq!(
-        chosen,
-        fixture.review.suggest(request()).await.unwrap(),
-        "the same seed gives the same answer"
-    );
-    let names: BTreeMap<_, _> = chosen
-        .iter()
-        .map(|chosen| (chosen.prompt_key.as_str(), chosen.visits))
-        .collect();
-    assert_eq!(names, BTreeMap::from([("p1", 2), ("p2", 0)]));
-}
-
-#[tokio::test]
-async fn adjudications_of_drawn_grades_update_the_interval() {
-    let fixture = fixture().await;
-    graded(&fixture, RewardPolicy::default(), answers(5, 10, 30)).await;
-    let mut drawn: Vec<GradeId> = Vec::new();
-    for _ in 0..40 {
-        let draws = Draws {
-            passes: Some(false),
-            ..Draws::default()
-        };
-        let (stored, draw) = fixture.review.draw(&draws).await.unwrap().unwrap();
-        assert!(!drawn.contains(&draw.grade) && stored.grade.pass == Some(false));
-        let undrawn = 40 - u32::try_from(drawn.len()).unwrap();
-        assert!((draw.probability - 1.0 / f64::from(undrawn)).abs() < 1e-12);
-        drawn.push(draw.grade);
-        let right = stored.source.completion_hash == item("exact", "", "0.5").completion_hash();
-        fixture
-            .review
-            .adjudicate(draw.grade, right, None, "operator")
-            .await
-            .unwrap();
-    }
-    assert_eq!(
-        fixture
-            .review
-            .draw(&Draws {
-                passes: Some(false),
-                ..Draws::default()
-            })
-            .await
-            .unwrap(),
-        None
-    );
-    let ledger = fixture.review.channels().await.unwrap();
-    let report = ledger.named("exact/default").unwrap();
-    assert_eq!(report.checks, [40, 0]);
-    // All negatives were adjudicated: of the 15 correct answers, 10 had not passed.
-    let rho1 = report.rho1.unwrap().estimate;
-    assert!(rho1.interval.contains(10.0 / 15.0), "{rho1:?}");
-    // A grade that an operator chooses is not a random sample and does not count.
-    let picked = fixture.recorded.grades()[0].grade.grade;
-    fixture
-        .review
-        .adjudicate(picked, false, Some("looks odd".to_owned()), "operator")
-        .await
-        .unwrap();
-    assert_eq!(
-        fixture
-            .review
-            .channels()
-            .await
-            .unwrap()
-            .named("exact/default")
-            .unwrap()
-            .checks,
-        [40, 0]
-    );
 }
 
 #[tokio::test]

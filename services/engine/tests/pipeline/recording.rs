@@ -40,7 +40,7 @@ async fn an_unrecorded_batch_does_not_claim_its_key() {
 }
 
 #[tokio::test]
-async fn records_bodies_once_and_replays_them() {
+async fn records_bodies_once() {
     let fixture = fixture().await;
     let mut first = item("exact", "1", "1");
     first.item.prompt = Some(Completion::Text("one?".into()));
@@ -59,15 +59,7 @@ async fn records_bodies_once_and_replays_them() {
         let kinds: Vec<_> = entries[0].bodies.iter().map(|body| body.kind).collect();
         assert_eq!(kinds, [BodyKind::Task, BodyKind::Text, BodyKind::Text]);
     }
-    let id = reply.grades().next().unwrap().grade;
-    let replay = fixture.review.replay(id).await.unwrap();
-    assert!(!replay.flipped());
-    assert_eq!(replay.replayed.verdict.as_deref(), Some("correct"));
-    assert_eq!(
-        fixture.recorded.grades().len(),
-        2,
-        "a replay records no row"
-    );
+    assert_eq!(reply.grades().count(), 2);
     let measures = fixture.recorded.grades()[0].grade.measures.clone();
     assert_eq!(measures, BTreeMap::from([("tokens".into(), 7.0)]));
 }

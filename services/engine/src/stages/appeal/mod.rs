@@ -13,14 +13,13 @@ use assay_core::clock::thread_time;
 use assay_record::{Appeal, ItemGrade};
 use assay_rewards::appeal::{Appeals, probability, select, uniform_draw};
 
-use super::BatchRun;
 use super::context::BatchContext;
 use super::grade::grade;
 use super::plan::{Plan, plan};
 use super::tasks::{self, Received};
 use crate::allowance::Charge;
 use crate::state::EngineState;
-use crate::{Batch, BatchItem, Mode, metrics};
+use crate::{Batch, BatchItem, metrics};
 
 /// Why an item is not judged by the task that graded it.
 const SAME_TASK: &str =
@@ -213,7 +212,7 @@ impl Judges<'_> {
             .collect()
     }
 
-    /// Checks the tasks of these items on a worker thread, and charges the caller of the batch for it.
+    /// Checks the tasks of these items on a worker thread, and charges the caller for it.
     async fn check(&self, items: Vec<Result<BatchItem, String>>) -> Vec<Result<BatchItem, String>> {
         let count = items.len();
         let checked = {
@@ -256,22 +255,10 @@ impl Judges<'_> {
                 return Vec::new();
             }
         };
-        let run = BatchRun {
-            id: self.plan.id,
-            mode: &Mode::Whole,
-            keyed: None,
-            record: None,
-            use_cache: self.plan.use_cache,
-        };
+        let (id, use_cache) = (self.plan.id, self.plan.use_cache);
         let received = Received::now(self.state.clock.as_ref());
-        let plan = plan(
-            self.state,
-            &run,
-            batch,
-            tasks,
-            BatchContext::default(),
-            received,
-        );
+        let context = BatchContext::default();
+        let plan = plan(self.state, id, batch, tasks, context, received, use_cache);
         let mut grading = grade(self.state, &plan);
         let graded = grading.next(true).await.unwrap_or_default();
         self.spend(grading.charge());

@@ -72,7 +72,12 @@ CREATE TABLE batches (
     received_us  integer not null,         -- when it was received, Unix time in microseconds
     first_us     integer not null,         -- earliest time of its grades, for lists by time
     last_us      integer not null          -- latest time of its grades
-, grades integer, grade_bytes integer, pack_bytes integer, checksum integer, deleted integer not null default 0) strict;
+,
+    grades integer,
+    grade_bytes integer,
+    pack_bytes integer,
+    checksum integer,
+    deleted integer not null default 0) strict;
 INSERT INTO "batches" VALUES(1,X'01A2228E35FCDB3412FE21A620000000',1,1,'local',4,1795876075004372,1795876075005636,1795876075005679,4,2453,111,2711659545314515807,0);
 INSERT INTO "batches" VALUES(2,X'01A2228E36009A0478A58FCE1C000000',1,2,'local',1,1795876075008908,1795876075012924,1795876075012924,1,377,389,-3946686684310207568,0);
 CREATE TABLE bodies (
@@ -95,7 +100,10 @@ INSERT INTO "bodies" VALUES(X'F8D4CEF1C867127AEB8588CC4B0FBBDA2D97D51CD4A5272A44
 CREATE TABLE body_sweep (
     running  integer primary key check (running = 1), -- always 1
     after    blob    not null              -- hash of the last body that was looked at
-, pass integer not null default 0, after_number integer not null default 0, up_to integer not null default 0) strict;
+,
+    pass integer not null default 0,
+    after_number integer not null default 0,
+    up_to integer not null default 0) strict;
 CREATE TABLE body_uses (
     hash   blob    not null,               -- `bodies.hash`
     batch  integer not null,               -- `batches.no`; 0 for a use that is never deleted
@@ -230,7 +238,14 @@ CREATE TABLE grades (
     grade_us         integer not null,     -- time of grading, microseconds
     work             integer not null,     -- deterministic cost in the grader's unit
     time_us          integer not null      -- when it was graded, Unix time in microseconds
-, appeal text, score_after real, advantage real, reward_breakdown text, redacted integer not null default 0, bodies_omitted integer not null default 0, checksum integer) strict;
+,
+    appeal text,
+    score_after real,
+    advantage real,
+    reward_breakdown text,
+    redacted integer not null default 0,
+    bodies_omitted integer not null default 0,
+    checksum integer) strict;
 INSERT INTO "grades" VALUES(16777216,1,'1-a','p','d7f11429931088c3',X'E7756F221B224514460FFCAF759C9EBB6F4C11A8EFE9C63B38C83546A6A5CBA2',X'C1B7665BE0B200D86B09764C177B664BE53E3287F53D7B4CF0379099F7716FB2',X'5963F72E51A920A41A86DF816DD7C9495A31DCFAE63E4EB759575D5861B09D9E',1.0,1.0,'[{"error":null,"grader":"text@1","name":"format","outcome":"graded","score":1.0,"verdict":"correct"}]',NULL,'{"tokens":12.0}','{"extracted":"1/3","extraction":"boxed","gold":"1/3","rule":"same_text","span":[7,10],"steps":1}',NULL,'{"tokens":12,"note":"open [secret]"}','{"format":{"type":"text","answer":"\\boxed{1/3}"}}',1287,12,1,1795876075005661,NULL,NULL,0.5,'{"terms":[{"name":"score","kind":"outcome","value":1.0},{"name":"weighted","kind":"outcome","value":1.0}]}',1,0,-3960756880709407476);
 INSERT INTO "grades" VALUES(16777217,2,'1-b','p','d7f11429931088c3',X'E7756F221B224514460FFCAF759C9EBB6F4C11A8EFE9C63B38C83546A6A5CBA2',X'5F67B81E1DF1BC3E189DAF6E5CCE60BC0C6EEE826A6EF84D6E4B223887B72B46',X'5963F72E51A920A41A86DF816DD7C9495A31DCFAE63E4EB759575D5861B09D9E',0.0,0.0,'[{"error":null,"grader":"text@1","name":"format","outcome":"graded","score":0.0,"verdict":"wrong_answer"}]',NULL,'{"tokens":9007199254740992.0}','{"answer_normal":"1/2","extracted":"0.5","extraction":"boxed","gold":"1/3","gold_normal":"1/3","rule":"rational","span":[7,10],"steps":46}',NULL,'{"tokens":9007199254740993}','{"format":{"type":"text","answer":"x"}}',1271,15,46,1795876075005646,'{"judge":"text@1","sensitivity":1.0,"specificity":1.0,"probability":1.0,"verdict":"wrong_answer","pass":false,"agreed":true,"score":0.0,"binding":false,"overturned":false,"reason":null}',0.0,-0.5,'{"terms":[{"name":"score","kind":"outcome","value":0.0},{"name":"weighted","kind":"outcome","value":0.0}]}',0,0,-8676007327421533867);
 INSERT INTO "grades" VALUES(16777218,2,'1-c',NULL,'43577172e4e598bc',X'E7756F221B224514460FFCAF759C9EBB6F4C11A8EFE9C63B38C83546A6A5CBA2',X'110C7DA2730669A80AA4450050596957153F0C79D14D44049BDC462882DF51D8',NULL,0.0,0.0,'[{"error":null,"grader":"text@1","name":"format","outcome":"graded","score":0.0,"verdict":"wrong_answer"}]',NULL,NULL,'{"answer_normal":"\"no answer here\"","extracted":"no answer here","extraction":"whole","gold":"1/3","gold_normal":"1/3","rule":"kind","span":[0,14],"steps":86}',NULL,NULL,'{"format":{"type":"text","answer":"x"}}',1258,538,86,1795876075005636,'{"judge":"text@1","sensitivity":1.0,"specificity":1.0,"probability":1.0,"verdict":"wrong_answer","pass":false,"agreed":true,"score":0.0,"binding":false,"overturned":false,"reason":null}',0.0,NULL,'{"terms":[{"name":"score","kind":"outcome","value":0.0},{"name":"weighted","kind":"outcome","value":0.0}]}',0,0,382426463022885253);

@@ -8,6 +8,7 @@ use assay_review::ReviewError;
 use assay_review::pairs::{Collected, NewPair};
 
 use crate::fixtures::fixture;
+use crate::review;
 
 fn pairs(count: usize) -> Vec<NewPair> {
     let pair = |n: usize| Pair {
@@ -27,9 +28,10 @@ fn pairs(count: usize) -> Vec<NewPair> {
 #[tokio::test]
 async fn stores_concurrently_sent_pairs_once() {
     let fixture = fixture().await;
+    let review = review(&fixture);
     let (one, other) = tokio::join!(
-        fixture.review.collect_pairs("rm", pairs(3), "a"),
-        fixture.review.collect_pairs("rm", pairs(3), "b")
+        review.collect_pairs("rm", pairs(3), "a"),
+        review.collect_pairs("rm", pairs(3), "b")
     );
     let mut results = [one.unwrap(), other.unwrap()];
     results.sort_by_key(|collected| collected.added);
@@ -59,16 +61,16 @@ async fn stores_concurrently_sent_pairs_once() {
 #[tokio::test]
 async fn a_pair_that_was_not_recorded_is_still_new() {
     let fixture = fixture().await;
+    let review = review(&fixture);
     fixture.recorded.broken.store(true, Ordering::Relaxed);
-    let rejected = fixture.review.collect_pairs("rm", pairs(1), "a").await;
+    let rejected = review.collect_pairs("rm", pairs(1), "a").await;
     assert!(
         matches!(rejected, Err(ReviewError::Store(_))),
         "{rejected:?}"
     );
     fixture.recorded.broken.store(false, Ordering::Relaxed);
     assert_eq!(
-        fixture
-            .review
+        review
             .collect_pairs("rm", pairs(1), "a")
             .await
             .unwrap()

@@ -1,0 +1,16 @@
+//! What the pipeline is told about a batch beside the batch.
+
+use assay_core::BatchId;
+use assay_record::Record;
+
+use crate::idempotency::IdempotentRequest;
+use crate::reply::Mode;
+
+/// The parameters of one run of the pipeline, other than the batch.
+pub(crate) struct BatchRun<'a> {
+    pub(crate) id: BatchId,
+    pub(crate) mode: &'a Mode,
+    pub(crate) keyed: Option<&'a IdempotentRequest>,
+    pub(crate) record: Option<&'a Record>,
+    pub(crate) use_cache: bool,
+}
