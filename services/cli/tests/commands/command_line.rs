@@ -252,7 +252,7 @@ fn errors_in_a_file_have_one_position() {
             "line 2: the row is not an object with its columns: expected ident at column 33",
         ),
         (
-            &["channels", "calibrate", "lines.jsonl"],
+            &["channels", "calibrate", "lines.jsonl", "--dry-run"],
             "line 2 of `lines.jsonl`: `label` must be true or false: expected ident at column 33",
         ),
         (
