@@ -80,10 +80,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
         "assay-templates",
         &["core", "documents", "extraction", "jinja"],
     ),
-    (
-        "assay-check",
-        &["core", "engine", "review", "record", "templates"],
-    ),
+    ("assay-check", &["core", "engine", "record", "templates"]),
     (
         "assay",
         &[

@@ -136,8 +136,8 @@ impl Reply {
     }
 
     /// The channels, in the order they first appear in the batch, with their error rates when the
-    /// batch was received, adjusted for the verdicts of the batch that judges decided; none until it
-    /// is finished.
+    /// batch was received, adjusted for the verdicts of the batch that judges decided; none until
+    /// it is finished.
     #[must_use]
     pub fn channels(&self) -> &[Report] {
         let summary = self.summary.as_ref();

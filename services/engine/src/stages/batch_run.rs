@@ -1,4 +1,4 @@
-//! What the pipeline is told about a batch beside the batch.
+//! The parameters of a run of the pipeline.
 
 use assay_core::BatchId;
 use assay_record::Record;
