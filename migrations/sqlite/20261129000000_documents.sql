@@ -22,8 +22,12 @@ begin
 end;
 
 -- Where the document of a grade is. Null for grades recorded before this migration, which have the
--- columns `components`, `steps`, `measures`, `evidence`, `error`, `meta`, `checks`, `appeal`,
+-- columns `components`, `steps`, `measures`, `earlier_evidence`, `error`, `meta`, `checks`, `appeal`,
 -- `prompt_key`, `score_after`, `advantage` and `reward_breakdown` instead.
 alter table grades add column document integer;        -- `documents.no`
 alter table grades add column document_start integer;  -- first byte within the unpacked pack
 alter table grades add column document_size integer;   -- bytes
+
+-- An earlier release would show grades with a document as grades without contents. Without this
+-- column its reads and writes fail instead.
+alter table grades rename column evidence to earlier_evidence;

@@ -1,13 +1,13 @@
-//! What the key that sent a batch may use, as the engine asks for it.
+//! The quotas of the key that sent a batch, as the engine checks and charges them.
 
 use std::time::Duration;
 
 use crate::EngineError;
 
-/// What the key that sent a batch may use.
+/// The quotas of the key that sent a batch.
 pub trait Allowance: Send + Sync + std::fmt::Debug {
-    /// Admits the batch, with so many tasks over all its items, and starts to charge time; `None`
-    /// charges nobody. Is not called if the request was sent before and its reply is recorded.
+    /// Admits the batch, with `tasks` tasks in total, and starts to charge time. `None` if no key is
+    /// charged. Is not called if the request was sent before and its reply is recorded.
     ///
     /// # Errors
     /// [`EngineError::QuotaExceeded`]; nothing is charged.
@@ -20,8 +20,8 @@ pub trait Charge: Send + Sync {
     /// Charges the time that graders took for tasks and items of the batch.
     fn spend(&self, time: Duration);
 
-    /// The batch is rejected: its time is charged, and one item, so that requests that are rejected
-    /// do not cost nothing.
+    /// The batch is rejected: its time is charged, and one item, so that rejected requests are not
+    /// free.
     fn reject(self: Box<Self>);
 
     /// All items of the batch were charged. Its items are no longer in progress, although a client

@@ -13,7 +13,7 @@ use crate::admission::Admission;
 use crate::keys_in_flight::KeyLock;
 use crate::policy::{Policies, RewardPolicy};
 use crate::stages;
-use crate::stages::batch_run::BatchRun;
+use crate::stages::options::PipelineOptions;
 use crate::stages::tasks::{self, task_pointer};
 use crate::state::{EngineParts, EngineState};
 use crate::{Answer, Batch, BatchItem, EngineError, IdempotentRequest, Mode, Redactor, Reply};
@@ -81,14 +81,14 @@ impl Engine {
     pub async fn grade(&self, batch: Batch, mode: Mode) -> Result<Reply, EngineError> {
         let id = self.new_id();
         let record = self.state.record.as_ref();
-        let run = BatchRun {
+        let options = PipelineOptions {
             id,
             mode: &mode,
             keyed: None,
             record,
             use_cache: true,
         };
-        stages::run(&self.state, batch, run)
+        stages::run(&self.state, batch, options)
             .await
             .map(|(reply, _)| reply)
     }
@@ -162,14 +162,14 @@ impl Engine {
             Some(claim) => claim.batch,
             None => self.new_id(),
         };
-        let run = BatchRun {
+        let options = PipelineOptions {
             id,
             mode,
             keyed: Some(keyed),
             record,
             use_cache: true,
         };
-        let (reply, sealed) = stages::run(&self.state, batch, run).await?;
+        let (reply, sealed) = stages::run(&self.state, batch, options).await?;
         let sealed = sealed.unwrap_or_else(|| (keyed.render)(&reply));
         Ok(Answer::Fresh(reply, Some(sealed)))
     }
@@ -180,14 +180,14 @@ impl Engine {
     /// As [`Engine::grade`].
     pub async fn grade_unrecorded(&self, batch: Batch) -> Result<Reply, EngineError> {
         let id = self.new_id();
-        let run = BatchRun {
+        let options = PipelineOptions {
             id,
             mode: &Mode::Whole,
             keyed: None,
             record: None,
             use_cache: false,
         };
-        stages::run(&self.state, batch, run)
+        stages::run(&self.state, batch, options)
             .await
             .map(|(reply, _)| reply)
     }

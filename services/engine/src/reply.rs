@@ -95,12 +95,12 @@ impl Reply {
         }
     }
 
-    /// Sets whether the grades of the last wave that pass are recorded.
-    pub(crate) fn mark(&mut self, recorded: bool, passes: impl Fn(&ItemGrade) -> bool) {
+    /// Sets `recorded` of the grades of the last wave that `selects` accepts.
+    pub(crate) fn mark(&mut self, recorded: bool, selects: impl Fn(&ItemGrade) -> bool) {
         if let Some(wave) = self.waves.last_mut() {
             let grades = Arc::make_mut(wave).iter_mut();
             grades
-                .filter(|grade| passes(grade))
+                .filter(|grade| selects(grade))
                 .for_each(|grade| grade.recorded = recorded);
         }
     }

@@ -1,5 +1,4 @@
-//! The grade of an item: the one form that the engine makes, a reply shows, the record keeps and
-//! exports contain.
+//! The grade of an item, in the form that the engine, replies, the record and exports share.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -56,7 +55,7 @@ pub struct ItemGrade {
     pub forward: Option<f64>,
     /// Number to maximise; finite.
     pub reward: Option<f64>,
-    /// The steps by which the policy made the reward: `terms` in the order of their application,
+    /// The steps by which the policy computed the reward: `terms` in the order of their application,
     /// and `weight`, `tag`, `label`, `steps`, `missing` where they apply; null if the reward is the
     /// score.
     #[schema(value_type = Option<Object>)]
@@ -173,7 +172,7 @@ impl From<Component> for ComponentGrade {
     }
 }
 
-/// The steps by which a policy made a reward, as JSON that is serialised once and not parsed again.
+/// The steps by which a policy computed a reward, as JSON that is serialised once and not parsed again.
 #[derive(Debug, Clone)]
 pub struct RewardBreakdown(Arc<RawValue>);
 
@@ -214,7 +213,7 @@ impl<'de> Deserialize<'de> for RewardBreakdown {
     }
 }
 
-/// Where a grade comes from.
+/// The context of a stored grade: its batch, the hashes of its texts, its policy and its metadata.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GradeSource {
     /// Id of the batch.
@@ -249,7 +248,7 @@ pub struct GradeSource {
     /// Whether its task, prompt and completion were not stored, because of `retention.bodies`.
     pub bodies_omitted: bool,
     /// Metadata of the item, as sent.
-    #[serde(default, serialize_with = "object")]
+    #[serde(default, serialize_with = "object", deserialize_with = "stored")]
     #[schema(value_type = Object)]
     pub meta: Option<RawJson>,
     /// The checks of the item, an object of tasks. Lists do not show them.
@@ -263,6 +262,12 @@ fn object<S: Serializer>(json: &Option<RawJson>, serializer: S) -> Result<S::Ok,
         Some(json) => json.serialize(serializer),
         None => serde_json::Map::new().serialize(serializer),
     }
+}
+
+/// Reads JSON whose depth was limited when it was sent.
+fn stored<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+    let json = Box::<RawValue>::deserialize(deserializer)?;
+    Ok(RawJson::stored(json.get()))
 }
 
 /// A grade in the record, with where it comes from.
@@ -292,9 +297,9 @@ impl<'de> Deserialize<'de> for StoredGrade {
 /// A grade to record: the fields of its row, and its document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewGrade {
-    /// What rows, counts and lists are made from, without what only the document contains.
+    /// The fields that columns, counts and lists use.
     pub row: StoredGrade,
-    /// The whole grade as JSON; empty once the contents of its entry have it.
+    /// The whole grade as JSON; empty once the packs of its entry contain it.
     pub(crate) document: String,
 }
 
@@ -329,7 +334,7 @@ impl NewGrade {
         }
     }
 
-    /// The row of a grade with this document, which is kept elsewhere.
+    /// The row of a grade whose document is stored separately.
     pub(crate) fn read(source: GradeSource, document: &str) -> serde_json::Result<Self> {
         let grade: ItemGrade = serde_json::from_str(document)?;
         let grade = grade.row();
@@ -402,17 +407,21 @@ impl From<StoredGrade> for NewGrade {
 impl StoredGrade {
     /// The grade with this document.
     pub(crate) fn read(source: GradeSource, document: &str) -> serde_json::Result<Self> {
-        /// The parts of a document beside the grade.
+        /// The parts of a document besides the grade. They were checked when the batch was sent, so
+        /// their depth is not limited again.
         #[derive(Deserialize)]
-        struct Sent {
-            meta: Option<RawJson>,
-            checks: Option<RawJson>,
+        struct Sent<'d> {
+            #[serde(borrow)]
+            meta: Option<&'d RawValue>,
+            #[serde(borrow)]
+            checks: Option<&'d RawValue>,
         }
-        let sent: Sent = serde_json::from_str(document)?;
+        let sent: Sent<'_> = serde_json::from_str(document)?;
+        let stored = |json: Option<&RawValue>| RawJson::stored(json?.get());
         Ok(Self {
             source: GradeSource {
-                meta: sent.meta,
-                checks: sent.checks,
+                meta: stored(sent.meta),
+                checks: stored(sent.checks),
                 ..source
             },
             grade: ItemGrade {

@@ -27,6 +27,7 @@ pub(crate) struct LegacyGrade {
     pub(crate) channel: String,
     pub(crate) grader: String,
     pub(crate) grader_version: u32,
+    /// No longer used; part of the encoding.
     pub(crate) _image: Option<Hash>,
     pub(crate) task_hash: Hash,
     pub(crate) completion_hash: Hash,
@@ -126,13 +127,9 @@ impl From<LegacyGrade> for StoredGrade {
                 score: old.score,
                 appeal: old.appeal.map(Appeal::from),
                 score_after_appeal: old.score_after_appeal,
-                // Earlier releases did not record them.
-                backward: None,
-                forward: None,
                 reward: old.reward,
                 reward_breakdown: value(old.reward_breakdown_json.as_deref()),
                 advantage: old.advantage,
-                advantage_estimator: None,
                 components: value(old.components_json.as_deref()),
                 steps: value(old.steps_json.as_deref()),
                 measures: value(old.measures_json.as_deref()),
@@ -145,6 +142,7 @@ impl From<LegacyGrade> for StoredGrade {
                 time_us: old.time_us,
                 cached: old.cached,
                 recorded: true,
+                ..ItemGrade::default()
             },
             source: GradeSource {
                 batch: old.batch,

@@ -4,9 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The caller of a name that an earlier release recorded without one.
-pub const UNKNOWN_CALLER: &str = "";
-
 /// The names in the record, each with the caller that used it first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UsedNames {
@@ -14,22 +11,6 @@ pub struct UsedNames {
     pub channels: BTreeMap<Arc<str>, Arc<str>>,
     /// Runs, under their recorded names.
     pub runs: BTreeMap<Arc<str>, Arc<str>>,
-}
-
-impl UsedNames {
-    /// Adds a channel, unless it was used before.
-    pub fn add_channel(&mut self, channel: &str, caller: &Arc<str>) {
-        if !self.channels.contains_key(channel) {
-            self.channels.insert(channel.into(), Arc::clone(caller));
-        }
-    }
-
-    /// Adds a run, unless it was used before.
-    pub fn add_run(&mut self, run: &Arc<str>, caller: &Arc<str>) {
-        self.runs
-            .entry(Arc::clone(run))
-            .or_insert_with(|| Arc::clone(caller));
-    }
 }
 
 /// Names that retention deleted.

@@ -15,10 +15,10 @@ use crate::{Review, ReviewError};
 /// current state of the channel.
 const DRAWN_FROM: u32 = 1_000;
 
-/// The grades to draw from. `None` does not restrict them.
+/// Which grades to draw from. `None` does not restrict them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Draws {
-    /// Exact channel.
+pub struct DrawFilter {
+    /// Name of the channel.
     pub channel: Option<String>,
     /// Whether to draw a pass or a fail; chosen at random if `None`.
     pub passes: Option<bool>,
@@ -36,12 +36,15 @@ impl Review {
         Ok(self.engine.channels(self.record()?).await?)
     }
 
-    /// Draws a grade for an operator, at random among the newest thousand that match and were not
+    /// DrawFilter a grade for an operator, at random among the newest thousand that match and were not
     /// drawn before, and records the draw with its probability. `None` if no grade matches.
     ///
     /// # Errors
     /// [`ReviewError::NoRecord`], [`ReviewError::Store`].
-    pub async fn draw(&self, draws: &Draws) -> Result<Option<(StoredGrade, Draw)>, ReviewError> {
+    pub async fn draw(
+        &self,
+        draws: &DrawFilter,
+    ) -> Result<Option<(StoredGrade, Draw)>, ReviewError> {
         let record = self.record()?;
         let _lock = self.locks.operators.lock().await;
         let filter = GradeFilter {

@@ -36,7 +36,7 @@ impl Review {
     /// grade has them.
     ///
     /// # Errors
-    /// [`FilterError`]
+    /// [`FilterError`].
     pub async fn check_filter(&self, filter: &GradeFilter) -> Result<(), FilterError> {
         let fixed = [
             ("outcome", &filter.outcome, OUTCOMES),

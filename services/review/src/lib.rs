@@ -1,6 +1,6 @@
 //! Owns what people and trainers do with grades that are recorded: replay them, draw and adjudicate
-//! them, choose pairs for reward models and prompts to sample next, and keep the results of dataset
-//! checks beside them. Grades with the engine and reads the record; does not depend on HTTP.
+//! them, choose pairs for reward models and prompts to sample next, and store the results of dataset
+//! checks next to them. Grades with the engine and reads the record; does not depend on HTTP.
 
 pub mod adjudications;
 pub mod dataset_checks;
@@ -25,7 +25,7 @@ pub enum ReviewError {
     #[error("cannot adjudicate the grade `{0}`: its verdict is neither a pass nor a fail")]
     NoVerdict(GradeId),
     /// The node has no record.
-    #[error("the node keeps no record; start it with a database")]
+    #[error("the node has no record; start it with a database")]
     NoRecord,
     /// The record cannot be read or written.
     #[error(transparent)]
@@ -75,8 +75,7 @@ impl Review {
         }
     }
 
-    /// The same with the share of the node that a caller uses and, if `caller` is given, only what
-    /// it sees of the record.
+    /// Restricts reads to what `caller` may see, if given, and counts work towards `share`.
     #[must_use]
     pub fn seen_by(&self, caller: Option<&str>, share: Arc<str>) -> Self {
         let engine = match caller {

@@ -1,4 +1,4 @@
-//! JSON types for the reply to a batch around its grades.
+//! JSON types for the reply to a batch, except its grades.
 
 use std::borrow::Cow;
 

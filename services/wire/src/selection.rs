@@ -16,9 +16,8 @@ use crate::Problem;
 const GROUPS: &str = "groups";
 const CHANNELS: &str = "channels";
 
-/// Keys that a result which is not graded always has, so that a failure cannot be
-/// overlooked.
-static OF_FAILURES: LazyLock<u64> = LazyLock::new(|| bit_of("outcome") | bit_of("error"));
+/// Keys that every ungraded result has, so that a failure cannot be overlooked.
+static FAILURE_KEYS: LazyLock<u64> = LazyLock::new(|| bit_of("outcome") | bit_of("error"));
 
 /// The key that every line of a stream has.
 static POSITION: LazyLock<u64> = LazyLock::new(|| bit_of("position"));
@@ -119,7 +118,7 @@ impl Selection {
         match self.0 {
             None => u64::MAX,
             Some(chosen) if outcome == "graded" => chosen.keys,
-            Some(chosen) => chosen.keys | *OF_FAILURES,
+            Some(chosen) => chosen.keys | *FAILURE_KEYS,
         }
     }
 }
@@ -320,6 +319,7 @@ mod tests {
 
     #[test]
     fn every_key_selects_its_own_value() {
+        assert!(NAMES.len() <= 64, "a selection has 64 bits");
         for name in NAMES.iter() {
             let selected = json(selection(&[name.as_str()]).unwrap(), &graded());
             assert!(
@@ -386,7 +386,7 @@ mod tests {
         assert!(
             problem
                 .message
-                .contains("`mth`; the keys are `id`, `group`"),
+                .contains("`mth`; the keys are `position`, `id`"),
             "{problem}"
         );
         let problem = selection(&["group_s"]).unwrap_err();

@@ -1,4 +1,4 @@
-//! What the caller of a batch may use, as the engine asks for it.
+//! The quotas of the caller of a batch, as the engine checks and charges them.
 
 use std::sync::Arc;
 use std::time::Duration;

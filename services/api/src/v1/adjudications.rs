@@ -1,6 +1,6 @@
 //! `POST /v1/adjudications/next`: draws a grade for an operator to adjudicate.
 
-use assay_review::adjudications::Draws;
+use assay_review::adjudications::DrawFilter;
 use assay_wire::channels::DrawnBody;
 use axum::Json;
 use serde::Deserialize;
@@ -25,7 +25,7 @@ pub(crate) struct NextQuery {
     judged: Option<bool>,
 }
 
-/// Draws a grade at random from the newest thousand that match and were not drawn before. The draw
+/// DrawFilter a grade at random from the newest thousand that match and were not drawn before. The draw
 /// and its probability are recorded, so that an adjudication of the grade counts towards the rates
 /// of its channel.
 #[utoipa::path(post, path = "/v1/adjudications/next", tag = "noise", params(NextQuery), responses(
@@ -42,7 +42,7 @@ pub(crate) async fn next(api: Api, Query(query): Query<NextQuery>) -> ApiResult<
         passes,
         judged,
     } = query;
-    let draws = Draws {
+    let draws = DrawFilter {
         channel,
         passes,
         judged: judged.unwrap_or(false),

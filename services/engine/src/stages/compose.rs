@@ -1,4 +1,4 @@
-//! Stage 4, compose: the policy makes a reward from score, checks and measures.
+//! The policy computes a reward from score, checks and measures.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -170,8 +170,7 @@ impl<'a> SampleInputs<'a> {
 pub(crate) fn answer(grade: &ItemGrade) -> Option<&str> {
     let evidence = grade.evidence.as_ref()?.as_map();
     let text = |name: &str| evidence.get(name)?.as_str().map(str::trim);
-    let right = (grade.pass == Some(true)).then(|| text("gold")).flatten();
-    right
-        .or_else(|| text("answer_normal"))
+    let gold = (grade.pass == Some(true)).then(|| text("gold")).flatten();
+    gold.or_else(|| text("answer_normal"))
         .or_else(|| text("extracted"))
 }

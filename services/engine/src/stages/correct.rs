@@ -1,4 +1,4 @@
-//! Stage 5, correct: computes advantages, corrected for verifier noise where possible, and the
+//! Computes advantages, corrected for verifier noise where possible, and the
 //! statistics of groups.
 //!
 //! Scores and rewards are not changed; corrections apply to the advantage. In a batch of one

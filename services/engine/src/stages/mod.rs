@@ -2,11 +2,11 @@
 //! one function. Each stage is a module; the stages after `grade` fill in the grades of a wave.
 
 pub(crate) mod appeal;
-pub(crate) mod batch_run;
 pub(crate) mod compose;
 mod context;
 pub(crate) mod correct;
 mod grade;
+pub(crate) mod options;
 pub(crate) mod plan;
 pub(crate) mod prepare;
 mod record;
@@ -19,11 +19,11 @@ use tokio::sync::mpsc::error::SendTimeoutError;
 use tracing::Instrument as _;
 
 use self::appeal::appeal;
-use self::batch_run::BatchRun;
 use self::compose::compose;
 use self::context::BatchContext;
 use self::correct::correct;
 use self::grade::grade;
+use self::options::PipelineOptions;
 use self::plan::plan;
 use self::tasks::{BatchTasks, Received};
 use crate::allowance::Charge;
@@ -36,22 +36,22 @@ use crate::{Batch, EngineError, Mode, Reply};
 pub(crate) async fn run(
     state: &Arc<EngineState>,
     batch: Batch,
-    run: BatchRun<'_>,
+    options: PipelineOptions<'_>,
 ) -> Result<(Reply, Option<SealedReply>), EngineError> {
     let span = tracing::info_span!(
         "batch",
-        batch = %run.id,
+        batch = %options.id,
         items = batch.items.len(),
         run = batch.run.as_deref(),
         step = batch.step,
     );
-    stages(state, batch, run).instrument(span).await
+    run_stages(state, batch, options).instrument(span).await
 }
 
-async fn stages(
+async fn run_stages(
     state: &Arc<EngineState>,
     batch: Batch,
-    run: BatchRun<'_>,
+    options: PipelineOptions<'_>,
 ) -> Result<(Reply, Option<SealedReply>), EngineError> {
     // Counts the items until the last result is delivered. A reply that the client keeps longer
     // does not count.
@@ -59,7 +59,7 @@ async fn stages(
     context::check(&batch)?;
     let received = Received::now(state.clock.as_ref());
     let charge = admit(&batch)?;
-    let checked = check(state, &batch, run.record, charge.as_deref())
+    let checked = check(state, &batch, options.record, charge.as_deref())
         .instrument(tracing::info_span!("check"))
         .await;
     let (tasks, names) = match checked {
@@ -74,14 +74,14 @@ async fn stages(
     let context = BatchContext::of(state, &batch, &tasks, names).await;
     let plan = plan(
         state,
-        run.id,
+        options.id,
         batch,
         tasks,
         context,
         received,
-        run.use_cache,
+        options.use_cache,
     );
-    let whole = matches!(run.mode, Mode::Whole) || plan.context.single_wave;
+    let whole = matches!(options.mode, Mode::Whole) || plan.context.single_wave;
     let mut grading = grade(state, &plan);
     let (mut reply, mut sealed, mut is_connected) = (Reply::new(&plan), None, true);
     while let Some(mut wave) = grading.next(whole).await {
@@ -97,17 +97,17 @@ async fn stages(
         if !whole && grading.is_done() {
             reply.set_summary(correct::summary(&plan, reply.grades()));
         }
-        sealed = record::wave(state, &mut reply, &run, grading.is_done())
+        sealed = record::wave(state, &mut reply, &options, grading.is_done())
             .instrument(tracing::info_span!("record"))
             .await;
-        is_connected = is_connected && deliver(state, &reply, &run).await?;
+        is_connected = is_connected && deliver(state, &reply, &options).await?;
     }
     plan.context.names.release();
     if let Some(charge) = charge {
         charge.finish();
     }
-    let elapsed = state.clock.monotonic();
-    metrics::batch(elapsed.saturating_sub(plan.received.monotonic));
+    let now = state.clock.monotonic();
+    metrics::batch(now.saturating_sub(plan.received.monotonic));
     Ok((reply, sealed))
 }
 
@@ -120,7 +120,7 @@ fn admit(batch: &Batch) -> Result<Option<Box<dyn Charge>>, EngineError> {
     allowance.admit(tasks.sum())
 }
 
-/// The tasks of a batch, checked, and the names that it holds.
+/// Checks the tasks of a batch and reserves the names that it introduces.
 async fn check(
     state: &Arc<EngineState>,
     batch: &Batch,
@@ -140,16 +140,16 @@ async fn check(
 async fn deliver(
     state: &EngineState,
     reply: &Reply,
-    run: &BatchRun<'_>,
+    options: &PipelineOptions<'_>,
 ) -> Result<bool, EngineError> {
-    let Mode::Streamed(sender) = run.mode else {
+    let Mode::Streamed(sender) = options.mode else {
         return Ok(false);
     };
     let timeout = state.limits.delivery;
     match sender.send_timeout(reply.latest(), timeout).await {
         Ok(()) => Ok(true),
         Err(SendTimeoutError::Closed(_)) => Ok(false),
-        Err(SendTimeoutError::Timeout(_)) if run.keyed.is_some() => Ok(false),
+        Err(SendTimeoutError::Timeout(_)) if options.keyed.is_some() => Ok(false),
         Err(SendTimeoutError::Timeout(_)) => Err(EngineError::ClientStalled),
     }
 }

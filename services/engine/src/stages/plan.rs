@@ -1,4 +1,4 @@
-//! Stage 1, plan: orders the work of a batch, long work first.
+//! Orders the work of a batch, long work first.
 
 use std::cmp::Reverse;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Stage 6, record: the grades of a wave with the bodies that they refer to, which are durable
+//! The grades of a wave with the bodies that they refer to, which are durable
 //! before the wave is sent.
 
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use assay_core::{Completion, Hash, RawJson, Task};
 use assay_record::{Body, BodyKind, Claim, Entry, GradeSource, ItemGrade, NewGrade, SealedReply};
 use serde::{Serialize, Serializer};
 
-use super::batch_run::BatchRun;
+use super::options::PipelineOptions;
 use super::plan::Plan;
 use crate::Reply;
 use crate::keeping::{Keeping, Redactor, texts};
@@ -20,18 +20,18 @@ use crate::state::EngineState;
 pub(super) async fn wave(
     state: &EngineState,
     reply: &mut Reply,
-    run: &BatchRun<'_>,
+    options: &PipelineOptions<'_>,
     last: bool,
 ) -> Option<SealedReply> {
-    let record = run.record?;
+    let record = options.record?;
     // If a request is sent again before its reply is recorded, the batch runs again with the same
     // ids, and a transient failure may then have another outcome. Such failures are therefore
     // recorded with the reply, after which nothing is graded again.
     let is_deferred = |grade: &ItemGrade| {
-        run.keyed.is_some() && grade.error.as_ref().is_some_and(|error| error.retryable)
+        options.keyed.is_some() && grade.error.as_ref().is_some_and(|error| error.retryable)
     };
     let is_recorded_now = |grade: &ItemGrade| last || !is_deferred(grade);
-    let deferred = (run.keyed.is_some() && last).then(|| reply.earlier());
+    let deferred = (options.keyed.is_some() && last).then(|| reply.earlier());
     let deferred = deferred.into_iter().flatten();
     let new: Vec<&ItemGrade> = deferred
         .filter(|grade| is_deferred(grade))
@@ -40,15 +40,15 @@ pub(super) async fn wave(
     if new.is_empty() {
         return None;
     }
-    let length = reply.last_wave().count();
+    let length = new.len();
     let mut entry = entry(&state.keeping, &reply.plan, new.into_iter());
     // The marks are removed if recording fails.
     reply.mark(true, is_recorded_now);
-    let sealed = run
+    let sealed = options
         .keyed
         .filter(|_| last)
         .map(|keyed| (keyed.render)(reply));
-    let claim = run.keyed.map(|keyed| Claim {
+    let claim = options.keyed.map(|keyed| Claim {
         key: keyed.key.clone(),
         request: keyed.request,
         batch: reply.plan.id,

@@ -5,7 +5,7 @@ use assay_access::metered;
 use assay_core::GradeId;
 use assay_record::ItemGrade;
 use assay_review::Review;
-use assay_review::adjudications::Draws;
+use assay_review::adjudications::DrawFilter;
 use assay_review::replay::Replay;
 use axum::extract::Path;
 use axum::response::Redirect;
@@ -100,7 +100,7 @@ pub(crate) async fn adjudicate(
         .await;
     match form.get("then") {
         Some(then) => {
-            let draws: Draws = queue::draws(&Pairs::read(then))?;
+            let draws: DrawFilter = queue::draws(&Pairs::read(then))?;
             queue::next(review, &draws).await
         }
         None => Ok(Redirect::to(&format!("/ui/grades/{id}#adjudications"))),

@@ -4,7 +4,7 @@
 use askama::Template;
 use assay_core::GradeId;
 use assay_review::Review;
-use assay_review::adjudications::Draws;
+use assay_review::adjudications::DrawFilter;
 use assay_rewards::channel::Ledger;
 use axum::extract::{Path, RawQuery};
 use axum::response::Redirect;
@@ -98,7 +98,7 @@ pub(crate) async fn page(
     }))
 }
 
-/// Draws a grade and redirects to it.
+/// DrawFilter a grade and redirects to it.
 pub(crate) async fn draw(Viewer { review, .. }: Viewer, form: String) -> Result<Redirect> {
     next(&review, &draws(&Pairs::read(&form))?).await
 }
@@ -136,8 +136,8 @@ pub(crate) async fn drawn(
     }))
 }
 
-/// Draws the next grade and redirects to it, or to the queue if there is none.
-pub(crate) async fn next(review: &Review, draws: &Draws) -> Result<Redirect> {
+/// DrawFilter the next grade and redirects to it, or to the queue if there is none.
+pub(crate) async fn next(review: &Review, draws: &DrawFilter) -> Result<Redirect> {
     let address = match review.draw(draws).await? {
         Some((stored, _)) => address(&format!("/ui/queue/{}", stored.grade.grade), draws),
         None => {
@@ -150,7 +150,7 @@ pub(crate) async fn next(review: &Review, draws: &Draws) -> Result<Redirect> {
 }
 
 /// The filter of the queue.
-pub(crate) fn draws(pairs: &Pairs) -> Result<Draws> {
+pub(crate) fn draws(pairs: &Pairs) -> Result<DrawFilter> {
     let flag = |name: &str| match pairs.get(name) {
         None => Ok(None),
         Some("true") => Ok(Some(true)),
@@ -160,14 +160,14 @@ pub(crate) fn draws(pairs: &Pairs) -> Result<Draws> {
             Err(Failure::parameter(name, message))
         }
     };
-    Ok(Draws {
+    Ok(DrawFilter {
         channel: pairs.get("channel").map(str::to_owned),
         passes: flag("passes")?,
         judged: flag("judged")?.unwrap_or(false),
     })
 }
 
-fn address(path: &str, draws: &Draws) -> String {
+fn address(path: &str, draws: &DrawFilter) -> String {
     let passes = draws.passes.map(|passes| passes.to_string());
     let judged = draws.judged.then_some("true");
     link(

@@ -1,4 +1,4 @@
-//! Documents of grades, which are written in packs as they are compressed in the spool.
+//! Documents of grades, stored in packs, compressed as in the spool.
 
 use std::collections::HashMap;
 
@@ -77,14 +77,17 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// Calls `read` with each row and its document; `None` for rows of earlier releases, which have
+/// The document of a row, or why it cannot be read; `None` for rows of earlier releases, which have
 /// columns instead.
+pub(super) type Document<'u> = Result<Option<&'u str>, DatabaseError>;
+
+/// Calls `read` with each row and its document.
 pub(super) async fn read_with<T>(
     connection: &mut SqliteConnection,
     rows: &[SqliteRow],
-    mut read: impl FnMut(&SqliteRow, Option<&str>) -> Result<T, DatabaseError>,
+    mut read: impl FnMut(&SqliteRow, Document<'_>) -> Result<T, DatabaseError>,
 ) -> Result<Vec<T>, DatabaseError> {
-    let mut unpacked: HashMap<i64, Vec<u8>> = HashMap::new();
+    let mut unpacked: HashMap<i64, Result<Vec<u8>, String>> = HashMap::new();
     let mut all = Vec::with_capacity(rows.len());
     for rows in rows.chunks(ROWS) {
         let mut needed: Vec<i64> = Vec::new();
@@ -96,17 +99,13 @@ pub(super) async fn read_with<T>(
         needed.retain(|pack| !unpacked.contains_key(pack));
         let select = "select no, codec, size, content from documents where no in";
         for row in look_up(connection, select, &needed).await? {
-            let compressed = Compressed {
-                codec: codec("documents", row.try_get("codec")?)?,
-                size: row.try_get("size")?,
-                content: row.try_get("content")?,
-            };
-            unpacked.insert(row.try_get("no")?, decompress(&compressed)?);
+            let pack = unpack(&row).map_err(|error| error.to_string());
+            unpacked.insert(row.try_get("no")?, pack);
         }
         for row in rows {
             let document = match row.try_get::<Option<i64>, _>("document")? {
-                Some(pack) => Some(document(&unpacked, pack, row)?),
-                None => None,
+                Some(pack) => document(&unpacked, pack, row).map(Some),
+                None => Ok(None),
             };
             all.push(read(row, document)?);
         }
@@ -114,16 +113,22 @@ pub(super) async fn read_with<T>(
     Ok(all)
 }
 
+/// The content of a pack.
+fn unpack(row: &SqliteRow) -> Result<Vec<u8>, DatabaseError> {
+    let compressed = Compressed {
+        codec: codec("documents", row.try_get("codec")?)?,
+        size: row.try_get("size")?,
+        content: row.try_get("content")?,
+    };
+    Ok(decompress(&compressed)?)
+}
+
 /// The document of a row in its pack.
 fn document<'u>(
-    unpacked: &'u HashMap<i64, Vec<u8>>,
+    unpacked: &'u HashMap<i64, Result<Vec<u8>, String>>,
     pack: i64,
     row: &SqliteRow,
 ) -> Result<&'u str, DatabaseError> {
-    let (start, size): (u32, u32) = (
-        row.try_get("document_start")?,
-        row.try_get("document_size")?,
-    );
     let damaged = |reason: String| DatabaseError::Row {
         table: "grades",
         column: "document",
@@ -131,11 +136,17 @@ fn document<'u>(
     };
     let pack_of = unpacked
         .get(&pack)
-        .ok_or_else(|| damaged(format!("the documents have no pack {pack}")))?;
-    let start = start as usize;
+        .ok_or_else(|| damaged(format!("the table `documents` has no pack {pack}")))?
+        .as_ref()
+        .map_err(|error| damaged(format!("pack {pack} cannot be read: {error}")))?;
+    let at = |column| -> Result<Option<usize>, DatabaseError> {
+        let at: Option<i64> = row.try_get(column)?;
+        Ok(at.and_then(|at| at.try_into().ok()))
+    };
+    let (start, size) = (at("document_start")?, at("document_size")?);
     let bytes = start
-        .checked_add(size as usize)
-        .and_then(|end| pack_of.get(start..end))
+        .zip(size)
+        .and_then(|(start, size)| pack_of.get(start..start.checked_add(size)?))
         .ok_or_else(|| damaged(format!("it is outside its pack {pack}")))?;
     std::str::from_utf8(bytes).map_err(|error| damaged(error.to_string()))
 }

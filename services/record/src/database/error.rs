@@ -94,6 +94,9 @@ impl From<DatabaseError> for RecordError {
     fn from(error: DatabaseError) -> Self {
         match error {
             error if error.is_damage() => Self::Damaged(damage_message(&error)),
+            DatabaseError::Driver(
+                error @ (sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. }),
+            ) => Self::Inconsistent(error.to_string()),
             DatabaseError::Driver(error) => Self::Unavailable(format!(
                 "the database is unavailable ({error}); check its disk, and whether another \
                  process has locked it"

@@ -53,11 +53,12 @@ pub(super) fn bind_grade(values: &mut Values, new: &NewRow<'_>, kind: i64) {
     }
 }
 
-/// Selects a grade `g` with its kind `k` and batch `b`, for [`read_grades`].
+/// Selects a grade `g` with its kind `k` and batch `b`, for [`read_grades`]. Rows with a document
+/// have null in the columns that the document replaced.
 pub(crate) const SELECT_GRADE: &str = "select g.key, b.id as batch, g.checksum, g.document, \
     g.document_start, g.document_size, g.item, g.in_group, g.prompt_key, g.task_hash, \
     g.completion_hash, g.prompt_hash, g.score, g.reward, g.components, g.steps, g.measures, \
-    g.evidence, g.error, g.meta, g.checks, g.queue_us, g.grade_us, g.work, g.time_us, g.appeal, \
+    g.earlier_evidence as evidence, g.error, g.meta, g.checks, g.queue_us, g.grade_us, g.work, g.time_us, g.appeal, \
     g.score_after, g.advantage, g.reward_breakdown, g.redacted, g.bodies_omitted, k.channel, \
     k.grader, k.version, k.image, k.policy, k.policy_hash, k.outcome, k.verdict, k.pass, \
     k.deterministic, k.cached, b.caller, b.step, (select name from runs where no = b.run) as run";
@@ -307,13 +308,15 @@ impl Digest {
     }
 }
 
-/// A grade that was read, with the checksum that its row has and that of its columns and document.
+/// A row that was read, whether or not it has a grade that can be read.
 pub(crate) struct CheckedGrade {
     /// Its id by the key of its row, which its document may contradict.
     pub(crate) id: GradeId,
-    pub(crate) stored: StoredGrade,
+    pub(crate) position: u32,
+    /// The checksum that its row has.
     pub(crate) expected: Option<i64>,
-    pub(crate) checksum: i64,
+    /// The grade, with the checksum of its columns and document.
+    pub(crate) read: Result<(StoredGrade, i64), DatabaseError>,
 }
 
 /// Reads the grades of `rows` with their documents.
@@ -321,7 +324,22 @@ pub(crate) async fn read_grades(
     connection: &mut SqliteConnection,
     rows: &[SqliteRow],
 ) -> Result<Vec<StoredGrade>, DatabaseError> {
-    documents::read_with(connection, rows, read_grade).await
+    documents::read_with(connection, rows, |row, document| {
+        let grade = document.and_then(|document| read_grade(row, document));
+        match grade {
+            Err(DatabaseError::Row {
+                table,
+                column,
+                reason,
+            }) => Err(DatabaseError::Row {
+                table,
+                column,
+                reason: format!("grade {}: {reason}", grade_id(row)?),
+            }),
+            grade => grade,
+        }
+    })
+    .await
 }
 
 /// As [`read_grades`], with checksums.
@@ -330,12 +348,15 @@ pub(crate) async fn read_checked(
     rows: &[SqliteRow],
 ) -> Result<Vec<CheckedGrade>, DatabaseError> {
     documents::read_with(connection, rows, |row, document| {
-        let stored = read_grade(row, document)?;
+        let read = document.and_then(|document| {
+            let checksum = checksum_of_row(row, document)?;
+            Ok((read_grade(row, document)?, checksum))
+        });
         Ok(CheckedGrade {
             id: grade_id(row)?,
+            position: position(row.try_get("key")?),
             expected: row.try_get("checksum")?,
-            checksum: checksum_of_row(row, document)?,
-            stored,
+            read,
         })
     })
     .await
@@ -360,7 +381,14 @@ fn read_grade(row: &SqliteRow, document: Option<&str>) -> Result<StoredGrade, Da
         meta: None,
         checks: None,
     };
-    StoredGrade::read(source, document).map_err(|error| damaged(DOCUMENT, error.to_string()))
+    let stored = StoredGrade::read(source, document)
+        .map_err(|error| damaged(DOCUMENT, error.to_string()))?;
+    let document_of = (stored.grade.grade, stored.grade.position);
+    if document_of != (grade_id(row)?, position(row.try_get("key")?)) {
+        let reason = format!("it is that of grade {}", document_of.0);
+        return Err(damaged(DOCUMENT, reason));
+    }
+    Ok(stored)
 }
 
 /// Reads a row of an earlier release.

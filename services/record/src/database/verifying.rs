@@ -94,6 +94,33 @@ pub(crate) async fn grades(
     read_checked(connection, &rows).await
 }
 
+/// The packs that grades of a batch use although another batch has them.
+pub(crate) async fn other_documents(
+    connection: &mut SqliteConnection,
+    number: i64,
+) -> Result<Vec<i64>, DatabaseError> {
+    Ok(sqlx::query_scalar(
+        "select distinct g.document from grades g join documents d on d.no = g.document \
+         where g.key between ? and ? and d.batch <> ?",
+    )
+    .bind(key(number, 0))
+    .bind(key(number + 1, 0) - 1)
+    .bind(number)
+    .fetch_all(connection)
+    .await?)
+}
+
+/// The packs of documents without a batch, with the number of the batch that they name.
+pub(crate) async fn documents_without_batch(
+    connection: &mut SqliteConnection,
+) -> Result<Vec<(i64, i64)>, DatabaseError> {
+    Ok(sqlx::query_as(
+        "select no, batch from documents where batch not in (select no from batches) limit 100",
+    )
+    .fetch_all(connection)
+    .await?)
+}
+
 /// Number of grades of batches with numbers between two others.
 pub(crate) async fn grades_between(
     connection: &mut SqliteConnection,

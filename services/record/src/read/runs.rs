@@ -35,19 +35,6 @@ impl Record {
         Ok(own.collect())
     }
 
-    /// Returns at most `limit` runs of a caller, the most recently used first. Their names have the
-    /// prefix of the caller; see [`recorded_run`].
-    ///
-    /// # Errors
-    /// [`RecordError`], as all reads.
-    pub async fn runs_of(&self, caller: &str, limit: u32) -> Result<Vec<RunSummary>, RecordError> {
-        match &self.scope {
-            Scope::All => self.runs_with(&recorded_run(caller, ""), limit).await,
-            Scope::Caller(own) if **own == *caller => self.runs(limit).await,
-            Scope::Caller(_) => Ok(Vec::new()),
-        }
-    }
-
     /// The runs used last whose names start with `prefix`.
     async fn runs_with(&self, prefix: &str, limit: u32) -> Result<Vec<RunSummary>, RecordError> {
         self.read(async {

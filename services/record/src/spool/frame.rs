@@ -1,8 +1,9 @@
 //! The encoding of an entry in the spool: a frame with length and checksum. Does not access files.
 //!
 //! A frame is a header of [`HEADER`] bytes (magic number, length of the payload, checksum of both)
-//! and the payload: the length of the head, the head (the entry without contents, in postcard),
-//! then the packs of documents, the packs of bodies and the reply, as compressed.
+//! and the payload: the length of the head, whose top bit says that grades have documents; the head
+//! (the entry without contents, and the sizes of the documents, in postcard); then the packs of
+//! documents, the packs of bodies and the reply, as compressed.
 //!
 //! Contents are sent by clients, and a client may send the bytes of a frame. The magic number and
 //! the checksum therefore depend on the secret key of the spool ([`Seal`]): after damage, recovery
@@ -127,7 +128,7 @@ struct Head<G> {
     events: Vec<Event>,
 }
 
-/// What the head has of a grade beside its document.
+/// The fields of a grade in the head, besides its document.
 #[derive(Serialize, Deserialize)]
 struct GradeHead {
     task_hash: Hash,
@@ -348,7 +349,7 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
     type Documents = Vec<PackHead<Vec<PackedDocument>>>;
     let (mut head, documents): (Head<GradeHead>, Documents) =
         postcard::from_bytes(head).map_err(undecodable)?;
-    let mut contents = Taken(contents);
+    let mut contents = Remaining(contents);
     let mut packs = Vec::with_capacity(documents.len());
     for PackHead { content, parts } in documents {
         packs.push(DocumentPack {
@@ -359,7 +360,7 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
     let heads = std::mem::take(&mut head.grades);
     let sources = heads.into_iter().map(|grade| grade.source(&head));
     let grades = read_grades(sources, &packs)?;
-    decode_rest(head, grades, packs, contents)
+    into_entry(head, grades, packs, contents)
 }
 
 /// Reads the rows of grades from their documents.
@@ -397,18 +398,21 @@ fn decode_legacy(head: &[u8], contents: &[u8]) -> Result<(Entry, Contents), Fram
         let marks: LegacyMarks = postcard::from_bytes(marks).map_err(undecodable)?;
         marks.set(&mut grades)?;
     }
-    let grades: Vec<NewGrade> = grades
+    let mut grades: Vec<NewGrade> = grades
         .into_iter()
         .map(|grade| NewGrade::from(StoredGrade::from(grade)))
         .collect();
     let packs = pack_documents(&grades, LEGACY_LEVEL).map_err(undecodable)?;
-    decode_rest(head, grades, packs, Taken(contents))
+    for grade in &mut grades {
+        grade.document = String::new();
+    }
+    into_entry(head, grades, packs, Remaining(contents))
 }
 
-/// The contents of a frame that are not taken yet.
-struct Taken<'f>(&'f [u8]);
+/// The contents of a frame that are not read yet.
+struct Remaining<'f>(&'f [u8]);
 
-impl Taken<'_> {
+impl Remaining<'_> {
     fn take(&mut self, content: &CompressedHead) -> Result<Compressed, FrameError> {
         let (taken, left) = self
             .0
@@ -424,15 +428,12 @@ impl Taken<'_> {
 }
 
 /// The entry with these grades, whose documents are in `documents`.
-fn decode_rest<G>(
+fn into_entry<G>(
     head: Head<G>,
-    mut grades: Vec<NewGrade>,
+    grades: Vec<NewGrade>,
     documents: Vec<DocumentPack>,
-    mut contents: Taken<'_>,
+    mut contents: Remaining<'_>,
 ) -> Result<(Entry, Contents), FrameError> {
-    for grade in &mut grades {
-        grade.document = String::new();
-    }
     let packs = head
         .packs
         .into_iter()

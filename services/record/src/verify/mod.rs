@@ -152,6 +152,10 @@ async fn check_database(
         progress(found.grades);
     }
     check_gap(connection, last, i64::MAX >> 24, first, found).await?;
+    for (pack, number) in verifying::documents_without_batch(connection).await? {
+        let problem = format!("belongs to batch number {number}, which does not exist");
+        found.report(format!("pack {pack} of documents"), problem);
+    }
     for (what, hash) in verifying::other_bodies(connection).await? {
         bodies.check(connection, &what, hash, found).await?;
     }
@@ -214,21 +218,21 @@ async fn check_batch(
     let mut positions = HashSet::with_capacity(grades.len());
     for grade in &grades {
         found.grades += 1;
-        positions.insert(grade.stored.grade.position);
+        positions.insert(grade.position);
         match grade.expected {
-            Some(expected) => {
-                sum = sum.wrapping_add(expected);
-                if expected != grade.checksum {
-                    found.report(
-                        format!("grade {}", grade.id),
-                        "changed: its checksum does not match",
-                    );
-                }
-            }
+            Some(expected) => sum = sum.wrapping_add(expected),
             None => {
                 has_sum = false;
                 found.without_checksum += 1;
             }
+        }
+        match (&grade.read, grade.expected) {
+            (Err(error), _) => found.report(format!("grade {}", grade.id), error.to_string()),
+            (Ok((_, checksum)), Some(expected)) if *checksum != expected => found.report(
+                format!("grade {}", grade.id),
+                "changed: its checksum does not match",
+            ),
+            (Ok(_), _) => {}
         }
     }
     let count = grades.len() as i64;
@@ -258,9 +262,18 @@ async fn check_batch(
             "a grade was replaced: the sum of checksums does not match",
         );
     }
+    for pack in verifying::other_documents(connection, batch.number).await? {
+        let problem = format!("its grades use pack {pack} of documents, which is of another batch");
+        found.report(&place, problem);
+    }
     if batch.has_bodies {
-        let stored = grades.iter().map(|grade| &grade.stored);
-        for StoredGrade { source, grade } in stored.filter(|grade| !grade.source.bodies_omitted) {
+        for grade in &grades {
+            let Ok((StoredGrade { source, .. }, _)) = &grade.read else {
+                continue;
+            };
+            if source.bodies_omitted {
+                continue;
+            }
             let hashes = [
                 ("task", Some(source.task_hash)),
                 ("completion", Some(source.completion_hash)),
@@ -268,7 +281,7 @@ async fn check_batch(
             ];
             for (what, hash) in hashes {
                 if let Some(hash) = hash {
-                    let place = format!("{what} of grade {}", grade.grade);
+                    let place = format!("{what} of grade {}", grade.id);
                     bodies.check(connection, &place, hash, found).await?;
                 }
             }

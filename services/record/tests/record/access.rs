@@ -262,14 +262,11 @@ async fn lists_by_caller_find_pending_and_stored_entries() {
         );
     }
     for caller in ["alice", "bob"] {
-        let runs = store.runs_of(caller, 10).await.unwrap();
+        let runs = store.seen_by(caller).runs(10).await.unwrap();
         assert_eq!(runs.len(), 1, "{caller}");
-        assert_eq!(
-            (runs[0].run.as_str(), runs[0].grades),
-            (format!("{caller}:r").as_str(), 8)
-        );
+        assert_eq!((runs[0].run.as_str(), runs[0].grades), ("r", 8));
     }
     assert_eq!(store.runs(10).await.unwrap().len(), 3);
-    assert!(store.runs_of("carol", 10).await.unwrap().is_empty());
-    assert!(store.runs_of("ali", 10).await.unwrap().is_empty());
+    assert!(store.seen_by("carol").runs(10).await.unwrap().is_empty());
+    assert!(store.seen_by("ali").runs(10).await.unwrap().is_empty());
 }

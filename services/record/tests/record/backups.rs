@@ -101,7 +101,8 @@ async fn write_earlier_database(fixture: &Fixture, path: &Path) {
             .fetch_one(&mut connection)
             .await
             .unwrap();
-        let copy = format!("insert into {table} ({columns}) select {columns} from later.{table}");
+        let later = columns.replace("evidence", "earlier_evidence");
+        let copy = format!("insert into {table} ({columns}) select {later} from later.{table}");
         sqlx::query(AssertSqlSafe(copy))
             .execute(&mut connection)
             .await
@@ -284,7 +285,10 @@ async fn found_after(sql: &'static str) -> Vec<(String, String)> {
     assert!(sound.bodies > 24);
     assert_eq!(sound.damages, []);
     fixture
-        .execute("drop trigger grades_are_not_changed; insert into retention values (1)")
+        .execute(
+            "drop trigger grades_are_not_changed; drop trigger documents_are_not_changed; \
+             insert into retention values (1)",
+        )
         .await
         .unwrap();
     fixture.execute(sql).await.unwrap();
@@ -308,13 +312,47 @@ fn batch(n: u64) -> String {
 async fn finds_a_changed_row() {
     let changes = [
         "update grades set score = 1 - score where key = (2 << 24) + 3",
-        "update grades set evidence = '{}' where key = (2 << 24) + 3",
+        "update grades set earlier_evidence = '{}' where key = (2 << 24) + 3",
     ];
     assert_eq!(found_after(changes[0]).await[0].0, grade(1, 3));
     assert_eq!(found_after(changes[1]).await[0].0, grade(1, 3));
     let found = found_after("update batches set step = 7 where no = 2").await;
     assert_eq!(found.len(), 8);
     assert_eq!(found[0].0, grade(1, 0));
+}
+
+#[tokio::test]
+async fn names_the_grades_whose_documents_are_damaged() {
+    let outside = found_after(
+        "update grades set document_start = document_start + 1000000 where key = (2 << 24) + 3",
+    )
+    .await;
+    assert_eq!(outside.len(), 1, "{outside:?}");
+    assert_eq!(outside[0].0, grade(1, 3));
+    assert!(outside[0].1.contains("outside its pack"), "{outside:?}");
+    let null = "update grades set document_start = null where key = 2 << 24";
+    assert_eq!(found_after(null).await[0].0, grade(1, 0));
+    let swapped = "update grades set document_start = (select document_start from grades \
+                   where key = (2 << 24) + 4) where key = (2 << 24) + 3";
+    assert_eq!(found_after(swapped).await[0].0, grade(1, 3));
+    let other_batch = found_after("update documents set batch = 1 where batch = 2").await;
+    assert_eq!(other_batch[0].0, batch(1), "{other_batch:?}");
+    let orphan = "insert into documents (no, batch, codec, size, content) \
+                  values (99, 77, 0, 0, x'')";
+    assert_eq!(found_after(orphan).await[0].0, "pack 99 of documents");
+    let changed = "update documents set content = zeroblob(8) \
+                   where no = (select document from grades where key = (2 << 24) + 3)";
+    let removed = "delete from documents \
+                   where no = (select document from grades where key = (2 << 24) + 3)";
+    for sql in [changed, removed] {
+        let found = found_after(sql).await;
+        let places: Vec<_> = found.into_iter().map(|(place, _)| place).collect();
+        assert_eq!(
+            places,
+            [0, 1, 2, 3, 4, 5, 6, 7].map(|n| grade(1, n)),
+            "{sql}"
+        );
+    }
 }
 
 #[tokio::test]
@@ -400,7 +438,8 @@ async fn gaps_of_an_earlier_release_are_not_damage() {
     // That release used the numbers up to 2, except 1.
     let found = found_after(
         "update batch_numbers set first = 3; update holdings set grades = grades - 8; \
-         delete from grades where key >> 24 = 1; delete from batches where no = 1",
+         delete from grades where key >> 24 = 1; delete from documents where batch = 1; \
+         delete from batches where no = 1",
     )
     .await;
     assert_eq!(found, []);

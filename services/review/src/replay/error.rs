@@ -15,7 +15,7 @@ pub enum ReplayError {
     #[error("no grade has the id `{0}`")]
     NotFound(GradeId),
     /// The node has no record.
-    #[error("the node keeps no record; start it with a database")]
+    #[error("the node has no record; start it with a database")]
     NoRecord,
     /// A body was deleted from the record.
     #[error("the {what} of this grade was deleted from the record")]

@@ -2,7 +2,7 @@
 
 use assay_core::GradeId;
 use assay_engine::Mode;
-use assay_review::adjudications::Draws;
+use assay_review::adjudications::DrawFilter;
 
 use crate::fixtures::{batch, fixture, item};
 use crate::review;
@@ -20,9 +20,9 @@ async fn adjudications_of_drawn_grades_update_the_interval() {
     graded.await.unwrap();
     let mut drawn: Vec<GradeId> = Vec::new();
     for _ in 0..40 {
-        let draws = Draws {
+        let draws = DrawFilter {
             passes: Some(false),
-            ..Draws::default()
+            ..DrawFilter::default()
         };
         let (stored, draw) = review.draw(&draws).await.unwrap().unwrap();
         assert!(!drawn.contains(&draw.grade) && stored.grade.pass == Some(false));
@@ -37,9 +37,9 @@ async fn adjudications_of_drawn_grades_update_the_interval() {
     }
     assert_eq!(
         review
-            .draw(&Draws {
+            .draw(&DrawFilter {
                 passes: Some(false),
-                ..Draws::default()
+                ..DrawFilter::default()
             })
             .await
             .unwrap(),

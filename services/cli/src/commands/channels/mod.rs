@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use assay_mapping::render;
 use assay_node::Config;
-use assay_review::adjudications::Draws;
+use assay_review::adjudications::DrawFilter;
 use assay_rewards::channel::Comparison;
 use assay_wire::channels::{
     AdjudicateRequest, ChannelReport, ChannelsBody, ComparisonBody, DifferenceBody, DrawnBody,
@@ -83,7 +83,7 @@ async fn run_action(
             let passes = passed.then_some(true).or(not_passed.then_some(false));
             draw(
                 source,
-                Draws {
+                DrawFilter {
                     channel: channel.clone(),
                     judged: *judged,
                     passes,
@@ -345,7 +345,7 @@ fn differences(body: &ComparisonBody) -> anyhow::Result<()> {
 
 const NOTHING_TO_DRAW: &str = "all matching grades have been drawn already";
 
-async fn draw(source: &Source, draws: Draws) -> anyhow::Result<()> {
+async fn draw(source: &Source, draws: DrawFilter) -> anyhow::Result<()> {
     let drawn = match source {
         Source::Server(client) => {
             let mut query: Vec<(&str, String)> = draws

@@ -1,4 +1,4 @@
-//! Stage 3, appeal: sends a share of the verdicts to a second verifier, if the policy says so. Both
+//! Sends a share of the verdicts to a second verifier, if the policy says so. Both
 //! verdicts are recorded. The second one replaces the first if the policy permits it and its
 //! precision is known to be high enough.
 

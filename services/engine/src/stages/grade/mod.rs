@@ -1,10 +1,11 @@
-//! Stage 2, grade: units run in the lanes of their graders, and items are returned in waves.
+//! Units run in the lanes of their graders, and items are returned in waves.
 //!
 //! The `Cpu` lane runs jobs of a few units on the worker threads. The other lanes run as tasks of
 //! the runtime, a bounded number at a time. In both, a panic affects only the item in which it
 //! occurred.
 
 mod dispatch;
+mod open_items;
 mod run;
 mod unit;
 
@@ -21,6 +22,7 @@ use crate::batch::prompt_key;
 use crate::stages::plan::Plan;
 use crate::state::EngineState;
 use dispatch::Dispatcher;
+use open_items::OpenItems;
 
 pub(crate) use unit::GradedUnit;
 
@@ -28,8 +30,7 @@ pub(crate) use unit::GradedUnit;
 pub(crate) struct GradedItems {
     plan: Arc<Plan>,
     results: mpsc::UnboundedReceiver<Vec<GradedUnit>>,
-    slots: Vec<Vec<GradedUnit>>,
-    open: usize,
+    open: OpenItems,
     /// What the caller is charged for items that were returned since [`GradedItems::charge`].
     charge: Duration,
     cancel: CancelFlag,
@@ -52,8 +53,7 @@ pub(crate) fn grade(state: &Arc<EngineState>, plan: &Arc<Plan>) -> GradedItems {
     GradedItems {
         plan: Arc::clone(plan),
         results,
-        slots: plan.batch.items.iter().map(|_| Vec::new()).collect(),
-        open: plan.batch.items.len(),
+        open: OpenItems::new(plan.batch.items.iter().map(|item| 1 + item.checks.len())),
         charge: Duration::ZERO,
         cancel,
         _dropped: dropped.drop_guard(),
@@ -63,7 +63,7 @@ pub(crate) fn grade(state: &Arc<EngineState>, plan: &Arc<Plan>) -> GradedItems {
 impl GradedItems {
     /// Whether every item is graded.
     pub(crate) fn is_done(&self) -> bool {
-        self.open == 0
+        self.open.is_empty()
     }
 
     /// What the caller is charged for the items that were returned since the last call.
@@ -75,7 +75,7 @@ impl GradedItems {
     /// otherwise those that are ready. `None` after the last.
     pub(crate) async fn next(&mut self, whole: bool) -> Option<Vec<ItemGrade>> {
         let mut wave = Vec::new();
-        while self.open > 0 && (whole || wave.is_empty()) {
+        while !self.open.is_empty() && (whole || wave.is_empty()) {
             let Some(parts) = self.results.recv().await else {
                 self.fail_open_items(&mut wave);
                 break;
@@ -89,25 +89,11 @@ impl GradedItems {
         (!wave.is_empty()).then_some(wave)
     }
 
-    fn collect(&mut self, parts: Vec<GradedUnit>, wave: &mut Vec<ItemGrade>) {
-        for part in parts {
-            let item = part.item;
-            let Some(expected) = self
-                .plan
-                .batch
-                .items
-                .get(item)
-                .map(|item| 1 + item.checks.len())
-            else {
-                continue;
-            };
-            self.slots[item].push(part);
-            if self.slots[item].len() == expected {
-                let mut parts = std::mem::take(&mut self.slots[item]);
-                parts.sort_by_key(|part| part.part);
-                self.charge += parts.iter().map(|part| part.charged).sum::<Duration>();
-                wave.extend(item_grade(&self.plan, parts));
-                self.open -= 1;
+    fn collect(&mut self, units: Vec<GradedUnit>, wave: &mut Vec<ItemGrade>) {
+        for unit in units {
+            if let Some(units) = self.open.add(unit) {
+                self.charge += units.iter().map(|unit| unit.charged).sum::<Duration>();
+                wave.extend(item_grade(&self.plan, units));
             }
         }
     }
@@ -115,30 +101,26 @@ impl GradedItems {
     /// The lanes ended before all units were graded: every open item fails.
     fn fail_open_items(&mut self, wave: &mut Vec<ItemGrade>) {
         let plan = Arc::clone(&self.plan);
-        let mut missing = Vec::new();
-        for unit in plan.work.iter().flat_map(|work| &work.units) {
-            let item_open = self.slots[unit.item]
+        for work in &plan.work {
+            let spec = plan.tasks[work.task].spec();
+            let missing = work
+                .units
                 .iter()
-                .all(|done| done.part != unit.part);
-            let already_waved = wave
-                .iter()
-                .any(|grade| grade.position as usize == unit.item);
-            if item_open && !already_waved {
-                missing.push(GradedUnit {
+                .filter(|unit| self.open.lacks(unit.item, unit.part))
+                .map(|unit| GradedUnit {
                     item: unit.item,
                     part: unit.part,
-                    spec: plan.tasks[unit.task].spec(),
+                    spec,
                     outcome: run::not_graded(),
                     cached: false,
                     queue_us: 0,
                     grade_us: 0,
                     charged: Duration::ZERO,
                     time_us: plan.received.unix_us,
-                });
-            }
+                })
+                .collect();
+            self.collect(missing, wave);
         }
-        self.collect(missing, wave);
-        self.open = 0;
     }
 }
 

@@ -76,7 +76,7 @@ async fn count_batch(connection: &mut SqliteConnection) -> Result<Option<u64>, D
          + coalesce(octet_length(in_group), 0) + coalesce(octet_length(prompt_key), 0) \
          + coalesce(octet_length(prompt_hash), 0) + coalesce(octet_length(components), 0) \
          + coalesce(octet_length(steps), 0) + coalesce(octet_length(measures), 0) \
-         + coalesce(octet_length(evidence), 0) + coalesce(octet_length(error), 0) \
+         + coalesce(octet_length(earlier_evidence), 0) + coalesce(octet_length(error), 0) \
          + coalesce(octet_length(meta), 0) + coalesce(octet_length(checks), 0) \
          + coalesce(octet_length(appeal), 0) + coalesce(octet_length(reward_breakdown), 0)), 0) \
          as bytes, \

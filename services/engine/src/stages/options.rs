@@ -7,7 +7,7 @@ use crate::idempotency::IdempotentRequest;
 use crate::reply::Mode;
 
 /// The parameters of one run of the pipeline, other than the batch.
-pub(crate) struct BatchRun<'a> {
+pub(crate) struct PipelineOptions<'a> {
     pub(crate) id: BatchId,
     pub(crate) mode: &'a Mode,
     pub(crate) keyed: Option<&'a IdempotentRequest>,
