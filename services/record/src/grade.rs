@@ -431,3 +431,21 @@ impl StoredGrade {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_as_deep_as_requests_may_send_are_read_back() {
+        let value = format!("{}{}", "[".repeat(100), "]".repeat(100));
+        let mut sent = StoredGrade::passed(BatchId::default(), 0, Hash::of(b"completion"));
+        sent.source.meta = RawJson::stored(&format!(r#"{{"x":{value}}}"#));
+        sent.source.checks = RawJson::stored(&format!(r#"{{"c":{{"type":"text","x":{value}}}}}"#));
+        let stored = NewGrade::from(sent.clone()).stored().unwrap();
+        assert_eq!(stored, sent);
+        let json = serde_json::to_string(&stored).unwrap();
+        let shown: StoredGrade = serde_json::from_str(&json).unwrap();
+        assert_eq!(shown.source.meta, sent.source.meta);
+    }
+}
