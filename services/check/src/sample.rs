@@ -1,6 +1,6 @@
 //! A random sample of the rows of a dataset, in their order.
 
-use assay_core::Random;
+use assay_base::Random;
 
 use crate::row::SourceRow;
 
