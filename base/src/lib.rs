@@ -1,5 +1,5 @@
-//! What crates share that has nothing to do with grading: positions and pointers in JSON, texts that
-//! are shown to people, suggestions for misspelled names, random numbers, URLs.
+//! What crates share that has nothing to do with grading: positions and pointers in JSON, texts
+//! that are shown to people, suggestions for misspelled names, random numbers, URLs.
 
 pub mod causes;
 pub mod json_error;

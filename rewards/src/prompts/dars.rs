@@ -13,7 +13,8 @@ pub enum Schedule {
 
 /// Additional rollouts of a prompt with `rollouts` N so far and accuracy a: ceil((w P - N S) / S)
 /// (DARS, arXiv 2508.13755). S is the weight of a rollout, P is N S at a = 1/2, and w is 1 or
-/// 2 (1 - a) by the schedule. An accuracy of 0 is replaced by 1 / 2N. The total is limited to `most`.
+/// 2 (1 - a) by the schedule. An accuracy of 0 is replaced by 1 / 2N. The total is limited to
+/// `most`.
 ///
 /// 0 if `rollouts` is 0, and for an accuracy outside \[0, 1/2).
 #[must_use]

@@ -96,7 +96,7 @@ pub(crate) async fn grade(
             body: framing.whole(&reply),
         },
     };
-    Ok(response(sealed))
+    Ok(([(header::CONTENT_TYPE, sealed.media)], sealed.body).into_response())
 }
 
 /// Grades a request, as JSON, that a route in the format of another server made from its body, and
@@ -179,11 +179,6 @@ fn sealing(framing: Framing, streamed: bool) -> Render {
             }
         }
     })
-}
-
-/// The response with the reply to a batch.
-fn response(sealed: SealedReply) -> Response {
-    ([(header::CONTENT_TYPE, sealed.media)], sealed.body).into_response()
 }
 
 /// Converts a request to a batch of `caller`, in its namespace.

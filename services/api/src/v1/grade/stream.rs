@@ -12,7 +12,6 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
-use super::response;
 use crate::error::{ApiError, ApiResult};
 use crate::ndjson::NDJSON;
 
@@ -49,7 +48,9 @@ pub(super) async fn start(
             Ok(([(header::CONTENT_TYPE, NDJSON)], Body::from_stream(lines)).into_response())
         }
         None => match grading.await {
-            Ok(Ok(Answer::Again(sealed) | Answer::Fresh(_, Some(sealed)))) => Ok(response(sealed)),
+            Ok(Ok(Answer::Again(sealed) | Answer::Fresh(_, Some(sealed)))) => {
+                Ok(([(header::CONTENT_TYPE, sealed.media)], sealed.body).into_response())
+            }
             Ok(Ok(Answer::Fresh(_, None))) | Err(_) => Err(ApiError::new(
                 ErrorCode::Internal,
                 "the stream failed before its first line; send the batch again",
