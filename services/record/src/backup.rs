@@ -420,8 +420,8 @@ async fn read_counts(connection: &mut SqliteConnection) -> Result<Counts, sqlx::
     .await?;
     let expected = if has_documents(connection).await? {
         sqlx::query_scalar(
-            "select case when count(*) = count(grades) then coalesce(sum(grades), 0) end \
-             from batches",
+            "select case when count(*) = count(grades) \
+             then cast(coalesce(sum(grades), 0) as bigint) end from batches",
         )
         .fetch_one(connection)
         .await?

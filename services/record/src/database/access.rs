@@ -159,7 +159,8 @@ impl SqliteAccess {
         }
         // `;` follows `:`, so the range contains all names with the prefix.
         let runs: i64 = sqlx::query_scalar(
-            "select count(*) from (select 1 from runs where name >= $1 and name < $2 limit 1) as some",
+            "select count(*) from \
+             (select 1 from runs where name >= $1 and name < $2 limit 1) as owned",
         )
         .bind(format!("{}:", key.name))
         .bind(format!("{};", key.name))

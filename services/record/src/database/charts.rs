@@ -101,11 +101,11 @@ pub(crate) async fn add(
     Ok(())
 }
 
-/// First step of the bucket, as computed by the function of the same name; at least the smallest
+/// Selects the first step of the bucket, as computed by the function `bucket`; at least the smallest
 /// integer, which is the marker for no step.
-macro_rules! bucket {
+macro_rules! select_bucket {
     () => {
-        "case when step < ((step % $1) + $1) % $1 - 9223372036854775807 - 1 \
+        "select case when step < ((step % $1) + $1) % $1 - 9223372036854775807 - 1 \
          then -9223372036854775807 - 1 else step - ((step % $1) + $1) % $1 end as first"
     };
 }
@@ -117,15 +117,13 @@ pub(crate) async fn read(
     width: i64,
 ) -> Result<Steps, DatabaseError> {
     const NUMBERS: &str = concat!(
-        "select ",
-        bucket!(),
+        select_bucket!(),
         ", number, bin, cast(sum(count) as bigint) as count, sum(sum) as sum, \
          sum(squares) as squares \
          from step_numbers where run = $2 and width = $3 group by first, number, bin"
     );
     const LABELS: &str = concat!(
-        "select ",
-        bucket!(),
+        select_bucket!(),
         ", topic, word, cast(sum(grades) as bigint) as grades from step_words \
          where run = $2 and width = $3 group by first, topic, word"
     );

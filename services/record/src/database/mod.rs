@@ -1,10 +1,10 @@
 //! The database: its connections, and the statements that write, delete and decode. The reads of
 //! [`Record`](crate::Record) are in `read`.
 //!
-//! Statements are written in the part of SQL that SQLite and PostgreSQL share, with parameters `$1`;
-//! a test prepares all of them with both (`statements`). What differs is in [`sqlite`], the module
-//! of the database: connections, transactions, migrations, codes of errors, statements for many
-//! rows, hints for indexes, and all that concerns files and pages.
+//! Statements are written in the part of SQL that SQLite and PostgreSQL share, with parameters like
+//! `$1`; the test in `statements` prepares all of them on both. What differs is in [`sqlite`], the
+//! module of the database: connections, transactions, migrations, codes of errors, statements for
+//! many rows, hints for indexes, and all that concerns files and pages.
 
 mod access;
 mod apply;

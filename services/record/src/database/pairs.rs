@@ -6,7 +6,8 @@ use super::insert::Values;
 use crate::database::DatabaseError;
 use crate::pair::CollectedPair;
 
-const INSERT: &str = "insert into pairs (model, pair, source, caller, time_us) values ($1, $2, $3, $4, $5) \
+const INSERT: &str = "insert into pairs (model, pair, source, caller, time_us) \
+     values ($1, $2, $3, $4, $5) \
      on conflict do nothing";
 
 /// Inserts a pair unless the model has it; returns whether it was new.

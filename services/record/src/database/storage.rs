@@ -86,8 +86,8 @@ pub(crate) async fn storage_report(
             })
         })
         .collect::<Result<_, DatabaseError>>()?;
-    let uncounted =
-        "select count(*) from (select 1 from batches where grades is null limit 1000000) as some";
+    let uncounted = "select count(*) from (\
+                       select 1 from batches where grades is null limit 1000000) as uncounted";
     let oldest: Option<i64> =
         sqlx::query_scalar("select first_us from batches order by id limit 1")
             .fetch_optional(&mut *connection)

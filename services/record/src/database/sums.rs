@@ -9,7 +9,8 @@
 
 use assay_rewards::sum;
 
-/// `column = table.column + excluded.column` for each count in a list. A stored count is at least 0.
+/// `column = table.column + excluded.column` for each count in a list. Stored counts are not
+/// negative.
 macro_rules! add_counts {
     ($table:literal: $first:literal $(, $column:literal)*) => {
         concat!(
@@ -100,7 +101,8 @@ mod tests {
     /// The stored values after `parts` were added to a row with `first`.
     async fn added(first: (i64, f64), parts: &[(i64, f64)]) -> (i64, f64) {
         const INSERT: &str = concat!(
-            "insert into sums (id, count, number) values (1, $1, $2) on conflict (id) do update set ",
+            "insert into sums (id, count, number) values (1, $1, $2) \
+             on conflict (id) do update set ",
             add_counts!("sums": "count"),
             ", ",
             add_numbers!("sums": "number")

@@ -103,7 +103,8 @@ async fn read_graded(
     const NEWEST: &str = "select bucket, negatives, positives, bound_negatives, bound_positives, \
              overturned_negatives, overturned_positives, repeats, flips \
          from channels where channel = $1 and version = $2 order by bucket desc limit $3";
-    const OLDER: &str = "select max(bucket) as bucket, cast(sum(negatives) as bigint) as negatives, \
+    const OLDER: &str = "select max(bucket) as bucket, \
+             cast(sum(negatives) as bigint) as negatives, \
              cast(sum(positives) as bigint) as positives, \
              cast(sum(bound_negatives) as bigint) as bound_negatives, \
              cast(sum(bound_positives) as bigint) as bound_positives, \
@@ -157,7 +158,8 @@ async fn read_checked(
              and version = $2 and bucket >= $3";
     const OLDER: &str = "select max(bucket) as bucket, judge, sensitivity, specificity, passes, \
              cast(sum(checks) as bigint) as checks, \
-             cast(sum(disagreed) as bigint) as disagreed, sum(weight) as weight, sum(squares) as squares, sum(disagreed_weight) as disagreed_weight \
+             cast(sum(disagreed) as bigint) as disagreed, sum(weight) as weight, \
+             sum(squares) as squares, sum(disagreed_weight) as disagreed_weight \
          from channel_checks where channel = $1 and version = $2 and channel_checks.bucket < $3 \
          group by judge, sensitivity, specificity, passes";
     let oldest = sqlx::query_scalar(OLDEST)

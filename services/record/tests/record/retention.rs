@@ -573,7 +573,7 @@ async fn prunes_while_grades_arrive_and_are_read() {
     writing.await.unwrap();
     fixture.applied(&store).await;
     for entry in &old {
-        assert!(store.grade(id(&entry, 0)).await.unwrap().is_none());
+        assert!(store.grade(id(entry, 0)).await.unwrap().is_none());
     }
     let new = GradeFilter {
         run: Some("new".to_owned()),

@@ -63,7 +63,8 @@ pub(super) async fn delete(
 ) -> Result<StepOutcome, DatabaseError> {
     const DELETES: [&str; 4] = [
         "delete from rollups where (run, step, grader, version, outcome, verdict) in (\
-           select run, step, grader, version, outcome, verdict from rollups where run = $1 limit $2)",
+           select run, step, grader, version, outcome, verdict from rollups where run = $1 \
+           limit $2)",
         "delete from step_numbers where (run, width, step, number, bin) in (\
            select run, width, step, number, bin from step_numbers where run = $1 limit $2)",
         "delete from step_words where (run, width, step, topic, word) in (\

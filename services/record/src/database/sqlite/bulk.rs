@@ -4,8 +4,8 @@
 //! With 64 rows per statement that is a third of a microsecond per row. Larger statements are not
 //! faster, because their programs exceed the cache of the processor.
 //!
-//! Parameters are `?` here, not `$1`, which SQLite considers a name: the driver looks up the name of
-//! each parameter, in time that grows with their number. With names, an insert of 64 rows of 19
+//! Parameters are `?` here, not `$1`, which SQLite considers a name: the driver looks up the name
+//! of each parameter, in time that grows with their number. With names, an insert of 64 rows of 19
 //! columns takes 2 ms instead of 50 µs.
 
 use crate::database::insert::{Delete, Insert};

@@ -27,7 +27,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 /// The database to which a URL refers.
 #[derive(Debug, Clone)]
 pub(crate) struct Location {
-    pub(in crate::database) options: SqliteConnectOptions,
+    options: SqliteConnectOptions,
     /// `None` in memory.
     pub(crate) path: Option<PathBuf>,
 }

@@ -21,6 +21,10 @@ pub(super) struct Text {
 }
 
 impl Text {
+    pub(super) fn contains(&self, character: char) -> bool {
+        self.parts.iter().any(|part| part.contains(character))
+    }
+
     /// Whether the statement `sql` contains it: starts with it, if it starts a statement.
     pub(super) fn is_in(&self, sql: &str) -> bool {
         let mut rest = sql;
@@ -129,12 +133,9 @@ fn text(place: String, literal: &str) -> Option<Text> {
         Some((constant, rest)) if constant.starts_with('{') => rest,
         _ => &literal,
     };
-    let (first, rest) = start.split_once(' ')?;
+    let (first, _) = start.split_once(' ')?;
     let is_start = STATEMENTS.contains(&first);
     if !is_start && !FRAGMENTS.contains(&first) {
-        return None;
-    }
-    if rest.is_empty() {
         return None;
     }
     let mut parts = Vec::new();
