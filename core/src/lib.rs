@@ -9,7 +9,6 @@
 //! - a [`Grader`] turns a [`Task`] into a [`Prepared`] once; [`Prepared`] then grades all
 //!   completions of the task.
 
-pub mod causes;
 pub mod clock;
 pub mod error;
 pub mod evidence;
@@ -20,21 +19,13 @@ mod grader_id;
 pub mod hash;
 pub mod heap;
 pub mod item;
-pub mod json_error;
-mod large_integers;
 pub mod message;
 pub mod number;
 pub mod outcome;
-pub mod pointer;
-pub mod random;
 pub mod reward_model;
-pub mod similar;
 pub mod spec;
 pub mod table;
 pub mod task;
-pub mod truncate;
-pub mod url;
-pub mod visible;
 pub mod worker_use;
 
 pub use clock::{BatchId, GradeId};
@@ -49,15 +40,9 @@ pub use grader::{
 pub use grader_id::{GraderId, MalformedGrader};
 pub use hash::Hash;
 pub use item::{Completion, Item, Meta};
-pub use json_error::{TextPosition, json_message, json_reason};
-pub use large_integers::has_large_integer;
 pub use message::{ContentPart, Message, MessageContent};
 pub use number::{Measure, OutOfRange, Reward, Score};
 pub use outcome::{Component, Fault, Grade, Outcome, Step, Verdict};
-pub use pointer::json_pointer;
-pub use random::Random;
-pub use similar::{did_you_mean, nearest};
 pub use spec::{Lane, MeasureSpec, Spec, VerdictSpec};
 pub use table::GraderTable;
 pub use task::{RawJson, Task, TaskKind};
-pub use truncate::truncated;

@@ -7,7 +7,8 @@ use std::fmt;
 use serde::de::{self, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{RawJson, truncated};
+use crate::RawJson;
+use assay_base::truncated;
 
 /// A chat message. Fields that the service does not read are preserved for graders that do. Numbers
 /// keep their digits.

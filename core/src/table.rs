@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::{ErrorCode, Grader, Task, TaskError, did_you_mean};
+use crate::{ErrorCode, Grader, Task, TaskError};
+use assay_base::did_you_mean;
 
 /// The graders of a node, in display order.
 #[derive(Clone)]

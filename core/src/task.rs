@@ -10,10 +10,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::json_error::{json_message, json_reason};
-use crate::pointer::{json_pointer, member};
-use crate::similar::did_you_mean_in;
 use crate::{ErrorCode, Hash, TaskError};
+use assay_base::json_error::{json_message, json_reason};
+use assay_base::pointer::{json_pointer, member};
+use assay_base::similar::did_you_mean_in;
 
 /// Maximum nesting of arrays and objects in a task. It bounds recursion in the graders.
 pub const MAX_DEPTH: usize = 100;

@@ -22,7 +22,8 @@ begin
 end;
 
 -- Where the document of a grade is. Null for grades recorded before this migration, which have the
--- columns `components`, `steps`, `measures`, `earlier_evidence`, `error`, `meta`, `checks`, `appeal`,
+-- columns `components`, `steps`, `measures`, `earlier_evidence`, `error`, `meta`, `checks`,
+-- `appeal`,
 -- `prompt_key`, `score_after`, `advantage` and `reward_breakdown` instead.
 alter table grades add column document integer;        -- `documents.no`
 alter table grades add column document_start integer;  -- first byte within the unpacked pack

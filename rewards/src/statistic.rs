@@ -14,7 +14,7 @@ use crate::group::{
 };
 use crate::interval::Estimate;
 use crate::prompts::bandit::Earnings;
-use crate::prompts::dars::{self, Scale, Schedule};
+use crate::prompts::dars::{self, Schedule};
 use crate::prompts::knapsack::{self, Demand};
 use crate::prompts::{Belief, Suggest, bandit, vade};
 
@@ -246,15 +246,8 @@ fn extra_rollouts(groups: &[Group<'_>], channels: &mut ChannelGrids) -> Vec<Valu
         let (n, passes) = group.verdicts();
         let rate = pass_rate(n, passes, usable(group))?;
         let accuracy = rate.corrected.unwrap_or(rate.observed).value;
-        let dars = |schedule| {
-            dars::extra(
-                schedule,
-                Scale::Deviation,
-                n,
-                accuracy,
-                n.saturating_mul(MAX_ROLLOUT_FACTOR),
-            )
-        };
+        let dars =
+            |schedule| dars::extra(schedule, n, accuracy, n.saturating_mul(MAX_ROLLOUT_FACTOR));
         let knapsack = allocated.next().map(|rollouts| rollouts - n);
         let (et, hw) = (
             dars(Schedule::EqualTreatment),

@@ -11,19 +11,21 @@ use serde_json::Value;
 /// Allowed dependencies, without the prefix `assay-`; `*` allows all. Graders share the row
 /// `grader`.
 pub(crate) const ARROWS: &[(&str, &[&str])] = &[
-    ("assay-core", &[]),
+    ("assay-base", &[]),
+    ("assay-core", &["base"]),
     ("assay-extraction", &[]),
     ("assay-jinja", &[]),
     ("assay-worker", &["core"]),
     ("assay-kernels", &[]),
     ("assay-typescript", &[]),
     ("assay-weights", &[]),
-    ("assay-documents", &["core", "extraction"]),
+    ("assay-documents", &["base", "core", "extraction"]),
     ("assay-wasm", &["typescript", "worker"]),
-    ("assay-sqlbox", &["core", "worker"]),
+    ("assay-sqlbox", &["base", "core", "worker"]),
     (
         "grader",
         &[
+            "base",
             "core",
             "extraction",
             "documents",
@@ -34,15 +36,19 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("assay-charts", &[]),
-    ("assay-rewards", &["charts", "core"]),
-    ("assay-record", &["core", "rewards"]),
+    ("assay-rewards", &["charts", "base", "core"]),
+    ("assay-record", &["base", "core", "rewards"]),
     ("assay-access", &["core", "record"]),
-    ("assay-wire", &["core", "record", "rewards"]),
-    ("assay-engine", &["core", "record", "rewards"]),
-    ("assay-review", &["core", "record", "rewards", "engine"]),
+    ("assay-wire", &["base", "core", "record", "rewards"]),
+    ("assay-engine", &["base", "core", "record", "rewards"]),
+    (
+        "assay-review",
+        &["base", "core", "record", "rewards", "engine"],
+    ),
     (
         "assay-mapping",
         &[
+            "base",
             "core",
             "record",
             "rewards",
@@ -55,13 +61,14 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
     (
         "assay-operators",
         &[
-            "access", "core", "record", "rewards", "engine", "review", "wire",
+            "access", "base", "core", "record", "rewards", "engine", "review", "wire",
         ],
     ),
     (
         "assay-api",
         &[
             "access",
+            "base",
             "core",
             "record",
             "rewards",
@@ -74,17 +81,21 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("assay-client", &["wire"]),
-    ("assay-hub", &["core"]),
+    ("assay-hub", &["base"]),
     ("assay-node", &["*"]),
     (
         "assay-templates",
-        &["core", "documents", "extraction", "jinja"],
+        &["base", "core", "documents", "extraction", "jinja"],
     ),
-    ("assay-check", &["core", "engine", "record", "templates"]),
+    (
+        "assay-check",
+        &["base", "core", "engine", "record", "templates"],
+    ),
     (
         "assay",
         &[
             "access",
+            "base",
             "core",
             "record",
             "rewards",
@@ -100,13 +111,17 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
             "check",
         ],
     ),
-    ("assay-policy-model", &["core", "kernels", "weights"]),
-    ("assay-problems", &["core", "math", "structured"]),
-    ("assay-objective", &["core", "rewards"]),
+    (
+        "assay-policy-model",
+        &["base", "core", "kernels", "weights"],
+    ),
+    ("assay-problems", &["base", "core", "math", "structured"]),
+    ("assay-objective", &["base", "core", "rewards"]),
     (
         "assay-trainer",
         &[
             "charts",
+            "base",
             "core",
             "record",
             "rewards",

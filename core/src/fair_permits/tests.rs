@@ -2,7 +2,7 @@ use std::sync::atomic::AtomicBool;
 use std::task::Wake;
 
 use super::*;
-use crate::Random;
+use assay_base::Random;
 
 /// Counts how often a request was woken.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_core::pointer;
+use assay_base::pointer;
 use assay_worker::program::File;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

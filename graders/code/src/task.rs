@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_core::{ErrorCode, Task, TaskError, heap, json_reason};
+use assay_base::json_reason;
+use assay_core::{ErrorCode, Task, TaskError, heap};
 use assay_documents::Json;
 use assay_worker::program::{Callee, File, Limits, WORK_PER_SECOND};
 use serde::Deserialize;

@@ -28,6 +28,20 @@ fn render(source: &str) -> Result<String, String> {
         .map_err(message)
 }
 
+/// Why instructions are rewritten: the engine's own limit counts instructions, and few of them make
+/// a text of any size.
+#[test]
+fn instructions_that_the_engine_counts_do_not_bound_memory() {
+    let mut environment = Environment::new();
+    environment.set_fuel(Some(500));
+    let source = "{% set ns = namespace(a='ab') %}{% for i in range(24) %}\
+                  {% set ns.a = ns.a ~ ns.a %}{% endfor %}{{ ns.a | length }}";
+    let text = environment.render_str(source, ()).unwrap();
+    assert_eq!(text, (2 << 24).to_string());
+    let error = render(&source.replace("24", "60")).unwrap_err();
+    assert!(error.contains("MiB of text"), "{error}");
+}
+
 #[test]
 fn stops_templates_that_read_a_text_again_and_again() {
     for read in ["s.count('z')", "s | length"] {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use assay_core::visible::Visible;
+use assay_base::visible::Visible;
 use assay_core::{Item, Task, TaskError};
 
 use crate::budget::{Budget, Exhausted};

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use assay_base::truncated;
 use assay_core::grader::PrepareError;
-use assay_core::{
-    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, truncated,
-};
+use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task};
 
 use crate::budget::Budget;
 use crate::compare::{Gold, GoldError};

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write as _};
 
-use assay_core::pointer::escaped;
+use assay_base::pointer::escaped;
 use assay_documents::Json;
 use assay_documents::json::{number, same};
 
@@ -400,7 +400,7 @@ impl DifferenceSearch {
     fn add(&mut self, pointer: &str, got: Option<&Json>, expected: Option<&Json>) {
         if self.found.len() < self.max_differences {
             self.found.push(Difference {
-                pointer: assay_core::truncated(pointer, 1_000).to_owned(),
+                pointer: assay_base::truncated(pointer, 1_000).to_owned(),
                 expected: expected.map(truncated),
                 got: got.map(truncated),
             });

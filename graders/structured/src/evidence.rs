@@ -1,6 +1,7 @@
 //! The evidence of a verdict.
 
-use assay_core::{Evidence, truncated};
+use assay_base::truncated;
+use assay_core::Evidence;
 use assay_documents::schema::Violation;
 use assay_documents::{Json, SyntaxError};
 use serde_json::{Value, json};

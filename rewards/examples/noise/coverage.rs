@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use assay_core::Random;
+use assay_base::Random;
 use assay_rewards::channel::counts::{ChannelCounts, Checked, Checker, Graded, Place};
 use assay_rewards::channel::estimate::appeals_needed;
 use assay_rewards::channel::{Ledger, Report, Settings};

@@ -1,7 +1,7 @@
 //! Mean and variance of the gradient of an estimator before training, computed exactly for fresh
 //! noise by summing over the verdicts of a group.
 
-use assay_core::Random;
+use assay_base::Random;
 
 use crate::noise::estimator::{Advantages, GROUP};
 use crate::noise::policy::{FEATURES, PROMPTS, Weights, World, add, cosine, dot, is_right};

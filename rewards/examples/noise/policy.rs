@@ -5,7 +5,7 @@
 //! can be learnt at once. A table of independent logits would learn every prompt to an accuracy of
 //! 0.99 under any noise.
 
-use assay_core::Random;
+use assay_base::Random;
 
 /// Number of prompts.
 pub(crate) const PROMPTS: usize = 16;

@@ -1,7 +1,7 @@
 //! Comparison of formulas with draws: the policy gradient of a bandit with twenty equally likely
 //! answers, and counts of verdicts.
 
-use assay_core::Random;
+use assay_base::Random;
 use assay_rewards::Rates;
 use assay_rewards::channel::estimate::appeals_needed;
 

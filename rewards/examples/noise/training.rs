@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use assay_core::Random;
+use assay_base::Random;
 use assay_rewards::Rates;
 
 use crate::noise::estimator::{Advantages, Estimator, GROUP};

@@ -1,7 +1,7 @@
 //! Verifiers with the kinds of errors that the experiments compare, and judges that recheck a share
 //! of their verdicts.
 
-use assay_core::Random;
+use assay_base::Random;
 use assay_rewards::Rates;
 
 use crate::noise::policy::{ANSWERS, FEATURES, PROMPTS, World, is_right};

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::pointer::escaped;
+use assay_base::pointer::escaped;
 use serde::{Deserialize, Serialize};
 
 use super::line::{Line, rounded};

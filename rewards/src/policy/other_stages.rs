@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::pointer::escaped;
+use assay_base::pointer::escaped;
 
 use super::line::Line;
 use super::section::Section;

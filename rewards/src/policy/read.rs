@@ -1,6 +1,6 @@
 //! Parsing and validation of a policy. Every error has a JSON pointer and a remedy.
 
-use assay_core::pointer::{self, escaped};
+use assay_base::pointer::{self, escaped};
 use serde_json::Value;
 use serde_path_to_error::{Path, Segment};
 

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::candidate::{Candidate, reserved_slots};
-use super::dars::{self, Scale, Schedule};
+use super::dars::{self, Schedule};
 use super::knapsack::{self, Demand};
 use super::settings::{Allocation, InvalidSetting, Strategy, Suggest};
 use super::{Belief, arms, filter, vade};
@@ -201,13 +201,7 @@ fn allocate_rollouts(
         .budget
         .map_or(u64::MAX, |budget| budget.saturating_sub(base));
     for ((at, _), allocated) in chosen.iter().zip(&mut allocated) {
-        let extra = dars::extra(
-            schedule,
-            Scale::Deviation,
-            *allocated,
-            share_right(*at),
-            most,
-        );
+        let extra = dars::extra(schedule, *allocated, share_right(*at), most);
         let extra = u32::try_from(left).unwrap_or(u32::MAX).min(extra);
         *allocated += extra;
         left -= u64::from(extra);

@@ -1,6 +1,6 @@
 //! Builds images from scripts and rows.
 
-use assay_core::truncated;
+use assay_base::truncated;
 use assay_worker::query::{BUILD_STEPS, Build, MAX_IMAGE, TableRows, Value};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, ValueRef};

@@ -1,6 +1,6 @@
 //! Runs one statement on one image.
 
-use assay_core::truncate::with_ellipsis;
+use assay_base::truncate::with_ellipsis;
 use assay_worker::query::{End, Limits, Ran, Rows, Value};
 use rusqlite::config::DbConfig;
 use rusqlite::fallible_iterator::FallibleIterator;

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use assay_core::{ErrorCode, did_you_mean, truncated};
+use assay_base::{did_you_mean, truncated};
+use assay_core::ErrorCode;
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use serde::de::value::CowStrDeserializer;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use assay_core::json_message;
+use assay_base::json_message;
 use serde::Deserialize;
 
 /// Known findings, as pairs of code and row key.

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use assay_core::json_message;
+use assay_base::json_message;
 use serde::Deserialize;
 
 /// Counts of the rollouts of one row.

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use assay_core::{Hash, TextPosition, has_large_integer, json_reason};
+use assay_base::{TextPosition, has_large_integer, json_reason};
+use assay_core::Hash;
 use assay_templates::{Row, UniqueValue};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;

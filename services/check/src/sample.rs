@@ -1,10 +1,10 @@
 //! A random sample of the rows of a dataset, in their order.
 
-use assay_core::Random;
+use assay_base::Random;
 
 use crate::row::SourceRow;
 
-/// DrawFilter `count` of the rows uniformly (algorithm R, Vitter 1985, doi 10.1145/3147.3165). Also
+/// Draws `count` of the rows uniformly (algorithm R, Vitter 1985, doi 10.1145/3147.3165). Also
 /// returns the total number of rows. The same seed draws the same rows.
 pub(crate) fn draw(
     rows: impl Iterator<Item = SourceRow>,

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use assay_core::causes::with_causes;
+use assay_base::causes::with_causes;
 
 use crate::terminal::{self, StdoutClosed};
 

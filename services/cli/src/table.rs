@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use assay_core::visible::Visible;
+use assay_base::visible::Visible;
 
 /// Writes `rows` under `head`, each column as wide as its widest cell.
 pub(crate) fn write<const N: usize>(

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::io::{self, StderrLock, StdoutLock, Write};
 
-use assay_core::visible::{self, VisibleWriter};
+use assay_base::visible::{self, VisibleWriter};
 use serde::Serialize;
 
 /// Standard output of a command that only prints, for text.

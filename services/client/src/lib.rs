@@ -249,7 +249,7 @@ impl Client {
         .await
     }
 
-    /// DrawFilter a grade for an operator to adjudicate; `query` has the parameters of `POST
+    /// Draws a grade for an operator to adjudicate; `query` has the parameters of `POST
     /// /v1/adjudications/next`.
     ///
     /// # Errors

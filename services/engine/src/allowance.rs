@@ -6,8 +6,8 @@ use crate::EngineError;
 
 /// The quotas of the key that sent a batch.
 pub trait Allowance: Send + Sync + std::fmt::Debug {
-    /// Admits the batch, with `tasks` tasks in total, and starts to charge time. `None` if no key is
-    /// charged. Is not called if the request was sent before and its reply is recorded.
+    /// Admits the batch, with `tasks` tasks in total, and starts to charge time. `None` if no key
+    /// is charged. Is not called if the request was sent before and its reply is recorded.
     ///
     /// # Errors
     /// [`EngineError::QuotaExceeded`]; nothing is charged.

@@ -36,6 +36,6 @@ pub use error::EngineError;
 pub use idempotency::{Answer, IdempotentRequest, Render};
 pub use keeping::{BodyPolicy, Keeping, Redaction, RedactionError, Redactor};
 pub use policy::{Policies, RewardPolicy, UnknownPolicy};
-pub use reply::{GroupResult, Mode, Reply, Wave};
+pub use reply::{Mode, Reply, Wave};
 pub use state::{EngineParts, Limits};
 pub use usage::{CallerUse, usage_metrics};

@@ -165,9 +165,9 @@ pub(crate) fn graded(
     histogram!(QUEUE_SECONDS, "grader" => grader).record(seconds(queue_us));
 }
 
-pub(crate) fn appealed(grader: &Cow<'static, str>, passes: bool, appeal: &Appeal) {
+pub(crate) fn appealed(grader: Cow<'static, str>, passes: bool, appeal: &Appeal) {
     let side = SIDES[usize::from(passes)];
-    appeals(grader.clone(), appeal.judge.clone(), side, appeal.as_str()).increment(1);
+    appeals(grader, appeal.judge.clone(), side, appeal.as_str()).increment(1);
 }
 
 pub(crate) fn batch(span: Duration) {

@@ -3,30 +3,12 @@
 use std::sync::Arc;
 
 use assay_core::BatchId;
-use assay_record::ItemGrade;
+use assay_record::{GroupResult, ItemGrade};
 use assay_rewards::channel::Report;
-use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use crate::stages::plan::Plan;
 use crate::{Batch, BatchItem};
-
-/// One group of a batch.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GroupResult {
-    /// Its name; `None` for an item without a group.
-    pub group: Option<String>,
-    /// Key of the prompt's history.
-    pub prompt_key: Option<String>,
-    /// Number of members.
-    pub n: usize,
-    /// Number of members that were graded.
-    pub graded: usize,
-    /// Mean reward of the graded members.
-    pub mean: Option<f64>,
-    /// The statistics that the request named.
-    pub statistics: Map<String, Value>,
-}
 
 /// What a reply says about its groups and channels.
 #[derive(Debug, Clone)]

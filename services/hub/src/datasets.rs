@@ -2,8 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use assay_core::causes::with_causes;
-use assay_core::url::redacted;
+use assay_base::causes::with_causes;
+use assay_base::url::redacted;
 
 use crate::{Listing, client, get, save};
 

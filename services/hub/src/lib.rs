@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_core::causes::with_causes;
-use assay_core::url::redacted;
+use assay_base::causes::with_causes;
+use assay_base::url::redacted;
 use serde::Deserialize;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;

@@ -1,9 +1,11 @@
 //! Conversion of results of the engine to wire types, and of replies to JSON or to JSON lines.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use assay_core::Fault;
-use assay_engine::{GroupResult, Reply, RewardPolicy};
+use assay_engine::{Reply, RewardPolicy};
+use assay_record::GroupResult;
 use assay_review::replay::Replay;
 use assay_rewards::Estimate;
 use assay_rewards::channel::drift::Change;
@@ -14,28 +16,81 @@ use assay_wire::channels::{
     ExplainedBody, PersistenceBody, PolicyBody, RateBody,
 };
 use assay_wire::grades::{ReplayBody, ReplaySide};
-use assay_wire::reply::{ChannelBody, Counts, GroupBody, StreamLine};
+use assay_wire::reply::{ChannelBody, Counts, StreamLine};
 use assay_wire::{Selected, Selection, Warning};
 
-/// Renders the selected parts of a reply as one JSON object.
-#[must_use]
-pub fn whole(reply: &Reply, warnings: &[Warning], selection: Selection) -> Vec<u8> {
-    let (groups, channels) = (
-        selection.has_groups().then(|| reply.groups()),
-        selection.has_channels().then(|| reply.channels()),
-    );
-    let results = reply.grades().map(|grade| Selected {
-        selection,
-        streamed: false,
-        grade,
-    });
-    to_json(&SelectedReply {
-        batch: reply.id().to_string(),
-        results: results.collect(),
-        groups: groups.map(|groups| groups.iter().map(group_body).collect()),
-        channels: channels.map(|channels| channels.iter().map(channel_body).collect()),
-        warnings,
-    })
+/// What determines the bytes of a reply in addition to its results.
+#[derive(Clone, Default)]
+pub struct Framing {
+    /// Defects of the request that did not cause its rejection.
+    pub warnings: Arc<[Warning]>,
+    /// The keys of results that the request selected.
+    pub selection: Selection,
+}
+
+impl Framing {
+    /// Renders the selected parts of a reply as one JSON object.
+    #[must_use]
+    pub fn whole(&self, reply: &Reply) -> Vec<u8> {
+        let (groups, channels) = (
+            self.selection.has_groups().then(|| reply.groups()),
+            self.selection.has_channels().then(|| reply.channels()),
+        );
+        let results = reply.grades().map(|grade| Selected {
+            selection: self.selection,
+            streamed: false,
+            grade,
+        });
+        to_json(&SelectedReply {
+            batch: reply.id().to_string(),
+            results: results.collect(),
+            groups,
+            channels: channels.map(|channels| channels.iter().map(channel_body).collect()),
+            warnings: &self.warnings,
+        })
+    }
+
+    /// Renders the results of a reply, one per line.
+    #[must_use]
+    pub fn result_lines(&self, reply: &Reply) -> Vec<u8> {
+        let mut lines = Vec::new();
+        for grade in reply.grades() {
+            let line = Selected {
+                selection: self.selection,
+                streamed: true,
+                grade,
+            };
+            push_line(&mut lines, &line);
+        }
+        lines
+    }
+
+    /// Renders the lines that follow the results of a stream.
+    #[must_use]
+    pub fn closing_lines(&self, reply: &Reply) -> Vec<u8> {
+        let mut lines = Vec::new();
+        if self.selection.has_groups() {
+            for group in reply.groups() {
+                push_line(&mut lines, &StreamLine::Group(group.clone()));
+            }
+        }
+        if self.selection.has_channels() {
+            for channel in reply.channels() {
+                push_line(&mut lines, &StreamLine::Channel(channel_body(channel)));
+            }
+        }
+        for warning in self.warnings.iter() {
+            push_line(&mut lines, &StreamLine::Warning(warning.clone()));
+        }
+        push_line(
+            &mut lines,
+            &StreamLine::End {
+                batch: reply.id().to_string(),
+                counts: counts(reply),
+            },
+        );
+        lines
+    }
 }
 
 /// A [`GradeReply`](assay_wire::reply::GradeReply) that has only the selected parts.
@@ -44,52 +99,10 @@ struct SelectedReply<'a> {
     batch: String,
     results: Vec<Selected<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    groups: Option<Vec<GroupBody<'a>>>,
+    groups: Option<&'a [GroupResult]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     channels: Option<Vec<ChannelBody<'a>>>,
     warnings: &'a [Warning],
-}
-
-/// Renders the results of a reply, one per line.
-#[must_use]
-pub fn result_lines(reply: &Reply, selection: Selection) -> Vec<u8> {
-    let mut lines = Vec::new();
-    for grade in reply.grades() {
-        let line = Selected {
-            selection,
-            streamed: true,
-            grade,
-        };
-        push_line(&mut lines, &line);
-    }
-    lines
-}
-
-/// Renders the lines that follow the results of a stream.
-#[must_use]
-pub fn closing_lines(reply: &Reply, warnings: &[Warning], selection: Selection) -> Vec<u8> {
-    let mut lines = Vec::new();
-    if selection.has_groups() {
-        for group in reply.groups() {
-            push_line(&mut lines, &StreamLine::Group(group_body(group)));
-        }
-    }
-    if selection.has_channels() {
-        for channel in reply.channels() {
-            push_line(&mut lines, &StreamLine::Channel(channel_body(channel)));
-        }
-    }
-    for warning in warnings {
-        push_line(&mut lines, &StreamLine::Warning(warning.clone()));
-    }
-    push_line(
-        &mut lines,
-        &StreamLine::End {
-            batch: reply.id().to_string(),
-            counts: counts(reply),
-        },
-    );
-    lines
 }
 
 /// Renders the last line of a stream that failed.
@@ -125,17 +138,6 @@ fn counts(reply: &Reply) -> Counts {
         }
     }
     counts
-}
-
-fn group_body(group: &GroupResult) -> GroupBody<'_> {
-    GroupBody {
-        group: group.group.as_deref().map(Cow::Borrowed),
-        prompt_key: group.prompt_key.clone(),
-        n: group.n,
-        graded: group.graded,
-        mean: group.mean,
-        statistics: group.statistics.clone(),
-    }
 }
 
 fn channel_body(report: &Report) -> ChannelBody<'_> {

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use assay_core::{ErrorCode, Hash, Item, Task, pointer};
+use assay_base::pointer;
+use assay_core::{ErrorCode, Hash, Item, Task};
 use assay_engine::{BatchItem, Engine};
 use assay_templates::{Row, RowError, Template, Templates, produced_bytes, read_row};
 use assay_wire::{OwnForm, Problem, ReadTask, TemplateTask};

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use assay_access::redact;
-use assay_core::visible;
+use assay_base::visible;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// Capacity of the queue, in bytes. Lines are dropped if the reader of stderr pauses for longer

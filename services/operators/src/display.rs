@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use assay_core::visible::Visible;
+use assay_base::visible::Visible;
 use time::OffsetDateTime;
 
 /// Maximum length of a text on a page, in characters. The API returns the complete text.

@@ -1,6 +1,7 @@
 //! Query strings and forms. The filter of a list is in its URL, so a link shows the same rows.
 
-use assay_core::{GradeId, did_you_mean};
+use assay_base::did_you_mean;
+use assay_core::GradeId;
 use assay_record::GradeFilter;
 use axum::extract::FromRequestParts;
 use form_urlencoded::Serializer;

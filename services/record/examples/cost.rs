@@ -159,11 +159,11 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
         stored.grade.pass = Some(pass);
         stored.grade.score = Some(f64::from(u8::from(pass)));
         stored.grade.reward = Some(f64::from(u8::from(pass)));
-        stored.grade.measures = serde_json::from_str(r#"{"tokens":812}"#).unwrap();
+        stored.grade.measures = serde_json::from_str(r#"{"tokens":812}"#).expect("JSON");
         stored.grade.evidence = serde_json::from_str(
             r#"{"extracted":"\\frac{12}{36}","rule":"rational","expected":"1/3"}"#,
         )
-        .unwrap();
+        .expect("JSON");
         stored.source.meta = RawJson::stored(r#"{"tokens":812,"truncated":false}"#);
         stored.grade.work = random.next() % 1_000;
         stored.grade.time_us = time_us + i64::from(position);

@@ -193,7 +193,7 @@ fn empty(partial: &Path, folder: &Metadata, database: &Path) -> Result<(), Backu
 
 /// The database file of a record, and the folder of its spool.
 pub(crate) fn files(options: &RecordOptions) -> Result<(Location, PathBuf, PathBuf), BackupError> {
-    let no_file = || BackupError::NoFile(assay_core::url::redacted(&options.database));
+    let no_file = || BackupError::NoFile(assay_base::url::redacted(&options.database));
     let location = Location::parse(&options.database).ok_or_else(no_file)?;
     let database = location.path.clone().ok_or_else(no_file)?;
     let spool = options.spool.clone().or_else(|| location.spool());

@@ -55,9 +55,9 @@ pub struct ItemGrade {
     pub forward: Option<f64>,
     /// Number to maximise; finite.
     pub reward: Option<f64>,
-    /// The steps by which the policy computed the reward: `terms` in the order of their application,
-    /// and `weight`, `tag`, `label`, `steps`, `missing` where they apply; null if the reward is the
-    /// score.
+    /// The steps by which the policy computed the reward: `terms` in the order of their
+    /// application, and `weight`, `tag`, `label`, `steps`, `missing` where they apply; null if the
+    /// reward is the score.
     #[schema(value_type = Option<Object>)]
     pub reward_breakdown: Option<RewardBreakdown>,
     /// Number to use as the advantage; null if the group has fewer than two graded members, and in
@@ -172,7 +172,8 @@ impl From<Component> for ComponentGrade {
     }
 }
 
-/// The steps by which a policy computed a reward, as JSON that is serialised once and not parsed again.
+/// The steps by which a policy computed a reward, as JSON that is serialised once and not parsed
+/// again.
 #[derive(Debug, Clone)]
 pub struct RewardBreakdown(Arc<RawValue>);
 

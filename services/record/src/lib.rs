@@ -34,6 +34,7 @@ pub mod event;
 pub mod fuzzing;
 pub mod grade;
 mod grade_filter;
+mod group;
 mod health;
 #[doc(hidden)]
 pub mod hook;
@@ -67,6 +68,7 @@ pub use error::RecordError;
 pub use event::Event;
 pub use grade::{ComponentGrade, GradeSource, ItemGrade, NewGrade, RewardBreakdown, StoredGrade};
 pub use grade_filter::{GradeFilter, GradePage};
+pub use group::GroupResult;
 pub use options::RecordOptions;
 pub use record::{OpenError, Record, append_audit, database_file, open_access, set_aside_entries};
 pub use run_summary::RunSummary;

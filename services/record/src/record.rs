@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use assay_core::url::redacted;
+use assay_base::url::redacted;
 use assay_core::{Clock, Ids};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task;

@@ -1,23 +1,25 @@
 //! A summary of a training run.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-/// A summary of the grades of a training run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// One training run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = RunBody)]
 pub struct RunSummary {
     /// Name of the run.
     pub run: String,
     /// Number of grades.
     pub grades: u64,
-    /// Items that were graded.
+    /// Of those, graded.
     pub graded: u64,
-    /// Items that were ungradable.
+    /// Of those, ungradable.
     pub ungradable: u64,
-    /// Items that failed.
+    /// Of those, failed.
     pub failed: u64,
-    /// Graded items that passed.
+    /// Of the graded items, passed.
     pub passed: u64,
-    /// Mean score of graded items; `None` without one.
+    /// Mean score of the graded items.
     pub mean_score: Option<f64>,
     /// Highest step.
     pub last_step: Option<i64>,

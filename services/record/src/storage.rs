@@ -3,6 +3,7 @@
 //! deleted by prunes of their own, which delete no grades.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Which batches to delete, or which channels. A batch must match all conditions; a filter without
 /// a condition matches nothing.
@@ -60,25 +61,29 @@ impl PruneFilter {
     }
 }
 
-/// What a prune would delete.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What a prune deletes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = PruneEstimateBody)]
 pub struct PruneEstimate {
-    /// Batches.
+    /// Number of batches.
     pub batches: u64,
-    /// Their grades; 0 if only bodies are deleted.
+    /// Number of grades; 0 if only bodies are deleted.
     pub grades: u64,
     /// Bytes of the values of these grades.
     pub grade_bytes: u64,
-    /// Bytes of compressed bodies, including those that other batches use and that are kept.
+    /// Bytes of bodies, compressed. Those that other batches use are not deleted.
     pub body_bytes: u64,
-    /// Batches of an earlier release, of which grades and bytes are not counted yet.
+    /// Batches of an earlier release, of which grades and bytes are not included.
     pub uncounted_batches: u64,
     /// Runs to keep that do not exist. If their names are misspelled, the runs that were meant
     /// would be deleted.
+    #[serde(skip)]
     pub unknown_runs: Vec<String>,
-    /// Channels.
+    /// Number of channels.
+    #[serde(default)]
     pub channels: u64,
-    /// Channels that match and are kept because they have a calibration.
+    /// Number of channels that match and are kept because they have a calibration.
+    #[serde(default)]
     pub calibrated_channels: u64,
 }
 
@@ -143,28 +148,31 @@ pub struct PruneProgress {
 }
 
 /// Storage used by one run and caller.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = HoldingBody)]
 pub struct Holding {
-    /// Name of the run; `None` for batches without a run.
+    /// Name of the run; null for batches without one.
     pub run: Option<String>,
     /// The caller.
     pub caller: String,
-    /// Batches.
+    /// Number of batches.
     pub batches: u64,
-    /// Grades.
+    /// Number of grades.
     pub grades: u64,
-    /// Bytes of the values of these grades.
+    /// Bytes of the values of these grades, without indexes.
     pub grade_bytes: u64,
-    /// Bytes of compressed bodies. A body that several batches use counts for the first.
+    /// Bytes of tasks, prompts and completions, compressed. One that several batches use counts for
+    /// the first.
     pub body_bytes: u64,
 }
 
-/// Replies that are stored under idempotency keys of one caller.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Replies of one caller that are stored under idempotency keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ReplyHoldingBody)]
 pub struct ReplyHolding {
     /// The caller.
     pub caller: String,
-    /// Replies.
+    /// Number of replies.
     pub replies: u64,
     /// Their bytes, compressed.
     pub bytes: u64,

@@ -36,7 +36,7 @@ impl Review {
         Ok(self.engine.channels(self.record()?).await?)
     }
 
-    /// DrawFilter a grade for an operator, at random among the newest thousand that match and were not
+    /// Draws a grade for an operator, at random among the newest thousand that match and were not
     /// drawn before, and records the draw with its probability. `None` if no grade matches.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Checks the names in a filter of grades. A misspelled one would silently select nothing.
 
-use assay_core::{Verdict, did_you_mean};
+use assay_base::did_you_mean;
+use assay_core::Verdict;
 use assay_record::{Appeal, GradeFilter, RecordError};
 
 use crate::Review;

@@ -1,6 +1,6 @@
 //! Tests of `code` tasks, made of the inputs and outputs of a dataset.
 
-use assay_core::has_large_integer;
+use assay_base::has_large_integer;
 use serde_json::{Value, json};
 
 /// Tests from lists of inputs and outputs: of a program that reads standard input or, if `function`

@@ -1,6 +1,6 @@
 //! Errors of templates, and of rows that templates are applied to.
 
-use assay_core::did_you_mean;
+use assay_base::did_you_mean;
 
 /// Why a template cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! Filters and functions for templates, in addition to those of Jinja.
 
-use assay_core::has_large_integer;
+use assay_base::has_large_integer;
 use assay_extraction::{Mode, Options, extract};
 use minijinja::value::{Serde, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, Value};

@@ -1,6 +1,6 @@
 //! Reads the JSON text of a row. What a task could not be made from without a guess is an error.
 
-use assay_core::{has_large_integer, json_message};
+use assay_base::{has_large_integer, json_message};
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};

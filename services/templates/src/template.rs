@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::{Task, json_message, pointer};
+use assay_base::{json_message, pointer};
+use assay_core::Task;
 use serde_json::{Map, Value};
 
 use crate::compiled_text::{Columns, CompiledText, Renderer};

@@ -7,7 +7,7 @@ use assay_core::{ErrorCode, TaskError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use assay_core::truncate::with_ellipsis;
+use assay_base::truncate::with_ellipsis;
 
 /// Maximum length of messages and pointers, in bytes: both can quote client input, which can be
 /// megabytes long.

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 
-use assay_core::pointer::escaped;
-use assay_core::truncate::with_ellipsis;
-use assay_core::{ErrorCode, TextPosition, json_message, json_pointer, json_reason};
+use assay_base::pointer::escaped;
+use assay_base::truncate::with_ellipsis;
+use assay_base::{TextPosition, json_message, json_pointer, json_reason};
+use assay_core::ErrorCode;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use assay_core::Fault;
-use assay_record::ItemGrade;
+use assay_record::{GroupResult, ItemGrade};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::Warning;
@@ -18,33 +17,13 @@ pub struct GradeReply<'a> {
     /// One result for each item, in the order of the items.
     pub results: Vec<ItemGrade>,
     /// One entry for each group, in the order in which the groups first appear.
-    #[schema(value_type = Vec<GroupBody>)]
-    pub groups: Vec<GroupBody<'a>>,
+    pub groups: Vec<GroupResult>,
     /// One entry for each channel, in the order in which the channels first appear.
     #[schema(value_type = Vec<ChannelBody>)]
     pub channels: Vec<ChannelBody<'a>>,
     /// Defects of the request that did not cause its rejection.
     #[schema(value_type = Vec<Warning>)]
     pub warnings: Cow<'a, [Warning]>,
-}
-
-/// One group of a batch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct GroupBody<'a> {
-    /// Name of the group; null for an item that was sent without a group.
-    #[schema(value_type = Option<String>)]
-    pub group: Option<Cow<'a, str>>,
-    /// Key of the prompt's history, for `POST /v1/prompts/suggest`.
-    pub prompt_key: Option<String>,
-    /// Number of members.
-    pub n: usize,
-    /// Of those, graded; the advantages of the others are null.
-    pub graded: usize,
-    /// Mean reward of the graded members; null if there are none.
-    pub mean: Option<f64>,
-    /// The requested statistics, by name.
-    #[schema(value_type = Object)]
-    pub statistics: Map<String, Value>,
 }
 
 /// Error rates of one channel.
@@ -92,7 +71,7 @@ pub enum StreamLine<'a> {
     /// group are null.
     Result(Box<ItemGrade>),
     /// A group is done.
-    Group(GroupBody<'a>),
+    Group(GroupResult),
     /// A channel of the batch.
     Channel(ChannelBody<'a>),
     /// A defect of the request that did not cause its rejection.

@@ -7,53 +7,11 @@ use assay_record::rollup::{RollupKey, Rollups, Totals};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// One training run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct RunBody {
-    /// Name of the run.
-    pub run: String,
-    /// Number of grades.
-    pub grades: u64,
-    /// Of those, graded.
-    pub graded: u64,
-    /// Of those, ungradable.
-    pub ungradable: u64,
-    /// Of those, failed.
-    pub failed: u64,
-    /// Of the graded items, passed.
-    pub passed: u64,
-    /// Mean score of the graded items.
-    pub mean_score: Option<f64>,
-    /// Highest step.
-    pub last_step: Option<i64>,
-    /// Time of the first grade, in microseconds since the Unix epoch.
-    pub first_us: i64,
-    /// Time of the last grade, in microseconds since the Unix epoch.
-    pub last_us: i64,
-}
-
-impl From<RunSummary> for RunBody {
-    fn from(run: RunSummary) -> Self {
-        Self {
-            run: run.run,
-            grades: run.grades,
-            graded: run.graded,
-            ungradable: run.ungradable,
-            failed: run.failed,
-            passed: run.passed,
-            mean_score: run.mean_score,
-            last_step: run.last_step,
-            first_us: run.first_us,
-            last_us: run.last_us,
-        }
-    }
-}
-
 /// The recorded runs, most recently used first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunsBody {
     /// The runs.
-    pub runs: Vec<RunBody>,
+    pub runs: Vec<RunSummary>,
 }
 
 /// One training run in detail.
@@ -61,7 +19,7 @@ pub struct RunsBody {
 pub struct RunDetail {
     /// Totals of the run.
     #[serde(flatten)]
-    pub run: RunBody,
+    pub run: RunSummary,
     /// Totals by grader over all steps.
     pub graders: Vec<RunGraderBody>,
     /// Error codes of items without a score, over all steps, most frequent first.
@@ -173,7 +131,7 @@ impl RunDetail {
                 verdicts: sums.verdicts,
             });
         Self {
-            run: run.into(),
+            run,
             graders: graders.collect(),
             causes,
             steps,

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use assay_core::{ErrorCode, did_you_mean};
+use assay_base::did_you_mean;
+use assay_core::ErrorCode;
 use assay_record::ItemGrade;
 use serde::ser::{Error as _, Impossible, SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};

@@ -34,9 +34,9 @@ pub struct StorageBody {
     /// Number of pairs of a run and a caller.
     pub holdings_count: u64,
     /// The largest of them, at most 1,000.
-    pub holdings: Vec<HoldingBody>,
+    pub holdings: Vec<Holding>,
     /// Replies that are stored for a day under idempotency keys, by caller.
-    pub replies: Vec<ReplyHoldingBody>,
+    pub replies: Vec<ReplyHolding>,
     /// Batches of an earlier release that are not included in the numbers yet; the next prune
     /// counts them.
     pub uncounted_batches: u64,
@@ -50,35 +50,6 @@ pub struct StorageBody {
     pub next_check_us: Option<i64>,
     /// The prune that is running, or the last one.
     pub prune: Option<PruneBody>,
-}
-
-/// Storage used by one run and caller.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct HoldingBody {
-    /// Name of the run; null for batches without one.
-    pub run: Option<String>,
-    /// The caller.
-    pub caller: String,
-    /// Number of batches.
-    pub batches: u64,
-    /// Number of grades.
-    pub grades: u64,
-    /// Bytes of the values of these grades, without indexes.
-    pub grade_bytes: u64,
-    /// Bytes of tasks, prompts and completions, compressed. One that several batches use counts for
-    /// the first.
-    pub body_bytes: u64,
-}
-
-/// Replies of one caller.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct ReplyHoldingBody {
-    /// The caller.
-    pub caller: String,
-    /// Number of replies.
-    pub replies: u64,
-    /// Their bytes, compressed.
-    pub bytes: u64,
 }
 
 /// Limits of the record; null is no limit.
@@ -205,30 +176,9 @@ impl PruneRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PruneReply {
     /// What matches the conditions.
-    pub estimate: PruneEstimateBody,
+    pub estimate: PruneEstimate,
     /// The prune, which continues after the reply; null for a dry run.
     pub prune: Option<PruneBody>,
-}
-
-/// What a prune deletes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct PruneEstimateBody {
-    /// Number of batches.
-    pub batches: u64,
-    /// Number of grades; 0 if only bodies are deleted.
-    pub grades: u64,
-    /// Bytes of the values of these grades.
-    pub grade_bytes: u64,
-    /// Bytes of bodies, compressed. Those that other batches use are not deleted.
-    pub body_bytes: u64,
-    /// Batches of an earlier release, of which grades and bytes are not included.
-    pub uncounted_batches: u64,
-    /// Number of channels.
-    #[serde(default)]
-    pub channels: u64,
-    /// Number of channels that match and are kept because they have a calibration.
-    #[serde(default)]
-    pub calibrated_channels: u64,
 }
 
 /// A prune.
@@ -315,43 +265,6 @@ impl From<PruneProgress> for PruneBody {
     }
 }
 
-impl From<PruneEstimate> for PruneEstimateBody {
-    fn from(estimate: PruneEstimate) -> Self {
-        Self {
-            batches: estimate.batches,
-            grades: estimate.grades,
-            grade_bytes: estimate.grade_bytes,
-            body_bytes: estimate.body_bytes,
-            uncounted_batches: estimate.uncounted_batches,
-            channels: estimate.channels,
-            calibrated_channels: estimate.calibrated_channels,
-        }
-    }
-}
-
-impl From<Holding> for HoldingBody {
-    fn from(holding: Holding) -> Self {
-        Self {
-            run: holding.run,
-            caller: holding.caller,
-            batches: holding.batches,
-            grades: holding.grades,
-            grade_bytes: holding.grade_bytes,
-            body_bytes: holding.body_bytes,
-        }
-    }
-}
-
-impl From<ReplyHolding> for ReplyHoldingBody {
-    fn from(holding: ReplyHolding) -> Self {
-        Self {
-            caller: holding.caller,
-            replies: holding.replies,
-            bytes: holding.bytes,
-        }
-    }
-}
-
 impl From<RetentionLimits> for LimitsBody {
     fn from(limits: RetentionLimits) -> Self {
         Self {
@@ -378,8 +291,8 @@ impl From<StorageReport> for StorageBody {
             grade_bytes: report.total.grade_bytes,
             body_bytes: report.total.body_bytes,
             holdings_count: report.total.holdings,
-            holdings: report.holdings.into_iter().map(Into::into).collect(),
-            replies: report.replies.into_iter().map(Into::into).collect(),
+            holdings: report.holdings,
+            replies: report.replies,
             uncounted_batches: report.uncounted_batches,
             oldest_us: report.oldest_us,
             oldest_bodies_us: report.oldest_bodies_us,

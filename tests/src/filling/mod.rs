@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use assay_core::{BatchId, Random};
+use assay_base::Random;
+use assay_core::BatchId;
 use assay_node::Config;
 use assay_record::{Entry, Record, RecordError};
 use tokio::task::JoinSet;

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use assay_core::{BatchId, ErrorCode, Fault, Hash, Random};
+use assay_base::Random;
+use assay_core::{BatchId, ErrorCode, Fault, Hash};
 use assay_record::event::{Adjudication, Draw};
 use assay_record::{Appeal, Body, Entry, Event, GradeSource, ItemGrade, NewGrade, StoredGrade};
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use assay_core::Random;
+use assay_base::Random;
 
 use super::pool::Pool;
 

@@ -12,10 +12,11 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use assay_core::{Clock, SystemClock};
 use assay_engine::{Batch, Mode};
-use assay_mapping::{batch, render};
+use assay_mapping::batch;
+use assay_mapping::render::Framing;
 use assay_node::Node;
 use assay_tests::rollouts;
-use assay_wire::{DecodeLimits, OwnForm, Selection};
+use assay_wire::{DecodeLimits, OwnForm};
 use clap::Args;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -171,7 +172,7 @@ async fn in_process(
             let reply = node.engine().grade(batch, Mode::Whole).await?;
             if json {
                 ensure!(
-                    !render::whole(&reply, &[], Selection::default()).is_empty(),
+                    !Framing::default().whole(&reply).is_empty(),
                     "a reply has bytes"
                 );
             }

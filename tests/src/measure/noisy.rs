@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_base::Random;
 use assay_core::grader::PrepareError;
 use assay_core::{
     BoxFuture, Checked, Completion, ErrorCode, Grade, GradeContext, Grader, Hash, Item, Lane,
-    Nested, Outcome, PrepareContext, Prepared, Random, Score, Spec, Task, TaskError, Verdict,
-    VerdictSpec,
+    Nested, Outcome, PrepareContext, Prepared, Score, Spec, Task, TaskError, Verdict, VerdictSpec,
 };
 use assay_node::{Config, Node};
 use clap::Args;

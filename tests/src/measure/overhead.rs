@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use assay_engine::{Mode, RewardPolicy};
-use assay_mapping::{batch, render};
+use assay_mapping::batch;
+use assay_mapping::render::Framing;
 use assay_node::Node;
 use assay_tests::processes::cpu_of_this;
 use assay_tests::rollouts;
-use assay_wire::{DecodeLimits, OwnForm, Selection};
+use assay_wire::{DecodeLimits, OwnForm};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -125,7 +126,7 @@ async fn time(
         .filter_map(|name| assay_rewards::Statistic::from_name(name))
         .collect();
     let reply = node.engine().grade(graded, Mode::Whole).await?;
-    let rendered = render::whole(&reply, &[], Selection::default());
+    let rendered = Framing::default().whole(&reply);
     // The record follows in the background; its cost belongs to this batch and not to the
     // next.
     tokio::time::sleep(SETTLED).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
-use assay_core::Random;
+use assay_base::Random;
 use assay_policy_model::optimiser::AdamW;
 use assay_policy_model::{PolicyModel, Text, TokenBatch};
 use candle_core::Tensor;

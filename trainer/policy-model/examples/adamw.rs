@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::io::{Write, stdout};
 
-use assay_core::{Clock, Random, SystemClock};
+use assay_base::Random;
+use assay_core::{Clock, SystemClock};
 use assay_policy_model::optimiser::{AdamW, AdamWSettings};
 use candle_core::{Device, Result, Tensor, Var};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::Random;
+use assay_base::Random;
 use candle_core::{Device, Tensor, Var};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::Random;
+use assay_base::Random;
 use assay_weights::config::DecoderConfig;
 use assay_weights::{Weights, synthetic};
 use candle_core::{DType, Device, Tensor, Var};

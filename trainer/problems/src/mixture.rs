@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::Random;
+use assay_base::Random;
 use serde::Deserialize;
 
 use crate::family::Problems;

@@ -1,6 +1,6 @@
 //! A random order of the numbers below a bound, computed from a key without storing it.
 
-use assay_core::Random;
+use assay_base::Random;
 
 /// Rounds of the network. For large halves, four rounds yield a permutation that no polynomial-time
 /// test distinguishes from a random one (Luby and Rackoff 1988, doi 10.1137/0217022). Halves of a

@@ -1,6 +1,6 @@
 //! The split into training problems and held-out problems.
 
-use assay_core::Random;
+use assay_base::Random;
 use serde::{Deserialize, Serialize};
 
 /// One in this many problems is held out.

@@ -1079,7 +1079,9 @@ class GradeReply(View):
 
 
 class GradeSource(View):
-    """Where a grade comes from."""
+    """The context of a stored grade: its batch, the hashes of its texts, its policy and its
+    metadata.
+    """
 
     __slots__ = ()
 
@@ -2001,7 +2003,7 @@ class ReplaySide(View):
 
 
 class ReplyHolding(View):
-    """Replies of one caller."""
+    """Replies of one caller that are stored under idempotency keys."""
 
     __slots__ = ()
 
@@ -2179,9 +2181,9 @@ class Result(View):
 
     @property
     def reward_breakdown(self) -> dict[str, Any] | None:
-        """The steps by which the policy made the reward: `terms` in the order of their application,
-        and `weight`, `tag`, `label`, `steps`, `missing` where they apply; `None` if the reward is
-        the score.
+        """The steps by which the policy computed the reward: `terms` in the order of their
+        application, and `weight`, `tag`, `label`, `steps`, `missing` where they apply; `None` if
+        the reward is the score.
         """
         value: dict[str, Any] | None = self._get("reward_breakdown")
         return value
@@ -2725,9 +2727,9 @@ class SelectedResult(View):
 
     @property
     def reward_breakdown(self) -> dict[str, Any] | None:
-        """The steps by which the policy made the reward: `terms` in the order of their application,
-        and `weight`, `tag`, `label`, `steps`, `missing` where they apply; `None` if the reward is
-        the score.
+        """The steps by which the policy computed the reward: `terms` in the order of their
+        application, and `weight`, `tag`, `label`, `steps`, `missing` where they apply; `None` if
+        the reward is the score.
         """
         value: dict[str, Any] | None = self._data.get("reward_breakdown")
         return value

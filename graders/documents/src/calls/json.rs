@@ -1,7 +1,7 @@
 //! Reads calls in JSON: an object with a name and arguments, and arrays and sequences of such
 //! objects.
 
-use assay_core::truncated;
+use assay_base::truncated;
 
 use super::Form;
 use super::scan::{ParsedCall, Scan};

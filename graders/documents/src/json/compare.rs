@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use assay_core::pointer::escaped;
+use assay_base::pointer::escaped;
 
 use super::number;
 use super::tree::Json;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use assay_core::pointer::{escaped, unescaped};
-use assay_core::truncated;
+use assay_base::pointer::{escaped, unescaped};
+use assay_base::truncated;
 
 use super::tree::Json;
 

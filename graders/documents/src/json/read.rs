@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use assay_core::truncated;
+use assay_base::truncated;
 use memchr::memchr2;
 
 use super::tree::Json;

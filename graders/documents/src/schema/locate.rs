@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use assay_core::pointer::{self, escaped};
+use assay_base::pointer::{self, escaped};
 use jsonschema::{Draft, Validator, ValidatorMap};
 use serde_json::{Map, Value, json};
 

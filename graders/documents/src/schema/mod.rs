@@ -13,7 +13,7 @@ mod visit_limit;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use assay_core::pointer;
+use assay_base::pointer;
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 

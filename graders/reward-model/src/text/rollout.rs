@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use assay_base::has_large_integer;
 use assay_core::reward_model::Refusal;
-use assay_core::{Completion, ContentPart, Message, MessageContent, RawJson, has_large_integer};
+use assay_core::{Completion, ContentPart, Message, MessageContent, RawJson};
 use minijinja::Value as Jinja;
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use assay_core::Random;
+use assay_base::Random;
 use assay_worker::query::{ForeignKey, Rows, Table, TableRows};
 
 use super::constants::Constants;

@@ -1,7 +1,7 @@
 //! Generates values for a column: like those of the base, near constants of the golds, or of the
 //! type of the column.
 
-use assay_core::Random;
+use assay_base::Random;
 use assay_worker::query::Value;
 
 use super::constants::Constants;

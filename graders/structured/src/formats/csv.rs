@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use assay_core::truncated;
+use assay_base::truncated;
 use assay_documents::{Json, SyntaxError};
 
 use super::limits::{MAX_COPIED_BYTES, MAX_QUOTED, MAX_VALUES};

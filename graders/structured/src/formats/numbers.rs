@@ -1,6 +1,6 @@
 //! Converts numbers of other formats to JSON's grammar, exactly.
 
-use assay_core::truncated;
+use assay_base::truncated;
 use num_bigint::BigUint;
 
 use super::limits::MAX_QUOTED;

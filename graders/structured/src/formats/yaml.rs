@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use assay_core::truncated;
+use assay_base::truncated;
 use assay_documents::json::{MAX_DEPTH, is_duplicate};
 use assay_documents::{Json, SyntaxError};
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};

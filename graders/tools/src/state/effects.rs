@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::pointer;
+use assay_base::pointer;
 use assay_documents::Json;
 
 use super::patch::Operation;

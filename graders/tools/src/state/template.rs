@@ -4,7 +4,7 @@
 //! may contain placeholders itself, as in `{/users/{id}/name}`. `{*/cwd}` in a path is the path
 //! that is stored in the state at `/cwd`. `{{` and `}}` are braces.
 
-use assay_core::pointer::unescaped;
+use assay_base::pointer::unescaped;
 use assay_documents::Json;
 use assay_documents::json::{MAX_DEPTH, Pointer};
 

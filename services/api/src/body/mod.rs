@@ -6,8 +6,9 @@ mod kind;
 
 use std::sync::Arc;
 
+use assay_base::{json_message, json_pointer, json_reason};
+use assay_core::ErrorCode;
 use assay_core::clock::thread_time;
-use assay_core::{ErrorCode, json_message, json_pointer, json_reason};
 use assay_engine::MemoryPermit;
 use assay_wire::unicode::{Step, Treatment, read_replacing, without_lone_surrogates};
 use assay_wire::{Parsed, Problem, Scanner};

@@ -31,7 +31,7 @@ use crate::roles::RoleTable;
         assay_record::GradeSource,
         assay_record::Appeal,
         assay_record::ComponentGrade,
-        assay_wire::reply::GroupBody<'static>,
+        assay_record::GroupResult,
         assay_wire::reply::ChannelBody<'static>,
         assay_core::Step,
         assay_core::Fault,

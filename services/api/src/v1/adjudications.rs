@@ -25,7 +25,7 @@ pub(crate) struct NextQuery {
     judged: Option<bool>,
 }
 
-/// DrawFilter a grade at random from the newest thousand that match and were not drawn before. The draw
+/// Draws a grade at random from the newest thousand that match and were not drawn before. The draw
 /// and its probability are recorded, so that an adjudication of the grade counts towards the rates
 /// of its channel.
 #[utoipa::path(post, path = "/v1/adjudications/next", tag = "noise", params(NextQuery), responses(

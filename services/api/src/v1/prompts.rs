@@ -36,7 +36,7 @@ pub(crate) async fn suggest(
     } = request;
     let settings: Suggest =
         serde_path_to_error::deserialize(Value::Object(settings)).map_err(|error| {
-            let pointer = assay_core::json_pointer(error.path());
+            let pointer = assay_base::json_pointer(error.path());
             Problem::at(
                 ErrorCode::InvalidField,
                 pointer,

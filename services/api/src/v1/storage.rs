@@ -45,8 +45,7 @@ pub(crate) async fn prune(api: Api, headers: HeaderMap, body: Body) -> ApiResult
     let store = record_of(&api)?;
     let estimate = store.prune_estimate(&filter).await?.check();
     let estimate = estimate
-        .map_err(|reason| Problem::at(ErrorCode::InvalidField, "/keep_runs".into(), reason))?
-        .into();
+        .map_err(|reason| Problem::at(ErrorCode::InvalidField, "/keep_runs".into(), reason))?;
     let prune = if dry_run {
         None
     } else {

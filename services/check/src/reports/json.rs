@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use assay_core::visible;
+use assay_base::visible;
 use serde::Serialize;
 
 use crate::Report;

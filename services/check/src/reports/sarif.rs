@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use assay_core::visible;
+use assay_base::visible;
 use serde_json::{Value, json};
 
 use super::summary::failure;

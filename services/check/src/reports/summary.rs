@@ -4,7 +4,7 @@ use crate::Report;
 
 /// A text of a row on one line, with unsafe characters escaped, for example as `\n` or `\u{202e}`.
 pub(super) fn escape_line(text: &str) -> String {
-    assay_core::visible::Visible::line(text).to_string()
+    assay_base::visible::Visible::line(text).to_string()
 }
 
 /// A count and its noun: `1 row`, `2 rows`.

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
-use assay_core::TextPosition;
+use assay_base::TextPosition;
 
 use super::jsonl;
 use super::rows::{Locations, MAX_ROW_BYTES, Rows};

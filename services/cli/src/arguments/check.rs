@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use assay_base::did_you_mean;
 use assay_check::DEFAULT_MAX_FINDINGS;
 use assay_check::reports::{FORMATS, Format};
-use assay_core::did_you_mean;
 use clap::Args;
 
 use super::ServerKey;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use assay_core::truncated;
+use assay_base::truncated;
 use assay_engine::RewardPolicy;
 use assay_mapping::render;
 use assay_node::Node;

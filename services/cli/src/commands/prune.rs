@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use assay_record::Record;
-use assay_wire::storage::{PruneBody, PruneEstimateBody, PruneReply, PruneRequest};
+use assay_record::storage::PruneEstimate;
+use assay_wire::storage::{PruneBody, PruneReply, PruneRequest};
 use serde_json::json;
 
 use super::record::{Source, open};
@@ -128,7 +129,7 @@ async fn start(store: &Record, request: &PruneRequest) -> anyhow::Result<PruneRe
         .filter()
         .map_err(|(_, reason)| anyhow::Error::msg(reason))?;
     let estimate = store.prune_estimate(&filter).await?.check();
-    let estimate = estimate.map_err(anyhow::Error::msg)?.into();
+    let estimate = estimate.map_err(anyhow::Error::msg)?;
     let prune = if request.dry_run {
         None
     } else {
@@ -139,7 +140,7 @@ async fn start(store: &Record, request: &PruneRequest) -> anyhow::Result<PruneRe
 
 fn write_estimate(
     out: &mut impl Write,
-    estimate: &PruneEstimateBody,
+    estimate: &PruneEstimate,
     bodies_only: bool,
 ) -> std::io::Result<()> {
     if bodies_only {
@@ -169,7 +170,7 @@ fn write_estimate(
     writeln!(out, "bodies that other batches use are kept")
 }
 
-fn write_channels(out: &mut impl Write, estimate: &PruneEstimateBody) -> std::io::Result<()> {
+fn write_channels(out: &mut impl Write, estimate: &PruneEstimate) -> std::io::Result<()> {
     writeln!(out, "would delete {} channels", estimate.channels)?;
     if estimate.calibrated_channels > 0 {
         writeln!(

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use assay_mapping::runs::run_detail;
-use assay_wire::runs::{RunBody, RunDetail, RunGraderBody, RunStepBody, RunsBody, SumsBody};
+use assay_record::RunSummary;
+use assay_wire::runs::{RunDetail, RunGraderBody, RunStepBody, RunsBody, SumsBody};
 
 use super::record::{Source, open};
 use crate::arguments::Runs;
@@ -73,12 +74,7 @@ async fn all(source: &Source) -> anyhow::Result<RunsBody> {
                 .record()
                 .context("no database is configured; name one with `--database`")?;
             Ok(RunsBody {
-                runs: store
-                    .runs(MAX_RUNS)
-                    .await?
-                    .into_iter()
-                    .map(RunBody::from)
-                    .collect(),
+                runs: store.runs(MAX_RUNS).await?,
             })
         }
     }
@@ -100,7 +96,7 @@ async fn one(source: &Source, name: &str, steps: usize) -> anyhow::Result<RunDet
     }
 }
 
-fn row(run: &RunBody) -> [String; 8] {
+fn row(run: &RunSummary) -> [String; 8] {
     [
         run.run.clone(),
         cell(run.last_step),

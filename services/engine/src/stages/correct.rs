@@ -7,7 +7,7 @@
 //! its channel, if J is known precisely enough for all of them.
 
 use assay_core::Reward;
-use assay_record::ItemGrade;
+use assay_record::{GroupResult, ItemGrade};
 use assay_rewards::Visit;
 use assay_rewards::channel::Report;
 use assay_rewards::channel::report::MIN_J;
@@ -15,7 +15,7 @@ use assay_rewards::policy::Outcome;
 use assay_rewards::{Estimator, Group, Member, Rates, advantages, mean, statistics};
 
 use crate::batch::prompt_key;
-use crate::reply::{GroupResult, Summary};
+use crate::reply::Summary;
 use crate::stages::compose::answer;
 use crate::stages::plan::Plan;
 

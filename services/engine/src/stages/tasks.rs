@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use assay_base::pointer;
 use assay_core::clock::thread_time;
-use assay_core::pointer;
 use assay_core::{Clock, ErrorCode, Grader, Hash, PrepareContext, Spec, Task, TaskError};
 use tokio::sync::oneshot;
 

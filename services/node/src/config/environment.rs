@@ -161,7 +161,7 @@ fn text_of<'v>(name: &str, value: &'v OsStr) -> Result<&'v str, ConfigError> {
 /// The variable of the setting with the most similar name.
 fn nearest(name: &str, known: &[KnownSetting]) -> String {
     // There is always at least one setting.
-    assay_core::nearest(name, known.iter().map(KnownSetting::variable)).unwrap_or_default()
+    assay_base::nearest(name, known.iter().map(KnownSetting::variable)).unwrap_or_default()
 }
 
 /// Whether Kubernetes sets such a variable for a Service whose name starts with `assay`. Such a

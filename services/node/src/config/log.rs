@@ -1,6 +1,6 @@
 //! The section `[log]`: which events are logged and how, and where traces are exported.
 
-use assay_core::url::Url;
+use assay_base::url::Url;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::{Directive, LevelFilter};

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_core::url::redacted;
+use assay_base::url::redacted;
 use assay_engine::ChannelSettings;
 use assay_rewards::Rates;
 use assay_rewards::channel::Settings;

@@ -1,6 +1,6 @@
 //! URLs of servers, with passwords that are never printed.
 
-use assay_core::url::redacted;
+use assay_base::url::redacted;
 use serde::{Deserialize, Serialize};
 
 /// A URL that can contain a password. Its `Debug` and `Serialize` output is redacted.

@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use assay_core::visible::Visible;
+use assay_base::visible::Visible;
 use tracing::field::Field;
 use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::FormatFields;

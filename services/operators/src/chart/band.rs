@@ -6,7 +6,7 @@ use crate::display::{count, number};
 /// Mean, standard deviation and number of values of a column.
 pub(crate) type Column = (f64, f64, u64);
 
-/// DrawFilter columns that start at these steps, each `width` steps wide.
+/// Draws columns that start at these steps, each `width` steps wide.
 pub(crate) fn band(title: &str, width: i64, columns: &[(i64, Column)]) -> Svg {
     let steps: Vec<i64> = columns.iter().map(|(step, _)| *step).collect();
     let low = columns

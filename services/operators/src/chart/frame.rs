@@ -76,7 +76,7 @@ impl Frame {
         let _ = self.svg.write_fmt(piece);
     }
 
-    /// DrawFilter a line through points, interrupted where there is no point.
+    /// Draws a line through points, interrupted where there is no point.
     pub(super) fn path(
         &mut self,
         class: impl Display,
@@ -97,7 +97,7 @@ impl Frame {
         self.draw(format_args!(r#"<path class="{class}" d="{path}"/>"#));
     }
 
-    /// DrawFilter grid lines at round values, with labels from `format`.
+    /// Draws grid lines at round values, with labels from `format`.
     pub(super) fn grid(&mut self, format: impl Fn(f64) -> String) {
         let (low, high) = self.values;
         let mut value = low;

@@ -6,7 +6,7 @@ use crate::display::{count, number};
 /// Lower bound and number of values of a bin.
 pub(crate) type Bin = (f64, u64);
 
-/// DrawFilter columns that start at these steps, each `width` steps wide, with bins of size `bin`. The
+/// Draws columns that start at these steps, each `width` steps wide, with bins of size `bin`. The
 /// shade of a bin depends on its share in the column.
 #[expect(
     clippy::cast_precision_loss,

@@ -6,7 +6,7 @@ use super::frame::Svg;
 const WIDTH: f64 = 132.0;
 const HEIGHT: f64 = 16.0;
 
-/// DrawFilter `low`, `value` and `high` on the scale from `from` to `to`, with a mark at 0 if the scale
+/// Draws `low`, `value` and `high` on the scale from `from` to `to`, with a mark at 0 if the scale
 /// contains it.
 pub(crate) fn interval(low: f64, value: f64, high: f64, (from, to): (f64, f64)) -> Svg {
     let x = |at: f64| 2.0 + ((at - from) / (to - from)).clamp(0.0, 1.0) * (WIDTH - 4.0);

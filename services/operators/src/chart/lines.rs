@@ -9,7 +9,7 @@ pub(crate) struct Line {
     pub(crate) values: Vec<Option<f64>>,
 }
 
-/// DrawFilter lines over columns that start at `steps`, each `width` steps wide. The scale is from 0 to
+/// Draws lines over columns that start at `steps`, each `width` steps wide. The scale is from 0 to
 /// the highest value.
 pub(crate) fn lines(
     title: &str,

@@ -3,7 +3,7 @@
 use super::frame::{Frame, Svg};
 use crate::display::{count, percent};
 
-/// DrawFilter columns that start at these steps, each `width` steps wide, with a count for each part.
+/// Draws columns that start at these steps, each `width` steps wide, with a count for each part.
 /// `parts` are the names and colours of the parts.
 #[expect(
     clippy::cast_precision_loss,

@@ -98,7 +98,7 @@ pub(crate) async fn page(
     }))
 }
 
-/// DrawFilter a grade and redirects to it.
+/// Draws a grade and redirects to it.
 pub(crate) async fn draw(Viewer { review, .. }: Viewer, form: String) -> Result<Redirect> {
     next(&review, &draws(&Pairs::read(&form))?).await
 }
@@ -136,7 +136,7 @@ pub(crate) async fn drawn(
     }))
 }
 
-/// DrawFilter the next grade and redirects to it, or to the queue if there is none.
+/// Draws the next grade and redirects to it, or to the queue if there is none.
 pub(crate) async fn next(review: &Review, draws: &DrawFilter) -> Result<Redirect> {
     let address = match review.draw(draws).await? {
         Some((stored, _)) => address(&format!("/ui/queue/{}", stored.grade.grade), draws),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use assay_core::pointer::unescaped;
+use assay_base::pointer::unescaped;
 use assay_core::{GradeId, Hash};
 use assay_record::{Record, RecordError};
 use serde_json::value::RawValue;

@@ -9,7 +9,7 @@ mod tasks;
 
 use std::collections::BTreeMap;
 
-use assay_core::pointer::escaped;
+use assay_base::pointer::escaped;
 use assay_core::{Completion, ErrorCode, Meta, Task};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;

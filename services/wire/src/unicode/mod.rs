@@ -8,9 +8,9 @@
 
 use std::borrow::Cow;
 
+use assay_base::pointer::escaped;
+use assay_base::truncate::with_ellipsis;
 use assay_core::ErrorCode;
-use assay_core::pointer::escaped;
-use assay_core::truncate::with_ellipsis;
 use memchr::{memchr_iter, memchr2};
 
 use crate::warning::{MAX_POINTER_BYTES, MAX_WARNINGS};

@@ -6,7 +6,8 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::{Clock, Random, SystemClock};
+use assay_base::Random;
+use assay_core::{Clock, SystemClock};
 use assay_policy_model::optimiser::{AdamW, AdamWSettings};
 use assay_policy_model::{
     GenerationRequest, Graph, PolicyModel, PolicyModelOptions, Sampling, Text, TokenBatch, generate,

@@ -16,8 +16,8 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use assay_core::causes::with_causes;
-use assay_core::visible::VisibleWriter;
+use assay_base::causes::with_causes;
+use assay_base::visible::VisibleWriter;
 use assay_node::Config as ServiceConfig;
 
 use crate::arguments::{Arguments, Command};

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use assay_core::{Hash, Task, json_pointer};
+use assay_base::json_pointer;
+use assay_core::{Hash, Task};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_core::Random;
+use assay_base::Random;
 use assay_wire::channels::SuggestRequest;
 use serde_json::{Map, Value};
 

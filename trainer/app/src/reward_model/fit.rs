@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::ensure;
-use assay_core::Random;
+use assay_base::Random;
 use assay_policy_model::optimiser::{AdamW, AdamWSettings};
 use assay_policy_model::{LoraSettings, ScoringModel};
 use candle_core::{DType, Device, Tensor};

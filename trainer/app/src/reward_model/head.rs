@@ -114,7 +114,7 @@ impl PairStates {
 
 #[cfg(test)]
 mod tests {
-    use assay_core::Random;
+    use assay_base::Random;
 
     use super::*;
     use crate::reward_model::TokenPair;

@@ -1,8 +1,9 @@
 //! Preference pairs as a reward model reads them, split into pairs for training and for
 //! evaluation.
 
+use assay_base::Random;
 use assay_core::reward_model::{ModelInput, Truncate};
-use assay_core::{Completion, Hash, Random};
+use assay_core::{Completion, Hash};
 use assay_reward_model::{Model, RewardModel};
 use assay_wire::pairs::PairBody;
 use serde_json::Value;

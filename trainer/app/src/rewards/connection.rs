@@ -3,8 +3,8 @@
 
 use std::error::Error;
 
+use assay_base::causes::with_causes;
 use assay_client::{Client, ClientError};
-use assay_core::causes::with_causes;
 use assay_core::{BoxFuture, ErrorCode};
 use assay_node::{Node, NodeError};
 use assay_wire::channels::{SuggestRequest, SuggestionsBody};

@@ -14,8 +14,9 @@ mod submission;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_base::Random;
 use assay_client::{Client, ClientError, Retry};
-use assay_core::{ErrorCode, Hash, Random};
+use assay_core::{ErrorCode, Hash};
 use assay_node::{Config, Node, NodeError};
 use assay_wire::channels::{SuggestRequest, SuggestionBody};
 use assay_wire::reply::GradeReply;

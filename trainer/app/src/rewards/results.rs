@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use assay_core::Random;
+use assay_base::Random;
 use assay_core::Step;
 use assay_record::ItemGrade;
 use assay_wire::Problem;

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use assay_core::json_message;
+use assay_base::json_message;
 use serde::{Deserialize, Serialize};
 
 use super::values::{TelemetryError, Values};

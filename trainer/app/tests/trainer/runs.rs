@@ -176,7 +176,7 @@ fn assert_resumes_identically(folder: &Path, output: &str) {
 #[test]
 fn killed_run_resumes_identically() {
     let folder = start();
-    let mut random = assay_core::Random::new(u64::from(std::process::id()));
+    let mut random = assay_base::Random::new(u64::from(std::process::id()));
     for _ in 0..3 {
         let mut run = endless(folder.path(), "killed");
         std::thread::sleep(Duration::from_millis(random.below(100) as u64));

@@ -1,6 +1,6 @@
 //! Batches of random numbers with fixed seeds.
 
-use assay_core::Random;
+use assay_base::Random;
 use assay_objective::{Batch, Current, Loss, Objective, Totals};
 use candle_core::{Device, Tensor, Var};
 

@@ -16,7 +16,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use assay_core::Random;
+use assay_base::Random;
 
 use crate::batch::{Packed, to_u32};
 use crate::decoder::Decoder;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use assay_core::Random;
+use assay_base::Random;
 use candle_core::{DType, Device, Result, Tensor, Var};
 
 use super::linear::linear;

@@ -218,7 +218,7 @@ fn chunk(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_core::Random;
+    use assay_base::Random;
     use candle_core::{DType, Device};
 
     fn random(shape: (usize, usize), stream: u64) -> Tensor {

@@ -4,7 +4,7 @@ mod templates;
 
 use std::collections::BTreeSet;
 
-use assay_core::Random;
+use assay_base::Random;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

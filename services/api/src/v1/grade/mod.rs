@@ -1,22 +1,21 @@
 //! `POST /v1/grade`: grades a batch of rollouts and returns one reply or a stream.
 
-mod framing;
-mod response;
 mod stream;
 
 use std::sync::Arc;
 
 use assay_access::{Caller, Gate};
 use assay_core::{ErrorCode, Hash};
-use assay_engine::{Answer, Batch, Engine, IdempotentRequest, MemoryPermit, Mode};
+use assay_engine::{Answer, Batch, Engine, IdempotentRequest, MemoryPermit, Mode, Render};
+use assay_mapping::render::Framing;
 use assay_mapping::{TemplateTasks, batch};
 use assay_record::SealedReply;
 use assay_wire::request::Decoded;
 use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody, Warning};
 use axum::Extension;
 use axum::body::Body;
-use axum::response::Response;
-use http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, header};
 use serde_json::Value;
 
 use crate::Api;
@@ -25,8 +24,8 @@ use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
 use crate::ndjson::{self, NDJSON};
 use crate::serve::Client;
-use framing::Framing;
-use response::{JSON, response};
+
+const JSON: &str = "application/json";
 
 /// Grades a batch of rollouts and returns when all are done. With `Accept: application/x-ndjson`,
 /// streams one line per result in the order in which they finish. A failure of the service never
@@ -62,27 +61,13 @@ pub(crate) async fn grade(
 ) -> ApiResult<Response> {
     let streamed = ndjson::is_accepted(&headers);
     let key = idempotency_key(&headers)?;
-    let limits = DecodeLimits {
-        items: api.limits().batch_items,
-    };
-    let (engine, is_keyed) = (api.engine().clone(), key.is_some());
-    let (caller, gate) = (api.caller().clone(), Arc::clone(api.shared_gate()));
-    let (templates, made_bytes) = (Arc::clone(api.templates()), api.limits().parsed_bytes);
+    let (is_keyed, decode) = (key.is_some(), decoder(&api));
     let decode = move |bytes: &[u8]| {
         let media_type = if streamed { NDJSON } else { JSON };
         let request = is_keyed.then(|| Hash::of_parts(&[bytes, media_type.as_bytes()]));
-        let mut tasks = TemplateTasks::new(templates, engine.clone(), made_bytes);
-        let decoded = assay_wire::decode(bytes, &limits, &mut tasks)?;
-        let made_bytes = tasks.made_bytes();
-        let selection = decoded.selection;
-        let (batch, warnings) = from_caller(decoded, &caller, &gate, &engine)?;
-        let framing = Framing {
-            warnings: warnings.into(),
-            selection,
-        };
-        Ok((batch, framing, request, made_bytes, bytes.len()))
+        Ok((decode(bytes)?, request))
     };
-    let (decoded, mut permit) =
+    let ((received, request), permit) =
         body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
     if client.is_some_and(|Extension(client)| client.is_gone()) {
         // A client that gave up while this process was suspended has sent the batch to another
@@ -90,14 +75,11 @@ pub(crate) async fn grade(
         let message = "the client closed the connection before the batch was accepted".to_owned();
         return Err(ApiError::new(ErrorCode::MalformedJson, message));
     }
-    let (mut batch, framing, request, made_bytes, body_bytes) = decoded;
-    permit.grow(made_bytes)?;
-    batch.held = Some(permit);
-    batch.allowance = api.allowance(body_bytes);
+    let (batch, framing) = received.accept(&api, permit)?;
     let keyed = key.zip(request).map(|(key, request)| IdempotentRequest {
         key: api.request_key(key),
         request,
-        render: framing.clone().seal(streamed),
+        render: sealing(framing.clone(), streamed),
     });
     if streamed {
         return stream::start(api.engine(), batch, keyed, framing).await;
@@ -122,35 +104,86 @@ pub(crate) async fn grade(
 pub(crate) async fn grade_made(
     api: &Api,
     request: Vec<u8>,
-    mut permit: MemoryPermit,
+    permit: MemoryPermit,
 ) -> ApiResult<Value> {
-    let limits = DecodeLimits {
-        items: api.limits().batch_items,
-    };
-    let (engine, caller) = (api.engine().clone(), api.caller().clone());
-    let gate = Arc::clone(api.shared_gate());
-    let (templates, max_bytes) = (Arc::clone(api.templates()), api.limits().parsed_bytes);
-    let decode = move |bytes: &[u8]| {
-        let mut tasks = TemplateTasks::new(templates, engine.clone(), max_bytes);
-        let decoded = assay_wire::decode(bytes, &limits, &mut tasks)?;
-        let selection = decoded.selection;
-        let (batch, warnings) = from_caller(decoded, &caller, &gate, &engine)?;
-        let framing = Framing {
-            warnings: warnings.into(),
-            selection,
-        };
-        Ok((batch, framing, tasks.made_bytes(), bytes.len()))
-    };
-    let decoded = body::decode_bytes(api, request.into(), decode).await?;
-    let (mut batch, framing, made_bytes, body_bytes) = decoded;
-    permit.grow(made_bytes)?;
-    batch.held = Some(permit);
-    batch.allowance = api.allowance(body_bytes);
+    let received = body::decode_bytes(api, request.into(), decoder(api)).await?;
+    let (batch, framing) = received.accept(api, permit)?;
     let reply = api.engine().grade(batch, Mode::Whole).await?;
     serde_json::from_slice(&framing.whole(&reply)).map_err(|error| {
         let message = format!("cannot read the reply: {error}");
         Problem::new(ErrorCode::Internal, message).into()
     })
+}
+
+/// A decoded request.
+struct Received {
+    batch: Batch,
+    framing: Framing,
+    /// Bytes of the tasks that templates made.
+    made_bytes: usize,
+    body_bytes: usize,
+}
+
+impl Received {
+    /// The batch, with the permit that counts its memory and the quotas of its caller.
+    fn accept(self, api: &Api, mut permit: MemoryPermit) -> ApiResult<(Batch, Framing)> {
+        permit.grow(self.made_bytes)?;
+        let batch = Batch {
+            held: Some(permit),
+            allowance: api.allowance(self.body_bytes),
+            ..self.batch
+        };
+        Ok((batch, self.framing))
+    }
+}
+
+/// Decodes the body of a request of the caller.
+fn decoder(api: &Api) -> impl FnOnce(&[u8]) -> Result<Received, Problem> + Send + 'static {
+    let limits = DecodeLimits {
+        items: api.limits().batch_items,
+    };
+    let (engine, caller) = (api.engine().clone(), api.caller().clone());
+    let (gate, templates) = (Arc::clone(api.shared_gate()), Arc::clone(api.templates()));
+    let max_bytes = api.limits().parsed_bytes;
+    move |bytes| {
+        let mut tasks = TemplateTasks::new(templates, engine.clone(), max_bytes);
+        let decoded = assay_wire::decode(bytes, &limits, &mut tasks)?;
+        let selection = decoded.selection;
+        let (batch, warnings) = from_caller(decoded, &caller, &gate, &engine)?;
+        Ok(Received {
+            batch,
+            framing: Framing {
+                warnings: warnings.into(),
+                selection,
+            },
+            made_bytes: tasks.made_bytes(),
+            body_bytes: bytes.len(),
+        })
+    }
+}
+
+/// Renders the reply that is sent and stored under an idempotency key.
+fn sealing(framing: Framing, streamed: bool) -> Render {
+    Arc::new(move |reply| {
+        if streamed {
+            let mut body = framing.result_lines(reply);
+            body.extend_from_slice(&framing.closing_lines(reply));
+            SealedReply {
+                media: NDJSON.to_owned(),
+                body,
+            }
+        } else {
+            SealedReply {
+                media: JSON.to_owned(),
+                body: framing.whole(reply),
+            }
+        }
+    })
+}
+
+/// The response with the reply to a batch.
+fn response(sealed: SealedReply) -> Response {
+    ([(header::CONTENT_TYPE, sealed.media)], sealed.body).into_response()
 }
 
 /// Converts a request to a batch of `caller`, in its namespace.

@@ -2,7 +2,7 @@
 
 use assay_core::{ErrorCode, Fault};
 use assay_engine::{Answer, Batch, Engine, EngineError, IdempotentRequest, Mode, Reply};
-use assay_mapping::render;
+use assay_mapping::render::{self, Framing};
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -12,8 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
-use super::framing::Framing;
-use super::response::response;
+use super::response;
 use crate::error::{ApiError, ApiResult};
 use crate::ndjson::NDJSON;
 

@@ -1,6 +1,6 @@
 //! `GET /v1/runs`: the recorded training runs.
 
-use assay_wire::runs::{RunBody, RunsBody};
+use assay_wire::runs::RunsBody;
 use axum::Json;
 
 use crate::Api;
@@ -16,7 +16,5 @@ const MAX_RUNS: u32 = 1_000;
 ))]
 pub(crate) async fn list(api: Api) -> ApiResult<Json<RunsBody>> {
     let runs = record_of(&api)?.runs(MAX_RUNS).await?;
-    Ok(Json(RunsBody {
-        runs: runs.into_iter().map(RunBody::from).collect(),
-    }))
+    Ok(Json(RunsBody { runs }))
 }

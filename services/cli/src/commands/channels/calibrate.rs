@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail, ensure};
-use assay_core::json_message;
+use assay_base::json_message;
 use assay_engine::Batch;
 use assay_mapping::{TemplateTasks, batch};
 use assay_node::{Config, Node};

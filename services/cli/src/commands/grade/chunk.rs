@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use assay_base::visible::Visible;
 use assay_core::Fault;
-use assay_core::visible::Visible;
 use assay_record::ItemGrade;
 use assay_wire::{Selected, Selection};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use assay_core::visible::Visible;
+use assay_base::visible::Visible;
 use assay_core::{Evidence, Item, Task};
 use assay_engine::{Batch, BatchItem, Engine, EngineError};
 use assay_record::ItemGrade;

@@ -6,8 +6,8 @@ mod score;
 use std::io::Write;
 use std::path::Path;
 
+use assay_base::truncated;
 use assay_client::Client;
-use assay_core::truncated;
 use assay_wire::reward_models::{LoadRequest, RewardModelBody};
 
 use crate::arguments::{ModelAction, Models, ServerKey};

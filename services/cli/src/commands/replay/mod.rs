@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
-use assay_core::did_you_mean;
+use assay_base::did_you_mean;
 use assay_review::replay::ReplayOptions;
 use serde_json::value::RawValue;
 

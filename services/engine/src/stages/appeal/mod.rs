@@ -151,7 +151,7 @@ impl Judges<'_> {
         for (index, result) in judged {
             let grade = &mut wave[index];
             let appeal = appeal_of(plan, rule, *passes, probability, grade, result);
-            metrics::appealed(&grade.grader.name, *passes, &appeal);
+            metrics::appealed(grade.grader.name.clone(), *passes, &appeal);
             grade.score_after_appeal = score_after(&appeal, grade.score);
             grade.appeal = Some(appeal);
         }

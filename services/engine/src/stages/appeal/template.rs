@@ -7,7 +7,8 @@
 //! size of a task is bounded by its template and its variables. A missing value is an error, so
 //! that a judge never grades against an empty reference.
 
-use assay_core::{Completion, Evidence, Item, Task, pointer};
+use assay_base::pointer;
+use assay_core::{Completion, Evidence, Item, Task};
 use serde_json::Value;
 
 /// Longest text with variables, in bytes.

@@ -1,4 +1,4 @@
-use assay_core::Random;
+use assay_base::Random;
 use candle_core::{DType, Device, Tensor, Var};
 
 use super::*;

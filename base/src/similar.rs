@@ -21,7 +21,7 @@ pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) ->
 }
 
 /// The same for a message of serde about an unknown field or variant, which lists the known ones.
-pub(crate) fn did_you_mean_in(message: &str) -> String {
+pub fn did_you_mean_in(message: &str) -> String {
     // The last, because the unknown name can contain anything.
     let Some((unknown, expected)) = message.rsplit_once("`, expected ") else {
         return String::new();
