@@ -6,7 +6,7 @@
 //! bodies has reached it, their use keeps it; afterwards it is gone, and stored again.
 
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Decode, Encode, Row, Type};
+use sqlx::{Decode, Encode, Row, Type};
 
 use super::super::codec::packed_body;
 use super::super::holdings::{self, HeldAmounts};
@@ -345,13 +345,17 @@ fn shared_body(row: &SqliteRow) -> Result<SharedBody, DatabaseError> {
     })
 }
 
-/// Packs of batches with a number above `$1` and at most `$2` that are deleted.
-const DELETED_PACKS: &str = concat!(
-    "from packs",
-    indexed_by!("packs_by_batch"),
-    " where batch > 0 and batch > $1 and batch <= $2 and no < $3 and not ",
-    is_live!("packs.batch")
-);
+/// A statement on the packs of batches with a number above `$1` and at most `$2` that are deleted.
+macro_rules! for_deleted_packs {
+    ($statement:literal) => {
+        concat!(
+            $statement,
+            indexed_by!("packs_by_batch"),
+            " where batch > 0 and batch > $1 and batch <= $2 and no < $3 and not ",
+            is_live!("packs.batch")
+        )
+    };
+}
 
 async fn sweep_packs(
     connection: &mut SqliteConnection,
@@ -376,11 +380,11 @@ async fn sweep_packs(
             .add(progress.up_to);
         Ok(values.finish()?)
     };
-    let sum = format!("select coalesce(sum(length(content)), 0) {DELETED_PACKS}");
-    let bytes: i64 = sqlx::query_scalar_with(AssertSqlSafe(sum), range()?)
+    let sum = for_deleted_packs!("select coalesce(sum(length(content)), 0) from packs");
+    let bytes: i64 = sqlx::query_scalar_with(sum, range()?)
         .fetch_one(&mut *connection)
         .await?;
-    sqlx::query_with(AssertSqlSafe(format!("delete {DELETED_PACKS}")), range()?)
+    sqlx::query_with(for_deleted_packs!("delete from packs"), range()?)
         .execute(&mut *connection)
         .await?;
     count_left(connection, progress.after_number, to).await?;

@@ -440,9 +440,18 @@ pub(super) async fn run(folder: &Path) {
     drop(record);
     small_steps(&url).await;
     assert_eq!(verify(&options, |_| {}).await.unwrap().damages, []);
+    verify_empty(folder).await;
     let record = Record::open(&options, clock).await.unwrap();
     retain(&record, &url).await;
     close(&record).await;
+}
+
+/// Checks a file without tables.
+async fn verify_empty(folder: &Path) {
+    let file = folder.join("empty.db");
+    std::fs::write(&file, "").unwrap();
+    let options = RecordOptions::new(&format!("sqlite://{}", file.display()));
+    assert!(!verify(&options, |_| {}).await.unwrap().is_sound());
 }
 
 async fn close(record: &Record) {

@@ -3,12 +3,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The module of a database, whose statements other databases need not have.
+const DATABASE: &str = "database/sqlite/";
+
 /// First words of statements.
-const STATEMENTS: [&str; 5] = ["delete", "insert", "select", "update", "with"];
+const STATEMENTS: [&str; 14] = [
+    "alter", "analyze", "attach", "begin", "create", "delete", "drop", "insert", "pragma",
+    "replace", "select", "update", "vacuum", "with",
+];
 
 /// First words of what is appended to a statement.
-const FRAGMENTS: [&str; 10] = [
-    "and", "cross", "from", "having", "join", "left", "limit", "order", "union", "where",
+const FRAGMENTS: [&str; 15] = [
+    "and", "cross", "exists", "from", "group", "having", "join", "left", "limit", "on", "or",
+    "order", "set", "union", "where",
 ];
 
 /// A statement, or a part of one, with gaps for what a macro or `format!` inserts.
@@ -17,10 +24,25 @@ pub(super) struct Text {
     pub(super) place: String,
     /// Whether it starts a statement.
     pub(super) is_start: bool,
+    /// Whether it is in the module of a database.
+    pub(super) of_database: bool,
     parts: Vec<String>,
 }
 
 impl Text {
+    /// Whether its first part starts with `start`.
+    pub(super) fn starts_with(&self, start: &str) -> bool {
+        self.parts
+            .first()
+            .is_some_and(|part| part.starts_with(start))
+    }
+
+    /// Whether it has only the first word of a statement before a gap, so that many statements
+    /// contain it.
+    pub(super) fn is_vague(&self) -> bool {
+        self.is_start && self.parts.first().is_none_or(|part| !part.contains(' '))
+    }
+
     pub(super) fn contains(&self, character: char) -> bool {
         self.parts.iter().any(|part| part.contains(character))
     }
@@ -42,7 +64,7 @@ impl Text {
     }
 }
 
-/// The texts outside of tests and of the module of a database.
+/// The texts outside of tests.
 pub(super) fn texts() -> Vec<Text> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
@@ -50,16 +72,13 @@ pub(super) fn texts() -> Vec<Text> {
     let mut texts = Vec::new();
     for file in files {
         let name = file.strip_prefix(&root).unwrap().display().to_string();
-        if name.starts_with("database/sqlite/")
-            || name.starts_with("database/statements/")
-            || name.ends_with("tests.rs")
-        {
+        if name.starts_with("database/statements/") || name.ends_with("tests.rs") {
             continue;
         }
         let source = fs::read_to_string(&file).unwrap();
         let source = source.split("\n#[cfg(test)]\nmod tests {").next().unwrap();
         for (line, literal) in literals(source) {
-            texts.extend(text(format!("{name}:{line}"), &literal));
+            texts.extend(text(&name, line, &literal));
         }
     }
     texts
@@ -86,7 +105,13 @@ fn literals(source: &str) -> Vec<(usize, String)> {
         let end = if rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
         } else if let Some(quoted) = rest.strip_prefix('"') {
-            let (literal, length) = unescape(quoted);
+            let before = source[..source.len() - rest.len()].trim_end_matches('#');
+            let (literal, length) = if before.ends_with('r') {
+                let hashes = source.len() - rest.len() - before.len();
+                raw(quoted, hashes)
+            } else {
+                unescape(quoted)
+            };
             literals.push((line, literal));
             length + 1
         } else if let Some(character) = rest.strip_prefix('\'') {
@@ -103,6 +128,13 @@ fn literals(source: &str) -> Vec<(usize, String)> {
         rest = &rest[end..];
     }
     literals
+}
+
+/// The same as [`unescape`] for a raw literal.
+fn raw(quoted: &str, hashes: usize) -> (String, usize) {
+    let closing = format!("\"{}", "#".repeat(hashes));
+    let end = quoted.find(&closing).expect("a raw literal has an end");
+    (quoted[..end].to_owned(), end + closing.len())
 }
 
 /// The value of a literal after its quote, and its length with the closing quote.
@@ -126,16 +158,18 @@ fn unescape(quoted: &str) -> (String, usize) {
     panic!("a literal has no end: {value}")
 }
 
-fn text(place: String, literal: &str) -> Option<Text> {
+fn text(file: &str, line: usize, literal: &str) -> Option<Text> {
+    let is_word = !literal.contains(char::is_whitespace);
     let literal = literal.split_whitespace().collect::<Vec<_>>().join(" ");
-    // What follows a constant, as in `{SELECT} where`, appends to a statement.
+    // What follows a constant, as in `{SELECT} where`, or closes a parenthesis, appends to a
+    // statement.
     let start = match literal.split_once("} ") {
         Some((constant, rest)) if constant.starts_with('{') => rest,
-        _ => &literal,
+        _ => literal.trim_start_matches([')', ' ']),
     };
-    let (first, _) = start.split_once(' ')?;
-    let is_start = STATEMENTS.contains(&first);
-    if !is_start && !FRAGMENTS.contains(&first) {
+    let first = start.split(' ').next()?.to_ascii_lowercase();
+    let is_start = STATEMENTS.contains(&first.as_str());
+    if is_word || !is_start && !FRAGMENTS.contains(&first.as_str()) {
         return None;
     }
     let mut parts = Vec::new();
@@ -151,8 +185,9 @@ fn text(place: String, literal: &str) -> Option<Text> {
         .filter(|part| !part.is_empty())
         .collect();
     Some(Text {
-        place,
+        place: format!("{file}:{line}"),
         is_start,
+        of_database: file.starts_with(DATABASE),
         parts,
     })
 }
