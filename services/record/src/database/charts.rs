@@ -101,8 +101,8 @@ pub(crate) async fn add(
     Ok(())
 }
 
-/// Selects the first step of the bucket, as computed by the function `bucket`; at least the smallest
-/// integer, which is the marker for no step.
+/// Selects the first step of the bucket, as computed by the function `bucket`; at least the
+/// smallest integer, which is the marker for no step.
 macro_rules! select_bucket {
     () => {
         "select case when step < ((step % $1) + $1) % $1 - 9223372036854775807 - 1 \

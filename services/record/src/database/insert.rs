@@ -34,7 +34,7 @@ impl Insert {
             if rest.len() < size {
                 continue;
             }
-            let sql: Arc<str> = bulk::insert(self, size).into();
+            let sql: Arc<str> = bulk::insert(self.prefix, self.columns, self.suffix, size).into();
             while let Some((now, later)) = rest.split_at_checked(size) {
                 let mut values = Values::with_capacity(size * self.columns);
                 for row in now {
@@ -91,7 +91,7 @@ impl Delete {
         rows: &[T],
         bind: impl Fn(&mut Values, &T),
     ) -> Result<(), DatabaseError> {
-        let sql: Arc<str> = bulk::delete(self).into();
+        let sql: Arc<str> = bulk::delete(self.prefix, self.key).into();
         for chunk in rows.chunks(bulk::KEYS) {
             let mut values = Values::with_capacity(bulk::KEYS * self.key.len());
             for row in chunk {

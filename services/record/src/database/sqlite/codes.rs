@@ -28,6 +28,6 @@ pub(crate) fn is_damage(error: &sqlx::Error) -> bool {
 }
 
 /// Whether the values of a statement may be the cause.
-pub(in crate::database) fn may_be_caused_by_values(error: &sqlx::Error) -> bool {
+pub(crate) fn may_be_caused_by_values(error: &sqlx::Error) -> bool {
     code(error).is_some_and(|code| ENTRY_CODES.contains(&code))
 }

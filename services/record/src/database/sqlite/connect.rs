@@ -18,7 +18,7 @@ use super::migrate;
 
 /// Begins a transaction that writes. Waits for other writers, so that it cannot fail later because
 /// of one.
-pub(in crate::database) const BEGIN_WRITING: &str = "begin immediate";
+pub(crate) const BEGIN_WRITING: &str = "begin immediate";
 
 /// How long a statement waits for a lock of another process. The writer retries by itself, and a
 /// read that waits longer should fail.
@@ -62,7 +62,7 @@ impl Location {
     }
 
     /// Options of a connection whose commits survive a power loss.
-    pub(in crate::database) fn durable(&self) -> SqliteConnectOptions {
+    pub(crate) fn durable(&self) -> SqliteConnectOptions {
         self.writable().synchronous(SqliteSynchronous::Full)
     }
 
@@ -91,11 +91,18 @@ impl Location {
 pub(super) fn without_log(options: SqliteConnectOptions) -> SqliteConnectOptions {
     #[cfg(test)]
     {
-        let test = crate::database::statements::test_name();
+        let test = test_name();
         options.thread_name(move |_| test.clone())
     }
     #[cfg(not(test))]
     options.disable_statement_logging()
+}
+
+/// The name of the current test.
+#[cfg(test)]
+pub(crate) fn test_name() -> String {
+    let thread = std::thread::current();
+    thread.name().unwrap_or_default().to_owned()
 }
 
 /// Follows the symbolic links of the last component of `path`, even if the target does not exist
@@ -113,9 +120,7 @@ pub(super) fn follow_links(mut path: PathBuf) -> PathBuf {
 }
 
 /// Connects to the database and migrates it; returns the connection that writes.
-pub(in crate::database) async fn connect_writer(
-    location: &Location,
-) -> Result<SqlitePool, sqlx::Error> {
+pub(crate) async fn connect_writer(location: &Location) -> Result<SqlitePool, sqlx::Error> {
     let writing = location.writable();
     let one = SqlitePoolOptions::new()
         .max_connections(1)
@@ -130,7 +135,7 @@ pub(in crate::database) async fn connect_writer(
 }
 
 /// At most this many connections that read.
-pub(in crate::database) fn connect_readers(
+pub(crate) fn connect_readers(
     location: &Location,
     writer: &SqlitePool,
     connections: u32,

@@ -9,7 +9,7 @@ use crate::database::DatabaseError;
 use crate::spool::segment::FileId;
 
 /// The open database file and its path.
-pub(in crate::database) struct DatabaseFile {
+pub(crate) struct DatabaseFile {
     path: PathBuf,
     /// Path of the log.
     log: PathBuf,
@@ -21,7 +21,7 @@ pub(in crate::database) struct DatabaseFile {
 }
 
 impl DatabaseFile {
-    pub(in crate::database) fn at(path: &Path) -> std::io::Result<Self> {
+    pub(crate) fn at(path: &Path) -> std::io::Result<Self> {
         let file = fs::OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_PATH)
@@ -37,7 +37,7 @@ impl DatabaseFile {
     }
 
     /// Fails with [`DatabaseError::Replaced`] if the path has another file.
-    pub(in crate::database) fn check(&self) -> Result<(), DatabaseError> {
+    pub(crate) fn check(&self) -> Result<(), DatabaseError> {
         let change = match fs::metadata(&self.path) {
             Ok(named) if FileId::of(&named) == self.id => return Ok(()),
             Ok(_) => "was replaced by another file".to_owned(),
@@ -50,12 +50,12 @@ impl DatabaseFile {
     }
 
     /// Bytes of the write-ahead log.
-    pub(in crate::database) fn log_bytes(&self) -> u64 {
+    pub(crate) fn log_bytes(&self) -> u64 {
         fs::metadata(&self.log).map_or(0, |file| file.len())
     }
 
     /// Waits until the log is on the disk.
-    pub(in crate::database) async fn sync_log(&self) -> Result<(), DatabaseError> {
+    pub(crate) async fn sync_log(&self) -> Result<(), DatabaseError> {
         let log = self.log.clone();
         // No locks are on this file, which closing another descriptor would release.
         let sync = move || fs::File::open(log)?.sync_data();

@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 /// How many pages the log may have before a commit copies it to the database.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::database) enum LogPages {
+pub(crate) enum LogPages {
     /// For applying entries: 64 MiB, so that a page that several transactions change is copied
     /// once.
     Apply,
@@ -24,10 +24,7 @@ impl LogPages {
     }
 
     /// Sets the number for the next commits of a connection.
-    pub(in crate::database) async fn set(
-        self,
-        connection: &mut SqliteConnection,
-    ) -> Result<(), sqlx::Error> {
+    pub(crate) async fn set(self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
         let pragma = format!("pragma wal_autocheckpoint = {}", self.number());
         sqlx::query(AssertSqlSafe(pragma))
             .execute(connection)
@@ -37,7 +34,7 @@ impl LogPages {
 }
 
 /// Copies the log to the database; `false` if a reader prevents that for a part of it.
-pub(in crate::database) async fn checkpoint(writer: &SqlitePool) -> Result<bool, sqlx::Error> {
+pub(crate) async fn checkpoint(writer: &SqlitePool) -> Result<bool, sqlx::Error> {
     let row = sqlx::query("pragma wal_checkpoint(passive)")
         .fetch_one(writer)
         .await?;
@@ -50,7 +47,7 @@ pub(in crate::database) async fn checkpoint(writer: &SqlitePool) -> Result<bool,
 }
 
 /// Empties the log, unless a reader prevents it.
-pub(in crate::database) async fn truncate_log(writer: &SqlitePool) -> Result<(), sqlx::Error> {
+pub(crate) async fn truncate_log(writer: &SqlitePool) -> Result<(), sqlx::Error> {
     sqlx::query("pragma wal_checkpoint(truncate)")
         .fetch_one(writer)
         .await?;

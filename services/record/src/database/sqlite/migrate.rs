@@ -10,7 +10,7 @@ use sqlx::sqlite::SqlitePool;
 const MIGRATIONS: &[(i64, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
 
 /// The migrations of the schema.
-pub(in crate::database) fn migrations() -> Vec<Migration> {
+pub(crate) fn migrations() -> Vec<Migration> {
     MIGRATIONS
         .iter()
         .map(|(version, description, sql)| {
@@ -23,7 +23,7 @@ pub(in crate::database) fn migrations() -> Vec<Migration> {
 /// Applies the missing migrations. Unknown applied ones are ignored, because a node of an earlier
 /// release must be able to start on a database that a later one has migrated; see
 /// `migrations/README.md`.
-pub(in crate::database) async fn migrate(writer: &SqlitePool) -> Result<(), sqlx::Error> {
+pub(crate) async fn migrate(writer: &SqlitePool) -> Result<(), sqlx::Error> {
     let mut migrator = Migrator::with_migrations(migrations());
     migrator.set_ignore_missing(true).run(writer).await?;
     Ok(())

@@ -45,9 +45,9 @@ pub(crate) use copy::{copy_into, open_copy};
 pub(super) use file::DatabaseFile;
 pub(super) use log::{LogPages, checkpoint, truncate_log};
 pub(super) use migrate::migrate;
-#[cfg(test)]
-pub(super) use migrate::migrations;
 pub(super) use pages::{return_pages, size};
+#[cfg(test)]
+pub(super) use {connect::test_name, migrate::migrations};
 
 /// A hint that a table is read by this index, after the name of the table. Without statistics,
 /// SQLite would choose another one.

@@ -11,18 +11,16 @@ use crate::retention_step::StepOutcome;
 const INCREMENTAL: i64 = 2;
 
 /// The size of a database.
-pub(in crate::database) struct Size {
-    pub(in crate::database) file_bytes: u64,
+pub(crate) struct Size {
+    pub(crate) file_bytes: u64,
     /// Bytes of free pages.
-    pub(in crate::database) free_bytes: u64,
+    pub(crate) free_bytes: u64,
     /// Whether free pages can be returned.
-    pub(in crate::database) shrinks: bool,
+    pub(crate) shrinks: bool,
 }
 
 /// The size of the database.
-pub(in crate::database) async fn size(
-    connection: &mut SqliteConnection,
-) -> Result<Size, DatabaseError> {
+pub(crate) async fn size(connection: &mut SqliteConnection) -> Result<Size, DatabaseError> {
     let page = count(number(connection, "pragma page_size").await?);
     let pages = count(number(connection, "pragma page_count").await?);
     Ok(Size {
@@ -33,7 +31,7 @@ pub(in crate::database) async fn size(
 }
 
 /// Returns at most `pages` free pages to the file system; `done` if none is left.
-pub(in crate::database) async fn return_pages(
+pub(crate) async fn return_pages(
     connection: &mut SqliteConnection,
     pages: u32,
 ) -> Result<StepOutcome, DatabaseError> {

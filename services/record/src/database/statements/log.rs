@@ -7,15 +7,11 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
+use crate::database::sqlite::test_name;
+
 /// Name of the test whose statements are collected.
 static TEST: OnceLock<String> = OnceLock::new();
 static COLLECTED: LazyLock<Mutex<BTreeSet<String>>> = LazyLock::new(Mutex::default);
-
-/// The name of the current test, which its connections get; see `Location`.
-pub(in crate::database) fn test_name() -> String {
-    let thread = std::thread::current();
-    thread.name().unwrap_or_default().to_owned()
-}
 
 /// Begins to collect the statements of the current test, once in a process.
 pub(super) fn collect() {

@@ -16,8 +16,6 @@ use sqlx::{Connection, SqliteConnection};
 
 use self::source::Text;
 
-pub(in crate::database) use log::test_name;
-
 /// The statements that only SQLite has, by their starts. PostgreSQL has others for the same
 /// purpose, or needs none.
 const ONLY_SQLITE: [&str; 6] = [

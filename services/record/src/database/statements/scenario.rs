@@ -204,7 +204,7 @@ async fn write(record: &Record) {
 }
 
 /// A filter for each condition, and their combinations that choose another index.
-pub(in crate::database) fn filters() -> Vec<GradeFilter> {
+fn filters() -> Vec<GradeFilter> {
     let text = |text: &str| Some(text.to_owned());
     let grader = GradeFilter {
         grader: text("text"),
