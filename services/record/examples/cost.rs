@@ -112,7 +112,6 @@ impl Random {
     }
 }
 
-#[expect(clippy::unwrap_used, reason = "the texts are valid JSON")]
 fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
     let run: Option<Arc<str>> = Some("qwen3-0.6b-math".into());
     let caller: Arc<str> = "local".into();

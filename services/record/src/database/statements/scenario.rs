@@ -450,7 +450,7 @@ pub(super) async fn run(folder: &Path) {
 async fn verify_empty(folder: &Path) {
     let file = folder.join("empty.db");
     std::fs::write(&file, "").unwrap();
-    let options = RecordOptions::new(&format!("sqlite://{}", file.display()));
+    let options = RecordOptions::new(format!("sqlite://{}", file.display()));
     assert!(!verify(&options, |_| {}).await.unwrap().is_sound());
 }
 
