@@ -18,8 +18,8 @@ use std::time::Duration;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{ConnectOptions, Connection, Row};
 
-use crate::database::Location;
 use crate::database::verifying::has_documents;
+use crate::database::{Location, sqlite};
 use crate::options::RecordOptions;
 use crate::spool::files::{SpoolFile, spool_files, valid_length};
 
@@ -337,40 +337,16 @@ async fn copy_database(
     let mut connection = location
         .options()
         .read_only(true)
-        .disable_statement_logging()
         .connect()
         .await
         .map_err(failed)?;
-    // Sets the mode of the copy. The error for an original that has this mode already, which is
-    // that it cannot be written, does not matter.
-    let _ = sqlx::query("pragma auto_vacuum = incremental")
-        .execute(&mut connection)
-        .await;
-    pause_regularly(&mut connection).await.map_err(failed)?;
-    let copying = sqlx::query("vacuum into ?")
-        .bind(copy.to_string_lossy().into_owned())
-        .execute(&mut connection);
+    let copying = sqlite::copy_into(&mut connection, copy);
     tokio::select! {
         copied = copying => { copied.map_err(failed)?; }
         // Without an end.
         () = sync_regularly(copy.to_owned()) => {}
     }
     connection.close().await.map_err(failed)
-}
-
-/// Instructions of SQLite between two pauses, about 2 ms of work, and the length of a pause. A node
-/// that uses the same processors and disk can work in between.
-const WORK: i32 = 20_000;
-const PAUSE: Duration = Duration::from_millis(2);
-
-/// Makes the statements of a connection pause regularly.
-async fn pause_regularly(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-    let mut handle = connection.lock_handle().await?;
-    handle.set_progress_handler(WORK, || {
-        std::thread::sleep(PAUSE);
-        true
-    });
-    Ok(())
 }
 
 /// Time between two syncs of the copy.
@@ -394,16 +370,7 @@ async fn check(copy: &Path) -> Result<Backup, BackupError> {
         path: copy.to_owned(),
         source,
     };
-    let mut connection = sqlx::sqlite::SqliteConnectOptions::new()
-        .filename(copy)
-        .read_only(true)
-        // Nothing else uses the copy, and no files are created next to it.
-        .immutable(true)
-        .disable_statement_logging()
-        .connect()
-        .await
-        .map_err(failed)?;
-    pause_regularly(&mut connection).await.map_err(failed)?;
+    let mut connection = sqlite::open_copy(copy).await.map_err(failed)?;
     let counts = read_counts(&mut connection).await.map_err(failed)?;
     connection.close().await.map_err(failed)?;
     let bytes = fs::metadata(copy).map_err(|source| at(copy, source))?.len();
@@ -434,7 +401,7 @@ async fn check(copy: &Path) -> Result<Backup, BackupError> {
 }
 
 struct Counts {
-    /// What SQLite found.
+    /// What is wrong with the structure.
     problem: Option<String>,
     batches: i64,
     grades: i64,
@@ -444,9 +411,7 @@ struct Counts {
 }
 
 async fn read_counts(connection: &mut SqliteConnection) -> Result<Counts, sqlx::Error> {
-    let problem: String = sqlx::query_scalar("pragma integrity_check(1)")
-        .fetch_one(&mut *connection)
-        .await?;
+    let problems = sqlite::integrity_problems(connection, 1).await?;
     let row = sqlx::query(
         "select (select count(*) from batches) as batches, \
          (select count(*) from grades) as grades, (select count(*) from bodies) as bodies",
@@ -455,8 +420,8 @@ async fn read_counts(connection: &mut SqliteConnection) -> Result<Counts, sqlx::
     .await?;
     let expected = if has_documents(connection).await? {
         sqlx::query_scalar(
-            "select case when count(*) = count(grades) then coalesce(sum(grades), 0) end \
-             from batches",
+            "select case when count(*) = count(grades) \
+             then cast(coalesce(sum(grades), 0) as bigint) end from batches",
         )
         .fetch_one(connection)
         .await?
@@ -464,7 +429,7 @@ async fn read_counts(connection: &mut SqliteConnection) -> Result<Counts, sqlx::
         None
     };
     Ok(Counts {
-        problem: (problem != "ok").then_some(problem),
+        problem: problems.into_iter().next(),
         batches: row.try_get("batches")?,
         grades: row.try_get("grades")?,
         expected_grades: expected,

@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use assay_core::BoxFuture;
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous};
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow};
 use sqlx::{ConnectOptions, Connection, Row};
 
+use super::query;
 use super::rows::count;
-use super::{Location, migrate, query};
+use super::sqlite::{self, Location};
 use crate::RecordError;
 use crate::access::{
     AccessState, AccessStore, AuditEntry, AuditRecord, KeyError, KeyRecord, KeyUse, Quotas, Role,
@@ -27,19 +28,20 @@ const SELECT_KEYS: &str = "select id, name, role, hash, previous_hash, previous_
      + coalesce((select bytes from reply_holdings where caller = keys.name), 0) as bytes_held \
      from keys order by name";
 
-const SELECT_HELD: &str = "select caller, sum(bytes) as bytes from (\
+const SELECT_HELD: &str = "select caller, cast(sum(bytes) as bigint) as bytes from (\
      select caller, bytes from caller_holdings \
      union all select caller, bytes from permanent_holdings \
-     union all select caller, bytes from reply_holdings) group by caller";
+     union all select caller, bytes from reply_holdings) as held group by caller";
 
 const INSERT_KEY: &str = "insert into keys (id, role, hash, previous_hash, previous_until_us, \
      items_per_minute, cpu_seconds_per_minute, items_in_flight, bytes_stored_limit, created_us, \
-     rotated_us, expires_us, revoked_us, name) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+     rotated_us, expires_us, revoked_us, name) \
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
 
-const UPDATE_KEY: &str = "update keys set id = ?, role = ?, hash = ?, previous_hash = ?, \
-     previous_until_us = ?, items_per_minute = ?, cpu_seconds_per_minute = ?, \
-     items_in_flight = ?, bytes_stored_limit = ?, created_us = ?, rotated_us = ?, \
-     expires_us = ?, revoked_us = ? where name = ?";
+const UPDATE_KEY: &str = "update keys set id = $1, role = $2, hash = $3, previous_hash = $4, \
+     previous_until_us = $5, items_per_minute = $6, cpu_seconds_per_minute = $7, \
+     items_in_flight = $8, bytes_stored_limit = $9, created_us = $10, rotated_us = $11, \
+     expires_us = $12, revoked_us = $13 where name = $14";
 
 /// The tables of keys and of the audit log.
 #[derive(Debug, Clone)]
@@ -81,7 +83,7 @@ impl SqliteAccess {
     /// Opens the database of `location`, creating and migrating it.
     pub(crate) async fn open(location: &Location) -> Result<Self, DatabaseError> {
         let pool = connect(location).await?;
-        migrate(&pool).await?;
+        sqlite::migrate(&pool).await?;
         Self::prepared(pool).await
     }
 
@@ -90,11 +92,8 @@ impl SqliteAccess {
         location: &Location,
         entry: &AuditEntry,
     ) -> Result<(), DatabaseError> {
-        let options = location.writable().create_if_missing(false);
-        let mut connection = options
-            .synchronous(SqliteSynchronous::Full)
-            .connect()
-            .await?;
+        let options = location.durable().create_if_missing(false);
+        let mut connection = options.connect().await?;
         append(&mut connection, entry).await?;
         Ok(connection.close().await?)
     }
@@ -104,10 +103,12 @@ impl SqliteAccess {
         getrandom::fill(&mut secret).map_err(|error| {
             DatabaseError::Driver(sqlx::Error::Io(std::io::Error::other(error.to_string())))
         })?;
-        sqlx::query("insert or ignore into access (no, secret, version) values (1, ?, 0)")
-            .bind(&secret[..])
-            .execute(&pool)
-            .await?;
+        sqlx::query(
+            "insert into access (no, secret, version) values (1, $1, 0) on conflict do nothing",
+        )
+        .bind(&secret[..])
+        .execute(&pool)
+        .await?;
         Ok(Self {
             pool,
             unapplied: None,
@@ -145,10 +146,10 @@ impl SqliteAccess {
     async fn create(&self, key: &KeyRecord, audit: &AuditEntry) -> Result<(), CreateError> {
         let mut connection = self.pool.acquire().await.map_err(DatabaseError::from)?;
         let mut transaction = connection
-            .begin_with("begin immediate")
+            .begin_with(sqlite::BEGIN_WRITING)
             .await
             .map_err(DatabaseError::from)?;
-        let exists: i64 = sqlx::query_scalar("select count(*) from keys where name = ?")
+        let exists: i64 = sqlx::query_scalar("select count(*) from keys where name = $1")
             .bind(&key.name)
             .fetch_one(&mut *transaction)
             .await
@@ -158,7 +159,8 @@ impl SqliteAccess {
         }
         // `;` follows `:`, so the range contains all names with the prefix.
         let runs: i64 = sqlx::query_scalar(
-            "select count(*) from (select 1 from runs where name >= ? and name < ? limit 1)",
+            "select count(*) from \
+             (select 1 from runs where name >= $1 and name < $2 limit 1) as owned",
         )
         .bind(format!("{}:", key.name))
         .bind(format!("{};", key.name))
@@ -182,7 +184,7 @@ impl SqliteAccess {
         audit: &AuditEntry,
     ) -> Result<Option<KeyRecord>, DatabaseError> {
         let mut connection = self.pool.acquire().await?;
-        let mut transaction = connection.begin_with("begin immediate").await?;
+        let mut transaction = connection.begin_with(sqlite::BEGIN_WRITING).await?;
         let keys = read_keys(&mut transaction).await?;
         let found = keys.into_iter().find(|key| key.name == old.name);
         if is_replaceable(found.as_ref(), old) {
@@ -195,10 +197,11 @@ impl SqliteAccess {
 
     async fn write_uses(&self, uses: &[KeyUse]) -> Result<(), DatabaseError> {
         let mut connection = self.pool.acquire().await?;
-        let mut transaction = connection.begin_with("begin immediate").await?;
+        let mut transaction = connection.begin_with(sqlite::BEGIN_WRITING).await?;
         for used in uses {
             sqlx::query(
-                "update keys set last_used_us = max(coalesce(last_used_us, 0), ?) where id = ?",
+                "update keys set last_used_us = case when last_used_us > $1 then last_used_us \
+                 else $1 end where id = $2",
             )
             .bind(used.last_used_us)
             .bind(&used.id)
@@ -246,7 +249,7 @@ impl SqliteAccess {
     ) -> Result<Vec<AuditRecord>, DatabaseError> {
         let rows = sqlx::query(
             "select no, time_us, caller, role, action, target, details from audit \
-             where no < ? order by no desc limit ?",
+             where no < $1 order by no desc limit $2",
         )
         .bind(before.unwrap_or(i64::MAX))
         .bind(limit)
@@ -264,8 +267,7 @@ async fn connect(location: &Location) -> Result<SqlitePool, DatabaseError> {
         .max_lifetime(None)
         .test_before_acquire(false);
     // A revocation must survive a power loss, so every commit is synced.
-    let options = location.writable().synchronous(SqliteSynchronous::Full);
-    Ok(pool.connect_with(options).await?)
+    Ok(pool.connect_with(location.durable()).await?)
 }
 
 async fn read_keys(connection: &mut SqliteConnection) -> Result<Vec<KeyRecord>, DatabaseError> {
@@ -323,7 +325,7 @@ async fn append(
 ) -> Result<(), DatabaseError> {
     sqlx::query(
         "insert into audit (time_us, caller, role, action, target, details) \
-         values (?, ?, ?, ?, ?, ?)",
+         values ($1, $2, $3, $4, $5, $6)",
     )
     .bind(entry.time_us)
     .bind(&entry.caller)

@@ -22,7 +22,7 @@ use super::names::ChannelUses;
 use super::rows::{
     INSERT_GRADES, NewRow, batch_id, bind_grade, digest_new, id_bytes, key, position,
 };
-use super::sums::{add_counts, add_numbers};
+use super::sums::{add_counts, add_numbers, greatest, least};
 use super::totals::RunTotals;
 use super::{channels, charts, documents, events, facets, holdings, prompts, query, rollups};
 use crate::Event;
@@ -37,11 +37,10 @@ use crate::spool::Position;
 
 const UPSERT_RUN: &str = concat!(
     "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, \
-         last_step, first_us, last_us, caller) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on \
-         conflict \
-         (name) do update set ",
+     last_step, first_us, last_us, caller) \
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (name) do update set ",
     add_counts!(
-        "grades",
+        "runs": "grades",
         "graded",
         "ungradable",
         "failed",
@@ -49,10 +48,13 @@ const UPSERT_RUN: &str = concat!(
         "scores"
     ),
     ", ",
-    add_numbers!("score_sum"),
-    ", last_step = coalesce(max(last_step, excluded.last_step), last_step, excluded.last_step), \
-         first_us = min(first_us, excluded.first_us), last_us = max(last_us, excluded.last_us) \
-     returning no"
+    add_numbers!("runs": "score_sum"),
+    ", last_step = case when excluded.last_step > runs.last_step then excluded.last_step \
+     else coalesce(runs.last_step, excluded.last_step) end, ",
+    least!("runs": "first_us"),
+    ", ",
+    greatest!("runs": "last_us"),
+    " returning no"
 );
 
 const INSERT_BATCHES: Insert = Insert {
@@ -61,11 +63,17 @@ const INSERT_BATCHES: Insert = Insert {
     columns: 13,
     // Counts of a batch that is not counted stay null. A batch that gets bodies again, because its
     // entry was applied late, has some to delete.
-    suffix: "on conflict (no) do update set first_us = min(first_us, excluded.first_us), \
-               last_us = max(last_us, excluded.last_us), grades = grades + excluded.grades, \
-               grade_bytes = grade_bytes + excluded.grade_bytes, \
-               pack_bytes = pack_bytes + excluded.pack_bytes, checksum = excluded.checksum, \
-               deleted = case when deleted = 1 and excluded.pack_bytes > 0 then 0 else deleted end",
+    suffix: concat!(
+        "on conflict (no) do update set ",
+        least!("batches": "first_us"),
+        ", ",
+        greatest!("batches": "last_us"),
+        ", grades = batches.grades + excluded.grades, \
+         grade_bytes = batches.grade_bytes + excluded.grade_bytes, \
+         pack_bytes = batches.pack_bytes + excluded.pack_bytes, checksum = excluded.checksum, \
+         deleted = case when batches.deleted = 1 and excluded.pack_bytes > 0 then 0 \
+         else batches.deleted end"
+    ),
 };
 
 /// The work of one transaction.
@@ -216,7 +224,7 @@ pub(super) async fn apply(
 
     if progress > applied {
         sqlx::query(
-            "insert into spool_progress (spool, segment, byte) values (?, ?, ?) \
+            "insert into spool_progress (spool, segment, byte) values ($1, $2, $3) \
              on conflict (spool) do update set segment = excluded.segment, byte = excluded.byte",
         )
         .bind(spool)
@@ -264,11 +272,12 @@ async fn find_batches<'e>(
     let select = "select no, id, grades is not null as counted, checksum from batches where id in";
     for row in look_up(connection, select, &ids).await? {
         let number: i64 = row.try_get("no")?;
-        let keys: Vec<i64> = sqlx::query_scalar("select key from grades where key between ? and ?")
-            .bind(key(number, 0))
-            .bind(key(number + 1, 0) - 1)
-            .fetch_all(&mut *connection)
-            .await?;
+        let keys: Vec<i64> =
+            sqlx::query_scalar("select key from grades where key between $1 and $2")
+                .bind(key(number, 0))
+                .bind(key(number + 1, 0) - 1)
+                .fetch_all(&mut *connection)
+                .await?;
         if let Some(batch) = batches.get_mut(&batch_id(row.try_get("id")?, "batches")?) {
             batch.number = number;
             batch.new = false;
@@ -294,8 +303,8 @@ async fn find_batches<'e>(
 /// The number of the next new batch. Numbers of deleted batches are not used again.
 async fn next_number(connection: &mut SqliteConnection) -> Result<i64, DatabaseError> {
     Ok(sqlx::query_scalar(
-        "select max((select coalesce(max(no), 0) from batches), \
-             (select coalesce(max(last), 0) from deleted_batches)) + 1",
+        "select max(no) + 1 from (select coalesce(max(no), 0) as no from batches \
+         union all select coalesce(max(last), 0) from deleted_batches) as used",
     )
     .fetch_one(connection)
     .await?)

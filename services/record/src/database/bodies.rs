@@ -8,6 +8,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::insert::{Insert, look_up};
 use super::rows::hash;
+use super::sqlite::indexed_by;
 use crate::BodyKind;
 use crate::database::DatabaseError;
 use crate::pending::loaded_entry::LoadedEntry;
@@ -27,15 +28,16 @@ pub(super) const INSERT_PACKS: Insert = Insert {
 };
 
 const INSERT_USES: Insert = Insert {
-    prefix: "insert or ignore into body_uses (hash, batch)",
+    prefix: "insert into body_uses (hash, batch)",
     columns: 2,
-    suffix: "",
+    suffix: "on conflict do nothing",
 };
 
 const UPSERT_PERMANENT: Insert = Insert {
     prefix: "insert into permanent_holdings (caller, bytes)",
     columns: 2,
-    suffix: "on conflict (caller) do update set bytes = bytes + excluded.bytes",
+    suffix: "on conflict (caller) do update set \
+             bytes = permanent_holdings.bytes + excluded.bytes",
 };
 
 /// The batch of packs, and of uses of bodies, that are never deleted.
@@ -197,8 +199,11 @@ async fn locate(
     let hashes: BTreeSet<Hash> = hashes.collect();
     let hashes: Vec<Vec<u8>> = hashes.iter().map(|hash| hash.as_bytes().to_vec()).collect();
     // The index has the batches without the contents.
-    let select = "select b.hash, b.pack, p.batch from bodies b \
-                  left join packs p indexed by packs_owners on p.no = b.pack where b.hash in";
+    let select = concat!(
+        "select b.hash, b.pack, p.batch from bodies b left join packs p",
+        indexed_by!("packs_owners"),
+        " on p.no = b.pack where b.hash in"
+    );
     let new_owners: HashMap<i64, i64> = packs.iter().map(|new| (new.number, new.batch)).collect();
     let mut located = HashMap::new();
     for row in look_up(connection, select, &hashes).await? {

@@ -19,7 +19,7 @@ const UPSERT_GRADED: Insert = Insert {
     suffix: concat!(
         "on conflict (channel, version, bucket) do update set ",
         add_counts!(
-            "negatives",
+            "channels": "negatives",
             "positives",
             "bound_negatives",
             "bound_positives",
@@ -38,30 +38,30 @@ const UPSERT_CHECKED: Insert = Insert {
     suffix: concat!(
         "on conflict (channel, version, bucket, judge, sensitivity, specificity, passes) do \
          update set ",
-        add_counts!("checks", "disagreed"),
+        add_counts!("channel_checks": "checks", "disagreed"),
         ", ",
-        add_numbers!("weight", "squares", "disagreed_weight")
+        add_numbers!("channel_checks": "weight", "squares", "disagreed_weight")
     ),
 };
 
 const UPSERT_JUDGES: Insert = Insert {
-    prefix: "insert into judges (channel, version, judge, passes, right, right_passed, wrong, \
+    prefix: "insert into judges (channel, version, judge, passes, \"right\", right_passed, wrong, \
            wrong_rejected)",
     columns: 8,
     suffix: concat!(
         "on conflict (channel, version, judge, passes) do update set ",
-        add_counts!("right", "right_passed", "wrong", "wrong_rejected")
+        add_counts!("judges": "\"right\"", "right_passed", "wrong", "wrong_rejected")
     ),
 };
 
 const UPSERT_CALIBRATIONS: Insert = Insert {
-    prefix: "insert into calibrations (channel, version, method, right, right_rejected, wrong, \
+    prefix: "insert into calibrations (channel, version, method, \"right\", right_rejected, wrong, \
            wrong_passed, time_us)",
     columns: 8,
-    suffix: "on conflict (channel, version) do update set method = excluded.method, right = \
-               excluded.right, right_rejected = excluded.right_rejected, wrong = excluded.wrong, \
-               wrong_passed = excluded.wrong_passed, time_us = excluded.time_us where \
-               excluded.time_us >= calibrations.time_us",
+    suffix: "on conflict (channel, version) do update set method = excluded.method, \"right\" = \
+               excluded.\"right\", right_rejected = excluded.right_rejected, wrong = \
+               excluded.wrong, wrong_passed = excluded.wrong_passed, time_us = excluded.time_us \
+               where excluded.time_us >= calibrations.time_us",
 };
 
 /// Adds `counts` to the tables.

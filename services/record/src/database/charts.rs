@@ -25,9 +25,9 @@ const UPSERT_NUMBERS: Insert = Insert {
     columns: 8,
     suffix: concat!(
         "on conflict (run, width, step, number, bin) do update set ",
-        add_counts!("count"),
+        add_counts!("step_numbers": "count"),
         ", ",
-        add_numbers!("sum", "squares")
+        add_numbers!("step_numbers": "sum", "squares")
     ),
 };
 
@@ -36,7 +36,7 @@ const UPSERT_LABELS: Insert = Insert {
     columns: 6,
     suffix: concat!(
         "on conflict (run, width, step, topic, word) do update set ",
-        add_counts!("grades")
+        add_counts!("step_words": "grades")
     ),
 };
 
@@ -101,13 +101,12 @@ pub(crate) async fn add(
     Ok(())
 }
 
-/// First step of the bucket, as computed by the function of the same name. The marker for no step
-/// is not changed. A first step below the smallest integer would become a real, which the cast
-/// changes to the smallest integer.
-macro_rules! bucket {
+/// Selects the first step of the bucket, as computed by the function `bucket`; at least the
+/// smallest integer, which is the marker for no step.
+macro_rules! select_bucket {
     () => {
-        "case when step = -9223372036854775808 then step else cast(step - ((step % ?1) + ?1) % ?1 \
-         as integer) end"
+        "select case when step < ((step % $1) + $1) % $1 - 9223372036854775807 - 1 \
+         then -9223372036854775807 - 1 else step - ((step % $1) + $1) % $1 end as first"
     };
 }
 
@@ -118,16 +117,15 @@ pub(crate) async fn read(
     width: i64,
 ) -> Result<Steps, DatabaseError> {
     const NUMBERS: &str = concat!(
-        "select ",
-        bucket!(),
-        " first, number, bin, sum(count) as count, sum(sum) as sum, sum(squares) as squares \
-         from step_numbers where run = ?2 and width = ?3 group by first, number, bin"
+        select_bucket!(),
+        ", number, bin, cast(sum(count) as bigint) as count, sum(sum) as sum, \
+         sum(squares) as squares \
+         from step_numbers where run = $2 and width = $3 group by first, number, bin"
     );
     const LABELS: &str = concat!(
-        "select ",
-        bucket!(),
-        " first, topic, word, sum(grades) as grades from step_words where run = ?2 and width = ?3 \
-         group by first, topic, word"
+        select_bucket!(),
+        ", topic, word, cast(sum(grades) as bigint) as grades from step_words \
+         where run = $2 and width = $3 group by first, topic, word"
     );
     let stored_width = WIDTHS
         .into_iter()

@@ -7,8 +7,9 @@ use super::rows::id_bytes;
 use crate::database::DatabaseError;
 use crate::dataset_check::DatasetCheck;
 
-const INSERT: &str = "insert or ignore into dataset_checks (id, datasets, checked, errors, \
-     warnings, report, caller, time_us) values (?, ?, ?, ?, ?, ?, ?, ?)";
+const INSERT: &str = "insert into dataset_checks (id, datasets, checked, errors, \
+     warnings, report, caller, time_us) values ($1, $2, $3, $4, $5, $6, $7, $8) \
+     on conflict do nothing";
 
 /// Inserts a check; returns whether it was new.
 pub(super) async fn insert(

@@ -8,16 +8,32 @@ use crate::CLAIM_LIFETIME_US;
 use crate::database::DatabaseError;
 use crate::pending::loaded_entry::LoadedEntry;
 
-const UPSERT_CLAIM: &str = "insert into idempotency (caller, key, request, batch, time_us, media, \
-         codec, size, reply) values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (caller, key) do \
-         update set media = case when excluded.media is null and batch = excluded.batch and \
-         request = excluded.request then media else excluded.media end, codec = case when \
-         excluded.media is null and batch = excluded.batch and request = excluded.request then \
-         codec else excluded.codec end, size = case when excluded.media is null and batch = \
-         excluded.batch and request = excluded.request then size else excluded.size end, reply = \
-         case when excluded.media is null and batch = excluded.batch and request = \
-         excluded.request then reply else excluded.reply end, request = excluded.request, batch = \
-         excluded.batch, time_us = excluded.time_us where ? = 0 or batch = excluded.batch";
+/// Keeps a column of the reply if the same request claims its key again.
+macro_rules! keep {
+    ($column:literal) => {
+        concat!(
+            $column,
+            " = case when excluded.media is null and idempotency.batch = excluded.batch \
+             and idempotency.request = excluded.request then idempotency.",
+            $column,
+            " \
+             else excluded.",
+            $column,
+            " end, "
+        )
+    };
+}
+
+const UPSERT_CLAIM: &str = concat!(
+    "insert into idempotency (caller, key, request, batch, time_us, media, codec, size, reply) \
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (caller, key) do update set ",
+    keep!("media"),
+    keep!("codec"),
+    keep!("size"),
+    keep!("reply"),
+    "request = excluded.request, batch = excluded.batch, time_us = excluded.time_us \
+     where not $10 or idempotency.batch = excluded.batch"
+);
 
 /// Opens and closes claims in the order of the entries, and deletes claims older than a day. A
 /// `late` entry does not change a claim that was made for another batch in the meantime.
@@ -48,7 +64,7 @@ pub(super) async fn upsert_claims(
             .execute(&mut *connection)
             .await?;
     }
-    sqlx::query("delete from idempotency where time_us <= ?")
+    sqlx::query("delete from idempotency where time_us <= $1")
         .bind(now_us.saturating_sub(CLAIM_LIFETIME_US))
         .execute(connection)
         .await?;

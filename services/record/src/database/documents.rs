@@ -18,8 +18,7 @@ const INSERT: Insert = Insert {
 
 pub(super) const DELETE: Delete = Delete {
     prefix: "delete from documents where",
-    row: "batch = ?",
-    columns: 1,
+    key: &["batch"],
 };
 
 /// Rows whose packs are unpacked at the same time, which limits the memory of a list.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::sqlite;
 use crate::RecordError;
 use crate::pending::packs::BadContent;
 
@@ -38,44 +39,17 @@ pub(crate) enum DatabaseError {
     Panicked(String),
 }
 
-/// Primary result codes of SQLite that are caused by the contents of an entry and not by the state
-/// of the database. The list is short on purpose: with any other code the entry stays in the spool
-/// and is retried. `SQLITE_ERROR` is the code of an integer overflow but also of a missing table;
-/// [`Database::probe`](super::Database::probe) distinguishes them.
-const ENTRY_CODES: [u32; 5] = [
-    1,  // SQLITE_ERROR
-    18, // SQLITE_TOOBIG
-    19, // SQLITE_CONSTRAINT
-    20, // SQLITE_MISMATCH
-    25, // SQLITE_RANGE
-];
-
-/// Primary result codes of SQLite for a file with invalid contents: `SQLITE_CORRUPT` and
-/// `SQLITE_NOTADB`.
-const DAMAGE_CODES: [u32; 2] = [11, 26];
-
 impl DatabaseError {
-    /// The primary result code of SQLite; `None` for other errors.
-    fn code(&self) -> Option<u32> {
-        match self {
-            Self::Driver(sqlx::Error::Database(error)) => {
-                let code: u32 = error.code()?.parse().ok()?;
-                Some(code & 0xff)
-            }
-            _ => None,
-        }
-    }
-
     /// Whether the database file is damaged.
     pub(crate) fn is_damage(&self) -> bool {
-        self.code().is_some_and(|code| DAMAGE_CODES.contains(&code))
+        matches!(self, Self::Driver(error) if sqlite::is_damage(error))
     }
 
     /// Whether the entry itself may be the cause, in which case retrying would never succeed.
     pub(crate) fn may_be_caused_by_entry(&self) -> bool {
         match self {
-            Self::Driver(sqlx::Error::Database(_)) => {
-                self.code().is_some_and(|code| ENTRY_CODES.contains(&code))
+            Self::Driver(error @ sqlx::Error::Database(_)) => {
+                sqlite::may_be_caused_by_values(error)
             }
             Self::Driver(
                 sqlx::Error::Encode(_) | sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. },

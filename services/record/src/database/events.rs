@@ -12,12 +12,12 @@ use crate::channel;
 use crate::database::DatabaseError;
 use crate::event::{Adjudication, Draw};
 
-const INSERT_ADJUDICATION: &str = "insert or ignore into adjudications (id, grade, channel, \
-     version, graded_pass, pass, weight, judge, judged_pass, caller, note, time_us, corrects, \
-     corrects_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const INSERT_ADJUDICATION: &str = "insert into adjudications (id, grade, channel, version, \
+     graded_pass, pass, weight, judge, judged_pass, caller, note, time_us, corrects, corrects_us) \
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict do nothing";
 
-const INSERT_DRAW: &str = "insert or ignore into draws (grade, channel, probability, weight, \
-                           time_us) values (?, ?, ?, ?, ?)";
+const INSERT_DRAW: &str = "insert into draws (grade, channel, probability, weight, time_us) \
+     values ($1, $2, $3, $4, $5) on conflict do nothing";
 
 /// Inserts events, and adds the new ones to `counts`.
 pub(super) async fn insert(

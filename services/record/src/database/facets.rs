@@ -22,15 +22,14 @@ use crate::database::DatabaseError;
 pub(super) const ANY_RUN: i64 = 0;
 
 const INSERT: Insert = Insert {
-    prefix: "insert or ignore into facets (facet, run, batch)",
+    prefix: "insert into facets (facet, run, batch)",
     columns: 3,
-    suffix: "",
+    suffix: "on conflict do nothing",
 };
 
 const DELETE: Delete = Delete {
     prefix: "delete from facets where",
-    row: "(facet = ? and run = ? and batch = ?)",
-    columns: 3,
+    key: &["facet", "run", "batch"],
 };
 
 /// Classes of scores: 0, the tenths between 0 and 1, and 1. Most scores are 0 or 1, so the classes

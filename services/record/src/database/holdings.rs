@@ -16,7 +16,7 @@ const UPSERT: Insert = Insert {
     columns: 6,
     suffix: concat!(
         "on conflict (run, caller) do update set ",
-        add_counts!("batches", "grades", "grade_bytes", "pack_bytes")
+        add_counts!("holdings": "batches", "grades", "grade_bytes", "pack_bytes")
     ),
 };
 
@@ -92,7 +92,7 @@ pub(super) async fn change(
                 .add(change.pack_bytes);
         })
         .await?;
-    sqlx::query("delete from holdings where run = ? and caller = ? and batches = 0")
+    sqlx::query("delete from holdings where run = $1 and caller = $2 and batches = 0")
         .bind(run)
         .bind(caller)
         .execute(connection)

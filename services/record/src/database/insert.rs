@@ -1,8 +1,5 @@
-//! Inserts, deletes and looks up many rows with few statements, for any table.
-//!
-//! sqlx passes each statement to the thread of its connection and back, which takes some 20 µs.
-//! With 64 rows per statement that is a third of a microsecond per row. Larger statements are not
-//! faster, because their programs exceed the cache of the processor.
+//! Inserts, deletes and looks up many rows with few statements, for any table. The module of the
+//! database composes these statements.
 
 use std::sync::Arc;
 
@@ -11,11 +8,8 @@ use sqlx::error::BoxDynError;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{Arguments as _, AssertSqlSafe, Encode, Type};
 
+use super::sqlite::bulk;
 use crate::database::DatabaseError;
-
-/// Numbers of rows per statement, largest first. There are few, so that few statements are prepared
-/// and all of them stay in the cache of the connection.
-const SIZES: [usize; 4] = [64, 16, 4, 1];
 
 /// A multi-row insert.
 pub(super) struct Insert {
@@ -27,12 +21,6 @@ pub(super) struct Insert {
 }
 
 impl Insert {
-    fn sql(&self, rows: usize) -> String {
-        let row = format!("({})", list(self.columns));
-        let rows = vec![row.as_str(); rows].join(", ");
-        format!("{} values {rows} {}", self.prefix, self.suffix)
-    }
-
     /// Inserts `rows`, each bound by `bind`; returns the number of rows that were written.
     pub(super) async fn run<T>(
         &self,
@@ -42,11 +30,11 @@ impl Insert {
     ) -> Result<u64, DatabaseError> {
         let mut written = 0;
         let mut rest = rows;
-        for size in SIZES {
+        for size in bulk::SIZES {
             if rest.len() < size {
                 continue;
             }
-            let sql: Arc<str> = self.sql(size).into();
+            let sql: Arc<str> = bulk::insert(self.prefix, self.columns, self.suffix, size).into();
             while let Some((now, later)) = rest.split_at_checked(size) {
                 let mut values = Values::with_capacity(size * self.columns);
                 for row in now {
@@ -63,9 +51,6 @@ impl Insert {
     }
 }
 
-/// Number of keys per lookup.
-const LOOKUP: usize = 64;
-
 /// Returns the rows whose key is one of `keys`. `select` ends with `in`.
 pub(super) async fn look_up<K>(
     connection: &mut SqliteConnection,
@@ -76,11 +61,9 @@ where
     K: Clone + for<'k> Encode<'k, sqlx::Sqlite> + Type<sqlx::Sqlite>,
 {
     let mut found = Vec::new();
-    // The number of placeholders is constant and unused ones are null, so that one prepared
-    // statement serves any number of keys.
-    let sql: Arc<str> = format!("{select} ({})", list(LOOKUP)).into();
-    for chunk in keys.chunks(LOOKUP) {
-        let mut values = Values::with_capacity(LOOKUP);
+    let sql: Arc<str> = bulk::look_up(select).into();
+    for chunk in keys.chunks(bulk::KEYS) {
+        let mut values = Values::with_capacity(bulk::KEYS);
         for key in chunk {
             values.add(key.clone());
         }
@@ -96,10 +79,8 @@ where
 pub(super) struct Delete {
     /// The statement up to and including `where`.
     pub(super) prefix: &'static str,
-    /// The condition of one row.
-    pub(super) row: &'static str,
-    /// Placeholders of the condition.
-    pub(super) columns: usize,
+    /// The columns that identify a row.
+    pub(super) key: &'static [&'static str],
 }
 
 impl Delete {
@@ -110,11 +91,9 @@ impl Delete {
         rows: &[T],
         bind: impl Fn(&mut Values, &T),
     ) -> Result<(), DatabaseError> {
-        // As in `look_up`: a comparison with null is never true.
-        let sql: Arc<str> =
-            format!("{} {}", self.prefix, vec![self.row; LOOKUP].join(" or ")).into();
-        for chunk in rows.chunks(LOOKUP) {
-            let mut values = Values::with_capacity(LOOKUP * self.columns);
+        let sql: Arc<str> = bulk::delete(self.prefix, self.key).into();
+        for chunk in rows.chunks(bulk::KEYS) {
+            let mut values = Values::with_capacity(bulk::KEYS * self.key.len());
             for row in chunk {
                 bind(&mut values, row);
             }
@@ -124,11 +103,6 @@ impl Delete {
         }
         Ok(())
     }
-}
-
-/// `?, ?, ?`
-fn list(placeholders: usize) -> String {
-    vec!["?"; placeholders].join(", ")
 }
 
 /// Values to bind, in order. [`finish`](Self::finish) reports the first one that cannot be bound.

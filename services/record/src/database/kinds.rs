@@ -16,8 +16,9 @@ use crate::database::DatabaseError;
 /// An existing kind is overwritten with itself, because SQLite returns the number only of a written
 /// row.
 const UPSERT: &str = "insert into kinds (spec, channel, grader, version, image, policy, outcome, \
-         verdict, pass, deterministic, cached, policy_hash, appeal) values (?, ?, ?, ?, ?, ?, ?, \
-         ?, ?, ?, ?, ?, ?) on conflict (spec) do update set spec = excluded.spec returning no";
+     verdict, pass, deterministic, cached, policy_hash, appeal) \
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+     on conflict (spec) do update set spec = excluded.spec returning no";
 
 /// The columns of `kinds`. The encoding of this struct is `kinds.spec`, so the order of fields must
 /// not change.

@@ -1,31 +1,10 @@
-//! The SQLite database: its connections, migrations and durability. The tables are described in
-//! `migrations/sqlite`.
+//! The database: its connections, and the statements that write, delete and decode. The reads of
+//! [`Record`](crate::Record) are in `read`.
 //!
-//! # Durability
-//!
-//! In WAL mode with `synchronous = normal`, a commit writes the log without syncing it. After `kill
-//! -9` the kernel still has every written page, so nothing is lost. After a power loss the log is
-//! valid up to some earlier commit (its checksums exclude the rest), and SQLite restores the state
-//! of that commit. The progress of the spool is part of that state, so later entries are applied
-//! again, provided that their segments still exist. They do: a segment is deleted only after a
-//! checkpoint of the whole log, and a checkpoint syncs the log before it copies it and the database
-//! file afterwards. `synchronous = full` would give the same guarantee but needs one more sync per
-//! transaction, on the disk for whose syncs the replies wait. Only steps of retention, which can
-//! fill the log as fast as the disk writes it, sync the log each time: a sync of everything that
-//! they write until the next checkpoint would delay the syncs of the spool by hundreds of
-//! milliseconds.
-//!
-//! This does not apply to a file that was deleted or replaced while the node runs: SQLite continues
-//! to write to the open file, which no restart will find. The file at the path is therefore
-//! compared with the open file before and after every transaction and after every checkpoint. While
-//! they differ, nothing counts as applied and no segment is deleted.
-//!
-//! # Failed transactions
-//!
-//! If a disk is full or broken, SQLite rolls a transaction back by itself. The driver does not
-//! notice: its connection counts the transaction as open and can never begin another. The
-//! connection of a failed transaction is therefore closed, and the next transaction opens a new
-//! one. An in-memory database exists only as long as its connection, which is rolled back instead.
+//! Statements are written in the part of SQL that SQLite and PostgreSQL share, with parameters like
+//! `$1`; the test in `statements` prepares all of them on both. What differs is in [`sqlite`], the
+//! module of the database: connections, transactions, migrations, codes of errors, statements for
+//! many rows, hints for indexes, and all that concerns files and pages.
 
 mod access;
 mod apply;
@@ -51,189 +30,31 @@ pub(crate) mod query;
 pub(crate) mod retention;
 pub(crate) mod rollups;
 pub(crate) mod rows;
+pub(crate) mod sqlite;
+#[cfg(test)]
+mod statements;
 mod storage;
 pub(crate) mod sums;
 mod totals;
 pub(crate) mod verifying;
 
-use std::borrow::Cow;
-use std::fs;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::sqlite::{
-    SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
-    SqlitePoolOptions, SqliteSynchronous,
-};
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Row, SqlSafeStr};
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
 use self::apply::ApplyRequest;
+use self::sqlite::{DatabaseFile, LogPages};
 use crate::panics::CatchPanic;
 use crate::pending::Applicable;
 use crate::pending::loaded_entry::LoadedEntry;
 use crate::retention_step::{RetentionStep, StepOutcome};
 use crate::spool::Position;
-use crate::spool::segment::FileId;
 
 pub use access::SqliteAccess;
 pub(crate) use error::{DatabaseError, damage_message};
 pub(crate) use rows::POSITION_BITS;
+pub(crate) use sqlite::Location;
 pub(crate) use storage::{interrupted, next_batches, prune_estimate, prune_target, storage_report};
-
-/// Version, description and text of each migration, in order; see `build.rs`.
-const MIGRATIONS: &[(i64, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
-
-/// The migrations of the schema.
-fn migrations() -> Vec<Migration> {
-    MIGRATIONS
-        .iter()
-        .map(|(version, description, sql)| {
-            let (description, sql) = (Cow::Borrowed(*description), sql.into_sql_str());
-            Migration::new(*version, description, MigrationType::Simple, sql, false)
-        })
-        .collect()
-}
-
-/// How long a statement waits for a lock of another process. The writer retries by itself, and a
-/// read that waits longer should fail.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Pages of the log at which a commit copies it to the database: 64 MiB, so that a page that
-/// several transactions change is copied once.
-const LOG_PAGES: u32 = 16_384;
-
-/// The same for the commit of a step of retention, whose transactions change many pages: 8 MiB,
-/// because the disk syncs what was copied all at once, and the syncs of the spool, for which
-/// replies wait, must not wait for long.
-const STEP_LOG_PAGES: u32 = 2_048;
-
-/// The database to which a URL refers.
-#[derive(Debug, Clone)]
-pub(crate) struct Location {
-    options: SqliteConnectOptions,
-    /// `None` in memory.
-    pub(crate) path: Option<PathBuf>,
-}
-
-impl Location {
-    /// Parses `sqlite://PATH` or `sqlite::memory:`; `None` if `url` is neither.
-    pub(crate) fn parse(url: &str) -> Option<Self> {
-        // The driver would use any other text as a file name.
-        let options = url
-            .starts_with("sqlite:")
-            .then(|| SqliteConnectOptions::from_str(url).ok())??;
-        let in_memory = url.contains(":memory:") || url.contains("mode=memory");
-        let path = (!in_memory).then(|| options.get_filename().to_owned());
-        Some(Self { options, path })
-    }
-
-    /// How to connect to it.
-    pub(crate) fn options(&self) -> SqliteConnectOptions {
-        self.options.clone()
-    }
-
-    /// Options of a connection that reads.
-    fn readable(&self) -> SqliteConnectOptions {
-        self.options()
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Normal)
-            .busy_timeout(BUSY_TIMEOUT)
-            .pragma("wal_autocheckpoint", LOG_PAGES.to_string())
-            .pragma("journal_size_limit", "134217728")
-            .disable_statement_logging()
-            .read_only(true)
-            .pragma("cache_size", "-8192")
-    }
-
-    /// Options of a connection that writes and creates the database if it is missing.
-    fn writable(&self) -> SqliteConnectOptions {
-        self.readable()
-            .read_only(false)
-            .create_if_missing(true)
-            .pragma("cache_size", "-32768")
-            // Has an effect only on a new database; another one keeps its mode. Without it, the
-            // file does not become smaller when rows are deleted.
-            .auto_vacuum(SqliteAutoVacuum::Incremental)
-    }
-
-    /// The default folder of the spool, next to the database file. Symbolic links are followed,
-    /// because the lock in this folder prevents two nodes from using one database.
-    pub(crate) fn spool(&self) -> Option<PathBuf> {
-        let mut spool = follow_links(self.path.clone()?).into_os_string();
-        spool.push(".spool");
-        Some(Path::new(&spool).to_owned())
-    }
-}
-
-/// Follows the symbolic links of the last component of `path`, even if the target does not exist
-/// yet: SQLite would create it there. Links in earlier components have the same effect on the
-/// database and on the folder next to it, so they need not be followed.
-fn follow_links(mut path: PathBuf) -> PathBuf {
-    // The system follows as many links as this.
-    for _ in 0..40 {
-        let Ok(target) = fs::read_link(&path) else {
-            break;
-        };
-        path.set_file_name(target);
-    }
-    path
-}
-
-/// The open database file and its path.
-struct DatabaseFile {
-    path: PathBuf,
-    /// Path of the log.
-    log: PathBuf,
-    id: FileId,
-    /// Prevents the inode number of the file from being reused while no connection is open. Opened
-    /// with `O_PATH`, because closing any other descriptor of the file would release the locks that
-    /// connections have on it.
-    _file: fs::File,
-}
-
-impl DatabaseFile {
-    fn at(path: &Path) -> std::io::Result<Self> {
-        let file = fs::OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_PATH)
-            .open(path)?;
-        let mut log = follow_links(path.to_owned()).into_os_string();
-        log.push("-wal");
-        Ok(Self {
-            path: path.to_owned(),
-            log: log.into(),
-            id: FileId::of(&file.metadata()?),
-            _file: file,
-        })
-    }
-
-    fn check(&self) -> Result<(), DatabaseError> {
-        let change = match fs::metadata(&self.path) {
-            Ok(named) if FileId::of(&named) == self.id => return Ok(()),
-            Ok(_) => "was replaced by another file".to_owned(),
-            Err(error) => format!("was removed ({error})"),
-        };
-        Err(DatabaseError::Replaced {
-            path: self.path.clone(),
-            change,
-        })
-    }
-
-    /// Waits until the log is on the disk.
-    async fn sync_log(&self) -> Result<(), DatabaseError> {
-        let log = self.log.clone();
-        // No locks are on this file, which closing another descriptor would release.
-        let sync = move || fs::File::open(log)?.sync_data();
-        tokio::task::spawn_blocking(sync)
-            .await
-            .unwrap_or_else(|error| Err(std::io::Error::other(error)))
-            .map_err(DatabaseError::Log)
-    }
-}
 
 /// A consistent state of the database, which can be read until it is dropped.
 pub(crate) type Snapshot = sqlx::Transaction<'static, sqlx::Sqlite>;
@@ -273,28 +94,8 @@ impl Database {
         spool: String,
         readers: u32,
     ) -> Result<Self, sqlx::Error> {
-        let in_memory = location.path.is_none();
-        let writing = location.writable();
-        let one = SqlitePoolOptions::new()
-            .max_connections(1)
-            .idle_timeout(None)
-            .max_lifetime(None)
-            .test_before_acquire(false);
-        let writer = one.connect_with(writing.clone()).await?;
-        migrate(&writer).await?;
-        // A connection that is opened later must not create a new database.
-        writer.set_connect_options(writing.create_if_missing(false));
-        // A database in memory exists only in this connection, which therefore serves reads as
-        // well.
-        let readers = if in_memory {
-            writer.clone()
-        } else {
-            SqlitePoolOptions::new()
-                .max_connections(readers)
-                .test_before_acquire(false)
-                .after_release(|connection, _| Box::pin(is_idle(connection)))
-                .connect_lazy_with(location.readable())
-        };
+        let writer = sqlite::connect_writer(location).await?;
+        let readers = sqlite::connect_readers(location, &writer, readers);
         let file = location.path.as_deref().map(DatabaseFile::at).transpose()?;
         Ok(Self {
             writer,
@@ -328,18 +129,14 @@ impl Database {
     ) -> Result<StepOutcome, DatabaseError> {
         let mut connection = self.writer.acquire().await?;
         let log_pages = match work {
-            Work::Apply(_) => LOG_PAGES,
-            Work::Step(..) => STEP_LOG_PAGES,
+            Work::Apply(_) => LogPages::Apply,
+            Work::Step(..) => LogPages::Step,
         };
         let done = CatchPanic::new(async {
-            sqlx::query(AssertSqlSafe(format!(
-                "pragma wal_autocheckpoint = {log_pages}"
-            )))
-            .execute(&mut *connection)
-            .await?;
+            log_pages.set(&mut connection).await?;
             // Plain statements, because the transactions of the driver assume that SQLite never
             // ends one by itself.
-            sqlx::query("begin immediate")
+            sqlx::query(sqlite::BEGIN_WRITING)
                 .execute(&mut *connection)
                 .await?;
             let outcome = work.run(&mut connection).await?;
@@ -359,23 +156,6 @@ impl Database {
         }
         done
     }
-}
-
-/// Applies the missing migrations. Unknown applied ones are ignored, because a node of an earlier
-/// release must be able to start on a database that a later one has migrated; see
-/// `migrations/README.md`.
-async fn migrate(writer: &SqlitePool) -> Result<(), sqlx::Error> {
-    let mut migrator = Migrator::with_migrations(migrations());
-    migrator.set_ignore_missing(true).run(writer).await?;
-    Ok(())
-}
-
-/// Whether the driver and SQLite agree that no transaction is open; if not, the connection is
-/// closed.
-async fn is_idle(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    // Pinging first executes the rollback that a dropped transaction has queued.
-    connection.ping().await?;
-    Ok(!connection.is_in_transaction())
 }
 
 impl Database {
@@ -456,16 +236,9 @@ impl Database {
         if self.file.is_none() {
             return Ok(true);
         }
-        let row = sqlx::query("pragma wal_checkpoint(passive)")
-            .fetch_one(&self.writer)
-            .await?;
-        let (busy, logged, copied): (i64, i64, i64) = (
-            row.try_get("busy")?,
-            row.try_get("log")?,
-            row.try_get("checkpointed")?,
-        );
+        let is_complete = sqlite::checkpoint(&self.writer).await?;
         self.check()?;
-        Ok(busy == 0 && logged == copied)
+        Ok(is_complete)
     }
 
     /// Starts a read transaction. It sees the state at its first read until it ends, and neither
@@ -494,17 +267,14 @@ impl Database {
     /// Empties the write-ahead log, unless a reader prevents it.
     pub(crate) async fn truncate_log(&self) -> Result<(), DatabaseError> {
         if self.file.is_some() {
-            sqlx::query("pragma wal_checkpoint(truncate)")
-                .fetch_one(&self.writer)
-                .await?;
+            sqlite::truncate_log(&self.writer).await?;
         }
         self.check()
     }
 
     /// Bytes of the write-ahead log.
     pub(crate) fn log_bytes(&self) -> u64 {
-        let Some(file) = &self.file else { return 0 };
-        fs::metadata(&file.log).map_or(0, |file| file.len())
+        self.file.as_ref().map_or(0, DatabaseFile::log_bytes)
     }
 
     /// Closes every connection.
@@ -516,6 +286,8 @@ impl Database {
 
 #[cfg(test)]
 mod tests {
+    use sqlx::{AssertSqlSafe, Connection};
+
     use super::*;
 
     /// Fills the database until SQLite reports that it is full; entries are applied again once
@@ -642,7 +414,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("assay.db");
         let location = Location::parse(&format!("sqlite://{}", path.display())).unwrap();
-        let options = location.options.clone().create_if_missing(true);
+        let options = location.options().create_if_missing(true);
         let execute = async |sql: &'static str| {
             let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
             sqlx::query(sql).execute(&mut connection).await.unwrap();

@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Insert;
+use super::sums::greatest;
 use crate::StoredGrade;
 use crate::database::DatabaseError;
 
 const UPSERT: Insert = Insert {
     prefix: "insert into channel_uses (channel, caller, last_us)",
     columns: 3,
-    suffix: "on conflict (channel) do update set last_us = max(last_us, excluded.last_us)",
+    suffix: concat!(
+        "on conflict (channel) do update set ",
+        greatest!("channel_uses": "last_us")
+    ),
 };
 
 /// The uses of channels by new grades: the first caller, and the time of the last grade.

@@ -6,8 +6,9 @@ use super::insert::Values;
 use crate::database::DatabaseError;
 use crate::pair::CollectedPair;
 
-const INSERT: &str =
-    "insert or ignore into pairs (model, pair, source, caller, time_us) values (?, ?, ?, ?, ?)";
+const INSERT: &str = "insert into pairs (model, pair, source, caller, time_us) \
+     values ($1, $2, $3, $4, $5) \
+     on conflict do nothing";
 
 /// Inserts a pair unless the model has it; returns whether it was new.
 pub(super) async fn insert(

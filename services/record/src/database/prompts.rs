@@ -17,9 +17,9 @@ const UPSERT: Insert = Insert {
     columns: 8,
     suffix: concat!(
         "on conflict (run, prompt_key, step) do update set ",
-        add_counts!("judged", "passes", "rewards"),
+        add_counts!("prompt_history": "judged", "passes", "rewards"),
         ", ",
-        add_numbers!("reward_sum", "reward_squares")
+        add_numbers!("prompt_history": "reward_sum", "reward_squares")
     ),
 };
 

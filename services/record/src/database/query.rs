@@ -14,6 +14,7 @@ use sqlx::{QueryBuilder, Row};
 
 use super::facets::{self, ANY_RUN, RequiredFacets};
 use super::rows::{POSITION_BITS, SELECT_GRADE, batch_id, id_bytes};
+use super::sqlite::indexed_by;
 use crate::GradeFilter;
 use crate::database::DatabaseError;
 use crate::spool::Position;
@@ -22,7 +23,7 @@ pub(crate) async fn progress(
     connection: &mut SqliteConnection,
     spool: &str,
 ) -> Result<Position, DatabaseError> {
-    let row = sqlx::query("select segment, byte from spool_progress where spool = ?")
+    let row = sqlx::query("select segment, byte from spool_progress where spool = $1")
         .bind(spool)
         .fetch_optional(connection)
         .await?;
@@ -41,7 +42,7 @@ pub(crate) async fn run_number(
     connection: &mut SqliteConnection,
     name: &str,
 ) -> Result<Option<i64>, DatabaseError> {
-    let number = sqlx::query_scalar("select no from runs where name = ?")
+    let number = sqlx::query_scalar("select no from runs where name = $1")
         .bind(name)
         .fetch_optional(connection)
         .await?;
@@ -55,11 +56,12 @@ pub(crate) async fn batches_around(
     before: u128,
 ) -> Result<Vec<(i64, BatchId)>, DatabaseError> {
     let lowest = before.saturating_sub(1 << POSITION_BITS);
-    let rows = sqlx::query("select no, id from batches where id < ? and id >= ? order by id desc")
-        .bind(id_bytes(before))
-        .bind(id_bytes(lowest))
-        .fetch_all(connection)
-        .await?;
+    let rows =
+        sqlx::query("select no, id from batches where id < $1 and id >= $2 order by id desc")
+            .bind(id_bytes(before))
+            .bind(id_bytes(lowest))
+            .fetch_all(connection)
+            .await?;
     rows.iter()
         .map(|row| Ok((row.try_get("no")?, batch_id(row.try_get("id")?, "batches")?)))
         .collect()
@@ -151,17 +153,19 @@ pub(crate) fn list(
     // sorting the few grades of each batch.
     let in_batch = "g.key between b.no << 24 and (b.no << 24) + 16777215";
     let (index, in_batch) = match kinds {
-        Some(_) => ("indexed by grades_by_kind", in_batch),
+        Some(_) => (indexed_by!("grades_by_kind"), in_batch),
         // `+` removes the affinity of the column; with affinity, SQLite does not use an index over
         // an expression.
         None if is_between(filter) => (
-            "indexed by grades_by_score",
+            indexed_by!("grades_by_score"),
             "g.key >> 24 = +b.no and g.score > 0 and g.score < 1",
         ),
         None => ("", in_batch),
     };
+    // SQLite joins in the order of a cross join. The condition of it is in `where`, because the
+    // standard does not have one of its own.
     let grades_of_batch = format!(
-        " cross join grades g {index} on {in_batch} cross join kinds k on k.no = g.kind where "
+        " cross join grades g{index} cross join kinds k where {in_batch} and k.no = g.kind"
     );
     let mut query = QueryBuilder::new(SELECT_GRADE);
     let required = facets::required(filter, run.unwrap_or(ANY_RUN));
@@ -170,35 +174,33 @@ pub(crate) fn list(
     match &source {
         ListSource::Item(item) => {
             query.push(
-                " from items i cross join grades g on g.key = i.key \
-                 cross join batches b on b.no = g.key >> 24 \
-                 cross join kinds k on k.no = g.kind where i.item = ",
+                " from items i cross join grades g cross join batches b cross join kinds k \
+                 where g.key = i.key and b.no = g.key >> 24 and k.no = g.kind and i.item = ",
             );
             query.push_bind(*item);
         }
         ListSource::Facet((facet, facet_run)) => {
             order = "f.batch";
-            query.push(" from facets f cross join batches b on b.id = f.batch");
-            query.push(&grades_of_batch).push("f.facet = ");
+            query.push(" from facets f cross join batches b");
+            query.push(&grades_of_batch);
+            query.push(" and b.id = f.batch and f.facet = ");
             query.push_bind(facet.as_str());
             query.push(" and f.run = ").push_bind(*facet_run);
         }
         ListSource::Step(step) => {
             query.push(" from batches b").push(&grades_of_batch);
-            query.push("b.step = ").push_bind(*step);
+            query.push(" and b.step = ").push_bind(*step);
         }
         ListSource::All
             if filter.since_us.is_some() || filter.until_us.is_some() || filter.step.is_some() =>
         {
             // Most batches are skipped, which this index allows without reading the rows.
             query
-                .push(" from batches b indexed by batches_walked")
+                .push(concat!(" from batches b", indexed_by!("batches_walked")))
                 .push(&grades_of_batch);
-            query.push("true");
         }
         ListSource::Batch | ListSource::Run | ListSource::All => {
             query.push(" from batches b").push(&grades_of_batch);
-            query.push("true");
         }
     }
     if let Some(run) = run
@@ -221,8 +223,7 @@ pub(crate) fn list(
         query.push(" and b.id = ").push_bind(id_bytes(batch));
     }
     if let Some(caller) = &filter.caller {
-        // `+`, because the facet is the better index.
-        query.push(" and +b.caller = ").push_bind(caller.as_str());
+        query.push(" and b.caller = ").push_bind(caller.as_str());
     }
     if let Some(since) = filter.since_us {
         query.push(" and b.last_us >= ").push_bind(since);
@@ -265,8 +266,8 @@ fn is_between(filter: &GradeFilter) -> bool {
 }
 
 /// Restricts a list to batches with all required facets. The first facet is the source of the list
-/// and needs no condition. `exists` is compared with 1, because SQLite turns a plain `exists` into
-/// a join, which it evaluates after the grades.
+/// and needs no condition. With `is true`, because SQLite turns a plain `exists` into a join, which
+/// it evaluates after the grades.
 fn narrow_batches(
     query: &mut QueryBuilder<Sqlite>,
     required: &RequiredFacets,
@@ -278,19 +279,19 @@ fn narrow_batches(
     }
     for (facet, facet_run) in required.all_of.iter().skip(1) {
         query
-            .push(" and 1 = exists (select 1 from facets x where x.facet = ")
+            .push(" and exists (select 1 from facets x where x.facet = ")
             .push_bind(facet.clone());
         query.push(" and x.run = ").push_bind(*facet_run);
-        query.push(format_args!(" and x.batch = {batch})"));
+        query.push(format_args!(" and x.batch = {batch}) is true"));
     }
     if !required.any_of.is_empty() {
-        query.push(" and 1 = exists (select 1 from facets x where x.facet in (");
+        query.push(" and exists (select 1 from facets x where x.facet in (");
         let mut facets = query.separated(", ");
         for facet in &required.any_of {
             facets.push_bind(facet.clone());
         }
         query.push(") and x.run = ").push_bind(run);
-        query.push(format_args!(" and x.batch = {batch})"));
+        query.push(format_args!(" and x.batch = {batch}) is true"));
     }
 }
 
@@ -319,7 +320,7 @@ mod tests {
     /// The query plan of SQLite for a list.
     async fn plan(filter: &GradeFilter) -> String {
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-        Migrator::with_migrations(crate::database::migrations())
+        Migrator::with_migrations(crate::database::sqlite::migrations())
             .run(&mut connection)
             .await
             .unwrap();

@@ -18,9 +18,9 @@ const UPSERT: Insert = Insert {
     columns: 13,
     suffix: concat!(
         "on conflict (run, step, grader, version, outcome, verdict) do update set ",
-        add_counts!("grades", "passes", "scores", "grade_us", "queue_us"),
+        add_counts!("rollups": "grades", "passes", "scores", "grade_us", "queue_us"),
         ", ",
-        add_numbers!("score_sum", "score_squares")
+        add_numbers!("rollups": "score_sum", "score_squares")
     ),
 };
 
@@ -72,7 +72,7 @@ pub(crate) async fn read(
     run: i64,
 ) -> Result<Rollups, DatabaseError> {
     const SELECT: &str = "select step, grader, version, outcome, verdict, grades, passes, scores, \
-         score_sum, score_squares, grade_us, queue_us from rollups where run = ?";
+         score_sum, score_squares, grade_us, queue_us from rollups where run = $1";
     let mut rollups = Rollups::new();
     for row in sqlx::query(SELECT).bind(run).fetch_all(connection).await? {
         let (step, verdict): (i64, &str) = (row.try_get("step")?, row.try_get("verdict")?);

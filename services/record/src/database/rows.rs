@@ -58,10 +58,11 @@ pub(super) fn bind_grade(values: &mut Values, new: &NewRow<'_>, kind: i64) {
 pub(crate) const SELECT_GRADE: &str = "select g.key, b.id as batch, g.checksum, g.document, \
     g.document_start, g.document_size, g.item, g.in_group, g.prompt_key, g.task_hash, \
     g.completion_hash, g.prompt_hash, g.score, g.reward, g.components, g.steps, g.measures, \
-    g.earlier_evidence as evidence, g.error, g.meta, g.checks, g.queue_us, g.grade_us, g.work, g.time_us, g.appeal, \
-    g.score_after, g.advantage, g.reward_breakdown, g.redacted, g.bodies_omitted, k.channel, \
-    k.grader, k.version, k.image, k.policy, k.policy_hash, k.outcome, k.verdict, k.pass, \
-    k.deterministic, k.cached, b.caller, b.step, (select name from runs where no = b.run) as run";
+    g.earlier_evidence as evidence, g.error, g.meta, g.checks, g.queue_us, g.grade_us, g.work, \
+    g.time_us, g.appeal, g.score_after, g.advantage, g.reward_breakdown, g.redacted, \
+    g.bodies_omitted, k.channel, k.grader, k.version, k.image, k.policy, k.policy_hash, \
+    k.outcome, k.verdict, k.pass, k.deterministic, k.cached, b.caller, b.step, \
+    (select name from runs where no = b.run) as run";
 
 /// The columns of a row in the order in which they are digested, those of `grades` before those
 /// that it shares with other grades.

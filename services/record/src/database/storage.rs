@@ -6,14 +6,12 @@ use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{QueryBuilder, Row};
 
 use super::query::run_number;
-use super::retention::{self, DELETED_RUN};
+use super::retention;
 use super::rows::{batch_id, count, id_bytes};
+use super::sqlite;
 use crate::database::DatabaseError;
 use crate::retention_step::{Interrupted, PruneTarget, PrunedBatch};
 use crate::storage::{Holding, PruneEstimate, PruneFilter, ReplyHolding, StorageReport, Totals};
-
-/// Value of `pragma auto_vacuum` of a database that can return free pages.
-const INCREMENTAL: i64 = 2;
 
 /// Microseconds of a unit of time in ids.
 const MILLISECOND_US: i64 = 1_000;
@@ -34,14 +32,12 @@ pub(crate) async fn storage_report(
     connection: &mut SqliteConnection,
     limit: u32,
 ) -> Result<StorageReport, DatabaseError> {
-    let page = count(number(connection, "pragma page_size").await?);
-    let pages = count(number(connection, "pragma page_count").await?);
-    let free = count(number(connection, "pragma freelist_count").await?);
-    let shrinks = number(connection, "pragma auto_vacuum").await? == INCREMENTAL;
+    let size = sqlite::size(connection).await?;
     let row = sqlx::query(
-        "select count(*) as holdings, coalesce(sum(batches), 0) as batches, \
-         coalesce(sum(grades), 0) as grades, coalesce(sum(grade_bytes), 0) as grade_bytes, \
-         coalesce(sum(pack_bytes), 0) as pack_bytes from holdings",
+        "select count(*) as holdings, cast(coalesce(sum(batches), 0) as bigint) as batches, \
+         cast(coalesce(sum(grades), 0) as bigint) as grades, \
+         cast(coalesce(sum(grade_bytes), 0) as bigint) as grade_bytes, \
+         cast(coalesce(sum(pack_bytes), 0) as bigint) as pack_bytes from holdings",
     )
     .fetch_one(&mut *connection)
     .await?;
@@ -55,7 +51,7 @@ pub(crate) async fn storage_report(
     let rows = sqlx::query(
         "select r.name, h.caller, h.batches, h.grades, h.grade_bytes, h.pack_bytes \
          from holdings h left join runs r on r.no = h.run \
-         order by h.grade_bytes + h.pack_bytes desc, h.run, h.caller limit ?",
+         order by h.grade_bytes + h.pack_bytes desc, h.run, h.caller limit $1",
     )
     .bind(limit)
     .fetch_all(&mut *connection)
@@ -75,7 +71,7 @@ pub(crate) async fn storage_report(
         .collect::<Result<_, DatabaseError>>()?;
     let rows = sqlx::query(
         "select caller, replies, bytes from reply_holdings where replies > 0 \
-         order by bytes desc, caller limit ?",
+         order by bytes desc, caller limit $1",
     )
     .bind(limit)
     .fetch_all(&mut *connection)
@@ -90,8 +86,8 @@ pub(crate) async fn storage_report(
             })
         })
         .collect::<Result<_, DatabaseError>>()?;
-    let uncounted =
-        "select count(*) from (select 1 from batches where grades is null limit 1000000)";
+    let uncounted = "select count(*) from (\
+                       select 1 from batches where grades is null limit 1000000) as uncounted";
     let oldest: Option<i64> =
         sqlx::query_scalar("select first_us from batches order by id limit 1")
             .fetch_optional(&mut *connection)
@@ -100,12 +96,12 @@ pub(crate) async fn storage_report(
     let oldest_bodies: Option<i64> = sqlx::query_scalar(with_bodies)
         .fetch_optional(&mut *connection)
         .await?;
-    let permanent = "select coalesce(sum(bytes), 0) from permanent_holdings";
+    let permanent = "select cast(coalesce(sum(bytes), 0) as bigint) from permanent_holdings";
     Ok(StorageReport {
-        file_bytes: pages * page,
+        file_bytes: size.file_bytes,
         permanent_bytes: count(number(connection, permanent).await?),
-        free_bytes: free * page,
-        shrinks,
+        free_bytes: size.free_bytes,
+        shrinks: size.shrinks,
         total,
         holdings,
         replies,
@@ -193,9 +189,9 @@ pub(crate) async fn prune_estimate(
         });
     }
     let mut query = QueryBuilder::<Sqlite>::new(
-        "select count(*) as batches, coalesce(sum(grades), 0) as grades, \
-         coalesce(sum(grade_bytes), 0) as grade_bytes, \
-         coalesce(sum(pack_bytes), 0) as pack_bytes, \
+        "select count(*) as batches, cast(coalesce(sum(grades), 0) as bigint) as grades, \
+         cast(coalesce(sum(grade_bytes), 0) as bigint) as grade_bytes, \
+         cast(coalesce(sum(pack_bytes), 0) as bigint) as pack_bytes, \
          count(*) - count(grades) as uncounted from batches",
     );
     conditions(&mut query, target);
@@ -269,18 +265,13 @@ pub(crate) async fn interrupted(
         sqlx::query_scalar("select no from batches where deleted = 2 order by no limit 64")
             .fetch_all(&mut *connection)
             .await?;
-    let runs: Option<i64> = sqlx::query_scalar(
-        "select no from runs where name >= ?1 and name < ?1 || char(0x10ffff) limit 1",
-    )
-    .bind(DELETED_RUN)
-    .fetch_optional(&mut *connection)
-    .await?;
+    let run = retention::runs::next(connection).await?;
     let sweep: Option<i64> = sqlx::query_scalar("select running from body_sweep")
         .fetch_optional(connection)
         .await?;
     Ok(Interrupted {
         batches,
-        runs: runs.is_some(),
+        runs: run.is_some(),
         sweep: sweep.is_some(),
     })
 }

@@ -1,35 +1,91 @@
-//! SQL for upserts that add to existing sums. A sum that SQLite cannot represent would make its
-//! entry fail forever: an integer that overflows becomes a real, which strict tables reject in an
-//! integer column, and infinity minus infinity becomes null. Sums therefore saturate at the largest
-//! numbers, like those of [`assay_rewards::sum`].
+//! SQL for upserts that add to existing sums, or keep the larger or smaller of two values. A sum
+//! that the database cannot represent would make its entry fail forever. Sums therefore saturate at
+//! the largest numbers, like those of [`assay_rewards::sum`], and are compared before they are
+//! computed: SQLite would make an integer that overflows a real, which strict tables reject, and
+//! infinity minus infinity null; PostgreSQL rejects both overflows.
+//!
+//! A column of the stored row is named with its table, because PostgreSQL considers its plain name
+//! ambiguous.
 
 use assay_rewards::sum;
 
-/// `column = column + excluded.column` for each count in a list.
+/// `column = table.column + excluded.column` for each count in a list. Stored counts are not
+/// negative.
 macro_rules! add_counts {
-    ($first:literal $(, $column:literal)*) => {
+    ($table:literal: $first:literal $(, $column:literal)*) => {
         concat!(
-            $first, " = min(", $first, " + excluded.", $first, ", 9223372036854775807)"
-            $(, ", ", $column, " = min(", $column, " + excluded.", $column,
-                ", 9223372036854775807)")*
+            $first, " = case when excluded.", $first, " <= 0 \
+             then ", $table, ".", $first, " + excluded.", $first, " \
+             when ", $table, ".", $first, " > 9223372036854775807 - excluded.", $first, " \
+             then 9223372036854775807 else ", $table, ".", $first, " + excluded.", $first, " end"
+            $(, ", ", $crate::database::sums::add_counts!($table: $column))*
         )
     };
 }
 
-/// The same for floating-point numbers. An earlier release may have stored infinity; the added
-/// number is finite.
+/// The same for floating-point numbers. The added number is finite; an earlier release may have
+/// stored infinity. The limit is half of the largest number, because the sum of two halves does not
+/// overflow.
 macro_rules! add_numbers {
-    ($first:literal $(, $column:literal)*) => {
+    ($table:literal: $first:literal $(, $column:literal)*) => {
         concat!(
-            $first, " = max(min(", $first, " + excluded.", $first, ", 1.7976931348623157e308), \
-                -1.7976931348623157e308)"
-            $(, ", ", $column, " = max(min(", $column, " + excluded.", $column,
-                ", 1.7976931348623157e308), -1.7976931348623157e308)")*
+            $first, " = case when ", $table, ".", $first, " / 2 + excluded.", $first, " / 2 \
+             >= 8.988465674311579e307 then 1.7976931348623157e308 \
+             when ", $table, ".", $first, " / 2 + excluded.", $first, " / 2 \
+             <= -8.988465674311579e307 then -1.7976931348623157e308 \
+             else ", $table, ".", $first, " + excluded.", $first, " end"
+            $(, ", ", $crate::database::sums::add_numbers!($table: $column))*
         )
     };
 }
 
-pub(crate) use {add_counts, add_numbers};
+/// Sets a column to the larger of the stored and the new value; neither is null.
+macro_rules! greatest {
+    ($table:literal: $column:literal) => {
+        concat!(
+            $column,
+            " = case when excluded.",
+            $column,
+            " > ",
+            $table,
+            ".",
+            $column,
+            " \
+             then excluded.",
+            $column,
+            " else ",
+            $table,
+            ".",
+            $column,
+            " end"
+        )
+    };
+}
+
+/// Sets a column to the smaller of the stored and the new value; neither is null.
+macro_rules! least {
+    ($table:literal: $column:literal) => {
+        concat!(
+            $column,
+            " = case when excluded.",
+            $column,
+            " < ",
+            $table,
+            ".",
+            $column,
+            " \
+             then excluded.",
+            $column,
+            " else ",
+            $table,
+            ".",
+            $column,
+            " end"
+        )
+    };
+}
+
+pub(crate) use {add_counts, add_numbers, greatest, least};
 
 /// Makes a stored sum finite: one that an earlier release stored or that the database computed from
 /// several may not be.
@@ -45,10 +101,11 @@ mod tests {
     /// The stored values after `parts` were added to a row with `first`.
     async fn added(first: (i64, f64), parts: &[(i64, f64)]) -> (i64, f64) {
         const INSERT: &str = concat!(
-            "insert into sums (id, count, number) values (1, ?, ?) on conflict (id) do update set ",
-            add_counts!("count"),
+            "insert into sums (id, count, number) values (1, $1, $2) \
+             on conflict (id) do update set ",
+            add_counts!("sums": "count"),
             ", ",
-            add_numbers!("number")
+            add_numbers!("sums": "number")
         );
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
         let table = "create table sums (id integer primary key, count integer not null, number \

@@ -1,12 +1,14 @@
 //! Reads the tables for `verify`.
 
+use std::fmt::Write as _;
+
 use assay_core::{BatchId, Hash};
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::codec::{codec, packed_body};
-use super::query;
 use super::rows::{CheckedGrade, SELECT_GRADE, batch_id, hash, key, read_checked};
+use super::{query, sqlite};
 use crate::database::DatabaseError;
 use crate::pending::packs::{Compressed, PackedBody};
 use crate::spool::Position;
@@ -33,12 +35,7 @@ pub(crate) struct StoredBody {
 
 /// Whether the schema has documents of grades; one of an earlier release has not.
 pub(crate) async fn has_documents(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    let columns: i64 = sqlx::query_scalar(
-        "select count(*) from pragma_table_info('grades') where name = 'document'",
-    )
-    .fetch_one(connection)
-    .await?;
-    Ok(columns == 1)
+    sqlite::has_column(connection, "grades", "document").await
 }
 
 /// Position up to which the spool with this name is applied.
@@ -57,7 +54,7 @@ pub(crate) async fn batches(
 ) -> Result<Vec<VerifiedBatch>, DatabaseError> {
     let rows = sqlx::query(
         "select no, id, items, grades, checksum, deleted = 0 as has_bodies from batches \
-         where no > ? order by no limit ?",
+         where no > $1 order by no limit $2",
     )
     .bind(after)
     .bind(limit)
@@ -83,8 +80,8 @@ pub(crate) async fn grades(
     number: i64,
 ) -> Result<Vec<CheckedGrade>, DatabaseError> {
     let select = format!(
-        "{SELECT_GRADE} from grades g cross join batches b on b.no = g.key >> 24 \
-         cross join kinds k on k.no = g.kind where g.key between ? and ? order by g.key"
+        "{SELECT_GRADE} from grades g cross join batches b cross join kinds k \
+         where b.no = g.key >> 24 and k.no = g.kind and g.key between $1 and $2 order by g.key"
     );
     let rows = sqlx::query(AssertSqlSafe(select))
         .bind(key(number, 0))
@@ -101,7 +98,7 @@ pub(crate) async fn other_documents(
 ) -> Result<Vec<i64>, DatabaseError> {
     Ok(sqlx::query_scalar(
         "select distinct g.document from grades g join documents d on d.no = g.document \
-         where g.key between ? and ? and d.batch <> ?",
+         where g.key between $1 and $2 and d.batch <> $3",
     )
     .bind(key(number, 0))
     .bind(key(number + 1, 0) - 1)
@@ -128,7 +125,7 @@ pub(crate) async fn grades_between(
     next: i64,
 ) -> Result<i64, DatabaseError> {
     Ok(
-        sqlx::query_scalar("select count(*) from grades where key >= ? and key < ?")
+        sqlx::query_scalar("select count(*) from grades where key >= $1 and key < $2")
             .bind(key(last + 1, 0))
             .bind(key(next, 0))
             .fetch_one(connection)
@@ -141,12 +138,7 @@ pub(crate) async fn grades_between(
 pub(crate) async fn first_without_gaps(
     connection: &mut SqliteConnection,
 ) -> Result<i64, DatabaseError> {
-    let has_table: bool = sqlx::query_scalar(
-        "select exists (select 1 from sqlite_schema where name = 'batch_numbers')",
-    )
-    .fetch_one(&mut *connection)
-    .await?;
-    if !has_table {
+    if !sqlite::has_table(connection, "batch_numbers").await? {
         return Ok(i64::MAX);
     }
     Ok(
@@ -163,7 +155,7 @@ pub(crate) async fn missing_between(
     next: i64,
 ) -> Result<Vec<(i64, i64)>, DatabaseError> {
     let deleted = sqlx::query(
-        "select first, last from deleted_batches where last > ? and first < ? order by first",
+        "select first, last from deleted_batches where last > $1 and first < $2 order by first",
     )
     .bind(last)
     .bind(next)
@@ -188,7 +180,7 @@ pub(crate) async fn body(
     connection: &mut SqliteConnection,
     hash: Hash,
 ) -> Result<Option<StoredBody>, DatabaseError> {
-    let row = sqlx::query("select kind, pack, start, size from bodies where hash = ?")
+    let row = sqlx::query("select kind, pack, start, size from bodies where hash = $1")
         .bind(&hash.as_bytes()[..])
         .fetch_optional(connection)
         .await?;
@@ -206,7 +198,7 @@ pub(crate) async fn pack(
     connection: &mut SqliteConnection,
     number: i64,
 ) -> Result<Option<Compressed>, DatabaseError> {
-    let row = sqlx::query("select codec, size, content from packs where no = ?")
+    let row = sqlx::query("select codec, size, content from packs where no = $1")
         .bind(number)
         .fetch_optional(connection)
         .await?;
@@ -227,17 +219,30 @@ pub(crate) async fn other_bodies(
     let rows = sqlx::query(
         "select 'policy ' || policy as name, policy_hash as hash from kinds \
          where policy_hash is not null \
-         union all select 'pair ' || no, pair from pairs \
-         union all select 'report of dataset check ' || hex(id), report from dataset_checks",
+         union all select 'pair ' || cast(no as text), pair from pairs",
     )
-    .fetch_all(connection)
+    .fetch_all(&mut *connection)
     .await?;
-    rows.iter()
-        .map(|row| {
-            let hash = hash(row.try_get("hash")?, "bodies", "hash")?;
-            Ok((row.try_get("name")?, hash))
-        })
-        .collect()
+    let mut bodies = rows
+        .iter()
+        .map(|row| Ok((row.try_get("name")?, body_hash(row)?)))
+        .collect::<Result<Vec<_>, DatabaseError>>()?;
+    let rows = sqlx::query("select id, report as hash from dataset_checks")
+        .fetch_all(connection)
+        .await?;
+    for row in &rows {
+        let id: &[u8] = row.try_get("id")?;
+        let mut name = "report of dataset check ".to_owned();
+        for byte in id {
+            let _ = write!(name, "{byte:02X}");
+        }
+        bodies.push((name, body_hash(row)?));
+    }
+    Ok(bodies)
+}
+
+fn body_hash(row: &SqliteRow) -> Result<Hash, DatabaseError> {
+    hash(row.try_get("hash")?, "bodies", "hash")
 }
 
 /// Holdings that differ from the sums over the counted batches. Finds batches that were removed
@@ -246,11 +251,11 @@ pub(crate) async fn sums(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<(String, String)>, DatabaseError> {
     let rows = sqlx::query(
-        "select coalesce(r.name, '(none)') as run, s.caller, sum(s.held) as held, \
-         sum(s.counted) as counted from (\
+        "select coalesce(r.name, '(none)') as run, s.caller, cast(sum(s.held) as bigint) as held, \
+         cast(sum(s.counted) as bigint) as counted from (\
            select run, caller, grades as held, 0 as counted from holdings \
            union all select run, caller, 0, grades from batches where grades is not null) s \
-         left join runs r on r.no = s.run group by s.run, s.caller \
+         left join runs r on r.no = s.run group by s.run, r.name, s.caller \
          having sum(s.held) <> sum(s.counted)",
     )
     .fetch_all(connection)

@@ -31,7 +31,7 @@ pub(crate) async fn find(
 ) -> Result<Option<Body>, DatabaseError> {
     let row = sqlx::query(
         "select b.kind, b.start, b.size, p.codec, p.size as pack_size, p.content \
-         from bodies b join packs p on p.no = b.pack where b.hash = ?",
+         from bodies b join packs p on p.no = b.pack where b.hash = $1",
     )
     .bind(&hash.as_bytes()[..])
     .fetch_optional(connection)

@@ -57,7 +57,7 @@ async fn read(connection: &mut SqliteConnection) -> Result<ChannelCounts, Databa
         read_checked(connection, &channel, version, &mut counts).await?;
     }
     counts.truths = read_judges(connection).await?;
-    let calibrations = "select channel, version, method, right, right_rejected, wrong, \
+    let calibrations = "select channel, version, method, \"right\", right_rejected, wrong, \
                         wrong_passed, time_us from calibrations";
     for row in sqlx::query(calibrations)
         .fetch_all(&mut *connection)
@@ -102,14 +102,16 @@ async fn read_graded(
 ) -> Result<(), DatabaseError> {
     const NEWEST: &str = "select bucket, negatives, positives, bound_negatives, bound_positives, \
              overturned_negatives, overturned_positives, repeats, flips \
-         from channels where channel = ? and version = ? order by bucket desc limit ?";
-    const OLDER: &str = "select max(bucket) as bucket, sum(negatives) as negatives, \
-             sum(positives) as positives, sum(bound_negatives) as bound_negatives, \
-             sum(bound_positives) as bound_positives, \
-             sum(overturned_negatives) as overturned_negatives, \
-             sum(overturned_positives) as overturned_positives, sum(repeats) as repeats, \
-             sum(flips) as flips \
-         from channels where channel = ? and version = ? and channels.bucket < ? \
+         from channels where channel = $1 and version = $2 order by bucket desc limit $3";
+    const OLDER: &str = "select max(bucket) as bucket, \
+             cast(sum(negatives) as bigint) as negatives, \
+             cast(sum(positives) as bigint) as positives, \
+             cast(sum(bound_negatives) as bigint) as bound_negatives, \
+             cast(sum(bound_positives) as bigint) as bound_positives, \
+             cast(sum(overturned_negatives) as bigint) as overturned_negatives, \
+             cast(sum(overturned_positives) as bigint) as overturned_positives, \
+             cast(sum(repeats) as bigint) as repeats, cast(sum(flips) as bigint) as flips \
+         from channels where channel = $1 and version = $2 and channels.bucket < $3 \
          having count(*) > 0";
     let newest = sqlx::query(NEWEST)
         .bind(channel)
@@ -150,14 +152,15 @@ async fn read_checked(
     counts: &mut ChannelCounts,
 ) -> Result<(), DatabaseError> {
     const OLDEST: &str = "select min(bucket) from (select distinct bucket from channel_checks \
-         where channel = ? and version = ? order by bucket desc limit ?)";
+         where channel = $1 and version = $2 order by bucket desc limit $3) as newest";
     const NEWEST: &str = "select bucket, judge, sensitivity, specificity, passes, checks, \
-             disagreed, weight, squares, disagreed_weight from channel_checks where channel = ? \
-             and version = ? and bucket >= ?";
+             disagreed, weight, squares, disagreed_weight from channel_checks where channel = $1 \
+             and version = $2 and bucket >= $3";
     const OLDER: &str = "select max(bucket) as bucket, judge, sensitivity, specificity, passes, \
-             sum(checks) as checks, sum(disagreed) as disagreed, sum(weight) as weight, \
+             cast(sum(checks) as bigint) as checks, \
+             cast(sum(disagreed) as bigint) as disagreed, sum(weight) as weight, \
              sum(squares) as squares, sum(disagreed_weight) as disagreed_weight \
-         from channel_checks where channel = ? and version = ? and channel_checks.bucket < ? \
+         from channel_checks where channel = $1 and version = $2 and channel_checks.bucket < $3 \
          group by judge, sensitivity, specificity, passes";
     let oldest = sqlx::query_scalar(OLDEST)
         .bind(channel)
@@ -194,7 +197,7 @@ async fn read_checked(
 async fn read_judges(
     connection: &mut SqliteConnection,
 ) -> Result<BTreeMap<(String, u32, String, bool), JudgeCounts>, DatabaseError> {
-    let select = "select channel, version, judge, passes, right, right_passed, wrong, \
+    let select = "select channel, version, judge, passes, \"right\", right_passed, wrong, \
                   wrong_rejected from judges";
     let mut judges = BTreeMap::new();
     for row in sqlx::query(select).fetch_all(connection).await? {

@@ -12,7 +12,7 @@ use crate::{Record, RecordError};
 const TABLE: &str = "dataset_checks";
 
 const SELECT: &str = "select id, datasets, checked, errors, warnings, report, caller, time_us \
-     from dataset_checks where id < ? order by id desc limit ?";
+     from dataset_checks where id < $1 order by id desc limit $2";
 
 impl Record {
     /// Returns at most `limit` dataset checks with an id below `before`, newest first.

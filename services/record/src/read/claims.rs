@@ -38,7 +38,7 @@ async fn find(
 ) -> Result<Option<Claim>, DatabaseError> {
     let row = sqlx::query(
         "select request, batch, time_us, media, codec, size, reply from idempotency \
-         where caller = ? and key = ?",
+         where caller = $1 and key = $2",
     )
     .bind(requested.caller.as_ref())
     .bind(requested.key.as_str())

@@ -64,7 +64,7 @@ async fn adjudications(
     connection: &mut SqliteConnection,
     grade: GradeId,
 ) -> Result<Vec<Adjudication>, DatabaseError> {
-    let select = format!("{SELECT_ADJUDICATION} where grade = ? order by time_us, id");
+    let select = format!("{SELECT_ADJUDICATION} where grade = $1 order by time_us, id");
     let rows = sqlx::query(AssertSqlSafe(select))
         .bind(id_bytes(grade))
         .fetch_all(connection)
@@ -77,7 +77,7 @@ async fn last_adjudications(
     connection: &mut SqliteConnection,
     limit: u32,
 ) -> Result<Vec<Adjudication>, DatabaseError> {
-    let select = format!("{SELECT_ADJUDICATION} order by id desc limit ?");
+    let select = format!("{SELECT_ADJUDICATION} order by id desc limit $1");
     let rows = sqlx::query(AssertSqlSafe(select))
         .bind(limit)
         .fetch_all(connection)
@@ -113,7 +113,7 @@ async fn draws(
     let mut draws = Vec::new();
     for grade in grades {
         let row =
-            sqlx::query("select channel, probability, weight, time_us from draws where grade = ?")
+            sqlx::query("select channel, probability, weight, time_us from draws where grade = $1")
                 .bind(id_bytes(*grade))
                 .fetch_optional(&mut *connection)
                 .await?;

@@ -80,8 +80,8 @@ async fn find(
     id: GradeId,
 ) -> Result<Option<StoredGrade>, DatabaseError> {
     let sql = format!(
-        "{SELECT_GRADE} from grades g join batches b on b.no = ? join kinds k on k.no = g.kind \
-         where g.key = ?"
+        "{SELECT_GRADE} from grades g join batches b on b.no = $1 join kinds k on k.no = g.kind \
+         where g.key = $2"
     );
     let sql: Arc<str> = sql.into();
     for (number, batch) in query::batches_around(connection, id.into()).await? {

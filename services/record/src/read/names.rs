@@ -7,7 +7,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::database::DatabaseError;
-use crate::database::retention::DELETED_RUN;
+use crate::database::retention::{DELETED_RUN, deleted_runs_end};
 use crate::names::{DeletedNames, UsedNames};
 use crate::{Record, RecordError};
 
@@ -50,9 +50,10 @@ async fn read(connection: &mut SqliteConnection) -> Result<UsedNames, DatabaseEr
         let (channel, caller): (&str, &str) = (row.try_get("channel")?, row.try_get("caller")?);
         names.channels.insert(channel.into(), shared(caller));
     }
-    let runs = "select name, caller from runs where name < ?1 or name >= ?1 || char(0x10ffff)";
+    let runs = "select name, caller from runs where name < $1 or name >= $2";
     for row in sqlx::query(runs)
         .bind(DELETED_RUN)
+        .bind(deleted_runs_end())
         .fetch_all(connection)
         .await?
     {

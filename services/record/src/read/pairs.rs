@@ -62,7 +62,7 @@ async fn known(
     model: &str,
     pairs: &[Hash],
 ) -> Result<KnownPairs, DatabaseError> {
-    let total: i64 = sqlx::query_scalar("select count(*) from pairs where model = ?")
+    let total: i64 = sqlx::query_scalar("select count(*) from pairs where model = $1")
         .bind(model)
         .fetch_one(&mut *connection)
         .await?;
@@ -97,8 +97,8 @@ async fn page(
     limit: u32,
 ) -> Result<PairPage, DatabaseError> {
     const SELECT: &str = "select p.no, p.pair, p.source, p.caller, p.time_us, b.pack, b.start, \
-         b.size from pairs p join bodies b on b.hash = p.pair where p.model = ? and p.no > ? \
-         order by p.no limit ?";
+         b.size from pairs p join bodies b on b.hash = p.pair where p.model = $1 and p.no > $2 \
+         order by p.no limit $3";
     // One more than the page, to find out whether another page follows.
     let rows = sqlx::query(SELECT)
         .bind(model)
@@ -133,7 +133,7 @@ async fn read_pack(
     connection: &mut SqliteConnection,
     number: i64,
 ) -> Result<Vec<u8>, DatabaseError> {
-    let row = sqlx::query("select codec, size, content from packs where no = ?")
+    let row = sqlx::query("select codec, size, content from packs where no = $1")
         .bind(number)
         .fetch_one(connection)
         .await?;

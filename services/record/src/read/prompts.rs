@@ -55,7 +55,7 @@ async fn number_of_prompts(
     connection: &mut SqliteConnection,
     run: &str,
 ) -> Result<u64, DatabaseError> {
-    let prompts: Option<i64> = sqlx::query_scalar("select prompts from runs where name = ?")
+    let prompts: Option<i64> = sqlx::query_scalar("select prompts from runs where name = $1")
         .bind(run)
         .fetch_optional(connection)
         .await?;

@@ -14,13 +14,13 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use assay_core::{BatchId, Hash};
-use sqlx::error::DatabaseError;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions, Connection, Row};
+use sqlx::{ConnectOptions, Connection};
 
 pub use self::report::{Damage, Verification};
 use self::spool::ReadSpool;
 use crate::backup::{BackupError, files};
+use crate::database::sqlite;
 use crate::database::verifying::{self, StoredBody, VerifiedBatch};
 use crate::grade::StoredGrade;
 use crate::options::RecordOptions;
@@ -49,9 +49,9 @@ pub async fn verify(
     };
     let options = location.options().read_only(true);
     let mut found = Verification::default();
-    let opened = match open(options.disable_statement_logging()).await {
+    let opened = match open(options).await {
         Ok(opened) => opened,
-        Err(error) if is_damage(&error) => Opened::Damaged(error.to_string()),
+        Err(error) if sqlite::is_damage(&error) => Opened::Damaged(error.to_string()),
         Err(error) => return Err(failed(error)),
     };
     let mut connection = match opened {
@@ -99,24 +99,13 @@ async fn open(options: SqliteConnectOptions) -> Result<Opened, sqlx::Error> {
     if verifying::has_documents(&mut connection).await? {
         return Ok(Opened::Current(connection));
     }
-    let tables: i64 = sqlx::query_scalar("select count(*) from sqlite_schema")
-        .fetch_one(&mut connection)
-        .await?;
+    let is_empty = sqlite::is_empty(&mut connection).await?;
     connection.close().await?;
-    Ok(match tables {
-        0 => Opened::Damaged("the file has no tables".to_owned()),
-        _ => Opened::Earlier,
+    Ok(if is_empty {
+        Opened::Damaged("the file has no tables".to_owned())
+    } else {
+        Opened::Earlier
     })
-}
-
-/// Whether an error means that the file is not an intact database, as opposed to one that cannot be
-/// opened now.
-fn is_damage(error: &sqlx::Error) -> bool {
-    /// `SQLITE_CORRUPT` and `SQLITE_NOTADB`, in the lowest byte of a code.
-    const CODES: [u8; 2] = [11, 26];
-    let code = error.as_database_error().and_then(DatabaseError::code);
-    let code = code.and_then(|code| code.parse::<u32>().ok());
-    code.is_some_and(|code| CODES.contains(&code.to_le_bytes()[0]))
 }
 
 async fn check_database(
@@ -126,14 +115,8 @@ async fn check_database(
 ) -> Result<(), crate::database::DatabaseError> {
     // One state of the database for all checks.
     sqlx::query("begin").execute(&mut *connection).await?;
-    for row in sqlx::query("pragma integrity_check(100)")
-        .fetch_all(&mut *connection)
-        .await?
-    {
-        let problem: String = row.try_get(0)?;
-        if problem != "ok" {
-            found.report("the database file", problem);
-        }
+    for problem in sqlite::integrity_problems(connection, 100).await? {
+        found.report("the database file", problem);
     }
     let first = verifying::first_without_gaps(connection).await?;
     let mut bodies = Bodies::default();

@@ -22,11 +22,11 @@ const FROM: &str = "from (\
 const IS_CALIBRATED: &str = "channel in (select channel from calibrations)";
 
 const DELETES: [&str; 5] = [
-    "delete from channels where channel = ?",
-    "delete from channel_checks where channel = ?",
-    "delete from judges where channel = ?",
-    "delete from calibrations where channel = ?",
-    "delete from channel_uses where channel = ?",
+    "delete from channels where channel = $1",
+    "delete from channel_checks where channel = $1",
+    "delete from judges where channel = $1",
+    "delete from calibrations where channel = $1",
+    "delete from channel_uses where channel = $1",
 ];
 
 fn conditions(query: &mut QueryBuilder<Sqlite>, filter: &ChannelFilter) {
@@ -64,7 +64,7 @@ pub(crate) async fn estimate(
     filter: &ChannelFilter,
 ) -> Result<(u64, u64), DatabaseError> {
     let mut query = QueryBuilder::<Sqlite>::new(format!(
-        "select count(*), coalesce(sum({IS_CALIBRATED}), 0) {FROM}"
+        "select count(*), count(*) filter (where {IS_CALIBRATED}) {FROM}"
     ));
     conditions(&mut query, filter);
     let (all, calibrated): (i64, i64) = query

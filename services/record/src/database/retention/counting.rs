@@ -10,13 +10,13 @@ use super::stored::keys;
 use crate::database::DatabaseError;
 use crate::retention_step::StepOutcome;
 
-/// The hashes of the bodies to which the grades with keys from `?1` to `?2` refer.
+/// The hashes of the bodies to which the grades with keys from `$1` to `$2` refer.
 macro_rules! used {
     () => {
         "with used (hash) as (\
-           select task_hash from grades where key between ?1 and ?2 \
-           union select completion_hash from grades where key between ?1 and ?2 \
-           union select prompt_hash from grades where key between ?1 and ?2 \
+           select task_hash from grades where key between $1 and $2 \
+           union select completion_hash from grades where key between $1 and $2 \
+           union select prompt_hash from grades where key between $1 and $2 \
              and prompt_hash is not null) "
     };
 }
@@ -52,8 +52,8 @@ async fn count_batch(connection: &mut SqliteConnection) -> Result<Option<u64>, D
     // The first batch that refers to a body is the one that stored it.
     sqlx::query(concat!(
         used!(),
-        "update packs set batch = ?3 where batch is null and no in (\
-           select b.pack from used cross join bodies b on b.hash = used.hash where b.kind < 3)"
+        "update packs set batch = $3 where batch is null and no in (\
+           select b.pack from used cross join bodies b where b.hash = used.hash and b.kind < 3)"
     ))
     .bind(first)
     .bind(last)
@@ -62,9 +62,10 @@ async fn count_batch(connection: &mut SqliteConnection) -> Result<Option<u64>, D
     .await?;
     sqlx::query(concat!(
         used!(),
-        "insert or ignore into body_uses (hash, batch) \
-         select used.hash, ?3 from used cross join bodies b on b.hash = used.hash \
-         cross join packs p on p.no = b.pack where p.batch <> 0 and p.batch <> ?3"
+        "insert into body_uses (hash, batch) \
+         select used.hash, $3 from used cross join bodies b cross join packs p \
+         where b.hash = used.hash and p.no = b.pack and p.batch <> 0 and p.batch <> $3 \
+         on conflict do nothing"
     ))
     .bind(first)
     .bind(last)
@@ -80,8 +81,8 @@ async fn count_batch(connection: &mut SqliteConnection) -> Result<Option<u64>, D
          + coalesce(octet_length(meta), 0) + coalesce(octet_length(checks), 0) \
          + coalesce(octet_length(appeal), 0) + coalesce(octet_length(reward_breakdown), 0)), 0) \
          as bytes, \
-         (select coalesce(sum(length(content)), 0) from packs where batch = ?3) as packs \
-         from grades where key between ?1 and ?2",
+         (select coalesce(sum(length(content)), 0) from packs where batch = $3) as packs \
+         from grades where key between $1 and $2",
     )
     .bind(first)
     .bind(last)
@@ -93,7 +94,7 @@ async fn count_batch(connection: &mut SqliteConnection) -> Result<Option<u64>, D
         sums.try_get("bytes")?,
         sums.try_get("packs")?,
     );
-    sqlx::query("update batches set grades = ?, grade_bytes = ?, pack_bytes = ? where no = ?")
+    sqlx::query("update batches set grades = $1, grade_bytes = $2, pack_bytes = $3 where no = $4")
         .bind(grades)
         .bind(grade_bytes)
         .bind(pack_bytes)

@@ -17,8 +17,7 @@ use crate::retention_step::StepOutcome;
 
 const DELETE_BATCHES: Delete = Delete {
     prefix: "delete from batches where",
-    row: "(no = ?)",
-    columns: 1,
+    key: &["no"],
 };
 
 /// Deletes at most `limit` grades of these batches, in order; `done` if none of the batches is
@@ -73,7 +72,7 @@ pub(super) async fn delete(
     facets.delete(connection).await?;
     for batch in batches.iter().take(finished.len()) {
         let id = u128::from(batch.id);
-        sqlx::query("delete from draws where grade between ? and ?")
+        sqlx::query("delete from draws where grade between $1 and $2")
             .bind(id_bytes(id))
             .bind(id_bytes(id | ((1 << POSITION_BITS) - 1)))
             .execute(&mut *connection)
@@ -113,8 +112,8 @@ async fn delete_some(
 ) -> Result<DeletedGrades, DatabaseError> {
     let (first, last) = keys(batch.number);
     let rows = sqlx::query(
-        "select key, kind, in_group, score, checksum from grades where key between ? and ? \
-         order by key limit ?",
+        "select key, kind, in_group, score, checksum from grades where key between $1 and $2 \
+         order by key limit $3",
     )
     .bind(first)
     .bind(last)
@@ -136,7 +135,7 @@ async fn delete_some(
     }
     if let Some(end) = rows.last() {
         let end: i64 = end.try_get("key")?;
-        sqlx::query("delete from grades where key between ? and ?")
+        sqlx::query("delete from grades where key between $1 and $2")
             .bind(first)
             .bind(end)
             .execute(connection)
@@ -156,8 +155,8 @@ async fn keep_rest(
 ) -> Result<HeldAmounts, DatabaseError> {
     let bytes = batch.grade_bytes / batch.grades.max(1) * deleted.grades;
     sqlx::query(
-        "update batches set deleted = 2, grades = grades - ?, grade_bytes = grade_bytes - ?, \
-         checksum = ? where no = ?",
+        "update batches set deleted = 2, grades = grades - $1, grade_bytes = grade_bytes - $2, \
+         checksum = $3 where no = $4",
     )
     .bind(deleted.grades)
     .bind(bytes)
@@ -179,21 +178,21 @@ async fn note_deleted(
     last: i64,
 ) -> Result<(), DatabaseError> {
     let next: Option<i64> =
-        sqlx::query_scalar("delete from deleted_batches where first = ? returning last")
+        sqlx::query_scalar("delete from deleted_batches where first = $1 returning last")
             .bind(last + 1)
             .fetch_optional(&mut *connection)
             .await?;
     let last = next.unwrap_or(last);
     let extended = sqlx::query(
-        "update deleted_batches set last = ?2 where last = ?1 - 1 and first = (\
-           select max(first) from deleted_batches where first < ?1)",
+        "update deleted_batches set last = $2 where last + 1 = $1 and first = (\
+           select max(first) from deleted_batches where first < $1)",
     )
     .bind(first)
     .bind(last)
     .execute(&mut *connection)
     .await?;
     if extended.rows_affected() == 0 {
-        sqlx::query("insert into deleted_batches (first, last) values (?, ?)")
+        sqlx::query("insert into deleted_batches (first, last) values ($1, $2)")
             .bind(first)
             .bind(last)
             .execute(connection)

@@ -12,17 +12,17 @@ pub(super) mod channels;
 mod counting;
 mod grades;
 mod moving;
-mod runs;
-mod space;
+pub(super) mod runs;
 mod stored;
 mod sweep;
 
 use sqlx::sqlite::SqliteConnection;
 
+use super::sqlite;
 use crate::database::DatabaseError;
 use crate::retention_step::{RetentionStep, StepOutcome};
 
-pub(crate) use runs::DELETED_RUN;
+pub(crate) use runs::{DELETED_RUN, deleted_runs_end};
 
 /// Does a step of about `amount` rows or pages.
 pub(super) async fn run(
@@ -38,7 +38,7 @@ pub(super) async fn run(
         RetentionStep::BeginRun(run) => runs::begin(connection, *run).await,
         RetentionStep::Runs => runs::delete(connection, amount).await,
         RetentionStep::Channels(filter) => channels::delete(connection, filter, amount).await,
-        RetentionStep::Vacuum => space::vacuum(connection, amount).await,
+        RetentionStep::Vacuum => sqlite::return_pages(connection, amount).await,
     }
 }
 

@@ -22,8 +22,7 @@ const MAX_UNPACKED: usize = 64;
 
 const DELETE_USES: Delete = Delete {
     prefix: "delete from body_uses where",
-    row: "(hash = ? and batch = ?)",
-    columns: 2,
+    key: &["hash", "batch"],
 };
 
 /// A body of a deleted pack that another batch uses.
@@ -35,7 +34,7 @@ pub(super) struct SharedBody {
 }
 
 async fn unpack(connection: &mut SqliteConnection, pack: i64) -> Result<Vec<u8>, DatabaseError> {
-    let row = sqlx::query("select codec, size, content from packs where no = ?")
+    let row = sqlx::query("select codec, size, content from packs where no = $1")
         .bind(pack)
         .fetch_one(connection)
         .await?;
@@ -110,7 +109,7 @@ async fn store(
     for (number, pack) in numbered {
         bytes += i64::try_from(pack.compressed.content.len()).unwrap_or(i64::MAX);
         for body in &pack.bodies {
-            sqlx::query("update bodies set pack = ?, start = ? where hash = ?")
+            sqlx::query("update bodies set pack = $1, start = $2 where hash = $3")
                 .bind(number)
                 .bind(i64::from(body.start))
                 .bind(&body.hash.as_bytes()[..])
@@ -125,8 +124,8 @@ async fn store(
             })
             .await?;
         let row = sqlx::query(
-            "update batches set pack_bytes = pack_bytes + ? \
-             where no = ? and grades is not null returning run, caller",
+            "update batches set pack_bytes = pack_bytes + $1 \
+             where no = $2 and grades is not null returning run, caller",
         )
         .bind(bytes)
         .bind(owner)

@@ -10,19 +10,35 @@ use crate::retention_step::StepOutcome;
 /// grades.
 pub(crate) const DELETED_RUN: &str = "\u{1}deleted ";
 
+/// The end of the range of these names: no text in UTF-8 sorts after the last character.
+pub(crate) fn deleted_runs_end() -> String {
+    format!("{DELETED_RUN}{}", char::MAX)
+}
+
+/// A run that is being deleted.
+pub(crate) async fn next(connection: &mut SqliteConnection) -> Result<Option<i64>, DatabaseError> {
+    Ok(
+        sqlx::query_scalar("select no from runs where name >= $1 and name < $2 limit 1")
+            .bind(DELETED_RUN)
+            .bind(deleted_runs_end())
+            .fetch_optional(connection)
+            .await?,
+    )
+}
+
 /// Takes a run without batches out of the lists; another run may then get its name. Returns whether
 /// that happened: a run that received grades in the meantime is kept.
 pub(super) async fn begin(
     connection: &mut SqliteConnection,
     run: i64,
 ) -> Result<StepOutcome, DatabaseError> {
-    let name: Option<String> = sqlx::query_scalar("select name from runs where no = ?")
+    let name: Option<String> = sqlx::query_scalar("select name from runs where no = $1")
         .bind(run)
         .fetch_optional(&mut *connection)
         .await?;
     let begun = sqlx::query(
-        "update runs set name = ?2 || no, grades = 0 where no = ?1 \
-         and not exists (select 1 from batches where run = ?1)",
+        "update runs set name = $2 || cast(no as text), grades = 0 where no = $1 \
+         and not exists (select 1 from batches where run = $1)",
     )
     .bind(run)
     .bind(DELETED_RUN)
@@ -47,21 +63,16 @@ pub(super) async fn delete(
 ) -> Result<StepOutcome, DatabaseError> {
     const DELETES: [&str; 4] = [
         "delete from rollups where (run, step, grader, version, outcome, verdict) in (\
-           select run, step, grader, version, outcome, verdict from rollups where run = ? limit ?)",
+           select run, step, grader, version, outcome, verdict from rollups where run = $1 \
+           limit $2)",
         "delete from step_numbers where (run, width, step, number, bin) in (\
-           select run, width, step, number, bin from step_numbers where run = ? limit ?)",
+           select run, width, step, number, bin from step_numbers where run = $1 limit $2)",
         "delete from step_words where (run, width, step, topic, word) in (\
-           select run, width, step, topic, word from step_words where run = ? limit ?)",
+           select run, width, step, topic, word from step_words where run = $1 limit $2)",
         "delete from prompt_history where (run, prompt_key, step) in (\
-           select run, prompt_key, step from prompt_history where run = ? limit ?)",
+           select run, prompt_key, step from prompt_history where run = $1 limit $2)",
     ];
-    let run: Option<i64> = sqlx::query_scalar(
-        "select no from runs where name >= ?1 and name < ?1 || char(0x10ffff) limit 1",
-    )
-    .bind(DELETED_RUN)
-    .fetch_optional(&mut *connection)
-    .await?;
-    let Some(run) = run else {
+    let Some(run) = next(connection).await? else {
         return Ok(StepOutcome::DONE);
     };
     for delete in DELETES {
@@ -74,7 +85,7 @@ pub(super) async fn delete(
             return Ok(StepOutcome::MORE);
         }
     }
-    sqlx::query("delete from runs where no = ?")
+    sqlx::query("delete from runs where no = $1")
         .bind(run)
         .execute(connection)
         .await?;

@@ -5,13 +5,14 @@
 //! Batches that are recorded during a sweep may use a body of a deleted batch. Before the pass over
 //! bodies has reached it, their use keeps it; afterwards it is gone, and stored again.
 
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
+use sqlx::{Decode, Encode, Row, Type};
 
 use super::super::codec::packed_body;
 use super::super::holdings::{self, HeldAmounts};
 use super::super::insert::Values;
 use super::super::rows::hash;
+use super::super::sqlite::indexed_by;
 use super::moving::{SharedBody, move_bodies};
 use crate::database::DatabaseError;
 use crate::retention_step::StepOutcome;
@@ -35,8 +36,9 @@ macro_rules! is_live {
 macro_rules! is_deleted {
     () => {
         concat!(
-            "not exists (select 1 from packs p indexed by packs_owners where p.no = b.pack \
-             and (p.batch is null or p.batch = 0 or ",
+            "not exists (select 1 from packs p",
+            indexed_by!("packs_owners"),
+            " where p.no = b.pack and (p.batch is null or p.batch = 0 or ",
             is_live!("p.batch"),
             "))"
         )
@@ -54,24 +56,43 @@ struct RowPass {
     end: &'static str,
     /// Deletes rows after the position, up to and including another one.
     delete: &'static str,
+    /// Deletes all rows after the position.
+    delete_rest: &'static str,
+}
+
+macro_rules! delete_items {
+    ($end:literal) => {
+        concat!(
+            "delete from items where (item, key) > ($1, $2)",
+            $end,
+            " and not exists (select 1 from batches where no = items.key >> 24)"
+        )
+    };
+}
+
+macro_rules! delete_uses {
+    ($end:literal) => {
+        concat!(
+            "delete from body_uses where (hash, batch) > ($1, $2)",
+            $end,
+            " and batch > 0 and not ",
+            is_live!("body_uses.batch")
+        )
+    };
 }
 
 const ITEM_PASS: RowPass = RowPass {
-    end: "select cast(item as blob) as first, key as second from items \
-          where (item, key) > (cast(? as text), ?) order by item, key limit 1 offset ?",
-    delete: "delete from items where (item, key) > (cast(? as text), ?) \
-             and (item, key) <= (cast(? as text), ?) \
-             and not exists (select 1 from batches where no = items.key >> 24)",
+    end: "select item as first, key as second from items \
+          where (item, key) > ($1, $2) order by item, key limit 1 offset $3",
+    delete: delete_items!(" and (item, key) <= ($3, $4)"),
+    delete_rest: delete_items!(""),
 };
 
 const USE_PASS: RowPass = RowPass {
     end: "select hash as first, batch as second from body_uses \
-          where (hash, batch) > (?, ?) order by hash, batch limit 1 offset ?",
-    delete: concat!(
-        "delete from body_uses where (hash, batch) > (?, ?) and (hash, batch) <= (?, ?) \
-         and batch > 0 and not ",
-        is_live!("body_uses.batch")
-    ),
+          where (hash, batch) > ($1, $2) order by hash, batch limit 1 offset $3",
+    delete: delete_uses!(" and (hash, batch) <= ($3, $4)"),
+    delete_rest: delete_uses!(""),
 };
 
 /// How far a sweep has come: a row of `body_sweep`.
@@ -111,7 +132,7 @@ impl Progress {
     async fn write(self, connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
         sqlx::query(
             "insert into body_sweep (running, pass, after, after_number, up_to) \
-             values (1, ?, ?, ?, ?) on conflict (running) do update set pass = excluded.pass, \
+             values (1, $1, $2, $3, $4) on conflict (running) do update set pass = excluded.pass, \
              after = excluded.after, after_number = excluded.after_number, up_to = excluded.up_to",
         )
         .bind(self.pass)
@@ -137,7 +158,7 @@ pub(super) async fn leave_bodies(
     Progress::of_pass(USES, 0).write(connection).await?;
     let mut left = 0;
     for number in batches {
-        left += sqlx::query("update batches set deleted = 1 where no = ? and deleted = 0")
+        left += sqlx::query("update batches set deleted = 1 where no = $1 and deleted = 0")
             .bind(number)
             .execute(&mut *connection)
             .await?
@@ -159,11 +180,18 @@ pub(super) async fn sweep(
     };
     match progress.pass {
         ITEMS => {
-            sweep_rows(connection, progress, &ITEM_PASS, limit).await?;
+            let after = String::from_utf8(progress.after).map_err(|error| DatabaseError::Row {
+                table: "body_sweep",
+                column: "after",
+                reason: error.to_string(),
+            })?;
+            let after = (after, progress.after_number);
+            sweep_rows(connection, ITEMS, &ITEM_PASS, after, limit).await?;
             Ok(StepOutcome::MORE)
         }
         USES => {
-            sweep_rows(connection, progress, &USE_PASS, limit).await?;
+            let after = (progress.after, progress.after_number);
+            sweep_rows(connection, USES, &USE_PASS, after, limit).await?;
             Ok(StepOutcome::MORE)
         }
         BODIES => sweep_bodies(connection, progress, limit).await,
@@ -171,45 +199,55 @@ pub(super) async fn sweep(
     }
 }
 
-async fn sweep_rows(
+/// Looks at the next rows of a table whose key has a column of type `K` and a number.
+async fn sweep_rows<K>(
     connection: &mut SqliteConnection,
-    progress: Progress,
+    number: i64,
     pass: &RowPass,
+    after: (K, i64),
     limit: u32,
-) -> Result<(), DatabaseError> {
-    let end = sqlx::query(pass.end)
-        .bind(progress.after.as_slice())
-        .bind(progress.after_number)
+) -> Result<(), DatabaseError>
+where
+    K: Clone + Into<Vec<u8>> + Type<Sqlite>,
+    for<'k> K: Encode<'k, Sqlite> + Decode<'k, Sqlite>,
+{
+    let end: Option<(K, i64)> = sqlx::query(pass.end)
+        .bind(after.0.clone())
+        .bind(after.1)
         .bind(limit.saturating_sub(1))
         .fetch_optional(&mut *connection)
-        .await?;
-    let end: Option<(Vec<u8>, i64)> = end
+        .await?
         .map(|row| Ok::<_, DatabaseError>((row.try_get("first")?, row.try_get("second")?)))
         .transpose()?;
-    let (first, second) = end.clone().unwrap_or_else(|| (beyond(), 0));
-    sqlx::query(pass.delete)
-        .bind(progress.after)
-        .bind(progress.after_number)
-        .bind(first)
-        .bind(second)
-        .execute(&mut *connection)
-        .await?;
-    let next = match end {
-        Some((after, after_number)) => Progress {
-            pass: progress.pass,
-            after,
-            after_number,
+    let mut values = Values::with_capacity(4);
+    values.add(after.0).add(after.1);
+    let next = if let Some((first, second)) = end {
+        values.add(first.clone()).add(second);
+        sqlx::query_with(pass.delete, values.finish()?)
+            .execute(&mut *connection)
+            .await?;
+        Progress {
+            pass: number,
+            after: first.into(),
+            after_number: second,
             up_to: 0,
-        },
-        None if progress.pass == ITEMS => Progress::of_pass(USES, 0),
-        // Packs that are added from now on have larger numbers than the empty one, also when those
-        // below are deleted.
-        None => Progress::of_pass(BODIES, add_empty_pack(connection).await?),
+        }
+    } else {
+        sqlx::query_with(pass.delete_rest, values.finish()?)
+            .execute(&mut *connection)
+            .await?;
+        if number == ITEMS {
+            Progress::of_pass(USES, 0)
+        } else {
+            // Packs that are added from now on have larger numbers than the empty one, also when
+            // those below are deleted.
+            Progress::of_pass(BODIES, add_empty_pack(connection).await?)
+        }
     };
     next.write(connection).await
 }
 
-/// Larger than every hash and every text.
+/// Larger than every hash.
 fn beyond() -> Vec<u8> {
     vec![0xff; 33]
 }
@@ -218,8 +256,9 @@ fn beyond() -> Vec<u8> {
 async fn add_empty_pack(connection: &mut SqliteConnection) -> Result<i64, DatabaseError> {
     Ok(sqlx::query_scalar(
         "insert into packs (no, batch, codec, size, content) \
-         select coalesce(max(no), 0) + 1, 0, 0, 0, x'' from packs returning no",
+         select coalesce(max(no), 0) + 1, 0, 0, 0, $1 from packs returning no",
     )
+    .bind(&[][..])
     .fetch_one(connection)
     .await?)
 }
@@ -229,12 +268,13 @@ async fn sweep_bodies(
     progress: Progress,
     limit: u32,
 ) -> Result<StepOutcome, DatabaseError> {
-    let mut end: Option<Vec<u8>> =
-        sqlx::query_scalar("select hash from bodies where hash > ? order by hash limit 1 offset ?")
-            .bind(progress.after.as_slice())
-            .bind(limit.saturating_sub(1))
-            .fetch_optional(&mut *connection)
-            .await?;
+    let mut end: Option<Vec<u8>> = sqlx::query_scalar(
+        "select hash from bodies where hash > $1 order by hash limit 1 offset $2",
+    )
+    .bind(progress.after.as_slice())
+    .bind(limit.saturating_sub(1))
+    .fetch_optional(&mut *connection)
+    .await?;
     let to = end.clone().unwrap_or_else(beyond);
     let mut shared = shared_bodies(connection, &progress.after, &to).await?;
     let mut bytes = 0;
@@ -251,7 +291,7 @@ async fn sweep_bodies(
     }
     let moved = move_bodies(connection, shared).await?;
     sqlx::query(concat!(
-        "delete from bodies as b where b.hash > ? and b.hash <= ? and ",
+        "delete from bodies as b where b.hash > $1 and b.hash <= $2 and ",
         is_deleted!()
     ))
     .bind(progress.after)
@@ -284,10 +324,10 @@ async fn shared_bodies(
         "select b.hash, b.kind, b.pack, b.start, b.size, \
          (select case when min(u.batch) = 0 then 0 else max(u.batch) end from body_uses u \
           where u.hash = b.hash) as owner \
-         from bodies b where b.hash > ? and b.hash <= ? and ",
+         from bodies b where b.hash > $1 and b.hash <= $2 and ",
         is_deleted!(),
-        " and 1 = exists (select 1 from body_uses u where u.hash = b.hash) \
-         and 1 = exists (select 1 from packs p where p.no = b.pack) order by b.hash"
+        " and exists (select 1 from body_uses u where u.hash = b.hash) is true \
+         and exists (select 1 from packs p where p.no = b.pack) is true order by b.hash"
     ))
     .bind(after)
     .bind(to)
@@ -305,22 +345,28 @@ fn shared_body(row: &SqliteRow) -> Result<SharedBody, DatabaseError> {
     })
 }
 
-/// Packs of batches with a number above `?1` and at most `?2` that are deleted.
-const DELETED_PACKS: &str = concat!(
-    "from packs indexed by packs_by_batch where batch > 0 and batch > ?1 and batch <= ?2 \
-     and no < ?3 and not ",
-    is_live!("packs.batch")
-);
+/// A statement on the packs of batches with a number above `$1` and at most `$2` that are deleted.
+macro_rules! for_deleted_packs {
+    ($statement:literal) => {
+        concat!(
+            $statement,
+            indexed_by!("packs_by_batch"),
+            " where batch > 0 and batch > $1 and batch <= $2 and no < $3 and not ",
+            is_live!("packs.batch")
+        )
+    };
+}
 
 async fn sweep_packs(
     connection: &mut SqliteConnection,
     progress: Progress,
     limit: u32,
 ) -> Result<StepOutcome, DatabaseError> {
-    let end: Option<i64> = sqlx::query_scalar(
-        "select batch from packs indexed by packs_by_batch where batch > 0 and batch > ? \
-         order by batch limit 1 offset ?",
-    )
+    let end: Option<i64> = sqlx::query_scalar(concat!(
+        "select batch from packs",
+        indexed_by!("packs_by_batch"),
+        " where batch > 0 and batch > $1 order by batch limit 1 offset $2"
+    ))
     .bind(progress.after_number)
     .bind(limit.saturating_sub(1))
     .fetch_optional(&mut *connection)
@@ -334,11 +380,11 @@ async fn sweep_packs(
             .add(progress.up_to);
         Ok(values.finish()?)
     };
-    let sum = format!("select coalesce(sum(length(content)), 0) {DELETED_PACKS}");
-    let bytes: i64 = sqlx::query_scalar_with(AssertSqlSafe(sum), range()?)
+    let sum = for_deleted_packs!("select coalesce(sum(length(content)), 0) from packs");
+    let bytes: i64 = sqlx::query_scalar_with(sum, range()?)
         .fetch_one(&mut *connection)
         .await?;
-    sqlx::query_with(AssertSqlSafe(format!("delete {DELETED_PACKS}")), range()?)
+    sqlx::query_with(for_deleted_packs!("delete from packs"), range()?)
         .execute(&mut *connection)
         .await?;
     count_left(connection, progress.after_number, to).await?;
@@ -355,7 +401,7 @@ async fn sweep_packs(
         return Ok(outcome);
     }
     // The last pack is kept: numbers of packs are not used again.
-    sqlx::query("delete from packs where no = ?1 and exists (select 1 from packs where no > ?1)")
+    sqlx::query("delete from packs where no = $1 and exists (select 1 from packs where no > $1)")
         .bind(progress.up_to)
         .execute(&mut *connection)
         .await?;
@@ -376,16 +422,16 @@ async fn count_left(
 ) -> Result<(), DatabaseError> {
     let rows = sqlx::query(
         "select no, run, caller, pack_bytes, (select coalesce(sum(length(content)), 0) from packs \
-         where batch = batches.no and batch > 0) as left from batches \
-         where no > ? and no <= ? and deleted > 0 and pack_bytes > 0",
+         where batch = batches.no and batch > 0) as kept_bytes from batches \
+         where no > $1 and no <= $2 and deleted > 0 and pack_bytes > 0",
     )
     .bind(after)
     .bind(to)
     .fetch_all(&mut *connection)
     .await?;
     for row in rows {
-        let (stored, left): (i64, i64) = (row.try_get("pack_bytes")?, row.try_get("left")?);
-        sqlx::query("update batches set pack_bytes = ? where no = ?")
+        let (stored, left): (i64, i64) = (row.try_get("pack_bytes")?, row.try_get("kept_bytes")?);
+        sqlx::query("update batches set pack_bytes = $1 where no = $2")
             .bind(left)
             .bind(row.try_get::<i64, _>("no")?)
             .execute(&mut *connection)
