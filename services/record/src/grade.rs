@@ -13,6 +13,9 @@ use utoipa::ToSchema;
 
 use crate::appeal::Appeal;
 
+/// The measure of completions that were cut at the length limit.
+pub(crate) const TRUNCATED: &str = "truncated";
+
 /// The grade of one item. Every key is always present; it is null if it has no value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = ResultBody)]
@@ -132,6 +135,12 @@ impl ItemGrade {
             grade_us: self.grade_us,
             time_us: self.time_us,
             cached: self.cached,
+            measures: self
+                .measures
+                .get_key_value(TRUNCATED)
+                .into_iter()
+                .map(|(name, value)| (name.clone(), *value))
+                .collect(),
             ..Self::default()
         }
     }

@@ -264,12 +264,7 @@ fn share_chart(
     width: i64,
 ) -> Chart {
     let column = |(step, counted): &(i64, &Counted)| {
-        let of = |name: &str| {
-            counted
-                .values_of(topic)
-                .find(|(label, _)| *label == name)
-                .map_or(0, |(_, grades)| grades)
-        };
+        let of = |name: &str| counted.grades_of(topic, name);
         (*step, parts.iter().map(|(name, _)| of(name)).collect())
     };
     let columns: Vec<_> = steps.iter().map(column).collect();
@@ -389,14 +384,8 @@ fn named(lines: &[Line]) -> Vec<(String, usize)> {
 }
 
 fn row(run: &str, step: Option<i64>, width: i64, counted: &Counted) -> StepRow {
-    let of = |topic, name: &str| {
-        counted
-            .values_of(topic)
-            .filter(|(label, _)| *label == name)
-            .map(|(_, n)| n)
-            .sum()
-    };
-    let (grades, graded, passed): (u64, u64, u64) = (
+    let of = |topic, name: &str| counted.grades_of(topic, name);
+    let (grades, graded, passed) = (
         counted.grades(),
         of(Topic::Outcome, "graded"),
         of(Topic::Pass, "pass"),
