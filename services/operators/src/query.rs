@@ -29,6 +29,12 @@ impl Pairs {
             .map(|(_, value)| value.as_str())
     }
 
+    /// All values with this name, in order.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        let named = self.0.iter().filter(move |(known, _)| known == name);
+        named.map(|(_, value)| value.as_str())
+    }
+
     /// Parses the value with this name; `expected` describes it in the error.
     pub(crate) fn parse<T: std::str::FromStr>(
         &self,

@@ -12,7 +12,7 @@ mod shares;
 pub(crate) use band::band;
 pub(crate) use frame::Svg;
 pub(crate) use heat::heat;
-pub(crate) use interval::interval;
+pub(crate) use interval::{bar, interval};
 pub(crate) use lines::{Line, lines};
 pub(crate) use shares::shares;
 

@@ -6,16 +6,21 @@ use askama::Template;
 use assay_record::RunSummary;
 use assay_record::chart::{Counted, Number, Steps, Topic};
 use assay_review::Review;
+use assay_review::comparison::{RunRange, compare};
 use axum::extract::RawQuery;
 
+use crate::changes::Changes;
 use crate::chart::{self, Line, Svg, band, heat, lines, shares};
 use crate::display::{bytes, cell, count, optional_number, percent, span, time};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
-use crate::pages::suspects;
+use crate::pages::{self, suspects};
 use crate::query::{Pairs, link};
 use crate::record::record_of;
 use crate::site::Viewer;
+
+/// Number of prompts that flipped.
+const MAX_PROMPTS: u32 = 10;
 
 /// Number of recent steps in the table below the charts.
 const MAX_STEPS: usize = 20;
@@ -55,13 +60,26 @@ struct StepRow {
 pub(crate) struct Run {
     menu: Menu,
     name: String,
+    /// The name as the record has it.
+    summary_name: String,
     grades_link: String,
     suspects_link: String,
     facts: Vec<(&'static str, String)>,
     charts: Vec<Chart>,
     width: i64,
+    /// The chosen steps against those before them.
+    changes: Option<(Window, Changes)>,
     steps: Vec<StepRow>,
     causes: Vec<(String, String)>,
+}
+
+/// The steps that are compared with as many before them.
+struct Window {
+    from: i64,
+    to: i64,
+    /// The steps before.
+    before: String,
+    address: String,
 }
 
 pub(crate) async fn page(
@@ -69,7 +87,7 @@ pub(crate) async fn page(
     RawQuery(query): RawQuery,
 ) -> Result<Page<Run>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
-    pairs.reject_unknown(&["name"])?;
+    pairs.reject_unknown(&["name", "from", "to"])?;
     let name = pairs
         .get("name")
         .ok_or_else(|| Failure::parameter("name", "missing parameter `name`, the name of a run"))?;
@@ -81,9 +99,19 @@ pub(crate) async fn page(
     let steps = record.run_steps(name, width).await?;
     let mut all = Counted::default();
     steps.values().for_each(|counted| all.add(counted));
+    let window = window(&pairs, &summary, &steps)?;
+    let changes = match window {
+        Some((before, after)) => {
+            let comparison = compare(record, &before, &after, MAX_PROMPTS).await?;
+            Some((Window::of(&before, &after), Changes::of(&comparison)))
+        }
+        None => None,
+    };
     Ok(Page(Run {
         menu: menu.at(Section::Runs),
-        name: cell(name),
+        changes,
+        name: crate::display::name(name),
+        summary_name: name.to_owned(),
         grades_link: link("/ui/grades", &[("run", Some(name))]),
         suspects_link: suspects::address(name),
         facts: facts(&summary, &all),
@@ -97,6 +125,46 @@ pub(crate) async fn page(
             .collect(),
         causes: causes(&all),
     }))
+}
+
+/// The steps to compare, and as many before them: those of the query, or the last tenth. `None` if
+/// there are no steps before.
+fn window(pairs: &Pairs, run: &RunSummary, steps: &Steps) -> Result<Option<(RunRange, RunRange)>> {
+    let (from, to) = (
+        pairs.parse("from", "a whole number")?,
+        pairs.parse("to", "a whole number")?,
+    );
+    let first = steps.keys().flatten().next().copied();
+    let Some((first, last)) = first.zip(run.last_step) else {
+        return Ok(None);
+    };
+    let to: i64 = to.unwrap_or(last);
+    let tenth = (last.saturating_sub(first) / 10).max(1);
+    let from: i64 = from.unwrap_or_else(|| to.saturating_sub(tenth - 1));
+    if from > to {
+        let message = format!("`from` must be at most `to`, {to}, not {from}");
+        return Err(Failure::parameter("from", message));
+    }
+    let width = to.saturating_sub(from).saturating_add(1);
+    let range = |from, to| RunRange {
+        run: run.run.clone(),
+        from: Some(from),
+        to: Some(to),
+    };
+    let before = range(from.saturating_sub(width), from.saturating_sub(1));
+    Ok((from > first).then(|| (before, range(from, to))))
+}
+
+impl Window {
+    fn of(before: &RunRange, after: &RunRange) -> Self {
+        let bound = |step: Option<i64>| step.unwrap_or_default();
+        Self {
+            from: bound(after.from),
+            to: bound(after.to),
+            before: format!("{} to {}", bound(before.from), bound(before.to)),
+            address: pages::compare::address(before, after),
+        }
+    }
 }
 
 fn facts(run: &RunSummary, all: &Counted) -> Vec<(&'static str, String)> {
