@@ -161,6 +161,16 @@ impl Sums {
     pub fn deviation(&self) -> Option<f64> {
         sum::deviation(self.sum, self.squares, self.count)
     }
+
+    /// The standard error of the mean, if the numbers are independent; `None` without a number.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a run has less than 2^52 grades"
+    )]
+    pub fn standard_error(&self) -> Option<f64> {
+        Some(self.deviation()? / (self.count as f64).sqrt())
+    }
 }
 
 /// The grades with one value of a topic.

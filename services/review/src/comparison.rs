@@ -349,8 +349,7 @@ impl PartBody {
 
 /// The mean of numbers with its error, if they are independent.
 fn independent(sums: &Sums) -> Option<Mean> {
-    let (mean, deviation) = sums.mean().zip(sums.deviation())?;
-    let error = deviation / real(sums.count).sqrt();
+    let (mean, error) = sums.mean().zip(sums.standard_error())?;
     Some(Mean { mean, error })
 }
 

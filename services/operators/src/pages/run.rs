@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 use assay_record::RunSummary;
-use assay_record::chart::{Counted, Number, Steps, Topic};
+use assay_record::chart::{Counted, Number, Steps, Sums, Topic};
 use assay_review::Review;
 use assay_review::comparison::{RunRange, compare};
 use axum::extract::RawQuery;
@@ -127,8 +127,8 @@ pub(crate) async fn page(
     }))
 }
 
-/// The steps to compare, and as many before them: those of the query, or the last tenth. `None` if
-/// there are no steps before.
+/// The steps to compare, and as many before them: those of the query, or those after the clearest
+/// fall of the reward, or the last tenth. `None` if there are no steps before.
 fn window(pairs: &Pairs, run: &RunSummary, steps: &Steps) -> Result<Option<(RunRange, RunRange)>> {
     let (from, to) = (
         pairs.parse("from", "a whole number")?,
@@ -138,9 +138,15 @@ fn window(pairs: &Pairs, run: &RunSummary, steps: &Steps) -> Result<Option<(RunR
     let Some((first, last)) = first.zip(run.last_step) else {
         return Ok(None);
     };
-    let to: i64 = to.unwrap_or(last);
     let tenth = (last.saturating_sub(first) / 10).max(1);
-    let from: i64 = from.unwrap_or_else(|| to.saturating_sub(tenth - 1));
+    let (from, to): (i64, i64) = match (from, to) {
+        (Some(from), to) => (from, to.unwrap_or(last)),
+        (None, Some(to)) => (to.saturating_sub(tenth - 1), to),
+        (None, None) => {
+            let from = clearest_fall(steps, tenth).unwrap_or(last - tenth + 1);
+            (from, from.saturating_add(tenth - 1).min(last))
+        }
+    };
     if from > to {
         let message = format!("`from` must be at most `to`, {to}, not {from}");
         return Err(Failure::parameter("from", message));
@@ -153,6 +159,29 @@ fn window(pairs: &Pairs, run: &RunSummary, steps: &Steps) -> Result<Option<(RunR
     };
     let before = range(from.saturating_sub(width), from.saturating_sub(1));
     Ok((from > first).then(|| (before, range(from, to))))
+}
+
+/// The step from which the mean reward of `width` steps is below that of the steps before by the
+/// most standard errors, if by at least three.
+fn clearest_fall(steps: &Steps, width: i64) -> Option<i64> {
+    const MIN_ERRORS: f64 = 3.0;
+    let rewards = |from: i64| {
+        let mut sums = Sums::default();
+        let range = steps.range(Some(from)..Some(from.saturating_add(width)));
+        range.for_each(|(_, counted)| sums.add(&counted.sums(Number::Reward)));
+        sums
+    };
+    let errors = |step: i64| {
+        let (before, after) = (rewards(step.saturating_sub(width)), rewards(step));
+        let fall = before.mean()? - after.mean()?;
+        let error = before.standard_error()?.hypot(after.standard_error()?);
+        (error > 0.0).then(|| (step, fall / error))
+    };
+    let falls = steps.keys().flatten().filter_map(|step| errors(*step));
+    let clearest = falls.max_by(|(_, x), (_, y)| x.total_cmp(y));
+    clearest
+        .filter(|(_, errors)| *errors >= MIN_ERRORS)
+        .map(|(step, _)| step)
 }
 
 impl Window {
