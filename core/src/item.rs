@@ -133,10 +133,6 @@ impl Meta {
     /// The measures contained in the facts. They are reported in addition to those of the grader.
     pub fn measures(&self) -> impl Iterator<Item = (&'static str, Measure)> {
         self.tokens.into_iter().filter_map(|tokens| {
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "token counts are far below 2^53"
-            )]
             Measure::new(tokens as f64)
                 .ok()
                 .map(|measure| ("tokens", measure))

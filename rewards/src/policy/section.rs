@@ -40,10 +40,6 @@ impl<'p> RequiredInputs<'p> {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "groups and texts are far smaller than 2^53"
-)]
 pub(super) fn as_f64(count: usize) -> f64 {
     count as f64
 }

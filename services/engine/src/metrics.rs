@@ -175,7 +175,6 @@ pub(crate) fn batch(span: Duration) {
 }
 
 pub(crate) fn in_flight(items: usize) {
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     gauge!(IN_FLIGHT).set(items as f64);
 }
 
@@ -188,10 +187,6 @@ pub(crate) fn unrecorded(items: usize) {
     counter!(UNRECORDED).increment(items as u64);
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "microseconds of a grade are far below 2^53"
-)]
 fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6
 }

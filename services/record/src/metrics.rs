@@ -131,7 +131,6 @@ pub(crate) fn synced(took: Duration) {
     histogram!(SYNC_SECONDS).record(took);
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a commit has few entries")]
 pub(crate) fn committed(entries: usize, bytes: usize) {
     histogram!(COMMIT_ENTRIES).record(entries as f64);
     counter!(SPOOLED_BYTES).increment(bytes as u64);
@@ -141,13 +140,11 @@ pub(crate) fn append_failed() {
     counter!(APPEND_FAILURES).increment(1);
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a gauge needs no last digit")]
 pub(crate) fn pending(entries: usize, bytes: usize) {
     gauge!(PENDING_ENTRIES).set(entries as f64);
     gauge!(PENDING_BYTES).set(bytes as f64);
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a gauge needs no last digit")]
 pub(crate) fn spool_segments(segments: usize) {
     gauge!(SPOOL_SEGMENTS).set(segments as f64);
 }
@@ -165,7 +162,6 @@ pub(crate) fn applying(works: bool) {
     gauge!(APPLYING).set(f64::from(u8::from(works)));
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a gauge needs no last digit")]
 pub(crate) fn set_aside(entries: u64) {
     gauge!(SET_ASIDE).set(entries as f64);
 }

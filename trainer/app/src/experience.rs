@@ -361,10 +361,6 @@ fn mean(numbers: &[f64]) -> Option<f64> {
 }
 
 /// Converts a count to a number.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "batches are far smaller than 2^53"
-)]
 fn count(count: usize) -> f64 {
     count as f64
 }

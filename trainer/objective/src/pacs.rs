@@ -74,10 +74,6 @@ impl Members {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "groups are far smaller than 2^53"
-)]
 fn count(members: usize) -> f64 {
     members as f64
 }

@@ -193,10 +193,6 @@ fn label(model: &str) -> String {
         .map_or_else(|| UNKNOWN.to_owned(), Clone::clone)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "token counts are far below 2^53"
-)]
 fn to_f64(count: usize) -> f64 {
     count as f64
 }

@@ -176,11 +176,7 @@ fn file(path: &str, bytes: &[u8]) -> ExecutionFile {
 fn bytes(megabytes: &str) -> Result<u64, PeerError> {
     let number = megabytes.trim().parse::<f64>().ok();
     let valid = number.filter(|number| (1.0..=65_536.0).contains(number));
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "between 1 and 65,536 times 2^20"
-    )]
+    // Between 1 and 65,536 times 2^20.
     valid
         .map(|number| (number * f64::from(1 << 20)) as u64)
         .ok_or_else(|| {

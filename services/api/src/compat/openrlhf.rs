@@ -98,10 +98,7 @@ pub(crate) async fn get_reward(
         .collect();
     let answer = score_inputs(&api, None, inputs, Truncate::Reject).await?;
     let rewards = answer.raw_scores(false)?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the raw score has the precision of an f32 too"
-    )]
+    // The raw score has the precision of an f32 too.
     let scores = answer
         .scores
         .iter()

@@ -237,12 +237,8 @@ fn text(what: &str, value: &RawValue) -> Result<String, PeerError> {
 }
 
 /// A memory limit of the grader. Clients write -1 for no limit.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the limit is positive, and the grader rejects one that is too large"
-)]
 fn whole_mebibytes(limit: f64) -> Option<u64> {
+    // The limit is positive, and the grader rejects one that is too large.
     (limit > 0.0).then(|| limit.ceil() as u64)
 }
 

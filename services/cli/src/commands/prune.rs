@@ -202,7 +202,6 @@ fn write_result(out: &mut impl Write, prune: &PruneBody) -> std::io::Result<()> 
 }
 
 /// A size in binary units.
-#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
 fn size(bytes: u64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (bytes as f64, "bytes");

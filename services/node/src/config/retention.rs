@@ -106,13 +106,8 @@ const DAY_US: i64 = 24 * 3_600 * 1_000_000;
 impl Retention {
     /// The limits of the store.
     #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        clippy::cast_sign_loss,
-        reason = "the value is checked, and a size needs no last digit"
-    )]
     pub fn limits(&self) -> RetentionLimits {
+        // The value is checked, and a size needs no last digit.
         RetentionLimits {
             body_age_us: i64::from(self.body_days) * DAY_US,
             grade_age_us: i64::from(self.grade_days) * DAY_US,

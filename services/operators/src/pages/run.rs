@@ -323,10 +323,6 @@ fn times(
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of grades are far below 2^52"
-)]
 fn cached(steps: &[(i64, &Counted)], width: i64) -> Chart {
     let share = |(_, counted): &(i64, &Counted)| {
         let hits: u64 = counted

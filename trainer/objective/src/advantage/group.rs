@@ -49,10 +49,6 @@ pub(super) fn moments(numbers: &[f64]) -> (f64, f64) {
     )
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "batches are far smaller than 2^53"
-)]
 fn count(numbers: usize) -> f64 {
     numbers as f64
 }

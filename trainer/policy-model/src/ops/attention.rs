@@ -52,7 +52,6 @@ pub(crate) fn attention(
 }
 
 /// Scale of attention scores: 1 / sqrt(head_dim).
-#[expect(clippy::cast_precision_loss, reason = "the size of a head is small")]
 pub(crate) fn scale_of(head_dim: usize) -> f64 {
     1.0 / (head_dim as f64).sqrt()
 }

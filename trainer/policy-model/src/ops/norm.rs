@@ -40,7 +40,6 @@ struct RmsNorm {
 /// The factor of a segment.
 #[inline(always)]
 fn scale<T: Number>(segment: &[T], eps: f64) -> T {
-    #[expect(clippy::cast_precision_loss, reason = "rows are short")]
     let size = segment.len() as f64;
     T::narrow(1.0 / (dot(segment, segment).widen() / size + eps).sqrt())
 }
@@ -66,7 +65,6 @@ fn differentiated<T: Number>(
     dw: &mut [T],
 ) {
     let size = weight.len();
-    #[expect(clippy::cast_precision_loss, reason = "rows are short")]
     let share = T::narrow(1.0 / size as f64);
     let segments = dx
         .chunks_exact_mut(size)

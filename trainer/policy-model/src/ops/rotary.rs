@@ -25,10 +25,7 @@ impl RotaryTable {
         dtype: DType,
         device: &Device,
     ) -> Result<Self> {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "positions are in f32, as in `transformers`"
-        )]
+        // Positions are in f32, as in `transformers`.
         let angles: Vec<f32> = positions
             .iter()
             .flat_map(|position| {
