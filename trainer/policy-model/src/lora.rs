@@ -23,19 +23,10 @@ pub struct LoraSettings {
 
 impl Default for LoraSettings {
     fn default() -> Self {
-        let targets = [
-            "q_proj",
-            "k_proj",
-            "v_proj",
-            "o_proj",
-            "gate_proj",
-            "up_proj",
-            "down_proj",
-        ];
         Self {
             rank: 16,
             alpha: 32.0,
-            targets: targets.map(str::to_owned).to_vec(),
+            targets: PROJECTIONS.iter().copied().map(str::to_owned).collect(),
         }
     }
 }

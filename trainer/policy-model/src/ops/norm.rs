@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::fused::{Number, is_fused};
 use super::parallel::rows_per_chunk;
-use super::tape::{FusedOp, InputGradients, Tape};
+use super::tape::{Backward, FusedOp, Tape};
 
 /// `x * weight / sqrt(mean(x^2) + eps)` over each segment of a row with the length of `weight`: the
 /// whole row, or each of its heads.
@@ -100,14 +100,8 @@ impl<T: Number> FusedOp<T> for RmsNorm {
         Ok((out, self.width))
     }
 
-    fn backward(
-        &self,
-        inputs: &[&[T]],
-        _: &[T],
-        gradient: Vec<T>,
-        gradients: &mut InputGradients<'_, T>,
-    ) -> Result<()> {
-        let (x, weight) = (inputs[0], inputs[1]);
+    fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
+        let (x, weight) = (backward.inputs[0], backward.inputs[1]);
         let piece = rows_per_chunk(self.width) * self.width;
         let mut dx = vec![T::ZERO; x.len()];
         let pieces = dx
@@ -124,9 +118,9 @@ impl<T: Number> FusedOp<T> for RmsNorm {
                 dw
             })
             .collect();
-        gradients.add(0, dx);
-        if gradients.is_required(1) {
-            let sum = gradients.accumulator(1);
+        backward.add(0, dx);
+        if backward.is_required(1) {
+            let sum = backward.accumulator(1);
             for part in parts {
                 sum.iter_mut()
                     .zip(part)
