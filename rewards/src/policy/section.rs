@@ -1,5 +1,7 @@
 //! What all sections of a policy have in common.
 
+pub(super) use crate::group::as_f64;
+
 use super::line::Line;
 use super::validate::{OUTCOME, ValidationResult};
 
@@ -38,8 +40,4 @@ impl<'p> RequiredInputs<'p> {
             self.measures.push(name);
         }
     }
-}
-
-pub(super) fn as_f64(count: usize) -> f64 {
-    count as f64
 }

@@ -193,12 +193,8 @@ fn label(model: &str) -> String {
         .map_or_else(|| UNKNOWN.to_owned(), Clone::clone)
 }
 
-fn to_f64(count: usize) -> f64 {
-    count as f64
-}
-
 pub(super) fn set_waiting_tokens(tokens: usize) {
-    gauge!(WAITING).set(to_f64(tokens));
+    gauge!(WAITING).set(tokens as f64);
 }
 
 pub(super) fn record_queue_time(model: &str, duration: Duration) {
@@ -210,7 +206,7 @@ pub(super) fn record_tokenise_time(model: &str, duration: Duration) {
 }
 
 pub(super) fn set_intact_devices(devices: usize) {
-    gauge!(DEVICES).set(to_f64(devices));
+    gauge!(DEVICES).set(devices as f64);
 }
 
 /// Records a successful batch: the tokens of its sequences and its duration.
@@ -226,9 +222,9 @@ pub(super) fn record_batch(
     let device = device.to_owned();
     histogram!(FORWARD_SECONDS, "model" => label(model), "device" => device.clone())
         .record(duration.as_secs_f64());
-    histogram!(BATCH_TOKENS, "model" => label(model)).record(to_f64(tokens));
-    histogram!(BATCH_ROWS, "model" => label(model)).record(to_f64(rows));
-    histogram!(BATCH_LONGEST, "model" => label(model)).record(to_f64(longest));
+    histogram!(BATCH_TOKENS, "model" => label(model)).record(tokens as f64);
+    histogram!(BATCH_ROWS, "model" => label(model)).record(rows as f64);
+    histogram!(BATCH_LONGEST, "model" => label(model)).record(longest as f64);
     histogram!(BATCH_PADDING, "model" => label(model)).record(padding(rows, tokens, longest));
     counter!(TOKENS, "model" => label(model), "device" => device).increment(tokens as u64);
 }
@@ -239,7 +235,7 @@ fn padding(rows: usize, tokens: usize, longest: usize) -> f64 {
     if padded == 0 {
         0.0
     } else {
-        1.0 - to_f64(tokens) / to_f64(padded)
+        1.0 - tokens as f64 / padded as f64
     }
 }
 
