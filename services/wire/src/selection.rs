@@ -64,11 +64,7 @@ impl Selection {
         };
         if fields.is_empty() {
             let message = "`fields` is empty; name at least one key of a result, or omit the field";
-            return Err(Problem::at(
-                ErrorCode::InvalidField,
-                "/fields".to_owned(),
-                message,
-            ));
+            return Err(Problem::invalid("/fields", message));
         }
         let mut chosen = Chosen {
             keys: 0,
@@ -91,11 +87,7 @@ impl Selection {
                         suggestion = format!("; the keys are {}", known.join(", "));
                     }
                     let message = format!("results have no key `{name}`{suggestion}");
-                    return Err(Problem::at(
-                        ErrorCode::InvalidField,
-                        format!("/fields/{at}"),
-                        message,
-                    ));
+                    return Err(Problem::invalid(format!("/fields/{at}"), message));
                 }
             }
         }

@@ -1,20 +1,16 @@
 //! `PUT` and `DELETE /v1/reward-models/{name}`: loads and unloads a model under a name.
 
-use assay_core::ErrorCode;
 use assay_core::reward_model::{ModelState, ModelStatus};
 use assay_wire::reward_models::{LoadRequest, ModelBody, UnloadedBody};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
-use axum::body::Body;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
-use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::path_name;
+use super::check_name;
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 use crate::error::ApiResult;
+use crate::path::PathParameter;
 
 /// Loads a model under a name, or replaces the current model, and returns when it is ready. Other
 /// requests continue meanwhile, each with one version of the model. If loading fails, the current
@@ -32,13 +28,11 @@ use crate::error::ApiResult;
     ))]
 pub(crate) async fn load(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    PathParameter(name): PathParameter,
+    body: RequestBody,
 ) -> ApiResult<Json<ModelBody>> {
-    let name = path_name(path)?;
-    let (request, _permit) =
-        body::json::<LoadRequest>(&api, &headers, body, BodyKind::Settings).await?;
+    check_name(&name)?;
+    let (request, _permit) = body.json::<LoadRequest>(&api, BodyKind::Settings).await?;
     reject_templates(&request)?;
     let source = request.source.clone();
     match api.models().load(name.clone(), request.into()).await {
@@ -70,11 +64,7 @@ fn reject_templates(request: &LoadRequest) -> Result<(), Problem> {
         Some((name, _)) => {
             let message = "templates are not accepted over HTTP; declare the template in \
                            `assay.json` in the model's directory, or in the configuration";
-            Err(Problem::at(
-                ErrorCode::InvalidField,
-                format!("/options/{name}"),
-                message,
-            ))
+            Err(Problem::invalid(format!("/options/{name}"), message))
         }
         None => Ok(()),
     }
@@ -105,9 +95,9 @@ fn remove_empty(api: &Api, name: &str) {
     ))]
 pub(crate) async fn unload(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
+    PathParameter(name): PathParameter,
 ) -> ApiResult<Json<UnloadedBody>> {
-    let name = path_name(path)?;
+    check_name(&name)?;
     api.models().unload(&name)?;
     api.audit("model.unload", &name, json!({})).await;
     Ok(Json(UnloadedBody { unloaded: name }))
