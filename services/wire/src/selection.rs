@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use assay_base::did_you_mean;
-use assay_core::ErrorCode;
 use assay_record::ItemGrade;
 use serde::ser::{Error as _, Impossible, SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
@@ -262,7 +261,7 @@ impl<M: SerializeMap> Serializer for Fields<'_, M> {
 
 #[cfg(test)]
 mod tests {
-    use assay_core::Fault;
+    use assay_core::{ErrorCode, Fault};
 
     use super::*;
     use crate::reply::StreamLine;

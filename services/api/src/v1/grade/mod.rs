@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::Api;
 use crate::access::idempotency_key;
-use crate::body::{BodyKind, RequestBody};
+use crate::body::{BodyKind, RequestBody, decode_bytes};
 use crate::error::{ApiError, ApiResult};
 use crate::ndjson::{self, NDJSON};
 use crate::serve::Client;
@@ -55,6 +55,7 @@ const JSON: &str = "application/json";
 pub(crate) async fn grade(
     api: Api,
     client: Option<Extension<Client>>,
+    headers: HeaderMap,
     body: RequestBody,
 ) -> ApiResult<Response> {
     let streamed = ndjson::is_accepted(&headers);
@@ -103,7 +104,7 @@ pub(crate) async fn grade_made(
     request: Vec<u8>,
     permit: MemoryPermit,
 ) -> ApiResult<Value> {
-    let received = body::decode_bytes(api, request.into(), decoder(api)).await?;
+    let received = decode_bytes(api, request.into(), decoder(api)).await?;
     let (batch, framing) = received.accept(api, permit)?;
     let reply = api.engine().grade(batch, Mode::Whole).await?;
     serde_json::from_slice(&framing.whole(&reply)).map_err(|error| {
