@@ -18,7 +18,7 @@ use assay_wire::checks::{CheckBody, CheckReport};
 use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReplayBody};
 use assay_wire::pairs::{Collected, PairsBody, PairsRequest, RunPairs, RunPairsRequest};
 use assay_wire::reply::GradeReply;
-use assay_wire::reward_models::{LoadRequest, ModelBody, RewardModelsBody, UnloadedBody};
+use assay_wire::reward_models::{LoadRequest, ModelInfo, RewardModelsBody, UnloadedBody};
 use assay_wire::runs::{RunDetail, RunsBody};
 use assay_wire::scoring::{ScoreReply, ScoreRequest};
 use assay_wire::storage::{PruneReply, PruneRequest, StorageBody};
@@ -296,7 +296,7 @@ impl Client {
         &self,
         name: &str,
         request: &LoadRequest,
-    ) -> Result<ModelBody, ClientError> {
+    ) -> Result<ModelInfo, ClientError> {
         let call = self.call(Method::PUT, &["v1", "reward-models", name], &[])?;
         self.send(call.json(request), true).await
     }

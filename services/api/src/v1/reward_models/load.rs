@@ -1,7 +1,9 @@
 //! `PUT` and `DELETE /v1/reward-models/{name}`: loads and unloads a model under a name.
 
+use std::sync::Arc;
+
 use assay_core::reward_model::{ModelState, ModelStatus};
-use assay_wire::reward_models::{LoadRequest, ModelBody, UnloadedBody};
+use assay_wire::reward_models::{LoadRequest, ModelInfo, UnloadedBody};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use serde_json::{Value, json};
@@ -20,7 +22,7 @@ use crate::path::PathParameter;
     params(("name" = String, Path, description = "Name of the model",
                 pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
-        (status = 200, description = "The loaded model", body = ModelBody),
+        (status = 200, description = "The loaded model", body = ModelInfo),
         (status = 404, description = "No model has this name, and the request has no source",
          body = ProblemBody),
         (status = 409, description = "The current model does not have the expected version",
@@ -30,7 +32,7 @@ pub(crate) async fn load(
     api: Api,
     PathParameter(name): PathParameter,
     body: RequestBody,
-) -> ApiResult<Json<ModelBody>> {
+) -> ApiResult<Json<Arc<ModelInfo>>> {
     check_name(&name)?;
     let (request, _permit) = body.json::<LoadRequest>(&api, BodyKind::Settings).await?;
     reject_templates(&request)?;
@@ -39,7 +41,7 @@ pub(crate) async fn load(
         Ok(model) => {
             let details = json!({ "source": source, "version": model.version });
             api.audit("model.load", &name, details).await;
-            Ok(Json(ModelBody::from(model.as_ref())))
+            Ok(Json(model))
         }
         Err(error) => {
             remove_empty(&api, &name);
