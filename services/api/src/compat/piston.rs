@@ -184,19 +184,16 @@ pub(crate) async fn execute(api: Api, body: RequestBody) -> Result<Response, Pee
     };
     let mut execution = Execution {
         language: language.to_owned(),
-        image: None,
         text,
         stdin: request.stdin.unwrap_or_default().into_bytes(),
         files,
-        fetch: Vec::new(),
-        linked: None,
-        arguments: Vec::new(),
         seconds,
         memory_bytes: request
             .run_memory_limit
             .and_then(|bytes| u64::try_from(bytes).ok())
             .filter(|bytes| *bytes > 0),
         queue_timeout: QUEUE_TIMEOUT,
+        ..Execution::default()
     };
     match &graded {
         Graded::Not => {}

@@ -104,13 +104,10 @@ pub(crate) async fn run_code(api: Api, body: RequestBody) -> ApiResult<Response>
     };
     let execution = Execution {
         language: request.language,
-        image: None,
         text: request.code,
         stdin: request.stdin.unwrap_or_default().into_bytes(),
         files,
         fetch,
-        linked: None,
-        arguments: Vec::new(),
         seconds,
         memory_bytes: request
             .memory_limit_mb
@@ -118,6 +115,7 @@ pub(crate) async fn run_code(api: Api, body: RequestBody) -> ApiResult<Response>
             .filter(|mib| *mib > 0)
             .map(|mib| mib.saturating_mul(1 << 20)),
         queue_timeout: QUEUE_TIMEOUT,
+        ..Execution::default()
     };
     Ok(match super::programs::execute(&api, execution).await {
         Ok(executed) => Json(RunReply::completed(&executed)).into_response(),
