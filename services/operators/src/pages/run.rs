@@ -6,7 +6,6 @@ use askama::Template;
 use assay_record::RunSummary;
 use assay_record::chart::{Counted, Number, Steps, Topic};
 use assay_review::Review;
-use axum::extract::RawQuery;
 
 use crate::chart::{self, Line, Svg, band, heat, lines, shares};
 use crate::display::{bytes, cell, count, optional_number, percent, span, time};
@@ -64,11 +63,7 @@ pub(crate) struct Run {
     causes: Vec<(String, String)>,
 }
 
-pub(crate) async fn page(
-    Viewer { review, menu, .. }: Viewer,
-    RawQuery(query): RawQuery,
-) -> Result<Page<Run>> {
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
+pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> Result<Page<Run>> {
     pairs.reject_unknown(&["name"])?;
     let name = pairs
         .get("name")
