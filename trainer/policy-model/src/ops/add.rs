@@ -64,8 +64,9 @@ impl<T: Number> FusedOp<T> for AddBias {
 
     fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
         if backward.is_required(1) {
+            let width = backward.inputs[1].len();
             let sum = backward.accumulator(1);
-            for row in gradient.chunks_exact(backward.inputs[1].len()) {
+            for row in gradient.chunks_exact(width) {
                 sum.iter_mut().zip(row).for_each(|(sum, one)| *sum += *one);
             }
         }
