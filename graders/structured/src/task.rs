@@ -170,7 +170,7 @@ impl StructuredTask {
 
 fn tree(raw: Option<&RawValue>, pointer: &str) -> Result<Option<Json>, TaskError> {
     let read = |raw: &RawValue| {
-        Json::read(raw.get()).map_err(|error| invalid(pointer, &error.to_string()))
+        Json::read(raw.get()).map_err(|error| invalid(pointer, error.to_string()))
     };
     raw.map(read).transpose()
 }
