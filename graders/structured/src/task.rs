@@ -135,7 +135,7 @@ impl StructuredTask {
                 } else {
                     format!("/weights/{level}")
                 };
-                invalid(&pointer, &message)
+                invalid(&pointer, message)
             })?;
         if body.tool.is_some() && (body.format != Format::Json || body.extract != Extract::Auto) {
             let message = "with `tool`, the document is read from a call; remove `format` and \
@@ -169,9 +169,8 @@ impl StructuredTask {
 }
 
 fn tree(raw: Option<&RawValue>, pointer: &str) -> Result<Option<Json>, TaskError> {
-    let read = |raw: &RawValue| {
-        Json::read(raw.get()).map_err(|error| invalid(pointer, error.to_string()))
-    };
+    let read =
+        |raw: &RawValue| Json::read(raw.get()).map_err(|error| invalid(pointer, error.to_string()));
     raw.map(read).transpose()
 }
 
