@@ -16,6 +16,10 @@ pub struct Interval {
 }
 
 impl Interval {
+    pub(crate) const fn new(low: f64, high: f64) -> Self {
+        Self { low, high }
+    }
+
     /// Whether the interval contains `value`, bounds included.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
@@ -44,10 +48,7 @@ impl Estimate {
     pub fn known(value: f64) -> Self {
         Self {
             value,
-            interval: Interval {
-                low: value,
-                high: value,
-            },
+            interval: Interval::new(value, value),
         }
     }
 
@@ -89,10 +90,7 @@ impl Estimate {
         }
         Self {
             value,
-            interval: Interval {
-                low: value - f64::sqrt(down),
-                high: value + f64::sqrt(up),
-            },
+            interval: Interval::new(value - f64::sqrt(down), value + f64::sqrt(up)),
         }
         .within(range)
     }
@@ -109,10 +107,7 @@ impl Estimate {
     #[must_use]
     pub fn clamped(self, range: Interval) -> Self {
         let clamp = |bound: f64| bound.clamp(range.low, range.high);
-        let interval = Interval {
-            low: clamp(self.interval.low),
-            high: clamp(self.interval.high),
-        };
+        let interval = Interval::new(clamp(self.interval.low), clamp(self.interval.high));
         Self {
             value: clamp(self.value),
             interval,
@@ -124,19 +119,16 @@ impl Estimate {
     #[must_use]
     pub fn widened(mut self, other: &Self) -> Self {
         let ((down, up), (other_down, other_up)) = (self.margins(), other.margins());
-        self.interval = Interval {
-            low: self.value - down.hypot(other_down),
-            high: self.value + up.hypot(other_up),
-        };
+        self.interval = Interval::new(
+            self.value - down.hypot(other_down),
+            self.value + up.hypot(other_up),
+        );
         self
     }
 }
 
 /// The range of a share, \[0, 1\].
-pub const SHARES: Interval = Interval {
-    low: 0.0,
-    high: 1.0,
-};
+pub const SHARES: Interval = Interval::new(0.0, 1.0);
 
 /// Share `hits` / `n` in \[0, 1\] with its 95 % Wilson score interval (Wilson 1927, doi
 /// 10.2307/2276774). `None` unless `n` > 0 and 0 <= `hits` <= `n`.
@@ -151,10 +143,10 @@ pub fn wilson(hits: f64, n: f64) -> Option<Estimate> {
         let denominator = 1.0 + Z * Z / n;
         let centre = (share + Z * Z / (2.0 * n)) / denominator;
         let half = Z / denominator * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
-        let interval = Interval {
-            low: (centre - half).clamp(0.0, share),
-            high: (centre + half).clamp(share, 1.0),
-        };
+        let interval = Interval::new(
+            (centre - half).clamp(0.0, share),
+            (centre + half).clamp(share, 1.0),
+        );
         Estimate {
             value: share,
             interval,
@@ -184,17 +176,11 @@ mod tests {
     fn margins_of_independent_estimates_add_in_quadrature() {
         let part = |half: f64| Estimate {
             value: 0.5,
-            interval: Interval {
-                low: 0.5 - half,
-                high: 0.5 + half,
-            },
+            interval: Interval::new(0.5 - half, 0.5 + half),
         };
         let sum = Estimate::combine(
             [part(0.03), part(0.04)],
-            Interval {
-                low: -9.0,
-                high: 9.0,
-            },
+            Interval::new(-9.0, 9.0),
             |[a, b]| a - b,
         );
         assert!(sum.value.abs() < 1e-15);
@@ -207,10 +193,7 @@ mod tests {
     fn estimates_are_limited_to_their_range() {
         let wide = Estimate {
             value: 0.1,
-            interval: Interval {
-                low: 0.0,
-                high: 0.9,
-            },
+            interval: Interval::new(0.0, 0.9),
         };
         assert_eq!(
             Estimate {

@@ -168,11 +168,7 @@ impl Plan {
 /// one random word per bit of the probability, from the lowest bit to the highest.
 fn binomial(n: u32, probability: f64, random: &mut Random) -> u32 {
     const BITS: u32 = 24;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share of 2^24, rounded"
-    )]
+    // A share of 2^24, rounded.
     let threshold = (probability.clamp(0.0, 1.0) * f64::from(1u32 << BITS)).round() as u32;
     if threshold == 1 << BITS {
         return n;

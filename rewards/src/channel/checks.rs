@@ -10,10 +10,7 @@ use crate::interval::{Estimate, Interval, SHARES, wilson};
 pub const MIN_JUDGE_YOUDEN: f64 = 0.1;
 
 /// Range of an estimated share after correction for a judge's errors, not clamped to \[0, 1\].
-const UNCLAMPED: Interval = Interval {
-    low: -1.0,
-    high: 2.0,
-};
+const UNCLAMPED: Interval = Interval::new(-1.0, 2.0);
 
 /// Accuracy of a judge.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,17 +53,11 @@ impl Judge {
     pub const PERFECT: Self = Self {
         sensitivity: Estimate {
             value: 1.0,
-            interval: Interval {
-                low: 1.0,
-                high: 1.0,
-            },
+            interval: Interval::new(1.0, 1.0),
         },
         specificity: Estimate {
             value: 1.0,
-            interval: Interval {
-                low: 1.0,
-                high: 1.0,
-            },
+            interval: Interval::new(1.0, 1.0),
         },
     };
 
@@ -162,10 +153,10 @@ fn pool(parts: &[(Estimate, f64)]) -> Option<Estimate> {
             .sum::<f64>()
             .sqrt()
     };
-    let interval = Interval {
-        low: value - margin(|part| part.interval.low),
-        high: value + margin(|part| part.interval.high),
-    };
+    let interval = Interval::new(
+        value - margin(|part| part.interval.low),
+        value + margin(|part| part.interval.high),
+    );
     Some(Estimate { value, interval })
 }
 

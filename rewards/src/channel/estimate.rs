@@ -83,10 +83,7 @@ pub fn measured(
         .zip(both)
         .zip(rates)
         .map(|(((f, e), clamped), (rho0, rho1))| {
-            let range = Interval {
-                low: -1.0,
-                high: 1.0,
-            };
+            let range = Interval::new(-1.0, 1.0);
             let j = Estimate::combine([f, e], range, |[f, e]| unclamped_j(n0, n1, f, e));
             let right = right(clamped.0.value, clamped.1.value);
             let interval = j
@@ -97,10 +94,7 @@ pub fn measured(
             let value = 1.0 - rho0.value - rho1.value;
             Estimate {
                 value,
-                interval: Interval {
-                    low: interval.low.min(value),
-                    high: interval.high.max(value),
-                },
+                interval: Interval::new(interval.low.min(value), interval.high.max(value)),
             }
         });
     let right = f.map(|f| right(f.value, assumed.value));
@@ -141,13 +135,7 @@ pub fn rate_given_other(
 /// derivation).
 #[must_use]
 pub fn j_given_other(window: &Window, passes: bool, wrong: Estimate, other: Estimate) -> Estimate {
-    let (one_sided, range) = (
-        OneSided::of(window, passes),
-        Interval {
-            low: -1.0,
-            high: 1.0,
-        },
-    );
+    let (one_sided, range) = (OneSided::of(window, passes), Interval::new(-1.0, 1.0));
     let j = Estimate::combine([wrong, other], range, |[wrong, other]| {
         1.0 - other - one_sided.rate(wrong, other)
     });
@@ -258,10 +246,7 @@ fn with_sampling_error(rate: Estimate, n: f64) -> Estimate {
 
 /// The estimate of the negated quantity.
 fn negated(estimate: Estimate) -> Estimate {
-    let interval = Interval {
-        low: -estimate.interval.high,
-        high: -estimate.interval.low,
-    };
+    let interval = Interval::new(-estimate.interval.high, -estimate.interval.low);
     Estimate {
         value: -estimate.value,
         interval,
@@ -352,10 +337,7 @@ mod tests {
         }
         // f = 0.1 also changes the number of right answers: 69 / (1,000 - 621 / 0.9) = 0.222581.
         let f = Estimate {
-            interval: Interval {
-                low: 60.0 / 690.0,
-                high: 0.1,
-            },
+            interval: Interval::new(60.0 / 690.0, 0.1),
             ..Estimate::known(60.0 / 690.0)
         };
         let many = Window {
@@ -387,10 +369,7 @@ mod tests {
         };
         let rho0 = Estimate {
             value: 0.1,
-            interval: Interval {
-                low: 0.1,
-                high: 0.12,
-            },
+            interval: Interval::new(0.1, 0.12),
         };
         let j = j_given_other(&many, false, Estimate::known(60.0 / 690.0), rho0);
         assert!(
@@ -407,10 +386,7 @@ mod tests {
         let f = Estimate::known(60.0 / 690.0);
         let e = Estimate {
             value: -0.01,
-            interval: Interval {
-                low: -0.05,
-                high: 0.03,
-            },
+            interval: Interval::new(-0.05, 0.03),
         };
         let measured = measured(&window(690e6, 310e6), Some(f), Some(e));
         let j = measured.j.unwrap();

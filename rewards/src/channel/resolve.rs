@@ -345,12 +345,7 @@ impl CollectedCounts {
 }
 
 fn j(rho0: Estimate, rho1: Estimate) -> Estimate {
-    Estimate::combine(
-        [rho0, rho1],
-        Interval {
-            low: -1.0,
-            high: 1.0,
-        },
-        |[rho0, rho1]| 1.0 - rho0 - rho1,
-    )
+    Estimate::combine([rho0, rho1], Interval::new(-1.0, 1.0), |[rho0, rho1]| {
+        1.0 - rho0 - rho1
+    })
 }

@@ -95,10 +95,6 @@ impl Window {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of items stay far below 2^53"
-)]
 pub(crate) fn count(count: u64) -> f64 {
     count as f64
 }

@@ -1,5 +1,7 @@
 //! Query strings and forms. The filter of a list is in its URL, so a link shows the same rows.
 
+use std::convert::Infallible;
+
 use assay_base::did_you_mean;
 use assay_core::GradeId;
 use assay_record::GradeFilter;
@@ -71,6 +73,14 @@ impl Pairs {
             }
             None => Ok(()),
         }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Pairs {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::read(parts.uri.query().unwrap_or_default()))
     }
 }
 

@@ -164,10 +164,6 @@ impl Sums {
 
     /// The standard error of the mean, if the numbers are independent; `None` without a number.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a run has less than 2^52 grades"
-    )]
     pub fn standard_error(&self) -> Option<f64> {
         Some(self.deviation()? / (self.count as f64).sqrt())
     }
@@ -281,10 +277,6 @@ impl Counted {
             .sum()
     }
 
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "times and lengths of one item are far below 2^52"
-    )]
     fn whole(&mut self, number: Number, value: u64) {
         let bin = i32::try_from(u64::BITS - value.leading_zeros()).unwrap_or(0);
         self.number(number, bin, value as f64);
@@ -328,10 +320,6 @@ impl Counted {
     /// The quantile of a number at `share`, in \[0, 1\], assuming that numbers are evenly
     /// distributed within a bin; `None` without a number.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a run has less than 2^52 grades"
-    )]
     pub fn quantile(&self, number: Number, share: f64) -> Option<f64> {
         let rank = share * self.sums(number).count as f64;
         let mut before = 0.0;
@@ -364,12 +352,8 @@ pub fn bucket(step: i64, width: i64) -> i64 {
 
 fn reward_bin(reward: f64) -> i32 {
     let last = f64::from(LAST_REWARD_BIN);
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "clamped to the range of the bins"
-    )]
-    let bin = (reward * 10.0).floor().clamp(-last, last) as i32;
-    bin
+    // Clamped to the range of the bins.
+    (reward * 10.0).floor().clamp(-last, last) as i32
 }
 
 #[cfg(test)]

@@ -353,10 +353,6 @@ fn independent(sums: &Sums) -> Option<Mean> {
     Some(Mean { mean, error })
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a run has less than 2^52 grades"
-)]
 fn real(count: u64) -> f64 {
     count as f64
 }

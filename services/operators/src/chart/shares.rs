@@ -5,10 +5,6 @@ use crate::display::{count, percent};
 
 /// Draws columns that start at these steps, each `width` steps wide, with a count for each part.
 /// `parts` are the names and colours of the parts.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of grades are far below 2^52"
-)]
 pub(crate) fn shares(
     title: &str,
     width: i64,

@@ -5,7 +5,6 @@ use assay_rewards::channel::drift::Change;
 use assay_rewards::channel::report::{Rate, Source};
 use assay_rewards::channel::{Ledger, Report};
 use assay_rewards::interval::Estimate;
-use axum::extract::RawQuery;
 
 use crate::chart::{Svg, interval};
 use crate::display::{cell, count, number, percent};
@@ -129,9 +128,8 @@ pub(crate) struct Channels {
 
 pub(crate) async fn page(
     Viewer { review, menu, .. }: Viewer,
-    RawQuery(query): RawQuery,
+    pairs: Pairs,
 ) -> Result<Page<Channels>> {
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["page"])?;
     let page: usize = pairs.parse("page", "a number")?.unwrap_or(1).max(1);
     let ledger = review.channels().await?;

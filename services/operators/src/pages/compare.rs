@@ -7,7 +7,6 @@ use assay_access::redact;
 use assay_record::chart::{Number, Steps};
 use assay_review::Review;
 use assay_review::comparison::{RunRange, compare};
-use axum::extract::RawQuery;
 use http::StatusCode;
 
 use crate::changes::Changes;
@@ -68,9 +67,8 @@ pub(crate) fn address(a: &RunRange, b: &RunRange) -> String {
 
 pub(crate) async fn page(
     Viewer { review, menu, .. }: Viewer,
-    RawQuery(query): RawQuery,
+    pairs: Pairs,
 ) -> Result<(StatusCode, Page<Compare>)> {
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     let menu = menu.at(Section::Runs);
     let (status, problem, chart, changes) = match compared(&review, &pairs).await {
         Ok((chart, changes)) => (StatusCode::OK, None, chart, Some(changes)),

@@ -7,7 +7,6 @@ use assay_record::RunSummary;
 use assay_record::chart::{Counted, Number, Steps, Sums, Topic};
 use assay_review::Review;
 use assay_review::comparison::{RunRange, compare};
-use axum::extract::RawQuery;
 
 use crate::changes::Changes;
 use crate::chart::{self, Line, Svg, band, heat, lines, shares};
@@ -82,11 +81,7 @@ struct Window {
     address: String,
 }
 
-pub(crate) async fn page(
-    Viewer { review, menu, .. }: Viewer,
-    RawQuery(query): RawQuery,
-) -> Result<Page<Run>> {
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
+pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> Result<Page<Run>> {
     pairs.reject_unknown(&["name", "from", "to"])?;
     let name = pairs
         .get("name")
@@ -415,10 +410,6 @@ fn times(
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of grades are far below 2^52"
-)]
 fn cached(steps: &[(i64, &Counted)], width: i64) -> Chart {
     let share = |(_, counted): &(i64, &Counted)| {
         let hits: u64 = counted

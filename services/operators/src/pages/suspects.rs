@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 use assay_record::chart::{Number, Steps, Sums};
 use assay_record::{GradeFilter, ItemGrade, StoredGrade};
-use axum::extract::RawQuery;
 
 use crate::chart;
 use crate::display::{bytes, cell, count, optional_number, percent};
@@ -76,9 +75,8 @@ pub(crate) struct Suspects {
 
 pub(crate) async fn page(
     Viewer { review, menu, .. }: Viewer,
-    RawQuery(query): RawQuery,
+    pairs: Pairs,
 ) -> Result<Page<Suspects>> {
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["run"])?;
     let record = record_of(&review)?;
     let mut runs: Vec<String> = record

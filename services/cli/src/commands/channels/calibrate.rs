@@ -197,7 +197,6 @@ fn estimate(
     version: u32,
     counts: &ChannelVerdicts,
 ) -> anyhow::Result<CalibrationBody> {
-    #[expect(clippy::cast_precision_loss, reason = "counts of lines")]
     let number = |count: u64| count as f64;
     let [
         [refused_wrong, passed_wrong],
