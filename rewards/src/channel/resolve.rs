@@ -227,6 +227,7 @@ impl ChannelSides {
                 positives: graded.positives,
                 overturned_negatives: graded.overturned_negatives,
                 overturned_positives: graded.overturned_positives,
+                unjudged: graded.unjudged_negatives + graded.unjudged_positives,
             },
             checks,
             right: found.right,

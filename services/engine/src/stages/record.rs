@@ -214,7 +214,13 @@ fn new_grade(
         meta: raw(meta),
         checks: raw(checks),
     };
+    let is_judged = policy
+        .rules()
+        .appeals
+        .iter()
+        .any(|rule| rule.covers(&grade.channel));
     NewGrade::new(source, grade, |json| redactor.json(texts::REPLY, json))
+        .judged_by_nobody(!is_judged)
 }
 
 /// Serialises `value` unless it is absent. The types contain only finite numbers and string keys,

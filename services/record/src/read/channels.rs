@@ -101,14 +101,16 @@ async fn read_graded(
     graded: &mut BTreeMap<Place, Graded>,
 ) -> Result<(), DatabaseError> {
     const NEWEST: &str = "select bucket, negatives, positives, bound_negatives, bound_positives, \
-             overturned_negatives, overturned_positives, repeats, flips \
+             overturned_negatives, overturned_positives, repeats, flips, unjudged_negatives, \
+             unjudged_positives \
          from channels where channel = ? and version = ? order by bucket desc limit ?";
     const OLDER: &str = "select max(bucket) as bucket, sum(negatives) as negatives, \
              sum(positives) as positives, sum(bound_negatives) as bound_negatives, \
              sum(bound_positives) as bound_positives, \
              sum(overturned_negatives) as overturned_negatives, \
              sum(overturned_positives) as overturned_positives, sum(repeats) as repeats, \
-             sum(flips) as flips \
+             sum(flips) as flips, sum(unjudged_negatives) as unjudged_negatives, \
+             sum(unjudged_positives) as unjudged_positives \
          from channels where channel = ? and version = ? and channels.bucket < ? \
          having count(*) > 0";
     let newest = sqlx::query(NEWEST)
@@ -129,6 +131,8 @@ async fn read_graded(
             overturned_positives: count(row.try_get("overturned_positives")?),
             repeats: count(row.try_get("repeats")?),
             flips: count(row.try_get("flips")?),
+            unjudged_negatives: count(row.try_get("unjudged_negatives")?),
+            unjudged_positives: count(row.try_get("unjudged_positives")?),
         };
         graded.insert(
             Place {
