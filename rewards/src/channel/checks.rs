@@ -86,13 +86,27 @@ impl Judge {
     /// Sampling error can move it below 0 or above 1. Clamping it there would drop the error on one
     /// side, and estimates computed from it would have intervals that are too narrow. It is
     /// therefore limited to \[-1, 2\] only.
+    ///
+    /// If the judge passes more than s, or less than 1 - c, it may be more accurate than declared.
+    /// The interval with the declared values may then lie outside of \[0, 1\], and clamping it
+    /// would claim certainty. The interval is extended to that of the least accurate judge that can
+    /// have passed this share, one with s or 1 - c equal to it (own derivation).
     #[must_use]
     pub fn right_share(&self, passed: Estimate) -> Estimate {
-        Estimate::combine(
-            [passed, self.sensitivity, self.specificity],
-            UNCLAMPED,
-            |[passed, s, c]| (passed + c - 1.0) / (s + c - 1.0).max(MIN_JUDGE_YOUDEN),
-        )
+        let share =
+            |[passed, s, c]: [f64; 3]| (passed + c - 1.0) / (s + c - 1.0).max(MIN_JUDGE_YOUDEN);
+        let (s, c) = (self.sensitivity, self.specificity);
+        let mut right = Estimate::combine([passed, s, c], UNCLAMPED, share);
+        let value = passed.value;
+        if value > s.value {
+            let low = share([passed.interval.low, value, c.value]);
+            right.interval.low = right.interval.low.min(low);
+        }
+        if value < 1.0 - c.value {
+            let high = share([passed.interval.high, s.value, 1.0 - value]);
+            right.interval.high = right.interval.high.max(high);
+        }
+        right
     }
 }
 
@@ -256,6 +270,24 @@ mod tests {
         // the rest wrong.
         let share = wrong_share(&[(&findings(true, 100.0, 25.0), judge(0.8, 0.9))], 1e9).unwrap();
         assert!((share.value - (1.0 - 0.65 / 0.7)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_judge_that_is_better_than_declared_leaves_the_share_uncertain() {
+        // None of 2,872 audited positives was rejected, although a judge with s = 0.9 rejects a
+        // tenth of the right answers. With s = 1, up to 0.001336 / 0.98 of them are wrong.
+        let share = wrong_share(&[(&findings(true, 2_872.0, 0.0), judge(0.9, 0.98))], 1e9).unwrap();
+        assert!(
+            (share.interval.high - 0.001_336 / 0.98).abs() < 1e-5,
+            "{share:?}"
+        );
+        // None of 100 appealed negatives was passed, although a judge with c = 0.9 passes a tenth
+        // of the wrong answers. With c = 1, up to 0.036995 / 0.8 of them are right.
+        let share = wrong_share(&[(&findings(false, 100.0, 0.0), judge(0.8, 0.9))], 1e9).unwrap();
+        assert!(
+            (share.interval.high - 0.036_995 / 0.8).abs() < 1e-5,
+            "{share:?}"
+        );
     }
 
     #[test]

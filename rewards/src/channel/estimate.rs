@@ -28,9 +28,10 @@ pub struct Measured {
 /// Rates from the counts of negatives and positives and the share of each that is wrong.
 ///
 /// After correction for a judge's errors, the shares may lie below 0 or above 1. Rates are computed
-/// from the shares clamped to \[0, 1\], the interval of J from the unclamped shares. With clamped
-/// shares, a true share of 0 has no error below it to offset estimates that are too high; in
-/// simulation, the interval of J then lay below the true J in up to 15 of 100 channels.
+/// from the shares clamped to \[0, 1\]. The interval of J contains those from the clamped and from
+/// the unclamped shares. With clamped shares only, a true share of 0 has no error below it to
+/// offset estimates that are too high; in simulation, the interval of J then lay below the true J
+/// in up to 15 of 100 channels. With unclamped shares only, it can lie above the estimate.
 #[must_use]
 pub fn measured(
     window: &Window,
@@ -87,19 +88,20 @@ pub fn measured(
                 low: -1.0,
                 high: 1.0,
             };
-            let j = Estimate::combine([f, e], range, |[f, e]| unclamped_j(n0, n1, f, e));
             let right = right(clamped.0.value, clamped.1.value);
-            let interval = j
-                .widened(&negated(sampling_error(rho0.value, items * (1.0 - right))))
-                .widened(&negated(sampling_error(rho1.value, items * right)))
-                .within(range)
-                .interval;
-            let value = 1.0 - rho0.value - rho1.value;
+            let interval = |shares: [Estimate; 2]| {
+                Estimate::combine(shares, range, |[f, e]| unclamped_j(n0, n1, f, e))
+                    .widened(&negated(sampling_error(rho0.value, items * (1.0 - right))))
+                    .widened(&negated(sampling_error(rho1.value, items * right)))
+                    .within(range)
+                    .interval
+            };
+            let (unclamped, clamped) = (interval([f, e]), interval([clamped.0, clamped.1]));
             Estimate {
-                value,
+                value: 1.0 - rho0.value - rho1.value,
                 interval: Interval {
-                    low: interval.low.min(value),
-                    high: interval.high.max(value),
+                    low: unclamped.low.min(clamped.low),
+                    high: unclamped.high.max(clamped.high),
                 },
             }
         });
@@ -400,10 +402,11 @@ mod tests {
     }
 
     #[test]
-    fn interval_of_j_uses_unclamped_shares() {
+    fn interval_of_j_contains_those_of_clamped_and_unclamped_shares() {
         // 10^9 items, so that their sampling error is negligible.
         // J(e) = 1 - 310 e / (310 e + 630) - 60 / (60 + 310 (1 - e)):
-        // J(0.03) = 1 - 0.0145472 - 0.1663432, J(-0.05) = 1 + 0.0252238 - 0.1556420.
+        // J(0.03) = 1 - 0.0145472 - 0.1663432, J(-0.05) = 1 + 0.0252238 - 0.1556420. From the
+        // clamped share 0 the error goes down to J(0.03) as well.
         let f = Estimate::known(60.0 / 690.0);
         let e = Estimate {
             value: -0.01,
