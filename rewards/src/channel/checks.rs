@@ -4,7 +4,7 @@
 use crate::channel::counts::JudgeCounts;
 
 use super::window::{Findings, count};
-use crate::interval::{Estimate, Interval, SHARES, wilson};
+use crate::interval::{Estimate, Interval, SHARES, error_rate};
 
 /// Minimum sensitivity + specificity - 1 of a judge. Checks of a judge below it are ignored.
 pub const MIN_JUDGE_YOUDEN: f64 = 0.1;
@@ -32,7 +32,7 @@ impl Judge {
     /// items that operators adjudicated.
     ///
     /// Without adjudicated items the declared values are used as exact. With n items of which k
-    /// agree, the value is (20 declared + k) / (20 + n) with the Wilson interval of 20 + n items.
+    /// agree, the value is (20 declared + k) / (20 + n) with the interval of 20 + n items.
     #[must_use]
     pub fn new(sensitivity: f64, specificity: f64, truths: JudgeCounts) -> Self {
         let share = |declared: f64, hits: i64, n: i64| {
@@ -44,7 +44,7 @@ impl Judge {
                 count(n.unsigned_abs()),
             );
             let items = DECLARED_ITEMS + n;
-            wilson(declared * DECLARED_ITEMS + hits, items).unwrap_or(Estimate::known(declared))
+            error_rate(declared * DECLARED_ITEMS + hits, items).unwrap_or(Estimate::known(declared))
         };
         Self {
             sensitivity: share(sensitivity, truths.right_passed, truths.right),
@@ -145,7 +145,7 @@ fn share_by_checker(found: &Findings, judge: &Judge, population: f64) -> Option<
     } else {
         checks / (1.0 - sampled).max(1e-9)
     };
-    let disagreed = wilson(disagreed * effective_checks, effective_checks)?;
+    let disagreed = error_rate(disagreed * effective_checks, effective_checks)?;
     let wrong = if found.checker.passes {
         // The judge rejects what the grader passed.
         let passed = Estimate::combine([disagreed], SHARES, |[rejected]| 1.0 - rejected);
@@ -233,7 +233,7 @@ mod tests {
     use crate::channel::counts::Checker;
 
     use super::*;
-    use crate::Tally;
+    use crate::{Tally, wilson};
 
     fn findings(passes: bool, checks: f64, disagreed: f64) -> Findings {
         let checker = Checker {

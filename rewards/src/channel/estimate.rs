@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::window::Window;
 use crate::Rates;
-use crate::interval::{Estimate, Interval, SHARES, wilson};
+use crate::interval::{Estimate, Interval, SHARES, error_rate};
 
 /// Rates of a channel measured by its checks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -251,7 +251,7 @@ fn ratio(a: f64, b: f64) -> f64 {
 /// Sampling error of a rate over `n` answers of one truth. It remains when every verdict is
 /// checked.
 fn sampling_error(rate: f64, n: f64) -> Estimate {
-    wilson(rate * n, n).unwrap_or(Estimate::known(rate))
+    error_rate(rate * n, n).unwrap_or(Estimate::known(rate))
 }
 
 fn with_sampling_error(rate: Estimate, n: f64) -> Estimate {
@@ -282,7 +282,7 @@ pub fn appeals_needed(half: f64, rho0: f64, rho1: f64, p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Tally;
+    use crate::{Tally, wilson};
 
     fn window(negatives: f64, positives: f64) -> Window {
         Window {
