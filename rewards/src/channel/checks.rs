@@ -89,21 +89,25 @@ impl Judge {
     ///
     /// If the judge passes more than s, or less than 1 - c, it may be more accurate than declared.
     /// The interval with the declared values may then lie outside of \[0, 1\], and clamping it
-    /// would claim certainty. The interval is extended to that of the least accurate judge that can
-    /// have passed this share, one with s or 1 - c equal to it (own derivation).
+    /// would claim certainty. The interval is therefore extended to that of a judge with s or 1 - c
+    /// equal to the share, and if the interval of the share excludes the declared value, to that of
+    /// a judge with s or c = 1 (own derivation).
     #[must_use]
     pub fn right_share(&self, passed: Estimate) -> Estimate {
         let share =
             |[passed, s, c]: [f64; 3]| (passed + c - 1.0) / (s + c - 1.0).max(MIN_JUDGE_YOUDEN);
         let (s, c) = (self.sensitivity, self.specificity);
         let mut right = Estimate::combine([passed, s, c], UNCLAMPED, share);
-        let value = passed.value;
+        let Estimate { value, interval } = passed;
         if value > s.value {
-            let low = share([passed.interval.low, value, c.value]);
+            let better = if interval.low > s.value { 1.0 } else { value };
+            let low = share([interval.low, better, c.value]);
             right.interval.low = right.interval.low.min(low);
         }
         if value < 1.0 - c.value {
-            let high = share([passed.interval.high, s.value, 1.0 - value]);
+            let excluded = interval.high < 1.0 - c.value;
+            let better = if excluded { 1.0 } else { 1.0 - value };
+            let high = share([interval.high, s.value, better]);
             right.interval.high = right.interval.high.max(high);
         }
         right
