@@ -340,7 +340,7 @@ impl NewGrade {
 
     /// The same grade of an item whose policy has no judge for its channel, if `unjudged`.
     #[must_use]
-    pub fn judged_by_nobody(self, unjudged: bool) -> Self {
+    pub fn with_unjudged(self, unjudged: bool) -> Self {
         Self { unjudged, ..self }
     }
 

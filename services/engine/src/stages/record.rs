@@ -219,8 +219,7 @@ fn new_grade(
         .appeals
         .iter()
         .any(|rule| rule.covers(&grade.channel));
-    NewGrade::new(source, grade, |json| redactor.json(texts::REPLY, json))
-        .judged_by_nobody(!is_judged)
+    NewGrade::new(source, grade, |json| redactor.json(texts::REPLY, json)).with_unjudged(!is_judged)
 }
 
 /// Serialises `value` unless it is absent. The types contain only finite numbers and string keys,
