@@ -336,6 +336,8 @@ create table channels (
     overturned_positives  bigint not null,  -- positives that became fails
     repeats               bigint not null,  -- repetitions of a completion and task in a batch
     flips                 bigint not null,  -- of those, with another verdict than the first
+    unjudged_negatives    bigint not null default 0,  -- negatives whose policy has no judge
+    unjudged_positives    bigint not null default 0,  -- positives whose policy has no judge
     primary key (channel, version, bucket)
 );
 

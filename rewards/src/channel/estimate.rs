@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::window::Window;
 use crate::Rates;
-use crate::interval::{Estimate, Interval, SHARES, wilson};
+use crate::interval::{Estimate, Interval, SHARES, error_rate};
 
 /// Rates of a channel measured by its checks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -28,9 +28,10 @@ pub struct Measured {
 /// Rates from the counts of negatives and positives and the share of each that is wrong.
 ///
 /// After correction for a judge's errors, the shares may lie below 0 or above 1. Rates are computed
-/// from the shares clamped to \[0, 1\], the interval of J from the unclamped shares. With clamped
-/// shares, a true share of 0 has no error below it to offset estimates that are too high; in
-/// simulation, the interval of J then lay below the true J in up to 15 of 100 channels.
+/// from the shares clamped to \[0, 1\]. The interval of J contains those from the clamped and from
+/// the unclamped shares. With clamped shares only, a true share of 0 has no error below it to
+/// offset estimates that are too high; in simulation, the interval of J then lay below the true J
+/// in up to 15 of 100 channels. With unclamped shares only, it can lie above the estimate.
 #[must_use]
 pub fn measured(
     window: &Window,
@@ -84,17 +85,21 @@ pub fn measured(
         .zip(rates)
         .map(|(((f, e), clamped), (rho0, rho1))| {
             let range = Interval::new(-1.0, 1.0);
-            let j = Estimate::combine([f, e], range, |[f, e]| unclamped_j(n0, n1, f, e));
             let right = right(clamped.0.value, clamped.1.value);
-            let interval = j
-                .widened(&negated(sampling_error(rho0.value, items * (1.0 - right))))
-                .widened(&negated(sampling_error(rho1.value, items * right)))
-                .within(range)
-                .interval;
-            let value = 1.0 - rho0.value - rho1.value;
+            let interval = |shares: [Estimate; 2]| {
+                Estimate::combine(shares, range, |[f, e]| unclamped_j(n0, n1, f, e))
+                    .widened(&negated(sampling_error(rho0.value, items * (1.0 - right))))
+                    .widened(&negated(sampling_error(rho1.value, items * right)))
+                    .within(range)
+                    .interval
+            };
+            let (unclamped, clamped) = (interval([f, e]), interval([clamped.0, clamped.1]));
             Estimate {
-                value,
-                interval: Interval::new(interval.low.min(value), interval.high.max(value)),
+                value: 1.0 - rho0.value - rho1.value,
+                interval: Interval::new(
+                    unclamped.low.min(clamped.low),
+                    unclamped.high.max(clamped.high),
+                ),
             }
         });
     let right = f.map(|f| right(f.value, assumed.value));
@@ -237,7 +242,7 @@ fn ratio(a: f64, b: f64) -> f64 {
 /// Sampling error of a rate over `n` answers of one truth. It remains when every verdict is
 /// checked.
 fn sampling_error(rate: f64, n: f64) -> Estimate {
-    wilson(rate * n, n).unwrap_or(Estimate::known(rate))
+    error_rate(rate * n, n).unwrap_or(Estimate::known(rate))
 }
 
 fn with_sampling_error(rate: Estimate, n: f64) -> Estimate {
@@ -265,7 +270,7 @@ pub fn appeals_needed(half: f64, rho0: f64, rho1: f64, p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Tally;
+    use crate::{Tally, wilson};
 
     fn window(negatives: f64, positives: f64) -> Window {
         Window {
@@ -379,10 +384,11 @@ mod tests {
     }
 
     #[test]
-    fn interval_of_j_uses_unclamped_shares() {
+    fn interval_of_j_contains_those_of_clamped_and_unclamped_shares() {
         // 10^9 items, so that their sampling error is negligible.
         // J(e) = 1 - 310 e / (310 e + 630) - 60 / (60 + 310 (1 - e)):
-        // J(0.03) = 1 - 0.0145472 - 0.1663432, J(-0.05) = 1 + 0.0252238 - 0.1556420.
+        // J(0.03) = 1 - 0.0145472 - 0.1663432, J(-0.05) = 1 + 0.0252238 - 0.1556420. From the
+        // clamped share 0 the error goes down to J(0.03) as well.
         let f = Estimate::known(60.0 / 690.0);
         let e = Estimate {
             value: -0.01,

@@ -128,6 +128,9 @@ pub struct Counts {
     pub overturned_negatives: u64,
     /// Positives overturned to no pass.
     pub overturned_positives: u64,
+    /// Negatives and positives that no judge could have checked, because their policy has none for
+    /// the channel. Rates that judges measured are about the other items.
+    pub unjudged: u64,
 }
 
 /// The share of the verdicts of one side that a judge decides.

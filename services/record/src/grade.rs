@@ -309,6 +309,8 @@ impl<'de> Deserialize<'de> for StoredGrade {
 pub struct NewGrade {
     /// The fields that columns, counts and lists use.
     pub row: StoredGrade,
+    /// Whether its policy has no judge for its channel, so that no judge could have checked it.
+    pub unjudged: bool,
     /// The whole grade as JSON; empty once the packs of its entry contain it.
     pub(crate) document: String,
 }
@@ -340,8 +342,15 @@ impl NewGrade {
                 source,
                 grade: grade.row(),
             },
+            unjudged: false,
             document,
         }
+    }
+
+    /// The same grade of an item whose policy has no judge for its channel, if `unjudged`.
+    #[must_use]
+    pub fn with_unjudged(self, unjudged: bool) -> Self {
+        Self { unjudged, ..self }
     }
 
     /// The row of a grade whose document is stored separately.
@@ -350,6 +359,7 @@ impl NewGrade {
         let grade = grade.row();
         Ok(Self {
             row: StoredGrade { source, grade },
+            unjudged: false,
             document: String::new(),
         })
     }

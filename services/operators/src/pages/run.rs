@@ -1,7 +1,5 @@
 //! A run: totals, charts by step, recent steps, and causes of missing scores.
 
-use std::collections::BTreeSet;
-
 use askama::Template;
 use assay_record::RunSummary;
 use assay_record::chart::{Counted, Number, Steps, Sums, Topic};
@@ -9,7 +7,7 @@ use assay_review::Review;
 use assay_review::comparison::{RunRange, compare};
 
 use crate::changes::Changes;
-use crate::chart::{self, Line, Svg, band, heat, lines, shares};
+use crate::chart::{self, Line, Style, Svg, VerdictStyles, band, heat, lines, shares};
 use crate::display::{bytes, cell, count, optional_number, percent, span, time};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
@@ -24,19 +22,13 @@ const MAX_PROMPTS: u32 = 10;
 /// Number of recent steps in the table below the charts.
 const MAX_STEPS: usize = 20;
 
-/// Indices of colours in the style sheet, which repeat if there are more parts than colours: for
-/// any part, for verdicts that pass, and for other verdicts.
-const COLOURS: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7];
-const PASS_COLOURS: &[usize] = &[2, 6, 0];
-const OTHER_COLOURS: &[usize] = &[3, 1, 4, 5, 7];
-
 /// A chart with its caption.
 struct Chart {
     title: &'static str,
     about: &'static str,
     svg: Svg,
-    /// Names and colours of the parts, for the legend.
-    parts: Vec<(String, usize)>,
+    /// Names and styles of the parts, for the legend.
+    parts: Vec<(String, Style)>,
 }
 
 /// A step, or a bucket of steps, in the table.
@@ -110,7 +102,7 @@ pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> R
         grades_link: link("/ui/grades", &[("run", Some(name))]),
         suspects_link: suspects::address(name),
         facts: facts(&summary, &all),
-        charts: charts(&steps, &all, width, &passes(&review)),
+        charts: charts(&steps, &all, width, &verdict_styles(&review)),
         width,
         steps: steps
             .iter()
@@ -214,20 +206,14 @@ fn facts(run: &RunSummary, all: &Counted) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Verdicts that are passes.
-fn passes(review: &Review) -> BTreeSet<String> {
-    let verdicts = review
-        .engine()
-        .graders()
-        .iter()
-        .flat_map(|grader| grader.spec().verdicts);
-    verdicts
-        .filter(|verdict| verdict.pass == Some(true))
-        .map(|verdict| verdict.verdict.to_string())
-        .collect()
+/// The styles of the verdicts of this node.
+fn verdict_styles(review: &Review) -> VerdictStyles {
+    let graders = review.engine().graders().iter();
+    let verdicts = graders.flat_map(|grader| grader.spec().verdicts);
+    VerdictStyles::new(verdicts.map(|spec| (spec.verdict.as_str(), spec.pass == Some(true))))
 }
 
-fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -> Vec<Chart> {
+fn charts(steps: &Steps, all: &Counted, width: i64, verdicts: &VerdictStyles) -> Vec<Chart> {
     let numbered: Vec<(i64, &Counted)> = steps
         .iter()
         .filter_map(|(step, counted)| Some(((*step)?, counted)))
@@ -272,7 +258,7 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
         share_chart(
             "Outcomes",
             "share of items",
-            &parts(Topic::Outcome, all, passes),
+            &parts(Topic::Outcome, all, verdicts),
             Topic::Outcome,
             &numbered,
             width,
@@ -280,7 +266,7 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
         share_chart(
             "Verdicts",
             "share of graded items",
-            &parts(Topic::Verdict, all, passes),
+            &parts(Topic::Verdict, all, verdicts),
             Topic::Verdict,
             &numbered,
             width,
@@ -288,7 +274,7 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
         share_chart(
             "Causes",
             "causes of missing scores",
-            &parts(Topic::Cause, all, passes),
+            &parts(Topic::Cause, all, verdicts),
             Topic::Cause,
             &numbered,
             width,
@@ -296,7 +282,7 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
         share_chart(
             "Graders",
             "share of items",
-            &parts(Topic::Grader, all, passes),
+            &parts(Topic::Grader, all, verdicts),
             Topic::Grader,
             &numbered,
             width,
@@ -322,27 +308,19 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
     charts
 }
 
-/// The labels of a topic with their colours, most frequent first.
-fn parts(topic: Topic, all: &Counted, passes: &BTreeSet<String>) -> Vec<(String, usize)> {
+/// The labels of a topic with their styles, most frequent first.
+fn parts(topic: Topic, all: &Counted, verdicts: &VerdictStyles) -> Vec<(String, Style)> {
     let mut names: Vec<(&str, u64)> = all.values_of(topic).collect();
     names.sort_by_key(|(name, grades)| (std::cmp::Reverse(*grades), *name));
-    let (mut good, mut bad, mut any) = (
-        PASS_COLOURS.iter().cycle(),
-        OTHER_COLOURS.iter().cycle(),
-        COLOURS.iter().cycle(),
-    );
-    let mut colour = |name: &str| match (topic, name) {
-        // Outcomes have the same colours on all pages.
-        (Topic::Outcome, "graded") => Some(&2),
-        (Topic::Outcome, "ungradable") => Some(&4),
-        (Topic::Outcome, _) => Some(&3),
-        (Topic::Verdict, name) if passes.contains(name) => good.next(),
-        (Topic::Verdict, _) => bad.next(),
-        _ => any.next(),
+    let style = |rank: usize, name: &str| match topic {
+        Topic::Outcome => Style::of_outcome(name),
+        Topic::Verdict => verdicts.of(name),
+        _ => Style::of_part(rank),
     };
     names
         .into_iter()
-        .map(|(name, _)| (name.to_owned(), colour(name).copied().unwrap_or_default()))
+        .enumerate()
+        .map(|(rank, (name, _))| (name.to_owned(), style(rank, name)))
         .collect()
 }
 
@@ -350,7 +328,7 @@ fn parts(topic: Topic, all: &Counted, passes: &BTreeSet<String>) -> Vec<(String,
 fn share_chart(
     title: &'static str,
     about: &'static str,
-    parts: &[(String, usize)],
+    parts: &[(String, Style)],
     topic: Topic,
     steps: &[(i64, &Counted)],
     width: i64,
@@ -371,7 +349,7 @@ fn share_chart(
         svg,
         parts: parts
             .iter()
-            .map(|(name, colour)| (cell(name), *colour))
+            .map(|(name, style)| (cell(name), *style))
             .collect(),
     }
 }
@@ -464,10 +442,10 @@ fn lengths(steps: &[(i64, &Counted)], width: i64) -> Chart {
     }
 }
 
-fn named(lines: &[Line]) -> Vec<(String, usize)> {
+fn named(lines: &[Line]) -> Vec<(String, Style)> {
     lines
         .iter()
-        .map(|line| (line.name.to_owned(), line.colour))
+        .map(|line| (line.name.to_owned(), Style::plain(line.colour)))
         .collect()
 }
 
