@@ -6,6 +6,7 @@
 //! probability below `2^-60`. Answers that cannot be decided are not equal.
 
 pub(crate) mod approach;
+mod approximation;
 mod ball_cost;
 mod choices;
 pub(crate) mod collection;
@@ -186,6 +187,14 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     {
         return family::same(&a, &b, cx);
     }
+    match (
+        approximation::exact_side(gold),
+        approximation::exact_side(answer),
+    ) {
+        (Some(gold), None) => return same(gold, answer, cx),
+        (None, Some(answer)) => return same(gold, answer, cx),
+        _ => {}
+    }
     match (gold, answer) {
         (Expr::Where(a, a_text), Expr::Where(b, b_text)) => {
             // Different conditions make different statements.
@@ -271,6 +280,9 @@ fn same_statements(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     match (as_solved(gold), as_solved(answer)) {
         (Some(a), Some(b)) => {
             cx.set_rule(Rule::Solved);
+            if statement::names_differ(&a, &b) {
+                return Ok(false);
+            }
             for (a_name, b_name) in a
                 .names
                 .iter()

@@ -21,10 +21,7 @@ const ROUND: Kind<'static> = Kind::Open(Shape::End(End::Round));
 pub(crate) fn word<'t, 'a>(input: Tokens<'t, 'a>, word: &'a str) -> Parsed<'t, 'a> {
     let rest = input.skip(1);
     if word.len() == 1 {
-        if rest.first() == Some(ROUND) && (applies(word) || names_application(rest, word)) {
-            return apply(rest, word);
-        }
-        return Ok((rest, letter_value(word)));
+        return letter(rest, word);
     }
     // `ch` and `sh` are functions only if an argument follows.
     let alone = matches!(word, "ch" | "sh") && !begins_factor(rest);
@@ -75,6 +72,15 @@ pub(crate) fn word<'t, 'a>(input: Tokens<'t, 'a>, word: &'a str) -> Parsed<'t, '
         return apply(rest, word);
     }
     Ok((rest, Expr::symbol(word)))
+}
+
+/// A single letter, with its arguments if it is a function.
+pub(crate) fn letter<'t, 'a>(rest: Tokens<'t, 'a>, letter: &str) -> Parsed<'t, 'a> {
+    let function = rest.first() == Some(ROUND) && applies(letter);
+    if function || names_application(rest, letter) {
+        return apply(rest, letter);
+    }
+    Ok((rest, letter_value(letter)))
 }
 
 /// Whether a run of letters is a product: up to three lower-case letters, or up to six without a
@@ -197,6 +203,7 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
             let (rest, inner) = factor(deeper(rest, rest.bars)?)?;
             Ok((rest.back_to(input), Expr::Apply(name.into(), vec![inner])))
         }
+        "Pr" => letter(rest, "P"),
         // Text that is struck out has no meaning.
         "cancel" | "bcancel" | "xcancel" | "sout" | "st" => no_parse(),
         "forall" | "exists" => no_parse(),

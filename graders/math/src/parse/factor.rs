@@ -111,7 +111,15 @@ pub(crate) fn atom<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             Expr::Number(crate::number::Rational::ratio(a.into(), b.into())),
         )),
         Kind::Word(word) => call::word(input, word),
-        Kind::Styled(letter) => Ok((input.skip(1), letter_value(letter))),
+        Kind::Styled(letter) => call::letter(input.skip(1), letter),
+        // `\operatorname{Var}(X)`
+        Kind::Text(text)
+            if input.kind(1) == Some(Kind::Open(Shape::End(End::Round)))
+                && !input.skip(1).spaced()
+                && text.bytes().all(|byte| byte.is_ascii_alphabetic()) =>
+        {
+            apply::apply(input.skip(1), text)
+        }
         Kind::Text(text) => Ok((input.skip(1), Expr::Text(text.into()))),
         Kind::Ellipsis => Ok((input.skip(1), Expr::Ellipsis)),
         // `_{10}C_3` and `^{10}P_3`

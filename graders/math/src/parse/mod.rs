@@ -7,6 +7,7 @@
 mod announcement;
 mod answer;
 mod apply;
+mod approximate;
 mod binder;
 mod bracket;
 mod call;
@@ -53,14 +54,14 @@ pub(crate) fn decimal(text: &str) -> Option<crate::number::Rational> {
     Some(if negative { value.neg() } else { value.clone() })
 }
 
-/// The readings of a text. Commas between digits and letters after a number are ambiguous, so there
-/// may be several.
+/// The readings of a text. Commas between digits, letters after a number and the sides of `≈` are
+/// ambiguous, so there may be several.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// The usual reading.
     pub expr: Expr,
-    /// The readings in which commas between digits, or letters after a number, have another
-    /// meaning.
+    /// The readings in which commas between digits, letters after a number, or the sides of `≈`
+    /// have another meaning.
     pub others: Vec<Expr>,
 }
 
@@ -140,6 +141,7 @@ pub(crate) fn read_observed(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Op
         .into_iter()
         .chain(formula)
         .chain(second)
+        .chain(approximate::reversed(&expr))
         .filter(|other| *other != expr)
         .collect();
     Some(Reading { expr, others })
