@@ -377,6 +377,13 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 checked = 0;
                 factors.push(Expr::Call(Function::Mod, vec![left, next]));
             }
+            _ if bare_number
+                && let Some((after, power)) = literal::power_of_ten(rest, factors.last()) =>
+            {
+                rest = after;
+                factors.push(power);
+                bare_number = false;
+            }
             _ if begins_factor(rest) => {
                 if matches!(rest.first(), Some(Kind::Word(letters)) if letters.len() > 1)
                     || matches!(rest.first(), Some(Kind::Styled(_)))

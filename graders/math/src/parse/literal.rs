@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 
 use super::expression::{Parsed, no_parse};
 use super::lexer;
-use super::token::{Kind, Shape, Tokens};
+use super::token::{Kind, Shape, Token, Tokens};
 use crate::number::Rational;
 use crate::tree::{End, Expr};
 
@@ -16,6 +16,9 @@ const MAX_REPETEND_BITS: u64 = 8_000;
 
 // 10^200 has less than 4 · 200 bits.
 const _: () = assert!(4 * LONGEST_REPETEND as u64 <= MAX_REPETEND_BITS);
+
+/// Longest numeral with a prefix that is read as digits, without the prefix.
+const MAX_PREFIXED: usize = 64;
 
 /// Most decimals of one gold that are recorded for rounding.
 const MAX_DECIMALS: usize = 64;
@@ -232,6 +235,53 @@ pub(crate) fn fraction_part<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t,
     (proper && ends).then(|| (after, Expr::Number(Rational::ratio(num, den))))
 }
 
+/// The power of ten after a plain number: `3.2\mathrm{e}6`, `2\text{E}-3`, `3.2\mathrm{e}{-6}` and the
+/// damaged `3.2 x 10-6`. Before a sign an upright `e` is Euler's number.
+pub(crate) fn power_of_ten<'t, 'a>(
+    input: Tokens<'t, 'a>,
+    mantissa: Option<&Expr>,
+) -> Option<(Tokens<'t, 'a>, Expr)> {
+    let mark = input.first()?;
+    let (at, signed, closes) = match mark {
+        Kind::Styled("e" | "E") if input.kind(1) == Some(Kind::Open(Shape::Group)) => (2, true, 1),
+        Kind::Styled("E") => (1, true, 0),
+        Kind::Styled("e") => (1, false, 0),
+        Kind::Word("x")
+            if matches!(input.kind(1), Some(Kind::Number { text: "10", .. }))
+                && input.kind(2) == Some(Kind::Minus)
+                && input.kind(4).is_none()
+                && !input.skip(2).spaced()
+                && !input.skip(3).spaced()
+                && mantissa
+                    .and_then(Expr::as_number)
+                    .is_some_and(|value| !value.is_integer()) =>
+        {
+            (2, true, 0)
+        }
+        _ => return None,
+    };
+    let (negative, at) = match input.kind(at)? {
+        Kind::Minus if signed => (true, at + 1),
+        Kind::Plus if signed => (false, at + 1),
+        _ => (false, at),
+    };
+    let Kind::Number { text, point: None } = input.kind(at)? else {
+        return None;
+    };
+    let exponent: i64 = text.parse().ok()?;
+    let after = input.skip(at + 1 + closes);
+    if closes == 1 && input.kind(at + 1) != Some(Kind::Close(Shape::Group))
+        || matches!(
+            after.first(),
+            Some(Kind::Caret | Kind::Bang | Kind::Underscore)
+        )
+    {
+        return None;
+    }
+    let exponent = Expr::int(if negative { -exponent } else { exponent });
+    Some((after, Expr::power(Expr::int(10), exponent)))
+}
+
 /// The base that a subscript names.
 pub(crate) fn base(text: &str) -> Option<u32> {
     let named = match text.to_lowercase().as_str() {
@@ -272,6 +322,43 @@ pub(crate) fn base_ahead(input: Tokens<'_, '_>) -> Option<u32> {
     }
 }
 
+/// The digits of a decimal with a point, for a numeral in another base.
+pub(crate) fn digits_with_point(value: &Rational) -> Option<String> {
+    /// Most digits after the point.
+    const MAX_PLACES: i64 = 40;
+    let scaled = |places: i64| {
+        let value = value.mul(&Rational::small(10).pow(places, MAX_REPETEND_BITS)?)?;
+        value.is_integer().then_some(value)
+    };
+    let (places, value) = (0..=MAX_PLACES).find_map(|places| Some((places, scaled(places)?)))?;
+    let places = usize::try_from(places).ok()?;
+    let digits = format!("{:0>width$}", value.to_string(), width = places + 1);
+    let (whole, fraction) = digits.split_at_checked(digits.len() - places)?;
+    Some(if places == 0 {
+        digits
+    } else {
+        format!("{whole}.{fraction}")
+    })
+}
+
+/// A numeral with the prefix of its base as in programs: `0xFF` is `FF_{16}`.
+pub(crate) fn prefixed(text: &str) -> Option<Expr> {
+    let text = text.trim_matches([' ', '$', '.']);
+    let text = ["\\text{", "\\texttt{", "\\mathrm{", "\\mathtt{"]
+        .iter()
+        .find_map(|command| text.strip_prefix(command)?.strip_suffix('}'))
+        .unwrap_or(text);
+    let (base, digits) = match text.split_at_checked(2)? {
+        ("0x" | "0X", digits) => (16, digits),
+        ("0o" | "0O", digits) => (8, digits),
+        ("0b" | "0B", digits) => (2, digits),
+        _ => return None,
+    };
+    let fits =
+        (1..=MAX_PREFIXED).contains(&digits.len()) && digits.chars().all(|c| c.is_digit(base));
+    fits.then(|| Expr::Based(digits.to_ascii_uppercase().into(), base))
+}
+
 /// `2A_{16}`: digits and letters with their base.
 pub(crate) fn mixed_digits<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Expr)> {
     let mut digits = String::new();
@@ -298,6 +385,27 @@ pub(crate) fn mixed_digits<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 
     ))
 }
 
+/// The exponent of the power of ten that multiplies a decimal: -3 for `\times 10^{-3}`; 0 without
+/// one.
+fn written_power(tail: &[Token<'_>]) -> i64 {
+    let mut kinds = tail.iter().map(|token| token.kind).peekable();
+    let times = matches!(kinds.next(), Some(Kind::Times | Kind::Word("x")));
+    let ten = matches!(kinds.next(), Some(Kind::Number { text: "10", .. }));
+    if !times || !ten || kinds.next() != Some(Kind::Caret) {
+        return 0;
+    }
+    kinds.next_if_eq(&Kind::Open(Shape::Group));
+    let negative = kinds.next_if_eq(&Kind::Minus).is_some();
+    kinds.next_if_eq(&Kind::Plus);
+    match kinds.next() {
+        Some(Kind::Number { text, point: None }) => {
+            let exponent = text.parse::<i64>().unwrap_or(0);
+            if negative { -exponent } else { exponent }
+        }
+        _ => 0,
+    }
+}
+
 /// The decimals in a text, each with the number of digits after its point, trailing zeros included.
 pub(crate) fn written_decimals(text: &str) -> Vec<(Rational, i64)> {
     let clean = lexer::cleaned(text);
@@ -321,7 +429,15 @@ pub(crate) fn written_decimals(text: &str) -> Vec<(Rational, i64)> {
             ) else {
                 continue;
             };
-            let places = length.saturating_sub(power);
+            let tail = lexed.tokens.get(at + 1..).unwrap_or_default();
+            let scale = written_power(tail);
+            let Some(value) = Rational::small(10)
+                .pow(scale, MAX_REPETEND_BITS)
+                .and_then(|scale| value.mul(&scale))
+            else {
+                continue;
+            };
+            let places = length.saturating_sub(power).saturating_sub(scale);
             if lexed.tokens.get(at + 1).map(|token| token.kind) == Some(Kind::Percent) {
                 found.extend(
                     value

@@ -39,7 +39,7 @@ use token::{Shape, Tokens};
 
 pub(crate) use apply::choices;
 pub(crate) use call::{hundredth, is_product, letters};
-pub(crate) use lexer::Commas;
+pub(crate) use lexer::{Commas, with_points_between_thousands};
 pub(crate) use literal::written_decimals;
 pub(crate) use token::{Kind, Token};
 
@@ -142,6 +142,7 @@ pub(crate) fn read_observed(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Op
         .chain(formula)
         .chain(second)
         .chain(approximate::reversed(&expr))
+        .chain(literal::prefixed(&clean))
         .filter(|other| *other != expr)
         .collect();
     Some(Reading { expr, others })

@@ -198,12 +198,12 @@ pub(crate) fn subscript_text<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, St
 
 pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
     match base {
-        Expr::Number(value) if value.is_integer() => {
+        Expr::Number(value) => {
             let (rest, text) = subscript_text(input.skip(1))?;
-            match literal::base(&text) {
-                Some(10) => Ok((rest, Expr::Number(value))),
-                Some(base) => Ok((rest, Expr::Based(value.to_string().into(), base))),
-                None => no_parse(),
+            match (literal::base(&text), literal::digits_with_point(&value)) {
+                (Some(10), _) => Ok((rest, Expr::Number(value))),
+                (Some(base), Some(digits)) => Ok((rest, Expr::Based(digits.into(), base))),
+                _ => no_parse(),
             }
         }
         Expr::Symbol(name) if matches!(&*name, "C" | "A" | "P") && is_binomial(input, &name) => {
