@@ -404,6 +404,7 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 if let Some(Kind::Word(word)) = rest.first()
                     && (unit::begins(word) || counted(word))
                     && numeric
+                    && !is_product_inside(rest, word)
                     && !(word.len() == 3
                         && rest.kind(1) == Some(Kind::Open(Shape::End(End::Round))))
                 {
@@ -459,6 +460,12 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
         }
     }
     Ok((rest, signed(lead, product_of(factors))))
+}
+
+/// Whether letters that spell a unit are factors: `\sqrt{2hg}`. Only whole answers have units.
+fn is_product_inside(input: Tokens<'_, '_>, word: &str) -> bool {
+    const UNITS: &[&str] = &["cm", "km", "mm", "kg", "ml"];
+    input.is_nested() && !input.spaced() && call::is_run(word) && !UNITS.contains(&word)
 }
 
 /// Whether there is one token, a literal, between two positions.

@@ -1,6 +1,7 @@
 //! Factors: literals, names, brackets and calls, with their postfixes.
 
 use super::apply;
+use super::base;
 use super::bracket;
 use super::call;
 use super::expression::{Parsed, deeper, no_parse, signed_factor, stack};
@@ -102,7 +103,7 @@ pub(crate) fn atom<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         return no_parse();
     };
     match kind {
-        Kind::Number { text, point } => match literal::mixed_digits(input) {
+        Kind::Number { text, point } => match base::mixed_digits(input) {
             Some(numeral) => Ok(numeral),
             None => literal::with_repetend(input, text, point),
         },

@@ -8,6 +8,7 @@ mod announcement;
 mod answer;
 mod apply;
 mod approximate;
+mod base;
 mod binder;
 mod bracket;
 mod call;
@@ -142,7 +143,7 @@ pub(crate) fn read_observed(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Op
         .chain(formula)
         .chain(second)
         .chain(approximate::reversed(&expr))
-        .chain(literal::prefixed(&clean))
+        .chain(base::prefixed(&clean))
         .filter(|other| *other != expr)
         .collect();
     Some(Reading { expr, others })
@@ -207,9 +208,12 @@ fn interpret(clean: &str, commas: Commas, observe: &mut dyn FnMut(Form<'_>)) -> 
     observe(Form::Tokens(commas, &tokens));
     let stacked = Cell::new(token::MAX_STACKED);
     let tokens = Tokens::new(&tokens, &stacked);
+    let expr = answer::answer(tokens, clean);
+    let of_side = || quantity::second_reading_of_side(expr.as_ref()?, tokens, clean);
+    let second = quantity::second_reading(tokens, clean).or_else(of_side);
     Interpretation {
-        expr: answer::answer(tokens, clean),
-        second: quantity::second_reading(tokens, clean),
+        expr,
+        second,
         joined,
     }
 }

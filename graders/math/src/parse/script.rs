@@ -4,6 +4,7 @@
 use std::ops::Neg as _;
 
 use super::apply;
+use super::base;
 use super::call;
 use super::expression::{Parsed, deeper, no_parse, signed, signs};
 use super::factor::atom;
@@ -200,7 +201,7 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
     match base {
         Expr::Number(value) => {
             let (rest, text) = subscript_text(input.skip(1))?;
-            match (literal::base(&text), literal::digits_with_point(&value)) {
+            match (base::base(&text), base::digits_with_point(&value)) {
                 (Some(10), _) => Ok((rest, Expr::Number(value))),
                 (Some(base), Some(digits)) => Ok((rest, Expr::Based(digits.into(), base))),
                 _ => no_parse(),
@@ -210,11 +211,9 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
             let (rest, from) = call::argument(input.skip(1))?;
             Ok((rest, Expr::Apply(format!("{name}_").into(), vec![from])))
         }
-        Expr::Symbol(name)
-            if literal::are_digits(&name) && literal::base_ahead(input).is_some() =>
-        {
+        Expr::Symbol(name) if base::are_digits(&name) && base::base_ahead(input).is_some() => {
             let (rest, text) = subscript_text(input.skip(1))?;
-            match literal::base(&text) {
+            match base::base(&text) {
                 Some(base) => Ok((rest, Expr::Based(name, base))),
                 None => no_parse(),
             }

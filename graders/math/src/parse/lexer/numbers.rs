@@ -290,8 +290,8 @@ pub(crate) fn with_points_between_thousands(text: &str) -> Option<String> {
             whole
         };
         let (literal, after) = number.split_at(width);
-        let alone = !before.ends_with(['.', ','])
-            && !(end.starts_with(['.', ',']) && digits(end.get(1..).unwrap_or_default()) > 0);
+        let goes_on = end.starts_with(['.', ',']) && digits(end.get(1..).unwrap_or_default()) > 0;
+        let alone = !goes_on && !before.ends_with(['.', ',']);
         out.push_str(before);
         if groups && alone {
             found = true;
