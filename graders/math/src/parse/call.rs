@@ -186,6 +186,10 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
             match inner {
                 Expr::Symbol(symbol) => Ok((rest, Expr::Symbol(format!("vec{{{symbol}}}").into()))),
                 Expr::Product(_) => Ok((rest, Expr::Apply("vec".into(), vec![inner]))),
+                // Only 0 is also a vector.
+                Expr::Number(value) if !value.is_zero() => {
+                    Ok((rest, Expr::Apply("vec".into(), vec![Expr::Number(value)])))
+                }
                 other => Ok((rest, other)),
             }
         }
@@ -325,10 +329,7 @@ fn named_call(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, nom::Err<exp
     let one = arguments.len() == 1;
     let inner = |arguments: &mut Vec<Expr>| arguments.pop().unwrap_or(Expr::Ellipsis);
     Ok(match name {
-        "cis" if one => {
-            let angle = Expr::Product(vec![Expr::Constant(Constant::I), inner(&mut arguments)]);
-            Expr::power(Expr::Constant(Constant::E), angle)
-        }
+        "cis" if one => turned_by(inner(&mut arguments)),
         "exp" if one => Expr::power(Expr::Constant(Constant::E), inner(&mut arguments)),
         "log" | "lg" if one => {
             arguments.push(Expr::int(10));
@@ -352,6 +353,12 @@ fn named_call(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, nom::Err<exp
             Expr::Call(function, arguments)
         }
     })
+}
+
+/// The complex number of absolute value 1 with this argument.
+pub(crate) fn turned_by(angle: Expr) -> Expr {
+    let angle = Expr::Product(vec![Expr::Constant(Constant::I), angle]);
+    Expr::power(Expr::Constant(Constant::E), angle)
 }
 
 /// The arguments of a function: the content of the brackets that follow, or the factors up to the

@@ -14,7 +14,7 @@ use super::literal;
 use super::prose::{is_function_word, is_operand};
 use super::token::{Kind, Shape, Tokens};
 use super::unit;
-use crate::tree::{End, Expr, Function, Relation};
+use crate::tree::{Constant, End, Expr, Function, Relation};
 
 /// The tokens do not match the grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -377,6 +377,16 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 checked = 0;
                 factors.push(Expr::Call(Function::Mod, vec![left, next]));
             }
+            // `2\angle 60^\circ`
+            Some(Kind::Command("angle")) if factors.iter().all(is_numeric) => {
+                let (after, angle) = signed_factor(rest.skip(1))?;
+                rest = after;
+                factors.push(match angle {
+                    angle if is_angle(&angle) => call::turned_by(angle),
+                    other => Expr::Apply("angle".into(), vec![other]),
+                });
+                bare_number = false;
+            }
             _ if bare_number
                 && let Some((after, power)) = literal::power_of_ten(rest, factors.last()) =>
             {
@@ -471,6 +481,15 @@ fn is_product_inside(input: Tokens<'_, '_>, word: &str) -> bool {
 /// Whether there is one token, a literal, between two positions.
 fn is_plain_number(from: Tokens<'_, '_>, to: Tokens<'_, '_>) -> bool {
     from.run().len() - to.run().len() == 1
+}
+
+/// Whether a value without variables is an angle by its notation: in degrees, or a multiple of pi.
+fn is_angle(value: &Expr) -> bool {
+    let marked = |part: &Expr| match part {
+        Expr::Quantity(_, unit) => &**unit == "°",
+        other => *other == Expr::Constant(Constant::Pi),
+    };
+    is_numeric(value) && value.any(&marked)
 }
 
 fn is_numeric(factor: &Expr) -> bool {

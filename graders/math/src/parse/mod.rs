@@ -144,6 +144,7 @@ pub(crate) fn read_observed(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Op
         .chain(second)
         .chain(approximate::reversed(&expr))
         .chain(base::prefixed(&clean))
+        .chain(bracketed_numbers(&clean))
         .filter(|other| *other != expr)
         .collect();
     Some(Reading { expr, others })
@@ -170,6 +171,11 @@ fn labelled(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Option<Expr> {
 /// `①③` and `①、③`: numbers of statements, in their order.
 fn circled(text: &str) -> Option<Expr> {
     let is_number = |c: &char| ('①'..='⑳').contains(c);
+    let text = text
+        .trim()
+        .strip_prefix("\\text{")
+        .and_then(|text| text.strip_suffix('}'))
+        .unwrap_or(text);
     if text.len() > MAX_CIRCLED || !text.contains(|c: char| is_number(&c)) {
         return None;
     }
@@ -179,6 +185,22 @@ fn circled(text: &str) -> Option<Expr> {
     text.chars()
         .all(rest)
         .then(|| Expr::Text(text.chars().filter(is_number).collect::<String>().into()))
+}
+
+/// `(1)(3)` and `(1), (3)`: numbers of statements in brackets, as circled numbers.
+fn bracketed_numbers(text: &str) -> Option<Expr> {
+    if text.len() > MAX_CIRCLED || !text.starts_with('(') {
+        return None;
+    }
+    let mut numbers = String::new();
+    let mut rest = text;
+    while let Some(inner) = rest.strip_prefix('(') {
+        let (number, after) = inner.split_once(')')?;
+        let index = number.parse::<u32>().ok()?.checked_sub(1)?;
+        numbers.extend(char::from_u32(u32::from('①') + index).filter(|c| *c <= '⑳'));
+        rest = after.trim_start_matches([' ', ',', '、', ';', '和', '$']);
+    }
+    (rest.is_empty() && numbers.chars().count() > 1).then(|| Expr::Text(numbers.into()))
 }
 
 /// The interpretation of a text with one meaning of commas.

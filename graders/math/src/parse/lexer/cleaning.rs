@@ -69,6 +69,8 @@ fn plain(c: char) -> Option<Cow<'static, str>> {
     };
     match c {
         '\u{3000}' => Some(Cow::Borrowed(" ")),
+        // They print nothing.
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => Some(Cow::Borrowed("")),
         '。' | '।' | '۔' => Some(Cow::Borrowed(".")),
         // The Arabic separators of decimals and of thousands, and percent sign.
         '٫' => Some(Cow::Borrowed(".")),
