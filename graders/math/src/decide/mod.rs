@@ -28,7 +28,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use crate::budget::{Budget, Exhausted};
-use crate::normal::{expanded, fold};
+use crate::normal::{completed, expanded, fold};
 use crate::number::Rational;
 use crate::options::Options;
 use crate::tree::charged::{all_copied, copied, identical};
@@ -84,7 +84,8 @@ impl<'a> Context<'a> {
 /// The normal form of a whole answer.
 pub(crate) fn normal(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
     cx.budget.charge(10)?;
-    let expr = expanded(expr, cx.budget)?;
+    let complete = completed(expr, cx.budget)?;
+    let expr = expanded(complete.as_ref().unwrap_or(expr), cx.budget)?;
     normal_inside(&expr, cx)
 }
 

@@ -377,6 +377,12 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 checked = 0;
                 factors.push(Expr::Call(Function::Mod, vec![left, next]));
             }
+            // `2 \cdot 4 \cdots 2n`
+            Some(Kind::Ellipsis) if factors.len() > 1 && begins_factor(rest.skip(1)) => {
+                rest = rest.skip(1);
+                factors.push(Expr::Ellipsis);
+                bare_number = false;
+            }
             // `2\angle 60^\circ`
             Some(Kind::Command("angle")) if factors.iter().all(is_numeric) => {
                 let (after, angle) = signed_factor(rest.skip(1))?;
