@@ -31,7 +31,7 @@ use crate::budget::{Budget, Exhausted};
 use crate::normal::{completed, expanded, fold};
 use crate::number::Rational;
 use crate::options::Options;
-use crate::tree::charged::{all_copied, copied, identical};
+use crate::tree::charged::{all_copied, copied, identical, replaced};
 use crate::tree::{Expr, Relation};
 use rule::Rule;
 use statement::Solved;
@@ -153,6 +153,16 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
         Expr::Set(items) => Expr::Set(all(items)?),
         Expr::Bracket(open, items, close) => Expr::Bracket(*open, all(items)?, *close),
         Expr::SetOp(op, items) => Expr::SetOp(*op, all(items)?),
+        // `\{k^2 : k \in \{1, 2, 3\}\}`
+        Expr::SetBuilder(member, conditions)
+            if let [Expr::Chain(sides, relations)] = conditions.as_slice()
+                && let ([Expr::Symbol(name), Expr::Set(values)], [Relation::In]) =
+                    (sides.as_slice(), relations.as_slice()) =>
+        {
+            let image =
+                |value: &Expr| normal_inside(&replaced(member, name, value, cx.budget)?, cx);
+            Expr::Set(values.iter().map(image).collect::<Result<_, _>>()?)
+        }
         Expr::SetBuilder(member, conditions) => {
             Expr::SetBuilder(Box::new(normal_inside(member, cx)?), all(conditions)?)
         }
@@ -247,6 +257,8 @@ fn restricts(condition: &str, value: &Expr) -> bool {
         "constant",
         "arbitrary",
     ];
+    // `n is an odd integer`
+    let restrictive = "odd even prime composite divisible multiple square";
     let words: BTreeSet<&str> = condition.split(|c: char| !c.is_alphanumeric()).collect();
     let mentions = |value: &Expr| {
         value.any(&|part| matches!(part, Expr::Symbol(name) if words.contains(&**name)))
@@ -261,7 +273,9 @@ fn restricts(condition: &str, value: &Expr) -> bool {
         Expr::Chain(sides, _) => sides.last().unwrap_or(value),
         other => other,
     };
-    !unrestrictive.iter().any(|words| condition.contains(words)) && mentions(value)
+    let weak = unrestrictive.iter().any(|word| condition.contains(word))
+        && !restrictive.split(' ').any(|word| words.contains(word));
+    !weak && mentions(value)
 }
 
 fn as_solved(expr: &Expr) -> Option<Solved<'_>> {

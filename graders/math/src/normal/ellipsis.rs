@@ -21,13 +21,13 @@ pub(crate) fn completed(expr: &Expr, budget: &Budget) -> Result<Option<Expr>, Ex
 
 fn complete(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
     let inside = |expr: &Expr| expr.try_map_children(&mut |child| complete(child, budget));
-    let items = match expr {
-        Expr::List(items)
-        | Expr::Set(items)
-        | Expr::Bracket(_, items, _)
-        | Expr::Sum(items)
-        | Expr::Product(items) => items,
-        _ => return inside(expr),
+    let (Expr::List(items)
+    | Expr::Set(items)
+    | Expr::Bracket(_, items, _)
+    | Expr::Sum(items)
+    | Expr::Product(items)) = expr
+    else {
+        return inside(expr);
     };
     let Some(at) = items.iter().position(|item| *item == Expr::Ellipsis) else {
         return inside(expr);

@@ -162,6 +162,11 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
         "begin" => bracket::environment(input),
         "sum" | "prod" => binder::series(rest, name),
         "int" => binder::integral(rest),
+        // An integral along a closed curve.
+        "oint" => {
+            let (rest, integral) = binder::integral(rest)?;
+            Ok((rest, Expr::Apply("oint".into(), vec![integral])))
+        }
         "lim" => binder::limit(rest),
         "overline" | "dot" | "hat" | "widehat" | "tilde" | "widetilde" | "ddot" | "overarc"
         | "wideparen" => {

@@ -95,7 +95,10 @@ pub(crate) fn statement<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             _ => break,
         };
         let (after, side) = combination(rest.skip(width))?;
-        let member = matches!(relation, Relation::In | Relation::NotIn | Relation::Subset);
+        let member = matches!(
+            relation,
+            Relation::In | Relation::NotIn | Relation::Subset | Relation::ProperSubset
+        );
         sides.push(if member {
             braced(side, rest.skip(width))
         } else {

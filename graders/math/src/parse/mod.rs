@@ -14,6 +14,7 @@ mod bracket;
 mod call;
 mod chemistry;
 mod condition;
+mod cycles;
 mod date;
 mod expression;
 mod factor;
@@ -115,6 +116,9 @@ pub(crate) fn read_observed(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Op
     }
     if let Some(circled) = circled(&clean) {
         return alone(circled);
+    }
+    if let Some(permutation) = cycles::permutation(&clean) {
+        return alone(permutation);
     }
     let clean = announcement::strip(&clean);
     let clean = unit::siunitx::rewritten(&clean);

@@ -260,8 +260,11 @@ impl<'a> Reader<'a> {
     fn glued_symbols(&self, word: &str) -> Option<Vec<usize>> {
         let negative = self.rest.get(word.len()..)?.starts_with("^-");
         let capital = word.contains(|c: char| c.is_ascii_uppercase());
-        let known = lookup(word).is_some();
-        if known && !(negative && self.glued == Glued::Raised) || !known && !capital && !negative {
+        let splits = match lookup(word) {
+            Some(_) => negative && self.glued == Glued::Raised,
+            None => negative || capital,
+        };
+        if !splits {
             return None;
         }
         symbols::split(word)
