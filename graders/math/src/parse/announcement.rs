@@ -168,9 +168,13 @@ fn foreign(text: &str) -> Option<&str> {
     if let Some(rest) = STATED.iter().find_map(after) {
         return Some(separated(rest).0);
     }
-    if let Some(rest) = HENCE.iter().find_map(|word| text.strip_prefix(word)) {
-        let rest = rest.trim_start_matches([' ', ',', ':', '，', '：']);
-        return rest.starts_with(['$', '\\']).then_some(rest);
+    let is_formula = |rest: &&str| rest.starts_with(['$', '\\']);
+    let hence = HENCE.iter().find_map(|word| text.strip_prefix(word));
+    if let Some(rest) = hence
+        .map(|rest| rest.trim_start_matches([' ', ',', ':']))
+        .filter(is_formula)
+    {
+        return Some(rest);
     }
     if let Some(value) = chinese_value(text) {
         return Some(value);
