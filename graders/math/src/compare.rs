@@ -8,7 +8,7 @@ use crate::budget::{Budget, Exhausted, STEPS};
 use crate::decide::rule::Rule;
 use crate::decide::{self, Context};
 use crate::number::Rational;
-use crate::options::{Options, Percent, Rounding};
+use crate::options::{Options, Percent, Points, Rounding};
 use crate::parse;
 use crate::tree::Expr;
 use crate::tree::charged::charge_visit;
@@ -301,6 +301,7 @@ impl Comparison {
 /// An answer that is compared with several golds: it is read and normalised at most once.
 pub(crate) struct Answer<'a> {
     text: &'a str,
+    points: Points,
     plain: Cow<'a, str>,
     allowed: bool,
     reading: OnceCell<Option<parse::Reading>>,
@@ -319,6 +320,7 @@ impl<'a> Answer<'a> {
     pub(crate) fn of(text: &'a str, options: &Options) -> Self {
         Self {
             text,
+            points: options.points,
             plain: plain(text),
             allowed: options.form.allows(text),
             reading: OnceCell::new(),
@@ -327,7 +329,17 @@ impl<'a> Answer<'a> {
     }
 
     fn reading(&self) -> Option<&parse::Reading> {
-        self.reading.get_or_init(|| parse::read(self.text)).as_ref()
+        let read = || {
+            let mut reading = parse::read(self.text)?;
+            if self.points == Points::Either
+                && let Some(whole) = parse::with_points_between_thousands(self.text)
+                && let Some(whole) = parse::read(&whole)
+            {
+                reading.others.push(whole.expr);
+            }
+            Some(reading)
+        };
+        self.reading.get_or_init(read).as_ref()
     }
 
     /// The normal form of its usual reading, if a comparison needed it.

@@ -79,7 +79,7 @@ pub use compare::{Comparison, Gold, GoldError, equivalent};
 pub use decide::rule::Rule;
 pub use explain::explain;
 pub use number::Rational;
-pub use options::{Options, Order, Percent, Rounding, Tolerance, Units};
+pub use options::{Options, Order, Percent, Points, Rounding, Tolerance, Units};
 pub use parse::{MAX_TEXT, Reading, read};
 pub use prepare::MathGrader;
 pub use spec::SPEC;

@@ -21,9 +21,19 @@ pub(crate) fn same(
     if let (Expr::List(_), Expr::Word(_) | Expr::Text(_))
     | (Expr::Word(_) | Expr::Text(_), Expr::List(_)) = (gold, answer)
     {
-        return Ok(letter_set(gold)
-            .zip(letter_set(answer))
-            .map(|(gold, answer)| gold == answer));
+        let letters = letter_set(gold).zip(letter_set(answer));
+        if let Some((gold, answer)) = letters {
+            return Ok(Some(gold == answer));
+        }
+        let listed = listed_words(gold).zip(listed_words(answer));
+        return Ok(listed.map(|(gold, answer)| gold == answer));
+    }
+    if let (Expr::Text(_), Expr::Text(_)) = (gold, answer)
+        && let (Some(a), Some(b)) = (listed_words(gold), listed_words(answer))
+        && a == b
+        && a.iter().all(|word| is_numeral(word))
+    {
+        return Ok(Some(true));
     }
     let map = &cx.options.choices;
     let letter = |expr: &Expr| -> Option<char> {
@@ -70,6 +80,57 @@ fn letter_set(expr: &Expr) -> Option<Vec<char>> {
         && letters.len() == given
         && letters.iter().all(|letter| ('A'..='J').contains(letter)))
     .then_some(letters)
+}
+
+/// Longest text that is read as a list, in bytes.
+const MAX_LIST: usize = 200;
+
+/// The items of a list of words, sorted: of `red, blue`, `blue and red`, `I and III only`.
+fn listed_words(expr: &Expr) -> Option<Vec<String>> {
+    let mut items: Vec<String> = match expr {
+        Expr::List(items) if items.len() <= MAX_LETTERS => items
+            .iter()
+            .map(|item| match item {
+                Expr::Symbol(text) | Expr::Word(text) | Expr::Text(text) => Some(text.to_string()),
+                Expr::Choice(letter, text) if text.is_empty() => Some(letter.to_string()),
+                _ => None,
+            })
+            .collect::<Option<_>>()?,
+        Expr::Text(text) if text.len() <= MAX_LIST => {
+            let parts: Vec<&str> = text.split(" and ").collect();
+            match parts.as_slice() {
+                [_] => text.split(' ').map(str::to_owned).collect(),
+                // `I, II and III` has lost its commas.
+                [first, last] if first.split(' ').all(is_numeral) => {
+                    first.split(' ').chain([*last]).map(str::to_owned).collect()
+                }
+                parts => parts.iter().map(|part| (*part).to_owned()).collect(),
+            }
+        }
+        _ => return None,
+    };
+    if let Some(last) = items.last_mut()
+        && let Some(stem) = last.strip_suffix(" only")
+    {
+        *last = stem.to_owned();
+    }
+    if items.last().is_some_and(|last| last == "only") {
+        items.pop();
+    }
+    // A text without `and` is a list only of numerals.
+    let spoken = matches!(expr, Expr::Text(text) if !text.contains(" and "));
+    if items.len() < 2 || spoken && !items.iter().all(|item| is_numeral(item)) {
+        return None;
+    }
+    let mut items: Vec<String> = items.iter().map(|item| text::cased(item)).collect();
+    items.sort_unstable();
+    Some(items)
+}
+
+/// Whether a word is the letter or the Roman numeral of an option.
+fn is_numeral(word: &str) -> bool {
+    let letter = word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    letter || !word.is_empty() && word.bytes().all(|byte| b"IVX".contains(&byte))
 }
 
 fn letter_of(expr: &Expr) -> Option<char> {

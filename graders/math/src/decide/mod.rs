@@ -6,6 +6,7 @@
 //! probability below `2^-60`. Answers that cannot be decided are not equal.
 
 pub(crate) mod approach;
+mod approximation;
 mod ball_cost;
 mod choices;
 pub(crate) mod collection;
@@ -27,10 +28,10 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use crate::budget::{Budget, Exhausted};
-use crate::normal::{expanded, fold};
+use crate::normal::{completed, expanded, fold};
 use crate::number::Rational;
 use crate::options::Options;
-use crate::tree::charged::{all_copied, copied, identical};
+use crate::tree::charged::{all_copied, copied, identical, replaced};
 use crate::tree::{Expr, Relation};
 use rule::Rule;
 use statement::Solved;
@@ -83,7 +84,8 @@ impl<'a> Context<'a> {
 /// The normal form of a whole answer.
 pub(crate) fn normal(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
     cx.budget.charge(10)?;
-    let expr = expanded(expr, cx.budget)?;
+    let complete = completed(expr, cx.budget)?;
+    let expr = expanded(complete.as_ref().unwrap_or(expr), cx.budget)?;
     normal_inside(&expr, cx)
 }
 
@@ -151,6 +153,16 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
         Expr::Set(items) => Expr::Set(all(items)?),
         Expr::Bracket(open, items, close) => Expr::Bracket(*open, all(items)?, *close),
         Expr::SetOp(op, items) => Expr::SetOp(*op, all(items)?),
+        // `\{k^2 : k \in \{1, 2, 3\}\}`
+        Expr::SetBuilder(member, conditions)
+            if let [Expr::Chain(sides, relations)] = conditions.as_slice()
+                && let ([Expr::Symbol(name), Expr::Set(values)], [Relation::In]) =
+                    (sides.as_slice(), relations.as_slice()) =>
+        {
+            let image =
+                |value: &Expr| normal_inside(&replaced(member, name, value, cx.budget)?, cx);
+            Expr::Set(values.iter().map(image).collect::<Result<_, _>>()?)
+        }
         Expr::SetBuilder(member, conditions) => {
             Expr::SetBuilder(Box::new(normal_inside(member, cx)?), all(conditions)?)
         }
@@ -185,6 +197,14 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         && let Some(b) = family::of(answer, cx.budget)?
     {
         return family::same(&a, &b, cx);
+    }
+    match (
+        approximation::exact_side(gold),
+        approximation::exact_side(answer),
+    ) {
+        (Some(gold), None) => return same(gold, answer, cx),
+        (None, Some(answer)) => return same(gold, answer, cx),
+        _ => {}
     }
     match (gold, answer) {
         (Expr::Where(a, a_text), Expr::Where(b, b_text)) => {
@@ -237,6 +257,8 @@ fn restricts(condition: &str, value: &Expr) -> bool {
         "constant",
         "arbitrary",
     ];
+    // `n is an odd integer`
+    let restrictive = "odd even prime composite divisible multiple square";
     let words: BTreeSet<&str> = condition.split(|c: char| !c.is_alphanumeric()).collect();
     let mentions = |value: &Expr| {
         value.any(&|part| matches!(part, Expr::Symbol(name) if words.contains(&**name)))
@@ -251,7 +273,9 @@ fn restricts(condition: &str, value: &Expr) -> bool {
         Expr::Chain(sides, _) => sides.last().unwrap_or(value),
         other => other,
     };
-    !unrestrictive.iter().any(|words| condition.contains(words)) && mentions(value)
+    let weak = unrestrictive.iter().any(|word| condition.contains(word))
+        && !restrictive.split(' ').any(|word| words.contains(word));
+    !weak && mentions(value)
 }
 
 fn as_solved(expr: &Expr) -> Option<Solved<'_>> {
@@ -271,6 +295,9 @@ fn same_statements(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     match (as_solved(gold), as_solved(answer)) {
         (Some(a), Some(b)) => {
             cx.set_rule(Rule::Solved);
+            if statement::names_differ(&a, &b) {
+                return Ok(false);
+            }
             for (a_name, b_name) in a
                 .names
                 .iter()

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Neg as _;
 
 use super::evaluate::{NoValue, Point, ball};
-use super::{Context, approach, rename, scalar};
+use super::{Context, approach, approximation, rename, scalar};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::fold;
+use crate::number::Rational;
 use crate::tree::charged::{copied, identical, replaced, substituted};
-use crate::tree::{Constant, End, Expr, Function, Relation};
+use crate::tree::{Constant, End, Expr, Function, Name, Relation};
 
 /// A value and the names that it is assigned to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +42,55 @@ pub(crate) fn is_name(expr: &Expr) -> bool {
         },
         _ => false,
     }
+}
+
+/// Whether `sum` is a sum of different variables, as in `m + n = 42` and `100a + 10b + c = 42`, with
+/// a number as its value. It names the quantity that is asked for. `2x = 6` and `x + 2 = 5` do not:
+/// they are equations to solve.
+fn is_total(sum: &Expr, value: &Expr) -> bool {
+    let Expr::Sum(terms) = sum else {
+        return false;
+    };
+    let variable = |factor: &Expr| match factor {
+        Expr::Symbol(name) => Some(name.clone()),
+        Expr::Power(pair) if pair.1.as_number().is_some_and(is_natural) => match &pair.0 {
+            Expr::Symbol(name) => Some(name.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let in_term = |term: &Expr| match term {
+        Expr::Product(factors) => match factors.as_slice() {
+            [Expr::Number(_), factor] => variable(factor),
+            _ => None,
+        },
+        factor => variable(factor),
+    };
+    let names: Option<BTreeSet<Name>> = terms.iter().map(in_term).collect();
+    names.is_some_and(|names| names.len() > 1 && names.len() == terms.len())
+        && matches!(value, Expr::Number(_) | Expr::Quantity(..))
+}
+
+fn is_natural(value: &Rational) -> bool {
+    value.is_integer() && !value.is_negative()
+}
+
+/// Whether two chains of names assign the value to different quantities: `AB = BC = 5` and `AB = CD
+/// = 5`, `x = 3` and `x = y = 3`. Names of several kinds, as in `S = y = 5`, are one quantity.
+pub(crate) fn names_differ(a: &Solved<'_>, b: &Solved<'_>) -> bool {
+    let kind = |name: &Expr| match name {
+        Expr::Symbol(name) if name.bytes().all(|byte| byte.is_ascii_uppercase()) => {
+            Some((true, name.len() > 1))
+        }
+        Expr::Symbol(name) if name.len() == 1 => Some((false, false)),
+        _ => None,
+    };
+    let first = a.names.first().and_then(kind);
+    let all = || a.names.iter().chain(b.names);
+    a.names.len().max(b.names.len()) > 1
+        && first.is_some()
+        && all().all(|name| kind(name) == first)
+        && a.names.iter().collect::<BTreeSet<_>>() != b.names.iter().collect::<BTreeSet<_>>()
 }
 
 /// Whether a sum, limit or integral has no free variable.
@@ -82,7 +132,10 @@ pub(crate) fn solved<'a>(sides: &'a [Expr], relations: &[Relation]) -> Option<So
     {
         return None;
     }
-    if before.iter().all(is_name) {
+    if before
+        .iter()
+        .all(|side| is_name(side) || is_total(side, last))
+    {
         return Some(Solved {
             names: before,
             value: last,
@@ -98,8 +151,8 @@ pub(crate) fn solved<'a>(sides: &'a [Expr], relations: &[Relation]) -> Option<So
     }
 }
 
-/// Reduces a chain: sides after `≈` are dropped, consecutive equal values become one, and a false
-/// chain stays as it is.
+/// Reduces a chain: sides after `≈` are dropped if they are close, consecutive equal values become
+/// one, and a false chain stays as it is.
 pub(crate) fn reduced(
     sides: Vec<Expr>,
     relations: Vec<Relation>,
@@ -117,7 +170,15 @@ pub(crate) fn reduced(
             }
             sides.truncate(at + 2);
             relations.truncate(at + 1);
-        } else {
+        } else if let Some([value, decimal]) = sides.get(at..at + 2) {
+            let stays = if approximation::is_open(value) || approximation::is_open(decimal) {
+                sides.len() == 2
+            } else {
+                approximation::differ(value, decimal, cx)?
+            };
+            if stays {
+                return Ok(Expr::Chain(sides, relations));
+            }
             sides.truncate(at + 1);
             relations.truncate(at);
         }
@@ -143,7 +204,9 @@ pub(crate) fn reduced(
     if relations.is_empty() {
         return Ok(sides.pop().unwrap_or(Expr::Ellipsis));
     }
-    let names = sides.iter().take_while(|side| is_name(side)).count();
+    let value = sides.last().unwrap_or(&Expr::Ellipsis);
+    let is_named = |side: &&Expr| is_name(side) || is_total(side, value);
+    let names = sides.iter().take_while(is_named).count();
     let values = sides.get(names..).unwrap_or_default();
     if values.len() < 2 {
         return Ok(Expr::Chain(sides, relations));
@@ -348,6 +411,11 @@ fn renaming<'a>(
     for (a, b) in a_items.iter().zip(b_items) {
         match (a, b) {
             (name @ Expr::Symbol(a), Expr::Symbol(b)) => {
+                // Capitals are events, random variables or points.
+                let capital = |name: &str| name.starts_with(|c: char| c.is_ascii_uppercase());
+                if a != b && capital(a) && capital(b) {
+                    return None;
+                }
                 if a != b && contained.contains(&**a) && !own.contains(&**a) {
                     return None;
                 }

@@ -26,6 +26,16 @@ pub(crate) fn same(
         return Ok(Some(equal));
     }
     Ok(match (gold, answer) {
+        // `mgh` and `mhg`
+        (Expr::Word(a), Expr::Word(b)) if is_product_of_letters(a) && is_product_of_letters(b) => {
+            let sorted = |word: &str| {
+                let mut letters = word.as_bytes().to_vec();
+                letters.sort_unstable();
+                letters
+            };
+            cx.set_rule(Rule::Text);
+            Some(sorted(a) == sorted(b))
+        }
         (Expr::Text(a) | Expr::Word(a), Expr::Text(b) | Expr::Word(b)) => {
             cx.set_rule(Rule::Text);
             let short = a.len() <= MAX_BYTES && b.len() <= MAX_BYTES;
@@ -56,6 +66,12 @@ pub(crate) fn same(
         }
         _ => None,
     })
+}
+
+/// Whether a word can only be a product: two or three small consonants.
+fn is_product_of_letters(word: &str) -> bool {
+    let consonant = |byte: u8| byte.is_ascii_lowercase() && !b"aeiouy".contains(&byte);
+    (2..=3).contains(&word.len()) && word.bytes().all(consonant)
 }
 
 /// Charges the comparison of two texts, or of a text with an option.

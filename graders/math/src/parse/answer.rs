@@ -11,6 +11,7 @@ use super::joined::joined;
 use super::option_mark::choice;
 use super::prose::{begins_sentence, is_prose, words};
 use super::quantity;
+use super::text;
 use super::token::{Kind, Shape, Token, Tokens};
 use super::unit;
 use crate::tree::{End, Expr, Relation};
@@ -336,9 +337,15 @@ fn labelled(value: Expr) -> Expr {
     }
 }
 
+/// Whether words after a value only say how exact it is, as a `≈` before it does.
+fn only_qualifies(rest: Tokens<'_, '_>, source: &str) -> bool {
+    const WORDS: &[&str] = &["approximately", "approx", "exactly", "exact", "rounded"];
+    rest.run().len() <= 4 && WORDS.contains(&text::comparable(rest.text(source)).as_str())
+}
+
 /// A value with a unit, a condition or a remark in brackets after it.
 fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
-    if rest.is_empty() {
+    if rest.is_empty() || only_qualifies(rest, source) {
         return Some(value);
     }
     if condition_word(rest).is_some() {

@@ -104,10 +104,10 @@ pub(crate) fn command(name: &str) -> Option<Meaning<'_>> {
         "land" | "wedge" => is(Command("and")),
 
         "eq" => relation(Relation::Equal),
-        "neq" | "ne" => relation(Relation::NotEqual),
+        "neq" | "ne" | "lessgtr" | "gtrless" => relation(Relation::NotEqual),
         "lt" => relation(Relation::Less),
         "gt" => relation(Relation::Greater),
-        "leq" | "le" | "leqslant" | "leqq" | "lessgtr" => relation(Relation::LessEqual),
+        "leq" | "le" | "leqslant" | "leqq" => relation(Relation::LessEqual),
         "geq" | "ge" | "geqslant" | "geqq" => relation(Relation::GreaterEqual),
         "approx" | "thickapprox" | "approxeq" | "doteq" | "fallingdotseq" => {
             relation(Relation::Approx)
@@ -115,8 +115,10 @@ pub(crate) fn command(name: &str) -> Option<Meaning<'_>> {
         "equiv" => relation(Relation::Congruent),
         "in" | "isin" => relation(Relation::In),
         "notin" => relation(Relation::NotIn),
-        "subset" | "subseteq" | "subsetneq" | "subsetneqq" => relation(Relation::Subset),
-        "supset" | "supseteq" | "supsetneq" => relation(Relation::Superset),
+        "subset" | "subseteq" | "subseteqq" => relation(Relation::Subset),
+        "supset" | "supseteq" | "supseteqq" => relation(Relation::Superset),
+        "subsetneq" | "subsetneqq" => relation(Relation::ProperSubset),
+        "supsetneq" | "supsetneqq" => relation(Relation::ProperSuperset),
         "ni" | "owns" => relation(Relation::Contains),
         "to" | "rightarrow" | "mapsto" | "longrightarrow" | "longmapsto" => {
             relation(Relation::Maps)
@@ -135,7 +137,8 @@ pub(crate) fn command(name: &str) -> Option<Meaning<'_>> {
         "exponentialE" => is(Kind::Styled("e")),
         "imaginaryI" | "imaginaryJ" => is(Kind::Styled("i")),
         "pmod" | "pod" => is(Command("pmod")),
-        "iint" | "oint" => is(Command("int")),
+        "iint" => is(Command("int")),
+        "oint" => is(Command("oint")),
         "sum" | "prod" | "int" | "lim" => is(Command(name)),
         "infty" | "infin" | "infinity" => is(Command("infty")),
         "emptyset" | "varnothing" | "empty" | "O" => is(Command("emptyset")),
@@ -284,6 +287,9 @@ pub(crate) fn character(c: char) -> Option<Kind<'static>> {
         '≡' => Kind::Relation(Relation::Congruent),
         '∈' => Kind::Relation(Relation::In),
         '∉' => Kind::Relation(Relation::NotIn),
+        '≶' | '≷' => Kind::Relation(Relation::NotEqual),
+        '⊊' => Kind::Relation(Relation::ProperSubset),
+        '⊋' => Kind::Relation(Relation::ProperSuperset),
         '⊂' | '⊆' => Kind::Relation(Relation::Subset),
         '→' | '↦' => Kind::Relation(Relation::Maps),
         '⇒' => Kind::Relation(Relation::Implies),
@@ -320,6 +326,7 @@ pub(crate) fn character(c: char) -> Option<Kind<'static>> {
         '∑' => Command("sum"),
         '∏' => Command("prod"),
         '∫' => Command("int"),
+        '∮' => Command("oint"),
         'ℝ' => Command("Reals"),
         'ℤ' => Command("Integers"),
         'ℕ' => Command("Naturals"),

@@ -46,6 +46,22 @@ fn is_foreign(c: char) -> bool {
         || names::script(c).is_some()
 }
 
+/// The digits 0 of scripts with decimal digits of their own, in order (Unicode 16, `Nd`). The other
+/// nine follow each of them.
+const ZEROS: [char; 28] = [
+    '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{b66}',
+    '\u{be6}', '\u{c66}', '\u{ce6}', '\u{d66}', '\u{de6}', '\u{e50}', '\u{ed0}', '\u{f20}',
+    '\u{1040}', '\u{1090}', '\u{17e0}', '\u{1810}', '\u{1946}', '\u{19d0}', '\u{1a80}', '\u{1b50}',
+    '\u{1bb0}', '\u{1c40}', '\u{1c50}', '\u{a620}',
+];
+
+/// The value of a digit of another script.
+fn digit(c: char) -> Option<char> {
+    let script = ZEROS.partition_point(|zero| *zero <= c).checked_sub(1)?;
+    let value = u32::from(c) - u32::from(*ZEROS.get(script)?);
+    char::from_digit(value, 10)
+}
+
 /// The usual notation of a character.
 fn plain(c: char) -> Option<Cow<'static, str>> {
     let letter = |from: u32, first: char| {
@@ -53,7 +69,14 @@ fn plain(c: char) -> Option<Cow<'static, str>> {
     };
     match c {
         '\u{3000}' => Some(Cow::Borrowed(" ")),
-        '。' => Some(Cow::Borrowed(".")),
+        // They print nothing.
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => Some(Cow::Borrowed("")),
+        '。' | '।' | '۔' => Some(Cow::Borrowed(".")),
+        // The Arabic separators of decimals and of thousands, and percent sign.
+        '٫' => Some(Cow::Borrowed(".")),
+        '٬' => Some(Cow::Borrowed("{,}")),
+        '٪' => Some(Cow::Borrowed("\\%")),
+        '،' => Some(Cow::Borrowed(",")),
         '\u{ff01}'..='\u{ff5e}' => letter(u32::from(c) - 0xff01, '!'),
         // Mathematical alphabets of 26 capitals and 26 small letters each, then alphabets of
         // digits.
@@ -67,6 +90,7 @@ fn plain(c: char) -> Option<Cow<'static, str>> {
         '∛' => Some(Cow::Borrowed("\\sqrt[3]")),
         '∜' => Some(Cow::Borrowed("\\sqrt[4]")),
         'ℏ' => Some(Cow::Borrowed("\\hbar ")),
+        '\u{660}'..='\u{a629}' => digit(c).map(|digit| Cow::Owned(digit.into())),
         _ => None,
     }
 }
@@ -188,6 +212,8 @@ mod tests {
             ("𝑥 + 𝒀 = 𝟓", "x + Y = 5"),
             ("𝐀𝐳𝒂𝖹", "AzaZ"),
             ("（ｘ）", "(x)"),
+            ("१२/৩৪ ๕٦", "12/34 56"),
+            ("٣٫٥ ١٬٢٠٠", "3.5 1{,}200"),
         ] {
             assert_eq!(cleaned(text), plain);
         }
