@@ -2,6 +2,7 @@
 //! a value there is an error.
 
 use std::cell::Cell;
+use std::hash::Hasher;
 use std::rc::Rc;
 
 use num_bigint::BigInt;
@@ -42,11 +43,41 @@ impl From<BallError> for NoValue {
     }
 }
 
+/// Start of an FNV-1a hash.
+pub(crate) const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// An FNV-1a hash, the same on every machine.
+pub(crate) struct Fnv(pub(crate) u64);
+
+impl Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
+
+    fn write_isize(&mut self, value: isize) {
+        self.write_i64(value as i64);
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = mix(self.0 ^ value);
+    }
+}
+
 /// The FNV-1a hash of a name.
 pub(crate) fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    let mut hasher = Fnv(FNV_OFFSET);
+    hasher.write(name.as_bytes());
+    hasher.finish()
 }
 
 /// The residue of a rational function. Symbols and transcendental constants have random values
@@ -116,18 +147,40 @@ pub(crate) struct Point<'a> {
     pub(crate) prec: u64,
     /// Seed for the values of unknown functions.
     pub(crate) seed: u64,
+    /// Largest exponent of two of an exponential at this point, see [`growth`](Self::growth).
+    growth: Rc<Cell<u64>>,
 }
 
 impl<'a> Point<'a> {
     /// The point of a constant, which has no symbols.
     pub(crate) fn of_constant(complex: bool, prec: u64) -> Self {
+        Self::new(Rc::new([]), complex, prec)
+    }
+
+    /// The point with these values, sorted by name.
+    pub(crate) fn new(free: Rc<[(&'a str, Rational)]>, complex: bool, prec: u64) -> Self {
         Self {
-            free: Rc::new([]),
+            free,
             bound: Vec::new(),
             complex,
             prec,
             seed: 0,
+            growth: Rc::new(Cell::new(0)),
         }
+    }
+
+    /// The bits that exponentials evaluated at this point may be larger or smaller than 1: to fewer
+    /// bits `1 + e^-500` is 1.
+    pub(crate) fn growth(&self) -> u64 {
+        self.growth.get()
+    }
+
+    /// Notes an exponential with this exponent.
+    fn note_growth(&self, exponent: &Complex) {
+        // e^x is 2^(1.45 x), and x is below 2^size.
+        let size = exponent.re.magnitude().clamp(0, 60);
+        let bits = if size < 4 { 0 } else { (3 << size) / 2 };
+        self.growth.set(self.growth.get().max(bits));
     }
 
     /// The same point at another precision.
@@ -207,7 +260,9 @@ pub(crate) fn ball<'a>(
             }
             (Expr::Constant(Constant::E), exponent) => {
                 budget.charge(ball_cost::exponential(prec))?;
-                at(exponent)?.exp(prec)?
+                let exponent = at(exponent)?;
+                point.note_growth(&exponent);
+                exponent.exp(prec)?
             }
             (base, exponent) => {
                 let (base, exponent) = (at(base)?, at(exponent)?);
@@ -223,6 +278,7 @@ pub(crate) fn ball<'a>(
                         budget.charge(
                             ball_cost::logarithm(prec) + 2 * ball_cost::exponential(prec),
                         )?;
+                        point.note_growth(&exponent);
                         base.pow(&exponent, prec)?
                     }
                 }
@@ -233,7 +289,7 @@ pub(crate) fn ball<'a>(
             for item in items {
                 arguments.push(at(item)?);
             }
-            call(*function, &arguments, prec, budget)?
+            call(*function, &arguments, point, budget)?
         }
         Expr::Apply(name, items) => {
             // An unknown function of equal normal forms has equal values.
@@ -342,9 +398,10 @@ fn series<'a>(
 fn call(
     function: Function,
     arguments: &[Complex],
-    prec: u64,
+    point: &Point<'_>,
     budget: &Budget,
 ) -> Result<Complex, NoValue> {
+    let prec = point.prec;
     budget.charge(ball_cost::exponential(prec))?;
     if matches!(
         function,
@@ -375,6 +432,8 @@ fn call(
         Ok(num.mul(&den.recip(prec)?, prec)?.into())
     };
     let exponentials = || -> Result<(Ball, Ball), NoValue> {
+        // The square of the smaller one is what `tanh` differs from 1 by.
+        point.note_growth(&first.add(first, prec)?);
         let up = elementary::exp(real(0)?, prec)?;
         let down = up.recip(prec)?;
         Ok((up, down))

@@ -5,11 +5,13 @@
 //! common domain. Values that cannot be decided are not equal.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash as _, Hasher as _};
 
-use super::evaluate::{NoValue, Point, ball, hash, residue};
+use super::evaluate::{FNV_OFFSET, Fnv, NoValue, Point, ball, residue};
 use super::points::Points;
 use super::rule::Rule;
-use super::{approach, rename, separation};
+use super::sampled::{MAX_ROUNDS, REQUIRED_POINTS, sampled};
+use super::{approach, formal, rename, separation};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::derive::derivative;
 use crate::normal::fold;
@@ -30,14 +32,11 @@ const MAX_PRECISION: u64 = 24_000;
 // `Complex::pow` computes logarithms with up to 80 bits more.
 const _: () = assert!(MAX_PRECISION + 80 <= elementary::MAX_PRECISION);
 
+/// Steps of hashing a node.
+const HASH_STEPS: u64 = 3;
+
 /// Steps of collecting the symbols and sizes of a node.
 const COLLECT_STEPS: u64 = 4;
-
-/// Points of the domain at which two functions must agree.
-const REQUIRED_POINTS: usize = 4;
-
-/// Most points that are tried: many are outside of the domain.
-const MAX_ROUNDS: u64 = 24;
 
 /// Properties of an expression that select how it is compared.
 #[derive(Debug, Clone, Copy, Default)]
@@ -108,6 +107,9 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     if let Some(equal) = antiderivatives(a, b, budget)? {
         return Ok((equal, Rule::Antiderivative));
     }
+    if found.symbols && formal::same(a, b, budget)? {
+        return Ok((true, Rule::Identity));
+    }
     if found.approached {
         return approached(a, b, found.imaginary, budget);
     }
@@ -156,14 +158,19 @@ fn differ_at_simple_points(a: &Expr, b: &Expr, budget: &Budget) -> Result<bool, 
     Ok(false)
 }
 
-/// Seed that depends on the two expressions, but not on their order.
-fn seed(a: &Expr, b: &Expr) -> u64 {
-    let text = |expr: &Expr| mix(hash(&expr.shown(400)));
-    text(a) ^ text(b)
+/// Seed that depends on all of the two expressions, but not on their order.
+pub(super) fn seed(a: &Expr, b: &Expr, budget: &Budget) -> Result<u64, Exhausted> {
+    let of = |expr: &Expr| -> Result<u64, Exhausted> {
+        charge_visit(expr, HASH_STEPS, budget)?;
+        let mut hasher = Fnv(FNV_OFFSET);
+        expr.hash(&mut hasher);
+        Ok(mix(hasher.finish()))
+    };
+    Ok(of(a)? ^ of(b)?)
 }
 
 fn identity(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
-    let seed = seed(a, b);
+    let seed = seed(a, b, budget)?;
     let mut agreed = 0;
     for round in 0..8 {
         let field = Field::new(mix(seed.wrapping_add(round)));
@@ -210,7 +217,7 @@ pub(crate) fn proportional(
     if found.transcendental || positive {
         return proportional_by_balls(a, b, positive, found.imaginary, budget);
     }
-    let seed = seed(a, b);
+    let seed = seed(a, b, budget)?;
     let field = Field::new(seed);
     let mut first = None;
     let mut agreed = 0;
@@ -250,7 +257,7 @@ fn proportional_by_balls(
     complex: bool,
     budget: &Budget,
 ) -> Result<bool, Exhausted> {
-    let points = Points::of(a, b, seed(a, b), complex);
+    let points = Points::of(a, b, seed(a, b, budget)?, complex);
     let mut first = None;
     let mut agreed = 0;
     for round in 0..MAX_ROUNDS {
@@ -318,7 +325,13 @@ fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
         if !difference.contains_zero() {
             return Ok((false, Rule::Apart));
         }
-        let limit = i64::try_from(bound.bits).unwrap_or(i64::MAX);
+        // `1 + e^-500` is 1 to 700 bits.
+        let bits = if bound.proved {
+            bound.bits
+        } else {
+            bound.bits.saturating_add(point.growth())
+        };
+        let limit = i64::try_from(bits).unwrap_or(i64::MAX);
         if difference.is_zero() || difference.magnitude() < limit.saturating_neg() {
             return Ok((
                 true,
@@ -335,66 +348,11 @@ fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
         // The precision that the bound needs beyond the size of the values, at most four times the
         // previous one.
         let size = u64::try_from(left.magnitude().max(0)).unwrap_or(u64::MAX);
-        let required = bound.bits.saturating_add(size).saturating_add(64);
+        let required = bits.saturating_add(size).saturating_add(64);
         prec = required
             .clamp(prec + 64, (prec * 4).max(prec + 64))
             .min(MAX_PRECISION);
     }
-}
-
-fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
-    let points = Points::of(a, b, seed(a, b), complex);
-    let bound = separation::bound(a, b, budget)?;
-    // The numbers in the expressions count, so that `sin x + 10^-100` differs from `sin x`.
-    let height = bound.bits.min(2_000);
-    let extra = if bound.proved {
-        0
-    } else {
-        height - separation::ASSUMED_BITS.min(height)
-    };
-    let target_points = points.rounds();
-    let mut agreed = 0;
-    for round in 0..MAX_ROUNDS {
-        // The last point is evaluated at a higher precision, for differences that are tiny nearly
-        // everywhere.
-        let mut prec = extra
-            + if agreed + 1 == REQUIRED_POINTS {
-                640
-            } else {
-                192
-            };
-        for _ in 0..3 {
-            let point = points.at(round, prec, budget)?;
-            let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
-                (Ok(left), Ok(right)) => (left, right),
-                (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => {
-                    return Err(Exhausted);
-                }
-                (Err(NoValue::Unsupported), _) | (_, Err(NoValue::Unsupported)) => {
-                    return Ok((false, Rule::Sampled));
-                }
-                _ => break,
-            };
-            let Ok(difference) = left.sub(&right, prec) else {
-                break;
-            };
-            if !difference.contains_zero() {
-                return Ok((false, Rule::Sampled));
-            }
-            let size = left.magnitude().max(right.magnitude()).max(0);
-            let required = i64::try_from(prec / 2).unwrap_or(96).max(96);
-            if difference.is_zero() || difference.magnitude() <= size.saturating_sub(required) {
-                agreed += 1;
-                break;
-            }
-            prec *= 2;
-        }
-        if agreed == target_points {
-            break;
-        }
-    }
-    // In a narrow domain fewer points are enough.
-    Ok((agreed >= REQUIRED_POINTS, Rule::Sampled))
 }
 
 /// Compares the derivatives if a side is an indefinite integral, which is known only up to a
@@ -434,7 +392,7 @@ fn antiderivatives(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<bool>, 
 /// Whether two expressions with limits, integrals or infinite sums agree at two points, to the
 /// precision of those.
 fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
-    let points = Points::of(a, b, seed(a, b), complex);
+    let points = Points::of(a, b, seed(a, b, budget)?, complex);
     let required = if points.symbols().is_empty() { 1 } else { 2 };
     let mut agreed = 0;
     for round in 0..MAX_ROUNDS / 2 {
