@@ -6,6 +6,7 @@
 
 use num_integer::Integer as _;
 
+use super::formal;
 use super::line::is_positive;
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
@@ -30,6 +31,8 @@ pub(super) struct Critical {
     pub(super) has_pieces: bool,
     /// Whether not all of these functions were collected.
     pub(super) incomplete: bool,
+    /// Those of `zeros`, so that multiples of a function are searched once.
+    fingerprints: Vec<u64>,
 }
 
 impl Critical {
@@ -101,10 +104,10 @@ impl Critical {
                 self.has_pieces |= found.has_pieces;
                 self.incomplete |= found.incomplete;
                 for zero in found.zeros {
-                    self.push(zero, false);
+                    self.push_zero(zero, budget)?;
                 }
                 for step in found.steps {
-                    self.push(step, true);
+                    self.push_step(step);
                 }
             }
             return Ok(());
@@ -238,9 +241,8 @@ impl Critical {
             other if is_positive(other) => Ok(()),
             other => {
                 charge_copy(other, budget)?;
-                budget.charge(4 * self.zeros.len() as u64)?;
                 if is_free(other, bound) {
-                    self.push(other.clone(), false);
+                    self.push_zero(other.clone(), budget)?;
                 }
                 Ok(())
             }
@@ -251,24 +253,34 @@ impl Critical {
         charge_copy(expr, budget)?;
         budget.charge(4 * self.steps.len() as u64)?;
         if is_free(expr, bound) {
-            self.push(expr.clone(), true);
+            self.push_step(expr.clone());
         }
         Ok(())
     }
 
-    fn push(&mut self, expr: Expr, step: bool) {
-        if self.zeros.len() + self.steps.len() >= MAX_FUNCTIONS {
-            self.incomplete = true;
-            return;
+    fn push_zero(&mut self, expr: Expr, budget: &Budget) -> Result<(), Exhausted> {
+        if let Some(own) = formal::fingerprint(&expr, budget)? {
+            if self.fingerprints.contains(&own) {
+                return Ok(());
+            }
+            self.fingerprints.push(own);
         }
-        let list = if step {
-            &mut self.steps
-        } else {
-            &mut self.zeros
-        };
-        if !list.contains(&expr) {
-            list.push(expr);
+        if self.has_room() {
+            self.zeros.push(expr);
         }
+        Ok(())
+    }
+
+    fn push_step(&mut self, expr: Expr) {
+        if !self.steps.contains(&expr) && self.has_room() {
+            self.steps.push(expr);
+        }
+    }
+
+    fn has_room(&mut self) -> bool {
+        let room = self.zeros.len() + self.steps.len() < MAX_FUNCTIONS;
+        self.incomplete |= !room;
+        room
     }
 }
 

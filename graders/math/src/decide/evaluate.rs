@@ -402,7 +402,22 @@ fn call(
     budget: &Budget,
 ) -> Result<Complex, NoValue> {
     let prec = point.prec;
-    budget.charge(ball_cost::exponential(prec))?;
+    budget.charge(match function {
+        Function::Abs
+        | Function::Sign
+        | Function::Floor
+        | Function::Ceil
+        | Function::Min
+        | Function::Max
+        | Function::Re
+        | Function::Im
+        | Function::Conjugate
+            if arguments.iter().all(|argument| argument.im.is_none()) =>
+        {
+            ball_cost::node(prec)
+        }
+        _ => ball_cost::exponential(prec),
+    })?;
     if matches!(
         function,
         Function::Sin
@@ -503,6 +518,9 @@ fn call(
             }
         }
         Function::Ln => {
+            if !point.complex && first.re.sign()? < 0 {
+                return Err(NoValue::AtPoint(BallError::Undefined));
+            }
             budget.charge(ball_cost::logarithm(prec))?;
             let log = first.ln(prec)?;
             match arguments.get(1) {

@@ -6,6 +6,8 @@
 
 use std::hash::{Hash as _, Hasher as _};
 
+use num_bigint::BigInt;
+
 use super::evaluate::{FNV_OFFSET, Fnv, NoValue, hash};
 use super::scalar;
 use crate::budget::{Budget, Exhausted};
@@ -15,6 +17,9 @@ use crate::tree::{Constant, Expr, Function};
 
 /// Primes modulo which both must agree.
 const ROUNDS: u64 = 2;
+
+/// Selects the unknowns of absolute values.
+const SIZE: u64 = 0x5173;
 
 /// Steps of a part that is an unknown.
 const PART_STEPS: u64 = 20;
@@ -35,6 +40,28 @@ pub(super) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Result<bool, Exhauste
         }
     }
     Ok(true)
+}
+
+/// A number that is the same for multiples of one function, and different for others; `None` if an
+/// expression is not read as a function.
+pub(super) fn fingerprint(expr: &Expr, budget: &Budget) -> Result<Option<u64>, Exhausted> {
+    let field = Field::new(0);
+    let [first, second] = [0, 1].map(|seed| {
+        let seed = mix(seed);
+        Formal {
+            field,
+            seed,
+            budget,
+        }
+        .residue(expr)
+    });
+    match (first, second) {
+        (Ok(first), Ok(second)) => Ok(field
+            .recip(second)
+            .map(|second| field.value(field.mul(first, second)))),
+        (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => Err(Exhausted),
+        _ => Ok(None),
+    }
 }
 
 struct Formal<'a> {
@@ -76,15 +103,20 @@ impl Formal<'_> {
                 let [item] = items.as_slice() else {
                     return Err(NoValue::Unsupported);
                 };
-                // |x| is |-x|.
-                self.budget.charge(PART_STEPS)?;
-                let value = self.residue(item)?;
-                let [value, opposite] = [value, self.negated(value)].map(|one| field.value(one));
-                Ok(self.unknown(expr, &[value.min(opposite)]))
+                self.size(item)
             }
             Expr::Call(..) | Expr::Apply(..) | Expr::Bound(..) => self.of_parts(expr),
             _ => Err(NoValue::Unsupported),
         }
+    }
+
+    /// The unknown for an absolute value: |x| is |-x|.
+    fn size(&self, inner: &Expr) -> Result<Residue, NoValue> {
+        self.budget.charge(PART_STEPS)?;
+        let value = self.residue(inner)?;
+        let [value, opposite] = [value, self.negated(value)].map(|one| self.field.value(one));
+        let own = mix(value.min(opposite) ^ mix(self.seed ^ SIZE));
+        Ok(self.field.element(own))
     }
 
     fn negated(&self, value: Residue) -> Residue {
@@ -96,6 +128,20 @@ impl Formal<'_> {
     /// `b^(1/q)`.
     fn root(&self, base: &Expr, exponent: &Rational) -> Result<Residue, NoValue> {
         self.budget.charge(PART_STEPS)?;
+        // The root of a square is an absolute value.
+        if exponent.den() == &BigInt::from(2)
+            && let Expr::Power(pair) = base
+            && pair.1.is_int(2)
+            && !pair
+                .0
+                .any(&|part| matches!(part, Expr::Constant(Constant::I)))
+        {
+            let size = self.size(&pair.0)?;
+            return self
+                .field
+                .pow(size, exponent.num())
+                .ok_or(NoValue::Unsupported);
+        }
         let base = self.field.value(self.residue(base)?);
         let mut hasher = Fnv(FNV_OFFSET);
         exponent.den().hash(&mut hasher);

@@ -1,8 +1,8 @@
 //! A real function of several variables on a line on which all but one are fixed: where it may
 //! change its sign.
 //!
-//! Quotients of polynomials have exact roots. Other functions are evaluated at a grid, and a change
-//! of sign is bisected.
+//! Quotients of polynomials have exact roots. Other functions are evaluated at a grid, and a root is
+//! searched for between two values of different signs.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use num_bigint::BigInt;
 use num_traits::One as _;
 
 use super::evaluate::{NoValue, Point, ball};
-use super::polynomial::Polynomial;
+use super::polynomial::{Polynomial, simplest_between};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::derive::derivative;
 use crate::normal::fold;
@@ -22,8 +22,14 @@ use crate::tree::{Expr, Function};
 const CONSTANT_PREC: u64 = 128;
 const GRID_PREC: u64 = 64;
 
-/// Bisections of an interval of the grid.
-const BISECTIONS: usize = 40;
+/// Most changes of sign that are searched for.
+const MAX_CHANGES: usize = 4;
+
+/// Steps of finding the simplest rational in an interval.
+const SIMPLEST_STEPS: u64 = 400;
+
+/// Most values that are taken to find a change of sign.
+const MAX_ITERATIONS: usize = 60;
 
 /// Largest exponent of a power that is expanded.
 const MAX_EXPONENT: i64 = 24;
@@ -36,6 +42,8 @@ pub(super) struct Line<'a, 'v> {
     /// Index of the symbol that varies.
     pub(super) varying: usize,
     pub(super) complex: bool,
+    /// Bits beyond the usual ones to which zeros are found.
+    pub(super) resolution: u64,
 }
 
 /// A numerator and a denominator.
@@ -66,8 +74,14 @@ impl<'a> Line<'a, '_> {
         expr.any(&|part| matches!(part, Expr::Symbol(own) if **own == *name))
     }
 
-    /// A quotient of polynomials in the variable; `None` if the function is not one.
-    fn quotient(&self, expr: &'a Expr, budget: &Budget) -> Result<Option<Quotient>, Exhausted> {
+    /// A quotient of polynomials in the variable; `None` if the function is not one. With a
+    /// `sample`, functions that are one near this value, such as absolute values, count as well.
+    fn quotient(
+        &self,
+        expr: &'a Expr,
+        sample: Option<&Rational>,
+        budget: &Budget,
+    ) -> Result<Option<Quotient>, Exhausted> {
         budget.charge(20)?;
         let one = || Polynomial::constant(Rational::small(1));
         match expr {
@@ -83,7 +97,7 @@ impl<'a> Line<'a, '_> {
             Expr::Sum(items) => {
                 let mut total = (Polynomial::constant(Rational::small(0)), one());
                 for item in items {
-                    let Some((num, den)) = self.quotient(item, budget)? else {
+                    let Some((num, den)) = self.quotient(item, sample, budget)? else {
                         return Ok(None);
                     };
                     let sum = if den == total.1 {
@@ -108,7 +122,7 @@ impl<'a> Line<'a, '_> {
             Expr::Product(items) => {
                 let mut total = (one(), one());
                 for item in items {
-                    let Some(factor) = self.quotient(item, budget)? else {
+                    let Some(factor) = self.quotient(item, sample, budget)? else {
                         return Ok(None);
                     };
                     let Some(product) = times(&total, &factor, budget)? else {
@@ -125,7 +139,7 @@ impl<'a> Line<'a, '_> {
                 if exponent.abs() > MAX_EXPONENT {
                     return Ok(None);
                 }
-                let Some(base) = self.quotient(&pair.0, budget)? else {
+                let Some(base) = self.quotient(&pair.0, sample, budget)? else {
                     return Ok(None);
                 };
                 let mut total = (one(), one());
@@ -141,9 +155,13 @@ impl<'a> Line<'a, '_> {
                     total
                 }))
             }
+            Expr::Call(function, items) if self.varies(expr) => match sample {
+                Some(sample) => self.piece(*function, items, sample, budget),
+                None => Ok(None),
+            },
             other if self.varies(other) => Ok(None),
             other => {
-                let point = self.point(&Rational::small(0), CONSTANT_PREC);
+                let point = self.point(&Rational::small(0), CONSTANT_PREC + self.resolution);
                 match ball(other, &point, budget) {
                     Ok(value) => Ok(value
                         .real()
@@ -157,17 +175,78 @@ impl<'a> Line<'a, '_> {
         }
     }
 
+    /// The quotient of polynomials that a function is near a value.
+    fn piece(
+        &self,
+        function: Function,
+        items: &'a [Expr],
+        sample: &Rational,
+        budget: &Budget,
+    ) -> Result<Option<Quotient>, Exhausted> {
+        if !matches!(
+            function,
+            Function::Abs
+                | Function::Sign
+                | Function::Min
+                | Function::Max
+                | Function::Floor
+                | Function::Ceil
+        ) {
+            return Ok(None);
+        }
+        let mut best: Option<(Quotient, Rational)> = None;
+        for item in items {
+            let Some(quotient) = self.quotient(item, Some(sample), budget)? else {
+                return Ok(None);
+            };
+            let (num, den) = (
+                quotient.0.value(sample, budget)?,
+                quotient.1.value(sample, budget)?,
+            );
+            let Some(value) = num.zip(den).and_then(|(num, den)| num.div(&den)) else {
+                return Ok(None);
+            };
+            let better = best
+                .as_ref()
+                .is_none_or(|(_, own)| value.less(own) == Some(function == Function::Min));
+            if better {
+                best = Some((quotient, value));
+            }
+        }
+        let Some((quotient, value)) = best else {
+            return Ok(None);
+        };
+        let sign = if value.is_negative() { -1 } else { 1 };
+        let constant = |value| Polynomial::constant(value);
+        Ok(match function {
+            Function::Abs => quotient
+                .0
+                .mul(&constant(Rational::small(sign)), budget)?
+                .map(|num| (num, quotient.1)),
+            Function::Min | Function::Max => Some(quotient),
+            _ => {
+                let level = match function {
+                    Function::Sign => Rational::small(sign),
+                    Function::Floor => Rational::integer(value.floor()),
+                    _ => Rational::integer(-value.neg().floor()),
+                };
+                Some((constant(level), constant(Rational::small(1))))
+            }
+        })
+    }
+
     /// The values of the variable at which a quotient of polynomials has one of these values or a
     /// pole, with `turns` also those at which it may have an extremum; `None` if the function is
-    /// not a quotient of polynomials.
+    /// not a quotient of polynomials, near `sample` if there is one.
     pub(super) fn roots(
         &self,
         expr: &'a Expr,
         levels: &[i64],
         turns: bool,
+        sample: Option<&Rational>,
         budget: &Budget,
     ) -> Result<Option<Vec<Rational>>, Exhausted> {
-        let Some((num, den)) = self.quotient(expr, budget)? else {
+        let Some((num, den)) = self.quotient(expr, sample, budget)? else {
             return Ok(None);
         };
         let mut found = Vec::new();
@@ -186,18 +265,21 @@ impl<'a> Line<'a, '_> {
         Ok(Some(found))
     }
 
-    /// The sign of a function at a value of the variable; `None` where it has none.
-    fn sign(
+    /// The value of a function at a value of the variable; `None` where it has none, or may be 0.
+    fn value(
         &self,
         expr: &'a Expr,
         value: &Rational,
         budget: &Budget,
-    ) -> Result<Option<i8>, Exhausted> {
-        match ball(expr, &self.point(value, GRID_PREC), budget) {
-            Ok(found) => Ok(found.real().ok().and_then(|real| real.sign().ok())),
-            Err(NoValue::Exhausted) => Err(Exhausted),
-            Err(_) => Ok(None),
-        }
+    ) -> Result<Option<Rational>, Exhausted> {
+        let point = self.point(value, GRID_PREC + self.resolution);
+        let found = match ball(expr, &point, budget) {
+            Ok(found) => found,
+            Err(NoValue::Exhausted) => return Err(Exhausted),
+            Err(_) => return Ok(None),
+        };
+        let real = found.real().ok().filter(|real| real.sign().is_ok());
+        Ok(real.and_then(Ball::exact_midpoint))
     }
 
     /// Approximate values at which a function that is no quotient of polynomials, or its
@@ -212,15 +294,11 @@ impl<'a> Line<'a, '_> {
         let mut found = Vec::new();
         if let Some(slope) = derivative(expr, self.name(), budget)? {
             let slope = fold(&slope, budget)?;
-            let line = Line {
-                symbols: self.symbols,
-                values: self.values,
-                varying: self.varying,
-                complex: self.complex,
-            };
-            found = line.sign_changes(&slope, &grid, budget)?;
-            grid.extend(found.iter().cloned());
-            sort(&mut grid);
+            if !is_positive(&slope) {
+                found = self.sign_changes(&slope, &grid, budget)?;
+                grid.extend(found.iter().cloned());
+                sort(&mut grid);
+            }
         }
         found.extend(self.sign_changes(expr, &grid, budget)?);
         Ok(found)
@@ -235,52 +313,76 @@ impl<'a> Line<'a, '_> {
     where
         'a: 'b,
     {
-        let line: Line<'b, '_> = Line {
-            symbols: self.symbols,
-            values: self.values,
-            varying: self.varying,
-            complex: self.complex,
-        };
+        let line: Line<'b, '_> = self.clone();
         let mut found = Vec::new();
-        let mut before: Option<(&Rational, i8)> = None;
-        for value in grid {
-            let Some(sign) = line.sign(expr, value, budget)? else {
+        let mut before: Option<(&Rational, Rational)> = None;
+        for at in grid {
+            let Some(value) = line.value(expr, at, budget)? else {
                 continue;
             };
-            if let Some((low, below)) = before
-                && below != sign
-                && below != 0
-                && sign != 0
+            if value.is_zero() {
+                found.push(at.clone());
+            } else if found.len() < MAX_CHANGES
+                && let Some((low, below)) = before
+                && !below.is_zero()
+                && below.is_negative() != value.is_negative()
             {
-                found.extend(line.bisected(expr, (low, below), value, budget)?);
-            } else if sign == 0 {
-                found.push(value.clone());
+                let change = line.change(expr, (low, &below), (at, &value), budget)?;
+                found.extend(change);
             }
-            before = Some((value, sign));
+            before = Some((at, value));
         }
         Ok(found)
     }
 
-    fn bisected(
+    /// Where a function changes its sign between two values: by the Illinois method (Dowell and
+    /// Jarratt, \"A modified regula falsi method for computing the root of an equation\", 1971),
+    /// with bisections in between because the function may jump.
+    fn change(
         &self,
         expr: &'a Expr,
-        low: (&Rational, i8),
-        high: &Rational,
+        low: (&Rational, &Rational),
+        high: (&Rational, &Rational),
         budget: &Budget,
     ) -> Result<Option<Rational>, Exhausted> {
-        let (mut lower, below) = (low.0.clone(), low.1);
-        let mut upper = high.clone();
-        for _ in 0..BISECTIONS {
-            let Some(middle) = between(&lower, &upper) else {
+        let negative = low.1.is_negative();
+        let (mut low, mut below) = (low.0.clone(), low.1.abs());
+        let (mut high, mut above) = (high.0.clone(), high.1.abs());
+        let half = Rational::ratio(1, 2);
+        let narrow =
+            Rational::small(2).pow(-i64::try_from(self.resolution + 24).unwrap_or(24), 8_000);
+        for step in 0..MAX_ITERATIONS {
+            let share = if step % 3 == 2 {
+                Some(half.clone())
+            } else {
+                below.add(&above).and_then(|both| below.div(&both))
+            };
+            let Some(middle) = share.and_then(|share| inside(&low, &high, &share, 64)) else {
                 return Ok(None);
             };
-            match self.sign(expr, &middle, budget)? {
-                Some(sign) if sign == below => lower = middle,
-                Some(0) | None => return Ok(Some(middle)),
-                Some(_) => upper = middle,
+            let Some(value) = self.value(expr, &middle, budget)? else {
+                return Ok(Some(middle));
+            };
+            let near = |other: &Rational| {
+                let distance = other.sub(&middle)?.abs();
+                distance.less(narrow.as_ref()?)
+            };
+            if value.is_zero() {
+                return Ok(Some(middle));
+            }
+            if near(&low) == Some(true) || near(&high) == Some(true) {
+                budget.charge(SIMPLEST_STEPS)?;
+                return Ok(simplest_between(&low, &high));
+            }
+            if value.is_negative() == negative {
+                (low, below) = (middle, value.abs());
+                above = above.mul(&half).unwrap_or(above);
+            } else {
+                (high, above) = (middle, value.abs());
+                below = below.mul(&half).unwrap_or(below);
             }
         }
-        Ok(Some(upper))
+        Ok(Some(high))
     }
 }
 
@@ -288,11 +390,6 @@ fn times(a: &Quotient, b: &Quotient, budget: &Budget) -> Result<Option<Quotient>
     let num = a.0.mul(&b.0, budget)?;
     let den = a.1.mul(&b.1, budget)?;
     Ok(num.zip(den))
-}
-
-/// A short number about in the middle of two others.
-fn between(low: &Rational, high: &Rational) -> Option<Rational> {
-    inside(low, high, &Rational::ratio(1, 2), 3)
 }
 
 /// The number at this share of the way between two others, rounded to `bits` bits of the way.

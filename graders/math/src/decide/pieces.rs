@@ -13,10 +13,16 @@ use crate::number::residue::mix;
 const LEVELS: [i64; 6] = [-2, -1, 0, 1, 2, 3];
 
 /// Values at which functions are evaluated whose zeros are not known.
-const GRID: [i64; 8] = [-1_000, -100, -20, -5, 5, 20, 100, 1_000];
+const GRID: [i64; 4] = [-30, -5, 5, 30];
 
-/// Most variables of which the pieces are combined. Of others the pieces are those on lines in the
-/// direction of each variable.
+/// Most corners from which pieces of more variables are searched.
+const MAX_CORNERS: usize = 8;
+
+/// Most ends of pieces on a line.
+const MAX_ENDS: usize = 100;
+
+/// Most variables of which the pieces are combined. Of more, the pieces are those on lines in the
+/// direction of each variable through a few corners.
 const MAX_COMBINED: usize = 3;
 
 /// Bits of the place of a point in a piece, so that no function can be written for it.
@@ -29,6 +35,8 @@ pub(super) struct Pieces<'a, 'v> {
     /// Sizes of the numbers in the functions.
     pub(super) sizes: &'v [Rational],
     pub(super) complex: bool,
+    /// Bits beyond the usual ones to which ends are found.
+    pub(super) resolution: u64,
     pub(super) seed: u64,
 }
 
@@ -47,22 +55,63 @@ impl Pieces<'_, '_> {
     ) -> Result<(), Exhausted> {
         let count = self.symbols.len();
         if self.critical.has_pieces && count <= MAX_COMBINED {
-            for first in 0..count {
+            let orders = if count == MAX_COMBINED { 1 } else { count };
+            for first in 0..orders {
                 let order: Vec<usize> = (0..count).map(|at| (first + at) % count).collect();
                 let mut values = base.to_vec();
                 if self.walk(&mut values, &order, covered, true, budget, visit)? {
-                    break;
+                    return Ok(());
                 }
             }
             return Ok(());
         }
-        for varying in 0..count {
-            let mut values = base.to_vec();
-            if self.walk(&mut values, &[varying], covered, true, budget, visit)? {
-                break;
+        let mut bases = vec![base.to_vec()];
+        if self.critical.has_pieces {
+            bases.extend(self.corners(base, budget)?);
+        }
+        for base in bases {
+            for varying in 0..count {
+                let mut values = base.clone();
+                if self.walk(&mut values, &[varying], covered, true, budget, visit)? {
+                    return Ok(());
+                }
             }
         }
         Ok(())
+    }
+
+    /// Points at which every variable is at an end of a piece on the line in its direction.
+    fn corners(&self, base: &[Rational], budget: &Budget) -> Result<Vec<Vec<Rational>>, Exhausted> {
+        let mut ends = Vec::with_capacity(base.len());
+        for varying in 0..base.len() {
+            let line = self.line(base, varying);
+            ends.push(self.ends(&line, true, false, budget)?);
+        }
+        let corner = |at: usize| {
+            let values = ends.iter().zip(base).map(|(ends, own)| {
+                let end = ends.get(at % ends.len().max(1));
+                end.unwrap_or(own).clone()
+            });
+            values.collect()
+        };
+        Ok(
+            (0..MAX_CORNERS.min(ends.iter().map(Vec::len).max().unwrap_or(0)))
+                .map(corner)
+                .collect(),
+        )
+    }
+
+    fn line<'l>(&self, values: &'l [Rational], varying: usize) -> Line<'_, 'l>
+    where
+        Self: 'l,
+    {
+        Line {
+            symbols: self.symbols,
+            values,
+            varying,
+            complex: self.complex,
+            resolution: self.resolution,
+        }
     }
 
     fn walk(
@@ -77,7 +126,12 @@ impl Pieces<'_, '_> {
         let Some((varying, rest)) = order.split_first() else {
             return visit(values, within);
         };
-        let stops = self.stops(values, *varying, covered, !rest.is_empty(), budget)?;
+        let mut stops = self.stops(values, *varying, covered, !rest.is_empty(), budget)?;
+        if rest.len() > 1 {
+            // With three variables, at the ends of the pieces only.
+            stops.retain(|(_, between)| !between);
+            stops.extend(values.get(*varying).map(|own| (own.clone(), true)));
+        }
         let own = values.get(*varying).cloned();
         for (value, between) in stops {
             if let Some(slot) = values.get_mut(*varying) {
@@ -102,46 +156,9 @@ impl Pieces<'_, '_> {
         turns: bool,
         budget: &Budget,
     ) -> Result<Vec<(Rational, bool)>, Exhausted> {
-        let line = Line {
-            symbols: self.symbols,
-            values,
-            varying,
-            complex: self.complex,
-        };
-        let mut ends = Vec::new();
-        let mut unknown = Vec::new();
-        for zero in &self.critical.zeros {
-            match line.roots(zero, &[0], turns, budget)? {
-                Some(found) => ends.extend(found),
-                None => unknown.push(zero),
-            }
-        }
-        for step in &self.critical.steps {
-            match line.roots(step, &LEVELS, false, budget)? {
-                Some(found) => ends.extend(found),
-                None => unknown.push(step),
-            }
-        }
-        budget.charge(20 * ends.len() as u64)?;
-        sort(&mut ends);
+        let line = self.line(values, varying);
         let whole = self.symbols.get(varying).is_some_and(|(_, whole)| *whole);
-        if self.critical.has_pieces && !whole && !unknown.is_empty() {
-            let mut grid: Vec<Rational> = GRID.into_iter().map(Rational::small).collect();
-            for size in self.sizes {
-                grid.extend([size.clone(), size.neg()]);
-            }
-            grid.extend(
-                self.between(&ends, varying, values)
-                    .into_iter()
-                    .map(|(value, _)| value),
-            );
-            sort(&mut grid);
-            budget.charge(20 * grid.len() as u64)?;
-            for function in unknown {
-                ends.extend(line.changes(function, &grid, budget)?);
-            }
-            sort(&mut ends);
-        }
+        let ends = self.ends(&line, turns, !whole, budget)?;
         let mut stops = Vec::new();
         if self.critical.has_pieces || turns {
             stops.extend(ends.iter().map(|end| (end.clone(), false)));
@@ -152,7 +169,7 @@ impl Pieces<'_, '_> {
                     && high.is_none_or(|high| value.less(high) == Some(true))
             })
         };
-        for (at, (value, _)) in self.between(&ends, varying, values).into_iter().enumerate() {
+        for (at, value) in self.between(&ends, varying, values).into_iter().enumerate() {
             let low = at.checked_sub(1).and_then(|at| ends.get(at));
             if covered.is_empty() || !is_covered(low, ends.get(at)) {
                 stops.push((value, true));
@@ -164,19 +181,69 @@ impl Pieces<'_, '_> {
         Ok(stops)
     }
 
-    /// A value in each piece between sorted ends, and one beyond the first and the last end.
-    fn between(
+    /// The sorted ends of the pieces on a line, with those of functions of any form if `any`.
+    fn ends(
         &self,
-        ends: &[Rational],
-        varying: usize,
-        values: &[Rational],
-    ) -> Vec<(Rational, bool)> {
+        line: &Line<'_, '_>,
+        turns: bool,
+        any: bool,
+        budget: &Budget,
+    ) -> Result<Vec<Rational>, Exhausted> {
+        let zeros = self.critical.zeros.iter().map(|zero| (zero, &[0][..]));
+        let steps = self.critical.steps.iter().map(|step| (step, &LEVELS[..]));
+        let mut ends = Vec::new();
+        let mut later = Vec::new();
+        for (function, levels) in zeros.chain(steps) {
+            match line.roots(function, levels, turns, None, budget)? {
+                Some(found) => ends.extend(found),
+                None => later.push((function, levels)),
+            }
+        }
+        budget.charge(20 * ends.len() as u64)?;
+        sort(&mut ends);
+        if !self.critical.has_pieces {
+            return Ok(ends);
+        }
+        // The functions inside of others come after these.
+        let mut unknown = Vec::new();
+        'functions: for (function, levels) in later.into_iter().rev() {
+            let mut found = Vec::new();
+            for sample in self.between(&ends, line.varying, line.values) {
+                match line.roots(function, levels, turns, Some(&sample), budget)? {
+                    Some(roots) => found.extend(roots),
+                    None => {
+                        unknown.push(function);
+                        continue 'functions;
+                    }
+                }
+            }
+            ends.extend(found);
+            budget.charge(20 * ends.len() as u64)?;
+            sort(&mut ends);
+            if ends.len() > MAX_ENDS {
+                return Err(Exhausted);
+            }
+        }
+        if any && !unknown.is_empty() {
+            let mut grid: Vec<Rational> = GRID.into_iter().map(Rational::small).collect();
+            for size in self.sizes {
+                grid.extend([size.clone(), size.neg()]);
+            }
+            grid.extend(self.between(&ends, line.varying, line.values));
+            sort(&mut grid);
+            budget.charge(20 * grid.len() as u64)?;
+            for function in unknown {
+                ends.extend(line.changes(function, &grid, budget)?);
+            }
+            sort(&mut ends);
+        }
+        Ok(ends)
+    }
+
+    /// A value in each piece between sorted ends, and one beyond the first and the last end.
+    fn between(&self, ends: &[Rational], varying: usize, values: &[Rational]) -> Vec<Rational> {
         let (Some(first), Some(last)) = (ends.first(), ends.last()) else {
-            return values
-                .get(varying)
-                .map(|own| (own.clone(), true))
-                .into_iter()
-                .collect();
+            return values.get(varying).cloned().into_iter().collect();
         };
         let far = |end: &Rational, sign: i64| {
             // Beyond an end by about its size, and at least by about 1.
@@ -196,9 +263,7 @@ impl Pieces<'_, '_> {
                     (1u64 << SHARE_BITS).into(),
                 );
                 let share = share.unwrap_or_else(|| Rational::ratio(1, 3));
-                if let Some(value) = inside(low, high, &share, SHARE_BITS) {
-                    found.push((value, true));
-                }
+                found.extend(inside(low, high, &share, SHARE_BITS));
             }
         }
         found

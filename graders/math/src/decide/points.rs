@@ -79,6 +79,10 @@ impl<'a> Points<'a> {
         budget.charge(SYMBOL_STEPS * beyond as u64)
     }
 
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// The sizes of numbers that get points.
     pub(crate) fn sizes(&self) -> &[Rational] {
         &self.sizes
@@ -126,22 +130,16 @@ impl<'a> Points<'a> {
                 continue;
             }
             let bits = mix(self.seed ^ at as u64);
-            let random = [0, 20].map(|shift| bits >> shift & 0xfffff);
-            let mut values: Vec<i64> = random
-                .iter()
-                .zip([(18, 40), (60, 130)])
-                .map(|(bits, (least, count))| i64::try_from(bits % count).unwrap_or(0) + least)
-                .collect();
-            for number in self
-                .numbers
-                .iter()
-                .rev()
-                .filter(|n| **n <= MAX_INTEGER)
-                .take(24)
-            {
-                values.extend([*number, number + 1]);
+            let mut values = Vec::new();
+            let numbers = self.numbers.iter().rev();
+            for number in numbers.filter(|number| **number <= MAX_INTEGER).take(24) {
+                values.extend([number + 1, *number]);
             }
-            values.sort_unstable();
+            let random = |shift: u32, least: i64, count: u64| {
+                least + i64::try_from((bits >> shift) % count).unwrap_or(0)
+            };
+            values.insert(values.len().min(1), random(0, 18, 40));
+            values.push(random(20, 60, 130));
             values.dedup();
             for value in values {
                 let mut all: Vec<Rational> = (0..self.symbols.len())

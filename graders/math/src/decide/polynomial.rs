@@ -56,6 +56,19 @@ impl Polynomial {
         self.0.iter().map(Rational::bits).max().unwrap_or(0)
     }
 
+    /// The value at a number; `None` if it is too large.
+    pub(super) fn value(
+        &self,
+        at: &Rational,
+        budget: &Budget,
+    ) -> Result<Option<Rational>, Exhausted> {
+        let length = self.0.len();
+        charge(2 * length, self.bits() + length as u64 * at.bits(), budget)?;
+        let next = |total: Rational, value: &Rational| total.mul(at)?.add(value);
+        let mut items = self.0.iter().rev();
+        Ok(items.try_fold(Rational::small(0), next))
+    }
+
     /// `self + other`; `None` if it is too large.
     pub(super) fn add(&self, other: &Self, budget: &Budget) -> Result<Option<Self>, Exhausted> {
         let length = self.0.len().max(other.0.len());
@@ -248,6 +261,13 @@ fn root_between(coefficients: &[BigInt], low: &BigInt, high: &BigInt, shift: u64
     exact
         .or_else(|| Rational::new(low.clone(), scale))
         .unwrap_or_else(|| Rational::small(0))
+}
+
+/// The fraction with the smallest denominator in a closed interval.
+pub(super) fn simplest_between(low: &Rational, high: &Rational) -> Option<Rational> {
+    let parts = |value: &Rational| (value.num().clone(), value.den().clone());
+    let (num, den) = simplest(parts(low), parts(high));
+    Rational::new(num, den)
 }
 
 /// The fraction with the smallest denominator in a closed interval, by continued fractions.

@@ -4,7 +4,7 @@
 //! see the smallest term: `1 + e^-500` is 1 to 700 bits.
 
 use super::critical::Critical;
-use super::evaluate::{NoValue, ball};
+use super::evaluate::{NoValue, Point, ball};
 use super::pieces::Pieces;
 use super::points::Points;
 use super::rule::Rule;
@@ -24,8 +24,9 @@ pub(super) const MAX_ROUNDS: u64 = 24;
 /// Times that points on every piece are taken until there are enough in the domain.
 const PASSES: u64 = 6;
 
-/// Highest precision at the first points, and at points that are taken again because others are
-/// missing, in bits.
+/// Highest precision at the first points, at points on pieces, and at points that are taken again
+/// because others are missing, in bits.
+const FIRST_PREC: u64 = 500;
 const MAX_PREC: u64 = 1_100;
 const MAX_WEAK_PREC: u64 = 6_000;
 
@@ -37,8 +38,9 @@ const MARGIN: u64 = 128;
 enum Agreement {
     Different,
     Agreed,
-    /// They agree, but to a precision at which small terms are not seen.
-    Weak,
+    /// They agree, but to a precision at which small terms are not seen: exponentials need so many
+    /// bits.
+    Weak(u64),
     /// A function has no value here, or it cannot be decided.
     Unknown,
 }
@@ -74,6 +76,37 @@ pub(super) fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Dec
     Ok((sampling.decide(seed, complex)?, Rule::Sampled))
 }
 
+/// Whether two functions with pieces differ on one of them: `different` compares them at a point,
+/// where a difference is certain.
+pub(super) fn differ_on_pieces<'a>(
+    sides: (&Expr, &Expr),
+    points: &Points<'a>,
+    complex: bool,
+    prec: u64,
+    budget: &Budget,
+    different: &mut dyn FnMut(&Point<'a>) -> Result<bool, Exhausted>,
+) -> Result<bool, Exhausted> {
+    let critical = Critical::of(sides.0, sides.1, budget)?;
+    if !critical.has_pieces || critical.incomplete {
+        return Ok(critical.has_pieces);
+    }
+    let pieces = Pieces {
+        critical: &critical,
+        symbols: points.symbols(),
+        sizes: points.sizes(),
+        complex,
+        resolution: 0,
+        seed: points.seed(),
+    };
+    let mut found = false;
+    let base = points.values(0, budget)?;
+    pieces.visit(&base, &[], budget, &mut |values, _| {
+        found = different(&points.point(values, 0, prec))?;
+        Ok(found)
+    })?;
+    Ok(found)
+}
+
 impl<'a> Sampling<'a> {
     fn decide(&self, seed: u64, complex: bool) -> Result<bool, Exhausted> {
         let target = self.points.rounds();
@@ -81,15 +114,13 @@ impl<'a> Sampling<'a> {
         let mut weak = Vec::new();
         let mut covered = Vec::new();
         for round in 0..MAX_ROUNDS {
-            // The last point is evaluated at a higher precision, for differences that are tiny
-            // nearly everywhere.
-            let prec = if agreed + 1 == REQUIRED_POINTS {
-                640
-            } else {
-                192
-            };
             let values = self.points.values(round, self.budget)?;
-            match self.at(&values, round, prec, MAX_PREC)? {
+            let mut found = self.at(&values, round, 192, FIRST_PREC)?;
+            if found == Agreement::Agreed && agreed == 0 {
+                // One point at a higher precision, for differences that are tiny nearly everywhere.
+                found = self.at(&values, round, 640, MAX_PREC)?;
+            }
+            match found {
                 Agreement::Different => return Ok(false),
                 Agreement::Agreed => {
                     agreed += 1;
@@ -97,10 +128,10 @@ impl<'a> Sampling<'a> {
                         covered.push(value.clone());
                     }
                 }
-                Agreement::Weak => weak.push(values),
+                Agreement::Weak(bits) => weak.push((values, bits)),
                 Agreement::Unknown => {}
             }
-            if agreed == target {
+            if agreed >= REQUIRED_POINTS && agreed + weak.len() >= target {
                 break;
             }
         }
@@ -116,6 +147,7 @@ impl<'a> Sampling<'a> {
             symbols: self.points.symbols(),
             sizes: self.points.sizes(),
             complex,
+            resolution: self.extra,
             seed,
         };
         // Points outside of the pieces are enough if all pieces have the same formula.
@@ -131,14 +163,30 @@ impl<'a> Sampling<'a> {
             Err(Exhausted) if critical.has_pieces => return Err(Exhausted),
             _ => {}
         }
-        for values in weak {
+        for (values, bits) in weak {
             if agreed >= REQUIRED_POINTS {
                 break;
             }
-            match self.at(&values, 0, MAX_PREC, MAX_WEAK_PREC)? {
-                Agreement::Different => return Ok(false),
-                Agreement::Agreed => agreed += 1,
-                Agreement::Weak | Agreement::Unknown => {}
+            // Exponents near 0 first, which need less precision.
+            let scale = Rational::ratio(1, 1 << (bits.min(1 << 40).ilog2() - 5));
+            let symbols = self.points.symbols().iter();
+            let smaller: Option<Vec<Rational>> = symbols
+                .zip(&values)
+                .map(|((_, whole), value)| if *whole { None } else { value.mul(&scale) })
+                .collect();
+            for (values, limit) in smaller
+                .map(|values| (values, MAX_PREC))
+                .into_iter()
+                .chain([(values, MAX_WEAK_PREC)])
+            {
+                match self.at(&values, 0, 192, limit)? {
+                    Agreement::Different => return Ok(false),
+                    Agreement::Agreed => {
+                        agreed += 1;
+                        break;
+                    }
+                    Agreement::Weak(_) | Agreement::Unknown => {}
+                }
             }
         }
         Ok(agreed >= REQUIRED_POINTS)
@@ -150,7 +198,7 @@ impl<'a> Sampling<'a> {
         mut pieces: Pieces<'_, '_>,
         covered: &[Rational],
         agreed: &mut usize,
-        weak: &mut Vec<Vec<Rational>>,
+        weak: &mut Vec<(Vec<Rational>, u64)>,
         budget: &Budget,
     ) -> Result<bool, Exhausted> {
         let negatives = pieces.critical.has_pieces || !pieces.complex;
@@ -167,7 +215,7 @@ impl<'a> Sampling<'a> {
                 match sampling.at(values, pass, 128, MAX_PREC)? {
                     Agreement::Different => different = true,
                     Agreement::Agreed if within => *agreed += 1,
-                    Agreement::Weak => weak.push(values.to_vec()),
+                    Agreement::Weak(bits) => weak.push((values.to_vec(), bits)),
                     Agreement::Agreed | Agreement::Unknown => {}
                 }
                 Ok(different)
@@ -181,12 +229,25 @@ impl<'a> Sampling<'a> {
 
     /// Whether two functions of integers differ near a number in them or at larger ones.
     fn differ_at_integers(&self) -> Result<bool, Exhausted> {
+        let part = self.budget.part(self.budget.left() / 3);
+        let sampling = Sampling {
+            budget: &part,
+            ..*self
+        };
+        let mut different = false;
         for values in self.points.integers() {
-            if self.at(&values, 0, 128, MAX_PREC)? == Agreement::Different {
-                return Ok(true);
+            match sampling.at(&values, 0, 128, MAX_PREC) {
+                Ok(Agreement::Different) => {
+                    different = true;
+                    break;
+                }
+                Ok(_) => {}
+                // Sums with many terms are compared at small integers only.
+                Err(Exhausted) => break,
             }
         }
-        Ok(false)
+        self.budget.absorb(&part)?;
+        Ok(different)
     }
 
     fn at(
@@ -228,7 +289,7 @@ impl<'a> Sampling<'a> {
                 return Ok(Agreement::Agreed);
             }
             if close && needed > limit + self.extra {
-                return Ok(Agreement::Weak);
+                return Ok(Agreement::Weak(needed));
             }
             prec = (2 * prec).max(needed);
         }

@@ -10,13 +10,14 @@ use std::hash::{Hash as _, Hasher as _};
 use super::evaluate::{FNV_OFFSET, Fnv, NoValue, Point, ball, residue};
 use super::points::Points;
 use super::rule::Rule;
-use super::sampled::{MAX_ROUNDS, REQUIRED_POINTS, sampled};
+use super::sampled::{MAX_ROUNDS, REQUIRED_POINTS, differ_on_pieces, sampled};
 use super::{approach, formal, rename, separation};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::derive::derivative;
 use crate::normal::fold;
 use crate::number::Rational;
-use crate::number::ball::{Ball, BallError};
+use crate::number::ball::{Ball, BallError, BallResult};
+use crate::number::complex::Complex;
 use crate::number::elementary;
 use crate::number::residue::{Field, mix};
 use crate::tree::charged::{charge_visit, identical, substituted};
@@ -95,6 +96,8 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
         // Both are in lowest terms, so different parts mean different numbers.
         return Ok((false, Rule::Rational));
     }
+    // The points do not depend on the order of the sides.
+    let (a, b) = if a <= b { (a, b) } else { (b, a) };
     let mut found = Features::default();
     collect_features(a, &mut found);
     collect_features(b, &mut found);
@@ -205,6 +208,7 @@ pub(crate) fn proportional(
     positive: bool,
     budget: &Budget,
 ) -> Result<bool, Exhausted> {
+    let (a, b) = if a <= b { (a, b) } else { (b, a) };
     let mut found = Features::default();
     collect_features(a, &mut found);
     let a_varies = std::mem::take(&mut found.symbols);
@@ -281,11 +285,7 @@ fn proportional_by_balls(
             first = Some((a, b));
             continue;
         };
-        let difference = a
-            .mul(first_b, 256)
-            .and_then(|left| left.sub(&b.mul(first_a, 256)?, 256))
-            .map(|difference| (difference, a.magnitude() + first_b.magnitude()));
-        match difference {
+        match difference_of_ratios((&a, &b), (first_a, first_b)) {
             Ok((difference, size)) if difference.contains_zero() => {
                 if difference.magnitude() > size - 100 {
                     continue;
@@ -295,10 +295,44 @@ fn proportional_by_balls(
         }
         agreed += 1;
         if agreed == REQUIRED_POINTS {
-            return Ok(true);
+            break;
         }
     }
-    Ok(false)
+    let (Some((first_a, first_b)), true) = (&first, agreed == REQUIRED_POINTS) else {
+        return Ok(false);
+    };
+    let different = differ_on_pieces((a, b), &points, complex, 256, budget, &mut |point| {
+        let Some((a, b)) = both(a, b, point, budget)? else {
+            return Ok(false);
+        };
+        let ratios = difference_of_ratios((&a, &b), (first_a, first_b));
+        Ok(ratios.is_ok_and(|(difference, _)| !difference.contains_zero()))
+    })?;
+    Ok(!different)
+}
+
+/// The difference of two ratios, multiplied by both denominators, and its size.
+fn difference_of_ratios(
+    (a, b): (&Complex, &Complex),
+    (first_a, first_b): (&Complex, &Complex),
+) -> BallResult<(Complex, i64)> {
+    let left = a.mul(first_b, 256)?;
+    let difference = left.sub(&b.mul(first_a, 256)?, 256)?;
+    Ok((difference, a.magnitude() + first_b.magnitude()))
+}
+
+/// The values of two expressions at a point; `None` if one has none.
+fn both<'a>(
+    a: &'a Expr,
+    b: &'a Expr,
+    point: &Point<'a>,
+    budget: &Budget,
+) -> Result<Option<(Complex, Complex)>, Exhausted> {
+    match (ball(a, point, budget), ball(b, point, budget)) {
+        (Ok(a), Ok(b)) => Ok(Some((a, b))),
+        (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => Err(Exhausted),
+        _ => Ok(None),
+    }
 }
 
 fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
@@ -420,10 +454,27 @@ fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
         }
         agreed += 1;
         if agreed == required {
-            return Ok((true, Rule::Approached));
+            break;
         }
     }
-    Ok((false, Rule::Approached))
+    if agreed < required {
+        return Ok((false, Rule::Approached));
+    }
+    let different = differ_on_pieces(
+        (a, b),
+        &points,
+        complex,
+        approach::PREC,
+        budget,
+        &mut |at| {
+            let Some((left, right)) = both(a, b, at, budget)? else {
+                return Ok(false);
+            };
+            let difference = left.sub(&right, approach::PREC);
+            Ok(difference.is_ok_and(|difference| !difference.contains_zero()))
+        },
+    )?;
+    Ok((!different, Rule::Approached))
 }
 
 /// The sign of `a - b` for real constants; `None` if it cannot be decided.

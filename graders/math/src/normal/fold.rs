@@ -351,14 +351,24 @@ fn call(function: Function, items: Vec<Expr>, budget: &Budget) -> Result<Expr, E
             vec![Expr::Number(least), Expr::Number(modulus)],
         ));
     }
-    if matches!(
+    if !matches!(
         function,
         Function::Min | Function::Max | Function::Gcd | Function::Lcm
-    ) && items.len() == 1
-    {
-        return Ok(items.into_iter().next().unwrap_or(Expr::Ellipsis));
+    ) {
+        return Ok(Expr::Call(function, items));
     }
-    Ok(Expr::Call(function, items))
+    // `max(max(a, b), c)`
+    let mut flat = Vec::with_capacity(items.len());
+    for item in items {
+        match item {
+            Expr::Call(own, inner) if own == function => flat.extend(inner),
+            other => flat.push(other),
+        }
+    }
+    if flat.len() == 1 {
+        return Ok(flat.pop().unwrap_or(Expr::Ellipsis));
+    }
+    Ok(Expr::Call(function, flat))
 }
 
 #[cfg(test)]
