@@ -20,6 +20,10 @@ use crate::tree::{Binder, Constant, Expr, Function};
 /// Most terms of a sum, or factors of a product, that are evaluated.
 const MAX_TERMS: i64 = 4_000;
 
+/// Precision of the arguments of unknown functions, and the bits after the point that count.
+const ARGUMENT_PREC: u64 = 192;
+const ARGUMENT_BITS: i64 = 64;
+
 /// Why an expression has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoValue {
@@ -292,11 +296,10 @@ pub(crate) fn ball<'a>(
             call(*function, &arguments, point, budget)?
         }
         Expr::Apply(name, items) => {
-            // An unknown function of equal normal forms has equal values.
+            // An unknown function has equal values at equal arguments.
             let mut state = mix(hash(name) ^ point.seed);
-            charge_text(expr, budget)?;
             for item in items {
-                state = mix(state ^ hash(&item.to_string()));
+                state = mix(state ^ argument_hash(item, point, budget)?);
             }
             budget.charge(100)?;
             Ball::dyadic(BigInt::from(mix(state) >> 3) + (BigInt::one() << 61), -61).into()
@@ -322,6 +325,28 @@ pub(crate) fn ball<'a>(
         return Err(NoValue::AtPoint(BallError::Undefined));
     }
     Ok(value)
+}
+
+/// A hash of an argument of an unknown function: of its value, rounded to [`ARGUMENT_BITS`] bits
+/// after the point, or of its normal form if it has no value.
+fn argument_hash<'a>(item: &'a Expr, point: &Point<'a>, budget: &Budget) -> Result<u64, NoValue> {
+    let value = match ball(item, &point.at_precision(ARGUMENT_PREC), budget) {
+        Ok(value) => value
+            .real()
+            .ok()
+            .and_then(|real| real.fixed(ARGUMENT_BITS + 1).ok()),
+        Err(NoValue::Exhausted) => return Err(NoValue::Exhausted),
+        Err(_) => None,
+    };
+    let Some(value) = value else {
+        charge_text(item, budget)?;
+        return Ok(hash(&item.to_string()));
+    };
+    let rounded: BigInt = (value + 1) >> 1u8;
+    budget.charge(rounded.bits() / 16)?;
+    let digits = rounded.iter_u64_digits();
+    let sign = u64::from(rounded.sign() == num_bigint::Sign::Minus);
+    Ok(digits.fold(sign, |state, digit| mix(state ^ digit)))
 }
 
 /// Charges the texts of the arguments of an unknown function, beyond the few nodes that most have.

@@ -3,6 +3,7 @@
 pub(crate) mod derive;
 mod exact;
 mod fold;
+mod indices;
 mod matrix;
 mod signs;
 
