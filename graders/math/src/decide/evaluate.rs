@@ -8,7 +8,7 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive};
 
-use super::{approach, ball_cost};
+use super::{approach, ball_cost, branches};
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::number::ball::{Ball, BallError};
@@ -29,6 +29,8 @@ const ARGUMENT_BITS: i64 = 64;
 pub(crate) enum NoValue {
     /// It has none at this point, or none at this precision.
     AtPoint(BallError),
+    /// No row of a piecewise definition applies at this point.
+    NoRow,
     /// Expressions of this kind are not evaluated.
     Unsupported,
     /// The step budget is exhausted.
@@ -308,6 +310,7 @@ pub(crate) fn ball<'a>(
             let angle = at(inner)?.mul(&elementary::pi(prec)?.into(), prec)?;
             angle.mul(&Ball::small(180).recip(prec)?.into(), prec)?
         }
+        Expr::Cases(rows) => branches::value(rows, point, budget)?,
         Expr::Bound(binder @ (Binder::Sum | Binder::Product), name, parts) => {
             series(*binder, name, parts, point, budget)?
         }

@@ -7,6 +7,7 @@
 
 pub(crate) mod approach;
 mod ball_cost;
+mod branches;
 mod choices;
 pub(crate) mod collection;
 mod critical;
@@ -405,6 +406,11 @@ fn same_scalars(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Ex
 fn same_objects(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     if real_set::is_scalar(gold) && real_set::is_scalar(answer) {
         return same_scalars(gold, answer, cx);
+    }
+    // `|x|` and a definition by cases.
+    let function = |expr: &Expr| real_set::is_scalar(expr) || branches::is_function(expr);
+    if function(gold) && function(answer) {
+        return Ok(collection::same(gold, answer, cx)? || cx.same_values(gold, answer)?);
     }
     if let Some(equal) = vectors::same(gold, answer, cx)? {
         return Ok(equal);

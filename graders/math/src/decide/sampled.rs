@@ -268,8 +268,12 @@ impl<'a> Sampling<'a> {
                 (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => {
                     return Err(Exhausted);
                 }
-                // Functions that are not evaluated are equal only as trees.
-                (Err(NoValue::Unsupported), _) | (_, Err(NoValue::Unsupported)) => {
+                // Functions that are not evaluated are equal only as trees, and a piecewise
+                // definition has a row wherever the other function has a value.
+                (Err(NoValue::Unsupported), _)
+                | (_, Err(NoValue::Unsupported))
+                | (Err(NoValue::NoRow), Ok(_))
+                | (Ok(_), Err(NoValue::NoRow)) => {
                     return Ok(Agreement::Different);
                 }
                 _ => return Ok(Agreement::Unknown),
