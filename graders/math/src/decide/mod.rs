@@ -16,6 +16,7 @@ pub(crate) mod family;
 mod formal;
 mod line;
 pub(crate) mod measured;
+mod parameters;
 mod pieces;
 pub(crate) mod points;
 mod polynomial;
@@ -179,6 +180,17 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
         Expr::Ratio(items) => Expr::Ratio(all(items)?),
         other => fold(other, cx.budget)?,
     })
+}
+
+/// Whether two answers are equivalent, by their normal forms.
+pub(crate) fn equivalent(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    if same(gold, answer, cx)? {
+        return Ok(true);
+    }
+    let rule = cx.rule();
+    let equal = parameters::same(gold, answer, cx)?;
+    cx.set_rule(if equal { Rule::Family } else { rule });
+    Ok(equal)
 }
 
 /// Whether two normal forms are equivalent.
