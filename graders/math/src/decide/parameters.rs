@@ -51,12 +51,11 @@ pub(super) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         return Ok(false);
     };
     let (own, others) = (rename::symbols(gold), rename::symbols(answer));
-    let Some((from, to)) = parameters((gold, &own), (answer, &others)) else {
+    let Some(Renaming { from, to, form }) = parameters((gold, &own), (answer, &others)) else {
         return Ok(false);
     };
-    let periodic = form(gold) == Form::Periodic;
     for name in &to {
-        if !is_linear(gold, name, periodic && to.len() == 1, cx)? {
+        if !is_linear(gold, name, form == Form::Periodic, cx)? {
             return Ok(false);
         }
     }
@@ -123,12 +122,19 @@ fn solved(expr: &Expr) -> (Option<&Expr>, &Expr) {
     (None, expr)
 }
 
-/// The parameters of the answer, and the names that the gold has for them in any order; `None` if
-/// they have none, or differ in other names.
+/// The parameters of an answer, and the names that the gold has for them in any order.
+struct Renaming<'a> {
+    from: Vec<&'a str>,
+    to: Vec<&'a str>,
+    /// The form that shows that they are parameters; otherwise they are constants.
+    form: Form,
+}
+
+/// The parameters of two answers; `None` if they have none, or differ in other names.
 fn parameters<'a>(
     (gold, own): (&'a Expr, &BTreeSet<&'a str>),
     (answer, others): (&'a Expr, &BTreeSet<&'a str>),
-) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
+) -> Option<Renaming<'a>> {
     let to: Vec<&str> = own.difference(others).copied().collect();
     let from: Vec<&str> = others.difference(own).copied().collect();
     if to.len() == from.len() && !to.is_empty() && to.len() <= MAX_PARAMETERS {
@@ -141,7 +147,8 @@ fn parameters<'a>(
             _ => false,
         };
         if fits {
-            return Some((from, to));
+            let form = form.0;
+            return Some(Renaming { from, to, form });
         }
     }
     // The constants of a general solution, of which some may have the same names.
@@ -172,7 +179,8 @@ fn parameters<'a>(
         && variables == rest(others, &from)
         && (1..=if swapped { 1 } else { MAX_OTHERS }).contains(&variables.len())
         && (usual(&to) || usual(&from) || other_case);
-    fits.then_some((from, to))
+    let form = Form::Other;
+    fits.then_some(Renaming { from, to, form })
 }
 
 /// The letter of a name, and whether it has a number as its index: `C_1`, `c1`.
@@ -236,12 +244,7 @@ fn form(expr: &Expr) -> Form {
 
 /// Whether every value in an answer is linear in a name, with a step that is a constant if
 /// `constant`: `kπ`, but not `kx`.
-fn is_linear(
-    expr: &Expr,
-    name: &str,
-    constant: bool,
-    cx: &Context<'_>,
-) -> Result<bool, Exhausted> {
+fn is_linear(expr: &Expr, name: &str, constant: bool, cx: &Context<'_>) -> Result<bool, Exhausted> {
     match solved(expr).1 {
         Expr::List(items) | Expr::Bracket(_, items, _) => {
             for item in items {
@@ -252,9 +255,17 @@ fn is_linear(
             Ok(true)
         }
         value if super::real_set::is_scalar(value) => {
-            let found = family::progression(&fold(value, cx.budget)?, name, cx)?;
-            let varies = |step: &Expr| step.any(&|part| matches!(part, Expr::Symbol(_)));
-            Ok(found.is_some_and(|(_, step)| !constant || !varies(&step)))
+            let value = fold(value, cx.budget)?;
+            let varies = |term: &Expr| {
+                let own = rename::symbols(term);
+                own.contains(name) && own.len() > 1
+            };
+            let terms = match &value {
+                Expr::Sum(terms) => terms.as_slice(),
+                other => std::slice::from_ref(other),
+            };
+            Ok(!(constant && terms.iter().any(varies))
+                && family::progression(&value, name, cx)?.is_some())
         }
         _ => Ok(false),
     }
