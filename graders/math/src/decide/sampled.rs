@@ -3,6 +3,8 @@
 //! A difference at a point is certain. An agreement counts only if the precision is sufficient to
 //! see the smallest term: `1 + e^-500` is 1 to 700 bits.
 
+use std::ops::Range;
+
 use super::critical::Critical;
 use super::evaluate::{NoValue, Point, ball};
 use super::pieces::Pieces;
@@ -20,6 +22,9 @@ pub(super) const REQUIRED_POINTS: usize = 4;
 
 /// Most random points that are tried: many are outside of the domain.
 pub(super) const MAX_ROUNDS: u64 = 24;
+
+/// Random points that are tried before points on every piece if all are outside of the domain.
+const FIRST_ROUNDS: u64 = 8;
 
 /// Times that points on every piece are taken until there are enough in the domain.
 const PASSES: u64 = 6;
@@ -43,6 +48,16 @@ enum Agreement {
     Weak(u64),
     /// A function has no value here, or it cannot be decided.
     Unknown,
+}
+
+/// The points that were compared without a difference.
+#[derive(Debug, Default)]
+struct Seen {
+    agreed: usize,
+    /// Points at which functions agree weakly, with the bits that they need.
+    weak: Vec<(Vec<Rational>, u64)>,
+    /// Values of a single variable at which functions agree.
+    covered: Vec<Rational>,
 }
 
 struct Sampling<'a> {
@@ -109,32 +124,13 @@ pub(super) fn differ_on_pieces<'a>(
 
 impl<'a> Sampling<'a> {
     fn decide(&self, seed: u64, complex: bool) -> Result<bool, Exhausted> {
-        let target = self.points.rounds();
-        let mut agreed = 0;
-        let mut weak = Vec::new();
-        let mut covered = Vec::new();
-        for round in 0..MAX_ROUNDS {
-            let values = self.points.values(round, self.budget)?;
-            let mut found = self.at(&values, round, 192, FIRST_PREC)?;
-            if found == Agreement::Agreed && agreed == 0 {
-                // One point at a higher precision, for differences that are tiny nearly everywhere.
-                found = self.at(&values, round, 640, MAX_PREC)?;
-            }
-            match found {
-                Agreement::Different => return Ok(false),
-                Agreement::Agreed => {
-                    agreed += 1;
-                    if let [value] = values.as_slice() {
-                        covered.push(value.clone());
-                    }
-                }
-                Agreement::Weak(bits) => weak.push((values, bits)),
-                Agreement::Unknown => {}
-            }
-            if agreed >= REQUIRED_POINTS && agreed + weak.len() >= target {
-                break;
-            }
+        let mut seen = Seen::default();
+        if self.differ_at_random(0..FIRST_ROUNDS, &mut seen)?
+            || seen.agreed > 0 && self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen)?
+        {
+            return Ok(false);
         }
+        let is_narrow = seen.agreed == 0;
         if self.differ_at_integers()? {
             return Ok(false);
         }
@@ -156,14 +152,55 @@ impl<'a> Sampling<'a> {
         } else {
             self.budget.left() / 2
         });
-        let visited = self.visit_pieces(pieces, &covered, &mut agreed, &mut weak, &part);
+        let visited = self.differ_on_pieces(pieces, &mut seen, &part);
         self.budget.absorb(&part)?;
         match visited {
             Ok(true) => return Ok(false),
             Err(Exhausted) if critical.has_pieces => return Err(Exhausted),
             _ => {}
         }
-        for (values, bits) in weak {
+        // Without a point in the domain the other rounds are still to be tried.
+        if is_narrow
+            && seen.agreed < REQUIRED_POINTS
+            && self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen)?
+        {
+            return Ok(false);
+        }
+        self.agree_at_weak(seen)
+    }
+
+    /// Whether a difference was found at random points. Stops when there are enough points.
+    fn differ_at_random(&self, rounds: Range<u64>, seen: &mut Seen) -> Result<bool, Exhausted> {
+        let target = self.points.rounds();
+        for round in rounds {
+            if seen.agreed >= REQUIRED_POINTS && seen.agreed + seen.weak.len() >= target {
+                break;
+            }
+            let values = self.points.values(round, self.budget)?;
+            let mut found = self.at(&values, round, 192, FIRST_PREC)?;
+            if found == Agreement::Agreed && seen.agreed == 0 {
+                // One point at a higher precision, for differences that are tiny nearly everywhere.
+                found = self.at(&values, round, 640, MAX_PREC)?;
+            }
+            match found {
+                Agreement::Different => return Ok(true),
+                Agreement::Agreed => {
+                    seen.agreed += 1;
+                    if let [value] = values.as_slice() {
+                        seen.covered.push(value.clone());
+                    }
+                }
+                Agreement::Weak(bits) => seen.weak.push((values, bits)),
+                Agreement::Unknown => {}
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether two functions agree at enough points, with those at which they may have small terms.
+    fn agree_at_weak(&self, seen: Seen) -> Result<bool, Exhausted> {
+        let mut agreed = seen.agreed;
+        for (values, bits) in seen.weak {
             if agreed >= REQUIRED_POINTS {
                 break;
             }
@@ -193,34 +230,41 @@ impl<'a> Sampling<'a> {
     }
 
     /// Whether a difference was found on a piece.
-    fn visit_pieces(
+    fn differ_on_pieces(
         &self,
         mut pieces: Pieces<'_, '_>,
-        covered: &[Rational],
-        agreed: &mut usize,
-        weak: &mut Vec<(Vec<Rational>, u64)>,
+        seen: &mut Seen,
         budget: &Budget,
     ) -> Result<bool, Exhausted> {
         let negatives = pieces.critical.has_pieces || !pieces.complex;
         let sampling = Sampling { budget, ..*self };
+        let covered = std::mem::take(&mut seen.covered);
+        // With one variable, a pass visits the same pieces as the one before.
+        let repeats = pieces.symbols.len() == 1 && covered.is_empty();
+        let mut outside = Vec::new();
         let mut different = false;
         for pass in 0..PASSES {
             pieces.seed = mix(pieces.seed);
             let base = self.points.values(pass, budget)?;
-            let covered = if pass == 0 { covered } else { &[] };
+            let covered = if pass == 0 { covered.as_slice() } else { &[] };
+            let mut piece = 0;
             pieces.visit(&base, covered, budget, &mut |values, within| {
-                if !negatives && values.iter().any(Rational::is_negative) || pass > 0 && !within {
+                piece += usize::from(within);
+                if !negatives && values.iter().any(Rational::is_negative)
+                    || pass > 0 && (!within || repeats && outside.contains(&piece))
+                {
                     return Ok(false);
                 }
                 match sampling.at(values, pass, 128, MAX_PREC)? {
                     Agreement::Different => different = true,
-                    Agreement::Agreed if within => *agreed += 1,
-                    Agreement::Weak(bits) => weak.push((values.to_vec(), bits)),
+                    Agreement::Agreed if within => seen.agreed += 1,
+                    Agreement::Weak(bits) => seen.weak.push((values.to_vec(), bits)),
+                    Agreement::Unknown if within => outside.push(piece),
                     Agreement::Agreed | Agreement::Unknown => {}
                 }
                 Ok(different)
             })?;
-            if different || *agreed >= REQUIRED_POINTS {
+            if different || seen.agreed >= REQUIRED_POINTS {
                 break;
             }
         }
