@@ -261,20 +261,20 @@ impl Gold {
         let Some(gold) = self.readings.first() else {
             return Ok((false, normal.shown(MAX_SHOWN)));
         };
-        if decide::same(gold, normal, cx)? {
+        if decide::equivalent(gold, normal, cx)? {
             return Ok((true, normal.shown(MAX_SHOWN)));
         }
         let rule = cx.rule();
         // Commas and letters may be ambiguous: try each reading of one side with each of the other.
         for other_gold in self.readings.iter().skip(1) {
-            if decide::same(other_gold, normal, cx)? {
+            if decide::equivalent(other_gold, normal, cx)? {
                 return Ok((true, normal.shown(MAX_SHOWN)));
             }
         }
         for other in &reading.others {
             let other = decide::normal(other, cx)?;
             for gold in &self.readings {
-                if decide::same(gold, &other, cx)? {
+                if decide::equivalent(gold, &other, cx)? {
                     return Ok((true, other.shown(MAX_SHOWN)));
                 }
             }

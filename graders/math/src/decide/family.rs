@@ -147,6 +147,31 @@ fn membership(condition: &str) -> Option<(&str, String)> {
 }
 
 impl Family {
+    pub(super) fn value(&self) -> &Expr {
+        &self.value
+    }
+
+    /// Whether these are the values of this name.
+    pub(super) fn is_subject(&self, name: &str) -> bool {
+        matches!(&self.subject, Some(Expr::Symbol(own)) if **own == *name)
+    }
+
+    /// Whether the parameter runs through this set.
+    pub(super) fn is_over(&self, set: NamedSet) -> bool {
+        self.within == Expr::Named(set).to_string()
+    }
+
+    /// The values of an answer that does not name the set of its parameter.
+    pub(super) fn of_same_set(&self, expr: &Expr, parameter: &str) -> Self {
+        let (subject, value) = named(expr);
+        Self {
+            subject,
+            value,
+            parameter: parameter.into(),
+            within: self.within.clone(),
+        }
+    }
+
     /// The value with another name for the parameter; `None` if that name is taken.
     fn with_parameter(&self, name: &str, budget: &Budget) -> Result<Option<Expr>, Exhausted> {
         if *self.parameter == *name {
@@ -247,7 +272,7 @@ fn shifted(a: &Expr, b: &Expr, parameter: &str, cx: &Context<'_>) -> Result<bool
 }
 
 /// Start and step of an expression that is linear in the parameter; `None` if it is not.
-fn progression(
+pub(super) fn progression(
     value: &Expr,
     parameter: &str,
     cx: &Context<'_>,

@@ -4,6 +4,7 @@ pub(crate) mod derive;
 mod ellipsis;
 mod exact;
 mod fold;
+mod indices;
 mod matrix;
 mod signs;
 

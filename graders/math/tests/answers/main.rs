@@ -4,6 +4,7 @@ mod allocations;
 mod attacks;
 mod cases;
 mod explain;
+mod forgeries;
 mod grading;
 #[path = "../../examples/worst/hand/mod.rs"]
 mod hand;

@@ -1,0 +1,346 @@
+//! Whether two functions agree at points: at random ones, and on every piece of their domain.
+//!
+//! A difference at a point is certain. An agreement counts only if the precision is sufficient to
+//! see the smallest term: `1 + e^-500` is 1 to 700 bits.
+
+use std::ops::Range;
+
+use super::critical::Critical;
+use super::evaluate::{NoValue, Point, ball};
+use super::pieces::Pieces;
+use super::points::Points;
+use super::rule::Rule;
+use super::scalar::Decision;
+use super::separation;
+use crate::budget::{Budget, Exhausted};
+use crate::number::Rational;
+use crate::number::residue::mix;
+use crate::tree::Expr;
+
+/// Points of the domain at which two functions must agree.
+pub(super) const REQUIRED_POINTS: usize = 4;
+
+/// Most random points that are tried: many are outside of the domain.
+pub(super) const MAX_ROUNDS: u64 = 24;
+
+/// Random points that are tried before points on every piece if all are outside of the domain.
+const FIRST_ROUNDS: u64 = 8;
+
+/// Times that points on every piece are taken until there are enough in the domain.
+const PASSES: u64 = 6;
+
+/// Highest precision at the first points, at points on pieces, and at points that are taken again
+/// because others are missing, in bits.
+const FIRST_PREC: u64 = 500;
+const MAX_PREC: u64 = 1_100;
+const MAX_WEAK_PREC: u64 = 6_000;
+
+/// Bits to which values agree beyond the exponentials in them.
+const MARGIN: u64 = 128;
+
+/// What is known about two functions at a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Agreement {
+    Different,
+    Agreed,
+    /// They agree, but to a precision at which small terms are not seen: exponentials need so many
+    /// bits.
+    Weak(u64),
+    /// A function has no value here, or it cannot be decided.
+    Unknown,
+}
+
+/// The points that were compared without a difference.
+#[derive(Debug, Default)]
+struct Seen {
+    agreed: usize,
+    /// Points at which functions agree weakly, with the bits that they need.
+    weak: Vec<(Vec<Rational>, u64)>,
+    /// Values of a single variable at which functions agree.
+    covered: Vec<Rational>,
+}
+
+struct Sampling<'a> {
+    a: &'a Expr,
+    b: &'a Expr,
+    points: &'a Points<'a>,
+    /// Precision that the numbers in the functions need beyond the usual one.
+    extra: u64,
+    budget: &'a Budget,
+}
+
+/// Whether two functions are equal.
+pub(super) fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
+    let seed = super::scalar::seed(a, b, budget)?;
+    let points = Points::of(a, b, seed, complex);
+    let bound = separation::bound(a, b, budget)?;
+    // The numbers in the functions count, so that `sin x + 10^-100` differs from `sin x`.
+    let height = bound.bits.min(2_000);
+    let extra = if bound.proved {
+        0
+    } else {
+        height - separation::ASSUMED_BITS.min(height)
+    };
+    let sampling = Sampling {
+        a,
+        b,
+        points: &points,
+        extra,
+        budget,
+    };
+    Ok((sampling.decide(seed, complex)?, Rule::Sampled))
+}
+
+/// Whether two functions with pieces differ on one of them: `different` compares them at a point,
+/// where a difference is certain.
+pub(super) fn differ_on_pieces<'a>(
+    sides: (&Expr, &Expr),
+    points: &Points<'a>,
+    complex: bool,
+    prec: u64,
+    budget: &Budget,
+    different: &mut dyn FnMut(&Point<'a>) -> Result<bool, Exhausted>,
+) -> Result<bool, Exhausted> {
+    let critical = Critical::of(sides.0, sides.1, budget)?;
+    if !critical.has_pieces || critical.incomplete {
+        return Ok(critical.has_pieces);
+    }
+    let pieces = Pieces {
+        critical: &critical,
+        symbols: points.symbols(),
+        sizes: points.sizes(),
+        complex,
+        resolution: 0,
+        seed: points.seed(),
+    };
+    let mut found = false;
+    let base = points.values(0, budget)?;
+    pieces.visit(&base, &[], budget, &mut |values, _| {
+        found = different(&points.point(values, 0, prec))?;
+        Ok(found)
+    })?;
+    Ok(found)
+}
+
+impl<'a> Sampling<'a> {
+    fn decide(&self, seed: u64, complex: bool) -> Result<bool, Exhausted> {
+        let mut seen = Seen::default();
+        if self.differ_at_random(0..FIRST_ROUNDS, &mut seen)?
+            || seen.agreed > 0 && self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen)?
+        {
+            return Ok(false);
+        }
+        let is_narrow = seen.agreed == 0;
+        if self.differ_at_integers()? {
+            return Ok(false);
+        }
+        let critical = Critical::of(self.a, self.b, self.budget)?;
+        if critical.has_pieces && critical.incomplete {
+            return Ok(false);
+        }
+        let pieces = Pieces {
+            critical: &critical,
+            symbols: self.points.symbols(),
+            sizes: self.points.sizes(),
+            complex,
+            resolution: self.extra,
+            seed,
+        };
+        // Points outside of the pieces are enough if all pieces have the same formula.
+        let part = self.budget.part(if critical.has_pieces {
+            self.budget.left()
+        } else {
+            self.budget.left() / 2
+        });
+        let visited = self.differ_on_pieces(pieces, &mut seen, &part);
+        self.budget.absorb(&part)?;
+        match visited {
+            Ok(true) => return Ok(false),
+            Err(Exhausted) if critical.has_pieces => return Err(Exhausted),
+            _ => {}
+        }
+        // Without a point in the domain the other rounds are still to be tried.
+        if is_narrow
+            && seen.agreed < REQUIRED_POINTS
+            && self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen)?
+        {
+            return Ok(false);
+        }
+        self.agree_at_weak(seen)
+    }
+
+    /// Whether a difference was found at random points. Stops when there are enough points.
+    fn differ_at_random(&self, rounds: Range<u64>, seen: &mut Seen) -> Result<bool, Exhausted> {
+        let target = self.points.rounds();
+        for round in rounds {
+            if seen.agreed >= REQUIRED_POINTS && seen.agreed + seen.weak.len() >= target {
+                break;
+            }
+            let values = self.points.values(round, self.budget)?;
+            let mut found = self.at(&values, round, 192, FIRST_PREC)?;
+            if found == Agreement::Agreed && seen.agreed == 0 {
+                // One point at a higher precision, for differences that are tiny nearly everywhere.
+                found = self.at(&values, round, 640, MAX_PREC)?;
+            }
+            match found {
+                Agreement::Different => return Ok(true),
+                Agreement::Agreed => {
+                    seen.agreed += 1;
+                    if let [value] = values.as_slice() {
+                        seen.covered.push(value.clone());
+                    }
+                }
+                Agreement::Weak(bits) => seen.weak.push((values, bits)),
+                Agreement::Unknown => {}
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether two functions agree at enough points, with those at which they may have small terms.
+    fn agree_at_weak(&self, seen: Seen) -> Result<bool, Exhausted> {
+        let mut agreed = seen.agreed;
+        for (values, bits) in seen.weak {
+            if agreed >= REQUIRED_POINTS {
+                break;
+            }
+            // Exponents near 0 first, which need less precision.
+            let scale = Rational::ratio(1, 1 << (bits.min(1 << 40).ilog2() - 5));
+            let symbols = self.points.symbols().iter();
+            let smaller: Option<Vec<Rational>> = symbols
+                .zip(&values)
+                .map(|((_, whole), value)| if *whole { None } else { value.mul(&scale) })
+                .collect();
+            for (values, limit) in smaller
+                .map(|values| (values, MAX_PREC))
+                .into_iter()
+                .chain([(values, MAX_WEAK_PREC)])
+            {
+                match self.at(&values, 0, 192, limit)? {
+                    Agreement::Different => return Ok(false),
+                    Agreement::Agreed => {
+                        agreed += 1;
+                        break;
+                    }
+                    Agreement::Weak(_) | Agreement::Unknown => {}
+                }
+            }
+        }
+        Ok(agreed >= REQUIRED_POINTS)
+    }
+
+    /// Whether a difference was found on a piece.
+    fn differ_on_pieces(
+        &self,
+        mut pieces: Pieces<'_, '_>,
+        seen: &mut Seen,
+        budget: &Budget,
+    ) -> Result<bool, Exhausted> {
+        let negatives = pieces.critical.has_pieces || !pieces.complex;
+        let sampling = Sampling { budget, ..*self };
+        let covered = std::mem::take(&mut seen.covered);
+        // With one variable, a pass visits the same pieces as the one before.
+        let repeats = pieces.symbols.len() == 1 && covered.is_empty();
+        let mut outside = Vec::new();
+        let mut different = false;
+        for pass in 0..PASSES {
+            pieces.seed = mix(pieces.seed);
+            let base = self.points.values(pass, budget)?;
+            let covered = if pass == 0 { covered.as_slice() } else { &[] };
+            let mut piece = 0;
+            pieces.visit(&base, covered, budget, &mut |values, within| {
+                piece += usize::from(within);
+                if !negatives && values.iter().any(Rational::is_negative)
+                    || pass > 0 && (!within || repeats && outside.contains(&piece))
+                {
+                    return Ok(false);
+                }
+                match sampling.at(values, pass, 128, MAX_PREC)? {
+                    Agreement::Different => different = true,
+                    Agreement::Agreed if within => seen.agreed += 1,
+                    Agreement::Weak(bits) => seen.weak.push((values.to_vec(), bits)),
+                    Agreement::Unknown if within => outside.push(piece),
+                    Agreement::Agreed | Agreement::Unknown => {}
+                }
+                Ok(different)
+            })?;
+            if different || seen.agreed >= REQUIRED_POINTS {
+                break;
+            }
+        }
+        Ok(different)
+    }
+
+    /// Whether two functions of integers differ near a number in them or at larger ones.
+    fn differ_at_integers(&self) -> Result<bool, Exhausted> {
+        let part = self.budget.part(self.budget.left() / 3);
+        let sampling = Sampling {
+            budget: &part,
+            ..*self
+        };
+        let mut different = false;
+        for values in self.points.integers() {
+            match sampling.at(&values, 0, 128, MAX_PREC) {
+                Ok(Agreement::Different) => {
+                    different = true;
+                    break;
+                }
+                Ok(_) => {}
+                // Sums with many terms are compared at small integers only.
+                Err(Exhausted) => break,
+            }
+        }
+        self.budget.absorb(&part)?;
+        Ok(different)
+    }
+
+    fn at(
+        &self,
+        values: &[Rational],
+        round: u64,
+        prec: u64,
+        limit: u64,
+    ) -> Result<Agreement, Exhausted> {
+        let mut prec = prec + self.extra;
+        for _ in 0..3 {
+            let point = self.points.point(values, round, prec);
+            let (left, right) = match (
+                ball(self.a, &point, self.budget),
+                ball(self.b, &point, self.budget),
+            ) {
+                (Ok(left), Ok(right)) => (left, right),
+                (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => {
+                    return Err(Exhausted);
+                }
+                // Functions that are not evaluated are equal only as trees, and a piecewise
+                // definition has a row wherever the other function has a value.
+                (Err(NoValue::Unsupported), _)
+                | (_, Err(NoValue::Unsupported))
+                | (Err(NoValue::NoRow), Ok(_))
+                | (Ok(_), Err(NoValue::NoRow)) => {
+                    return Ok(Agreement::Different);
+                }
+                _ => return Ok(Agreement::Unknown),
+            };
+            let Ok(difference) = left.sub(&right, prec) else {
+                return Ok(Agreement::Unknown);
+            };
+            if !difference.contains_zero() {
+                return Ok(Agreement::Different);
+            }
+            let size = left.magnitude().max(right.magnitude()).max(0);
+            let required = i64::try_from(prec / 2).unwrap_or(96).max(96);
+            let close =
+                difference.is_zero() || difference.magnitude() <= size.saturating_sub(required);
+            let needed = point.growth().saturating_add(MARGIN);
+            if close && (needed <= prec + MARGIN / 2 || difference.is_zero()) {
+                return Ok(Agreement::Agreed);
+            }
+            if close && needed > limit + self.extra {
+                return Ok(Agreement::Weak(needed));
+            }
+            prec = (2 * prec).max(needed);
+        }
+        Ok(Agreement::Unknown)
+    }
+}
