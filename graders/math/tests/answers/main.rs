@@ -1,5 +1,6 @@
 //! Answers compared with golds.
 
+mod accuracy;
 mod allocations;
 mod attacks;
 mod cases;
@@ -7,6 +8,8 @@ mod explain;
 mod grading;
 #[path = "../../examples/worst/hand/mod.rs"]
 mod hand;
+#[path = "../../examples/accuracy/labelled/mod.rs"]
+mod labelled;
 mod laws;
 mod monsters;
 mod quantities;
