@@ -61,6 +61,7 @@
 //! ```
 
 pub mod budget;
+mod canonical;
 mod compare;
 mod decide;
 mod evidence;

@@ -19,7 +19,7 @@ pub(crate) mod rule;
 pub(crate) mod scalar;
 pub(crate) mod separation;
 pub(crate) mod statement;
-mod text_answers;
+pub(crate) mod text_answers;
 pub(crate) mod tolerance;
 pub(crate) mod vectors;
 

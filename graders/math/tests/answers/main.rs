@@ -3,6 +3,7 @@
 mod accuracy;
 mod allocations;
 mod attacks;
+mod canonical;
 mod cases;
 mod explain;
 mod grading;
