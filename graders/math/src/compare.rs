@@ -8,6 +8,7 @@ use crate::budget::{Budget, Exhausted, STEPS};
 use crate::canonical::{self, Canonical};
 use crate::decide::rule::Rule;
 use crate::decide::{self, Context};
+use crate::difference::{self, Difference};
 use crate::number::Rational;
 use crate::options::{Options, Percent, Rounding};
 use crate::parse;
@@ -19,6 +20,9 @@ const READING_STEPS: u64 = 8;
 
 /// Bytes of tokens and nodes for a byte of text, at most.
 const READING_BYTES: u64 = 128;
+
+/// Approximate length to which the tree of an answer is cut for evidence, in bytes.
+const MAX_READ: usize = 200;
 
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,6 +133,16 @@ fn plain(text: &str) -> Cow<'_, str> {
         ));
     }
     Cow::Borrowed(text)
+}
+
+/// A text without the names of LaTeX commands.
+fn without_commands(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(part.trim_start_matches(|c: char| c.is_ascii_alphabetic()));
+    }
+    out
 }
 
 impl Gold {
@@ -275,6 +289,12 @@ impl Gold {
         }
     }
 
+    /// The first part in which an answer that was compared with this gold differs from it.
+    pub(crate) fn difference(&self, answer: &Answer<'_>) -> Option<Difference> {
+        let gold = self.canonical.as_ref()?.expr.as_ref()?;
+        difference::first(gold, answer.canonical.get()?.expr.as_ref()?)
+    }
+
     /// The texts of both normal forms. Answers that are not equal have different texts: if only
     /// their canonical forms are equal, the comparison could not decide, and the texts are those of
     /// the normal forms.
@@ -384,6 +404,25 @@ impl<'a> Answer<'a> {
     /// The normal form of its usual reading, if a comparison needed it.
     pub(crate) fn normal_form(&self) -> Option<&Result<Expr, Exhausted>> {
         self.normal.get().map(|normal| &normal.expr)
+    }
+
+    /// The tree of its usual reading as text, if that is not obvious: commas or letters have several
+    /// meanings, or the tree does not contain all letters and digits of the answer. `None` if the
+    /// answer is a number in digits, or was not read.
+    pub(crate) fn read_as(&self) -> Option<String> {
+        let reading = self.reading.get()?.as_ref()?;
+        let written = without_commands(self.text);
+        let digits = !written.chars().any(char::is_alphabetic);
+        if digits && matches!(reading.expr, Expr::Number(_)) {
+            return None;
+        }
+        let shown = reading.expr.shown(MAX_READ);
+        let count = |text: &str, one: char| text.chars().filter(|c| *c == one).count();
+        let is_kept = |one: char| count(&written, one) <= count(&shown, one);
+        let obvious = reading.others.is_empty()
+            && (written.len() > MAX_READ
+                || written.chars().filter(|c| c.is_alphanumeric()).all(is_kept));
+        (!obvious).then_some(shown)
     }
 
     /// The canonical form of its normal form.

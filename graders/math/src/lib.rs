@@ -64,6 +64,7 @@ pub mod budget;
 mod canonical;
 mod compare;
 mod decide;
+mod difference;
 mod evidence;
 mod explain;
 mod grade;

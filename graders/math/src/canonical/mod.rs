@@ -61,7 +61,7 @@ impl From<Exhausted> for Stop {
 #[derive(Debug, Clone)]
 pub(crate) struct Canonical {
     /// `None` if it exceeds the budget.
-    expr: Option<Expr>,
+    pub(crate) expr: Option<Expr>,
     /// The text of the canonical form, or of the normal form if there is none.
     pub(crate) text: String,
 }

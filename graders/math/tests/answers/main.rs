@@ -5,6 +5,7 @@ mod allocations;
 mod attacks;
 mod canonical;
 mod cases;
+mod evidence;
 mod explain;
 mod grading;
 #[path = "../../examples/worst/hand/mod.rs"]
