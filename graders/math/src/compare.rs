@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use crate::budget::{Budget, Exhausted, STEPS};
+use crate::canonical::{self, Canonical};
 use crate::decide::rule::Rule;
 use crate::decide::{self, Context};
+use crate::difference::{self, Difference};
 use crate::number::Rational;
 use crate::options::{Options, Percent, Points, Rounding};
 use crate::parse;
@@ -19,8 +21,8 @@ const READING_STEPS: u64 = 8;
 /// Bytes of tokens and nodes for a byte of text, at most.
 const READING_BYTES: u64 = 128;
 
-/// Approximate length to which normal forms are cut for evidence, in bytes.
-const MAX_SHOWN: usize = 500;
+/// Approximate length to which the tree of an answer is cut for evidence, in bytes.
+const MAX_READ: usize = 200;
 
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +58,8 @@ pub struct Gold {
     text: String,
     plain: String,
     readings: Vec<Expr>,
+    /// The canonical form of the usual reading.
+    canonical: Option<Canonical>,
     decimals: Vec<(Rational, i64)>,
     signs: PercentSigns,
 }
@@ -131,6 +135,16 @@ fn plain(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
+/// A text without the names of LaTeX commands.
+fn without_commands(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(part.trim_start_matches(|c: char| c.is_ascii_alphabetic()));
+    }
+    out
+}
+
 impl Gold {
     /// Reads a gold.
     ///
@@ -157,15 +171,18 @@ impl Gold {
         let readings = std::iter::once(reading.expr)
             .chain(reading.others)
             .map(|expr| decide::normal(&expr, &cx))
-            .collect::<Result<_, _>>();
+            .collect::<Result<Vec<Expr>, _>>();
         let absorbed = budget.absorb(&own);
         let readings = absorbed
             .and(readings)
             .map_err(|Exhausted| GoldError::TooCostly)?;
+        let usual = readings.first();
+        let canonical = usual.map(|gold| Canonical::of(gold, options));
         Ok(Self {
             text: text.to_owned(),
             plain: plain(text).into_owned(),
             readings,
+            canonical,
             decimals,
             signs,
         })
@@ -191,7 +208,8 @@ impl Gold {
                     .as_number()
                     .map_or(0, |value| usize::try_from(value.bits() / 8).unwrap_or(0))
         }
-        self.text.len() * 2 + self.readings.iter().map(size).sum::<usize>()
+        let canonical = self.canonical.as_ref().map_or(0, Canonical::bytes);
+        self.text.len() * 2 + canonical + self.readings.iter().map(size).sum::<usize>()
     }
 
     /// Compares an answer with this gold.
@@ -240,47 +258,98 @@ impl Gold {
             ..Comparison::of(false, Rule::Budget)
         };
         match budget.absorb(&own).and(decided) {
-            Ok((equal, shown)) => Comparison {
-                equal,
-                rule: cx.rule(),
-                gold_normal: self.readings.first().map(|gold| gold.shown(MAX_SHOWN)),
-                answer_normal: Some(shown),
-                ..used
+            Ok((equal, other)) => {
+                let [gold_normal, answer_normal] = match (other, &normal.expr) {
+                    (Some(other), _) => self.shown(&Canonical::of(&other, options)),
+                    (None, Ok(expr)) => self.shown_beside(equal, expr, answer, options),
+                    (None, Err(Exhausted)) => [None, None],
+                };
+                Comparison {
+                    equal,
+                    rule: cx.rule(),
+                    gold_normal,
+                    answer_normal,
+                    ..used
+                }
+            }
+            // The canonical forms may be cheaper than the comparison.
+            Err(Exhausted) => match (&self.canonical, &normal.expr) {
+                (Some(gold), Ok(expr)) if gold.is_same(answer.canonical(expr, options)) => {
+                    let [gold_normal, answer_normal] = self.shown(answer.canonical(expr, options));
+                    Comparison {
+                        equal: true,
+                        rule: Rule::SameTree,
+                        gold_normal,
+                        answer_normal,
+                        ..used
+                    }
+                }
+                _ => used,
             },
-            Err(Exhausted) => used,
         }
     }
 
-    /// Whether the answer is equivalent, and its normal form as it is shown.
+    /// The first part in which an answer that was compared with this gold differs from it.
+    pub(crate) fn difference(&self, answer: &Answer<'_>) -> Option<Difference> {
+        let gold = self.canonical.as_ref()?.expr.as_ref()?;
+        difference::first(gold, answer.canonical.get()?.expr.as_ref()?)
+    }
+
+    /// The texts of both normal forms. Answers that are not equal have different texts: if only
+    /// their canonical forms are equal, the comparison could not decide, and the texts are those of
+    /// the normal forms.
+    fn shown_beside(
+        &self,
+        equal: bool,
+        normal: &Expr,
+        answer: &Answer<'_>,
+        options: &Options,
+    ) -> [Option<String>; 2] {
+        let own = answer.canonical(normal, options);
+        match (&self.canonical, self.readings.first()) {
+            (Some(gold), Some(reading)) if !equal && gold.text == own.text => {
+                [reading, normal].map(|normal| Some(canonical::shown(normal)))
+            }
+            _ => self.shown(own),
+        }
+    }
+
+    /// The texts of both canonical forms.
+    fn shown(&self, answer: &Canonical) -> [Option<String>; 2] {
+        let gold = self.canonical.as_ref().map(|gold| gold.text.clone());
+        [gold, Some(answer.text.clone())]
+    }
+
+    /// Whether the answer is equivalent, and its normal form if it is that of another reading.
     fn decide(
         &self,
         normal: &Expr,
         reading: &parse::Reading,
         cx: &Context<'_>,
-    ) -> Result<(bool, String), Exhausted> {
+    ) -> Result<(bool, Option<Expr>), Exhausted> {
         let Some(gold) = self.readings.first() else {
-            return Ok((false, normal.shown(MAX_SHOWN)));
+            return Ok((false, None));
         };
         if decide::equivalent(gold, normal, cx)? {
-            return Ok((true, normal.shown(MAX_SHOWN)));
+            return Ok((true, None));
         }
         let rule = cx.rule();
         // Commas and letters may be ambiguous: try each reading of one side with each of the other.
         for other_gold in self.readings.iter().skip(1) {
             if decide::equivalent(other_gold, normal, cx)? {
-                return Ok((true, normal.shown(MAX_SHOWN)));
+                return Ok((true, None));
             }
         }
         for other in &reading.others {
             let other = decide::normal(other, cx)?;
             for gold in &self.readings {
                 if decide::equivalent(gold, &other, cx)? {
-                    return Ok((true, other.shown(MAX_SHOWN)));
+                    return Ok((true, Some(other)));
                 }
             }
         }
         cx.set_rule(rule);
-        Ok((false, normal.shown(MAX_SHOWN)))
+        Ok((false, None))
     }
 }
 
@@ -306,6 +375,7 @@ pub(crate) struct Answer<'a> {
     allowed: bool,
     reading: OnceCell<Option<parse::Reading>>,
     normal: OnceCell<Normal>,
+    canonical: OnceCell<Canonical>,
 }
 
 /// The normal form of an answer, and what it took.
@@ -325,6 +395,7 @@ impl<'a> Answer<'a> {
             allowed: options.form.allows(text),
             reading: OnceCell::new(),
             normal: OnceCell::new(),
+            canonical: OnceCell::new(),
         }
     }
 
@@ -345,6 +416,31 @@ impl<'a> Answer<'a> {
     /// The normal form of its usual reading, if a comparison needed it.
     pub(crate) fn normal_form(&self) -> Option<&Result<Expr, Exhausted>> {
         self.normal.get().map(|normal| &normal.expr)
+    }
+
+    /// The tree of its usual reading as text, if that is not obvious: commas or letters have several
+    /// meanings, or the tree does not contain all letters and digits of the answer. `None` if the
+    /// answer is a number in digits, or was not read.
+    pub(crate) fn read_as(&self) -> Option<String> {
+        let reading = self.reading.get()?.as_ref()?;
+        let written = without_commands(self.text);
+        let digits = !written.chars().any(char::is_alphabetic);
+        if digits && matches!(reading.expr, Expr::Number(_)) {
+            return None;
+        }
+        let shown = reading.expr.shown(MAX_READ);
+        let count = |text: &str, one: char| text.chars().filter(|c| *c == one).count();
+        let is_kept = |one: char| count(&written, one) <= count(&shown, one);
+        let obvious = reading.others.is_empty()
+            && (written.len() > MAX_READ
+                || written.chars().filter(|c| c.is_alphanumeric()).all(is_kept));
+        (!obvious).then_some(shown)
+    }
+
+    /// The canonical form of its normal form.
+    fn canonical(&self, normal: &Expr, options: &Options) -> &Canonical {
+        self.canonical
+            .get_or_init(|| Canonical::of(normal, options))
     }
 
     fn normal(&self, reading: &parse::Reading, options: &Options, budget: &Budget) -> &Normal {

@@ -93,7 +93,7 @@ impl PureGrader for PreparedMath {
         let Some((gold, comparison)) = self.comparisons(&answer, &budget).last() else {
             return graded(Verdict::NO_ANSWER, Evidence::new(), 0);
         };
-        let evidence = evidence::of(&found, gold.text(), &comparison);
+        let evidence = evidence::of(&found, gold, &answer, &comparison);
         let verdict = if comparison.equal {
             Verdict::CORRECT
         } else {

@@ -61,8 +61,10 @@
 //! ```
 
 pub mod budget;
+mod canonical;
 mod compare;
 mod decide;
+mod difference;
 mod evidence;
 mod explain;
 mod grade;

@@ -28,7 +28,7 @@ mod sampled;
 pub(crate) mod scalar;
 pub(crate) mod separation;
 pub(crate) mod statement;
-mod text_answers;
+pub(crate) mod text_answers;
 pub(crate) mod tolerance;
 pub(crate) mod vectors;
 

@@ -425,7 +425,7 @@ mod tests {
     fn reads_fractions() {
         assert_eq!(rendered(r"\frac12"), "(1*2^-1)");
         assert_eq!(rendered(r"\frac1{72}"), "(1*72^-1)");
-        assert_eq!(rendered(r"\dfrac{\sqrt3}{2}"), "(3^2^-1*2^-1)");
+        assert_eq!(rendered(r"\dfrac{\sqrt3}{2}"), "(3^(2^-1)*2^-1)");
     }
 
     #[test]

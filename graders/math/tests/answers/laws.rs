@@ -21,7 +21,7 @@ fn number() -> impl Strategy<Value = (String, (i64, i64))> {
 }
 
 /// A polynomial-like expression in x and y.
-fn expression() -> impl Strategy<Value = String> {
+pub(super) fn expression() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("x".to_owned()),
         Just("y".to_owned()),
@@ -41,7 +41,7 @@ fn expression() -> impl Strategy<Value = String> {
 }
 
 /// An expression with elementary functions.
-fn elementary() -> impl Strategy<Value = String> {
+pub(super) fn elementary() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("x".to_owned()),
         Just("y".to_owned()),
@@ -61,7 +61,7 @@ fn elementary() -> impl Strategy<Value = String> {
 }
 
 /// The same value written in several ways.
-fn spellings(a: &str) -> Vec<String> {
+pub(super) fn spellings(a: &str) -> Vec<String> {
     vec![
         a.to_owned(),
         format!("({a})"),

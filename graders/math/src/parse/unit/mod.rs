@@ -18,6 +18,12 @@ const MAX_BYTES: usize = 80;
 /// Largest absolute value of the power of one unit.
 const MAX_POWER: i8 = 9;
 
+/// The names of the coherent units of the base quantities, in the order of [`Dimensions`].
+pub(crate) const COHERENT: [&str; 21] = [
+    "m", "kg", "s", "A", "K", "mol", "rad", "bit", "cd", "unit", "$", "€", "£", "¥", "yuan", "₹",
+    "₩", "₽", "franc", "peso", "฿",
+];
+
 /// A unit: `scale · π^half_turns` coherent units. For temperatures `zero` is the absolute value of
 /// absolute zero in this unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
