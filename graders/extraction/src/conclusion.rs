@@ -11,7 +11,7 @@ use crate::tokens::{Lexed, TokenKind};
 use crate::trim::tidy;
 use crate::value_runs::{self, ValueRun};
 use crate::word_roles::Joiner;
-use crate::{display, emphasis, main_clause};
+use crate::{commitment, display, emphasis, main_clause};
 
 /// Maximum number of words of a text that is an answer in words.
 const MAX_WORDS: usize = 4;
@@ -51,7 +51,10 @@ fn expression(text: &str) -> Option<RuleMatch<'_>> {
         return None;
     }
     let lexed = Lexed::read(whole);
-    let end = lexed.tokens.len() - usize::from(lexed.tokens.last()?.kind == TokenKind::Stop);
+    // "42?" asks.
+    let closes = lexed.tokens.last()?.kind == TokenKind::Stop
+        && !matches!(lexed.str(lexed.tokens.len() - 1), "?" | "？");
+    let end = lexed.tokens.len() - usize::from(closes);
     let sign =
         qualifiers::is_detached_sign(&lexed, 0) || qualifiers::sign_word(&lexed, 1).is_some();
     if sign
@@ -155,11 +158,7 @@ fn paragraph(text: &str) -> Option<RuleMatch<'_>> {
         return None;
     }
     let lexed = Lexed::read(text);
-    let is_asserted = |run: &ValueRun| {
-        run.strong
-            && qualifiers::modifier_before(&lexed, run.first) != Modifier::Denied
-            && !qualifiers::is_hypothetical(&lexed, run.first)
-    };
+    let is_asserted = |run: &ValueRun| run.strong && commitment::asserts(&lexed, *run);
     let runs: Vec<ValueRun> = value_runs::runs(&lexed)
         .into_iter()
         .filter(is_asserted)
@@ -287,6 +286,18 @@ fn previous(runs: &[ValueRun], run: ValueRun) -> Option<ValueRun> {
 
 /// A run in prose as the answer, without the steps that lead to it.
 fn final_value<'a>(
+    lexed: &Lexed<'a>,
+    previous: Option<ValueRun>,
+    run: ValueRun,
+) -> Option<RuleMatch<'a>> {
+    let found = value_with_words(lexed, previous, run)?;
+    let rule = found.rule;
+    let offered = commitment::offer(lexed, run, &found);
+    Some(offered.map_or(found, |both| RuleMatch { rule, ..both }))
+}
+
+/// A run with the sign or the words that belong to it.
+fn value_with_words<'a>(
     lexed: &Lexed<'a>,
     previous: Option<ValueRun>,
     run: ValueRun,

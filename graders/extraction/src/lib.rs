@@ -37,6 +37,7 @@
 mod boxed;
 mod characters;
 pub mod choice;
+mod commitment;
 mod conclusion;
 mod connector;
 mod display;
@@ -51,7 +52,6 @@ mod properties;
 mod qualifiers;
 mod quantity;
 pub mod reasoning;
-mod retraction;
 mod rule;
 mod series;
 mod slices;
@@ -121,11 +121,13 @@ fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
     let mut unboxed = Vec::with_capacity(parts.len());
     for part in parts.iter().rev() {
         let boxes = boxed::read(part);
-        if boxes.last.is_some() {
-            return boxes.last;
+        if let Some(found) = boxes.correction.or(boxes.last) {
+            return Some(found);
         }
-        // The content of a box that is never closed is unfinished. No other rule may read it.
-        unboxed.push(boxes.before_unclosed);
+        unboxed.extend(boxes.unboxed.into_iter().rev());
+        if boxes.retracts {
+            break;
+        }
     }
     unboxed.reverse();
     let parts = unboxed.as_slice();
@@ -150,7 +152,7 @@ fn unmarked<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a
 fn without_retracted<'a>(parts: &[&'a str]) -> Vec<&'a str> {
     let mut retained = Vec::new();
     for part in parts.iter().rev() {
-        let rest = retraction::after_retraction(part);
+        let rest = commitment::after_retraction(part);
         retained.push(rest);
         if rest.len() < part.len() {
             // The retraction also covers all earlier parts.

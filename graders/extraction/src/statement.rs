@@ -10,7 +10,7 @@ use crate::tokens::{Lexed, TokenKind};
 use crate::trim::tidy;
 use crate::value_runs::{self, ValueRun};
 use crate::word_roles::{answer_names, lower, roles};
-use crate::{choice, display, maths_spans, qualifiers, retraction};
+use crate::{choice, commitment, display, maths_spans, qualifiers};
 
 /// Names of at most this many bytes need a colon and a line of their own.
 const MAX_SHORT_NAME_BYTES: usize = 3;
@@ -65,7 +65,7 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMatch
                 .choices
                 .then(|| choice::correction(&text[range.end..]))
                 .flatten();
-            let later = later.or_else(|| retraction::correction(&text[range.end..]));
+            let later = later.or_else(|| commitment::correction(&text[range.end..], false));
             return Some(later.map_or(found, |later| RuleMatch {
                 rule: Rule::Stated,
                 ..later
@@ -232,7 +232,7 @@ fn value_of<'a>(
     if value_runs::starts_value(&lexed, first)
         && let Ok(run) = value_runs::run_at(&lexed, first)
     {
-        return qualifiers::signed_value(&lexed, first, run, Rule::Stated);
+        return committed(&lexed, first, run);
     }
     // "- 7" and "minus 7". If words qualify the value, the clause below keeps them.
     let sign = !item && qualifiers::is_detached_sign(&lexed, first)
@@ -257,7 +257,23 @@ fn value_of<'a>(
         return Some(found);
     }
     let run = run.or_else(|| value_runs::runs(&lexed).into_iter().find(|run| run.strong))?;
-    qualifiers::signed_value(&lexed, first, run, Rule::Stated)
+    committed(&lexed, first, run)
+}
+
+/// A run as the answer of a statement, with the alternative that follows it. If the words after it
+/// deny it, the next value of its sentence: "not 42 but 24".
+fn committed<'a>(lexed: &Lexed<'a>, first: usize, run: ValueRun) -> Option<RuleMatch<'a>> {
+    let end = sentence_end(lexed, first);
+    let run = if commitment::asserts(lexed, run) {
+        run
+    } else {
+        value_runs::runs(lexed)
+            .into_iter()
+            .filter(|next| next.first >= run.end && next.end <= end)
+            .find(|next| next.strong && commitment::asserts(lexed, *next))?
+    };
+    let found = qualifiers::signed_value(lexed, first, run, Rule::Stated)?;
+    Some(commitment::offer(lexed, run, &found).unwrap_or(found))
 }
 
 /// Display maths right after the connector. It may contain line breaks, so it is read before the

@@ -463,7 +463,7 @@ impl Lexer<'_> {
             '(' | '[' | '{' => self.push(TokenKind::Open, 1),
             ')' | ']' | '}' => self.push(TokenKind::Close, 1),
             ',' | '，' | '、' | ';' | '；' => self.push(TokenKind::Separator, length),
-            '.' | '。' | '．' | '?' | '？' => self.push(TokenKind::Stop, length),
+            '.' | '。' | '．' | '।' | '?' | '？' => self.push(TokenKind::Stop, length),
             '%' | '％' | '‰' | '°' | '′' | '″' | '℃' | '℉' => {
                 self.push(TokenKind::Suffix, length);
             }

@@ -309,7 +309,7 @@ impl RunBuilder<'_, '_> {
         // Only words of Latin script are read as units. Chinese and similar scripts put counters
         // and other words right after a number.
         let latin = word.chars().all(|c| c < '\u{250}');
-        if !self.operand || !latin || roles.never_unit() || roles.verb() {
+        if !self.operand || !latin || roles.never_unit() || roles.verb() || roles.denies_after() {
             return false;
         }
         // An operand has one unit, which may have several words: "square feet".
