@@ -11,7 +11,7 @@ use crate::tokens::{Lexed, TokenKind};
 use crate::trim::tidy;
 use crate::value_runs::{self, ValueRun};
 use crate::word_roles::Joiner;
-use crate::{commitment, display, emphasis, main_clause};
+use crate::{asides, commitment, display, emphasis, main_clause};
 
 /// Maximum number of words of a text that is an answer in words.
 const MAX_WORDS: usize = 4;
@@ -21,6 +21,7 @@ pub(super) fn find(text: &str) -> Option<RuleMatch<'_>> {
     // A text that is one expression needs no interpretation. A short text whose words qualify its
     // value ("less than 7") is returned whole, before the search for values would return the 7.
     // Paragraphs are read from the last; "no solution" has no value and is read at the end.
+    let text = asides::before_check(text);
     expression(text)
         .or_else(|| few_words(text).filter(|found| is_qualified(found.source)))
         .or_else(|| paragraphs(text).into_iter().rev().find_map(paragraph))
@@ -163,6 +164,7 @@ fn paragraph(text: &str) -> Option<RuleMatch<'_>> {
         .into_iter()
         .filter(is_asserted)
         .collect();
+    let runs = asides::without_asides(&lexed, runs);
     bold(&lexed, &runs)
         .or_else(|| displayed(&lexed, &runs))
         .or_else(|| last_value(&lexed, &runs))

@@ -34,6 +34,7 @@
 //! costs more, and read only the last 64 KiB. A text that continues for longer after an answer does
 //! not conclude with it.
 
+mod asides;
 mod boxed;
 mod characters;
 pub mod choice;
@@ -61,6 +62,7 @@ mod tokens;
 mod trim;
 mod value_runs;
 mod word_roles;
+mod yes_no;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -141,6 +143,10 @@ fn unmarked<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a
     // A statement precedes a letter: in "The answer is 42. (B) is close." the statement is
     // explicit.
     last_match(parts, |part| statement::last(part, options))
+        .or_else(|| {
+            let answers = options.yes_no.then_some(());
+            answers.and_then(|()| last_match(parts, yes_no::last))
+        })
         .or_else(|| {
             let letters = options.choices.then_some(());
             letters.and_then(|()| last_match(parts, choice::in_prose))

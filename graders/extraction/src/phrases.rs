@@ -419,3 +419,30 @@ pub(super) const LACKS: &[&str] = &[
 
 /// Phrases at the start of a sentence that are a retraction by themselves.
 pub(super) const RETRACTIONS: &[&str] = &["scratch that", "strike that", "不对", "错了"];
+
+/// Headings of a check of the answer: "*Check*: 2 * 5 = 10".
+pub(super) const CHECKS: &[&str] = &[
+    "check",
+    "checking",
+    "verification",
+    "verify",
+    "verifying",
+    "sanity check",
+    "检验",
+    "验证",
+    "验算",
+    "probe",
+    "vérification",
+    "comprobación",
+    "verificação",
+    "verifica",
+    "проверка",
+];
+
+/// Verbs between a statement and its place: "f(x) = 3 *holds* when x = 4" asks for x.
+pub(super) const HOLDS: &[&str] = &["holds", "hold", "occurs", "happens", "vanishes", "works"];
+
+/// Answers to a question that is yes or no.
+pub(super) const YES_NO: &[&str] = &[
+    "yes", "no", "true", "false", "oui", "non", "ja", "nein", "sí", "да", "нет", "是", "否", "对",
+];

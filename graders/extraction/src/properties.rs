@@ -109,6 +109,7 @@ fn options() -> impl Strategy<Value = Options<'static>> {
             mode,
             think_open,
             choices,
+            yes_no: choices,
             language,
         })
 }

@@ -23,6 +23,8 @@ pub struct Options<'a> {
     pub think_open: bool,
     /// The task is multiple choice, so letters in prose may be answers.
     pub choices: bool,
+    /// The question is answered by yes or no, so such a word before a reason is the answer.
+    pub yes_no: bool,
     /// Language of the completion (`fr` or `french`), if known. Enables phrases that are too short
     /// to be safe in other languages.
     pub language: Option<&'a str>,

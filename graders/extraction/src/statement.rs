@@ -10,7 +10,7 @@ use crate::tokens::{Lexed, TokenKind};
 use crate::trim::tidy;
 use crate::value_runs::{self, ValueRun};
 use crate::word_roles::{answer_names, lower, roles};
-use crate::{choice, commitment, display, maths_spans, qualifiers};
+use crate::{choice, commitment, display, maths_spans, qualifiers, yes_no};
 
 /// Names of at most this many bytes need a colon and a line of their own.
 const MAX_SHORT_NAME_BYTES: usize = 3;
@@ -228,6 +228,11 @@ fn value_of<'a>(
             rule: Rule::Stated,
             ..letter
         });
+    }
+    if options.yes_no
+        && let Some(answer) = yes_no::at(&lexed, first)
+    {
+        return Some(answer);
     }
     if value_runs::starts_value(&lexed, first)
         && let Ok(run) = value_runs::run_at(&lexed, first)

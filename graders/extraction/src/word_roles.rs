@@ -107,6 +107,8 @@ roles! {
     denies_after = 22;
     /// Between a part and its whole: "18 *of* 42".
     of = 23;
+    /// Before the place of a value: "42 *when* n = 7".
+    place = 24;
 }
 
 impl Roles {
@@ -141,6 +143,7 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
         add(language.never_unit, bit::never_unit);
         add(language.not_after, bit::denies_after);
         add(language.of, bit::of);
+        add(language.place, bit::place);
     }
     add(UNITS, bit::unit);
     add(UNIT_PREFIXES, bit::unit | bit::unit_prefix);

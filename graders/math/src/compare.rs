@@ -365,6 +365,12 @@ pub fn equivalent(gold: &str, answer: &str, options: &Options) -> Comparison {
     })
 }
 
+/// Charges reading texts of this length in bytes.
+pub(crate) fn charge_reading(bytes: usize, budget: &Budget) -> Result<(), Exhausted> {
+    budget.charge(READING_STEPS * bytes as u64)?;
+    budget.charge_bytes(READING_BYTES * bytes as u64)
+}
+
 /// Compares two texts within the budget of a comparison that they are a part of. Reading them is
 /// charged too.
 pub(crate) fn equivalent_within(
@@ -373,8 +379,7 @@ pub(crate) fn equivalent_within(
     options: &Options,
     budget: &Budget,
 ) -> Result<bool, Exhausted> {
-    budget.charge(READING_STEPS * (gold.len() + answer.len()) as u64)?;
-    budget.charge_bytes(READING_BYTES * (gold.len() + answer.len()) as u64)?;
+    charge_reading(gold.len() + answer.len(), budget)?;
     let found = compared(Gold::read_within(gold, options, budget), |gold| {
         gold.compare_within(&Answer::of(answer, options), options, budget)
     });

@@ -5,6 +5,7 @@ use assay_extraction::{self, Extracted, Mode};
 
 use crate::budget::Budget;
 use crate::compare::{Answer, Comparison, Gold};
+use crate::decide::is_truth_value;
 use crate::evidence;
 use crate::options::Options;
 use crate::task::{Extract, MathTask};
@@ -14,16 +15,21 @@ use crate::tree::Expr;
 pub(crate) struct PreparedMath {
     golds: Vec<Gold>,
     task: MathTask,
+    /// A gold is the letter of an option.
     letters: bool,
+    /// A gold is yes or no.
+    yes_no: bool,
 }
 
 impl PreparedMath {
     pub(crate) fn new(golds: Vec<Gold>, task: MathTask) -> Self {
         let letters = !task.options.choices.is_empty() || golds.iter().any(is_letter);
+        let yes_no = golds.iter().any(is_yes_no);
         Self {
             golds,
             task,
             letters,
+            yes_no,
         }
     }
 
@@ -45,6 +51,7 @@ impl PreparedMath {
             },
             think_open: meta.think_open,
             choices: self.letters,
+            yes_no: self.yes_no,
             language: self.task.language.as_deref(),
         };
         assay_extraction::extract(text, &options).filter(|found| !found.text.trim().is_empty())
@@ -77,6 +84,14 @@ fn is_letter(gold: &Gold) -> bool {
         Some(Expr::Symbol(name) | Expr::Text(name) | Expr::Word(name)) => {
             name.len() == 1 && name.bytes().all(|b| (b'A'..=b'J').contains(&b))
         }
+        _ => false,
+    }
+}
+
+/// Whether a gold is yes or no, true or false.
+fn is_yes_no(gold: &Gold) -> bool {
+    match gold.normal_forms().first() {
+        Some(Expr::Text(word) | Expr::Word(word)) => is_truth_value(word),
         _ => false,
     }
 }

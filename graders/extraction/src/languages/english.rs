@@ -199,4 +199,5 @@ pub(super) const ENGLISH: Language = Language {
     ],
     not_after: &[],
     of: &["of"],
+    place: &["when", "where", "at", "for", "with"],
 };

@@ -45,6 +45,7 @@ pub(super) const FRENCH: Language = Language {
     ],
     not_after: &[],
     of: &["sur", "des"],
+    place: &["quand", "lorsque", "pour", "en"],
 };
 
 pub(super) const GERMAN: Language = Language {
@@ -118,6 +119,7 @@ pub(super) const GERMAN: Language = Language {
     ],
     not_after: &[],
     of: &["von"],
+    place: &["bei", "für"],
 };
 
 pub(super) const SPANISH: Language = Language {
@@ -161,6 +163,7 @@ pub(super) const SPANISH: Language = Language {
     ],
     not_after: &[],
     of: &["de"],
+    place: &["cuando", "para", "en"],
 };
 
 pub(super) const PORTUGUESE: Language = Language {
@@ -190,6 +193,7 @@ pub(super) const PORTUGUESE: Language = Language {
     ],
     not_after: &[],
     of: &["de", "dos", "das"],
+    place: &["quando", "para", "em"],
 };
 
 pub(super) const ITALIAN: Language = Language {
@@ -226,6 +230,7 @@ pub(super) const ITALIAN: Language = Language {
     ],
     not_after: &[],
     of: &["su", "di", "dei", "delle"],
+    place: &["quando", "per"],
 };
 
 pub(super) const RUSSIAN: Language = Language {
@@ -256,6 +261,7 @@ pub(super) const RUSSIAN: Language = Language {
     ],
     not_after: &[],
     of: &["из"],
+    place: &["при", "когда"],
 };
 
 pub(super) const DUTCH: Language = Language {

@@ -34,6 +34,9 @@ pub(crate) struct Language {
     pub(crate) not_after: &'static [&'static str],
     /// Prepositions between a part and its whole: "18 *of* 42".
     pub(crate) of: &'static [&'static str],
+    /// Words before the place of a value: "42 *when* n = 7". In scripts without blanks, the end of
+    /// such a word.
+    pub(crate) place: &'static [&'static str],
 }
 
 impl Language {
@@ -51,6 +54,7 @@ impl Language {
         never_unit: &[],
         not_after: &[],
         of: &[],
+        place: &[],
     };
 }
 

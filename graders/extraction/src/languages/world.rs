@@ -28,6 +28,7 @@ pub(super) const CHINESE: Language = Language {
     never_unit: &[],
     not_after: &["不对", "错", "不正确", "不是答案"],
     of: &[],
+    place: &["此时", "当", "其中", "这时"],
 };
 
 pub(super) const ARABIC: Language = Language {
@@ -44,6 +45,7 @@ pub(super) const ARABIC: Language = Language {
     never_unit: &[],
     not_after: &[],
     of: &["من"],
+    place: &["عندما", "عند"],
 };
 
 pub(super) const HINDI: Language = Language {
@@ -60,6 +62,7 @@ pub(super) const HINDI: Language = Language {
     never_unit: &[],
     not_after: &["नहीं"],
     of: &[],
+    place: &[],
 };
 
 pub(super) const JAPANESE: Language = Language {
@@ -76,6 +79,7 @@ pub(super) const JAPANESE: Language = Language {
     never_unit: &[],
     not_after: &["ではな", "ではあり", "じゃな", "でな"],
     of: &[],
+    place: &["このとき"],
 };
 
 pub(super) const KOREAN: Language = Language {
@@ -92,6 +96,7 @@ pub(super) const KOREAN: Language = Language {
     never_unit: &[],
     not_after: &["아니", "아닌", "아닙", "아녜"],
     of: &[],
+    place: &["이때"],
 };
 
 pub(super) const VIETNAMESE: Language = Language {
