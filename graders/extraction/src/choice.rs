@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use crate::rule::{Rule, RuleMatch};
 use crate::slices::tail;
+use crate::tokens::{Lexed, TokenKind};
 use crate::word_roles::{Joiner, lower, roles};
 
 /// Bytes before and after a letter that are examined as its sentence.
@@ -129,6 +130,24 @@ pub(super) fn letter_of_clause(clause: &str) -> Option<RuleMatch<'_>> {
     }
     // "answer: b", "answer: b. 12"
     lower_case(clause)
+}
+
+/// Number of tokens of the mark of an option before a value at `first`: "(B) 12". 0 if there is none.
+pub(super) fn mark_length(lexed: &Lexed<'_>, first: usize) -> usize {
+    const LENGTH: usize = 3;
+    let is_letter = |at: usize| {
+        lexed.kind(at) == Some(TokenKind::Name) && matches!(lexed.str(at).as_bytes(), [b'A'..=b'J'])
+    };
+    let marked = lexed.kind(first) == Some(TokenKind::Open)
+        && lexed.str(first) == "("
+        && is_letter(first + 1)
+        && lexed.kind(first + 2) == Some(TokenKind::Close)
+        && !lexed.is_glued(first + LENGTH)
+        && matches!(
+            lexed.kind(first + LENGTH),
+            Some(TokenKind::Number | TokenKind::Maths | TokenKind::Command | TokenKind::Currency)
+        );
+    if marked { LENGTH } else { 0 }
 }
 
 /// The letter of a short answer, in upper case: `C`, `(C)`, `C.`, `\text{C}`, `**C**`, `option C`,

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::characters::is_spaced;
 use crate::maths_spans::{self, Span};
 use crate::qualifiers::{self, Modifier};
 use crate::rule::{Rule, RuleMatch};
@@ -88,7 +89,7 @@ fn expression(text: &str) -> Option<RuleMatch<'_>> {
     }
     // A text without blanks and with a relation is a formula even if words are attached to it:
     // "N(t)=4orN(t)=-9".
-    let formula = !whole.contains(char::is_whitespace)
+    let formula = !whole.contains(|c: char| c.is_whitespace() || c == '$' || !is_spaced(c))
         && whole.contains('=')
         && whole.contains(|c: char| c.is_ascii_digit())
         && longest_word(whole) <= 3;

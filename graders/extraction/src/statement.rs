@@ -220,6 +220,10 @@ fn value_of<'a>(
             _ => break,
         }
     }
+    // "(B) 12" for a question whose answer is no letter.
+    if !options.choices {
+        first += choice::mark_length(&lexed, first);
+    }
     if options.choices
         && let Some(letter) =
             choice::letter_of_clause(&lexed.text[lexed.tokens.get(first)?.start..])
@@ -385,11 +389,32 @@ fn clause<'a>(lexed: &Lexed<'a>, first: usize, connector: Connector) -> Option<R
         return None;
     }
     let source = tidy(&lexed.text[lexed.tokens[first].start..lexed.tokens[end - 1].end]);
+    let source = numeral_after_verb(source);
     (!source.is_empty()).then_some(RuleMatch {
         text: Cow::Borrowed(source),
         source,
         rule: Rule::Stated,
     })
+}
+
+/// The Chinese numeral after the verb of a short sentence: "甲数是十五". The whole text if it does not
+/// end with one.
+pub(super) fn numeral_after_verb(sentence: &str) -> &str {
+    let numeral = |c: char| "零〇一二两三四五六七八九十百千万亿点半".contains(c);
+    let start = sentence
+        .char_indices()
+        .rev()
+        .take_while(|(_, c)| numeral(*c))
+        .last();
+    let Some((start, _)) = start else {
+        return sentence;
+    };
+    let before = sentence[..start].chars().next_back();
+    if before.is_some_and(|verb| "是为為".contains(verb)) {
+        &sentence[start..]
+    } else {
+        sentence
+    }
 }
 
 #[cfg(test)]
