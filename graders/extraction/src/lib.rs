@@ -104,6 +104,7 @@ pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>
         .collect();
     let found = match options.mode {
         Mode::Auto => auto(&parts, options),
+        Mode::Unboxed => without_boxes(&parts, options),
         Mode::Boxed => last_match(&parts, |part| boxed::read(part).last),
         Mode::Whole => last_match(&parts, |part| {
             Some(RuleMatch::slice(part.trim(), Rule::Whole))
@@ -120,6 +121,10 @@ pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>
 }
 
 fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
+    let parts: Vec<&str> = parts
+        .iter()
+        .map(|part| tags::before_next_question(part))
+        .collect();
     let mut unboxed = Vec::with_capacity(parts.len());
     for part in parts.iter().rev() {
         let boxes = boxed::read(part);
@@ -132,7 +137,11 @@ fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
         }
     }
     unboxed.reverse();
-    let parts = unboxed.as_slice();
+    without_boxes(&unboxed, options)
+}
+
+/// The answer by the rules for texts without boxes.
+fn without_boxes<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
     last_match(parts, |part| tags::last(part, options))
         .or_else(|| last_match(parts, |part| tags::hashes(part, options)))
         .or_else(|| unmarked(&without_retracted(&tail_parts(parts)), options))

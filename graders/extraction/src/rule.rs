@@ -10,6 +10,8 @@ pub enum Mode {
     Auto,
     /// Boxes only.
     Boxed,
+    /// All rules except the one for boxes.
+    Unboxed,
     /// The whole text after the last reasoning block.
     Whole,
 }

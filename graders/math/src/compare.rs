@@ -131,6 +131,19 @@ fn plain(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
+/// Whether a decimal of a gold is plainly a rounded value.
+fn is_rounded(text: &str, value: &Rational, places: i64) -> bool {
+    const MIN_PLACES: i64 = 2;
+    let says = ["\\approx", "≈", "\\simeq", "≃"]
+        .iter()
+        .any(|sign| text.contains(sign));
+    // Exact decimals of tasks are nearly always eighths.
+    let is_eighth = value
+        .mul(&Rational::small(8))
+        .is_none_or(|eighths| eighths.is_integer());
+    says || places >= MIN_PLACES && !is_eighth
+}
+
 impl Gold {
     /// Reads a gold.
     ///
@@ -150,6 +163,10 @@ impl Gold {
         let signs = PercentSigns::of(&reading.expr);
         let decimals = match options.rounding {
             Rounding::Gold => parse::written_decimals(text),
+            Rounding::Auto => parse::written_decimals(text)
+                .into_iter()
+                .filter(|(value, places)| is_rounded(text, value, *places))
+                .collect(),
             Rounding::Exact => Vec::new(),
         };
         let own = budget.part(STEPS);

@@ -1,8 +1,10 @@
 //! Grades labelled rows and compares the verdicts with the labels, by kind.
 //!
-//! `cargo run -p assay-math --example accuracy -- [--all] FILE.jsonl …`. A row has `completion`, a
-//! `gold` (a text or a list), `expected` (`true`, `false` or a verdict), and may have `kind`, `id`
-//! and `options` (keys of the task). Each miss is printed; `--all` prints every row.
+//! `cargo run -p assay-math --example accuracy -- [--all] [--KEY=VALUE] FILE.jsonl …`. A row has
+//! `completion`, a `gold` (a text or a list), `expected` (`true`, `false` or a verdict), and may have
+//! `kind`, `id` and `options` (keys of the task). A golden case, with `task` and `verdict`, is a row
+//! too. Each miss is printed; `--all` prints every row. `--rounding=auto` sets a key of the tasks that
+//! have none.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -43,13 +45,19 @@ fn verdict(task: &RawValue, completion: &str) -> String {
     }
 }
 
-/// The task of a row.
-fn task(row: &Value) -> io::Result<Box<RawValue>> {
-    let mut task = Map::new();
-    task.insert("type".to_owned(), "math".into());
-    task.insert("answer".to_owned(), row["gold"].clone());
+/// The task of a row, with the keys that the command line adds.
+fn task(row: &Value, keys: &[(&str, &str)]) -> io::Result<Box<RawValue>> {
+    let mut task = row["task"].as_object().cloned().unwrap_or_else(|| {
+        let mut task = Map::new();
+        task.insert("type".to_owned(), "math".into());
+        task.insert("answer".to_owned(), row["gold"].clone());
+        task
+    });
     if let Some(options) = row["options"].as_object() {
         task.extend(options.clone());
+    }
+    for (key, value) in keys {
+        task.entry(*key).or_insert_with(|| (*value).into());
     }
     Ok(serde_json::value::to_raw_value(&Value::Object(task))?)
 }
@@ -67,13 +75,25 @@ fn main() -> io::Result<()> {
     let (flags, files): (Vec<String>, Vec<String>) =
         env::args().skip(1).partition(|arg| arg.starts_with("--"));
     let all = flags.iter().any(|flag| flag == "--all");
+    let keys: Vec<(&str, &str)> = flags
+        .iter()
+        .filter_map(|flag| flag.strip_prefix("--")?.split_once('='))
+        .collect();
     let mut kinds: BTreeMap<String, [u64; 2]> = BTreeMap::new();
     let mut out = io::stdout().lock();
     for file in &files {
         for line in fs::read_to_string(file)?.lines() {
             let row: Value = serde_json::from_str(line)?;
-            let verdict = verdict(&task(&row)?, row["completion"].as_str().unwrap_or_default());
-            let right = agrees(&row["expected"], &verdict);
+            let verdict = verdict(
+                &task(&row, &keys)?,
+                row["completion"].as_str().unwrap_or_default(),
+            );
+            let expected = if row["verdict"].is_string() {
+                &row["verdict"]
+            } else {
+                &row["expected"]
+            };
+            let right = agrees(expected, &verdict);
             let kind = row["kind"].as_str().unwrap_or("other");
             let [agreed, rows] = kinds.entry(kind.to_owned()).or_default();
             *agreed += u64::from(right);
@@ -88,7 +108,7 @@ fn main() -> io::Result<()> {
                     row["gold"],
                     row["completion"],
                     row["options"],
-                    row["expected"],
+                    expected,
                 )?;
             }
         }
