@@ -11,6 +11,9 @@ use crate::word_roles::{lower, roles};
 /// Maximum number of words between a part and the preposition before its whole: "18 marbles left of".
 const MAX_WORDS_OF_PART: usize = 2;
 
+/// Longest heading of a check, in bytes, with its marks.
+const MAX_HEADING_BYTES: usize = 48;
+
 /// Maximum number of tokens between a value and its place.
 const MAX_TOKENS_TO_PLACE: usize = 9;
 
@@ -60,7 +63,9 @@ fn is_whole(lexed: &Lexed<'_>, part: ValueRun, run: ValueRun) -> bool {
         let roles = lexed.roles(at);
         !roles.verb() && !roles.conclusion() && !matches!(&*lower(lexed.str(at)), "a" | "an" | "un")
     };
-    of - gap.start <= MAX_WORDS_OF_PART && gap.clone().all(plain)
+    let near = of - gap.start <= MAX_WORDS_OF_PART;
+    let mut words = gap;
+    near && words.all(plain)
 }
 
 /// Whether `run` is the place of `value`: "42 when n = 7", "42, which occurs at x = 3", "42 minutes
@@ -127,18 +132,17 @@ pub(super) fn checks(lexed: &Lexed<'_>, at: usize) -> bool {
 /// The text before a check of its answer; the whole text if it checks nothing or concludes after
 /// the check: "Check: 2 * 5 = 10. So x = 5."
 pub(super) fn before_check(text: &str) -> &str {
-    let mut heading = None;
-    for colon in text.match_indices([':', '：']).map(|(at, _)| at) {
-        let before = &text[..colon];
+    let heading = text.match_indices([':', '：']).find_map(|(colon, _)| {
+        let near = text.ceil_char_boundary(colon.saturating_sub(MAX_HEADING_BYTES));
+        let before = &text[near..colon];
         let start = before.rfind(['.', '\n', '!', '。']).map_or(0, |at| {
             at + before[at..].chars().next().map_or(1, char::len_utf8)
         });
-        let name = text[start..colon].trim_matches([' ', '*', '_', '#', '(']);
-        if CHECKS.contains(&&*lower(name)) {
-            heading = Some((start, colon));
-            break;
-        }
-    }
+        let name = before[start..].trim_matches([' ', '*', '_', '#', '(']);
+        CHECKS
+            .contains(&&*lower(name))
+            .then_some((near + start, colon))
+    });
     let Some((start, colon)) = heading.filter(|(start, _)| !text[..*start].trim().is_empty())
     else {
         return text;

@@ -153,14 +153,14 @@ pub(super) fn without_brackets(lexed: &Lexed<'_>, first: usize, end: usize) -> (
             (lexed.str(first), lexed.str(end - 1)),
             ("(", ")") | ("[", "]")
         );
-    let inside = first + 1..end.saturating_sub(1);
+    let mut inside = first + 1..end.saturating_sub(1);
     // In "[-1,0]" the comma separates two values; in "[1,000]" it groups digits.
     let pair = |at: usize| {
         let after = lexed.str(at).split_once(',').map(|(_, after)| after);
         lexed.kind(at) == Some(TokenKind::Number) && after.is_some_and(|after| after.len() < 3)
     };
     let single = outer
-        && !inside.clone().any(|at| {
+        && !inside.any(|at| {
             matches!(
                 lexed.tokens[at].kind,
                 TokenKind::Open | TokenKind::Close | TokenKind::Separator

@@ -22,6 +22,10 @@ const MAX_WORDS: usize = 8;
 /// Maximum number of words before the value of a correction.
 const MAX_WORDS_BEFORE_VALUE: usize = 6;
 
+/// Number of sentences at the end of a text that may correct an answer. Each one is split into
+/// tokens.
+const MAX_SENTENCES: usize = 256;
+
 /// Marks that end a sentence or set off an interruption.
 const ENDS: &[char] = &['.', '\n', '!', '?', '。', '！', '？', '।', '—', '…'];
 
@@ -114,7 +118,7 @@ pub(crate) fn after_box(text: &str, end: usize) -> Option<&str> {
 /// It should be 42". `explicit` leaves out checks and amendments, which no box yields to.
 pub(crate) fn correction(rest: &str, explicit: bool) -> Option<RuleMatch<'_>> {
     let rest = tail(rest, TAIL_BYTES);
-    let mut starts: Vec<usize> = sentence_starts(rest).collect();
+    let mut starts: Vec<usize> = sentence_starts(rest).take(MAX_SENTENCES).collect();
     starts.reverse();
     let mut open = None;
     let mut found = None;
@@ -313,7 +317,7 @@ fn replacement(sentence: &str, reopening: Reopening, own: bool) -> Option<RuleMa
             }
         })
         .filter_map(|(_, run)| qualifiers::signed_value(&lexed, run.first, run, Rule::Stated))
-        .last()
+        .next_back()
 }
 
 /// The value that the words of a clause lead to, with the first token of the clause.
