@@ -281,6 +281,8 @@ pub(super) const INTERJECTIONS: &[&str] = &[
     "correction",
     "oops",
     "hmm",
+    "update",
+    "edit",
     "scratch",
     "rather",
     "non",
@@ -315,6 +317,43 @@ pub(super) const FAULTS: &[&str] = &[
     "incorrecta",
     "errado",
     "sbagliato",
+    "impossible",
+    "invalid",
+    "false",
+    "неверно",
+    "неправильно",
+    "yanlış",
+    "fout",
+    "błędna",
+];
+
+/// Verbs that refute an answer: "17, which *fails*".
+pub(super) const FAILS: &[&str] = &["fails", "failed", "contradicts", "scheitert", "échoue"];
+
+/// Verbs of a supposition that the text does not make: "if the answer *were* 17".
+pub(super) const SUBJUNCTIVES: &[&str] = &["were", "was", "wäre", "était", "fuera", "fosse"];
+
+/// Particles between a value and its denial: "42*가* 아니다".
+pub(super) const PARTICLES: &[&str] = &["가", "이", "은", "는", "が", "は"];
+
+/// Verbs of a possibility: "it *could* also be 4".
+pub(super) const MODALS: &[&str] = &[
+    "could", "might", "may", "can", "könnte", "pourrait", "podría",
+];
+
+/// Words before another spelling of the same value: "1/2 or, *equivalently*, 0.5".
+pub(super) const RESTATES: &[&str] = &[
+    "equivalently",
+    "i.e.",
+    "simply",
+    "approximately",
+    "about",
+    "roughly",
+    "form",
+    "words",
+    "simplified",
+    "written",
+    "decimal",
 ];
 
 /// Verbs of slips, which retract an answer after an interjection: "wait, I *forgot* one".
@@ -333,5 +372,77 @@ pub(super) const RIGHTS: &[&str] = &[
     "right", "correct", "true", "possible", "juste", "exact", "richtig", "correcto", "correcta",
 ];
 
+/// Phrases at the start of a sentence that open the answer again: "*On second thought*, it is 42".
+pub(super) const RECONSIDERS: &[&str] = &[
+    "on second thought",
+    "on second thoughts",
+    "on reflection",
+    "thinking again",
+    "hold on",
+    "let me correct",
+    "let me reconsider",
+    "i stand corrected",
+    "bei näherer betrachtung",
+    "à la réflexion",
+    "重新考虑",
+];
+
+/// Phrases at the start of a sentence that check the answer, which may change it: "*Let me recount*:
+/// …".
+pub(super) const RECHECKS: &[&str] = &[
+    "let me recheck",
+    "let me recount",
+    "let me recalculate",
+    "let me double check",
+    "let me double-check",
+    "let me check again",
+    "let's recheck",
+    "let's double check",
+    "let's double-check",
+    "checking again",
+];
+
+/// Words that contrast a sentence with the answer before it: "*However*, we must add one".
+pub(super) const CONTRASTS: &[&str] = &["however", "jedoch", "cependant", "toutefois"];
+
+/// Words for something that an answer lacks: "However, we *must* add one".
+pub(super) const LACKS: &[&str] = &[
+    "must",
+    "need",
+    "forgot",
+    "missed",
+    "overlooked",
+    "müssen",
+    "devons",
+    "faut",
+];
+
 /// Phrases at the start of a sentence that are a retraction by themselves.
 pub(super) const RETRACTIONS: &[&str] = &["scratch that", "strike that", "不对", "错了"];
+
+/// Headings of a check of the answer: "*Check*: 2 * 5 = 10".
+pub(super) const CHECKS: &[&str] = &[
+    "check",
+    "checking",
+    "verification",
+    "verify",
+    "verifying",
+    "sanity check",
+    "检验",
+    "验证",
+    "验算",
+    "probe",
+    "vérification",
+    "comprobación",
+    "verificação",
+    "verifica",
+    "проверка",
+];
+
+/// Verbs between a statement and its place: "f(x) = 3 *holds* when x = 4" asks for x.
+pub(super) const HOLDS: &[&str] = &["holds", "hold", "occurs", "happens", "vanishes", "works"];
+
+/// Answers to a question that is yes or no.
+pub(super) const YES_NO: &[&str] = &[
+    "yes", "no", "true", "false", "oui", "non", "ja", "nein", "sí", "да", "нет", "是", "否", "对",
+];

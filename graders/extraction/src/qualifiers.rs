@@ -39,7 +39,9 @@ pub(super) fn modifier_before(lexed: &Lexed<'_>, first: usize) -> Modifier {
         }
         let word = lower(lexed.str(at));
         let roles = lexed.roles(at);
-        if roles.negation() || word.ends_with("n't") || ends_in_denial(&word) {
+        // "ni" negates in French and is a verb in Swahili.
+        let negates = roles.negation() && !roles.verb();
+        if negates || word.ends_with("n't") || ends_in_denial(&word) {
             return Modifier::Denied;
         }
         // Scripts without blanks may put the phrase and other words into one token.

@@ -10,7 +10,7 @@ use crate::tokens::{Lexed, TokenKind};
 use crate::trim::tidy;
 use crate::value_runs::{self, ValueRun};
 use crate::word_roles::{answer_names, lower, roles};
-use crate::{choice, display, maths_spans, qualifiers, retraction};
+use crate::{choice, commitment, display, maths_spans, qualifiers, yes_no};
 
 /// Names of at most this many bytes need a colon and a line of their own.
 const MAX_SHORT_NAME_BYTES: usize = 3;
@@ -65,7 +65,7 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMatch
                 .choices
                 .then(|| choice::correction(&text[range.end..]))
                 .flatten();
-            let later = later.or_else(|| retraction::correction(&text[range.end..]));
+            let later = later.or_else(|| commitment::correction(&text[range.end..], false));
             return Some(later.map_or(found, |later| RuleMatch {
                 rule: Rule::Stated,
                 ..later
@@ -220,6 +220,10 @@ fn value_of<'a>(
             _ => break,
         }
     }
+    // "(B) 12" for a question whose answer is no letter.
+    if !options.choices {
+        first += choice::mark_length(&lexed, first);
+    }
     if options.choices
         && let Some(letter) =
             choice::letter_of_clause(&lexed.text[lexed.tokens.get(first)?.start..])
@@ -229,10 +233,15 @@ fn value_of<'a>(
             ..letter
         });
     }
+    if options.yes_no
+        && let Some(answer) = yes_no::at(&lexed, first)
+    {
+        return Some(answer);
+    }
     if value_runs::starts_value(&lexed, first)
         && let Ok(run) = value_runs::run_at(&lexed, first)
     {
-        return qualifiers::signed_value(&lexed, first, run, Rule::Stated);
+        return committed(&lexed, first, run);
     }
     // "- 7" and "minus 7". If words qualify the value, the clause below keeps them.
     let sign = !item && qualifiers::is_detached_sign(&lexed, first)
@@ -257,7 +266,23 @@ fn value_of<'a>(
         return Some(found);
     }
     let run = run.or_else(|| value_runs::runs(&lexed).into_iter().find(|run| run.strong))?;
-    qualifiers::signed_value(&lexed, first, run, Rule::Stated)
+    committed(&lexed, first, run)
+}
+
+/// A run as the answer of a statement, with the alternative that follows it. If the words after it
+/// deny it, the next value of its sentence: "not 42 but 24".
+fn committed<'a>(lexed: &Lexed<'a>, first: usize, run: ValueRun) -> Option<RuleMatch<'a>> {
+    let end = sentence_end(lexed, first);
+    let run = if commitment::asserts(lexed, run) {
+        run
+    } else {
+        value_runs::runs(lexed)
+            .into_iter()
+            .filter(|next| next.first >= run.end && next.end <= end)
+            .find(|next| next.strong && commitment::asserts(lexed, *next))?
+    };
+    let found = qualifiers::signed_value(lexed, first, run, Rule::Stated)?;
+    Some(commitment::offer(lexed, run, &found).unwrap_or(found))
 }
 
 /// Display maths right after the connector. It may contain line breaks, so it is read before the
@@ -364,11 +389,32 @@ fn clause<'a>(lexed: &Lexed<'a>, first: usize, connector: Connector) -> Option<R
         return None;
     }
     let source = tidy(&lexed.text[lexed.tokens[first].start..lexed.tokens[end - 1].end]);
+    let source = numeral_after_verb(source);
     (!source.is_empty()).then_some(RuleMatch {
         text: Cow::Borrowed(source),
         source,
         rule: Rule::Stated,
     })
+}
+
+/// The Chinese numeral after the verb of a short sentence: "甲数是十五". The whole text if it does not
+/// end with one.
+pub(super) fn numeral_after_verb(sentence: &str) -> &str {
+    let numeral = |c: char| "零〇一二两三四五六七八九十百千万亿点半".contains(c);
+    let start = sentence
+        .char_indices()
+        .rev()
+        .take_while(|(_, c)| numeral(*c))
+        .last();
+    let Some((start, _)) = start else {
+        return sentence;
+    };
+    let before = sentence[..start].chars().next_back();
+    if before.is_some_and(|verb| "是为為".contains(verb)) {
+        &sentence[start..]
+    } else {
+        sentence
+    }
 }
 
 #[cfg(test)]

@@ -161,6 +161,46 @@ pub(super) fn hashes<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMat
     None
 }
 
+/// Headings of a question that a model invents after its answer.
+const QUESTIONS: &[&str] = &[
+    "question:",
+    "q:",
+    "problem:",
+    "**question:**",
+    "### question",
+    "问题：",
+];
+
+/// The text up to the next question that a model invents after a `####` answer: "#### 42\n\nQuestion:
+/// …". What follows answers another question.
+pub(super) fn before_next_question(text: &str) -> &str {
+    if !text.contains("####") {
+        return text;
+    }
+    let mut offset = 0;
+    let mut answered = false;
+    for line in text.split_inclusive('\n') {
+        let content = line.trim();
+        let mark = content
+            .strip_prefix("####")
+            .filter(|rest| !rest.starts_with('#'));
+        answered |= mark.is_some_and(|rest| {
+            rest.trim_start()
+                .starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '$' | '\\' | '('))
+        });
+        let asks = QUESTIONS.iter().any(|heading| {
+            content
+                .get(..heading.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(heading))
+        });
+        if answered && asks {
+            return &text[..offset];
+        }
+        offset += line.len();
+    }
+    text
+}
+
 /// Whether a line after `####` is an answer and not a heading. It is one if it starts like a value
 /// ("#### 18 dollars"), or if it ends the text and has at most two words ("#### Monday"). "####
 /// Step 1: add" and "#### Conclusion" followed by text are headings.

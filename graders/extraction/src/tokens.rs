@@ -5,6 +5,7 @@ use crate::characters::{
     is_ideographic, is_letter, is_name_symbol, is_superscript, number_length, subscript_length,
 };
 use crate::maths_spans::{self, Span};
+use crate::slices::head;
 use crate::word_roles::{Roles, roles};
 
 /// The kind of a token. The rules above this module read kinds instead of characters.
@@ -377,7 +378,14 @@ impl Lexer<'_> {
         if !self.groups_close {
             return 0;
         }
-        while let Some(b'{' | b'[') = bytes.get(at) {
+        loop {
+            // `\frac { 5 } { 3 }`
+            let blanks = rest[at..].len() - rest[at..].trim_start_matches(' ').len();
+            match bytes.get(at + blanks) {
+                Some(b'{') => at += blanks,
+                Some(b'[') if blanks == 0 => {}
+                _ => break,
+            }
             let mut depth = 0usize;
             let mut end = at;
             loop {
@@ -428,6 +436,8 @@ impl Lexer<'_> {
             '_' | '`' => self.at += length,
             '=' if next == Some('>') => self.push(TokenKind::Other, 2),
             '-' if next == Some('>') => self.push(TokenKind::Other, 2),
+            // `<b>` is a tag if `</b>` follows, and neither a relation nor a part of the value.
+            '<' if opening_tag(rest).is_some() => self.at += opening_tag(rest).unwrap_or(1),
             // `</b>`, `<br>`, `<sub>` and `<sup>` are tags, not relations.
             '<' if next == Some('/') || rest.starts_with("<br") || rest.starts_with("<su") => {
                 self.push(TokenKind::Other, 1);
@@ -463,7 +473,7 @@ impl Lexer<'_> {
             '(' | '[' | '{' => self.push(TokenKind::Open, 1),
             ')' | ']' | '}' => self.push(TokenKind::Close, 1),
             ',' | '，' | '、' | ';' | '；' => self.push(TokenKind::Separator, length),
-            '.' | '。' | '．' | '?' | '？' => self.push(TokenKind::Stop, length),
+            '.' | '。' | '．' | '।' | '?' | '？' => self.push(TokenKind::Stop, length),
             '%' | '％' | '‰' | '°' | '′' | '″' | '℃' | '℉' => {
                 self.push(TokenKind::Suffix, length);
             }
@@ -504,6 +514,18 @@ impl Lexer<'_> {
             self.at += run;
         }
     }
+}
+
+/// Length of the tag of a formatted text at the start of `rest`, if the text is closed.
+fn opening_tag(rest: &str) -> Option<usize> {
+    /// The text is at most as long as a long answer.
+    const MAX_BYTES: usize = 256;
+    let name = ["b", "i", "u", "em", "strong", "span", "mark", "code"]
+        .into_iter()
+        .find(|name| rest[1..].starts_with(name) && rest[1 + name.len()..].starts_with('>'))?;
+    let length = name.len() + 2;
+    let close = head(&rest[length..], MAX_BYTES).find("</")? + length + 2;
+    rest[close..].starts_with(name).then_some(length)
 }
 
 #[cfg(test)]

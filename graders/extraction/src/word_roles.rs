@@ -103,6 +103,12 @@ roles! {
     interjection = 20;
     /// May precede an interjection: "but wait".
     opener = 21;
+    /// Denies the value before it: "42 *değil*".
+    denies_after = 22;
+    /// Between a part and its whole: "18 *of* 42".
+    of = 23;
+    /// Before the place of a value: "42 *when* n = 7".
+    place = 24;
 }
 
 impl Roles {
@@ -135,6 +141,9 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
         add(language.and, bit::joins_and);
         add(language.or, bit::joins_or);
         add(language.never_unit, bit::never_unit);
+        add(language.not_after, bit::denies_after);
+        add(language.of, bit::of);
+        add(language.place, bit::place);
     }
     add(UNITS, bit::unit);
     add(UNIT_PREFIXES, bit::unit | bit::unit_prefix);

@@ -145,6 +145,19 @@ fn without_commands(text: &str) -> String {
     out
 }
 
+/// Whether a decimal of a gold is plainly a rounded value.
+fn is_rounded(text: &str, value: &Rational, places: i64) -> bool {
+    const MIN_PLACES: i64 = 2;
+    let says = ["\\approx", "≈", "\\simeq", "≃"]
+        .iter()
+        .any(|sign| text.contains(sign));
+    // Exact decimals of tasks are nearly always eighths.
+    let is_eighth = value
+        .mul(&Rational::small(8))
+        .is_none_or(|eighths| eighths.is_integer());
+    says || places >= MIN_PLACES && !is_eighth
+}
+
 impl Gold {
     /// Reads a gold.
     ///
@@ -164,6 +177,10 @@ impl Gold {
         let signs = PercentSigns::of(&reading.expr);
         let decimals = match options.rounding {
             Rounding::Gold => parse::written_decimals(text),
+            Rounding::Auto => parse::written_decimals(text)
+                .into_iter()
+                .filter(|(value, places)| is_rounded(text, value, *places))
+                .collect(),
             Rounding::Exact => Vec::new(),
         };
         let own = budget.part(STEPS);
@@ -473,6 +490,12 @@ pub fn equivalent(gold: &str, answer: &str, options: &Options) -> Comparison {
     })
 }
 
+/// Charges reading texts of this length in bytes.
+pub(crate) fn charge_reading(bytes: usize, budget: &Budget) -> Result<(), Exhausted> {
+    budget.charge(READING_STEPS * bytes as u64)?;
+    budget.charge_bytes(READING_BYTES * bytes as u64)
+}
+
 /// Compares two texts within the budget of a comparison that they are a part of. Reading them is
 /// charged too.
 pub(crate) fn equivalent_within(
@@ -481,8 +504,7 @@ pub(crate) fn equivalent_within(
     options: &Options,
     budget: &Budget,
 ) -> Result<bool, Exhausted> {
-    budget.charge(READING_STEPS * (gold.len() + answer.len()) as u64)?;
-    budget.charge_bytes(READING_BYTES * (gold.len() + answer.len()) as u64)?;
+    charge_reading(gold.len() + answer.len(), budget)?;
     let found = compared(Gold::read_within(gold, options, budget), |gold| {
         gold.compare_within(&Answer::of(answer, options), options, budget)
     });

@@ -4,7 +4,8 @@ use assay_core::{Evidence, Grade, Item, Meta, Outcome, PureGrader, Verdict};
 use assay_extraction::{self, Extracted, Mode};
 
 use crate::budget::Budget;
-use crate::compare::{Answer, Comparison, Gold};
+use crate::compare::{Answer, Comparison, Gold, equivalent_within};
+use crate::decide::is_truth_value;
 use crate::evidence;
 use crate::options::Options;
 use crate::task::{Extract, MathTask};
@@ -14,16 +15,21 @@ use crate::tree::Expr;
 pub(crate) struct PreparedMath {
     golds: Vec<Gold>,
     task: MathTask,
+    /// A gold is the letter of an option.
     letters: bool,
+    /// A gold is yes or no.
+    yes_no: bool,
 }
 
 impl PreparedMath {
     pub(crate) fn new(golds: Vec<Gold>, task: MathTask) -> Self {
         let letters = !task.options.choices.is_empty() || golds.iter().any(is_letter);
+        let yes_no = golds.iter().any(is_yes_no);
         Self {
             golds,
             task,
             letters,
+            yes_no,
         }
     }
 
@@ -45,9 +51,50 @@ impl PreparedMath {
             },
             think_open: meta.think_open,
             choices: self.letters,
+            yes_no: self.yes_no,
             language: self.task.language.as_deref(),
         };
-        assay_extraction::extract(text, &options).filter(|found| !found.text.trim().is_empty())
+        let found = assay_extraction::extract(text, &options)?;
+        let found = match self.letter_after_box(text, &found, options) {
+            Some(letter) => letter,
+            None => found,
+        };
+        Some(found).filter(|found| !found.text.trim().is_empty())
+    }
+
+    /// The letter that a statement after a box selects, if the box has neither the letter nor the
+    /// text of an option: `\boxed{12.5}`, then "Answer: C".
+    fn letter_after_box<'t>(
+        &self,
+        text: &'t str,
+        found: &Extracted<'t>,
+        options: assay_extraction::Options<'_>,
+    ) -> Option<Extracted<'t>> {
+        let boxed = found.rule == assay_extraction::Rule::Boxed;
+        if !self.letters || !boxed || options.mode != Mode::Auto || self.is_option(&found.text) {
+            return None;
+        }
+        let options = assay_extraction::Options {
+            mode: Mode::Unboxed,
+            ..options
+        };
+        let stated = assay_extraction::extract(text, &options)?;
+        let selects = stated.rule == assay_extraction::Rule::Stated
+            && stated.text.len() == 1
+            && stated.text.bytes().all(|byte| byte.is_ascii_uppercase());
+        (selects && stated.span.start > found.span.end).then_some(stated)
+    }
+
+    /// Whether the text of a box is the letter or the text of an option. A text that is too costly
+    /// to compare is one.
+    fn is_option(&self, text: &str) -> bool {
+        let budget = Budget::default();
+        let plain = Options::default();
+        assay_extraction::choice::letter(text).is_some()
+            || text.contains(|c: char| c.is_ascii_uppercase())
+            || self.task.options.choices.values().any(|option| {
+                !matches!(equivalent_within(option, text, &plain, &budget), Ok(false))
+            })
     }
 
     /// Compares an answer with the golds in order, up to the first that it equals.
@@ -77,6 +124,14 @@ fn is_letter(gold: &Gold) -> bool {
         Some(Expr::Symbol(name) | Expr::Text(name) | Expr::Word(name)) => {
             name.len() == 1 && name.bytes().all(|b| (b'A'..=b'J').contains(&b))
         }
+        _ => false,
+    }
+}
+
+/// Whether a gold is yes or no, true or false.
+fn is_yes_no(gold: &Gold) -> bool {
+    match gold.normal_forms().first() {
+        Some(Expr::Text(word) | Expr::Word(word)) => is_truth_value(word),
         _ => false,
     }
 }

@@ -22,6 +22,9 @@ pub enum Rounding {
     /// Yes: a value that rounds, half away from zero, to the digits of the gold, trailing zeros
     /// included. A gold without a decimal point is exact.
     Gold,
+    /// As `Gold`, if the gold is plainly rounded: it is written with a sign of approximation, or is
+    /// no multiple of 1/8 and has two or more decimals. 0.33 is, 0.25 and 0.5 are not.
+    Auto,
     /// No: 33.3 is not 100/3.
     #[default]
     Exact,

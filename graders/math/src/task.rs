@@ -186,7 +186,7 @@ mod tests {
         };
         assert_eq!(
             message(r#""rounding":"golden""#),
-            "unknown variant `golden`, expected `gold` or `exact`; did you mean `gold`?"
+            "unknown variant `golden`, expected one of `gold`, `auto`, `exact`; did you mean `gold`?"
         );
         assert_eq!(
             message(r#""tolerance":{"relative":1e-6,"absolute":1}"#),

@@ -4,7 +4,8 @@
 //! verdicts than `labelled/table.json`. `--update` writes that table. Files are JSON lines: a row
 //! has a `completion`, a `gold` (a text or a list), `expected` (`true`, `false` or a verdict), and
 //! may have `kind`, `id` and `options` (keys of the task). Each miss is printed; `--all` prints
-//! every row. `--peer PYTHON` also asks Math-Verify, which that Python must have.
+//! every row. `--set KEY=VALUE` adds a key to the tasks that lack it, such as `rounding=auto`.
+//! `--peer PYTHON` also asks Math-Verify, which that Python must have.
 
 mod labelled;
 
@@ -33,6 +34,8 @@ struct Arguments {
     all: bool,
     update: bool,
     peer: Option<String>,
+    /// Keys for the tasks that lack them.
+    keys: Vec<(String, String)>,
     files: Vec<String>,
 }
 
@@ -45,6 +48,10 @@ impl Arguments {
                 "--all" => options.all = true,
                 "--update" => options.update = true,
                 "--peer" => options.peer = arguments.next(),
+                "--set" => options.keys.extend(
+                    (arguments.next())
+                        .and_then(|key| key.split_once('=').map(|(k, v)| (k.into(), v.into()))),
+                ),
                 _ => options.files.push(argument),
             }
         }
@@ -109,7 +116,12 @@ fn read(files: &[String]) -> io::Result<Vec<Row>> {
 
 fn main() -> io::Result<ExitCode> {
     let arguments = Arguments::read();
-    let rows = read(&arguments.files)?;
+    let mut rows = read(&arguments.files)?;
+    for row in &mut rows {
+        for (key, value) in &arguments.keys {
+            (row.options.entry(key)).or_insert_with(|| value.as_str().into());
+        }
+    }
     let python = arguments.peer.as_deref();
     let peer = python.map(|python| peer(python, &rows)).transpose()?;
     let mut table = Table::new();

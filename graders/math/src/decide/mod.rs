@@ -43,6 +43,7 @@ use crate::tree::charged::{all_copied, copied, identical, replaced};
 use crate::tree::{Expr, Relation};
 use rule::Rule;
 use statement::Solved;
+pub(crate) use text_answers::is_truth_value;
 
 /// The inputs of every rule, and the rule that decided.
 pub(crate) struct Context<'a> {
@@ -443,6 +444,10 @@ fn same_scalars(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Ex
 
 /// Compares two answers that are not chains.
 fn same_objects(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    if let Some(equal) = choices::by_value(gold, answer, cx)? {
+        cx.set_rule(Rule::Choice);
+        return Ok(equal);
+    }
     if real_set::is_scalar(gold) && real_set::is_scalar(answer) {
         return same_scalars(gold, answer, cx);
     }

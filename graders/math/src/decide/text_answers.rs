@@ -98,6 +98,11 @@ fn sentence_answers(sentence: &str, word: &str) -> bool {
         || sentence::is_about(sentence, word)
 }
 
+/// Whether a word means yes or no.
+pub(crate) fn is_truth_value(word: &str) -> bool {
+    word.len() <= MAX_BYTES && matches!(&*canonical(word), "true" | "false")
+}
+
 /// One spelling for all words with the same meaning.
 pub(crate) fn canonical(words: &str) -> String {
     // A chemical formula is not a sentence.

@@ -61,7 +61,9 @@ fn unwrapped(text: &str) -> Option<String> {
     let (inner, after) = wrapping(text)?;
     let alone = after.trim_matches(['$', '.', ' ']).is_empty();
     let trimmed = inner.trim();
-    let counts = trimmed.starts_with(|c: char| c.is_ascii_digit()) && trimmed.contains(' ');
+    let digits = trimmed.trim_start_matches(|c: char| c.is_ascii_digit());
+    let ordinal = matches!(digits, "st" | "nd" | "rd" | "th");
+    let counts = digits.len() < trimmed.len() && (ordinal || trimmed.contains(' '));
     let states = trimmed.contains(['=', '<', '>', '≤', '≥']);
     let math =
         alone && (counts || states || wrapping(trimmed).is_some_and(|(_, after)| after.is_empty()));

@@ -165,11 +165,12 @@ fn labelled_parts<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<Exp
 
 /// The tokens without separators, full stops and layout at either end.
 pub(crate) fn trimmed<'t, 'a>(tokens: Tokens<'t, 'a>) -> Tokens<'t, 'a> {
+    // A question mark stays: `7?` asks and is no answer.
     let noise = |kind: Option<Kind<'_>>| {
         matches!(
             kind,
             Some(
-                Kind::Stray('.' | '?' | '"' | '\u{201d}' | '\u{201c}' | '，' | '#')
+                Kind::Stray('.' | '"' | '\u{201d}' | '\u{201c}' | '，' | '#')
                     | Kind::Comma
                     | Kind::Semicolon
                     | Kind::Newline

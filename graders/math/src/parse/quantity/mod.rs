@@ -44,7 +44,7 @@ fn plain(source: &str) -> Option<String> {
     let formula = |byte: u8| {
         matches!(
             byte,
-            b'=' | b'<' | b'>' | b'|' | b'[' | b']' | b'_' | b'&' | b'!'
+            b'=' | b'<' | b'>' | b'|' | b'[' | b']' | b'_' | b'&' | b'!' | b'?'
         )
     };
     let number = |byte: u8| byte.is_ascii_digit() || matches!(byte, b' ' | b',');
