@@ -1,7 +1,7 @@
 //! Draws labelled pairs from templates: a gold with texts that are equal to it and near misses that
 //! are not. Numbers are drawn with seeds, so every run has the same pairs.
 
-use assay_core::Random;
+use assay_base::Random;
 
 /// Draws of the numbers of each template.
 const DRAWS: u64 = 3;
