@@ -4,7 +4,8 @@
 //! verdicts than `labelled/table.json`. `--update` writes that table. Files are JSON lines: a row
 //! has a `completion`, a `gold` (a text or a list), `expected` (`true`, `false` or a verdict), and
 //! may have `kind`, `id` and `options` (keys of the task). Each miss is printed; `--all` prints
-//! every row. `--set KEY=VALUE` adds a key to the tasks that lack it, such as `rounding=auto`.
+//! every row, `--forms` the equal rows whose sides have two normal forms. `--set KEY=VALUE` adds a
+//! key to the tasks that lack it, such as `rounding=auto`.
 //! `--peer PYTHON` also asks Math-Verify, which that Python must have.
 
 mod labelled;
@@ -32,6 +33,7 @@ const PEER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/accuracy/peer.
 #[derive(Default)]
 struct Arguments {
     all: bool,
+    forms: bool,
     update: bool,
     peer: Option<String>,
     /// Keys for the tasks that lack them.
@@ -46,6 +48,7 @@ impl Arguments {
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--all" => options.all = true,
+                "--forms" => options.forms = true,
                 "--update" => options.update = true,
                 "--peer" => options.peer = arguments.next(),
                 "--set" => options.keys.extend(
@@ -139,6 +142,11 @@ fn main() -> io::Result<ExitCode> {
             *rows += u64::from(agrees[at].is_some());
         }
         let agrees = row.agrees(&outcome);
+        if arguments.forms
+            && let Some([gold, answer]) = labelled::two_forms(&outcome)
+        {
+            writeln!(out, "{gold}\n{answer}\n  {}", row.line())?;
+        }
         if arguments.all || !agrees {
             let mark = match (agrees, &row.reason) {
                 (true, None) => "right".to_owned(),

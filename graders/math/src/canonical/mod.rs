@@ -16,7 +16,7 @@ mod shown;
 mod terms;
 
 use crate::budget::{Budget, Exhausted};
-use crate::decide::text_answers;
+use crate::decide::{family, statement, text_answers};
 use crate::number::Rational;
 use crate::options::{Options, Order, Units};
 use crate::parse::unit::{Measure, Unit, measure};
@@ -94,6 +94,21 @@ impl Canonical {
     }
 }
 
+/// Whether two polynomials are congruent modulo an integer, coefficient by coefficient. Those that
+/// are too large are not.
+pub(crate) fn is_congruent(
+    a: &Expr,
+    b: &Expr,
+    modulus: &Rational,
+    budget: &Budget,
+) -> Result<bool, Exhausted> {
+    match scalar::is_congruent(a, b, modulus, budget) {
+        Err(Stop::Exhausted) => Err(Exhausted),
+        Err(Stop::TooLarge | Stop::Unsupported) => Ok(false),
+        Ok(congruent) => Ok(congruent),
+    }
+}
+
 struct Form<'a> {
     options: &'a Options,
     budget: &'a Budget,
@@ -104,6 +119,9 @@ impl Form<'_> {
     fn whole(&self, expr: &Expr) -> Result<Expr, Stop> {
         self.budget.charge(10)?;
         Ok(match expr {
+            Expr::Chain(..) if let Some(each) = statement::for_each_name(expr, self.budget)? => {
+                self.whole(&each)?
+            }
             Expr::Chain(sides, relations) => self.chain(sides, relations)?,
             Expr::List(items) if self.options.order == Order::Ordered => {
                 Expr::List(self.all(items)?)
@@ -132,6 +150,12 @@ impl Form<'_> {
                 rows.sort();
                 Expr::Cases(rows)
             }
+            Expr::Where(inner, condition)
+                if let Some((inner, condition)) =
+                    family::with_plain_parameter(inner, condition, self.budget)? =>
+            {
+                Expr::Where(Box::new(self.whole(&inner)?), condition.into())
+            }
             Expr::Where(inner, condition) => {
                 self.budget.charge_bytes(condition.len() as u64)?;
                 Expr::Where(Box::new(self.whole(inner)?), condition.clone())
@@ -142,6 +166,9 @@ impl Form<'_> {
                 self.budget.charge(4 * text.len() as u64)?;
                 self.budget.charge_bytes(8 * text.len() as u64)?;
                 Expr::Text(text_answers::canonical(text).into())
+            }
+            Expr::Word(word) if text_answers::is_truth_value(word) => {
+                Expr::Text(text_answers::canonical(word).into())
             }
             scalar if crate::decide::real_set::is_scalar(scalar) => self.scalar(scalar)?,
             other => copied(other, self.budget)?,

@@ -42,6 +42,33 @@ pub(super) fn difference(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<E
     written(&scaled, &field).map(Some)
 }
 
+/// Whether two polynomials in symbols differ by a polynomial whose coefficients are multiples of an
+/// integer.
+pub(super) fn is_congruent(
+    a: &Expr,
+    b: &Expr,
+    modulus: &Rational,
+    budget: &Budget,
+) -> Result<bool, Stop> {
+    let field = Field::new(budget);
+    let difference = field.minus(&read(a, &field)?, &read(b, &field)?)?;
+    let Some(terms) = difference.as_terms() else {
+        return Ok(false);
+    };
+    for generator in terms.generators() {
+        if !matches!(field.known(generator)?.expr, Expr::Symbol(_)) {
+            return Ok(false);
+        }
+    }
+    budget.charge(40 * terms.len() as u64)?;
+    let divides = |value: &Rational| {
+        value
+            .div(modulus)
+            .is_some_and(|quotient| quotient.is_integer())
+    };
+    Ok(terms.iter().all(|(_, coefficient)| divides(coefficient)))
+}
+
 /// A value as a quotient of polynomials.
 pub(super) fn read(expr: &Expr, field: &Field<'_>) -> Result<Fraction, Stop> {
     field.budget.charge(20)?;

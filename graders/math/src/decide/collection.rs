@@ -52,7 +52,8 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         (Expr::Bracket(open, items, close), Expr::List(other))
         | (Expr::List(other), Expr::Bracket(open, items, close)) => {
             // `[1, 2]` may be an interval, which two values are not.
-            if items.len() == 2 && (*open == End::Square || *close == End::Square) {
+            let interval = *open == End::Square || *close == End::Square;
+            if items.len() == 2 && interval && items.iter().all(real_set::is_scalar) {
                 return sets(gold, answer, cx);
             }
             // `x = 1, x = 2` are values of one name; the components of a point have several.

@@ -11,6 +11,7 @@ mod ball_cost;
 mod branches;
 mod choices;
 pub(crate) mod collection;
+mod congruence;
 mod critical;
 pub(crate) mod evaluate;
 pub(crate) mod family;
@@ -111,7 +112,7 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
             return normal_inside(&pairs, cx);
         }
         Expr::Chain(sides, relations) => {
-            if let Some(congruence) = statement::congruence(sides, relations) {
+            if let Some(congruence) = congruence::in_one_form(sides, relations) {
                 return normal_inside(&congruence, cx);
             }
             let mut sides = all(sides)?;
@@ -213,10 +214,12 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         cx.set_rule(Rule::SameTree);
         return Ok(true);
     }
-    if let Some(a) = family::of(gold, cx.budget)?
-        && let Some(b) = family::of(answer, cx.budget)?
-    {
-        return family::same(&a, &b, cx);
+    match (family::of(gold, cx.budget)?, family::of(answer, cx.budget)?) {
+        (Some(a), Some(b)) => return family::same(&a, &b, cx),
+        // `x = 7k + 3, k ∈ ℤ` and `x ≡ 3 (mod 7)`
+        (Some(a), None) if let Some(b) = a.of_class(answer) => return family::same(&a, &b, cx),
+        (None, Some(b)) if let Some(a) = b.of_class(gold) => return family::same(&a, &b, cx),
+        _ => {}
     }
     match (
         approximation::exact_side(gold),
@@ -447,6 +450,9 @@ fn same_objects(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Ex
     if let Some(equal) = choices::by_value(gold, answer, cx)? {
         cx.set_rule(Rule::Choice);
         return Ok(equal);
+    }
+    if congruence::same_classes(gold, answer, cx)? {
+        return Ok(true);
     }
     if real_set::is_scalar(gold) && real_set::is_scalar(answer) {
         return same_scalars(gold, answer, cx);

@@ -9,7 +9,7 @@ use super::{Context, approach, approximation, rename, scalar};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::fold;
 use crate::number::Rational;
-use crate::tree::charged::{copied, identical, replaced, substituted};
+use crate::tree::charged::{charge_visit, copied, identical, replaced, substituted};
 use crate::tree::{Constant, End, Expr, Function, Name, Relation};
 
 /// A value and the names that it is assigned to.
@@ -53,6 +53,10 @@ fn is_total(sum: &Expr, value: &Expr) -> bool {
     };
     let variable = |factor: &Expr| match factor {
         Expr::Symbol(name) => Some(name.clone()),
+        Expr::Call(Function::Abs, items) => match items.as_slice() {
+            [Expr::Symbol(name)] => Some(name.clone()),
+            _ => None,
+        },
         Expr::Power(pair) if pair.1.as_number().is_some_and(is_natural) => match &pair.0 {
             Expr::Symbol(name) => Some(name.clone()),
             _ => None,
@@ -204,6 +208,7 @@ pub(crate) fn reduced(
     if relations.is_empty() {
         return Ok(sides.pop().unwrap_or(Expr::Ellipsis));
     }
+    without_formulas(&mut sides, &mut relations, cx.budget)?;
     let value = sides.last().unwrap_or(&Expr::Ellipsis);
     let is_named = |side: &&Expr| is_name(side) || is_total(side, value);
     let names = sides.iter().take_while(is_named).count();
@@ -239,40 +244,31 @@ pub(crate) fn reduced(
     Ok(Expr::Chain(sides, relations))
 }
 
-/// A congruence in one form, before anything is computed: `x ≡ 8 mod 5` and `x = 8 (mod 5)` as `x ≡
-/// 8 (mod 5)`.
-pub(crate) fn congruence(sides: &[Expr], relations: &[Relation]) -> Option<Expr> {
-    let ([subject, last], [relation]) = (sides, relations) else {
-        return None;
+/// Removes the formulas from a name, a formula, its value with numbers inserted and the result: `A
+/// = πr² = π·3² = 9π` as `A = π·3² = 9π`.
+fn without_formulas(
+    sides: &mut Vec<Expr>,
+    relations: &mut Vec<Relation>,
+    budget: &Budget,
+) -> Result<(), Exhausted> {
+    let Some(name @ Expr::Symbol(_)) = sides.first().cloned() else {
+        return Ok(());
     };
-    let remainder =
-        |item: &Expr| matches!(item, Expr::Call(Function::Mod, items) if items.len() == 2);
-    let class = |mut terms: Vec<Expr>, remainder: &Expr| {
-        let Expr::Call(_, parts) = remainder else {
-            return None;
-        };
-        terms.extend(parts.first().cloned());
-        Some(Expr::Call(
-            Function::Residue,
-            vec![Expr::Sum(terms), parts.get(1)?.clone()],
-        ))
+    for side in sides.iter() {
+        charge_visit(side, 2, budget)?;
+    }
+    let open = |side: &Expr| side.any(&|part| matches!(part, Expr::Symbol(_) | Expr::Apply(..)));
+    let values = sides.iter().rev().take_while(|side| !open(side)).count();
+    let formulas = 1..sides.len() - values;
+    let is_formula = |side: &Expr| {
+        super::real_set::is_scalar(side) && !is_name(side) && !side.any(&|part| *part == name)
     };
-    let class = match (last, relation) {
-        (Expr::Call(Function::Residue, _), Relation::Equal) => last.clone(),
-        (call, Relation::Congruent) if remainder(call) => class(Vec::new(), call)?,
-        // `3k + 1 mod 9`: the modulus applies to the whole side.
-        (Expr::Sum(items), Relation::Congruent) => {
-            let at = items.iter().position(remainder)?;
-            let mut terms = items.clone();
-            let call = terms.swap_remove(at);
-            class(terms, &call)?
-        }
-        _ => return None,
-    };
-    Some(Expr::Chain(
-        vec![subject.clone(), class],
-        vec![Relation::Congruent],
-    ))
+    let all = sides.get(formulas.clone()).unwrap_or_default();
+    if values > 1 && !all.is_empty() && all.iter().all(is_formula) {
+        sides.drain(formulas);
+        relations.truncate(sides.len() - 1);
+    }
+    Ok(())
 }
 
 /// An equation of two tuples, of names and of values, as one equation for each name: `(x, y) = (1,

@@ -10,6 +10,9 @@ use crate::tree::{Binder, Expr, Function};
 /// Most items of a list that is written out.
 const MAX_ITEMS: i64 = 200;
 
+/// Terms that determine how a sequence of numbers goes on.
+const ENOUGH: usize = 3;
+
 /// The tree without the ellipses that have one meaning; `None` if it has none.
 pub(crate) fn completed(expr: &Expr, budget: &Budget) -> Result<Option<Expr>, Exhausted> {
     charge_visit(expr, 1, budget)?;
@@ -125,6 +128,12 @@ fn written_out(
     budget: &Budget,
 ) -> Result<Vec<Expr>, Exhausted> {
     let as_written = || items.iter().map(|item| complete(item, budget)).collect();
+    // `1, 3, 5, 7, …` is `1, 3, 5, …`
+    if after.is_empty() && before.len() > ENOUGH && sequence(before, budget)?.is_some() {
+        let mut first: Vec<Expr> = before.iter().take(ENOUGH).cloned().collect();
+        first.push(Expr::Ellipsis);
+        return Ok(first);
+    }
     let [last] = after else {
         return as_written();
     };

@@ -8,6 +8,7 @@ use super::bracket::closes_reversed;
 use super::condition::{bracketed_condition, condition, condition_word, has_more_values};
 use super::expression::statement;
 use super::joined::joined;
+use super::lead::{leading_words, without_lead};
 use super::option_mark::choice;
 use super::prose::{begins_sentence, is_prose, words};
 use super::quantity;
@@ -61,6 +62,7 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
     if let Some(whole) = quantity::whole(untrimmed, source) {
         return Some(whole);
     }
+    let tokens = without_lead(tokens);
     if let Some(parts) = labelled_parts(tokens, source) {
         return Some(parts);
     }
@@ -203,9 +205,9 @@ pub(crate) fn connective(token: &Token<'_>) -> Option<Join> {
         return None;
     }
     let is_one_of = |words: &[&str]| words.iter().any(|own| word.eq_ignore_ascii_case(own));
-    if is_one_of(&["and", "et", "und", "和", "与"]) {
+    if is_one_of(&["and", "et", "und", "и", "和", "与", "及"]) {
         Some(Join::And)
-    } else if is_one_of(&["or", "oder", "ou", "或", "或者"]) {
+    } else if is_one_of(&["or", "oder", "ou", "или", "或", "或者"]) {
         Some(Join::Or)
     } else {
         None
@@ -213,7 +215,7 @@ pub(crate) fn connective(token: &Token<'_>) -> Option<Join> {
 }
 
 /// The pieces between separators outside of all brackets, and these separators.
-fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
+pub(super) fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
     let mut pieces = Vec::new();
     let mut joins: Vec<Join> = Vec::new();
     let mut depth = 0usize;
@@ -307,21 +309,6 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
         return None;
     }
     Some(value)
-}
-
-/// Skips words that introduce a statement without changing it.
-fn leading_words<'t, 'a>(piece: Tokens<'t, 'a>) -> (Tokens<'t, 'a>, Option<&'a str>) {
-    match piece.first() {
-        Some(Kind::Word(word) | Kind::Text(word))
-            if matches!(
-                word.to_lowercase().as_str(),
-                "only" | "then" | "so" | "thus" | "hence" | "therefore" | "all" | "either"
-            ) =>
-        {
-            (piece.skip(1), Some(word))
-        }
-        _ => (piece, None),
-    }
 }
 
 /// `Width: 9` is read as `Width = 9`.

@@ -12,6 +12,7 @@ const MAX_BITS: u64 = 400;
 
 /// The base that a subscript names.
 pub(crate) fn base(text: &str) -> Option<u32> {
+    let text = text.trim_matches(['(', ')']);
     let named = match text.to_lowercase().as_str() {
         "two" => 2,
         "three" => 3,
@@ -84,6 +85,32 @@ pub(crate) fn prefixed(text: &str) -> Option<Expr> {
     };
     let fits =
         (1..=MAX_PREFIXED).contains(&digits.len()) && digits.chars().all(|c| c.is_digit(base));
+    fits.then(|| Expr::Based(digits.to_ascii_uppercase().into(), base))
+}
+
+/// `243 \text{ (base 5)}` and `\text{2F}_{16}`: a numeral with the name of its base, or digits in
+/// upright letters.
+pub(crate) fn spelled(text: &str) -> Option<Expr> {
+    if text.len() > 2 * MAX_PREFIXED {
+        return None;
+    }
+    let mut plain = text.to_owned();
+    for command in ["\\text", "\\mathrm", "\\,", "\\ "] {
+        plain = plain.replace(command, " ");
+    }
+    let styled = plain.len() < text.len();
+    let plain = plain.replace(['{', '}', '(', ')', '$', '.'], " ");
+    let parts: Vec<&str> = plain.split_whitespace().collect();
+    let (digits, name) = match parts.as_slice() {
+        [digits, "base", name] | [digits, "in", "base", name] => (*digits, *name),
+        [digits, "_", name] if styled && digits.contains(|c: char| c.is_ascii_alphabetic()) => {
+            (*digits, *name)
+        }
+        _ => return None,
+    };
+    let base = base(name).filter(|base| *base != 10 && *base <= 36)?;
+    let fits = digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.chars().all(|c| c.is_digit(base));
     fits.then(|| Expr::Based(digits.to_ascii_uppercase().into(), base))
 }
 

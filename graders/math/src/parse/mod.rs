@@ -15,10 +15,13 @@ mod call;
 mod chemistry;
 mod condition;
 mod cycles;
+mod data;
 mod date;
+mod except;
 mod expression;
 mod factor;
 mod joined;
+mod lead;
 mod lexer;
 mod literal;
 mod names;
@@ -27,12 +30,14 @@ mod option_mark;
 mod printed;
 mod prose;
 mod quantity;
+mod reaction;
 mod script;
 pub(crate) mod sentence;
 pub(crate) mod text;
 mod token;
 pub(crate) mod unit;
 
+use std::borrow::Cow;
 use std::cell::Cell;
 
 use crate::tree::{End, Expr, Relation};
@@ -99,7 +104,7 @@ pub(crate) fn read_observed(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Op
     if text.len() > MAX_TEXT {
         return None;
     }
-    let clean = lexer::cleaned(text);
+    let clean = data::unquoted(lexer::cleaned(text));
     let alone = |expr| {
         Some(Reading {
             expr,
@@ -122,7 +127,11 @@ pub(crate) fn read_observed(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Op
     }
     let clean = announcement::strip(&clean);
     let clean = unit::siunitx::rewritten(&clean);
+    let clean = except::rewritten(&clean).map_or(clean, Cow::Owned);
     observe(Form::Cleaned(&clean));
+    if let Some(whole) = reaction::reaction(&clean).or_else(|| base::spelled(&clean)) {
+        return alone(whole);
+    }
     if let Some(expr) = labelled(&clean, observe) {
         return alone(expr);
     }

@@ -131,6 +131,7 @@ pub(crate) fn command(name: &str) -> Option<Meaning<'_>> {
         "cong" => relation(Relation::SameFigure),
 
         "not" => is(Command("not")),
+        "cr" => is(Kind::Row),
         "bmod" | "mod" => is(Command("mod")),
         "imath" => is(Kind::Styled("i")),
         "jmath" => is(Kind::Styled("j")),

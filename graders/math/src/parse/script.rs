@@ -98,6 +98,13 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
     {
         return Ok((rest, chosen));
     }
+    // `(1, 2)^T` is a column.
+    if let Expr::Bracket(End::Round | End::Angle, items, _) = &base
+        && matches!(&exponent, Expr::Symbol(name) if matches!(&**name, "T" | "top"))
+    {
+        let rows = items.iter().map(|item| vec![item.clone()]);
+        return Ok((rest, Expr::Matrix(rows.collect())));
+    }
     Ok((rest, Expr::power(base, exponent)))
 }
 

@@ -178,7 +178,7 @@ impl Counts {
         self.known_misses += u64::from(!agrees && row.reason.is_some());
         if agrees && verdict(outcome) == "correct" {
             self.equal += 1;
-            self.one_form += u64::from(has_one_form(outcome));
+            self.one_form += u64::from(two_forms(outcome).is_none());
         }
     }
 
@@ -192,14 +192,16 @@ impl Counts {
     }
 }
 
-/// Whether both sides of a correct answer have the same normal form.
-fn has_one_form(outcome: &Outcome) -> bool {
+/// The normal forms of the gold and of a correct answer, if they differ.
+pub(crate) fn two_forms(outcome: &Outcome) -> Option<[String; 2]> {
     let Outcome::Graded(grade) = outcome else {
-        return false;
+        return None;
     };
     let evidence = grade.evidence.as_map();
     // Equal texts are not normalised.
-    evidence.get("gold_normal") == evidence.get("answer_normal")
+    let forms = ["gold_normal", "answer_normal"].map(|key| evidence.get(key));
+    let differ = verdict(outcome) == "correct" && forms[0] != forms[1];
+    differ.then(|| forms.map(|form| form.map_or(String::new(), ToString::to_string)))
 }
 
 /// Counts by kind.

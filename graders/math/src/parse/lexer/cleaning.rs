@@ -9,10 +9,70 @@ use super::super::names;
 /// Repairs and simplifies a text: full-width and styled characters, superscript and subscript
 /// digits, HTML, escapes that a JSON or Python reader removed, doubled backslashes.
 pub(crate) fn cleaned(text: &str) -> Cow<'_, str> {
-    match repaired(text) {
-        Cow::Borrowed(text) => with_points(text),
-        Cow::Owned(text) => Cow::Owned(with_points(&text).into_owned()),
+    let stages: [fn(&str) -> Cow<'_, str>; 4] = [repaired, with_points, with_systems, with_angles];
+    let mut clean = Cow::Borrowed(text);
+    for stage in stages {
+        let changed = match stage(&clean) {
+            Cow::Owned(changed) => changed,
+            Cow::Borrowed(_) => continue,
+        };
+        clean = Cow::Owned(changed);
     }
+    clean
+}
+
+/// `<1, 2>` as `\langle 1, 2\rangle`.
+fn with_angles(text: &str) -> Cow<'_, str> {
+    let inner = text.trim().strip_prefix('<');
+    match inner.and_then(|inner| inner.strip_suffix('>')) {
+        Some(inner) if inner.contains(',') && !inner.contains(['<', '>', '=']) => {
+            Cow::Owned(format!("\\langle {inner} \\rangle"))
+        }
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// `\left\{\begin{array}{l} … \end{array}\right.` as an environment of cases. Signs that align a
+/// relation are removed.
+fn with_systems(text: &str) -> Cow<'_, str> {
+    const OPEN: &str = "\\left\\{";
+    // The point at the end of an answer is trimmed.
+    const CLOSE: &str = "\\right";
+    let parts = || {
+        let (before, rest) = text.split_once(OPEN)?;
+        let (name, rest) = rest
+            .trim_start()
+            .strip_prefix("\\begin{")?
+            .split_once('}')?;
+        let (body, rest) = rest.split_once(&format!("\\end{{{name}}}"))?;
+        let after = rest.trim_start().strip_prefix(CLOSE)?.trim_start();
+        let after = after.strip_prefix('.').or(after.is_empty().then_some(after))?;
+        let body = match name {
+            "array" => body.trim_start().strip_prefix('{')?.split_once('}')?.1,
+            "aligned" | "align" | "gathered" | "matrix" => body,
+            _ => return None,
+        };
+        (!after.contains(OPEN)).then_some((before, body, after))
+    };
+    let Some((before, body, after)) = parts() else {
+        return Cow::Borrowed(text);
+    };
+    let mut plain = String::with_capacity(body.len());
+    let mut cells = body.split('&').peekable();
+    while let Some(cell) = cells.next() {
+        plain.push_str(cell);
+        let is_relation = |c: char| matches!(c, '=' | '<' | '>');
+        let aligns = cell.trim_end().ends_with(is_relation)
+            || cells
+                .peek()
+                .is_some_and(|next| next.trim_start().starts_with(is_relation));
+        if cells.peek().is_some() && !aligns {
+            plain.push('&');
+        }
+    }
+    Cow::Owned(format!(
+        "{before}\\begin{{cases}}{plain}\\end{{cases}}{after}"
+    ))
 }
 
 /// `0{,}5` as `0.5`: a comma in braces that does not separate three digits is a decimal point.
