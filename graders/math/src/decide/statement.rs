@@ -339,6 +339,20 @@ pub(crate) fn multiples(
     }
 }
 
+/// Whether two names are the same word up to case: `Area` and `area`.
+fn is_same_word(a: &Expr, b: &Expr) -> bool {
+    let word = |name: &Expr| match name {
+        Expr::Symbol(name) | Expr::Word(name) | Expr::Text(name) => Some(name.clone()),
+        _ => None,
+    };
+    let (Some(a), Some(b)) = (word(a), word(b)) else {
+        return false;
+    };
+    let letters =
+        |name: &str| name.len() > 3 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    letters(&a) && a.eq_ignore_ascii_case(&b)
+}
+
 /// The second value in the variables of the first equation, if both names may denote the same
 /// quantity: `f(m) = …` and `f(n) = …`, `f(x) = …` and `y = …`.
 pub(crate) fn renamed(
@@ -364,7 +378,9 @@ pub(crate) fn renamed(
         {
             copied(b_value, budget).map(Some)
         }
-        (a, b) if identical(a, b, budget)? => copied(b_value, budget).map(Some),
+        (a, b) if identical(a, b, budget)? || is_same_word(a, b) => {
+            copied(b_value, budget).map(Some)
+        }
         // `a_n = 2n + 1` and `a_k = 2k + 1`
         (Expr::Symbol(a), Expr::Symbol(b)) => {
             let index = |name: &str| {

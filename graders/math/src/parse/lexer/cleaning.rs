@@ -46,7 +46,9 @@ fn with_systems(text: &str) -> Cow<'_, str> {
             .split_once('}')?;
         let (body, rest) = rest.split_once(&format!("\\end{{{name}}}"))?;
         let after = rest.trim_start().strip_prefix(CLOSE)?.trim_start();
-        let after = after.strip_prefix('.').or(after.is_empty().then_some(after))?;
+        let after = after
+            .strip_prefix('.')
+            .or(after.is_empty().then_some(after))?;
         let body = match name {
             "array" => body.trim_start().strip_prefix('{')?.split_once('}')?.1,
             "aligned" | "align" | "gathered" | "matrix" => body,
