@@ -23,7 +23,7 @@ pub(super) const REQUIRED_POINTS: usize = 4;
 /// Most random points that are tried: many are outside of the domain.
 pub(super) const MAX_ROUNDS: u64 = 24;
 
-/// Random points that are tried before points on every piece if all are outside of the domain.
+/// Random points that are tried before points on every piece if most are outside of the domain.
 const FIRST_ROUNDS: u64 = 8;
 
 /// Times that points on every piece are taken until there are enough in the domain.
@@ -125,12 +125,16 @@ pub(super) fn differ_on_pieces<'a>(
 impl<'a> Sampling<'a> {
     fn decide(&self, seed: u64, complex: bool) -> Result<bool, Exhausted> {
         let mut seen = Seen::default();
-        if self.differ_at_random(0..FIRST_ROUNDS, &mut seen)?
-            || seen.agreed > 0 && self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen)?
-        {
+        if self.differ_at_random(0..FIRST_ROUNDS, &mut seen)? {
             return Ok(false);
         }
-        let is_narrow = seen.agreed == 0;
+        let is_narrow = seen.agreed + seen.weak.len() < REQUIRED_POINTS;
+        if is_narrow {
+            // Every pass then visits the same pieces.
+            seen.covered.clear();
+        } else if self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen)? {
+            return Ok(false);
+        }
         if self.differ_at_integers()? {
             return Ok(false);
         }
@@ -159,12 +163,14 @@ impl<'a> Sampling<'a> {
             Err(Exhausted) if critical.has_pieces => return Err(Exhausted),
             _ => {}
         }
-        // Without a point in the domain the other rounds are still to be tried.
-        if is_narrow
-            && seen.agreed < REQUIRED_POINTS
-            && self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen)?
-        {
-            return Ok(false);
+        // The other rounds of a narrow domain, as far as steps are left if there are enough points.
+        if is_narrow && (critical.has_pieces || seen.agreed < REQUIRED_POINTS) {
+            match self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen) {
+                Ok(false) => {}
+                Ok(true) => return Ok(false),
+                Err(Exhausted) if seen.agreed >= REQUIRED_POINTS => return Ok(true),
+                Err(Exhausted) => return Err(Exhausted),
+            }
         }
         self.agree_at_weak(seen)
     }
