@@ -5,7 +5,8 @@
 //! has a `completion`, a `gold` (a text or a list), `expected` (`true`, `false` or a verdict), and
 //! may have `kind`, `id` and `options` (keys of the task). Each miss is printed; `--all` prints
 //! every row, `--forms` the equal rows whose sides have two normal forms. `--set KEY=VALUE` adds a
-//! key to the tasks that lack it, such as `rounding=auto`.
+//! key to the tasks that lack it, such as `rounding=auto`. `--time` also prints the pairs per CPU
+//! second and the 99th percentile of the CPU time of a pair, with the gold read each time.
 //! `--peer PYTHON` also asks Math-Verify, which that Python must have.
 
 mod labelled;
@@ -20,12 +21,16 @@ use std::{env, fs};
 use assay_core::{GradeContext, Grader as _, GraderTable, Item, Outcome, PrepareContext, Task};
 use assay_math::MathGrader;
 use labelled::{Counts, Row, Table};
+use rustix::time::{ClockId, clock_gettime};
 
 /// Relative to the workspace.
 const TABLE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/examples/accuracy/labelled/table.json"
 );
+
+/// Times that each row is graded to measure its CPU time.
+const TIMES: usize = 5;
 
 const PEER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/accuracy/peer.py");
 
@@ -35,6 +40,7 @@ struct Arguments {
     all: bool,
     forms: bool,
     update: bool,
+    time: bool,
     peer: Option<String>,
     /// Keys for the tasks that lack them.
     keys: Vec<(String, String)>,
@@ -50,6 +56,7 @@ impl Arguments {
                 "--all" => options.all = true,
                 "--forms" => options.forms = true,
                 "--update" => options.update = true,
+                "--time" => options.time = true,
                 "--peer" => options.peer = arguments.next(),
                 "--set" => options.keys.extend(
                     (arguments.next())
@@ -104,6 +111,29 @@ fn peer(python: &str, rows: &[Row]) -> io::Result<(Vec<Option<bool>>, String)> {
     } else {
         Err(io::Error::other("Math-Verify did not grade every row"))
     }
+}
+
+/// CPU time that this thread has used, in seconds.
+fn used() -> f64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
+/// The CPU times of all rows in seconds, each the least of a few, because other processes empty the
+/// caches.
+fn times(rows: &[Row]) -> io::Result<Vec<f64>> {
+    let mut times = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut least = f64::INFINITY;
+        for _ in 0..TIMES {
+            let start = used();
+            graded(row)?;
+            least = least.min(used() - start);
+        }
+        times.push(least);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times)
 }
 
 fn read(files: &[String]) -> io::Result<Vec<Row>> {
@@ -185,6 +215,16 @@ fn main() -> io::Result<ExitCode> {
     let sum = |[a, b]: [u64; 2], [c, d]: &[u64; 2]| [a + c, b + d];
     let all = peer.as_ref().map(|_| peers.values().fold([0; 2], sum));
     print(&mut out, "in all", total, all)?;
+    if arguments.time {
+        let times = times(&rows)?;
+        let [p99, max] = [times.len() * 99 / 100, times.len().saturating_sub(1)]
+            .map(|at| times.get(at).map_or(0.0, |time| time * 1e3));
+        let rate = times.len() as f64 / times.iter().sum::<f64>();
+        writeln!(
+            out,
+            "{rate:.0} pairs per CPU second; p99 {p99:.3} ms, slowest {max:.3} ms"
+        )?;
+    }
     if !arguments.files.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }

@@ -11,13 +11,16 @@ use super::line::is_positive;
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::tree::charged::{charge_copy, replaced};
-use crate::tree::{Binder, Expr, Function};
+use crate::tree::{Binder, Constant, Expr, Function};
 
 /// Most functions of which zeros are searched.
 const MAX_FUNCTIONS: usize = 48;
 
 /// Most terms of a sum of which each is searched.
 const MAX_TERMS: i64 = 24;
+
+/// Most arguments that are kept as hints.
+const MAX_HINTS: usize = 4;
 
 /// Functions whose zeros separate the pieces of other functions.
 #[derive(Debug, Default)]
@@ -26,6 +29,9 @@ pub(super) struct Critical {
     pub(super) zeros: Vec<Expr>,
     /// A piece ends where one of these is an integer.
     pub(super) steps: Vec<Expr>,
+    /// Arguments of functions that are no quotients of polynomials, near whose extrema and small
+    /// integers these functions have theirs; angles are in right angles.
+    pub(super) hints: Vec<Expr>,
     /// Whether a piece may have another formula than the next one: there are absolute values,
     /// extrema, jumps, cases, or roots of squares.
     pub(super) has_pieces: bool,
@@ -126,6 +132,12 @@ impl Critical {
         budget: &Budget,
     ) -> Result<(), Exhausted> {
         let Expr::Number(exponent) = exponent else {
+            self.hint(exponent, bound, budget)?;
+            // `0^|x - 3|` differs from 0 only at 3.
+            if base.is_int(0) {
+                self.has_pieces = true;
+                self.incomplete = true;
+            }
             // `0^x` is another formula than `2^x`.
             if !is_positive(base) {
                 self.zero(base, bound, budget)?;
@@ -208,8 +220,22 @@ impl Critical {
                 self.zero(&plus(item, 1)?, bound, budget)
             }
             (Function::Arcosh, [item]) => self.zero(&plus(item, -1)?, bound, budget),
+            (Function::Sin | Function::Cos | Function::Tan, [item]) => {
+                charge_copy(item, budget)?;
+                let right_angle = Expr::quotient(Expr::Constant(Constant::Pi), Expr::int(2));
+                self.hint(&Expr::quotient(item.clone(), right_angle), bound, budget)
+            }
+            (_, [item]) => self.hint(item, bound, budget),
             _ => Ok(()),
         }
+    }
+
+    fn hint(&mut self, expr: &Expr, bound: &[&str], budget: &Budget) -> Result<(), Exhausted> {
+        charge_copy(expr, budget)?;
+        if self.hints.len() < MAX_HINTS && is_free(expr, bound) && !self.hints.contains(expr) {
+            self.hints.push(expr.clone());
+        }
+        Ok(())
     }
 
     fn difference(

@@ -229,6 +229,10 @@ impl Pieces<'_, '_> {
             for size in self.sizes {
                 grid.extend([size.clone(), size.neg()]);
             }
+            for hint in &self.critical.hints {
+                let found = line.roots(hint, &LEVELS, true, None, budget)?;
+                grid.extend(found.unwrap_or_default());
+            }
             grid.extend(self.between(&ends, line.varying, line.values));
             sort(&mut grid);
             budget.charge(20 * grid.len() as u64)?;

@@ -79,6 +79,11 @@ impl<'a> Points<'a> {
         budget.charge(SYMBOL_STEPS * beyond as u64)
     }
 
+    /// Whether values may be complex.
+    pub(crate) fn is_complex(&self) -> bool {
+        self.complex
+    }
+
     pub(crate) fn seed(&self) -> u64 {
         self.seed
     }

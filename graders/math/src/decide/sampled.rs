@@ -3,6 +3,7 @@
 //! A difference at a point is certain. An agreement counts only if the precision is sufficient to
 //! see the smallest term: `1 + e^-500` is 1 to 700 bits.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::critical::Critical;
@@ -13,9 +14,12 @@ use super::rule::Rule;
 use super::scalar::Decision;
 use super::separation;
 use crate::budget::{Budget, Exhausted};
+use crate::normal::fold;
 use crate::number::Rational;
+use crate::number::ball::BallError;
 use crate::number::residue::mix;
 use crate::tree::Expr;
+use crate::tree::charged::{identical, substituted};
 
 /// Points of the domain at which two functions must agree.
 pub(super) const REQUIRED_POINTS: usize = 4;
@@ -23,7 +27,7 @@ pub(super) const REQUIRED_POINTS: usize = 4;
 /// Most random points that are tried: many are outside of the domain.
 pub(super) const MAX_ROUNDS: u64 = 24;
 
-/// Random points that are tried before points on every piece if all are outside of the domain.
+/// Random points that are tried before points on every piece if most are outside of the domain.
 const FIRST_ROUNDS: u64 = 8;
 
 /// Times that points on every piece are taken until there are enough in the domain.
@@ -34,6 +38,9 @@ const PASSES: u64 = 6;
 const FIRST_PREC: u64 = 500;
 const MAX_PREC: u64 = 1_100;
 const MAX_WEAK_PREC: u64 = 6_000;
+
+/// Precision of values after exact arithmetic, in bits.
+const EXACT_PREC: u64 = 256;
 
 /// Bits to which values agree beyond the exponentials in them.
 const MARGIN: u64 = 128;
@@ -46,8 +53,10 @@ enum Agreement {
     /// They agree, but to a precision at which small terms are not seen: exponentials need so many
     /// bits.
     Weak(u64),
-    /// A function has no value here, or it cannot be decided.
-    Unknown,
+    /// A function has no value here.
+    Outside,
+    /// The values cannot be computed or are not precise enough.
+    Undecided,
 }
 
 /// The points that were compared without a difference.
@@ -125,12 +134,16 @@ pub(super) fn differ_on_pieces<'a>(
 impl<'a> Sampling<'a> {
     fn decide(&self, seed: u64, complex: bool) -> Result<bool, Exhausted> {
         let mut seen = Seen::default();
-        if self.differ_at_random(0..FIRST_ROUNDS, &mut seen)?
-            || seen.agreed > 0 && self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen)?
-        {
+        if self.differ_at_random(0..FIRST_ROUNDS, &mut seen)? {
             return Ok(false);
         }
-        let is_narrow = seen.agreed == 0;
+        let is_narrow = seen.agreed + seen.weak.len() < REQUIRED_POINTS;
+        if is_narrow {
+            // Every pass then visits the same pieces.
+            seen.covered.clear();
+        } else if self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen)? {
+            return Ok(false);
+        }
         if self.differ_at_integers()? {
             return Ok(false);
         }
@@ -159,12 +172,14 @@ impl<'a> Sampling<'a> {
             Err(Exhausted) if critical.has_pieces => return Err(Exhausted),
             _ => {}
         }
-        // Without a point in the domain the other rounds are still to be tried.
-        if is_narrow
-            && seen.agreed < REQUIRED_POINTS
-            && self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen)?
-        {
-            return Ok(false);
+        // The other rounds of a narrow domain, as far as steps are left if there are enough points.
+        if is_narrow && (critical.has_pieces || seen.agreed < REQUIRED_POINTS) {
+            match self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen) {
+                Ok(false) => {}
+                Ok(true) => return Ok(false),
+                Err(Exhausted) if seen.agreed >= REQUIRED_POINTS => return Ok(true),
+                Err(Exhausted) => return Err(Exhausted),
+            }
         }
         self.agree_at_weak(seen)
     }
@@ -191,7 +206,7 @@ impl<'a> Sampling<'a> {
                     }
                 }
                 Agreement::Weak(bits) => seen.weak.push((values, bits)),
-                Agreement::Unknown => {}
+                Agreement::Outside | Agreement::Undecided => {}
             }
         }
         Ok(false)
@@ -222,7 +237,7 @@ impl<'a> Sampling<'a> {
                         agreed += 1;
                         break;
                     }
-                    Agreement::Weak(_) | Agreement::Unknown => {}
+                    Agreement::Weak(_) | Agreement::Outside | Agreement::Undecided => {}
                 }
             }
         }
@@ -236,7 +251,9 @@ impl<'a> Sampling<'a> {
         seen: &mut Seen,
         budget: &Budget,
     ) -> Result<bool, Exhausted> {
-        let negatives = pieces.critical.has_pieces || !pieces.complex;
+        let has_pieces = pieces.critical.has_pieces;
+        let negatives = has_pieces || !pieces.complex;
+        let limit = if has_pieces { MAX_WEAK_PREC } else { MAX_PREC };
         let sampling = Sampling { budget, ..*self };
         let covered = std::mem::take(&mut seen.covered);
         // With one variable, a pass visits the same pieces as the one before.
@@ -255,12 +272,20 @@ impl<'a> Sampling<'a> {
                 {
                     return Ok(false);
                 }
-                match sampling.at(values, pass, 128, MAX_PREC)? {
+                let mut found = sampling.at(values, pass, 128, limit)?;
+                if found == Agreement::Undecided && has_pieces {
+                    found = sampling.exactly(values)?;
+                }
+                match found {
                     Agreement::Different => different = true,
+                    // Another piece says nothing about this one.
+                    Agreement::Weak(_) | Agreement::Undecided if within && has_pieces => {
+                        different = true;
+                    }
                     Agreement::Agreed if within => seen.agreed += 1,
                     Agreement::Weak(bits) => seen.weak.push((values.to_vec(), bits)),
-                    Agreement::Unknown if within => outside.push(piece),
-                    Agreement::Agreed | Agreement::Unknown => {}
+                    Agreement::Outside if within => outside.push(piece),
+                    Agreement::Agreed | Agreement::Outside | Agreement::Undecided => {}
                 }
                 Ok(different)
             })?;
@@ -320,10 +345,13 @@ impl<'a> Sampling<'a> {
                 | (Ok(_), Err(NoValue::NoRow)) => {
                     return Ok(Agreement::Different);
                 }
-                _ => return Ok(Agreement::Unknown),
+                (Err(NoValue::AtPoint(BallError::Undefined)), _)
+                | (_, Err(NoValue::AtPoint(BallError::Undefined)))
+                | (Err(NoValue::NoRow), Err(NoValue::NoRow)) => return Ok(Agreement::Outside),
+                _ => return Ok(Agreement::Undecided),
             };
             let Ok(difference) = left.sub(&right, prec) else {
-                return Ok(Agreement::Unknown);
+                return Ok(Agreement::Undecided);
             };
             if !difference.contains_zero() {
                 return Ok(Agreement::Different);
@@ -341,6 +369,48 @@ impl<'a> Sampling<'a> {
             }
             prec = (2 * prec).max(needed);
         }
-        Ok(Agreement::Unknown)
+        Ok(Agreement::Undecided)
+    }
+
+    /// What is known with the values in place of the symbols, after exact arithmetic: balls do not
+    /// show that `x - 1/3` is 0 at 1/3, where `sgn(x - 1/3)` has a value of its own.
+    fn exactly(&self, values: &[Rational]) -> Result<Agreement, Exhausted> {
+        self.points.charge(self.budget)?;
+        let numbers: BTreeMap<&str, Expr> = (self.points.symbols().iter().zip(values))
+            .map(|((name, _), value)| (*name, Expr::Number(value.clone())))
+            .collect();
+        let constant = |side: &Expr| {
+            let constant = substituted(side, &|name| numbers.get(name), self.budget)?;
+            fold(&constant, self.budget)
+        };
+        let (left, right) = (constant(self.a)?, constant(self.b)?);
+        if identical(&left, &right, self.budget)? {
+            return Ok(Agreement::Agreed);
+        }
+        let prec = EXACT_PREC + self.extra;
+        let point = Point::of_constant(self.points.is_complex(), prec);
+        let [left, right] = [&left, &right].map(|side| ball(side, &point, self.budget));
+        let (left, right) = match (left, right) {
+            (Ok(left), Ok(right)) => (left, right),
+            (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
+            (Err(NoValue::AtPoint(BallError::Undefined)), _)
+            | (_, Err(NoValue::AtPoint(BallError::Undefined))) => return Ok(Agreement::Outside),
+            _ => return Ok(Agreement::Undecided),
+        };
+        Ok(match left.sub(&right, prec) {
+            Ok(difference) if !difference.contains_zero() => Agreement::Different,
+            Ok(difference) if difference.is_zero() => Agreement::Agreed,
+            Ok(difference) => {
+                let size = left.magnitude().max(right.magnitude()).max(0);
+                let limit = size.saturating_sub(i64::try_from(prec / 2).unwrap_or(i64::MAX));
+                let is_close = point.growth() <= prec && difference.magnitude() <= limit;
+                if is_close {
+                    Agreement::Agreed
+                } else {
+                    Agreement::Undecided
+                }
+            }
+            Err(_) => Agreement::Undecided,
+        })
     }
 }

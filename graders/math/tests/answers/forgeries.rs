@@ -386,6 +386,69 @@ fn seeded(equal: bool) -> Pairs {
     pairs
 }
 
+/// A function that is not 0 only at one point, beyond large values of the gold, or near one period
+/// of a wave.
+fn spikes() -> Pairs {
+    let mut pairs = Vec::new();
+    for (at, place) in ["17.41", "-80/9", "1563", "-4", "1/3", "2855"]
+        .into_iter()
+        .enumerate()
+    {
+        let x = NAMES[at % NAMES.len()];
+        let away = format!("({x}-({place}))");
+        for gold in [format!("{x}^2+1"), format!(r"\arctan {x}"), "7".to_owned()] {
+            for spike in [
+                format!(r"1-|\operatorname{{sgn}}{away}|"),
+                format!(r"\left\lfloor\frac{{1}}{{1+{away}^2}}\right\rfloor"),
+                format!("0^{{|{away}|}}"),
+                format!(r"\max(0,\sin{away}-0.99)"),
+                format!(r"\max(0,e^{{-{away}^2}}-\frac12)"),
+                format!(r"\max(0,{away}-10^6)\cdot(1+\sqrt{{|{away}|-{away}}})"),
+            ] {
+                pairs.push(pair(gold.clone(), format!("{gold}+{spike}")));
+            }
+        }
+        for gold in [format!("e^{{{x}}}"), format!("e^{{e^{{{x}}}}}")] {
+            let far = 1_000 * (at + 2);
+            pairs.push(pair(gold.clone(), format!(r"{gold}+\max(0,{x}-{far})")));
+        }
+    }
+    pairs
+}
+
+fn true_spikes() -> Pairs {
+    let mut pairs = Vec::new();
+    for (at, place) in ["17.41", "-80/9", "1563", "-4", "1/3", "2855"]
+        .into_iter()
+        .enumerate()
+    {
+        let x = NAMES[at % NAMES.len()];
+        let away = format!("({x}-({place}))");
+        for (gold, answer) in [
+            (
+                format!(r"\operatorname{{sgn}}{away}^2"),
+                format!(r"|\operatorname{{sgn}}{away}|"),
+            ),
+            (
+                format!(r"\lfloor{away}\rfloor"),
+                format!(r"-\lceil({place})-{x}\rceil"),
+            ),
+            (
+                format!(r"\max(0,\sin{away})"),
+                format!(r"\frac{{\sin{away}+|\sin{away}|}}{{2}}"),
+            ),
+            (
+                format!(r"e^{{{x}}}+|{away}|"),
+                format!(r"\sqrt{{{away}^2}}+\frac{{1}}{{e^{{-{x}}}}}"),
+            ),
+            (format!(r"\max({away},0)-\max(-{away},0)"), away.clone()),
+        ] {
+            pairs.push((gold, answer));
+        }
+    }
+    pairs
+}
+
 fn wrong(pairs: &Pairs, expected: bool) -> Vec<String> {
     let options = Options::default();
     let is_wrong = |(gold, answer): &&(String, String)| {
@@ -404,16 +467,26 @@ fn written(pairs: &[(&str, &str)]) -> Pairs {
 }
 
 #[test]
+#[expect(
+    clippy::print_stdout,
+    reason = "the number of pairs is part of the result"
+)]
 fn rejects_forgeries() {
-    let pairs = [bumps(), written(FORGED), seeded(false)].concat();
-    assert!(pairs.len() >= 200, "only {} pairs", pairs.len());
+    let pairs = [bumps(), spikes(), written(FORGED), seeded(false)].concat();
+    println!("{} forgeries", pairs.len());
+    assert!(pairs.len() >= 300, "only {} pairs", pairs.len());
     let accepted = wrong(&pairs, false);
     assert!(accepted.is_empty(), "{}", accepted.join("\n"));
 }
 
 #[test]
+#[expect(
+    clippy::print_stdout,
+    reason = "the number of pairs is part of the result"
+)]
 fn accepts_equalities_of_the_same_shapes() {
-    let pairs = [true_bumps(), written(EQUAL), seeded(true)].concat();
+    let pairs = [true_bumps(), true_spikes(), written(EQUAL), seeded(true)].concat();
+    println!("{} equalities", pairs.len());
     assert!(pairs.len() >= 200, "only {} pairs", pairs.len());
     let rejected = wrong(&pairs, true);
     assert!(rejected.is_empty(), "{}", rejected.join("\n"));
