@@ -7,9 +7,8 @@ use assay_core::grader::PrepareError;
 use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task};
 
 use crate::budget::Budget;
-use crate::compare::{Answer, Gold, GoldError};
+use crate::compare::{Gold, GoldError};
 use crate::grade::PreparedMath;
-use crate::options::{Options, Rounding};
 use crate::spec::SPEC;
 use crate::task::MathTask;
 
@@ -42,9 +41,6 @@ pub(crate) fn prepared(task: &Task) -> Result<PreparedMath, PrepareError> {
     let mut golds = Vec::with_capacity(task.golds.len());
     for text in &task.golds {
         let answer = final_answer(text);
-        // `\frac{40}{3} \approx 13.33`: the rounded value is a gold too.
-        let rounded = rounded_form(&answer, &budget)
-            .and_then(|rounded| Gold::read_within(rounded, &task.options, &budget).ok());
         let gold = Gold::read_within(&answer, &task.options, &budget);
         let gold = gold.map_err(|bad| {
             let code = match bad {
@@ -55,7 +51,6 @@ pub(crate) fn prepared(task: &Task) -> Result<PreparedMath, PrepareError> {
             PrepareError::Ungradable(Fault::permanent(code, format!("{bad}: `{shown}`")))
         })?;
         golds.push(gold);
-        golds.extend(rounded);
     }
     Ok(PreparedMath::new(golds, task))
 }
@@ -91,27 +86,6 @@ fn quoted_items(text: &str) -> Option<String> {
         };
     }
     (!items.is_empty()).then(|| items.join(", "))
-}
-
-/// The decimal after the only relation of a gold, an approximation sign, if it is the exact constant
-/// before the sign, rounded.
-fn rounded_form<'t>(text: &'t str, budget: &Budget) -> Option<&'t str> {
-    let (exact, rounded) = ["\\approx", "≈"]
-        .iter()
-        .find_map(|sign| text.split_once(sign))?;
-    let relates =
-        |part: &str| part.contains(['=', '<', '>', '≈', ',']) || part.contains("\\approx");
-    let digits = rounded.trim_start_matches(['$', ' ', '-']);
-    if relates(exact) || relates(rounded) || !digits.starts_with(|c: char| c.is_ascii_digit()) {
-        return None;
-    }
-    let options = Options {
-        rounding: Rounding::Gold,
-        ..Options::default()
-    };
-    let gold = Gold::read_within(rounded, &options, budget).ok()?;
-    let comparison = gold.compare_within(&Answer::of(exact, &options), &options, budget);
-    comparison.equal.then_some(rounded)
 }
 
 /// Shortest text without marks that is taken for a worked solution, in bytes.

@@ -19,7 +19,9 @@ const SHARE: (i64, i64) = (1, 100);
 const MAX_DIGITS: i64 = 60;
 
 /// Whether two values without variables are far from each other: by more than a unit of the last
-/// digit of either one, and by more than a hundredth. Values that cannot be computed are not.
+/// digit of either one, and by more than a hundredth. A decimal before the sign is the answer, so
+/// only a unit of its own last digit counts: `13.43 \approx \frac{40}{3}` is false. Values that
+/// cannot be computed are not far from each other.
 pub(super) fn differ(a: &Expr, b: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     let point = Point::of_constant(false, PREC);
     let (left, right) = match (
@@ -38,9 +40,15 @@ pub(super) fn differ(a: &Expr, b: &Expr, cx: &Context<'_>) -> Result<bool, Exhau
     }
     let beyond = || {
         let distance = left.re.sub(&right.re, PREC)?.abs();
-        let share = Ball::rational(&Rational::ratio(SHARE.0, SHARE.1), PREC)?;
-        let mut limits = vec![share.mul(&left.re.abs(), PREC)?];
-        for unit in [a, b].into_iter().filter_map(last_digit) {
+        let mut limits = Vec::new();
+        let digits: &[&Expr] = if is_decimal(a) {
+            &[a]
+        } else {
+            let share = Ball::rational(&Rational::ratio(SHARE.0, SHARE.1), PREC)?;
+            limits.push(share.mul(&left.re.abs(), PREC)?);
+            &[a, b]
+        };
+        for unit in digits.iter().filter_map(|value| last_digit(value)) {
             limits.push(Ball::rational(&unit, PREC)?);
         }
         for limit in limits {
@@ -59,6 +67,12 @@ fn magnitude(value: &Expr) -> &Expr {
         Expr::Quantity(value, _) => value,
         other => other,
     }
+}
+
+/// Whether a value is a decimal with digits after its point.
+fn is_decimal(value: &Expr) -> bool {
+    let unit = last_digit(value);
+    unit.is_some_and(|unit| !unit.is_integer())
 }
 
 /// The unit of the last digit of a decimal other than zero.
