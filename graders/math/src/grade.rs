@@ -7,6 +7,7 @@ use crate::budget::Budget;
 use crate::compare::{Answer, Comparison, Gold, equivalent_within};
 use crate::decide::is_truth_value;
 use crate::evidence;
+use crate::option_text;
 use crate::options::Options;
 use crate::task::{Extract, MathTask};
 use crate::tree::Expr;
@@ -59,7 +60,23 @@ impl PreparedMath {
             Some(letter) => letter,
             None => found,
         };
+        let found = self.with_option_text(text, found);
         Some(found).filter(|found| !found.text.trim().is_empty())
+    }
+
+    /// A letter with the text of another option after it is both: "C, i.e. 12 apples" if the text
+    /// of C is "15 apples".
+    fn with_option_text<'t>(&self, text: &'t str, found: Extracted<'t>) -> Extracted<'t> {
+        let choices = &self.task.options.choices;
+        let is_letter = found.text.len() == 1 && self.task.extract != Extract::Whole;
+        let rest = text.get(found.span.end..).filter(|_| is_letter);
+        match rest.and_then(|rest| option_text::contradicting(&found.text, rest, choices)) {
+            Some(option) => Extracted {
+                text: format!("{}. {option}", found.text).into(),
+                ..found
+            },
+            None => found,
+        }
     }
 
     /// The letter that a statement after a box selects, if the box has neither the letter nor the

@@ -70,6 +70,7 @@ mod explain;
 mod grade;
 mod normal;
 mod number;
+mod option_text;
 mod options;
 mod parse;
 mod prepare;
