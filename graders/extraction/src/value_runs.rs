@@ -265,6 +265,15 @@ impl RunBuilder<'_, '_> {
         let lexed = self.lexed;
         let name = lexed.str(at);
         let roles = lexed.roles(at);
+        // "42, I believe"
+        let is_pronoun = name == "I"
+            && at > 0
+            && lexed.kind(at - 1) == Some(TokenKind::Separator)
+            && lexed.kind(at + 1) == Some(TokenKind::Word)
+            && lexed.roles(at + 1).joiner().is_none();
+        if is_pronoun {
+            return false;
+        }
         // "3x", "x + y", "2 pi": part of the expression. After a unit a name starts something new.
         if !self.operand || glued || is_constant(name) || roles.function() {
             return !(self.operand && self.unit) && self.commit(at, false);
@@ -314,10 +323,10 @@ impl RunBuilder<'_, '_> {
                 true
             };
         }
-        // Only words of Latin script are read as units. Chinese and similar scripts put counters
-        // and other words right after a number.
-        let latin = word.chars().all(|c| c < '\u{250}');
-        if !self.operand || !latin || roles.never_unit() || roles.verb() || roles.denies_after() {
+        // Only words of Latin script and powers of ten are read as units. Chinese and similar scripts
+        // put counters and other words right after a number.
+        let unit = word.chars().all(|c| c < '\u{250}') || roles.unit_prefix();
+        if !self.operand || !unit || roles.never_unit() || roles.verb() || roles.denies_after() {
             return false;
         }
         // An operand has one unit, which may have several words: "square feet".

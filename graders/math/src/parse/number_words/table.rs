@@ -10,13 +10,16 @@ pub(super) fn factor(word: &str) -> Option<i64> {
         "score" | "scores" => 20,
         "gross" => 144,
         "hundred" | "hundreds" | "hundert" | "cientos" => 100,
-        "thousand" | "thousands" | "tausend" | "mille" | "mil" | "miles" => 1_000,
+        "thousand" | "thousands" | "tausend" | "tsd" | "mille" | "mil" | "miles" | "тыс"
+        | "тысяч" | "тысячи" => 1_000,
         "lakh" | "lakhs" | "lac" | "lacs" => 100_000,
-        "million" | "millions" | "millionen" | "millón" | "millones" | "mln" => 1_000_000,
-        "crore" | "crores" => 10_000_000,
-        "billion" | "billions" | "milliard" | "milliards" | "milliarde" | "milliarden" => {
-            1_000_000_000
+        "million" | "millions" | "millionen" | "mio" | "millón" | "millones" | "milhão"
+        | "milhões" | "milione" | "milioni" | "miljoen" | "mln" | "млн" | "миллионов" => {
+            1_000_000
         }
+        "crore" | "crores" => 10_000_000,
+        "billion" | "billions" | "milliard" | "milliards" | "milliarde" | "milliarden" | "mrd"
+        | "miliardi" | "miljard" | "mld" | "млрд" => 1_000_000_000,
         "trillion" | "trillions" => 1_000_000_000_000,
         _ => return None,
     })
