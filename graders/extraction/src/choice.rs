@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::phrases::{EXCLUDES, MODALS};
 use crate::rule::{Rule, RuleMatch};
 use crate::slices::tail;
 use crate::tokens::{Lexed, TokenKind};
@@ -17,9 +18,6 @@ const EXCLUSIONS: &[&str] = &[
     "ruled out",
     "ruling out",
     "rule out",
-    "rather than",
-    "instead of",
-    "opposed to",
     "anything but",
     "everything but",
     "all but",
@@ -31,8 +29,6 @@ const EXCLUSIONS: &[&str] = &[
     "exclude",
     "excludes",
     "except",
-    "plutôt que",
-    "statt",
 ];
 
 /// How the text around a letter refers to it.
@@ -57,6 +53,8 @@ struct Letter {
     joined: Option<Joiner>,
     /// Its sentence corrects an earlier choice: "No, B".
     corrects: bool,
+    /// Its clause only calls it possible: "it might be B".
+    is_possible: bool,
 }
 
 /// Bytes at the end of a text that are searched for a letter.
@@ -77,7 +75,9 @@ pub(super) fn in_prose(text: &str) -> Option<RuleMatch<'_>> {
         .or_else(|| leading_letter(text, &letters))
         .or_else(|| only(text, &letters));
     match chosen {
-        Some(chosen) => Some(found(text, &letters, chosen)),
+        Some(chosen) => {
+            Some(possible(text, &letters, chosen).unwrap_or_else(|| found(text, &letters, chosen)))
+        }
         None => letters.is_empty().then(|| lower_case(text)).flatten(),
     }
 }
@@ -176,6 +176,33 @@ pub fn letter(answer: &str) -> Option<char> {
         .is_empty();
     let option = after.starts_with([')', '.', ':', '}', ']', '。', '、', '：']);
     (ends || option).then(|| first.to_ascii_uppercase())
+}
+
+/// The letters that a text calls possible, if the chosen one is no more than that: "It might be B.
+/// It could be C." `None` if it is the only one.
+fn possible<'a>(text: &'a str, letters: &[Letter], chosen: usize) -> Option<RuleMatch<'a>> {
+    let offered = |letter: &&Letter| letter.is_possible && letter.status != LetterStatus::Denied;
+    letters.get(chosen).filter(offered)?;
+    let mut named: Vec<u8> = letters
+        .iter()
+        .filter(offered)
+        .map(|letter| text.as_bytes()[letter.at])
+        .collect();
+    named.sort_unstable();
+    named.dedup();
+    if named.len() < 2 {
+        return None;
+    }
+    let names: Vec<String> = named
+        .iter()
+        .map(|name| char::from(*name).to_string())
+        .collect();
+    let source = &text[letters.iter().find(offered)?.at..=letters[chosen].at];
+    Some(RuleMatch {
+        text: Cow::Owned(names.join(Joiner::Or.as_str())),
+        source,
+        rule: Rule::Choice,
+    })
 }
 
 /// The match for a chosen letter and the letters that are joined to it.
@@ -297,6 +324,7 @@ fn letters(text: &str) -> Vec<Letter> {
             status,
             joined,
             corrects,
+            is_possible: is_possible(context),
         });
     }
     letters
@@ -319,7 +347,11 @@ fn reads_as_word(letter: u8, after: &str, marked: bool, joined: bool) -> bool {
     // "A because …", "A or B", "A isn't …" are letters despite the word after them.
     let continues = next.starts_with(char::is_lowercase);
     match letter {
-        b'I' => !marked && !joined,
+        // "B, I believe"
+        b'I' => {
+            let has_verb = continues && !roles(next).verb() && roles(next).joiner().is_none();
+            !marked && (!joined || has_verb)
+        }
         b'A' => {
             !marked
                 && continues
@@ -400,17 +432,29 @@ fn is_denied(clause: &str) -> bool {
 
 /// Whether the words directly before a letter exclude it: "rules out C", "rather than C".
 fn ends_with_exclusion(clause: &str) -> bool {
-    let mut last = words(clause).filter(|word| !matches!(&*lower(word), "option" | "choice"));
-    let (Some(word), before) = (last.next(), last.next().unwrap_or_default()) else {
-        return false;
+    const MAX_WORDS: usize = 3;
+    let last: Vec<_> = words(clause)
+        .map(lower)
+        .filter(|word| !matches!(&**word, "option" | "choice"))
+        .take(MAX_WORDS)
+        .collect();
+    let ends_with = |phrase: &&str| {
+        let mut parts = phrase.rsplit(' ').enumerate();
+        parts.all(|(at, part)| last.get(at).is_some_and(|word| *word == part))
     };
-    let (word, before) = (lower(word), lower(before));
-    EXCLUSIONS
-        .iter()
-        .any(|phrase| match phrase.split_once(' ') {
-            Some((first, second)) => *before == *first && *word == *second,
-            None => *word == **phrase,
-        })
+    EXCLUSIONS.iter().chain(EXCLUDES).any(ends_with)
+}
+
+/// Whether only a verb of a possibility leads to a letter in its clause: "it might also be C".
+fn is_possible(clause: &str) -> bool {
+    let is_modal = |word: &str| MODALS.contains(&&*lower(word));
+    let leads = |word: &str| {
+        let roles = roles(word);
+        roles.hedge() || roles.verb() || matches!(&*lower(word), "option" | "choice" | "letter")
+    };
+    words(clause)
+        .take_while(|word| leads(word) || is_modal(word))
+        .any(is_modal)
 }
 
 /// Whether a token of a script without blanks ends with a denial.

@@ -1,7 +1,8 @@
 //! Answer extraction: reduces a completion to the one span that is its answer. Does not judge the
 //! answer. The text is returned as written, without delimiters, emphasis and closing punctuation.
 //!
-//! Reasoning is removed first ([`reasoning`]). Then the first rule that matches decides:
+//! Struck-out text, reasoning ([`reasoning`]) and a question that the model invents after its answer
+//! are removed first. Then the first rule that matches decides:
 //!
 //! 1. the last `\boxed{…}`, or the series of boxes that ends in it ([`Rule::Boxed`],
 //!    [`Rule::BoxedList`]);
@@ -57,6 +58,7 @@ mod rule;
 mod series;
 mod slices;
 mod statement;
+mod struck;
 mod tags;
 mod tokens;
 mod trim;
@@ -98,6 +100,18 @@ pub struct Extracted<'a> {
 /// ```
 #[must_use]
 pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>> {
+    let whole = options.mode == Mode::Whole;
+    match (!whole).then(|| struck::blanked(text)).flatten() {
+        Some(blanked) => read(&blanked, options).map(|found| Extracted {
+            text: Cow::Owned(found.text.into_owned()),
+            ..found
+        }),
+        None => read(text, options),
+    }
+}
+
+/// [`extract`] for a text without struck-out parts.
+fn read<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>> {
     let parts: Vec<&str> = reasoning::visible(text, options.think_open)
         .into_iter()
         .map(|range| &text[range])
@@ -123,7 +137,7 @@ pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>
 fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
     let parts: Vec<&str> = parts
         .iter()
-        .map(|part| tags::before_next_question(part))
+        .map(|part| tags::before_next_question(part, options))
         .collect();
     let mut unboxed = Vec::with_capacity(parts.len());
     for part in parts.iter().rev() {

@@ -18,8 +18,29 @@ const MAX_SHORT_NAME_BYTES: usize = 3;
 /// Maximum number of words of an answer in words.
 const MAX_WORDS: usize = 4;
 
-/// The last statement of an answer in `text`.
+/// The last statement of an answer in `text`, with what later sentences and the statement before it
+/// change.
 pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMatch<'a>> {
+    let (at, found) = search(text, options)?;
+    if found.text.is_empty() {
+        return Some(found);
+    }
+    // "The answer is A. No, B.": a correction after the statement replaces its value.
+    let rest = &text[super::slices::byte_range(text, found.source).end..];
+    let letter = options.choices.then(|| choice::correction(rest)).flatten();
+    if let Some(later) = letter.or_else(|| commitment::correction(rest, false)) {
+        return Some(RuleMatch {
+            rule: Rule::Stated,
+            ..later
+        });
+    }
+    let previous = |near| search(near, options).map(|(_, found)| found);
+    Some(commitment::contradiction(text, at, &found, previous).unwrap_or(found))
+}
+
+/// The last statement and the byte offset of its name. Its text is empty if it states that there is
+/// no answer.
+fn search<'a>(text: &'a str, options: &Options<'_>) -> Option<(usize, RuleMatch<'a>)> {
     // Search backwards for the name of an answer. The first one with a value is the last statement.
     let names = names_by_first_byte(options);
     let mut end = text.len();
@@ -57,19 +78,15 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMatch
         if let Some((value, connector)) = connected
             && (!short || opens && connector == Connector::Colon)
             && !is_conditional_or_denied(text, at)
-            && let Some(found) = value_of(value, connector, is_item(text, value), options)
         {
-            // "The answer is A. No, B.": a correction after the statement replaces its value.
-            let range = super::slices::byte_range(text, found.source);
-            let later = options
-                .choices
-                .then(|| choice::correction(&text[range.end..]))
-                .flatten();
-            let later = later.or_else(|| commitment::correction(&text[range.end..], false));
-            return Some(later.map_or(found, |later| RuleMatch {
-                rule: Rule::Stated,
-                ..later
-            }));
+            // `"answer": null` in JSON
+            if text[..at].ends_with('"') && value.starts_with("null") {
+                return Some((at, RuleMatch::slice(&value[..0], Rule::Stated)));
+            }
+            let found = value_of(value, connector, is_item(text, value), options);
+            if let Some(found) = found {
+                return Some((at, found));
+            }
         }
         end = at;
     }

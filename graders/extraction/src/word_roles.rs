@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::languages::LANGUAGES;
+use crate::phrases::retractions::{INTERJECTIONS, OPENERS, WAITS};
 use crate::phrases::{
-    ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, INTERJECTIONS, NUMBERED, OPENERS,
-    QUALIFIES_BEFORE, SUBORDINATES, SUPPOSITIONS, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
+    ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, NUMBERED, QUALIFIES_BEFORE, SUBORDINATES,
+    SUPPOSITIONS, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
 };
 
 /// How two answers of a list are joined. If several joiners are between them, the greatest decides.
@@ -157,6 +158,7 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
     add(CONSEQUENTS, bit::consequent);
     add(GUESSES, bit::guess);
     add(INTERJECTIONS, bit::interjection);
+    add(WAITS, bit::interjection);
     add(OPENERS, bit::opener);
     for phrase in QUALIFIES_BEFORE {
         add(

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::characters::{is_ideographic, is_spaced};
 use crate::languages::LANGUAGES;
-use crate::phrases::{FAILS, FAULTS, PARTICLES, RIGHTS, SUBJUNCTIVES};
+use crate::phrases::PARTICLES;
+use crate::phrases::retractions::{FAILS, FAULTS, RIGHTS, SUBJUNCTIVES};
 use crate::qualifiers::{self, Modifier};
 use crate::slices::head;
 use crate::tokens::{Lexed, TokenKind};

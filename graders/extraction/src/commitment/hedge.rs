@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::phrases::{MODALS, RESTATES};
+use crate::phrases::{MODALS, OTHERWISE, RESTATES};
 use crate::rule::{Rule, RuleMatch};
 use crate::tokens::{Lexed, TokenKind};
 use crate::value_runs::{self, ValueRun};
@@ -68,14 +68,15 @@ fn is_counted(lexed: &Lexed<'_>, at: usize) -> bool {
         && roles.joiner().is_none()
 }
 
-/// "(or 4)", "(4 if zero is counted)".
+/// "(or 4)", "(alternatively 4)", "(4 if zero is counted)".
 fn in_brackets(lexed: &Lexed<'_>, at: usize, stop: usize) -> Option<ValueRun> {
     if lexed.kind(at) != Some(TokenKind::Open) {
         return None;
     }
     let close = (at..stop).find(|at| lexed.tokens[*at].kind == TokenKind::Close)?;
     let first = at + 1;
-    if lexed.roles(first).joins_or() && !restates(lexed, first + 1, close) {
+    let offers = lexed.roles(first).joins_or() || is_otherwise(lexed, first);
+    if offers && !restates(lexed, first + 1, close) {
         return value_in(lexed, first + 1, close);
     }
     let run = run_within(lexed, first, close)?;
@@ -84,7 +85,7 @@ fn in_brackets(lexed: &Lexed<'_>, at: usize, stop: usize) -> Option<ValueRun> {
         .then_some(run)
 }
 
-/// ", or, if repetition is allowed, 9" and ", it could also be 4".
+/// ", or, if repetition is allowed, 9", ", otherwise it is 4" and ", it could also be 4".
 fn joined(lexed: &Lexed<'_>, at: usize, stop: usize) -> Option<ValueRun> {
     let separated = lexed.kind(at) == Some(TokenKind::Separator);
     let first = at + usize::from(separated);
@@ -98,6 +99,11 @@ fn joined(lexed: &Lexed<'_>, at: usize, stop: usize) -> Option<ValueRun> {
     if !separated {
         return None;
     }
+    if is_otherwise(lexed, first) {
+        return (!restates(lexed, first + 1, stop))
+            .then(|| led_value(lexed, first + 1, stop))
+            .flatten();
+    }
     let subject = first + usize::from(matches!(&*lower(lexed_str(lexed, first)), "but" | "though"));
     let refers = matches!(
         &*lower(lexed_str(lexed, subject)),
@@ -107,6 +113,26 @@ fn joined(lexed: &Lexed<'_>, at: usize, stop: usize) -> Option<ValueRun> {
     (refers && modal)
         .then(|| value_in(lexed, subject + 2, stop))
         .flatten()
+}
+
+/// Whether a word offers the opposite case: "otherwise 4".
+fn is_otherwise(lexed: &Lexed<'_>, at: usize) -> bool {
+    OTHERWISE.contains(&&*lower(lexed_str(lexed, at)))
+}
+
+/// The value at the end of a clause that only a verb and its subject precede: "it is 4".
+fn led_value(lexed: &Lexed<'_>, from: usize, to: usize) -> Option<ValueRun> {
+    let leads = |at: &usize| {
+        let roles = lexed.roles(*at);
+        let subject = matches!(
+            &*lower(lexed.str(*at)),
+            "the" | "answer" | "result" | "," | "es"
+        );
+        roles.verb() || roles.before_value() || roles.hedge() || subject
+    };
+    let first = (from..to).find(|at| !leads(at))?;
+    let ends = |at: usize| at >= to || lexed.kind(at) == Some(TokenKind::Separator);
+    run_within(lexed, first, to).filter(|run| ends(run.end))
 }
 
 fn lexed_str<'a>(lexed: &Lexed<'a>, at: usize) -> &'a str {

@@ -3,8 +3,9 @@
 //! and checks retract nothing.
 
 use crate::languages::LANGUAGES;
-use crate::phrases::{
-    CONTRASTS, DEMONSTRATIVES, FAULTS, LACKS, RECHECKS, RECONSIDERS, RETRACTIONS, RIGHTS, SLIPS,
+use crate::phrases::retractions::{
+    CONCLUDING, CONTRASTS, CORRECTING, DEMONSTRATIVES, FAULTS, FIRST_PERSON, LACKS, RECHECKS,
+    RECONSIDERING, RECONSIDERS, RESULTING, RETRACTIONS, RIGHTS, SLIPS, WAITS,
 };
 use crate::rule::{Rule, RuleMatch};
 use crate::slices::{TAIL_BYTES, head, tail};
@@ -28,42 +29,6 @@ const MAX_SENTENCES: usize = 256;
 
 /// Marks that end a sentence or set off an interruption.
 const ENDS: &[char] = &['.', '\n', '!', '?', '。', '！', '？', '।', '—', '…'];
-
-/// Words that may precede the value of a correction: "I *meant* 42".
-const CORRECTING: &[&str] = &[
-    "it", "it's", "that", "that's", "i", "mean", "meant", "should", "must", "have", "been", "the",
-    "we", "get", "c'est", "es", "answer", "correct", "final", "value", "result", "which", "gives",
-    "giving", "makes", "making", "devrait", "être", "sollte", "sein", "sind", "debería", "ser",
-    "应该",
-];
-
-/// Words that make the clause of a value a conclusion. Without an interjection in the same sentence
-/// one of them must precede the value.
-const CONCLUDING: &[&str] = &[
-    "it",
-    "it's",
-    "that's",
-    "so",
-    "therefore",
-    "thus",
-    "hence",
-    "c'est",
-];
-
-/// Words of phrases that open the answer again, before the value in their sentence.
-const RECONSIDERING: &[&str] = &[
-    "on",
-    "second",
-    "thought",
-    "thoughts",
-    "reflection",
-    "thinking",
-    "again",
-    "hold",
-];
-
-/// Words before the value that an amendment leads to: "we must add one, *which gives* 42".
-const RESULTING: &[&str] = &["gives", "giving", "makes", "making", "so"];
 
 /// How a sentence opens the answer again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,8 +121,12 @@ fn reopening(sentence: &str) -> Option<Reopening> {
         return None;
     }
     if roles(first).interjection() {
-        let hesitates = is_one_of(first, &["wait", "hmm", "sorry", "oops", "等等"]);
+        let waits = is_one_of(first, WAITS);
+        let hesitates = waits || is_one_of(first, &["wait", "hmm", "sorry", "oops", "等等"]);
         let set_off = rest[first.len()..].starts_with([',', '.', ':', '!', '，', '…', '—']);
+        if waits && !set_off {
+            return None;
+        }
         return Some(if hesitates && set_off {
             Reopening::Doubts
         } else {
@@ -225,7 +194,7 @@ fn retraction_end(sentence: &str, before: &str) -> Option<usize> {
         interjects |= roles(word).interjection();
     }
     let subject = words.next()?;
-    let first_person = is_one_of(subject, &["i", "my", "ich", "je", "j'ai"]);
+    let first_person = is_one_of(subject, FIRST_PERSON);
     if !(first_person
         || is_one_of(subject, DEMONSTRATIVES)
         || interjects && is_one_of(subject, FAULTS))

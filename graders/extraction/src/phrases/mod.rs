@@ -2,6 +2,8 @@
 //! meaning of a statement or a value, units, retractions. Contains no logic. The words that differ
 //! by language are in [`languages`](super::languages).
 
+pub(super) mod retractions;
+
 /// Words before the name of an answer that change the meaning of the statement: "if the answer is
 /// 5", "to answer is …".
 pub(super) const UNDERMINES: &[&str] = &[
@@ -56,10 +58,55 @@ pub(super) const NUMBERED: &[&str] = &[
     "exercise", "eq", "method", "étape", "schritt", "paso", "passo", "第", "步骤", "方程",
 ];
 
-/// First words of units of more than one word: "square metres", "million dollars".
+/// First words of units of more than one word: "square metres", "million dollars". Words for powers
+/// of ten are among them, because they change the value.
 pub(super) const UNIT_PREFIXES: &[&str] = &[
-    "square", "cubic", "sq", "cu", "us", "hundred", "thousand", "million", "billion", "trillion",
-    "light", "fluid",
+    "square",
+    "cubic",
+    "sq",
+    "cu",
+    "us",
+    "hundred",
+    "thousand",
+    "million",
+    "billion",
+    "trillion",
+    "light",
+    "fluid",
+    "thousands",
+    "millions",
+    "billions",
+    "bn",
+    "mln",
+    "mld",
+    "mio",
+    "mrd",
+    "tsd",
+    "tausend",
+    "millionen",
+    "milliarde",
+    "milliarden",
+    "mille",
+    "milliard",
+    "milliards",
+    "mil",
+    "millón",
+    "millones",
+    "milhão",
+    "milhões",
+    "milione",
+    "milioni",
+    "miliardi",
+    "miljoen",
+    "miljard",
+    "тыс",
+    "тысяч",
+    "тысячи",
+    "млн",
+    "миллионов",
+    "млрд",
+    "lakh",
+    "crore",
 ];
 
 /// Units as words or symbols. Other words after a number name what it counts and are not part of
@@ -209,6 +256,25 @@ pub(super) const QUALIFIES_BEFORE: &[&str] = &[
     "除了",
 ];
 
+/// Phrases directly before a value that exclude it: "18 *instead of* 24".
+pub(super) const EXCLUDES: &[&str] = &[
+    "rather than",
+    "instead of",
+    "opposed to",
+    "plutôt que",
+    "au lieu de",
+    "statt",
+    "anstelle von",
+    "en lugar de",
+    "en vez de",
+    "em vez de",
+    "invece di",
+    "вместо",
+    "in plaats van",
+    "zamiast",
+    "i stället för",
+];
+
 /// Words directly after a value that, if another value follows, calculate with it or start a range:
 /// "7 *times* 8".
 pub(super) const QUALIFIES_BEFORE_VALUE: &[&str] = &[
@@ -271,74 +337,27 @@ pub(super) const SUPPOSITIONS: &[&str] = &[
 /// Words that start the consequence of a hypothesis, which is not hypothetical itself.
 pub(super) const CONSEQUENTS: &[&str] = &["then", "dann", "alors", "entonces"];
 
-/// Interjections that may start a retraction: "*wait*, that is wrong".
-pub(super) const INTERJECTIONS: &[&str] = &[
-    "no",
-    "nope",
-    "wait",
-    "actually",
-    "sorry",
-    "correction",
-    "oops",
-    "hmm",
-    "update",
-    "edit",
-    "scratch",
-    "rather",
-    "non",
-    "nein",
-    "不",
-    "不对",
-    "等等",
-    "更正",
-];
-
-/// Words that may precede an interjection: "*but* wait".
-pub(super) const OPENERS: &[&str] = &["but", "oh", "and", "well", "ah"];
-
-/// Subjects that refer to what was just said.
-pub(super) const DEMONSTRATIVES: &[&str] = &[
-    "that", "that's", "this", "it", "it's", "c'est", "cela", "das", "eso", "esto", "isso", "questo",
-];
-
-/// Words for a fault, which retract an answer: "that is *wrong*".
-pub(super) const FAULTS: &[&str] = &[
-    "wrong",
-    "incorrect",
-    "mistake",
-    "mistaken",
-    "error",
-    "faux",
-    "fausse",
-    "erreur",
-    "falsch",
-    "fehler",
-    "incorrecto",
-    "incorrecta",
-    "errado",
-    "sbagliato",
-    "impossible",
-    "invalid",
-    "false",
-    "неверно",
-    "неправильно",
-    "yanlış",
-    "fout",
-    "błędna",
-];
-
-/// Verbs that refute an answer: "17, which *fails*".
-pub(super) const FAILS: &[&str] = &["fails", "failed", "contradicts", "scheitert", "échoue"];
-
-/// Verbs of a supposition that the text does not make: "if the answer *were* 17".
-pub(super) const SUBJUNCTIVES: &[&str] = &["were", "was", "wäre", "était", "fuera", "fosse"];
-
 /// Particles between a value and its denial: "42*가* 아니다".
 pub(super) const PARTICLES: &[&str] = &["가", "이", "은", "는", "が", "は"];
 
 /// Verbs of a possibility: "it *could* also be 4".
 pub(super) const MODALS: &[&str] = &[
     "could", "might", "may", "can", "könnte", "pourrait", "podría",
+];
+
+/// Words that offer the answer of the opposite case: "42, *otherwise* 36".
+pub(super) const OTHERWISE: &[&str] = &[
+    "otherwise",
+    "alternatively",
+    "sonst",
+    "andernfalls",
+    "sinon",
+    "alternativement",
+    "alternativamente",
+    "altrimenti",
+    "иначе",
+    "anders",
+    "否则",
 ];
 
 /// Words before another spelling of the same value: "1/2 or, *equivalently*, 0.5".
@@ -355,70 +374,6 @@ pub(super) const RESTATES: &[&str] = &[
     "written",
     "decimal",
 ];
-
-/// Verbs of slips, which retract an answer after an interjection: "wait, I *forgot* one".
-pub(super) const SLIPS: &[&str] = &[
-    "forgot",
-    "miscounted",
-    "miscalculated",
-    "misread",
-    "overlooked",
-    "missed",
-    "miswrote",
-];
-
-/// Words for correctness, which retract an answer if they are negated: "that is not *right*".
-pub(super) const RIGHTS: &[&str] = &[
-    "right", "correct", "true", "possible", "juste", "exact", "richtig", "correcto", "correcta",
-];
-
-/// Phrases at the start of a sentence that open the answer again: "*On second thought*, it is 42".
-pub(super) const RECONSIDERS: &[&str] = &[
-    "on second thought",
-    "on second thoughts",
-    "on reflection",
-    "thinking again",
-    "hold on",
-    "let me correct",
-    "let me reconsider",
-    "i stand corrected",
-    "bei näherer betrachtung",
-    "à la réflexion",
-    "重新考虑",
-];
-
-/// Phrases at the start of a sentence that check the answer, which may change it: "*Let me recount*:
-/// …".
-pub(super) const RECHECKS: &[&str] = &[
-    "let me recheck",
-    "let me recount",
-    "let me recalculate",
-    "let me double check",
-    "let me double-check",
-    "let me check again",
-    "let's recheck",
-    "let's double check",
-    "let's double-check",
-    "checking again",
-];
-
-/// Words that contrast a sentence with the answer before it: "*However*, we must add one".
-pub(super) const CONTRASTS: &[&str] = &["however", "jedoch", "cependant", "toutefois"];
-
-/// Words for something that an answer lacks: "However, we *must* add one".
-pub(super) const LACKS: &[&str] = &[
-    "must",
-    "need",
-    "forgot",
-    "missed",
-    "overlooked",
-    "müssen",
-    "devons",
-    "faut",
-];
-
-/// Phrases at the start of a sentence that are a retraction by themselves.
-pub(super) const RETRACTIONS: &[&str] = &["scratch that", "strike that", "不对", "错了"];
 
 /// Headings of a check of the answer: "*Check*: 2 * 5 = 10".
 pub(super) const CHECKS: &[&str] = &[
