@@ -55,6 +55,7 @@ mod qualifiers;
 mod quantity;
 pub mod reasoning;
 mod rule;
+pub mod scales;
 mod series;
 mod slices;
 mod statement;

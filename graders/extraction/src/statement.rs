@@ -34,7 +34,7 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMatch
             ..later
         });
     }
-    let previous = |near| search(near, options).map(|(_, found)| found);
+    let previous = |near| search(near, options);
     Some(commitment::contradiction(text, at, &found, previous).unwrap_or(found))
 }
 

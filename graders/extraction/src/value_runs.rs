@@ -265,13 +265,8 @@ impl RunBuilder<'_, '_> {
         let lexed = self.lexed;
         let name = lexed.str(at);
         let roles = lexed.roles(at);
-        // "42, I believe"
-        let is_pronoun = name == "I"
-            && at > 0
-            && lexed.kind(at - 1) == Some(TokenKind::Separator)
-            && lexed.kind(at + 1) == Some(TokenKind::Word)
-            && lexed.roles(at + 1).joiner().is_none();
-        if is_pronoun {
+        let separated = at > 0 && lexed.kind(at - 1) == Some(TokenKind::Separator);
+        if separated && is_remark(lexed, at) {
             return false;
         }
         // "3x", "x + y", "2 pi": part of the expression. After a unit a name starts something new.
@@ -347,6 +342,23 @@ impl RunBuilder<'_, '_> {
             )
         );
         (counted || prefixed || after_per) && self.commit(at, true)
+    }
+}
+
+/// Whether a remark of the writer starts at a token: "42, *I believe*".
+pub(super) fn is_remark(lexed: &Lexed<'_>, at: usize) -> bool {
+    let (Some(TokenKind::Name), Some(TokenKind::Word)) = (lexed.kind(at), lexed.kind(at + 1))
+    else {
+        return false;
+    };
+    match lexed.str(at) {
+        "I" => lexed.roles(at + 1).joiner().is_none(),
+        // Elsewhere `i` is the imaginary unit.
+        "i" => matches!(
+            lexed.str(at + 1),
+            "think" | "believe" | "guess" | "suppose" | "hope"
+        ),
+        _ => false,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::phrases::{
     ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, NUMBERED, QUALIFIES_BEFORE, SUBORDINATES,
     SUPPOSITIONS, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
 };
+use crate::scales::POWERS;
 
 /// How two answers of a list are joined. If several joiners are between them, the greatest decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,6 +149,9 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
     }
     add(UNITS, bit::unit);
     add(UNIT_PREFIXES, bit::unit | bit::unit_prefix);
+    for (_, words) in POWERS {
+        add(words, bit::unit | bit::unit_prefix);
+    }
     add(FUNCTIONS, bit::function);
     add(NUMBERED, bit::numbered);
     add(HEDGES, bit::hedge);

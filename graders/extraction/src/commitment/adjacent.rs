@@ -18,14 +18,16 @@ const BARE: &[&str] = &["the", "final", "correct", "my", "la", "die", "a", "il"]
 
 /// Both values, as alternatives, if the statement whose name is at the byte `at` follows a different
 /// one directly. Only plain numbers and letters are compared, since other texts may be two forms of
-/// one value. `previous` is the last statement of the text that it is given.
+/// one value. `previous` is the last statement of the text that it is given, with the byte offset of its name.
 pub(crate) fn contradiction<'a>(
     text: &'a str,
     at: usize,
     found: &RuleMatch<'a>,
-    previous: impl Fn(&'a str) -> Option<RuleMatch<'a>>,
+    previous: impl Fn(&'a str) -> Option<(usize, RuleMatch<'a>)>,
 ) -> Option<RuleMatch<'a>> {
-    if !is_plain(&found.text) {
+    let value = crate::slices::byte_range(text, found.source);
+    // "The answer to part (b) is 5" is about something else than the statement before it.
+    if !is_plain(&found.text) || !is_bare(&text[at..value.start]) {
         return None;
     }
     let mut before = text[..at].trim_end_matches(is_layout);
@@ -37,11 +39,14 @@ pub(crate) fn contradiction<'a>(
         return None;
     }
     let near = tail(before, MAX_BYTES);
-    let other = previous(near).filter(|other| is_plain(&other.text))?;
-    let end = crate::slices::byte_range(near, other.source).end;
-    let (counted, after) = near[end..]
+    let (name, other) = previous(near)?;
+    let range = crate::slices::byte_range(near, other.source);
+    if !is_plain(&other.text) || !is_bare(&near[name..range.start]) {
+        return None;
+    }
+    let (counted, after) = near[range.end..]
         .split_once(['.', '!', '。', '！', '।', '\n'])
-        .unwrap_or((&near[end..], ""));
+        .unwrap_or((&near[range.end..], ""));
     let words = counted
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty());
@@ -51,12 +56,20 @@ pub(crate) fn contradiction<'a>(
         return None;
     }
     let start = crate::slices::byte_range(text, other.source).start;
-    let end = crate::slices::byte_range(text, found.source).end;
     Some(RuleMatch {
         text: Cow::Owned([&*other.text, Joiner::Or.as_str(), &*found.text].concat()),
-        source: &text[start..end],
+        source: &text[start..value.end],
         rule: Rule::Stated,
     })
+}
+
+/// Whether the words up to a value are only the name of an answer and a verb.
+fn is_bare(statement: &str) -> bool {
+    const MAX_WORDS: usize = 3;
+    let words = statement
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
+    words.take(MAX_WORDS + 1).count() <= MAX_WORDS
 }
 
 /// Marks of layout between two statements.

@@ -57,6 +57,21 @@ fn alternative(lexed: &Lexed<'_>, end: usize) -> Option<ValueRun> {
     [end, end + counted]
         .into_iter()
         .find_map(|at| in_brackets(lexed, at, stop).or_else(|| joined(lexed, at, stop)))
+        .or_else(|| after_remark(lexed, end, stop))
+}
+
+/// ", I think, or 5".
+fn after_remark(lexed: &Lexed<'_>, at: usize, stop: usize) -> Option<ValueRun> {
+    const MAX_WORDS: usize = 4;
+    let separates = |at: usize| lexed.kind(at) == Some(TokenKind::Separator);
+    if !separates(at) || !value_runs::is_remark(lexed, at + 1) {
+        return None;
+    }
+    let ends = |at: &usize| separates(*at) || lexed.roles(*at).joins_or();
+    let end = (at + 1..stop).take(MAX_WORDS).find(ends)?;
+    let or = end + usize::from(separates(end));
+    let offers = lexed.roles(or).joins_or() && !restates(lexed, or + 1, stop);
+    offers.then(|| value_in(lexed, or + 1, stop)).flatten()
 }
 
 /// Whether a token is a word for what a value counts.
@@ -75,8 +90,10 @@ fn in_brackets(lexed: &Lexed<'_>, at: usize, stop: usize) -> Option<ValueRun> {
     }
     let close = (at..stop).find(|at| lexed.tokens[*at].kind == TokenKind::Close)?;
     let first = at + 1;
-    let offers = lexed.roles(first).joins_or() || is_otherwise(lexed, first);
-    if offers && !restates(lexed, first + 1, close) {
+    if is_otherwise(lexed, first) && !restates(lexed, first + 1, close) {
+        return led_value(lexed, first + 1, close);
+    }
+    if lexed.roles(first).joins_or() && !restates(lexed, first + 1, close) {
         return value_in(lexed, first + 1, close);
     }
     let run = run_within(lexed, first, close)?;

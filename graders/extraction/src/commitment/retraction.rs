@@ -124,7 +124,11 @@ fn reopening(sentence: &str) -> Option<Reopening> {
         let waits = is_one_of(first, WAITS);
         let hesitates = waits || is_one_of(first, &["wait", "hmm", "sorry", "oops", "等等"]);
         let set_off = rest[first.len()..].starts_with([',', '.', ':', '!', '，', '…', '—']);
-        if waits && !set_off {
+        // "Wait 5 minutes" is an instruction.
+        let counts = rest[first.len()..]
+            .trim_start()
+            .starts_with(|c: char| c.is_ascii_digit());
+        if !set_off && (waits || hesitates && counts) {
             return None;
         }
         return Some(if hesitates && set_off {

@@ -59,54 +59,9 @@ pub(super) const NUMBERED: &[&str] = &[
 ];
 
 /// First words of units of more than one word: "square metres", "million dollars". Words for powers
-/// of ten are among them, because they change the value.
+/// of ten have the same role.
 pub(super) const UNIT_PREFIXES: &[&str] = &[
-    "square",
-    "cubic",
-    "sq",
-    "cu",
-    "us",
-    "hundred",
-    "thousand",
-    "million",
-    "billion",
-    "trillion",
-    "light",
-    "fluid",
-    "thousands",
-    "millions",
-    "billions",
-    "bn",
-    "mln",
-    "mld",
-    "mio",
-    "mrd",
-    "tsd",
-    "tausend",
-    "millionen",
-    "milliarde",
-    "milliarden",
-    "mille",
-    "milliard",
-    "milliards",
-    "mil",
-    "millón",
-    "millones",
-    "milhão",
-    "milhões",
-    "milione",
-    "milioni",
-    "miliardi",
-    "miljoen",
-    "miljard",
-    "тыс",
-    "тысяч",
-    "тысячи",
-    "млн",
-    "миллионов",
-    "млрд",
-    "lakh",
-    "crore",
+    "square", "cubic", "sq", "cu", "us", "hundred", "light", "fluid", "bn",
 ];
 
 /// Units as words or symbols. Other words after a number name what it counts and are not part of
@@ -272,7 +227,9 @@ pub(super) const EXCLUDES: &[&str] = &[
     "вместо",
     "in plaats van",
     "zamiast",
-    "i stället för",
+    "invece che",
+    "anziché",
+    "stället för",
 ];
 
 /// Words directly after a value that, if another value follows, calculate with it or start a range:
