@@ -1,8 +1,8 @@
 //! Words for powers of ten after a number: "17 *million*", "17 *Mio.*", "17 *тысяч*".
 
 /// The words, in lower case, by their exponents. English words for powers precede those of other
-/// languages, so "billion" is a thousand million. `bn` is not among them, because it may be a
-/// product.
+/// languages, so "billion" is a thousand million. `bn` and the Turkish `bin` are not among
+/// them, because they may be products.
 pub(crate) const POWERS: &[(u32, &[&str])] = &[
     (
         3,
@@ -24,7 +24,6 @@ pub(crate) const POWERS: &[(u32, &[&str])] = &[
             "тысяча",
             "тысячи",
             "тысяч",
-            "bin",
             "nghìn",
             "ngàn",
             "ribu",

@@ -61,7 +61,7 @@ pub(super) const NUMBERED: &[&str] = &[
 /// First words of units of more than one word: "square metres", "million dollars". Words for powers
 /// of ten have the same role.
 pub(super) const UNIT_PREFIXES: &[&str] = &[
-    "square", "cubic", "sq", "cu", "us", "hundred", "light", "fluid", "bn",
+    "square", "cubic", "sq", "cu", "us", "hundred", "light", "fluid", "bn", "bin",
 ];
 
 /// Units as words or symbols. Other words after a number name what it counts and are not part of
