@@ -1,8 +1,8 @@
 //! Answer extraction: reduces a completion to the one span that is its answer. Does not judge the
 //! answer. The text is returned as written, without delimiters, emphasis and closing punctuation.
 //!
-//! Struck-out text, reasoning ([`reasoning`]) and a question that the model invents after its answer
-//! are removed first. Then the first rule that matches decides:
+//! Struck-out text, reasoning ([`reasoning`]) and a question that the model invents after its
+//! answer are removed first. Then the first rule that matches decides:
 //!
 //! 1. the last `\boxed{…}`, or the series of boxes that ends in it ([`Rule::Boxed`],
 //!    [`Rule::BoxedList`]);

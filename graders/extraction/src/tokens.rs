@@ -195,7 +195,8 @@ impl Lexer<'_> {
     /// labels something. A word is never extracted as a value, so each test below prevents a wrong
     /// answer.
     fn number(&mut self, rest: &str, before: Option<char>) {
-        let length = number_length(rest);
+        let digits = number_length(rest);
+        let length = digits + myriads_length(&rest[digits..]);
         let after = &rest[length..];
         let glued_left = match before {
             // A subscript: "x_2".
@@ -526,6 +527,17 @@ fn opening_tag(rest: &str) -> Option<usize> {
     let length = name.len() + 2;
     let close = head(&rest[length..], MAX_BYTES).find("</")? + length + 2;
     rest[close..].starts_with(name).then_some(length)
+}
+
+/// Length of the Chinese and Japanese words for powers of ten after digits, which end with ten
+/// thousand or a hundred million: "5*千万*". 0 if there are none: "5*千*克" is a weight.
+fn myriads_length(after: &str) -> usize {
+    after
+        .char_indices()
+        .take_while(|(_, c)| "百千万萬亿億".contains(*c))
+        .filter(|(_, c)| "万萬亿億".contains(*c))
+        .last()
+        .map_or(0, |(at, c)| at + c.len_utf8())
 }
 
 #[cfg(test)]

@@ -318,8 +318,8 @@ impl RunBuilder<'_, '_> {
                 true
             };
         }
-        // Only words of Latin script and powers of ten are read as units. Chinese and similar scripts
-        // put counters and other words right after a number.
+        // Only words of Latin script and powers of ten are read as units. Chinese and similar
+        // scripts put counters and other words right after a number.
         let unit = word.chars().all(|c| c < '\u{250}') || roles.unit_prefix();
         if !self.operand || !unit || roles.never_unit() || roles.verb() || roles.denies_after() {
             return false;

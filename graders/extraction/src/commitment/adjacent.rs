@@ -16,9 +16,10 @@ const MAX_COUNTED_WORDS: usize = 2;
 /// Words that may precede the name of an answer in a bare statement.
 const BARE: &[&str] = &["the", "final", "correct", "my", "la", "die", "a", "il"];
 
-/// Both values, as alternatives, if the statement whose name is at the byte `at` follows a different
-/// one directly. Only plain numbers and letters are compared, since other texts may be two forms of
-/// one value. `previous` is the last statement of the text that it is given, with the byte offset of its name.
+/// Both values, as alternatives, if the statement whose name is at the byte `at` follows a
+/// different one directly. Only plain numbers and letters are compared, since other texts may be
+/// two forms of one value. `previous` is the last statement of the text that it is given, with the
+/// byte offset of its name.
 pub(crate) fn contradiction<'a>(
     text: &'a str,
     at: usize,
