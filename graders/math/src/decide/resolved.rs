@@ -17,9 +17,11 @@ use crate::tree::charged::{copied, identical};
 use crate::tree::{Expr, Function};
 
 /// Values below `2^-ZERO_BITS` are 0 at the end of a piece: ends are found to more bits. Values
-/// that differ by more are different.
+/// that differ by more than `2^-DIFFERENCE_BITS`, and by more than these bits of their size, are
+/// different.
 const ZERO_BITS: i64 = 60;
 const DIFFERENCE_BITS: i64 = 50;
+const SIZE_BITS: i64 = 140;
 
 /// Why there is no formula.
 enum Stop {
@@ -87,7 +89,8 @@ pub(super) fn differ_at_end(
             let size = a.magnitude().max(b.magnitude()).max(0);
             let difference = a.sub(&b, point.prec);
             Ok(difference.is_ok_and(|difference| {
-                !difference.contains_zero() && difference.magnitude() > size - DIFFERENCE_BITS
+                let limit = (size - SIZE_BITS).max(-DIFFERENCE_BITS);
+                !difference.contains_zero() && difference.magnitude() > limit
             }))
         }
         (Err(Stop::Exhausted), _) | (_, Err(Stop::Exhausted)) => Err(Exhausted),

@@ -299,14 +299,20 @@ impl<'a> Sampling<'a> {
                     seen.agreed += 1;
                     return Ok(false);
                 }
-                let is_end = has_pieces && !within;
-                if is_end && has_jumps && values.iter().any(is_approximate) {
-                    different = sampling.differ_at_end(values, pass)?;
+                if has_pieces && !within && values.iter().any(is_approximate) {
+                    different = has_jumps && sampling.differ_at_end(values, pass)?;
                     return Ok(different);
                 }
                 let mut found = sampling.at(values, pass, 128, limit)?;
                 if found == Agreement::Undecided && has_pieces {
                     found = sampling.exactly(values)?;
+                }
+                if found == Agreement::Undecided
+                    && has_jumps
+                    && !within
+                    && sampling.differ_at_end(values, pass)?
+                {
+                    found = Agreement::Different;
                 }
                 match found {
                     Agreement::Different => different = true,
@@ -435,9 +441,22 @@ impl<'a> Sampling<'a> {
         if identical(&left, &right, self.budget)? {
             return Ok(Agreement::Agreed);
         }
-        let prec = EXACT_PREC + self.extra;
+        let mut prec = EXACT_PREC + self.extra;
+        let mut found = self.constants(&left, &right, prec)?;
+        if let Agreement::Weak(bits) = found {
+            prec = bits.saturating_add(MARGIN).min(MAX_WEAK_PREC);
+            found = self.constants(&left, &right, prec)?;
+        }
+        Ok(match found {
+            Agreement::Weak(_) => Agreement::Undecided,
+            found => found,
+        })
+    }
+
+    /// What is known about two constants to a precision.
+    fn constants(&self, left: &Expr, right: &Expr, prec: u64) -> Result<Agreement, Exhausted> {
         let point = Point::of_constant(self.points.is_complex(), prec);
-        let [left, right] = [&left, &right].map(|side| ball(side, &point, self.budget));
+        let [left, right] = [left, right].map(|side| ball(side, &point, self.budget));
         let (left, right) = match (left, right) {
             (Ok(left), Ok(right)) => (left, right),
             (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
@@ -451,11 +470,12 @@ impl<'a> Sampling<'a> {
             Ok(difference) => {
                 let size = left.magnitude().max(right.magnitude()).max(0);
                 let limit = size.saturating_sub(i64::try_from(prec / 2).unwrap_or(i64::MAX));
-                let is_close = point.growth() <= prec && difference.magnitude() <= limit;
-                if is_close {
+                if difference.magnitude() > limit {
+                    Agreement::Undecided
+                } else if point.growth() <= prec {
                     Agreement::Agreed
                 } else {
-                    Agreement::Undecided
+                    Agreement::Weak(point.growth())
                 }
             }
             Err(_) => Agreement::Undecided,
