@@ -52,7 +52,7 @@ fn descended(
     match (gold, answer) {
         (Expr::Chain(a, a_relations), Expr::Chain(b, b_relations)) if a.len() == b.len() => {
             let relations = a_relations.iter().zip(b_relations);
-            for (at, (a, b)) in relations.enumerate().filter(|(_, (a, b))| a != b) {
+            if let Some((at, (a, b))) = relations.enumerate().find(|(_, (a, b))| a != b) {
                 path.push(format!("relation {}", at + 1));
                 return Ok((format!("{a:?}"), format!("{b:?}")));
             }

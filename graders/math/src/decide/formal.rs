@@ -372,7 +372,7 @@ impl Formal<'_> {
                 (Expr::Call(own @ (Function::Min | Function::Max), _), Expr::Call(inner, _))
                     if own == inner =>
                 {
-                    self.push_parts(child, parts)?
+                    self.push_parts(child, parts)?;
                 }
                 _ => parts.push(self.field.value(self.residue(child)?)),
             }
