@@ -51,8 +51,8 @@ fn descended(
     }
     match (gold, answer) {
         (Expr::Chain(a, a_relations), Expr::Chain(b, b_relations)) if a.len() == b.len() => {
-            let mut relations = a_relations.iter().zip(b_relations).enumerate();
-            if let Some((at, (a, b))) = relations.find(|(_, (a, b))| a != b) {
+            let relations = a_relations.iter().zip(b_relations);
+            if let Some((at, (a, b))) = relations.enumerate().find(|(_, (a, b))| a != b) {
                 path.push(format!("relation {}", at + 1));
                 return Ok((format!("{a:?}"), format!("{b:?}")));
             }

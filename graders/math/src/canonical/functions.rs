@@ -72,6 +72,10 @@ pub(super) fn exponential(
     field: &Field<'_>,
 ) -> Result<Fraction, Stop> {
     let value = lowest(base, field)?;
+    if value.is_zero() {
+        // `0^|x|` is 1 at 0.
+        return field.free(Expr::power(Expr::int(0), written(exponent, field)?));
+    }
     let number = value.as_constant().filter(|number| !number.is_negative());
     let Some(terms) = exponent.as_terms() else {
         let power = Expr::power(written(&value, field)?, written(exponent, field)?);

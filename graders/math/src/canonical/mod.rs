@@ -28,6 +28,9 @@ pub(crate) use shown::shown;
 /// Steps for the canonical form of one answer: about 0.3 ms.
 const STEPS: u64 = 30_000;
 
+/// Steps for the difference of two values.
+const DIFFERENCE_STEPS: u64 = 5_000;
+
 /// Bytes that one canonical form may write, freed ones included.
 const BYTES: u64 = 4 << 20;
 
@@ -107,6 +110,19 @@ pub(crate) fn is_congruent(
         Err(Stop::TooLarge | Stop::Unsupported) => Ok(false),
         Ok(congruent) => Ok(congruent),
     }
+}
+
+/// Whether the difference of two values is 0 in canonical form, within a few steps.
+pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Result<bool, Exhausted> {
+    charge_visit(a, 1, budget)?;
+    charge_visit(b, 1, budget)?;
+    if depth(a).max(depth(b)) > MAX_DEPTH {
+        return Ok(false);
+    }
+    let part = budget.part(DIFFERENCE_STEPS);
+    let same = scalar::same(a, b, &part);
+    budget.absorb(&part)?;
+    Ok(same == Ok(true))
 }
 
 struct Form<'a> {

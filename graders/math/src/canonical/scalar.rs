@@ -25,6 +25,13 @@ pub(super) fn canonical(expr: &Expr, budget: &Budget) -> Result<Expr, Stop> {
     written(&value, &field)
 }
 
+/// Whether the difference of two values is 0.
+pub(super) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Result<bool, Stop> {
+    let field = Field::new(budget);
+    let difference = field.minus(&read(a, &field)?, &read(b, &field)?)?;
+    Ok(difference.is_zero() || field.lowest(&difference)?.is_zero())
+}
+
 /// The difference of two values up to a factor of a number, if it is a polynomial and not a number.
 pub(super) fn difference(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<Expr>, Stop> {
     let field = Field::new(budget);

@@ -2,6 +2,7 @@
 
 use super::evaluate::{NoValue, Point, ball};
 use crate::budget::Budget;
+use crate::number::ball::Ball;
 use crate::number::complex::Complex;
 use crate::tree::{Expr, Relation};
 
@@ -46,16 +47,28 @@ pub(super) fn value<'a>(
     point: &Point<'a>,
     budget: &Budget,
 ) -> Result<Complex, NoValue> {
-    for row in rows {
-        let (value, applies) = match row.as_slice() {
-            [value, Expr::Chain(sides, relations)] => {
-                (value, is_true(sides, relations, point, budget)?)
-            }
-            [value, _] => (value, true),
+    let sign = |difference: &Ball| Ok(difference.sign()?);
+    let at = row(rows, point, budget, &sign)?;
+    let value = rows.get(at).and_then(|row| row.first());
+    ball(value.ok_or(NoValue::Unsupported)?, point, budget)
+}
+
+/// The index of the first row whose condition is true at a point, where `sign` is the sign of a
+/// difference.
+pub(super) fn row<'a>(
+    rows: &'a [Vec<Expr>],
+    point: &Point<'a>,
+    budget: &Budget,
+    sign: &dyn Fn(&Ball) -> Result<i8, NoValue>,
+) -> Result<usize, NoValue> {
+    for (at, row) in rows.iter().enumerate() {
+        let applies = match row.as_slice() {
+            [_, Expr::Chain(sides, relations)] => is_true(sides, relations, point, budget, sign)?,
+            [_, _] => true,
             _ => return Err(NoValue::Unsupported),
         };
         if applies {
-            return ball(value, point, budget);
+            return Ok(at);
         }
     }
     Err(NoValue::NoRow)
@@ -66,6 +79,7 @@ fn is_true<'a>(
     relations: &[Relation],
     point: &Point<'a>,
     budget: &Budget,
+    sign: &dyn Fn(&Ball) -> Result<i8, NoValue>,
 ) -> Result<bool, NoValue> {
     for (pair, relation) in sides.windows(2).zip(relations) {
         let [left, right] = pair else {
@@ -73,7 +87,7 @@ fn is_true<'a>(
         };
         let (left, right) = (ball(left, point, budget)?, ball(right, point, budget)?);
         let difference = left.sub(&right, point.prec)?;
-        let sign = difference.real()?.sign()?;
+        let sign = sign(difference.real()?)?;
         let holds = match relation {
             Relation::Less => sign < 0,
             Relation::LessEqual => sign <= 0,

@@ -9,6 +9,7 @@ use num_integer::Integer as _;
 use super::formal;
 use super::line::is_positive;
 use crate::budget::{Budget, Exhausted};
+use crate::normal::fold;
 use crate::number::Rational;
 use crate::tree::charged::{charge_copy, replaced};
 use crate::tree::{Binder, Constant, Expr, Function};
@@ -250,8 +251,21 @@ impl Critical {
         };
         charge_copy(left, budget)?;
         charge_copy(right, budget)?;
+        // |p| = |q| if p = q or p = -q.
+        let (left, right) = match (left, right) {
+            (Expr::Call(Function::Abs, p), Expr::Call(Function::Abs, q)) => {
+                if let ([p], [q]) = (p.as_slice(), q.as_slice()) {
+                    let sum = Expr::Sum(vec![p.clone(), q.clone()]);
+                    self.zero(&fold(&sum, budget)?, bound, budget)?;
+                    (p, q)
+                } else {
+                    (left, right)
+                }
+            }
+            _ => (left, right),
+        };
         let difference = Expr::Sum(vec![left.clone(), right.clone().neg()]);
-        self.zero(&difference, bound, budget)
+        self.zero(&fold(&difference, budget)?, bound, budget)
     }
 
     /// Adds the factors of a function that have zeros or poles.

@@ -50,12 +50,12 @@ pub(super) struct Line<'a, 'v> {
 type Quotient = (Polynomial, Polynomial);
 
 impl<'a> Line<'a, '_> {
-    fn name(&self) -> &'a str {
+    pub(super) fn name(&self) -> &'a str {
         self.symbols.get(self.varying).map_or("", |(name, _)| *name)
     }
 
     /// The point of the line with this value.
-    fn point(&self, value: &Rational, prec: u64) -> Point<'a> {
+    pub(super) fn point(&self, value: &Rational, prec: u64) -> Point<'a> {
         let free: Rc<[(&str, Rational)]> = self
             .symbols
             .iter()
@@ -69,7 +69,7 @@ impl<'a> Line<'a, '_> {
         Point::new(free, self.complex, prec)
     }
 
-    fn varies(&self, expr: &Expr) -> bool {
+    pub(super) fn varies(&self, expr: &Expr) -> bool {
         let name = self.name();
         expr.any(&|part| matches!(part, Expr::Symbol(own) if **own == *name))
     }

@@ -21,6 +21,12 @@ const MAX_CORNERS: usize = 8;
 /// Most ends of pieces on a line.
 const MAX_ENDS: usize = 100;
 
+/// Bits to which two approximate ends agree if they are the same end.
+const MERGED_BITS: u64 = 100;
+
+/// Largest denominator of an end that counts as exact, in bits.
+const APPROXIMATE_BITS: u64 = 60;
+
 /// Most variables of which the pieces are combined. Of more, the pieces are those on lines in the
 /// direction of each variable through a few corners.
 const MAX_COMBINED: usize = 3;
@@ -193,8 +199,17 @@ impl Pieces<'_, '_> {
         let steps = self.critical.steps.iter().map(|step| (step, &LEVELS[..]));
         let mut ends = Vec::new();
         let mut later = Vec::new();
+        let mut places = Vec::new();
+        for size in self.sizes {
+            places.extend([size.clone(), size.neg()]);
+        }
+        let any = any && self.critical.has_pieces;
         for (function, levels) in zeros.chain(steps) {
-            match line.roots(function, levels, turns, None, budget)? {
+            let found = match line.roots(function, levels, turns, None, budget)? {
+                None if any => line.inverse_roots(function, levels, None, &places, budget)?,
+                found => found,
+            };
+            match found {
                 Some(found) => ends.extend(found),
                 None => later.push((function, levels)),
             }
@@ -209,7 +224,13 @@ impl Pieces<'_, '_> {
         'functions: for (function, levels) in later.into_iter().rev() {
             let mut found = Vec::new();
             for sample in self.between(&ends, line.varying, line.values) {
-                match line.roots(function, levels, turns, Some(&sample), budget)? {
+                let roots = match line.roots(function, levels, turns, Some(&sample), budget)? {
+                    None if any => {
+                        line.inverse_roots(function, levels, Some(&sample), &places, budget)?
+                    }
+                    roots => roots,
+                };
+                match roots {
                     Some(roots) => found.extend(roots),
                     None => {
                         unknown.push(function);
@@ -226,9 +247,7 @@ impl Pieces<'_, '_> {
         }
         if any && !unknown.is_empty() {
             let mut grid: Vec<Rational> = GRID.into_iter().map(Rational::small).collect();
-            for size in self.sizes {
-                grid.extend([size.clone(), size.neg()]);
-            }
+            grid.extend(places);
             for hint in &self.critical.hints {
                 let found = line.roots(hint, &LEVELS, true, None, budget)?;
                 grid.extend(found.unwrap_or_default());
@@ -241,7 +260,25 @@ impl Pieces<'_, '_> {
             }
             sort(&mut ends);
         }
+        self.merge(&mut ends, budget)?;
         Ok(ends)
+    }
+
+    /// Removes approximations of ends that are known already.
+    fn merge(&self, ends: &mut Vec<Rational>, budget: &Budget) -> Result<(), Exhausted> {
+        budget.charge(20 * ends.len() as u64)?;
+        let bits = i64::try_from(MERGED_BITS + self.resolution).unwrap_or(i64::MAX);
+        let Some(limit) = Rational::small(2).pow(-bits, 8_000) else {
+            return Ok(());
+        };
+        ends.dedup_by(|next, own| {
+            let is_near = || {
+                let size = own.abs().add(&Rational::small(1))?;
+                next.sub(own)?.less(&size.mul(&limit)?)
+            };
+            is_approximate(next) && is_approximate(own) && is_near() == Some(true)
+        });
+        Ok(())
     }
 
     /// A value in each piece between sorted ends, and one beyond the first and the last end.
@@ -272,6 +309,11 @@ impl Pieces<'_, '_> {
         }
         found
     }
+}
+
+/// Whether an end is rounded: its denominator is long.
+pub(super) fn is_approximate(end: &Rational) -> bool {
+    end.den().bits() > APPROXIMATE_BITS
 }
 
 /// The integers at and next to each value, for a variable that takes only integers.

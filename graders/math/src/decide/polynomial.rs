@@ -19,6 +19,9 @@ const MAX_BITS: u64 = 4_000;
 /// Bits after the point to which roots are bisected, beyond the size of the coefficients.
 const ROOT_BITS: u64 = 64;
 
+/// The same for irrational roots of quadratic polynomials, which are not bisected.
+const SQUARE_ROOT_BITS: u64 = 192;
+
 /// Steps of an operation on coefficients of a few limbs.
 const OPERATION_STEPS: u64 = 12;
 
@@ -163,7 +166,7 @@ fn quadratic(
     c: &BigInt,
     budget: &Budget,
 ) -> Result<Vec<Rational>, Exhausted> {
-    let bits = ROOT_BITS + size(&[a.clone(), b.clone(), c.clone()]);
+    let bits = SQUARE_ROOT_BITS + size(&[a.clone(), b.clone(), c.clone()]);
     charge(12, 4 * bits, budget)?;
     let discriminant: BigInt = b * b - a * c * 4;
     if discriminant.is_negative() {

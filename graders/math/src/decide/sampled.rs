@@ -4,22 +4,21 @@
 //! see the smallest term: `1 + e^-500` is 1 to 700 bits.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use super::critical::Critical;
 use super::evaluate::{NoValue, Point, ball};
-use super::pieces::Pieces;
+use super::pieces::{Pieces, is_approximate};
 use super::points::Points;
 use super::rule::Rule;
 use super::scalar::Decision;
-use super::separation;
+use super::{resolved, separation};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::fold;
 use crate::number::Rational;
 use crate::number::ball::BallError;
 use crate::number::residue::mix;
-use crate::tree::Expr;
 use crate::tree::charged::{identical, substituted};
+use crate::tree::{Expr, Function};
 
 /// Points of the domain at which two functions must agree.
 pub(super) const REQUIRED_POINTS: usize = 4;
@@ -38,6 +37,12 @@ const PASSES: u64 = 6;
 const FIRST_PREC: u64 = 500;
 const MAX_PREC: u64 = 1_100;
 const MAX_WEAK_PREC: u64 = 6_000;
+
+/// Steps on pieces that count as one: true equalities have up to a hundred pieces.
+const PIECES_SCALE: u64 = 4;
+
+/// Precision of the signs that select the formula of a piece, in bits.
+const SIGN_PREC: u64 = 128;
 
 /// Precision of values after exact arithmetic, in bits.
 const EXACT_PREC: u64 = 256;
@@ -62,7 +67,13 @@ enum Agreement {
 /// The points that were compared without a difference.
 #[derive(Debug, Default)]
 struct Seen {
+    /// Rounds of random points that were taken.
+    rounds: u64,
     agreed: usize,
+    /// Pieces on which both functions have the same formula.
+    proved: usize,
+    /// Pieces on which functions agree at a point.
+    compared: usize,
     /// Points at which functions agree weakly, with the bits that they need.
     weak: Vec<(Vec<Rational>, u64)>,
     /// Values of a single variable at which functions agree.
@@ -134,20 +145,22 @@ pub(super) fn differ_on_pieces<'a>(
 impl<'a> Sampling<'a> {
     fn decide(&self, seed: u64, complex: bool) -> Result<bool, Exhausted> {
         let mut seen = Seen::default();
-        if self.differ_at_random(0..FIRST_ROUNDS, &mut seen)? {
+        if self.differ_at_random(FIRST_ROUNDS, REQUIRED_POINTS, &mut seen)? {
             return Ok(false);
         }
+        let critical = Critical::of(self.a, self.b, self.budget)?;
+        // Pieces before other points, which may be expensive and prove nothing.
         let is_narrow = seen.agreed + seen.weak.len() < REQUIRED_POINTS;
-        if is_narrow {
+        let is_late = is_narrow || critical.has_pieces;
+        if is_late {
             // Every pass then visits the same pieces.
             seen.covered.clear();
-        } else if self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen)? {
+        } else if self.differ_at_random(MAX_ROUNDS, self.points.rounds(), &mut seen)? {
             return Ok(false);
         }
         if self.differ_at_integers()? {
             return Ok(false);
         }
-        let critical = Critical::of(self.a, self.b, self.budget)?;
         if critical.has_pieces && critical.incomplete {
             return Ok(false);
         }
@@ -160,21 +173,22 @@ impl<'a> Sampling<'a> {
             seed,
         };
         // Points outside of the pieces are enough if all pieces have the same formula.
-        let part = self.budget.part(if critical.has_pieces {
-            self.budget.left()
+        let (part, scale) = if critical.has_pieces {
+            (self.budget.scaled(PIECES_SCALE), PIECES_SCALE)
         } else {
-            self.budget.left() / 2
-        });
+            (self.budget.part(self.budget.left() / 2), 1)
+        };
         let visited = self.differ_on_pieces(pieces, &mut seen, &part);
-        self.budget.absorb(&part)?;
+        self.budget.absorb_scaled(&part, scale)?;
         match visited {
             Ok(true) => return Ok(false),
             Err(Exhausted) if critical.has_pieces => return Err(Exhausted),
+            _ if seen.proved > 0 && seen.compared == 0 => return Ok(true),
             _ => {}
         }
-        // The other rounds of a narrow domain, as far as steps are left if there are enough points.
-        if is_narrow && (critical.has_pieces || seen.agreed < REQUIRED_POINTS) {
-            match self.differ_at_random(FIRST_ROUNDS..MAX_ROUNDS, &mut seen) {
+        // The other rounds, as far as steps are left if there are enough points.
+        if is_late && (critical.has_pieces || seen.agreed < REQUIRED_POINTS) {
+            match self.differ_at_random(MAX_ROUNDS, self.points.rounds(), &mut seen) {
                 Ok(false) => {}
                 Ok(true) => return Ok(false),
                 Err(Exhausted) if seen.agreed >= REQUIRED_POINTS => return Ok(true),
@@ -184,13 +198,20 @@ impl<'a> Sampling<'a> {
         self.agree_at_weak(seen)
     }
 
-    /// Whether a difference was found at random points. Stops when there are enough points.
-    fn differ_at_random(&self, rounds: Range<u64>, seen: &mut Seen) -> Result<bool, Exhausted> {
-        let target = self.points.rounds();
-        for round in rounds {
+    /// Whether a difference was found at random points. Stops before round `end`, or when there are
+    /// enough points and `target` points with those that need more precision.
+    fn differ_at_random(
+        &self,
+        end: u64,
+        target: usize,
+        seen: &mut Seen,
+    ) -> Result<bool, Exhausted> {
+        while seen.rounds < end {
             if seen.agreed >= REQUIRED_POINTS && seen.agreed + seen.weak.len() >= target {
                 break;
             }
+            let round = seen.rounds;
+            seen.rounds += 1;
             let values = self.points.values(round, self.budget)?;
             let mut found = self.at(&values, round, 192, FIRST_PREC)?;
             if found == Agreement::Agreed && seen.agreed == 0 {
@@ -252,6 +273,7 @@ impl<'a> Sampling<'a> {
         budget: &Budget,
     ) -> Result<bool, Exhausted> {
         let has_pieces = pieces.critical.has_pieces;
+        let has_jumps = [self.a, self.b].iter().any(|side| side.any(&is_jump));
         let negatives = has_pieces || !pieces.complex;
         let limit = if has_pieces { MAX_WEAK_PREC } else { MAX_PREC };
         let sampling = Sampling { budget, ..*self };
@@ -272,9 +294,25 @@ impl<'a> Sampling<'a> {
                 {
                     return Ok(false);
                 }
+                if within && has_pieces && sampling.is_proved(values, pass)? {
+                    seen.proved += 1;
+                    seen.agreed += 1;
+                    return Ok(false);
+                }
+                if has_pieces && !within && values.iter().any(is_approximate) {
+                    different = has_jumps && sampling.differ_at_end(values, pass)?;
+                    return Ok(different);
+                }
                 let mut found = sampling.at(values, pass, 128, limit)?;
                 if found == Agreement::Undecided && has_pieces {
                     found = sampling.exactly(values)?;
+                }
+                if found == Agreement::Undecided
+                    && has_jumps
+                    && !within
+                    && sampling.differ_at_end(values, pass)?
+                {
+                    found = Agreement::Different;
                 }
                 match found {
                     Agreement::Different => different = true,
@@ -282,18 +320,34 @@ impl<'a> Sampling<'a> {
                     Agreement::Weak(_) | Agreement::Undecided if within && has_pieces => {
                         different = true;
                     }
-                    Agreement::Agreed if within => seen.agreed += 1,
+                    Agreement::Agreed if within => {
+                        seen.agreed += 1;
+                        seen.compared += 1;
+                    }
                     Agreement::Weak(bits) => seen.weak.push((values.to_vec(), bits)),
                     Agreement::Outside if within => outside.push(piece),
                     Agreement::Agreed | Agreement::Outside | Agreement::Undecided => {}
                 }
                 Ok(different)
             })?;
-            if different || seen.agreed >= REQUIRED_POINTS {
+            let is_proved = seen.proved > 0 && seen.compared == 0;
+            if different || is_proved || seen.agreed >= REQUIRED_POINTS {
                 break;
             }
         }
         Ok(different)
+    }
+
+    /// Whether both functions have the same formula on the piece of these values.
+    fn is_proved(&self, values: &[Rational], round: u64) -> Result<bool, Exhausted> {
+        let point = self.points.point(values, round, SIGN_PREC + self.extra);
+        resolved::same(self.a, self.b, &point, self.budget)
+    }
+
+    /// Whether the functions differ at an irrational end of a piece.
+    fn differ_at_end(&self, values: &[Rational], round: u64) -> Result<bool, Exhausted> {
+        let point = self.points.point(values, round, EXACT_PREC + self.extra);
+        resolved::differ_at_end(self.a, self.b, &point, self.budget)
     }
 
     /// Whether two functions of integers differ near a number in them or at larger ones.
@@ -387,9 +441,22 @@ impl<'a> Sampling<'a> {
         if identical(&left, &right, self.budget)? {
             return Ok(Agreement::Agreed);
         }
-        let prec = EXACT_PREC + self.extra;
+        let mut prec = EXACT_PREC + self.extra;
+        let mut found = self.constants(&left, &right, prec)?;
+        if let Agreement::Weak(bits) = found {
+            prec = bits.saturating_add(MARGIN).min(MAX_WEAK_PREC);
+            found = self.constants(&left, &right, prec)?;
+        }
+        Ok(match found {
+            Agreement::Weak(_) => Agreement::Undecided,
+            found => found,
+        })
+    }
+
+    /// What is known about two constants to a precision.
+    fn constants(&self, left: &Expr, right: &Expr, prec: u64) -> Result<Agreement, Exhausted> {
         let point = Point::of_constant(self.points.is_complex(), prec);
-        let [left, right] = [&left, &right].map(|side| ball(side, &point, self.budget));
+        let [left, right] = [left, right].map(|side| ball(side, &point, self.budget));
         let (left, right) = match (left, right) {
             (Ok(left), Ok(right)) => (left, right),
             (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
@@ -403,14 +470,24 @@ impl<'a> Sampling<'a> {
             Ok(difference) => {
                 let size = left.magnitude().max(right.magnitude()).max(0);
                 let limit = size.saturating_sub(i64::try_from(prec / 2).unwrap_or(i64::MAX));
-                let is_close = point.growth() <= prec && difference.magnitude() <= limit;
-                if is_close {
+                if difference.magnitude() > limit {
+                    Agreement::Undecided
+                } else if point.growth() <= prec {
                     Agreement::Agreed
                 } else {
-                    Agreement::Undecided
+                    Agreement::Weak(point.growth())
                 }
             }
             Err(_) => Agreement::Undecided,
         })
+    }
+}
+
+/// Whether a part may have a value of its own at a single point.
+fn is_jump(part: &Expr) -> bool {
+    match part {
+        Expr::Call(Function::Sign | Function::Floor | Function::Ceil, _) | Expr::Cases(_) => true,
+        Expr::Power(pair) => pair.0.is_int(0),
+        _ => false,
     }
 }

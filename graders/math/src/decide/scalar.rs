@@ -110,7 +110,7 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     if let Some(equal) = antiderivatives(a, b, budget)? {
         return Ok((equal, Rule::Antiderivative));
     }
-    if found.symbols && formal::same(a, b, budget)? {
+    if found.symbols && formal::same(a, b, found.imaginary, budget)? {
         return Ok((true, Rule::Identity));
     }
     if found.approached {

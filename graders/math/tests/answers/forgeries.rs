@@ -42,7 +42,7 @@ fn bumps() -> Pairs {
             format!(r"{x}^2+10^{{-40}}\max(0,1-|{x}-({low})|)"),
         ));
         pairs.push(pair(
-            format!("{x}"),
+            x.to_owned(),
             format!(r"{x}+\max(0,10^{{-9}}-|{x}-({low})|)"),
         ));
         pairs.push(pair(
@@ -58,7 +58,7 @@ fn bumps() -> Pairs {
             format!(r"\begin{{cases}}({low})+({high})-2{x}&{x}<{low}\\2{x}-({low})-({high})&{x}\ge {low}\end{{cases}}"),
         ));
         pairs.push(pair(
-            format!("{x}"),
+            x.to_owned(),
             format!(r"{x}+\max(0,1-|{x}-({low})|)\cdot({x}-({low}))"),
         ));
     }
@@ -355,7 +355,7 @@ const EQUAL: &[(&str, &str)] = &[
 fn seeded(equal: bool) -> Pairs {
     let mut pairs = Vec::new();
     for at in 1i64..=20 {
-        let x = NAMES[usize::try_from(at).unwrap() % NAMES.len()];
+        let x = NAMES[usize::try_from(at).expect("small and positive") % NAMES.len()];
         let (a, b) = (7 * at - 40, 3 * at % 11 + 1);
         let forged = [
             pair(
