@@ -277,6 +277,10 @@ impl Gold {
         match budget.absorb(&own).and(decided) {
             Ok((equal, other)) => {
                 let [gold_normal, answer_normal] = match (other, &normal.expr) {
+                    _ if equal && cx.percent.is_none() && cx.rule() != Rule::Tolerance => {
+                        // Of equal answers the canonical form is that of the gold.
+                        self.shown_twice()
+                    }
                     (Some(other), _) => self.shown(&Canonical::of(&other, options)),
                     (None, Ok(expr)) => self.shown_beside(equal, expr, answer, options),
                     (None, Err(Exhausted)) => [None, None],
@@ -329,6 +333,11 @@ impl Gold {
             }
             _ => self.shown(own),
         }
+    }
+
+    fn shown_twice(&self) -> [Option<String>; 2] {
+        let gold = self.canonical.as_ref().map(|gold| gold.text.clone());
+        [gold.clone(), gold]
     }
 
     /// The texts of both canonical forms.
