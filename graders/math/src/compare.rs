@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use crate::budget::{Budget, Exhausted, STEPS};
 use crate::canonical::{self, Canonical};
@@ -35,10 +36,21 @@ pub struct Comparison {
     pub steps: u64,
     /// Bytes written, freed ones included, that were charged to the budget.
     pub bytes: u64,
-    /// Normal form of the gold, if there is one.
-    pub gold_normal: Option<String>,
-    /// Normal form of the answer, if there is one.
-    pub answer_normal: Option<String>,
+    /// Which normal form of the answer the evidence shows.
+    form: AnswerForm,
+}
+
+/// A normal form of an answer. Its text takes work, so it is computed only for evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum AnswerForm {
+    /// None: the answer was not read, or its normal form exceeds the budget.
+    None,
+    /// That of the gold, which the answer equals.
+    OfGold,
+    /// That of its usual reading.
+    Usual,
+    /// That of another reading, which equals the gold.
+    Other(Expr),
 }
 
 /// Why a gold cannot be used.
@@ -58,8 +70,8 @@ pub struct Gold {
     text: String,
     plain: String,
     readings: Vec<Expr>,
-    /// The canonical form of the usual reading.
-    canonical: Option<Canonical>,
+    /// The canonical form of the usual reading, once evidence needed it.
+    canonical: OnceLock<Option<Canonical>>,
     decimals: Vec<(Rational, i64)>,
     signs: PercentSigns,
 }
@@ -193,13 +205,11 @@ impl Gold {
         let readings = absorbed
             .and(readings)
             .map_err(|Exhausted| GoldError::TooCostly)?;
-        let usual = readings.first();
-        let canonical = usual.map(|gold| Canonical::of(gold, options));
         Ok(Self {
             text: text.to_owned(),
             plain: plain(text).into_owned(),
             readings,
-            canonical,
+            canonical: OnceLock::new(),
             decimals,
             signs,
         })
@@ -225,8 +235,8 @@ impl Gold {
                     .as_number()
                     .map_or(0, |value| usize::try_from(value.bits() / 8).unwrap_or(0))
         }
-        let canonical = self.canonical.as_ref().map_or(0, Canonical::bytes);
-        self.text.len() * 2 + canonical + self.readings.iter().map(size).sum::<usize>()
+        // The canonical form, which is computed later, is about as large as the readings.
+        2 * (self.text.len() + self.readings.iter().map(size).sum::<usize>())
     }
 
     /// Compares an answer with this gold.
@@ -246,7 +256,10 @@ impl Gold {
             return Comparison::of(false, Rule::Form);
         }
         if !self.plain.is_empty() && self.plain == answer.plain {
-            return Comparison::of(true, Rule::SameText);
+            return Comparison {
+                form: AnswerForm::OfGold,
+                ..Comparison::of(true, Rule::SameText)
+            };
         }
         let Some(reading) = answer.reading() else {
             return Comparison::of(false, Rule::Unparsed);
@@ -275,33 +288,27 @@ impl Gold {
             ..Comparison::of(false, Rule::Budget)
         };
         match budget.absorb(&own).and(decided) {
-            Ok((equal, other)) => {
-                let [gold_normal, answer_normal] = match (other, &normal.expr) {
+            Ok((equal, other)) => Comparison {
+                equal,
+                rule: cx.rule(),
+                form: match (other, &normal.expr) {
+                    // Of equal answers the form is that of the gold.
                     _ if equal && cx.percent.is_none() && cx.rule() != Rule::Tolerance => {
-                        // Of equal answers the canonical form is that of the gold.
-                        self.shown_twice()
+                        AnswerForm::OfGold
                     }
-                    (Some(other), _) => self.shown(&Canonical::of(&other, options)),
-                    (None, Ok(expr)) => self.shown_beside(equal, expr, answer, options),
-                    (None, Err(Exhausted)) => [None, None],
-                };
-                Comparison {
-                    equal,
-                    rule: cx.rule(),
-                    gold_normal,
-                    answer_normal,
-                    ..used
-                }
-            }
+                    (Some(other), _) => AnswerForm::Other(other),
+                    (None, Ok(_)) => AnswerForm::Usual,
+                    (None, Err(Exhausted)) => AnswerForm::None,
+                },
+                ..used
+            },
             // The canonical forms may be cheaper than the comparison.
-            Err(Exhausted) => match (&self.canonical, &normal.expr) {
+            Err(Exhausted) => match (self.canonical(options), &normal.expr) {
                 (Some(gold), Ok(expr)) if gold.is_same(answer.canonical(expr, options)) => {
-                    let [gold_normal, answer_normal] = self.shown(answer.canonical(expr, options));
                     Comparison {
                         equal: true,
                         rule: Rule::SameTree,
-                        gold_normal,
-                        answer_normal,
+                        form: AnswerForm::OfGold,
                         ..used
                     }
                 }
@@ -310,40 +317,45 @@ impl Gold {
         }
     }
 
-    /// The first part in which an answer that was compared with this gold differs from it.
-    pub(crate) fn difference(&self, answer: &Answer<'_>) -> Option<Difference> {
-        let gold = self.canonical.as_ref()?.expr.as_ref()?;
-        difference::first(gold, answer.canonical.get()?.expr.as_ref()?)
+    /// The canonical form of the usual reading.
+    fn canonical(&self, options: &Options) -> Option<&Canonical> {
+        let form = || Some(Canonical::of(self.readings.first()?, options));
+        self.canonical.get_or_init(form).as_ref()
     }
 
-    /// The texts of both normal forms. Answers that are not equal have different texts: if only
-    /// their canonical forms are equal, the comparison could not decide, and the texts are those of
-    /// the normal forms.
-    fn shown_beside(
+    /// The first part in which an answer that was compared with this gold differs from it.
+    pub(crate) fn difference(&self, answer: &Answer<'_>, options: &Options) -> Option<Difference> {
+        let answer = answer.canonical(answer.usual()?, options);
+        difference::first(
+            self.canonical(options)?.expr.as_ref()?,
+            answer.expr.as_ref()?,
+        )
+    }
+
+    /// The texts of the normal forms of the gold and of an answer that was compared with it.
+    /// Answers that are not equal have different texts: if only their canonical forms are equal, the
+    /// comparison could not decide, and the texts are those of the normal forms.
+    pub(crate) fn forms(
         &self,
-        equal: bool,
-        normal: &Expr,
         answer: &Answer<'_>,
+        comparison: &Comparison,
         options: &Options,
     ) -> [Option<String>; 2] {
-        let own = answer.canonical(normal, options);
-        match (&self.canonical, self.readings.first()) {
-            (Some(gold), Some(reading)) if !equal && gold.text == own.text => {
-                [reading, normal].map(|normal| Some(canonical::shown(normal)))
+        let gold = || self.canonical(options).map(|gold| gold.text.clone());
+        match (&comparison.form, answer.usual()) {
+            (AnswerForm::OfGold, _) => [gold(), gold()],
+            (AnswerForm::Other(other), _) => [gold(), Some(Canonical::of(other, options).text)],
+            (AnswerForm::Usual, Some(usual)) => {
+                let (gold, own) = (gold(), answer.canonical(usual, options));
+                match self.readings.first() {
+                    Some(reading) if !comparison.equal && gold.as_deref() == Some(&*own.text) => {
+                        [reading, usual].map(|normal| Some(canonical::shown(normal)))
+                    }
+                    _ => [gold, Some(own.text.clone())],
+                }
             }
-            _ => self.shown(own),
+            (AnswerForm::Usual | AnswerForm::None, _) => [None, None],
         }
-    }
-
-    fn shown_twice(&self) -> [Option<String>; 2] {
-        let gold = self.canonical.as_ref().map(|gold| gold.text.clone());
-        [gold.clone(), gold]
-    }
-
-    /// The texts of both canonical forms.
-    fn shown(&self, answer: &Canonical) -> [Option<String>; 2] {
-        let gold = self.canonical.as_ref().map(|gold| gold.text.clone());
-        [gold, Some(answer.text.clone())]
     }
 
     /// Whether the answer is equivalent, and its normal form if it is that of another reading.
@@ -387,8 +399,7 @@ impl Comparison {
             rule,
             steps: 1,
             bytes: 0,
-            gold_normal: None,
-            answer_normal: None,
+            form: AnswerForm::None,
         }
     }
 }
@@ -437,6 +448,11 @@ impl<'a> Answer<'a> {
             Some(reading)
         };
         self.reading.get_or_init(read).as_ref()
+    }
+
+    /// The normal form of its usual reading, if a comparison needed it and the budget allowed it.
+    fn usual(&self) -> Option<&Expr> {
+        self.normal_form()?.as_ref().ok()
     }
 
     /// The normal form of its usual reading, if a comparison needed it.
@@ -497,6 +513,17 @@ pub fn equivalent(gold: &str, answer: &str, options: &Options) -> Comparison {
     compared(Gold::read(gold, options), |gold| {
         gold.compare(answer, options)
     })
+}
+
+/// The texts of the normal forms of a gold and of an answer, as evidence shows them.
+#[must_use]
+pub fn normal_forms(gold: &str, answer: &str, options: &Options) -> [Option<String>; 2] {
+    let Ok(gold) = Gold::read(gold, options) else {
+        return [None, None];
+    };
+    let answer = Answer::of(answer, options);
+    let comparison = gold.compare_within(&answer, options, &Budget::default());
+    gold.forms(&answer, &comparison, options)
 }
 
 /// Charges reading texts of this length in bytes.

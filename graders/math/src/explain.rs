@@ -107,7 +107,7 @@ fn explain_answer(out: &mut String, prepared: &PreparedMath, item: &Item) {
         );
         line(out, 1, format_args!("{}", rule.meaning()));
         if !comparison.equal
-            && let Some(difference) = gold.difference(&answer)
+            && let Some(difference) = gold.difference(&answer, prepared.options())
         {
             let Difference { path, gold, answer } = difference;
             let [gold, answer] = [gold, answer].map(|side| quoted(&side));

@@ -165,7 +165,7 @@ impl PureGrader for PreparedMath {
         let Some((gold, comparison)) = self.comparisons(&answer, &budget).last() else {
             return graded(Verdict::NO_ANSWER, Evidence::new(), 0);
         };
-        let evidence = evidence::of(&found, gold, &answer, &comparison);
+        let evidence = evidence::of(&found, gold, &answer, &comparison, self.options());
         let verdict = if comparison.equal {
             Verdict::CORRECT
         } else {

@@ -87,14 +87,6 @@ impl Canonical {
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.expr.is_some() && self.expr == other.expr
     }
-
-    /// Approximate size in memory beyond its own, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        fn nodes(expr: &Expr) -> usize {
-            1 + expr.children().map(nodes).sum::<usize>()
-        }
-        self.text.len() + 96 * self.expr.as_ref().map_or(0, nodes)
-    }
 }
 
 /// Whether two polynomials are congruent modulo an integer, coefficient by coefficient. Those that
