@@ -5,7 +5,7 @@ use assay_core::{Lane, Spec, Verdict};
 /// Name, schema and verdicts.
 pub static SPEC: Spec = Spec {
     name: "text",
-    version: 1,
+    version: 2,
     summary: "does the text match?",
     lane: Lane::Cpu,
     task_schema: include_str!("task.schema.json"),

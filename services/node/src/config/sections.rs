@@ -394,7 +394,7 @@ fn require_positive(limits: &[(&str, usize)]) -> Result<(), String> {
 }
 
 /// Rejects a number out of its range.
-pub(super) fn require_within<T: PartialOrd + Display>(
+pub(super) fn require_within<T: PartialOrd + Display + Copy>(
     setting: &str,
     value: T,
     range: RangeInclusive<T>,
