@@ -82,8 +82,8 @@ pub(super) fn in_prose(text: &str) -> Option<RuleMatch<'_>> {
     }
 }
 
-/// A lower-case letter that starts a text of one line and is set off by a mark, or that is the whole
-/// text: "b) 12", "(b)", "b".
+/// A lower-case letter that starts a text of one line and is set off by a mark, or that is the
+/// whole text: "b) 12", "(b)", "b".
 fn lower_case(text: &str) -> Option<RuleMatch<'_>> {
     let line = text.trim().trim_start_matches(['(', '*', ' ']);
     let letter = line.get(..1)?;
@@ -132,7 +132,8 @@ pub(super) fn letter_of_clause(clause: &str) -> Option<RuleMatch<'_>> {
     lower_case(clause)
 }
 
-/// Number of tokens of the mark of an option before a value at `first`: "(B) 12". 0 if there is none.
+/// Number of tokens of the mark of an option before a value at `first`: "(B) 12". 0 if there is
+/// none.
 pub(super) fn mark_length(lexed: &Lexed<'_>, first: usize) -> usize {
     const LENGTH: usize = 3;
     let is_letter = |at: usize| {

@@ -333,8 +333,8 @@ impl Gold {
     }
 
     /// The texts of the normal forms of the gold and of an answer that was compared with it.
-    /// Answers that are not equal have different texts: if only their canonical forms are equal, the
-    /// comparison could not decide, and the texts are those of the normal forms.
+    /// Answers that are not equal have different texts: if only their canonical forms are equal,
+    /// the comparison could not decide, and the texts are those of the normal forms.
     pub(crate) fn forms(
         &self,
         answer: &Answer<'_>,
@@ -460,9 +460,9 @@ impl<'a> Answer<'a> {
         self.normal.get().map(|normal| &normal.expr)
     }
 
-    /// The tree of its usual reading as text, if that is not obvious: commas or letters have several
-    /// meanings, or the tree does not contain all letters and digits of the answer. `None` if the
-    /// answer is a number in digits, or was not read.
+    /// The tree of its usual reading as text, if that is not obvious: commas or letters have
+    /// several meanings, or the tree does not contain all letters and digits of the answer. `None`
+    /// if the answer is a number in digits, or was not read.
     pub(crate) fn read_as(&self) -> Option<String> {
         let reading = self.reading.get()?.as_ref()?;
         let written = without_commands(self.text);

@@ -55,8 +55,8 @@ pub(crate) fn prepared(task: &Task) -> Result<PreparedMath, PrepareError> {
     Ok(PreparedMath::new(golds, task))
 }
 
-/// The items of a gold that is a list of quoted texts, as Python and JSON write it: `['3', '-3']` is
-/// the answer `3, -3`.
+/// The items of a gold that is a list of quoted texts, as Python and JSON write it: `['3', '-3']`
+/// is the answer `3, -3`.
 fn quoted_items(text: &str) -> Option<String> {
     let mut rest = text.trim().strip_prefix('[')?.strip_suffix(']')?.trim();
     let mut items = Vec::new();

@@ -1,8 +1,8 @@
 //! The rules of the detectors, as a table.
 
 use super::change::{AFTER, BEFORE, Change, change, upper_tail};
+use super::finding::{Detector, Finding};
 use super::series::{Point, Series, StepSums};
-use super::{Detector, Finding};
 
 /// Probability that noise alone makes any detector find something in a run of normal numbers.
 const FALSE_ALARMS: f64 = 0.01;

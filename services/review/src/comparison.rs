@@ -3,8 +3,8 @@
 //!
 //! The difference of two means is attributed to the parts of each topic. With the shares s and the
 //! mean rewards m of a part in both sets, and M the mean of both sets, a part contributes
-//! `(s_b - s_a) ((m_a + m_b) / 2 - M) + (s_a + s_b) / 2 (m_b - m_a)`. The contributions of the parts
-//! of a topic sum to the difference (Kitagawa 1955, doi 10.1080/01621459.1955.10501299).
+//! `(s_b - s_a) ((m_a + m_b) / 2 - M) + (s_a + s_b) / 2 (m_b - m_a)`. The contributions of the
+//! parts of a topic sum to the difference (Kitagawa 1955, doi 10.1080/01621459.1955.10501299).
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -52,7 +52,7 @@ impl RunRange {
 
 /// The comparison of two sets of grades, `a` and `b`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[schema(as = ComparisonBody)]
+#[schema(as = RunComparisonBody)]
 pub struct Comparison {
     /// The first set.
     pub a: ComparedGrades,
@@ -101,7 +101,7 @@ pub struct ComparedGrades {
 
 /// A difference of two means or shares.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
-#[schema(as = DifferenceBody)]
+#[schema(as = RunDifferenceBody)]
 pub struct Difference {
     /// The value of `b` minus that of `a`.
     pub value: f64,

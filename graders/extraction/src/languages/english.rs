@@ -1,6 +1,6 @@
 //! English words that introduce an answer.
 
-use super::Language;
+use super::language::Language;
 
 pub(super) const ENGLISH: Language = Language {
     names: &["en", "english"],

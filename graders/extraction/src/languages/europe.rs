@@ -1,6 +1,6 @@
 //! Words that introduce an answer, in other European languages.
 
-use super::Language;
+use super::language::Language;
 
 pub(super) const FRENCH: Language = Language {
     names: &["fr", "french"],

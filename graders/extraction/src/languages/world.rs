@@ -1,6 +1,6 @@
 //! Words that introduce an answer, in languages of Asia and Africa.
 
-use super::Language;
+use super::language::Language;
 
 pub(super) const CHINESE: Language = Language {
     names: &["zh", "chinese"],

@@ -1,6 +1,7 @@
 """Grades labelled rows with Math-Verify: prints its version, then for each row of standard input whether it agrees.
 
-`true`, `false`, or `none` for rows with options, which Math-Verify does not have. `make accuracy` runs this file.
+`true`, `false`, or `none` for rows with options, which Math-Verify does not have. `make accuracy`
+runs this file.
 """
 
 import importlib.metadata

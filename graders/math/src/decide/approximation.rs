@@ -1,5 +1,5 @@
-//! Approximate equations: `\frac{40}{3} \approx 13.33` is `\frac{40}{3}`, but only if the decimal is
-//! close to it.
+//! Approximate equations: `\frac{40}{3} \approx 13.33` is `\frac{40}{3}`, but only if the decimal
+//! is close to it.
 
 use super::Context;
 use super::evaluate::{NoValue, Point, ball};

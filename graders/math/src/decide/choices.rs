@@ -69,8 +69,8 @@ pub(crate) fn same(
 /// Whether an option and a value are the same answer; `None` if this does not decide: neither side
 /// is the option of the other.
 ///
-/// A letter is the value of its option, and a value with a letter, as in `(B) 12`, is that value. If
-/// the task has options, the letter must have it.
+/// A letter is the value of its option, and a value with a letter, as in `(B) 12`, is that value.
+/// If the task has options, the letter must have it.
 pub(crate) fn by_value(
     gold: &Expr,
     answer: &Expr,
@@ -131,8 +131,8 @@ fn is_value(text: &str, value: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
     super::same(value, &option, &inner)
 }
 
-/// The letters of `A, C`, `A and C` and `AC`, or the numerals of `I and III only`, sorted; `None` if
-/// one repeats.
+/// The letters of `A, C`, `A and C` and `AC`, or the numerals of `I and III only`, sorted; `None`
+/// if one repeats.
 fn letter_set(expr: &Expr) -> Option<Vec<String>> {
     let mut labels: Vec<String> = match expr {
         Expr::List(items) if items.len() <= MAX_LETTERS => items

@@ -1,7 +1,7 @@
 //! Whether two expressions are the same rational function of their parts, where parts with other
-//! operators are unknowns, and equal if their own parts are: `|x - y|/2` and `|y - x|·2^-1`. Extrema
-//! of two values are written with absolute values, `e^{2x}` is a power of `e^x`, and odd and even
-//! functions are known.
+//! operators are unknowns, and equal if their own parts are: `|x - y|/2` and `|y - x|·2^-1`.
+//! Extrema of two values are written with absolute values, `e^{2x}` is a power of `e^x`, and odd
+//! and even functions are known.
 //!
 //! This proves equality, up to an error probability of about `degree / 2^61` for each of two primes
 //! (Schwartz 1980, Zippel 1979), and never proves a difference.

@@ -1,8 +1,8 @@
 //! A real function of several variables on a line on which all but one are fixed: where it may
 //! change its sign.
 //!
-//! Quotients of polynomials have exact roots. Other functions are evaluated at a grid, and a root is
-//! searched for between two values of different signs.
+//! Quotients of polynomials have exact roots. Other functions are evaluated at a grid, and a root
+//! is searched for between two values of different signs.
 
 use std::rc::Rc;
 

@@ -1,5 +1,5 @@
-//! Answers that differ only in the names of parameters: `π/4 + nπ` and `π/4 + kπ`, `(3 + 2t, 5 - t)`
-//! and `(3 + 2s, 5 - s)`, `C_1 e^t + C_2 e^-t` and `A e^t + B e^-t`.
+//! Answers that differ only in the names of parameters: `π/4 + nπ` and `π/4 + kπ`,
+//! `(3 + 2t, 5 - t)` and `(3 + 2s, 5 - s)`, `C_1 e^t + C_2 e^-t` and `A e^t + B e^-t`.
 //!
 //! A name is a parameter only where the form of the answer shows it: both sides depend on it
 //! linearly, and all other names are the same.

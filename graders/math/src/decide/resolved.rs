@@ -67,8 +67,8 @@ pub(super) fn same(
         || canonical::same(&a, &b, budget)?)
 }
 
-/// Whether two functions differ at the end of a piece that the point approximates: at `√2`, the sign
-/// of `x² - 2` is 0.
+/// Whether two functions differ at the end of a piece that the point approximates: at `√2`, the
+/// sign of `x² - 2` is 0.
 pub(super) fn differ_at_end(
     a: &Expr,
     b: &Expr,

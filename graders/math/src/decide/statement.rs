@@ -44,9 +44,9 @@ pub(crate) fn is_name(expr: &Expr) -> bool {
     }
 }
 
-/// Whether `sum` is a sum of different variables, as in `m + n = 42` and `100a + 10b + c = 42`, with
-/// a number as its value. It names the quantity that is asked for. `2x = 6` and `x + 2 = 5` do not:
-/// they are equations to solve.
+/// Whether `sum` is a sum of different variables, as in `m + n = 42` and `100a + 10b + c = 42`,
+/// with a number as its value. It names the quantity that is asked for. `2x = 6` and `x + 2 = 5` do
+/// not: they are equations to solve.
 fn is_total(sum: &Expr, value: &Expr) -> bool {
     let Expr::Sum(terms) = sum else {
         return false;

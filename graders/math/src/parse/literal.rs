@@ -232,8 +232,8 @@ pub(crate) fn fraction_part<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t,
     (proper && ends).then(|| (after, Expr::Number(Rational::ratio(num, den))))
 }
 
-/// The power of ten after a plain number: `3.2\mathrm{e}6`, `2\text{E}-3`, `3.2\mathrm{e}{-6}` and the
-/// damaged `3.2 x 10-6`. Before a sign an upright `e` is Euler's number.
+/// The power of ten after a plain number: `3.2\mathrm{e}6`, `2\text{E}-3`, `3.2\mathrm{e}{-6}` and
+/// the damaged `3.2 x 10-6`. Before a sign an upright `e` is Euler's number.
 pub(crate) fn power_of_ten<'t, 'a>(
     input: Tokens<'t, 'a>,
     mantissa: Option<&Expr>,

@@ -270,8 +270,8 @@ fn based(bytes: &[u8]) -> Option<usize> {
     (digits > 0 && ends).then_some(2 + digits)
 }
 
-/// The text without the points in numbers such as `1.250`, where they may separate thousands; `None`
-/// if there are none.
+/// The text without the points in numbers such as `1.250`, where they may separate thousands;
+/// `None` if there are none.
 pub(crate) fn with_points_between_thousands(text: &str) -> Option<String> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let mut out = String::with_capacity(text.len());
