@@ -2,7 +2,7 @@
 //! with the step at which each began.
 //!
 //! Data flow: sums of a step ([`StepSums`]) -> series of means with their variances ([`series`]) ->
-//! the change of a series at a step ([`change`]) -> the rule of each detector ([`rules`]) ->
+//! the change of a series at a step ([`change`]) -> the rule of each detector (`rules`) ->
 //! findings. A rule needs a change that is both large and far beyond its standard error.
 //! `docs/DETECTORS.md` lists the rules and how often they are wrong on simulated runs.
 
