@@ -155,6 +155,29 @@ async fn compares_steps_and_runs() {
 }
 
 #[tokio::test]
+async fn suspects_name_the_step_at_which_completions_are_truncated() {
+    let service = service_with(|_| {}).await;
+    for step in 0..40 {
+        let mut request = batch((0..16).map(|n| {
+            let mut item = item("3/8", "\\boxed{3/8}");
+            item["meta"] = json!({ "truncated": step >= 24 && n < 8 });
+            item
+        }));
+        request["run"] = json!("cut");
+        request["step"] = json!(step);
+        assert_eq!(service.grade(&request).await.status, 200);
+    }
+    let page = text(&service, "/ui/suspects?run=cut").await;
+    for part in [
+        ">truncation</a>",
+        "href=\"/ui/run?name=cut&#38;from=24\"",
+        "truncated 0.000 → 0.500",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+#[tokio::test]
 async fn escapes_hostile_texts_in_pages() {
     let service = service().await;
     let mut item = item(HOSTILE, HOSTILE);

@@ -107,7 +107,8 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 impl Rule {
-    /// The finding at the first step at which every requirement is met.
+    /// The first finding. The steps after a change are averaged, so that the requirements are met
+    /// some steps before it: the onset is where the change is clearest among the steps that follow.
     pub(super) fn first(&self, steps: &[StepSums]) -> Option<Finding> {
         let series: Vec<Vec<Point>> = self
             .requires
@@ -116,7 +117,7 @@ impl Rule {
             .collect();
         let looks = (steps.len() * RULES.len()) as f64;
         let least_errors = least_errors(looks);
-        steps.iter().find_map(|sums| {
+        let met = |sums: &StepSums| {
             let evidence: Vec<(&'static str, Change)> = self
                 .requires
                 .iter()
@@ -128,15 +129,20 @@ impl Rule {
                     is_met.then_some((requirement.series.name, change))
                 })
                 .collect();
-            (evidence.len() == self.requires.len()).then(|| {
-                let p = 2.0 * looks * upper_tail(evidence[0].1.errors.abs());
-                Finding {
-                    detector: self.detector,
-                    onset: sums.step,
-                    evidence,
-                    confidence: (1.0 - p).clamp(0.0, 1.0),
-                }
-            })
+            (evidence.len() == self.requires.len()).then_some((sums.step, evidence))
+        };
+        let from = steps.iter().position(|sums| met(sums).is_some())?;
+        let following = steps[from..].iter().take(AFTER).map_while(met);
+        let errors = |evidence: &[(&'static str, Change)]| evidence[0].1.errors.abs();
+        let clearest = following.max_by(|(_, x), (_, y)| errors(x).total_cmp(&errors(y)));
+        clearest.map(|(onset, evidence)| {
+            let p = 2.0 * looks * upper_tail(errors(&evidence));
+            Finding {
+                detector: self.detector,
+                onset,
+                evidence,
+                confidence: (1.0 - p).clamp(0.0, 1.0),
+            }
         })
     }
 }
