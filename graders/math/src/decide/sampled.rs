@@ -421,7 +421,12 @@ impl<'a> Sampling<'a> {
             if close && needed > limit + self.extra {
                 return Ok(Agreement::Weak(needed));
             }
-            prec = (2 * prec).max(needed);
+            // Balls that are far too wide say nothing about the precision that is needed.
+            let most = MAX_WEAK_PREC + self.extra;
+            if prec >= most {
+                break;
+            }
+            prec = (2 * prec).max(needed).min(most);
         }
         Ok(Agreement::Undecided)
     }
