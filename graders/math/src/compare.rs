@@ -43,7 +43,7 @@ pub struct Comparison {
 /// A normal form of an answer. Its text takes work, so it is computed only for evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum AnswerForm {
-    /// None: the answer was not read, or its normal form exceeds the budget.
+    /// None: the answer was not read, has the text of the gold, or exceeds the budget.
     None,
     /// That of the gold, which the answer equals.
     OfGold,
@@ -256,10 +256,7 @@ impl Gold {
             return Comparison::of(false, Rule::Form);
         }
         if !self.plain.is_empty() && self.plain == answer.plain {
-            return Comparison {
-                form: AnswerForm::OfGold,
-                ..Comparison::of(true, Rule::SameText)
-            };
+            return Comparison::of(true, Rule::SameText);
         }
         let Some(reading) = answer.reading() else {
             return Comparison::of(false, Rule::Unparsed);
@@ -515,15 +512,11 @@ pub fn equivalent(gold: &str, answer: &str, options: &Options) -> Comparison {
     })
 }
 
-/// The texts of the normal forms of a gold and of an answer, as evidence shows them.
+/// The text of the canonical form of an answer; `None` if it cannot be read.
 #[must_use]
-pub fn normal_forms(gold: &str, answer: &str, options: &Options) -> [Option<String>; 2] {
-    let Ok(gold) = Gold::read(gold, options) else {
-        return [None, None];
-    };
-    let answer = Answer::of(answer, options);
-    let comparison = gold.compare_within(&answer, options, &Budget::default());
-    gold.forms(&answer, &comparison, options)
+pub fn normal_form(text: &str, options: &Options) -> Option<String> {
+    let read = Gold::read(text, options).ok()?;
+    read.canonical(options).map(|form| form.text.clone())
 }
 
 /// Charges reading texts of this length in bytes.

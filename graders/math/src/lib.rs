@@ -78,7 +78,7 @@ mod spec;
 mod task;
 pub mod tree;
 
-pub use compare::{Comparison, Gold, GoldError, equivalent, normal_forms};
+pub use compare::{Comparison, Gold, GoldError, equivalent, normal_form};
 pub use decide::rule::Rule;
 pub use explain::explain;
 pub use number::Rational;

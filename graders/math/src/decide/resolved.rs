@@ -52,11 +52,7 @@ pub(super) fn same(
     point: &Point<'_>,
     budget: &Budget,
 ) -> Result<bool, Exhausted> {
-    let resolving = Resolving {
-        point,
-        at_end: false,
-        budget,
-    };
+    let resolving = Resolving::new(point, false, budget);
     let (a, b) = match (resolving.formula(a), resolving.formula(b)) {
         (Ok(a), Ok(b)) => (fold(&a, budget)?, fold(&b, budget)?),
         (Err(Stop::Exhausted), _) | (_, Err(Stop::Exhausted)) => return Err(Exhausted),
@@ -75,11 +71,7 @@ pub(super) fn differ_at_end(
     point: &Point<'_>,
     budget: &Budget,
 ) -> Result<bool, Exhausted> {
-    let resolving = Resolving {
-        point,
-        at_end: true,
-        budget,
-    };
+    let resolving = Resolving::new(point, true, budget);
     let value = |side| -> Result<Complex, Stop> {
         let formula = fold(&resolving.formula(side)?, budget)?;
         resolving.value(&formula)
@@ -105,7 +97,15 @@ struct Resolving<'a, 'p> {
     budget: &'a Budget,
 }
 
-impl<'p> Resolving<'_, 'p> {
+impl<'a, 'p> Resolving<'a, 'p> {
+    fn new(point: &'a Point<'p>, at_end: bool, budget: &'a Budget) -> Self {
+        Self {
+            point,
+            at_end,
+            budget,
+        }
+    }
+
     fn formula(&self, expr: &Expr) -> Result<Expr, Stop> {
         self.budget.charge(4)?;
         Ok(match expr {

@@ -192,16 +192,20 @@ impl Counts {
     }
 }
 
-/// The normal forms of the gold and of a correct answer, if they differ.
+/// The canonical forms of the gold and of a correct answer, each by itself and with the default
+/// options, if they differ.
 pub(crate) fn two_forms(outcome: &Outcome) -> Option<[String; 2]> {
     let Outcome::Graded(grade) = outcome else {
         return None;
     };
     let evidence = grade.evidence.as_map();
-    // Equal texts are not normalised.
-    let forms = ["gold_normal", "answer_normal"].map(|key| evidence.get(key));
+    let form = |key| {
+        let text = evidence.get(key).and_then(|text| text.as_str())?;
+        assay_math::normal_form(text, &assay_math::Options::default())
+    };
+    let forms = ["gold", "extracted"].map(form);
     let differ = verdict(outcome) == "correct" && forms[0] != forms[1];
-    differ.then(|| forms.map(|form| form.map_or(String::new(), ToString::to_string)))
+    differ.then(|| forms.map(Option::unwrap_or_default))
 }
 
 /// Counts by kind.
