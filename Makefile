@@ -73,8 +73,9 @@ docs:
 scripts:
 	python3 -m unittest discover --start-directory deploy/cuda
 
+# A failed assertion needs no backtrace, which would hide its message in a shortened log.
 unit:
-	$(CARGO) test --locked --workspace
+	RUST_BACKTRACE=0 $(CARGO) test --locked --workspace
 
 documents: images trainer ## run the examples of the documents and compare their output
 	python3 tests/documents/run.py "$(BINARY)" $(ARGS)

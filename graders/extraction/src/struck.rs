@@ -15,10 +15,15 @@ const MARK: &str = "~~";
 
 /// The text with blanks for what is struck out, of the same length; `None` if nothing is.
 pub(super) fn blanked(text: &str) -> Option<String> {
-    let has_marks = text.contains(MARK);
-    if !has_marks && !ELEMENTS.iter().any(|(open, _)| text.contains(open)) {
+    // Most texts have none. One pass finds the first bytes of all marks.
+    let bytes = text.as_bytes();
+    let has_element =
+        |at: usize| (ELEMENTS.iter()).any(|(open, _)| bytes[at..].starts_with(open.as_bytes()));
+    let mut starts = memchr::memchr2_iter(b'~', b'<', bytes);
+    if !starts.any(|at| bytes[at..].starts_with(MARK.as_bytes()) || has_element(at)) {
         return None;
     }
+    let has_marks = text.contains(MARK);
     let mut blanked: Vec<u8> = text.bytes().collect();
     let mut changed = false;
     let mut blank = |start: usize, end: usize| {

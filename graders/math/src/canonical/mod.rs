@@ -73,6 +73,12 @@ impl Canonical {
     /// The canonical form of a normal form. The budget is its own, so that the form does not depend
     /// on what the answer is compared with.
     pub(crate) fn of(normal: &Expr, options: &Options) -> Self {
+        if matches!(normal, Expr::Number(_)) {
+            return Self {
+                expr: Some(normal.clone()),
+                text: shown(normal),
+            };
+        }
         let budget = Budget::new(STEPS).with_bytes(BYTES);
         let form = Form {
             options,

@@ -91,7 +91,8 @@ pub(crate) fn prefixed(text: &str) -> Option<Expr> {
 /// `243 \text{ (base 5)}` and `\text{2F}_{16}`: a numeral with the name of its base, or digits in
 /// upright letters.
 pub(crate) fn spelled(text: &str) -> Option<Expr> {
-    if text.len() > 2 * MAX_PREFIXED {
+    let names_base = text.contains('_') || text.contains("base");
+    if !names_base || text.len() > 2 * MAX_PREFIXED {
         return None;
     }
     let mut plain = text.to_owned();

@@ -34,6 +34,10 @@ use passwords::Passwords;
 /// Maximum number of concurrent statements and builds. A build has up to three connections.
 const MAX_CONCURRENT: usize = 16;
 
+/// Maximum number of attempts to connect to a database: other nodes may drop it whenever no client
+/// is connected.
+const CONNECT_ATTEMPTS: u32 = 5;
+
 /// Delay before the next attempt, in which the server can end its processes.
 const RESTART_DELAY: Duration = Duration::from_secs(2);
 
@@ -91,37 +95,33 @@ impl Postgres {
     /// Connects as the reader to a database or its reversed copy. If the database was dropped and
     /// its scripts are known, it is rebuilt.
     async fn reader(&self, database: &str, reverse: bool) -> Result<PgConnection, ServerError> {
-        let passwords = self.passwords().await?;
         let name = if reverse {
             build::reversed_copy(database)
         } else {
             database.to_owned()
         };
-        let error = match self
-            .address
-            .connect(&Role::Reader(&passwords), Some(&name))
-            .await
-        {
-            Ok(connection) => return Ok(connection),
-            Err(error) => error,
-        };
-        match errors::code(&error).as_deref() {
-            // The database does not exist.
-            Some("3D000") => {
-                let scripts = self.known().scripts(database);
-                let scripts = scripts.ok_or_else(|| connect::unreachable(&error))?;
-                build::build(&self.address, &passwords, database, &scripts).await?;
+        let mut attempt = 1;
+        loop {
+            let passwords = self.passwords().await?;
+            let role = Role::Reader(&passwords);
+            let error = match self.address.connect(&role, Some(&name)).await {
+                Ok(connection) => return Ok(connection),
+                Err(error) => error,
+            };
+            match errors::code(&error).as_deref() {
+                _ if attempt == CONNECT_ATTEMPTS => return Err(connect::unreachable(&error)),
+                // The database does not exist.
+                Some("3D000") => {
+                    let scripts = self.known().scripts(database);
+                    let scripts = scripts.ok_or_else(|| connect::unreachable(&error))?;
+                    build::build(&self.address, &passwords, database, &scripts).await?;
+                }
+                // The role has another password or was dropped.
+                Some("28P01" | "28000") => *self.passwords.lock().await = None,
+                _ => return Err(connect::unreachable(&error)),
             }
-            // The role has another password or was dropped.
-            Some("28P01" | "28000") => *self.passwords.lock().await = None,
-            _ => return Err(connect::unreachable(&error)),
+            attempt += 1;
         }
-        let passwords = self.passwords().await?;
-        let connected = self
-            .address
-            .connect(&Role::Reader(&passwords), Some(&name))
-            .await;
-        connected.map_err(|error| connect::unreachable(&error))
     }
 
     fn known(&self) -> std::sync::MutexGuard<'_, KnownDatabases> {
