@@ -1,6 +1,7 @@
 //! One running process: graders, record, engine and API, built from a configuration.
 
 use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ use assay_core::reward_model::RewardModels;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_engine::{Engine, EngineParts, Keeping, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
 use assay_record::access::{AccessStore, Quotas, Role};
-use assay_record::{Backup, BackupError, Record, RecordOptions, Verification};
+use assay_record::{Backup, BackupError, Published, Record, RecordOptions, Verification};
 use assay_review::Review;
 use assay_templates::Templates;
 use assay_worker::{Confinement, Mechanism, WorkerError};
@@ -304,6 +305,7 @@ impl Node {
                 }
             }
         });
+        let published = self.publish(&listener);
         let watching = tokio::spawn({
             let gate = Arc::clone(&self.gate);
             async move { gate.run().await }
@@ -319,6 +321,7 @@ impl Node {
         }));
         // The sender is also dropped when the serving task ends.
         let _ = stopped.await;
+        drop(published);
         warming.abort();
         loading.abort();
         watching.abort();
@@ -337,6 +340,27 @@ impl Node {
             serving.abort();
         }
         Ok(())
+    }
+
+    /// Publishes the URL of the listener to commands on this machine that use the same database.
+    fn publish(&self, listener: &TcpListener) -> Option<Published> {
+        let address = listener.local_addr().ok()?;
+        // Clients cannot connect to an unspecified address everywhere.
+        let ip = match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            ip => ip,
+        };
+        let url = format!(
+            "{}://{}",
+            self.scheme(),
+            SocketAddr::new(ip, address.port())
+        );
+        let options = RecordOptions::new(&self.config.store.database);
+        assay_record::publish_server(&options, &url).unwrap_or_else(|error| {
+            tracing::warn!(%error, "commands need `--server`: cannot publish the URL of the server");
+            None
+        })
     }
 
     /// Does the work that would otherwise delay the first requests; the node is not ready until it
@@ -400,6 +424,12 @@ pub async fn listen(config: &Config) -> Result<TcpListener, NodeError> {
 #[must_use]
 pub fn database_file(config: &Config) -> Option<PathBuf> {
     assay_record::database_file(&config.store.database)
+}
+
+/// The URL of the server that uses the configured database; `None` if no server does.
+#[must_use]
+pub fn server_of(config: &Config) -> Option<String> {
+    assay_record::server_of(&RecordOptions::new(&config.store.database))
 }
 
 /// Opens the keys and the audit log of the configured database, which a node may be using. Creates
