@@ -16,6 +16,7 @@ mod metrics;
 mod models;
 mod noise;
 mod packages;
+mod reading;
 mod record;
 mod retention;
 mod stopping;

@@ -1,10 +1,9 @@
 //! Recorded grades page by page, newest first, from a server or the database.
 
-use anyhow::Context;
 use assay_record::{GradeFilter, StoredGrade};
 use assay_wire::grades::GradesBody;
 
-use super::Source;
+use super::{Source, record_of};
 use crate::arguments::GradeSelection;
 
 /// Maximum rows per page, which is the limit of `GET /v1/grades`.
@@ -60,10 +59,7 @@ impl<'s> Rows<'s> {
                 client.grades(&query).await?
             }
             Source::Node(node) => {
-                let store = node
-                    .engine()
-                    .record()
-                    .context("no database is configured; name one with `--database`")?;
+                let store = record_of(node)?;
                 let before = self
                     .before
                     .take()
@@ -100,8 +96,8 @@ fn filter(selection: &GradeSelection) -> anyhow::Result<GradeFilter> {
         group: selection.group.clone(),
         score_min: selection.score_min,
         score_max: selection.score_max,
-        since_us: None,
-        until_us: None,
+        since_us: selection.since,
+        until_us: selection.until,
     })
 }
 
@@ -133,5 +129,7 @@ fn query(selection: &GradeSelection) -> Vec<(&'static str, String)> {
             .score_max
             .map(|score| ("score_max", score.to_string())),
     );
+    query.extend(selection.since.map(|us| ("since_us", us.to_string())));
+    query.extend(selection.until.map(|us| ("until_us", us.to_string())));
     query
 }
