@@ -4,6 +4,7 @@
 //! depend on HTTP.
 
 pub mod adjudications;
+pub mod comparison;
 pub mod dataset_checks;
 pub mod explanation;
 pub mod filter;

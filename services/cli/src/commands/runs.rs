@@ -194,10 +194,6 @@ fn with_sums<const N: usize>(names: [String; N], sums: &SumsBody) -> Vec<String>
         .collect()
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a run has less than 2^52 grades"
-)]
 fn verdicts(grader: &RunGraderBody) -> impl Iterator<Item = [String; 4]> {
     let graded = grader.sums.graded.max(1) as f64;
     grader.verdicts.iter().map(move |(verdict, grades)| {

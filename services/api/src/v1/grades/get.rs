@@ -4,12 +4,11 @@ use assay_core::ErrorCode;
 use assay_mapping::grades::grade_detail;
 use assay_wire::grades::GradeDetail;
 use axum::Json;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
 
-use super::{path_id, record_of};
+use super::{parse_id, record_of};
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
+use crate::path::PathParameter;
 
 /// Returns one grade, with its task, prompt and completion if the record still contains them.
 #[utoipa::path(get, path = "/v1/grades/{id}", tag = "record",
@@ -21,9 +20,9 @@ use crate::error::{ApiError, ApiResult};
     ))]
 pub(crate) async fn get(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
+    PathParameter(id): PathParameter,
 ) -> ApiResult<Json<GradeDetail>> {
-    let id = path_id(path)?;
+    let id = parse_id("id", &id)?;
     let store = record_of(&api)?;
     let stored = store
         .grade(id)
