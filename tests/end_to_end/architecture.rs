@@ -59,15 +59,20 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "assay-alerts",
+        &["base", "core", "record", "rewards", "engine", "wire"],
+    ),
+    (
         "assay-operators",
         &[
-            "access", "base", "core", "record", "rewards", "engine", "review", "wire",
+            "access", "alerts", "base", "core", "record", "rewards", "engine", "review", "wire",
         ],
     ),
     (
         "assay-api",
         &[
             "access",
+            "alerts",
             "base",
             "core",
             "record",

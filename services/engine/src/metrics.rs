@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use assay_core::{GraderTable, Outcome, Spec, Verdict};
+use assay_core::{ErrorCode, GraderTable, Outcome, Spec, Verdict};
 use assay_record::Appeal;
 use metrics::{
     Counter, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
@@ -19,6 +19,7 @@ pub(crate) const CALLER_ITEMS: &str = "assay_caller_items_in_flight";
 pub(crate) const CALLER_BYTES: &str = "assay_caller_bytes_in_flight";
 const REFUSED: &str = "assay_batches_rejected_total";
 const UNRECORDED: &str = "assay_grades_unrecorded_total";
+const TRUNCATED: &str = "assay_items_truncated_total";
 const APPEALS: &str = "assay_appeals_total";
 
 /// Names of all metrics of the engine.
@@ -32,6 +33,7 @@ pub const NAMES: &[&str] = &[
     CALLER_BYTES,
     REFUSED,
     UNRECORDED,
+    TRUNCATED,
     APPEALS,
 ];
 
@@ -39,7 +41,7 @@ pub(crate) fn describe() {
     describe_counter!(
         GRADES,
         Unit::Count,
-        "Graded units by grader, outcome, verdict and whether the outcome was cached."
+        "Graded units by grader, outcome, verdict, error code and whether the outcome was cached."
     );
     describe_histogram!(
         GRADE_SECONDS,
@@ -73,11 +75,28 @@ pub(crate) fn describe() {
         "Verdicts that were sent to a judge, by grader, judge, side and result."
     );
     describe_counter!(
+        TRUNCATED,
+        Unit::Count,
+        "Items whose completion was truncated, by `meta.truncated`."
+    );
+    describe_counter!(
         UNRECORDED,
         Unit::Count,
         "Grades with `recorded: false` because they could not be recorded."
     );
 }
+
+/// Outcomes without a score, with the error codes that graders report.
+const FAULTS: &[(&str, ErrorCode)] = &[
+    ("ungradable", ErrorCode::GoldUnparsable),
+    ("ungradable", ErrorCode::GoldTooCostly),
+    ("ungradable", ErrorCode::TaskAtFault),
+    ("failed", ErrorCode::GraderPanicked),
+    ("failed", ErrorCode::GraderUnavailable),
+    ("failed", ErrorCode::SandboxFailed),
+    ("failed", ErrorCode::ShuttingDown),
+    ("failed", ErrorCode::Internal),
+];
 
 /// Registers the counters with all label values that are known, so that the first count is an
 /// increase and not a new series. `judges` are names of graders, by policies, and
@@ -90,11 +109,15 @@ pub(crate) fn start_counters(
     for spec in graders.iter().map(|grader| grader.spec()) {
         let verdicts = spec.verdicts.iter().map(|verdict| verdict.verdict);
         let verdicts = verdicts.chain([Verdict::TOO_LONG]);
-        let graded = verdicts.map(|verdict| ("graded", verdict.as_str()));
-        for (outcome, verdict) in graded.chain([("ungradable", ""), ("failed", "")]) {
-            grades(spec.name, outcome, verdict, false).increment(0);
-            if spec.deterministic {
-                grades(spec.name, outcome, verdict, true).increment(0);
+        let graded = verdicts.map(|verdict| ("graded", verdict.as_str(), ""));
+        let faults = FAULTS
+            .iter()
+            .map(|(outcome, code)| (*outcome, "", code.as_str()));
+        for (outcome, verdict, code) in graded.chain(faults) {
+            grades(spec.name, outcome, verdict, code, false).increment(0);
+            // Failures are not cached.
+            if spec.deterministic && outcome != "failed" {
+                grades(spec.name, outcome, verdict, code, true).increment(0);
             }
         }
         for judge in judges.iter().filter_map(|name| graders.by_name(name)) {
@@ -117,12 +140,14 @@ pub(crate) fn start_counters(
         }
     }
     unrecorded(0);
+    truncated(0);
 }
 
 fn grades(
     grader: &'static str,
     outcome: &'static str,
     verdict: &'static str,
+    code: &'static str,
     cached: bool,
 ) -> Counter {
     let cached = if cached { "true" } else { "false" };
@@ -131,6 +156,7 @@ fn grades(
         "grader" => grader,
         "outcome" => outcome,
         "verdict" => verdict,
+        "code" => code,
         "cached" => cached
     )
 }
@@ -160,7 +186,8 @@ pub(crate) fn graded(
 ) {
     let grader = spec.name;
     let verdict = outcome.grade().map_or("", |grade| grade.verdict.as_str());
-    grades(grader, outcome.as_str(), verdict, cached).increment(1);
+    let code = outcome.fault().map_or("", |fault| fault.code.as_str());
+    grades(grader, outcome.as_str(), verdict, code, cached).increment(1);
     histogram!(GRADE_SECONDS, "grader" => grader).record(seconds(grade_us));
     histogram!(QUEUE_SECONDS, "grader" => grader).record(seconds(queue_us));
 }
@@ -182,6 +209,10 @@ pub(crate) fn in_flight(items: usize) {
 pub(crate) fn refused(setting: &'static str, own: bool) {
     let by = if own { "caller" } else { "all" };
     refusals(setting, by).increment(1);
+}
+
+pub(crate) fn truncated(items: u64) {
+    counter!(TRUNCATED).increment(items);
 }
 
 pub(crate) fn unrecorded(items: usize) {

@@ -10,6 +10,7 @@ mod grades;
 mod names;
 mod pairs;
 mod prompts;
+pub(crate) mod recent;
 mod runs;
 mod storage;
 
