@@ -1,12 +1,13 @@
 #!/bin/sh
-# Checks the rules and the expressions of the dashboard with promtool: the one on the PATH, or that of a Debian package, which is
-# downloaded once into CACHE and compared with its hash.
+# Checks the rules and the expressions of the dashboard with promtool: the one on the PATH, or that of
+# a Debian package, which is downloaded once into CACHE and compared with its hash.
 # usage: check.sh CACHE
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$1/promtool-2.42.0
-package=http://deb.debian.org/debian/pool/main/p/prometheus/prometheus_2.42.0+ds-5+deb12u1_amd64.deb
+pool=http://deb.debian.org/debian/pool/main/p/prometheus
+package=$pool/prometheus_2.42.0+ds-5+deb12u1_amd64.deb
 hash=81d59a24fce84f7fbe97a45a4f2914b6a5881b5cd1db2a6a0e129e515e1a5f55
 
 promtool=$(command -v promtool || true)

@@ -60,7 +60,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "assay-alerts",
-        &["base", "core", "record", "rewards", "engine", "wire"],
+        &["base", "record", "rewards", "engine", "wire"],
     ),
     (
         "assay-operators",
@@ -234,7 +234,10 @@ fn large_libraries_are_used_by_their_owners_only() {
     only("sqlx", &["assay-record", "assay-sqlbox"]);
     only("axum", &["assay-api", "assay-operators"]);
     only("askama", &["assay-operators"]);
-    only("reqwest", &["assay-client", "assay-hub", "assay-tests"]);
+    only(
+        "reqwest",
+        &["assay-alerts", "assay-client", "assay-hub", "assay-tests"],
+    );
     only("clap", &["assay", "assay-trainer", "assay-tests"]);
     only("wasmtime", &["assay-wasm"]);
     only("rusqlite", &["assay-sqlbox"]);

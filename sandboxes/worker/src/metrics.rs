@@ -41,6 +41,9 @@ pub(crate) fn describe() {
     );
     describe_gauge!(WAITING, "Requests that wait for a worker.");
     describe_gauge!(SUSPENDED, "Requests whose worker is stopped.");
+    for name in [WAITING, SUSPENDED] {
+        gauge!(name).increment(0);
+    }
     // Registered before they count, so that the first count is an increase and not a new series.
     for reason in REASONS {
         counter!(ENDED, "reason" => reason).increment(0);

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::fixtures::serve_with;
 
-/// Longest wait for a change, in tenths of a second.
-const PATIENCE: u32 = 300;
+/// Maximum number of reads until a change, ten a second.
+const MAX_READS: u32 = 300;
 
 struct Service {
     client: reqwest::Client,
@@ -21,12 +21,16 @@ impl Service {
         let body = json!({ "run": "r", "step": step, "items": items });
         let request = self.client.post(format!("{}/v1/grade", self.base));
         let reply = request.json(&body).send().await.unwrap();
-        assert!(reply.status().is_success());
+        assert!(
+            reply.status().is_success(),
+            "{}",
+            reply.text().await.unwrap()
+        );
     }
 
     async fn waits_for(&self, line: &str) {
         let mut metrics = String::new();
-        for _ in 0..PATIENCE {
+        for _ in 0..MAX_READS {
             let request = self.client.get(format!("{}/metrics", self.base));
             metrics = request.send().await.unwrap().text().await.unwrap();
             if metrics.lines().any(|known| known == line) {
@@ -65,7 +69,7 @@ async fn planted_failures_fire_and_clear_in_the_metrics() {
     service.waits_for(&failed).await;
     for step in 2..4 {
         service
-            .step(step, &json!({ "type": "text", "text": "1" }))
+            .step(step, &json!({ "type": "text", "answer": "1" }))
             .await;
     }
     service
