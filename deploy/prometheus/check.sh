@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks the rules and the expressions of the dashboard with promtool: the one on the PATH, or that of
-# a Debian package, which is downloaded once into CACHE and compared with its hash.
+# Checks the rules and the expressions of the dashboard with promtool: the one on the PATH, or that
+# of a Debian package, which is downloaded once into CACHE and compared with its hash.
 # usage: check.sh CACHE
 set -eu
 
