@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst mutants fuzz sizes
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
 
 ##@ Run
 
@@ -248,6 +248,9 @@ retention: build ## back up, restore and prune that database to one run under lo
 
 worst: ## time answers designed to be slow; fails above 50 ms for one, or 2 ms at p99; ARGS such as `--seed 2`
 	$(CARGO) run --locked --package assay-math --example worst -- $(ARGS)
+
+accuracy: ## compare verdicts of `math` with 3,000 labelled pairs, by kind; ARGS="--time" or "--peer PYTHON"
+	$(CARGO) run --locked --package assay-math --example accuracy -- $(ARGS)
 
 sizes: ## count the lines of Rust code of each crate: product, documentation, tests, tools
 	@python3 tests/sizes/run.py $(ARGS)

@@ -37,10 +37,6 @@ impl Random {
     }
 
     /// Uniform in \[0, 1).
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "an f64 represents 53 bits exactly"
-    )]
     pub fn uniform(&mut self) -> f64 {
         const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
         (self.bits() >> 11) as f64 * UNIT

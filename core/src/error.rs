@@ -147,3 +147,20 @@ impl TaskError {
         }
     }
 }
+
+/// An error of a field of a task.
+pub fn invalid(pointer: &str, message: impl Into<String>) -> TaskError {
+    TaskError::new(ErrorCode::InvalidTask, pointer, message.into())
+}
+
+/// Rejects a tolerance of numbers that is out of range.
+///
+/// # Errors
+/// [`ErrorCode::InvalidTask`] at `/float_tolerance`.
+pub fn check_tolerance(tolerance: f64) -> Result<(), TaskError> {
+    if (0.0..=0.1).contains(&tolerance) {
+        return Ok(());
+    }
+    let message = "`float_tolerance` must be between 0 and 0.1";
+    Err(invalid("/float_tolerance", message))
+}

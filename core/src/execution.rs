@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::{BoxFuture, Fault};
 
 /// A program to run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Execution {
     /// Name of the language, such as `python`.
     pub language: String,

@@ -14,6 +14,9 @@ pub const MAX_NESTED_TASKS: u8 = 3;
 /// The result of [`Grader::check`].
 pub type Checked = Result<(), TaskError>;
 
+/// A task ready to grade, or why it cannot be graded.
+pub type Preparation = Result<Arc<dyn Prepared>, PrepareError>;
+
 /// A verifier of one task type.
 pub trait Grader: Send + Sync {
     /// The grader's description.
@@ -32,11 +35,7 @@ pub trait Grader: Send + Sync {
     /// # Errors
     /// [`PrepareError::Ungradable`] if the content of the task is at fault,
     /// [`PrepareError::Failed`] if the service is. Every item of the task then has that outcome.
-    fn prepare(
-        &self,
-        task: &Task,
-        cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, PrepareError>;
+    fn prepare(&self, task: &Task, cx: &PrepareContext<'_>) -> Preparation;
 
     /// Why the grader is not available on this node, with the command that enables it; `None` if it
     /// is available.

@@ -132,15 +132,10 @@ pub struct Meta {
 impl Meta {
     /// The measures contained in the facts. They are reported in addition to those of the grader.
     pub fn measures(&self) -> impl Iterator<Item = (&'static str, Measure)> {
-        self.tokens.into_iter().filter_map(|tokens| {
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "token counts are far below 2^53"
-            )]
-            Measure::new(tokens as f64)
-                .ok()
-                .map(|measure| ("tokens", measure))
-        })
+        let tokens = self.tokens.map(|tokens| ("tokens", tokens as f64));
+        let truncated = self.truncated.then_some(("truncated", 1.0));
+        let facts = tokens.into_iter().chain(truncated);
+        facts.filter_map(|(name, value)| Some((name, Measure::new(value).ok()?)))
     }
 
     /// The numeric values among the other facts.

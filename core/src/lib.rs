@@ -20,6 +20,7 @@ pub mod hash;
 pub mod heap;
 pub mod item;
 pub mod message;
+mod metrics;
 pub mod number;
 pub mod outcome;
 pub mod reward_model;

@@ -32,6 +32,27 @@ pub struct VerdictSpec {
     pub meaning: &'static str,
 }
 
+impl Verdict {
+    /// The description of the verdict.
+    pub const fn described(self, pass: Option<bool>, meaning: &'static str) -> VerdictSpec {
+        VerdictSpec {
+            verdict: self,
+            pass,
+            meaning,
+        }
+    }
+
+    /// The description of a verdict that passes.
+    pub const fn passing(self, meaning: &'static str) -> VerdictSpec {
+        self.described(Some(true), meaning)
+    }
+
+    /// The description of a verdict that fails.
+    pub const fn failing(self, meaning: &'static str) -> VerdictSpec {
+        self.described(Some(false), meaning)
+    }
+}
+
 /// A measure of a grader.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct MeasureSpec {
@@ -39,6 +60,13 @@ pub struct MeasureSpec {
     pub name: &'static str,
     /// Unit, as a plural noun.
     pub unit: &'static str,
+}
+
+impl MeasureSpec {
+    /// The description of a measure.
+    pub const fn new(name: &'static str, unit: &'static str) -> Self {
+        Self { name, unit }
+    }
 }
 
 /// The description of a grader.

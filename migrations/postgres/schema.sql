@@ -271,6 +271,9 @@ create table step_words (
     topic   text collate "C" not null,  -- name of the property
     word    text collate "C" not null,  -- value; `pass` and `hit` for `pass` and `cache`
     grades  bigint not null,  -- grades with this value
+    rewards bigint not null default 0,  -- grades with a reward
+    reward_sum      double precision not null default 0.0,  -- sum of rewards
+    reward_squares  double precision not null default 0.0,  -- sum of their squares
     primary key (run, width, step, topic, word)
 );
 
@@ -333,6 +336,8 @@ create table channels (
     overturned_positives  bigint not null,  -- positives that became fails
     repeats               bigint not null,  -- repetitions of a completion and task in a batch
     flips                 bigint not null,  -- of those, with another verdict than the first
+    unjudged_negatives    bigint not null default 0,  -- negatives whose policy has no judge
+    unjudged_positives    bigint not null default 0,  -- positives whose policy has no judge
     primary key (channel, version, bucket)
 );
 

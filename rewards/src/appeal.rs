@@ -210,9 +210,7 @@ pub fn uniform_draw(policy: &Hash, run: Option<&str>, step: Option<i64>, item: &
     let [a, b, c, d, e, f, g, ..] = *hash.as_bytes();
     // An `f64` represents integers of 53 bits exactly.
     let bits = u64::from_le_bytes([a, b, c, d, e, f, g, 0]) >> 3;
-    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-    let draw = bits as f64 / (1u64 << 53) as f64;
-    draw
+    bits as f64 / (1u64 << 53) as f64
 }
 
 /// Indices of the candidates with a draw below `rate`, lowest draw first, at most `limit` of them.

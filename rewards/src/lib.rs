@@ -8,6 +8,7 @@
 
 pub mod appeal;
 pub mod channel;
+pub mod detectors;
 mod format;
 pub mod group;
 pub mod interval;

@@ -25,10 +25,6 @@ pub fn square(number: f64) -> f64 {
 
 /// The mean of `count` numbers with this sum; `None` if `count` is 0.
 #[must_use]
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "less than 2^52 numbers are counted"
-)]
 pub fn mean(sum: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| finite(sum) / count as f64)
 }
@@ -36,10 +32,6 @@ pub fn mean(sum: f64, count: u64) -> Option<f64> {
 /// The population standard deviation of `count` numbers with this sum and sum of squares; `None` if
 /// `count` is 0.
 #[must_use]
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "less than 2^52 numbers are counted"
-)]
 pub fn deviation(sum: f64, squares: f64, count: u64) -> Option<f64> {
     let mean = mean(sum, count)?;
     // Rounding can turn a variance of 0 into a small negative number.

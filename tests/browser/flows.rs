@@ -61,7 +61,7 @@ async fn adjudications_update_the_interval_of_the_channel() {
     let interval = async || {
         browser.open("/ui/channels").await;
         browser
-            .text("tr[data-channel='math/default@1'] .rate:nth-of-type(7)")
+            .text("tr[data-channel='math/default@2'] .rate:nth-of-type(7)")
             .await
     };
     assert_eq!(interval().await, "not known");

@@ -60,7 +60,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "assay-alerts",
-        &["base", "record", "rewards", "engine", "wire"],
+        &["base", "core", "record", "rewards", "engine", "wire"],
     ),
     (
         "assay-operators",

@@ -29,11 +29,6 @@ const RECURSIVE: &[(&str, &str, &str)] = &[
     ),
     (
         "graders/math",
-        "decide::approach",
-        "limits are evaluated at points",
-    ),
-    (
-        "graders/math",
         "normal::exact",
         "normal forms contain exact arithmetic",
     ),

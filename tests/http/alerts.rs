@@ -150,9 +150,29 @@ async fn failures_without_a_step_and_truncated_completions_fire() {
     let truncation = open(&service, "truncation").await;
     assert_eq!(
         truncation[0]["message"],
-        "10 of 25 completions were truncated"
+        "10 of 25 completions without a step were truncated"
     );
-    assert!(service.node.review().engine().totals().items == 25);
+}
+
+#[tokio::test]
+async fn truncated_completions_of_a_run_fire() {
+    let service = alerting(&["truncation"], "").await;
+    let mut truncated = item("1", "1");
+    truncated["meta"] = json!({ "truncated": true });
+    let items = repeat_n(truncated, 10).chain(repeat_n(item("1", "1"), 15));
+    step(&service, 1, items).await;
+    let alerts = open(&service, "truncation").await;
+    let [alert] = alerts.as_slice() else {
+        panic!("{alerts:?}")
+    };
+    assert_eq!(
+        (&alert["run"], &alert["grades"]),
+        (&json!("run a"), &json!(10))
+    );
+    assert_eq!(
+        alert["message"],
+        "10 of 25 completions were truncated in the last 10 steps"
+    );
 }
 
 #[tokio::test]

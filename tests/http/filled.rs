@@ -103,7 +103,7 @@ async fn a_generated_record_reads_like_a_graded_one() {
 
     let graded = all
         .iter()
-        .filter(|grade| grade["grader"] == "math@1" && grade["outcome"] == "graded");
+        .filter(|grade| grade["grader"] == "math@2" && grade["outcome"] == "graded");
     for grade in graded.take(20) {
         let path = format!("/v1/grades/{}/replay", grade["grade"].as_str().unwrap());
         let request = http::Request::post(path)

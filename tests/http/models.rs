@@ -45,10 +45,7 @@ async fn raw(service: &Service, items: &[Value]) -> Vec<u32> {
     let results = reply["results"]
         .as_array()
         .unwrap_or_else(|| panic!("{reply}"));
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the number was written from an f32"
-    )]
+    // The number was written from an f32.
     let bits = |result: &Value| (result["raw"].as_f64().unwrap() as f32).to_bits();
     results.iter().map(bits).collect()
 }

@@ -335,10 +335,10 @@ async fn calibrates_rates_from_labels_and_compares_versions() {
         json!({ "channel": "math/default", "version": version, "method": "labels", "right": 100.0,
             "right_rejected": refused, "wrong": 100.0, "wrong_passed": 2.0 })
     };
-    post(&service, "/v1/channels/calibrations", &known(1, 10.0)).await;
+    post(&service, "/v1/channels/calibrations", &known(2, 10.0)).await;
     post(&service, "/v1/channels/calibrations", &known(9, 40.0)).await;
     let both = service
-        .get("/v1/channels/compare?first=math/default@1&second=math/default@9")
+        .get("/v1/channels/compare?first=math/default@2&second=math/default@9")
         .await
         .json();
     assert!(

@@ -126,6 +126,58 @@ async fn every_page_renders_without_grades_and_with_a_run() {
 }
 
 #[tokio::test]
+async fn compares_steps_and_runs() {
+    let (service, _) = with_run("r/1 a").await;
+    let run = text(&service, "/ui/run?name=r%2F1+a&from=3&to=3").await;
+    for part in [
+        "A: steps 2 to 2. B: steps 3 to 3.",
+        "The mean rewards do not differ clearly: +0.250 (",
+        "href=\"/ui/grades?run=r%2F1+a&#38;verdict=wrong_answer\"",
+    ] {
+        assert!(run.contains(part), "{part}: {run}");
+    }
+    let compared = "/ui/compare?run=r%2F1+a&run=r%2F1+a";
+    let page = text(&service, compared).await;
+    assert!(page.contains("do not differ clearly: +0.000"), "{page}");
+    let mistyped = service.get(&format!("{compared}&a_from=x")).await;
+    let html = String::from_utf8_lossy(&mistyped.bytes);
+    let field = "name=\"a_from\" value=\"x\" aria-invalid=\"true\"";
+    assert!(mistyped.status == 400 && html.contains(field), "{html}");
+    let listed = text(&service, "/ui/runs").await;
+    assert!(listed.contains("name=\"run\" value=\"r/1 a\""), "{listed}");
+    let json: Value = service
+        .get("/v1/runs/compare?a=r%2F1+a&a_from=1&a_to=1&b_from=3")
+        .await
+        .json();
+    assert_eq!(json["reward"]["value"], 0.5, "{json}");
+    let unknown = service.get("/v1/runs/compare?a=r%2F1+b").await;
+    assert_eq!(unknown.status, 404, "{:?}", unknown.bytes);
+}
+
+#[tokio::test]
+async fn suspects_name_the_step_at_which_completions_are_truncated() {
+    let service = service_with(|_| {}).await;
+    for step in 0..40 {
+        let mut request = batch((0..16).map(|n| {
+            let mut item = item("3/8", "\\boxed{3/8}");
+            item["meta"] = json!({ "truncated": step >= 24 && n < 8 });
+            item
+        }));
+        request["run"] = json!("cut");
+        request["step"] = json!(step);
+        assert_eq!(service.grade(&request).await.status, 200);
+    }
+    let page = text(&service, "/ui/suspects?run=cut").await;
+    for part in [
+        ">truncation</a>",
+        "href=\"/ui/run?name=cut&#38;from=24\"",
+        "truncated 0.000 → 0.500",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+#[tokio::test]
 async fn escapes_hostile_texts_in_pages() {
     let service = service().await;
     let mut item = item(HOSTILE, HOSTILE);
@@ -305,6 +357,8 @@ async fn rejects_unknown_ids_and_invalid_parameters() {
         (404, "/ui/assets/nothing.js"),
         (404, "/ui/run?name=nobody"),
         (400, "/ui/run"),
+        (400, "/ui/compare"),
+        (400, "/ui/compare?a=nobody&b=nobody"),
         (400, "/ui/grades?verdikt=x"),
         (400, "/ui/grades/x"),
         (404, "/ui/grades/01JD5XW7P9V6F8K4M3N2Q1R0ST"),

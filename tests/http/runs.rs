@@ -21,7 +21,7 @@ async fn summarises_a_run_by_grader_and_step() {
     let grader = &detail["graders"][0];
     assert_eq!(
         (&grader["grader"], &grader["score_deviation"]),
-        (&json!("math@1"), &json!(0.5))
+        (&json!("math@2"), &json!(0.5))
     );
     assert_eq!(
         grader["verdicts"],

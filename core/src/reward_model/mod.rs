@@ -5,12 +5,14 @@
 
 mod numbers;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 pub use numbers::{sigmoid, softmax, softsign, unit};
 
@@ -79,7 +81,7 @@ pub struct ModelRequest {
 }
 
 /// The scale of a raw number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
     /// Any number. Only differences between completions of one prompt are meaningful
@@ -163,40 +165,49 @@ pub struct ModelReply {
 }
 
 /// A loaded model.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ModelBody)]
 pub struct ModelInfo {
-    /// Name under which it is loaded.
+    /// Name of the reward model.
     pub name: String,
-    /// Hash of configuration, weights, tokenizer and options, in hexadecimal.
+    /// Hash of the configuration, weights, tokenizer and options, in hexadecimal. It identifies
+    /// what computed a score.
     pub version: String,
-    /// Directory or hub name.
+    /// The directory or hub name from which it was loaded.
     pub source: String,
     /// `architectures[0]` of its configuration.
+    #[schema(example = "Qwen3ForSequenceClassification")]
     pub architecture: String,
-    /// The head: `scalar`, `classes`, `steps`, `labels` or `embedding`.
-    pub head: &'static str,
-    /// The hidden state that the head reads, as in the options: `last`, `hf_nonpad`, `first_pad`,
-    /// `cls`, `mean`, `token:ID`.
+    /// Type of the head: `scalar`, `classes`, `steps`, `labels` or `embedding`.
+    #[schema(value_type = String)]
+    pub head: Cow<'static, str>,
+    /// Position that the head reads: `last`, `hf_nonpad`, `first_pad`, `cls`, `mean` or `token:ID`.
     pub pooling: String,
-    /// Scale of `raw`.
+    /// Scale of `raw`: `logit`, `probability` or `cosine`.
+    #[schema(value_type = String)]
     pub scale: Scale,
-    /// How `raw` becomes a score: `none`, `sigmoid`, `affine` or `relative`.
-    pub normalise: &'static str,
-    /// Names of the classes or label tokens, in the order of the output; empty for a scalar.
+    /// Function that computes `score` from `raw`: `none`, `sigmoid`, `softsign`, `affine` or
+    /// `relative`.
+    #[schema(value_type = String)]
+    pub normalise: Cow<'static, str>,
+    /// Names of the classes or label tokens, in the order of the outputs; empty for a single
+    /// output.
     pub labels: Vec<String>,
     /// How rollouts are rendered: `chat`, `text`, `verify_rm` or `custom`.
-    pub template: &'static str,
+    #[schema(value_type = String)]
+    pub template: Cow<'static, str>,
     /// Number of parameters.
     pub parameters: u64,
     /// Size of a hidden state.
     pub hidden: usize,
     /// Number of layers.
     pub layers: usize,
-    /// Maximum number of tokens.
+    /// Maximum number of input tokens.
     pub max_tokens: usize,
-    /// Data type of its computations: `f32`, `bf16` or `f16`.
-    pub dtype: &'static str,
-    /// Device: `cpu` or `cuda:N`.
+    /// Data type of the computation: `f32`, `bf16` or `f16`.
+    #[schema(value_type = String)]
+    pub dtype: Cow<'static, str>,
+    /// Device: `cpu`, `cuda:N`, or several GPUs separated by commas.
     pub device: String,
     /// Time at which it became ready, in microseconds since the Unix epoch.
     pub loaded_us: i64,

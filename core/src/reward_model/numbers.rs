@@ -51,8 +51,8 @@ pub fn unit(vector: &[f32]) -> Vec<f32> {
         .collect()
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "numbers of models are f32")]
 fn narrow(number: f64) -> f32 {
+    // Numbers of models are f32.
     number as f32
 }
 

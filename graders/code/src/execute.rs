@@ -135,11 +135,7 @@ impl Programs {
             calls: Vec::new(),
             linked,
         };
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 0 and 300 times 5e9"
-        )]
+        // Between 0 and 300 times 5e9.
         let work = (execution.seconds.clamp(0.01, MAX_SECONDS) * PEER_WORK_PER_SECOND) as u64;
         let limits = Limits {
             work,
@@ -251,10 +247,6 @@ fn executed(run: ProgramRun, compile: CompileStep) -> ExecutionResult {
         }
         ProgramEnd::Returned(_) | ProgramEnd::TestFailed(_) => ExecutionEnd::Exited(1),
     };
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "an approximate time for display"
-    )]
     let seconds = work as f64 / PEER_WORK_PER_SECOND;
     ExecutionResult {
         compile,

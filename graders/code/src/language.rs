@@ -58,6 +58,34 @@ impl Language {
     }
 }
 
+const JAVASCRIPT: Language = Language {
+    name: "javascript",
+    aliases: &[
+        "js",
+        "node",
+        "node.js",
+        "nodejs",
+        "mjs",
+        "cjs",
+        "jsx",
+        "ecmascript",
+    ],
+    dialect: |_| Some(""),
+    image_language: "javascript",
+    translation: Translation::None,
+    extension: "js",
+    presets: &[("leetcode", include_str!("presets/leetcode.js"))],
+    imports: |_| Vec::new(),
+    compiles_calls: false,
+    has_pytest: false,
+    unsupported: |_| None,
+    includes_files: false,
+    is_compiled: false,
+    has_statement: statements::in_javascript,
+    empty_program: "",
+    sum_program: SUM_IN_JAVASCRIPT,
+};
+
 /// All languages.
 pub(crate) const LANGUAGES: &[Language] = &[
     Language {
@@ -78,50 +106,13 @@ pub(crate) const LANGUAGES: &[Language] = &[
         empty_program: "",
         sum_program: "print(sum(map(int, input().split())))\n",
     },
-    Language {
-        name: "javascript",
-        aliases: &[
-            "js",
-            "node",
-            "node.js",
-            "nodejs",
-            "mjs",
-            "cjs",
-            "jsx",
-            "ecmascript",
-        ],
-        dialect: |_| Some(""),
-        image_language: "javascript",
-        translation: Translation::None,
-        extension: "js",
-        presets: &[("leetcode", include_str!("presets/leetcode.js"))],
-        imports: |_| Vec::new(),
-        compiles_calls: false,
-        has_pytest: false,
-        unsupported: |_| None,
-        includes_files: false,
-        is_compiled: false,
-        has_statement: statements::in_javascript,
-        empty_program: "",
-        sum_program: SUM_IN_JAVASCRIPT,
-    },
+    JAVASCRIPT,
     Language {
         name: "typescript",
         aliases: &["ts", "mts", "cts", "tsx"],
-        dialect: |_| Some(""),
-        image_language: "javascript",
         translation: Translation::TypeScript,
-        extension: "js",
-        presets: &[("leetcode", include_str!("presets/leetcode.js"))],
-        imports: |_| Vec::new(),
-        compiles_calls: false,
-        has_pytest: false,
-        unsupported: |_| None,
-        includes_files: false,
         is_compiled: true,
-        has_statement: statements::in_javascript,
-        empty_program: "",
-        sum_program: SUM_IN_JAVASCRIPT,
+        ..JAVASCRIPT
     },
     Language {
         name: "cpp",

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use assay_core::grader::PrepareError;
-use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task};
+use assay_core::grader::{Preparation, PrepareError};
+use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Spec, Task};
 
 use crate::grade::PreparedCode;
 use crate::images;
@@ -34,11 +34,7 @@ impl Grader for CodeGrader {
         CodeTask::read(task).map(drop)
     }
 
-    fn prepare(
-        &self,
-        task: &Task,
-        _cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, PrepareError> {
+    fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Preparation {
         let read = CodeTask::read(task)?;
         let checkers = match &read.checker {
             Checker::Program(program) => Some(program.image()),

@@ -224,8 +224,7 @@ impl Programs {
         let build = if let Some(compiled) = self.0.compiled.get(&key) {
             Build::Done(compiled)
         } else {
-            let permit = self.0.workers.acquire(Duration::MAX).await;
-            let mut permit = permit.map_err(|error| fault(&error))?;
+            let mut permit = self.0.workers.acquire(Duration::MAX).await?;
             self.compile_with(&mut permit, version, key, compile)
                 .await?
         };
@@ -244,7 +243,7 @@ impl Programs {
             .ask_untrusted(&Request::Compile(compile), timeout(NATIVE_COMPILE_WORK))
             .await;
         self.confirm(&image, version).await?;
-        match result.map_err(|error| fault(&error))? {
+        match result? {
             UntrustedReply::Answered(Reply::Compiled(compiled)) => {
                 let compiled = Arc::new(compiled);
                 self.0.compiled.insert(key, Arc::clone(&compiled));
@@ -322,7 +321,7 @@ impl Programs {
                 .await
                 .map_err(|error| match error {
                     WorkerError::Busy => ExecuteError::Busy,
-                    error => ExecuteError::Failed(fault(&error)),
+                    error => ExecuteError::Failed(error.into()),
                 })?;
         let key = compile_key(&info, &compile);
         let build = match self.0.compiled.get(&key) {
@@ -341,7 +340,7 @@ impl Programs {
         self.confirm(&image, version)
             .await
             .map_err(ExecuteError::Failed)?;
-        let reply = reply.map_err(|error| ExecuteError::Failed(fault(&error)))?;
+        let reply = reply.map_err(|error| ExecuteError::Failed(error.into()))?;
         let attempt = Attempt::read(reply);
         let attempt = attempt.map_err(|blocked| ExecuteError::Failed(blocked.fault))?;
         Ok(Ok(attempt.run))
@@ -459,21 +458,5 @@ fn fault_of_reply(reply: &Reply) -> Fault {
             ErrorCode::SandboxFailed,
             "a worker sent an unexpected reply",
         ),
-    }
-}
-
-pub(crate) fn fault(error: &WorkerError) -> Fault {
-    match error {
-        WorkerError::Stopping => Fault::transient(
-            ErrorCode::ShuttingDown,
-            "the node is shutting down; send the item again",
-        ),
-        WorkerError::Start { .. } => {
-            Fault::transient(ErrorCode::GraderUnavailable, error.to_string())
-        }
-        WorkerError::Busy
-        | WorkerError::Died(_)
-        | WorkerError::Overran { .. }
-        | WorkerError::Message(_) => Fault::transient(ErrorCode::SandboxFailed, error.to_string()),
     }
 }

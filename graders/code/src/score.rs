@@ -29,7 +29,6 @@ pub(crate) fn score(scoring: &Scoring, results: &[Verdict], tests: usize) -> (Ve
         return (verdict::ACCEPTED, Score::ONE);
     }
     let failure = first_failure.copied().unwrap_or(Verdict::WRONG_ANSWER);
-    #[expect(clippy::cast_precision_loss, reason = "at most ten thousand tests")]
     let share = Score::new(passed_parts as f64 / parts as f64).unwrap_or(Score::ZERO);
     if passed_parts == 0 {
         (failure, Score::ZERO)

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use assay_core::{GradeContext, Hash};
+use assay_core::{Fault, GradeContext, Hash};
 use assay_worker::program::{ImageInfo, Limits, Request, Run, WORK_PER_SECOND};
 use assay_worker::{Pipeline, UntrustedReply};
 
 use crate::program_run::{Blocked, ProgramEnd};
-use crate::programs::{Attempt, ImageVersion, Programs, changed, fault, run_key, timeout};
+use crate::programs::{Attempt, ImageVersion, Programs, changed, run_key, timeout};
 
 /// Work of a short run, a few hundredths of a second. After a longer one, others may use the worker
 /// before the next test.
@@ -102,7 +102,7 @@ impl<'a> Series<'a> {
                 }
                 self.version = prepared.version;
                 let permit = self.programs.workers().acquire(Duration::MAX).await;
-                let permit = permit.map_err(|error| fault(&error))?;
+                let permit = permit.map_err(Fault::from)?;
                 self.pipeline.insert(Pipeline::new(permit))
             }
         };
@@ -126,7 +126,7 @@ impl<'a> Series<'a> {
         let reply = pipeline
             .ask_untrusted(&Request::Run(run), ahead, timeout)
             .await;
-        Attempt::read(reply.map_err(|error| fault(&error))?)
+        Attempt::read(reply.map_err(Fault::from)?)
     }
 
     /// Lets others use the worker. A run that was sent ahead ends first; it is short.

@@ -546,12 +546,7 @@ fn limits(raw: &RawLimits) -> Result<Limits, (&'static str, String)> {
             format!("`output_kb` must be 1 to 65536, not {}", raw.output_kb),
         ));
     }
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "at most 60 seconds of 2e10: far below 2^53, and above zero"
-    )]
+    // At most 60 seconds of 2e10: far below 2^53, and above zero.
     let work = (raw.seconds * WORK_PER_SECOND as f64) as u64;
     Ok(Limits {
         work,

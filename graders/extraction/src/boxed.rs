@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::commitment;
 use crate::rule::{Rule, RuleMatch};
 use crate::series::{self, Member};
 use crate::trim::tidy;
@@ -28,24 +29,71 @@ struct Frame {
 
 /// The boxes of a text.
 pub(super) struct Boxes<'a> {
-    /// The last box, or the list of boxes that ends with it.
+    /// The last box that the text does not deny, or the list of boxes that ends with it.
     pub(super) last: Option<RuleMatch<'a>>,
-    /// The text before the first unclosed box. The content of such a box is unfinished.
-    pub(super) before_unclosed: &'a str,
+    /// The value that replaces the box: "No, it is 42".
+    pub(super) correction: Option<RuleMatch<'a>>,
+    /// The texts that other rules may read, in order. They end before the first unclosed box,
+    /// because its content is unfinished, and contain no denied or retracted box.
+    pub(super) unboxed: Vec<&'a str>,
+    /// A retraction covers whatever precedes `unboxed`.
+    pub(super) retracts: bool,
 }
+
+/// Maximum number of denied boxes that are skipped. After more the text has no box.
+const MAX_DENIED: usize = 16;
 
 /// Reads the boxes of `text`.
 pub(super) fn read(text: &str) -> Boxes<'_> {
     let frames = frames(text);
     let open = frames.iter().find(|frame| frame.close.is_none());
-    Boxes {
-        before_unclosed: open.map_or(text, |frame| &text[..frame.start]),
-        last: last(text, &frames),
+    let closed = open.map_or(text, |frame| &text[..frame.start]);
+    let outermost = outermost(&frames);
+    let mut boxes = Boxes {
+        last: None,
+        correction: None,
+        unboxed: vec![closed],
+        retracts: false,
+    };
+    let Some((_, end)) = outermost.last().copied() else {
+        return boxes;
+    };
+    if let Some(correction) = commitment::correction(&text[end..], true) {
+        boxes.correction = Some(correction);
+        return boxes;
     }
+    if let Some(rest) = commitment::after_box(text, end) {
+        boxes.unboxed = vec![closed.get(text.len() - rest.len()..).unwrap_or_default()];
+        boxes.retracts = true;
+        return boxes;
+    }
+    // The last box that the text asserts, and the sentences of those after it.
+    let mut asserted = outermost.as_slice();
+    let mut denied: Option<std::ops::Range<usize>> = None;
+    while let Some(((index, end), earlier)) = asserted.split_last() {
+        let skipped = outermost.len() - asserted.len();
+        let Some(sentence) = commitment::denies_box(text, frames[*index].start..*end) else {
+            break;
+        };
+        if skipped == MAX_DENIED {
+            asserted = &[];
+            break;
+        }
+        let sentences_end = denied.map_or(sentence.end, |later| later.end);
+        denied = Some(sentence.start..sentences_end);
+        asserted = earlier;
+    }
+    boxes.last = last(text, &frames, asserted);
+    if let Some(denied) = denied {
+        let start = denied.start.min(closed.len());
+        let after = closed.get(denied.end..).unwrap_or_default();
+        boxes.unboxed = vec![&closed[..start], after];
+    }
+    boxes
 }
 
-fn last<'a>(text: &'a str, frames: &[Frame]) -> Option<RuleMatch<'a>> {
-    // A box inside another one is part of its content.
+/// The boxes that are not inside of another one, as their index and end.
+fn outermost(frames: &[Frame]) -> Vec<(usize, usize)> {
     let mut outermost = Vec::new();
     let mut covered = 0;
     for (index, frame) in frames.iter().enumerate() {
@@ -56,9 +104,18 @@ fn last<'a>(text: &'a str, frames: &[Frame]) -> Option<RuleMatch<'a>> {
             outermost.push((index, end));
         }
     }
+    outermost
+}
+
+/// The last of some boxes, or the list of boxes that ends with it.
+fn last<'a>(
+    text: &'a str,
+    frames: &[Frame],
+    outermost: &[(usize, usize)],
+) -> Option<RuleMatch<'a>> {
     let mut members = Vec::new();
     let mut sources = Vec::new();
-    for (index, end) in outermost.into_iter().rev() {
+    for (index, end) in outermost.iter().rev().copied() {
         let source = unwrapped(text, frames, index);
         let answer = content(text, source, &frames[index + 1..], frames[index].escaped);
         if !is_placeholder(&answer) {
@@ -522,7 +579,7 @@ mod tests {
                         .is_none_or(|found| found.source.len() <= text.len()),
                     "{unit}"
                 );
-                assert!(boxes.before_unclosed.len() <= text.len(), "{unit}");
+                assert!(boxes.unboxed.iter().map(|part| part.len()).sum::<usize>() <= text.len());
             }
         }
     }

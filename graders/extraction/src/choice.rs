@@ -3,12 +3,33 @@
 
 use std::borrow::Cow;
 
+use crate::phrases::{EXCLUDES, MODALS};
 use crate::rule::{Rule, RuleMatch};
 use crate::slices::tail;
+use crate::tokens::{Lexed, TokenKind};
 use crate::word_roles::{Joiner, lower, roles};
 
 /// Bytes before and after a letter that are examined as its sentence.
 const LOOKBACK_BYTES: usize = 64;
+
+/// Words and pairs of words directly before a letter that exclude it.
+const EXCLUSIONS: &[&str] = &[
+    "rules out",
+    "ruled out",
+    "ruling out",
+    "rule out",
+    "anything but",
+    "everything but",
+    "all but",
+    "other than",
+    "eliminate",
+    "eliminates",
+    "eliminating",
+    "excluding",
+    "exclude",
+    "excludes",
+    "except",
+];
 
 /// How the text around a letter refers to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +53,8 @@ struct Letter {
     joined: Option<Joiner>,
     /// Its sentence corrects an earlier choice: "No, B".
     corrects: bool,
+    /// Its clause only calls it possible: "it might be B".
+    is_possible: bool,
 }
 
 /// Bytes at the end of a text that are searched for a letter.
@@ -50,8 +73,33 @@ pub(super) fn in_prose(text: &str) -> Option<RuleMatch<'_>> {
         .iter()
         .rposition(|letter| letter.status == LetterStatus::Selected || letter.corrects)
         .or_else(|| leading_letter(text, &letters))
-        .or_else(|| only(text, &letters))?;
-    Some(found(text, &letters, chosen))
+        .or_else(|| only(text, &letters));
+    match chosen {
+        Some(chosen) => {
+            Some(possible(text, &letters, chosen).unwrap_or_else(|| found(text, &letters, chosen)))
+        }
+        None => letters.is_empty().then(|| lower_case(text)).flatten(),
+    }
+}
+
+/// A lower-case letter that starts a text of one line and is set off by a mark, or that is the
+/// whole text: "b) 12", "(b)", "b".
+fn lower_case(text: &str) -> Option<RuleMatch<'_>> {
+    let line = text.trim().trim_start_matches(['(', '*', ' ']);
+    let letter = line.get(..1)?;
+    let rest = line[1..].trim_start_matches('*');
+    let is_set_off =
+        rest.trim_matches(['.', ')', ' ']).is_empty() || rest.starts_with([')', '.', ':']);
+    let is_letter = letter.bytes().all(|byte| (b'a'..=b'j').contains(&byte));
+    // "e.g. 5" and "a.m." are abbreviations.
+    let abbreviates = rest
+        .strip_prefix('.')
+        .is_some_and(|rest| rest.starts_with(char::is_alphabetic));
+    (is_letter && is_set_off && !abbreviates && !line.contains('\n')).then(|| RuleMatch {
+        text: Cow::Owned(letter.to_uppercase()),
+        source: letter,
+        rule: Rule::Choice,
+    })
 }
 
 /// The letter of the last correction in `rest`, the text after a statement: "No, B", "wait, it is
@@ -80,17 +128,27 @@ pub(super) fn letter_of_clause(clause: &str) -> Option<RuleMatch<'_>> {
     if let Some(chosen) = chosen {
         return Some(found(clause, &letters, chosen));
     }
-    // "answer: b": a lower-case letter is an answer only if it is the whole clause.
-    let alone = clause
-        .trim()
-        .trim_end_matches(['.', ')'])
-        .trim_start_matches('(');
-    let lower = alone.len() == 1 && alone.bytes().all(|byte| byte.is_ascii_lowercase());
-    lower.then(|| RuleMatch {
-        text: Cow::Owned(alone.to_uppercase()),
-        source: alone,
-        rule: Rule::Choice,
-    })
+    // "answer: b", "answer: b. 12"
+    lower_case(clause)
+}
+
+/// Number of tokens of the mark of an option before a value at `first`: "(B) 12". 0 if there is
+/// none.
+pub(super) fn mark_length(lexed: &Lexed<'_>, first: usize) -> usize {
+    const LENGTH: usize = 3;
+    let is_letter = |at: usize| {
+        lexed.kind(at) == Some(TokenKind::Name) && matches!(lexed.str(at).as_bytes(), [b'A'..=b'J'])
+    };
+    let marked = lexed.kind(first) == Some(TokenKind::Open)
+        && lexed.str(first) == "("
+        && is_letter(first + 1)
+        && lexed.kind(first + 2) == Some(TokenKind::Close)
+        && !lexed.is_glued(first + LENGTH)
+        && matches!(
+            lexed.kind(first + LENGTH),
+            Some(TokenKind::Number | TokenKind::Maths | TokenKind::Command | TokenKind::Currency)
+        );
+    if marked { LENGTH } else { 0 }
 }
 
 /// The letter of a short answer, in upper case: `C`, `(C)`, `C.`, `\text{C}`, `**C**`, `option C`,
@@ -119,6 +177,33 @@ pub fn letter(answer: &str) -> Option<char> {
         .is_empty();
     let option = after.starts_with([')', '.', ':', '}', ']', '。', '、', '：']);
     (ends || option).then(|| first.to_ascii_uppercase())
+}
+
+/// The letters that a text calls possible, if the chosen one is no more than that: "It might be B.
+/// It could be C." `None` if it is the only one.
+fn possible<'a>(text: &'a str, letters: &[Letter], chosen: usize) -> Option<RuleMatch<'a>> {
+    let offered = |letter: &&Letter| letter.is_possible && letter.status != LetterStatus::Denied;
+    letters.get(chosen).filter(offered)?;
+    let mut named: Vec<u8> = letters
+        .iter()
+        .filter(offered)
+        .map(|letter| text.as_bytes()[letter.at])
+        .collect();
+    named.sort_unstable();
+    named.dedup();
+    if named.len() < 2 {
+        return None;
+    }
+    let names: Vec<String> = named
+        .iter()
+        .map(|name| char::from(*name).to_string())
+        .collect();
+    let source = &text[letters.iter().find(offered)?.at..=letters[chosen].at];
+    Some(RuleMatch {
+        text: Cow::Owned(names.join(Joiner::Or.as_str())),
+        source,
+        rule: Rule::Choice,
+    })
 }
 
 /// The match for a chosen letter and the letters that are joined to it.
@@ -215,7 +300,7 @@ fn letters(text: &str) -> Vec<Letter> {
             letters
                 .last()
                 .map_or(LetterStatus::Bare, |last| last.status)
-        } else if is_denied(context) || is_refuted(after) {
+        } else if is_denied(context) || is_refuted(after) || is_guessed(after) {
             LetterStatus::Denied
         } else if is_selected(context)
             && !after
@@ -240,6 +325,7 @@ fn letters(text: &str) -> Vec<Letter> {
             status,
             joined,
             corrects,
+            is_possible: is_possible(context),
         });
     }
     letters
@@ -262,7 +348,11 @@ fn reads_as_word(letter: u8, after: &str, marked: bool, joined: bool) -> bool {
     // "A because …", "A or B", "A isn't …" are letters despite the word after them.
     let continues = next.starts_with(char::is_lowercase);
     match letter {
-        b'I' => !marked && !joined,
+        // "B, I believe"
+        b'I' => {
+            let has_verb = continues && !roles(next).verb() && roles(next).joiner().is_none();
+            !marked && (!joined || has_verb)
+        }
         b'A' => {
             !marked
                 && continues
@@ -296,7 +386,12 @@ fn is_retraction(sentence: &str) -> bool {
         .take(MAX_WORDS + 1);
     // "But wait, B": an opener may precede the interjection.
     let opening = words.by_ref().find(|word| !roles(word).opener());
-    opening.is_some_and(|word| roles(word).interjection()) && words.count() < MAX_WORDS
+    // "rather than" compares.
+    let second = words.next();
+    let compares = second.is_some_and(|word| lower(word) == "than");
+    opening.is_some_and(|word| roles(word).interjection())
+        && !compares
+        && words.count() + usize::from(second.is_some()) < MAX_WORDS
 }
 
 /// Whether the sentence of a letter ends with a question mark: "Wait, is it B?".
@@ -329,9 +424,38 @@ fn words(clause: &str) -> impl Iterator<Item = &str> {
 /// Whether one of the last words before a letter denies it.
 fn is_denied(clause: &str) -> bool {
     const MAX_WORDS: usize = 4;
-    words(clause)
+    let negates = |word: &str| {
+        let negation = roles(word).negation() && !roles(word).verb();
+        negation || lower(word).ends_with("n't") || ends_in_denial(word)
+    };
+    words(clause).take(MAX_WORDS).any(negates) || ends_with_exclusion(clause)
+}
+
+/// Whether the words directly before a letter exclude it: "rules out C", "rather than C".
+fn ends_with_exclusion(clause: &str) -> bool {
+    const MAX_WORDS: usize = 3;
+    let last: Vec<_> = words(clause)
+        .map(lower)
+        .filter(|word| !matches!(&**word, "option" | "choice"))
         .take(MAX_WORDS)
-        .any(|word| roles(word).negation() || lower(word).ends_with("n't") || ends_in_denial(word))
+        .collect();
+    let ends_with = |phrase: &&str| {
+        let mut parts = phrase.rsplit(' ').enumerate();
+        parts.all(|(at, part)| last.get(at).is_some_and(|word| *word == part))
+    };
+    EXCLUSIONS.iter().chain(EXCLUDES).any(ends_with)
+}
+
+/// Whether only a verb of a possibility leads to a letter in its clause: "it might also be C".
+fn is_possible(clause: &str) -> bool {
+    let is_modal = |word: &str| MODALS.contains(&&*lower(word));
+    let leads = |word: &str| {
+        let roles = roles(word);
+        roles.hedge() || roles.verb() || matches!(&*lower(word), "option" | "choice" | "letter")
+    };
+    words(clause)
+        .take_while(|word| leads(word) || is_modal(word))
+        .any(is_modal)
 }
 
 /// Whether a token of a script without blanks ends with a denial.
@@ -359,8 +483,12 @@ fn is_refuted(after: &str) -> bool {
         .split(['.', ',', ';', '\n', '(', '。', '，'])
         .next()
         .unwrap_or_default();
-    let mut words = clause.split(' ').filter(|word| !word.is_empty());
-    if !words.next().is_some_and(|word| roles(word).verb()) {
+    let mut words = clause
+        .split(' ')
+        .filter(|word| !word.is_empty())
+        .skip_while(|word| !roles(word).verb() && is_joined_letter(word));
+    let says = |word: &str| roles(word).verb() || matches!(&*lower(word), "would" | "must" | "can");
+    if !words.next().is_some_and(says) {
         return false;
     }
     words.take(MAX_WORDS).any(|word| {
@@ -371,12 +499,31 @@ fn is_refuted(after: &str) -> bool {
     })
 }
 
+/// Whether a word joins a letter to the letters before it or is one: "A *and B* are wrong".
+fn is_joined_letter(word: &str) -> bool {
+    let letter = word.trim_matches(['(', ')']);
+    roles(word).joiner().is_some()
+        || letter.len() == 1 && letter.bytes().all(|byte| byte.is_ascii_uppercase())
+}
+
+/// Whether the words after a letter make it a guess ("C, maybe") and not a choice.
+fn is_guessed(after: &str) -> bool {
+    let after = after.trim_start_matches([')', ']', '*', ' ', '$', ',']);
+    let end = after
+        .find(|c: char| !c.is_alphabetic())
+        .unwrap_or(after.len());
+    roles(&after[..end]).guess() && after[end..].trim_matches(['.', ' ', '\n']).is_empty()
+}
+
 /// Whether the last word before a letter selects it.
 fn is_selected(clause: &str) -> bool {
     const SELECTORS: &[&str] = &[
         "it's",
         "its",
         "that's",
+        "only",
+        "leaving",
+        "leaves",
         "choose",
         "chose",
         "pick",

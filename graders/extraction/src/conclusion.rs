@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::characters::is_spaced;
 use crate::maths_spans::{self, Span};
 use crate::qualifiers::{self, Modifier};
 use crate::rule::{Rule, RuleMatch};
@@ -11,7 +12,7 @@ use crate::tokens::{Lexed, TokenKind};
 use crate::trim::tidy;
 use crate::value_runs::{self, ValueRun};
 use crate::word_roles::Joiner;
-use crate::{display, emphasis, main_clause};
+use crate::{asides, commitment, display, emphasis, main_clause};
 
 /// Maximum number of words of a text that is an answer in words.
 const MAX_WORDS: usize = 4;
@@ -21,6 +22,7 @@ pub(super) fn find(text: &str) -> Option<RuleMatch<'_>> {
     // A text that is one expression needs no interpretation. A short text whose words qualify its
     // value ("less than 7") is returned whole, before the search for values would return the 7.
     // Paragraphs are read from the last; "no solution" has no value and is read at the end.
+    let text = asides::before_check(text);
     expression(text)
         .or_else(|| few_words(text).filter(|found| is_qualified(found.source)))
         .or_else(|| paragraphs(text).into_iter().rev().find_map(paragraph))
@@ -51,7 +53,10 @@ fn expression(text: &str) -> Option<RuleMatch<'_>> {
         return None;
     }
     let lexed = Lexed::read(whole);
-    let end = lexed.tokens.len() - usize::from(lexed.tokens.last()?.kind == TokenKind::Stop);
+    // "42?" asks.
+    let closes = lexed.tokens.last()?.kind == TokenKind::Stop
+        && !matches!(lexed.str(lexed.tokens.len() - 1), "?" | "？");
+    let end = lexed.tokens.len() - usize::from(closes);
     let sign =
         qualifiers::is_detached_sign(&lexed, 0) || qualifiers::sign_word(&lexed, 1).is_some();
     if sign
@@ -84,7 +89,7 @@ fn expression(text: &str) -> Option<RuleMatch<'_>> {
     }
     // A text without blanks and with a relation is a formula even if words are attached to it:
     // "N(t)=4orN(t)=-9".
-    let formula = !whole.contains(char::is_whitespace)
+    let formula = !whole.contains(|c: char| c.is_whitespace() || c == '$' || !is_spaced(c))
         && whole.contains('=')
         && whole.contains(|c: char| c.is_ascii_digit())
         && longest_word(whole) <= 3;
@@ -155,15 +160,12 @@ fn paragraph(text: &str) -> Option<RuleMatch<'_>> {
         return None;
     }
     let lexed = Lexed::read(text);
-    let is_asserted = |run: &ValueRun| {
-        run.strong
-            && qualifiers::modifier_before(&lexed, run.first) != Modifier::Denied
-            && !qualifiers::is_hypothetical(&lexed, run.first)
-    };
+    let is_asserted = |run: &ValueRun| run.strong && commitment::asserts(&lexed, *run);
     let runs: Vec<ValueRun> = value_runs::runs(&lexed)
         .into_iter()
         .filter(is_asserted)
         .collect();
+    let runs = asides::without_asides(&lexed, runs);
     bold(&lexed, &runs)
         .or_else(|| displayed(&lexed, &runs))
         .or_else(|| last_value(&lexed, &runs))
@@ -287,6 +289,18 @@ fn previous(runs: &[ValueRun], run: ValueRun) -> Option<ValueRun> {
 
 /// A run in prose as the answer, without the steps that lead to it.
 fn final_value<'a>(
+    lexed: &Lexed<'a>,
+    previous: Option<ValueRun>,
+    run: ValueRun,
+) -> Option<RuleMatch<'a>> {
+    let found = value_with_words(lexed, previous, run)?;
+    let rule = found.rule;
+    let offered = commitment::offer(lexed, run, &found);
+    Some(offered.map_or(found, |both| RuleMatch { rule, ..both }))
+}
+
+/// A run with the sign or the words that belong to it.
+fn value_with_words<'a>(
     lexed: &Lexed<'a>,
     previous: Option<ValueRun>,
     run: ValueRun,

@@ -28,7 +28,7 @@ pub(super) fn after_connector(
     opens_line: bool,
     direct: bool,
 ) -> Option<(&str, Connector)> {
-    let named = after.trim_start_matches(['*', '_', '`', ' ', '\u{a0}', ')', ']']);
+    let named = after.trim_start_matches(['*', '_', '`', ' ', '\u{a0}', ')', ']', '"']);
     let rest = after_parenthesis(named);
     // "Answer (5)": nothing follows the parenthesis, so it contains the value.
     if direct && rest.len() < named.len() && rest.trim_end_matches('.').trim().is_empty() {

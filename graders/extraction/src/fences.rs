@@ -114,11 +114,12 @@ pub fn fences(text: &str) -> Vec<Fence<'_>> {
     found
 }
 
-/// A fence with nothing but marks of quotations and lists before it.
-fn at_start<'a>(line: &'a str, range: &Range<usize>) -> Option<Fence<'a>> {
+/// Marks of quotations and lists at the start of a line: the place and margin of what follows, and
+/// the rest of the line.
+fn prefix(line: &str) -> (Place, Margin, &str) {
     let (mut at, mut after_quotes, mut quotes) = (0, 0, 0);
     let mut place = Place::Line;
-    let body = loop {
+    loop {
         at += blanks(&line[at..]);
         let rest = &line[at..];
         if let Some(quoted) = rest.strip_prefix('>') {
@@ -129,9 +130,15 @@ fn at_start<'a>(line: &'a str, range: &Range<usize>) -> Option<Fence<'a>> {
             at += length;
             place = Place::Item;
         } else {
-            break rest;
+            let indent = at - after_quotes;
+            return (place, Margin { quotes, indent }, rest);
         }
-    };
+    }
+}
+
+/// A fence with nothing but marks of quotations and lists before it.
+fn at_start<'a>(line: &'a str, range: &Range<usize>) -> Option<Fence<'a>> {
+    let (place, margin, body) = prefix(line);
     let (mark, length) = run(body)?;
     let info = body[length..].trim();
     (!(mark == '`' && info.contains('`'))).then(|| Fence {
@@ -139,10 +146,7 @@ fn at_start<'a>(line: &'a str, range: &Range<usize>) -> Option<Fence<'a>> {
         mark,
         length,
         place,
-        margin: Margin {
-            quotes,
-            indent: at - after_quotes,
-        },
+        margin,
         info,
     })
 }
@@ -162,10 +166,7 @@ fn after_text<'a>(line: &'a str, range: &Range<usize>) -> Option<Fence<'a>> {
         mark,
         length: last + 3 - start,
         place: Place::Text,
-        margin: Margin {
-            quotes: 0,
-            indent: blanks(line),
-        },
+        margin: prefix(line).1,
         info,
     })
 }
@@ -412,6 +413,10 @@ mod tests {
             "So: ```{.python}\nx\n```",
             "So: ```python title=\"a b.py\"\nx\n```",
             "  So: ```python\n  x\n  ```",
+            "- So: ```python\n  x\n  ```",
+            "1. So: ```python\nx\n```",
+            "> So: ```python\n> x\n> ```",
+            "> - So: ```python\n>   x\n>   ```",
         ] {
             let (info, content) = one(text);
             assert!(info.contains("python"), "{text}: {info}");

@@ -1,7 +1,8 @@
 //! Answer extraction: reduces a completion to the one span that is its answer. Does not judge the
 //! answer. The text is returned as written, without delimiters, emphasis and closing punctuation.
 //!
-//! Reasoning is removed first ([`reasoning`]). Then the first rule that matches decides:
+//! Struck-out text, reasoning ([`reasoning`]) and a question that the model invents after its
+//! answer are removed first. Then the first rule that matches decides:
 //!
 //! 1. the last `\boxed{…}`, or the series of boxes that ends in it ([`Rule::Boxed`],
 //!    [`Rule::BoxedList`]);
@@ -34,9 +35,11 @@
 //! costs more, and read only the last 64 KiB. A text that continues for longer after an answer does
 //! not conclude with it.
 
+mod asides;
 mod boxed;
 mod characters;
 pub mod choice;
+mod commitment;
 mod conclusion;
 mod connector;
 mod display;
@@ -51,16 +54,18 @@ mod properties;
 mod qualifiers;
 mod quantity;
 pub mod reasoning;
-mod retraction;
 mod rule;
+pub mod scales;
 mod series;
 mod slices;
 mod statement;
+mod struck;
 mod tags;
 mod tokens;
 mod trim;
 mod value_runs;
 mod word_roles;
+mod yes_no;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -96,12 +101,25 @@ pub struct Extracted<'a> {
 /// ```
 #[must_use]
 pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>> {
+    let whole = options.mode == Mode::Whole;
+    match (!whole).then(|| struck::blanked(text)).flatten() {
+        Some(blanked) => read(&blanked, options).map(|found| Extracted {
+            text: Cow::Owned(found.text.into_owned()),
+            ..found
+        }),
+        None => read(text, options),
+    }
+}
+
+/// [`extract`] for a text without struck-out parts.
+fn read<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>> {
     let parts: Vec<&str> = reasoning::visible(text, options.think_open)
         .into_iter()
         .map(|range| &text[range])
         .collect();
     let found = match options.mode {
         Mode::Auto => auto(&parts, options),
+        Mode::Unboxed => without_boxes(&parts, options),
         Mode::Boxed => last_match(&parts, |part| boxed::read(part).last),
         Mode::Whole => last_match(&parts, |part| {
             Some(RuleMatch::slice(part.trim(), Rule::Whole))
@@ -118,17 +136,27 @@ pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>
 }
 
 fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
+    let parts: Vec<&str> = parts
+        .iter()
+        .map(|part| tags::before_next_question(part, options))
+        .collect();
     let mut unboxed = Vec::with_capacity(parts.len());
     for part in parts.iter().rev() {
         let boxes = boxed::read(part);
-        if boxes.last.is_some() {
-            return boxes.last;
+        if let Some(found) = boxes.correction.or(boxes.last) {
+            return Some(found);
         }
-        // The content of a box that is never closed is unfinished. No other rule may read it.
-        unboxed.push(boxes.before_unclosed);
+        unboxed.extend(boxes.unboxed.into_iter().rev());
+        if boxes.retracts {
+            break;
+        }
     }
     unboxed.reverse();
-    let parts = unboxed.as_slice();
+    without_boxes(&unboxed, options)
+}
+
+/// The answer by the rules for texts without boxes.
+fn without_boxes<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
     last_match(parts, |part| tags::last(part, options))
         .or_else(|| last_match(parts, |part| tags::hashes(part, options)))
         .or_else(|| unmarked(&without_retracted(&tail_parts(parts)), options))
@@ -140,6 +168,10 @@ fn unmarked<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a
     // explicit.
     last_match(parts, |part| statement::last(part, options))
         .or_else(|| {
+            let answers = options.yes_no.then_some(());
+            answers.and_then(|()| last_match(parts, yes_no::last))
+        })
+        .or_else(|| {
             let letters = options.choices.then_some(());
             letters.and_then(|()| last_match(parts, choice::in_prose))
         })
@@ -150,7 +182,7 @@ fn unmarked<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a
 fn without_retracted<'a>(parts: &[&'a str]) -> Vec<&'a str> {
     let mut retained = Vec::new();
     for part in parts.iter().rev() {
-        let rest = retraction::after_retraction(part);
+        let rest = commitment::after_retraction(part);
         retained.push(rest);
         if rest.len() < part.len() {
             // The retraction also covers all earlier parts.

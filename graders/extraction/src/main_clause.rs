@@ -1,6 +1,7 @@
 //! Selects the answer among the values of a sentence: the value before a subordinate clause, and
 //! the right side of a chain of equalities. Does not find values.
 
+use crate::asides;
 use crate::tokens::{Lexed, TokenKind};
 use crate::value_runs::{self, ValueRun};
 
@@ -22,7 +23,7 @@ pub(super) fn last_before_subordinate(lexed: &Lexed<'_>, runs: &[ValueRun]) -> O
     let first = runs.iter().find(|run| run.first >= start)?;
     let clause = (first.end..last.first)
         .filter(word)
-        .find(|at| lexed.roles(*at).subordinate())?;
+        .find(|at| lexed.roles(*at).subordinate() || asides::checks(lexed, *at))?;
     runs.iter().rfind(|run| run.end <= clause).copied()
 }
 

@@ -100,7 +100,12 @@ fn texts() -> impl Strategy<Value = String> {
 
 fn options() -> impl Strategy<Value = Options<'static>> {
     (
-        prop_oneof![Just(Mode::Auto), Just(Mode::Boxed), Just(Mode::Whole)],
+        prop_oneof![
+            Just(Mode::Auto),
+            Just(Mode::Boxed),
+            Just(Mode::Unboxed),
+            Just(Mode::Whole)
+        ],
         any::<bool>(),
         any::<bool>(),
         prop_oneof![Just(None), Just(Some("fr")), Just(Some("english"))],
@@ -109,6 +114,7 @@ fn options() -> impl Strategy<Value = Options<'static>> {
             mode,
             think_open,
             choices,
+            yes_no: choices,
             language,
         })
 }

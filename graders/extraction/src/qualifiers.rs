@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use crate::characters::is_spaced;
 use crate::choice::ends_in_denial;
 use crate::phrases::{
-    COMPARES_AFTER, PRECISIONS, QUALIFIES_AFTER, QUALIFIES_BEFORE, QUALIFIES_BEFORE_VALUE, SIGNS,
-    SUPPOSITIONS,
+    COMPARES_AFTER, EXCLUDES, PRECISIONS, QUALIFIES_AFTER, QUALIFIES_BEFORE,
+    QUALIFIES_BEFORE_VALUE, SIGNS, SUPPOSITIONS,
 };
 use crate::rule::{Rule, RuleMatch};
 use crate::tokens::{Lexed, TokenKind};
@@ -39,7 +39,15 @@ pub(super) fn modifier_before(lexed: &Lexed<'_>, first: usize) -> Modifier {
         }
         let word = lower(lexed.str(at));
         let roles = lexed.roles(at);
-        if roles.negation() || word.ends_with("n't") || ends_in_denial(&word) {
+        // "ni" negates in French and is a verb in Swahili.
+        let negates = roles.negation() && !roles.verb();
+        let excludes = || {
+            EXCLUDES
+                .iter()
+                .filter(|phrase| phrase.ends_with(&*word))
+                .any(|phrase| phrase_start(lexed, at, phrase).is_some())
+        };
+        if negates || word.ends_with("n't") || ends_in_denial(&word) || excludes() {
             return Modifier::Denied;
         }
         // Scripts without blanks may put the phrase and other words into one token.

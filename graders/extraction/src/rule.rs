@@ -10,6 +10,8 @@ pub enum Mode {
     Auto,
     /// Boxes only.
     Boxed,
+    /// All rules except the one for boxes.
+    Unboxed,
     /// The whole text after the last reasoning block.
     Whole,
 }
@@ -23,6 +25,8 @@ pub struct Options<'a> {
     pub think_open: bool,
     /// The task is multiple choice, so letters in prose may be answers.
     pub choices: bool,
+    /// The question is answered by yes or no, so such a word before a reason is the answer.
+    pub yes_no: bool,
     /// Language of the completion (`fr` or `french`), if known. Enables phrases that are too short
     /// to be safe in other languages.
     pub language: Option<&'a str>,

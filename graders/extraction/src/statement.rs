@@ -10,7 +10,7 @@ use crate::tokens::{Lexed, TokenKind};
 use crate::trim::tidy;
 use crate::value_runs::{self, ValueRun};
 use crate::word_roles::{answer_names, lower, roles};
-use crate::{choice, display, maths_spans, qualifiers, retraction};
+use crate::{choice, commitment, display, maths_spans, qualifiers, yes_no};
 
 /// Names of at most this many bytes need a colon and a line of their own.
 const MAX_SHORT_NAME_BYTES: usize = 3;
@@ -18,8 +18,29 @@ const MAX_SHORT_NAME_BYTES: usize = 3;
 /// Maximum number of words of an answer in words.
 const MAX_WORDS: usize = 4;
 
-/// The last statement of an answer in `text`.
+/// The last statement of an answer in `text`, with what later sentences and the statement before it
+/// change.
 pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMatch<'a>> {
+    let (at, found) = search(text, options)?;
+    if found.text.is_empty() {
+        return Some(found);
+    }
+    // "The answer is A. No, B.": a correction after the statement replaces its value.
+    let rest = &text[super::slices::byte_range(text, found.source).end..];
+    let letter = options.choices.then(|| choice::correction(rest)).flatten();
+    if let Some(later) = letter.or_else(|| commitment::correction(rest, false)) {
+        return Some(RuleMatch {
+            rule: Rule::Stated,
+            ..later
+        });
+    }
+    let previous = |near| search(near, options);
+    Some(commitment::contradiction(text, at, &found, previous).unwrap_or(found))
+}
+
+/// The last statement and the byte offset of its name. Its text is empty if it states that there is
+/// no answer.
+fn search<'a>(text: &'a str, options: &Options<'_>) -> Option<(usize, RuleMatch<'a>)> {
     // Search backwards for the name of an answer. The first one with a value is the last statement.
     let names = names_by_first_byte(options);
     let mut end = text.len();
@@ -57,19 +78,15 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMatch
         if let Some((value, connector)) = connected
             && (!short || opens && connector == Connector::Colon)
             && !is_conditional_or_denied(text, at)
-            && let Some(found) = value_of(value, connector, is_item(text, value), options)
         {
-            // "The answer is A. No, B.": a correction after the statement replaces its value.
-            let range = super::slices::byte_range(text, found.source);
-            let later = options
-                .choices
-                .then(|| choice::correction(&text[range.end..]))
-                .flatten();
-            let later = later.or_else(|| retraction::correction(&text[range.end..]));
-            return Some(later.map_or(found, |later| RuleMatch {
-                rule: Rule::Stated,
-                ..later
-            }));
+            // `"answer": null` in JSON
+            if text[..at].ends_with('"') && value.starts_with("null") {
+                return Some((at, RuleMatch::slice(&value[..0], Rule::Stated)));
+            }
+            let found = value_of(value, connector, is_item(text, value), options);
+            if let Some(found) = found {
+                return Some((at, found));
+            }
         }
         end = at;
     }
@@ -220,6 +237,10 @@ fn value_of<'a>(
             _ => break,
         }
     }
+    // "(B) 12" for a question whose answer is no letter.
+    if !options.choices {
+        first += choice::mark_length(&lexed, first);
+    }
     if options.choices
         && let Some(letter) =
             choice::letter_of_clause(&lexed.text[lexed.tokens.get(first)?.start..])
@@ -229,10 +250,15 @@ fn value_of<'a>(
             ..letter
         });
     }
+    if options.yes_no
+        && let Some(answer) = yes_no::at(&lexed, first)
+    {
+        return Some(answer);
+    }
     if value_runs::starts_value(&lexed, first)
         && let Ok(run) = value_runs::run_at(&lexed, first)
     {
-        return qualifiers::signed_value(&lexed, first, run, Rule::Stated);
+        return committed(&lexed, first, run);
     }
     // "- 7" and "minus 7". If words qualify the value, the clause below keeps them.
     let sign = !item && qualifiers::is_detached_sign(&lexed, first)
@@ -257,7 +283,23 @@ fn value_of<'a>(
         return Some(found);
     }
     let run = run.or_else(|| value_runs::runs(&lexed).into_iter().find(|run| run.strong))?;
-    qualifiers::signed_value(&lexed, first, run, Rule::Stated)
+    committed(&lexed, first, run)
+}
+
+/// A run as the answer of a statement, with the alternative that follows it. If the words after it
+/// deny it, the next value of its sentence: "not 42 but 24".
+fn committed<'a>(lexed: &Lexed<'a>, first: usize, run: ValueRun) -> Option<RuleMatch<'a>> {
+    let end = sentence_end(lexed, first);
+    let run = if commitment::asserts(lexed, run) {
+        run
+    } else {
+        value_runs::runs(lexed)
+            .into_iter()
+            .filter(|next| next.first >= run.end && next.end <= end)
+            .find(|next| next.strong && commitment::asserts(lexed, *next))?
+    };
+    let found = qualifiers::signed_value(lexed, first, run, Rule::Stated)?;
+    Some(commitment::offer(lexed, run, &found).unwrap_or(found))
 }
 
 /// Display maths right after the connector. It may contain line breaks, so it is read before the
@@ -364,11 +406,32 @@ fn clause<'a>(lexed: &Lexed<'a>, first: usize, connector: Connector) -> Option<R
         return None;
     }
     let source = tidy(&lexed.text[lexed.tokens[first].start..lexed.tokens[end - 1].end]);
+    let source = numeral_after_verb(source);
     (!source.is_empty()).then_some(RuleMatch {
         text: Cow::Borrowed(source),
         source,
         rule: Rule::Stated,
     })
+}
+
+/// The Chinese numeral after the verb of a short sentence: "甲数是十五". The whole text if it does not
+/// end with one.
+pub(super) fn numeral_after_verb(sentence: &str) -> &str {
+    let numeral = |c: char| "零〇一二两三四五六七八九十百千万亿点半".contains(c);
+    let start = sentence
+        .char_indices()
+        .rev()
+        .take_while(|(_, c)| numeral(*c))
+        .last();
+    let Some((start, _)) = start else {
+        return sentence;
+    };
+    let before = sentence[..start].chars().next_back();
+    if before.is_some_and(|verb| "是为為".contains(verb)) {
+        &sentence[start..]
+    } else {
+        sentence
+    }
 }
 
 #[cfg(test)]

@@ -161,6 +161,71 @@ pub(super) fn hashes<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMat
     None
 }
 
+/// Headings of a question that a model invents after its answer.
+const QUESTIONS: &[&str] = &[
+    "question:",
+    "q:",
+    "problem:",
+    "**question:**",
+    "### question",
+    "### instruction",
+    "问题：",
+];
+
+/// The text up to the next question that a model invents after its answer: "#### 42\n\nQuestion:
+/// …". What follows answers another question.
+///
+/// After `####` any heading of a question ends the text. After a box or a statement it must follow
+/// the line of the answer, and be the first heading of its kind: a text that answers several
+/// questions has one before its first answer.
+pub(super) fn before_next_question<'a>(text: &'a str, options: &Options<'_>) -> &'a str {
+    let mut offset = 0;
+    let mut marked = false;
+    let mut asked = false;
+    let mut last_line = "";
+    for line in text.split_inclusive('\n') {
+        let content = line.trim();
+        let mark = content
+            .strip_prefix("####")
+            .filter(|rest| !rest.starts_with('#'));
+        marked |= mark.is_some_and(|rest| {
+            rest.trim_start()
+                .starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '$' | '\\' | '('))
+        });
+        // The mark that ends a sequence of tokens.
+        if marked && let Some(end) = line.find("</s>") {
+            return &text[..offset + end];
+        }
+        if let Some(heading) = question(content) {
+            let follows = !asked && heading.ends_with([':', '：']) && answers(last_line, options);
+            if marked || follows {
+                return &text[..offset];
+            }
+            asked = true;
+        }
+        if !content.is_empty() {
+            last_line = content;
+        }
+        offset += line.len();
+    }
+    text
+}
+
+/// The heading of a question that a line starts with.
+fn question(line: &str) -> Option<&'static str> {
+    let starts = |heading: &&&str| {
+        line.get(..heading.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(heading))
+    };
+    QUESTIONS.iter().find(starts).copied()
+}
+
+/// Whether a line has a box or states an answer.
+fn answers(line: &str, options: &Options<'_>) -> bool {
+    let line = tail(line, HEAD_BYTES);
+    line.contains("\\boxed{") || statement::last(line, options).is_some()
+}
+
 /// Whether a line after `####` is an answer and not a heading. It is one if it starts like a value
 /// ("#### 18 dollars"), or if it ends the text and has at most two words ("#### Monday"). "####
 /// Step 1: add" and "#### Conclusion" followed by text are headings.

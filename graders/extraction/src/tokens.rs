@@ -5,6 +5,7 @@ use crate::characters::{
     is_ideographic, is_letter, is_name_symbol, is_superscript, number_length, subscript_length,
 };
 use crate::maths_spans::{self, Span};
+use crate::slices::head;
 use crate::word_roles::{Roles, roles};
 
 /// The kind of a token. The rules above this module read kinds instead of characters.
@@ -194,7 +195,8 @@ impl Lexer<'_> {
     /// labels something. A word is never extracted as a value, so each test below prevents a wrong
     /// answer.
     fn number(&mut self, rest: &str, before: Option<char>) {
-        let length = number_length(rest);
+        let digits = number_length(rest);
+        let length = digits + myriads_length(&rest[digits..]);
         let after = &rest[length..];
         let glued_left = match before {
             // A subscript: "x_2".
@@ -377,7 +379,14 @@ impl Lexer<'_> {
         if !self.groups_close {
             return 0;
         }
-        while let Some(b'{' | b'[') = bytes.get(at) {
+        loop {
+            // `\frac { 5 } { 3 }`
+            let blanks = rest[at..].len() - rest[at..].trim_start_matches(' ').len();
+            match bytes.get(at + blanks) {
+                Some(b'{') => at += blanks,
+                Some(b'[') if blanks == 0 => {}
+                _ => break,
+            }
             let mut depth = 0usize;
             let mut end = at;
             loop {
@@ -428,6 +437,8 @@ impl Lexer<'_> {
             '_' | '`' => self.at += length,
             '=' if next == Some('>') => self.push(TokenKind::Other, 2),
             '-' if next == Some('>') => self.push(TokenKind::Other, 2),
+            // `<b>` is a tag if `</b>` follows, and neither a relation nor a part of the value.
+            '<' if opening_tag(rest).is_some() => self.at += opening_tag(rest).unwrap_or(1),
             // `</b>`, `<br>`, `<sub>` and `<sup>` are tags, not relations.
             '<' if next == Some('/') || rest.starts_with("<br") || rest.starts_with("<su") => {
                 self.push(TokenKind::Other, 1);
@@ -463,7 +474,7 @@ impl Lexer<'_> {
             '(' | '[' | '{' => self.push(TokenKind::Open, 1),
             ')' | ']' | '}' => self.push(TokenKind::Close, 1),
             ',' | '，' | '、' | ';' | '；' => self.push(TokenKind::Separator, length),
-            '.' | '。' | '．' | '?' | '？' => self.push(TokenKind::Stop, length),
+            '.' | '。' | '．' | '।' | '?' | '？' => self.push(TokenKind::Stop, length),
             '%' | '％' | '‰' | '°' | '′' | '″' | '℃' | '℉' => {
                 self.push(TokenKind::Suffix, length);
             }
@@ -504,6 +515,29 @@ impl Lexer<'_> {
             self.at += run;
         }
     }
+}
+
+/// Length of the tag of a formatted text at the start of `rest`, if the text is closed.
+fn opening_tag(rest: &str) -> Option<usize> {
+    /// The text is at most as long as a long answer.
+    const MAX_BYTES: usize = 256;
+    let name = ["b", "i", "u", "em", "strong", "span", "mark", "code"]
+        .into_iter()
+        .find(|name| rest[1..].starts_with(name) && rest[1 + name.len()..].starts_with('>'))?;
+    let length = name.len() + 2;
+    let close = head(&rest[length..], MAX_BYTES).find("</")? + length + 2;
+    rest[close..].starts_with(name).then_some(length)
+}
+
+/// Length of the Chinese and Japanese words for powers of ten after digits, which end with ten
+/// thousand or a hundred million: "5*千万*". 0 if there are none: "5*千*克" is a weight.
+fn myriads_length(after: &str) -> usize {
+    after
+        .char_indices()
+        .take_while(|(_, c)| "百千万萬亿億".contains(*c))
+        .filter(|(_, c)| "万萬亿億".contains(*c))
+        .last()
+        .map_or(0, |(at, c)| at + c.len_utf8())
 }
 
 #[cfg(test)]

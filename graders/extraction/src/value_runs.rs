@@ -153,13 +153,18 @@ pub(super) fn without_brackets(lexed: &Lexed<'_>, first: usize, end: usize) -> (
             (lexed.str(first), lexed.str(end - 1)),
             ("(", ")") | ("[", "]")
         );
-    let inside = first + 1..end.saturating_sub(1);
+    let mut inside = first + 1..end.saturating_sub(1);
+    // In "[-1,0]" the comma separates two values; in "[1,000]" it groups digits.
+    let pair = |at: usize| {
+        let after = lexed.str(at).split_once(',').map(|(_, after)| after);
+        lexed.kind(at) == Some(TokenKind::Number) && after.is_some_and(|after| after.len() < 3)
+    };
     let single = outer
-        && !lexed.tokens[inside].iter().any(|token| {
+        && !inside.any(|at| {
             matches!(
-                token.kind,
+                lexed.tokens[at].kind,
                 TokenKind::Open | TokenKind::Close | TokenKind::Separator
-            )
+            ) || pair(at)
         });
     if single {
         (first + 1, end - 1)
@@ -260,6 +265,10 @@ impl RunBuilder<'_, '_> {
         let lexed = self.lexed;
         let name = lexed.str(at);
         let roles = lexed.roles(at);
+        let separated = at > 0 && lexed.kind(at - 1) == Some(TokenKind::Separator);
+        if separated && is_remark(lexed, at) {
+            return false;
+        }
         // "3x", "x + y", "2 pi": part of the expression. After a unit a name starts something new.
         if !self.operand || glued || is_constant(name) || roles.function() {
             return !(self.operand && self.unit) && self.commit(at, false);
@@ -272,6 +281,9 @@ impl RunBuilder<'_, '_> {
             return self.push_pending();
         }
         let unit = !self.unit && lexed.kind(at - 1) == Some(TokenKind::Number) && roles.unit();
+        if !self.unit && is_factor(lexed, at, unit) {
+            return self.commit(at, false);
+        }
         unit && self.commit(at, true)
     }
 
@@ -306,10 +318,10 @@ impl RunBuilder<'_, '_> {
                 true
             };
         }
-        // Only words of Latin script are read as units. Chinese and similar scripts put counters
-        // and other words right after a number.
-        let latin = word.chars().all(|c| c < '\u{250}');
-        if !self.operand || !latin || roles.never_unit() || roles.verb() {
+        // Only words of Latin script and powers of ten are read as units. Chinese and similar
+        // scripts put counters and other words right after a number.
+        let unit = word.chars().all(|c| c < '\u{250}') || roles.unit_prefix();
+        if !self.operand || !unit || roles.never_unit() || roles.verb() || roles.denies_after() {
             return false;
         }
         // An operand has one unit, which may have several words: "square feet".
@@ -333,6 +345,23 @@ impl RunBuilder<'_, '_> {
     }
 }
 
+/// Whether a remark of the writer starts at a token: "42, *I believe*".
+pub(super) fn is_remark(lexed: &Lexed<'_>, at: usize) -> bool {
+    let (Some(TokenKind::Name), Some(TokenKind::Word)) = (lexed.kind(at), lexed.kind(at + 1))
+    else {
+        return false;
+    };
+    match lexed.str(at) {
+        "I" => lexed.roles(at + 1).joiner().is_none(),
+        // Elsewhere `i` is the imaginary unit.
+        "i" => matches!(
+            lexed.str(at + 1),
+            "think" | "believe" | "guess" | "suppose" | "hope"
+        ),
+        _ => false,
+    }
+}
+
 /// The token after the last unclosed bracket of a run: in "(see 5" the value starts after the
 /// bracket.
 fn after_unmatched(lexed: &Lexed<'_>, first: usize, end: usize) -> usize {
@@ -345,6 +374,32 @@ fn after_unmatched(lexed: &Lexed<'_>, first: usize, end: usize) -> usize {
         }
     }
     open.last().map_or(first, |at| at + 1)
+}
+
+/// Whether a small letter after a blank continues a product or is an argument: "-3 x + 15", "12 a
+/// b", `\cos t`. The formula must continue or end with it: in "5 a day" it is a word. A letter that
+/// may be a `unit` is a factor only if an operation follows.
+fn is_factor(lexed: &Lexed<'_>, at: usize, unit: bool) -> bool {
+    let name = lexed.str(at);
+    let small = name.starts_with(|c: char| c.is_ascii_lowercase());
+    let letter = small && (name.len() == 1 || name[1..].starts_with('_'));
+    let next = lexed.kind(at + 1);
+    let operates = matches!(next, Some(TokenKind::Operator | TokenKind::Relation))
+        && !matches!(
+            lexed.kind(at + 2),
+            None | Some(TokenKind::Word | TokenKind::Stop)
+        );
+    let ends = matches!(
+        next,
+        None | Some(
+            TokenKind::Stop
+                | TokenKind::Separator
+                | TokenKind::Close
+                | TokenKind::Name
+                | TokenKind::Command
+        )
+    );
+    letter && (operates || ends && !unit)
 }
 
 /// Whether a name is a value on its own, or starts one.

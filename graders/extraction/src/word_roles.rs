@@ -6,10 +6,12 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::languages::LANGUAGES;
+use crate::phrases::retractions::{INTERJECTIONS, OPENERS, WAITS};
 use crate::phrases::{
-    ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, INTERJECTIONS, NUMBERED, OPENERS,
-    QUALIFIES_BEFORE, SUBORDINATES, SUPPOSITIONS, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
+    ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, NUMBERED, QUALIFIES_BEFORE, SUBORDINATES,
+    SUPPOSITIONS, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
 };
+use crate::scales::POWERS;
 
 /// How two answers of a list are joined. If several joiners are between them, the greatest decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,6 +105,12 @@ roles! {
     interjection = 20;
     /// May precede an interjection: "but wait".
     opener = 21;
+    /// Denies the value before it: "42 *değil*".
+    denies_after = 22;
+    /// Between a part and its whole: "18 *of* 42".
+    of = 23;
+    /// Before the place of a value: "42 *when* n = 7".
+    place = 24;
 }
 
 impl Roles {
@@ -135,9 +143,15 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
         add(language.and, bit::joins_and);
         add(language.or, bit::joins_or);
         add(language.never_unit, bit::never_unit);
+        add(language.not_after, bit::denies_after);
+        add(language.of, bit::of);
+        add(language.place, bit::place);
     }
     add(UNITS, bit::unit);
     add(UNIT_PREFIXES, bit::unit | bit::unit_prefix);
+    for (_, words) in POWERS {
+        add(words, bit::unit | bit::unit_prefix);
+    }
     add(FUNCTIONS, bit::function);
     add(NUMBERED, bit::numbered);
     add(HEDGES, bit::hedge);
@@ -148,6 +162,7 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
     add(CONSEQUENTS, bit::consequent);
     add(GUESSES, bit::guess);
     add(INTERJECTIONS, bit::interjection);
+    add(WAITS, bit::interjection);
     add(OPENERS, bit::opener);
     for phrase in QUALIFIES_BEFORE {
         add(

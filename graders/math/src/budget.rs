@@ -71,6 +71,14 @@ impl Budget {
         }
     }
 
+    /// The same budget with at most `bytes`.
+    pub(crate) fn with_bytes(self, bytes: u64) -> Self {
+        Self {
+            bytes: Count::new(bytes),
+            ..self
+        }
+    }
+
     /// The budget of all comparisons with `golds` golds.
     pub(crate) fn for_golds(golds: usize) -> Self {
         let golds = u64::try_from(golds).unwrap_or(COMPARISONS);

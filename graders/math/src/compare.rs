@@ -3,12 +3,15 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use crate::budget::{Budget, Exhausted, STEPS};
+use crate::canonical::{self, Canonical};
 use crate::decide::rule::Rule;
 use crate::decide::{self, Context};
+use crate::difference::{self, Difference};
 use crate::number::Rational;
-use crate::options::{Options, Percent, Rounding};
+use crate::options::{Options, Percent, Points, Rounding};
 use crate::parse;
 use crate::tree::Expr;
 use crate::tree::charged::charge_visit;
@@ -19,8 +22,8 @@ const READING_STEPS: u64 = 8;
 /// Bytes of tokens and nodes for a byte of text, at most.
 const READING_BYTES: u64 = 128;
 
-/// Approximate length to which normal forms are cut for evidence, in bytes.
-const MAX_SHOWN: usize = 500;
+/// Approximate length to which the tree of an answer is cut for evidence, in bytes.
+const MAX_READ: usize = 200;
 
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,10 +36,21 @@ pub struct Comparison {
     pub steps: u64,
     /// Bytes written, freed ones included, that were charged to the budget.
     pub bytes: u64,
-    /// Normal form of the gold, if there is one.
-    pub gold_normal: Option<String>,
-    /// Normal form of the answer, if there is one.
-    pub answer_normal: Option<String>,
+    /// Which normal form of the answer the evidence shows.
+    form: AnswerForm,
+}
+
+/// A normal form of an answer. Its text takes work, so it is computed only for evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum AnswerForm {
+    /// None: the answer was not read, has the text of the gold, or exceeds the budget.
+    None,
+    /// That of the gold, which the answer equals.
+    OfGold,
+    /// That of its usual reading.
+    Usual,
+    /// That of another reading, which equals the gold.
+    Other(Expr),
 }
 
 /// Why a gold cannot be used.
@@ -56,6 +70,8 @@ pub struct Gold {
     text: String,
     plain: String,
     readings: Vec<Expr>,
+    /// The canonical form of the usual reading, once evidence needed it.
+    canonical: OnceLock<Option<Canonical>>,
     decimals: Vec<(Rational, i64)>,
     signs: PercentSigns,
 }
@@ -131,6 +147,29 @@ fn plain(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
+/// A text without the names of LaTeX commands.
+fn without_commands(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(part.trim_start_matches(|c: char| c.is_ascii_alphabetic()));
+    }
+    out
+}
+
+/// Whether a decimal of a gold is plainly a rounded value.
+fn is_rounded(text: &str, value: &Rational, places: i64) -> bool {
+    const MIN_PLACES: i64 = 2;
+    let says = ["\\approx", "≈", "\\simeq", "≃"]
+        .iter()
+        .any(|sign| text.contains(sign));
+    // Exact decimals of tasks are nearly always eighths.
+    let is_eighth = value
+        .mul(&Rational::small(8))
+        .is_none_or(|eighths| eighths.is_integer());
+    says || places >= MIN_PLACES && !is_eighth
+}
+
 impl Gold {
     /// Reads a gold.
     ///
@@ -150,6 +189,10 @@ impl Gold {
         let signs = PercentSigns::of(&reading.expr);
         let decimals = match options.rounding {
             Rounding::Gold => parse::written_decimals(text),
+            Rounding::Auto => parse::written_decimals(text)
+                .into_iter()
+                .filter(|(value, places)| is_rounded(text, value, *places))
+                .collect(),
             Rounding::Exact => Vec::new(),
         };
         let own = budget.part(STEPS);
@@ -157,7 +200,7 @@ impl Gold {
         let readings = std::iter::once(reading.expr)
             .chain(reading.others)
             .map(|expr| decide::normal(&expr, &cx))
-            .collect::<Result<_, _>>();
+            .collect::<Result<Vec<Expr>, _>>();
         let absorbed = budget.absorb(&own);
         let readings = absorbed
             .and(readings)
@@ -166,6 +209,7 @@ impl Gold {
             text: text.to_owned(),
             plain: plain(text).into_owned(),
             readings,
+            canonical: OnceLock::new(),
             decimals,
             signs,
         })
@@ -191,7 +235,8 @@ impl Gold {
                     .as_number()
                     .map_or(0, |value| usize::try_from(value.bits() / 8).unwrap_or(0))
         }
-        self.text.len() * 2 + self.readings.iter().map(size).sum::<usize>()
+        // The canonical form, which is computed later, is about as large as the readings.
+        2 * (self.text.len() + self.readings.iter().map(size).sum::<usize>())
     }
 
     /// Compares an answer with this gold.
@@ -240,47 +285,106 @@ impl Gold {
             ..Comparison::of(false, Rule::Budget)
         };
         match budget.absorb(&own).and(decided) {
-            Ok((equal, shown)) => Comparison {
+            Ok((equal, other)) => Comparison {
                 equal,
                 rule: cx.rule(),
-                gold_normal: self.readings.first().map(|gold| gold.shown(MAX_SHOWN)),
-                answer_normal: Some(shown),
+                form: match (other, &normal.expr) {
+                    // Of equal answers the form is that of the gold.
+                    _ if equal && cx.percent.is_none() && cx.rule() != Rule::Tolerance => {
+                        AnswerForm::OfGold
+                    }
+                    (Some(other), _) => AnswerForm::Other(other),
+                    (None, Ok(_)) => AnswerForm::Usual,
+                    (None, Err(Exhausted)) => AnswerForm::None,
+                },
                 ..used
             },
-            Err(Exhausted) => used,
+            // The canonical forms may be cheaper than the comparison.
+            Err(Exhausted) => match (self.canonical(options), &normal.expr) {
+                (Some(gold), Ok(expr)) if gold.is_same(answer.canonical(expr, options)) => {
+                    Comparison {
+                        equal: true,
+                        rule: Rule::SameTree,
+                        form: AnswerForm::OfGold,
+                        ..used
+                    }
+                }
+                _ => used,
+            },
         }
     }
 
-    /// Whether the answer is equivalent, and its normal form as it is shown.
+    /// The canonical form of the usual reading.
+    fn canonical(&self, options: &Options) -> Option<&Canonical> {
+        let form = || Some(Canonical::of(self.readings.first()?, options));
+        self.canonical.get_or_init(form).as_ref()
+    }
+
+    /// The first part in which an answer that was compared with this gold differs from it.
+    pub(crate) fn difference(&self, answer: &Answer<'_>, options: &Options) -> Option<Difference> {
+        let answer = answer.canonical(answer.usual()?, options);
+        difference::first(
+            self.canonical(options)?.expr.as_ref()?,
+            answer.expr.as_ref()?,
+        )
+    }
+
+    /// The texts of the normal forms of the gold and of an answer that was compared with it.
+    /// Answers that are not equal have different texts: if only their canonical forms are equal,
+    /// the comparison could not decide, and the texts are those of the normal forms.
+    pub(crate) fn forms(
+        &self,
+        answer: &Answer<'_>,
+        comparison: &Comparison,
+        options: &Options,
+    ) -> [Option<String>; 2] {
+        let gold = || self.canonical(options).map(|gold| gold.text.clone());
+        match (&comparison.form, answer.usual()) {
+            (AnswerForm::OfGold, _) => [gold(), gold()],
+            (AnswerForm::Other(other), _) => [gold(), Some(Canonical::of(other, options).text)],
+            (AnswerForm::Usual, Some(usual)) => {
+                let (gold, own) = (gold(), answer.canonical(usual, options));
+                match self.readings.first() {
+                    Some(reading) if !comparison.equal && gold.as_deref() == Some(&*own.text) => {
+                        [reading, usual].map(|normal| Some(canonical::shown(normal)))
+                    }
+                    _ => [gold, Some(own.text.clone())],
+                }
+            }
+            (AnswerForm::Usual | AnswerForm::None, _) => [None, None],
+        }
+    }
+
+    /// Whether the answer is equivalent, and its normal form if it is that of another reading.
     fn decide(
         &self,
         normal: &Expr,
         reading: &parse::Reading,
         cx: &Context<'_>,
-    ) -> Result<(bool, String), Exhausted> {
+    ) -> Result<(bool, Option<Expr>), Exhausted> {
         let Some(gold) = self.readings.first() else {
-            return Ok((false, normal.shown(MAX_SHOWN)));
+            return Ok((false, None));
         };
-        if decide::same(gold, normal, cx)? {
-            return Ok((true, normal.shown(MAX_SHOWN)));
+        if decide::equivalent(gold, normal, cx)? {
+            return Ok((true, None));
         }
         let rule = cx.rule();
         // Commas and letters may be ambiguous: try each reading of one side with each of the other.
         for other_gold in self.readings.iter().skip(1) {
-            if decide::same(other_gold, normal, cx)? {
-                return Ok((true, normal.shown(MAX_SHOWN)));
+            if decide::equivalent(other_gold, normal, cx)? {
+                return Ok((true, None));
             }
         }
         for other in &reading.others {
             let other = decide::normal(other, cx)?;
             for gold in &self.readings {
-                if decide::same(gold, &other, cx)? {
-                    return Ok((true, other.shown(MAX_SHOWN)));
+                if decide::equivalent(gold, &other, cx)? {
+                    return Ok((true, Some(other)));
                 }
             }
         }
         cx.set_rule(rule);
-        Ok((false, normal.shown(MAX_SHOWN)))
+        Ok((false, None))
     }
 }
 
@@ -292,8 +396,7 @@ impl Comparison {
             rule,
             steps: 1,
             bytes: 0,
-            gold_normal: None,
-            answer_normal: None,
+            form: AnswerForm::None,
         }
     }
 }
@@ -301,10 +404,12 @@ impl Comparison {
 /// An answer that is compared with several golds: it is read and normalised at most once.
 pub(crate) struct Answer<'a> {
     text: &'a str,
+    points: Points,
     plain: Cow<'a, str>,
     allowed: bool,
     reading: OnceCell<Option<parse::Reading>>,
     normal: OnceCell<Normal>,
+    canonical: OnceCell<Canonical>,
 }
 
 /// The normal form of an answer, and what it took.
@@ -319,20 +424,62 @@ impl<'a> Answer<'a> {
     pub(crate) fn of(text: &'a str, options: &Options) -> Self {
         Self {
             text,
+            points: options.points,
             plain: plain(text),
             allowed: options.form.allows(text),
             reading: OnceCell::new(),
             normal: OnceCell::new(),
+            canonical: OnceCell::new(),
         }
     }
 
     fn reading(&self) -> Option<&parse::Reading> {
-        self.reading.get_or_init(|| parse::read(self.text)).as_ref()
+        let read = || {
+            let mut reading = parse::read(self.text)?;
+            if self.points == Points::Either
+                && let Some(whole) = parse::with_points_between_thousands(self.text)
+                && let Some(whole) = parse::read(&whole)
+            {
+                reading.others.push(whole.expr);
+            }
+            Some(reading)
+        };
+        self.reading.get_or_init(read).as_ref()
+    }
+
+    /// The normal form of its usual reading, if a comparison needed it and the budget allowed it.
+    fn usual(&self) -> Option<&Expr> {
+        self.normal_form()?.as_ref().ok()
     }
 
     /// The normal form of its usual reading, if a comparison needed it.
     pub(crate) fn normal_form(&self) -> Option<&Result<Expr, Exhausted>> {
         self.normal.get().map(|normal| &normal.expr)
+    }
+
+    /// The tree of its usual reading as text, if that is not obvious: commas or letters have
+    /// several meanings, or the tree does not contain all letters and digits of the answer. `None`
+    /// if the answer is a number in digits, or was not read.
+    pub(crate) fn read_as(&self) -> Option<String> {
+        let reading = self.reading.get()?.as_ref()?;
+        let written = without_commands(self.text);
+        let digits = !written.chars().any(char::is_alphabetic);
+        if digits && matches!(reading.expr, Expr::Number(_)) {
+            return None;
+        }
+        let shown = reading.expr.shown(MAX_READ);
+        let count = |text: &str, one: char| text.chars().filter(|c| *c == one).count();
+        let is_kept = |one: char| count(&written, one) <= count(&shown, one);
+        let obvious = reading.others.is_empty()
+            && (written.len() > MAX_READ
+                || written.chars().filter(|c| c.is_alphanumeric()).all(is_kept));
+        (!obvious).then_some(shown)
+    }
+
+    /// The canonical form of its normal form.
+    fn canonical(&self, normal: &Expr, options: &Options) -> &Canonical {
+        self.canonical
+            .get_or_init(|| Canonical::of(normal, options))
     }
 
     fn normal(&self, reading: &parse::Reading, options: &Options, budget: &Budget) -> &Normal {
@@ -365,6 +512,19 @@ pub fn equivalent(gold: &str, answer: &str, options: &Options) -> Comparison {
     })
 }
 
+/// The text of the canonical form of an answer; `None` if it cannot be read.
+#[must_use]
+pub fn normal_form(text: &str, options: &Options) -> Option<String> {
+    let read = Gold::read(text, options).ok()?;
+    read.canonical(options).map(|form| form.text.clone())
+}
+
+/// Charges reading texts of this length in bytes.
+pub(crate) fn charge_reading(bytes: usize, budget: &Budget) -> Result<(), Exhausted> {
+    budget.charge(READING_STEPS * bytes as u64)?;
+    budget.charge_bytes(READING_BYTES * bytes as u64)
+}
+
 /// Compares two texts within the budget of a comparison that they are a part of. Reading them is
 /// charged too.
 pub(crate) fn equivalent_within(
@@ -373,8 +533,7 @@ pub(crate) fn equivalent_within(
     options: &Options,
     budget: &Budget,
 ) -> Result<bool, Exhausted> {
-    budget.charge(READING_STEPS * (gold.len() + answer.len()) as u64)?;
-    budget.charge_bytes(READING_BYTES * (gold.len() + answer.len()) as u64)?;
+    charge_reading(gold.len() + answer.len(), budget)?;
     let found = compared(Gold::read_within(gold, options, budget), |gold| {
         gold.compare_within(&Answer::of(answer, options), options, budget)
     });

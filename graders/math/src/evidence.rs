@@ -2,11 +2,20 @@
 
 use assay_core::Evidence;
 use assay_extraction::Extracted;
+use serde_json::json;
 
-use crate::compare::Comparison;
+use crate::compare::{Answer, Comparison, Gold};
+use crate::options::Options;
 
-/// The evidence of one comparison.
-pub(crate) fn of(extracted: &Extracted<'_>, gold: &str, comparison: &Comparison) -> Evidence {
+/// The evidence of one comparison. That of a wrong answer has how it was read, if that is not
+/// obvious, and the first part that differs, if it is not the whole.
+pub(crate) fn of(
+    extracted: &Extracted<'_>,
+    gold: &Gold,
+    answer: &Answer<'_>,
+    comparison: &Comparison,
+    options: &Options,
+) -> Evidence {
     let mut evidence = Evidence::new()
         .text("extracted", &extracted.text)
         .value(
@@ -14,16 +23,30 @@ pub(crate) fn of(extracted: &Extracted<'_>, gold: &str, comparison: &Comparison)
             vec![extracted.span.start as u64, extracted.span.end as u64],
         )
         .text("extraction", extracted.rule.as_str())
-        .text("gold", gold)
+        .text("gold", gold.text())
         .text("rule", comparison.rule.as_str())
         .value("steps", comparison.steps);
-    for (name, normal) in [
-        ("gold_normal", &comparison.gold_normal),
-        ("answer_normal", &comparison.answer_normal),
-    ] {
-        if let Some(normal) = normal {
-            evidence = evidence.text(name, normal);
+    let forms = gold.forms(answer, comparison, options);
+    for (name, form) in ["gold_normal", "answer_normal"].into_iter().zip(forms) {
+        if let Some(form) = form {
+            evidence = evidence.text(name, &form);
         }
+    }
+    if comparison.equal {
+        return evidence;
+    }
+    if let Some(read) = answer.read_as() {
+        evidence = evidence.text("read_as", &read);
+    }
+    if let Some(difference) = gold.difference(answer, options) {
+        evidence = evidence.value(
+            "difference",
+            json!({
+                "path": difference.path,
+                "gold": difference.gold,
+                "answer": difference.answer,
+            }),
+        );
     }
     evidence
 }

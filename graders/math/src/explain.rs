@@ -7,7 +7,8 @@ use assay_base::visible::Visible;
 use assay_core::{Item, Task, TaskError};
 
 use crate::budget::{Budget, Exhausted};
-use crate::compare::{Answer, Comparison};
+use crate::compare::{Answer, Comparison, Gold};
+use crate::difference::Difference;
 use crate::grade::PreparedMath;
 use crate::parse::{self, Form, Kind, Token};
 use crate::prepare::{final_answer, prepared};
@@ -82,16 +83,13 @@ fn explain_answer(out: &mut String, prepared: &PreparedMath, item: &Item) {
     reading(out, &found.text);
     let answer = Answer::of(&found.text, prepared.options());
     let budget = Budget::for_golds(prepared.golds().len());
-    let comparisons: Vec<Comparison> = prepared
-        .comparisons(&answer, &budget)
-        .map(|(_, comparison)| comparison)
-        .collect();
+    let comparisons: Vec<(&Gold, Comparison)> = prepared.comparisons(&answer, &budget).collect();
     match answer.normal_form() {
         Some(Ok(normal)) => normal_form(out, normal),
         Some(Err(Exhausted)) => line(out, 1, format_args!("normal form: exceeds the step budget")),
         None => line(out, 1, format_args!("normal form: not needed")),
     }
-    for (at, comparison) in comparisons.iter().enumerate() {
+    for (at, (gold, comparison)) in comparisons.iter().enumerate() {
         let Comparison { rule, steps, .. } = comparison;
         let result = if comparison.equal {
             "equal"
@@ -108,6 +106,19 @@ fn explain_answer(out: &mut String, prepared: &PreparedMath, item: &Item) {
             ),
         );
         line(out, 1, format_args!("{}", rule.meaning()));
+        if !comparison.equal
+            && let Some(difference) = gold.difference(&answer, prepared.options())
+        {
+            let Difference { path, gold, answer } = difference;
+            let [gold, answer] = [gold, answer].map(|side| quoted(&side));
+            line(
+                out,
+                1,
+                format_args!(
+                    "first difference, {path}: {gold} in the gold, {answer} in the answer"
+                ),
+            );
+        }
     }
     let rest = prepared.golds().len() - comparisons.len();
     if rest > 0 {

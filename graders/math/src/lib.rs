@@ -61,13 +61,16 @@
 //! ```
 
 pub mod budget;
+mod canonical;
 mod compare;
 mod decide;
+mod difference;
 mod evidence;
 mod explain;
 mod grade;
 mod normal;
 mod number;
+mod option_text;
 mod options;
 mod parse;
 mod prepare;
@@ -75,11 +78,11 @@ mod spec;
 mod task;
 pub mod tree;
 
-pub use compare::{Comparison, Gold, GoldError, equivalent};
+pub use compare::{Comparison, Gold, GoldError, equivalent, normal_form};
 pub use decide::rule::Rule;
 pub use explain::explain;
 pub use number::Rational;
-pub use options::{Options, Order, Percent, Rounding, Tolerance, Units};
+pub use options::{Options, Order, Percent, Points, Rounding, Tolerance, Units};
 pub use parse::{MAX_TEXT, Reading, read};
 pub use prepare::MathGrader;
 pub use spec::SPEC;

@@ -22,6 +22,9 @@ pub enum Rounding {
     /// Yes: a value that rounds, half away from zero, to the digits of the gold, trailing zeros
     /// included. A gold without a decimal point is exact.
     Gold,
+    /// As `Gold`, if the gold is plainly rounded: it is written with a sign of approximation, or is
+    /// no multiple of 1/8 and has two or more decimals. 0.33 is, 0.25 and 0.5 are not.
+    Auto,
     /// No: 33.3 is not 100/3.
     #[default]
     Exact,
@@ -83,6 +86,31 @@ impl Form {
     }
 }
 
+/// Whether points may separate thousands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Points {
+    /// Only several of them, or one with a decimal comma: `1.250` is 5/4.
+    #[default]
+    Decimal,
+    /// Also a single one, as in German: `1.250` is 5/4 or 1250.
+    Either,
+}
+
+impl Points {
+    /// The use of points in a language, by its code such as `de` or `de-AT`.
+    pub(crate) fn of_language(language: &str) -> Self {
+        const THOUSANDS: &[&str] = &[
+            "da", "de", "el", "es", "hr", "id", "it", "nl", "pt", "ro", "sl", "sr", "tr", "vi",
+        ];
+        let code = language.split(['-', '_']).next().unwrap_or(language);
+        if THOUSANDS.contains(&code.to_ascii_lowercase().as_str()) {
+            Self::Either
+        } else {
+            Self::Decimal
+        }
+    }
+}
+
 /// The options of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
@@ -98,6 +126,8 @@ pub struct Options {
     pub percent: Percent,
     /// Required notation of the answer.
     pub form: Form,
+    /// Meaning of a single point before three digits in the answer.
+    pub points: Points,
     /// Texts of the options of a multiple choice, by letter.
     pub choices: BTreeMap<String, String>,
 }

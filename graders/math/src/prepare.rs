@@ -40,7 +40,8 @@ pub(crate) fn prepared(task: &Task) -> Result<PreparedMath, PrepareError> {
     let budget = Budget::for_golds(task.golds.len());
     let mut golds = Vec::with_capacity(task.golds.len());
     for text in &task.golds {
-        let gold = Gold::read_within(&final_answer(text), &task.options, &budget);
+        let answer = final_answer(text);
+        let gold = Gold::read_within(&answer, &task.options, &budget);
         let gold = gold.map_err(|bad| {
             let code = match bad {
                 GoldError::Unparsable => ErrorCode::GoldUnparsable,
@@ -54,6 +55,39 @@ pub(crate) fn prepared(task: &Task) -> Result<PreparedMath, PrepareError> {
     Ok(PreparedMath::new(golds, task))
 }
 
+/// The items of a gold that is a list of quoted texts, as Python and JSON write it: `['3', '-3']`
+/// is the answer `3, -3`.
+fn quoted_items(text: &str) -> Option<String> {
+    let mut rest = text.trim().strip_prefix('[')?.strip_suffix(']')?.trim();
+    let mut items = Vec::new();
+    while !rest.is_empty() {
+        let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+        let mut item = String::new();
+        let mut chars = rest.get(1..)?.chars();
+        loop {
+            match chars.next()? {
+                '\\' => {
+                    let escaped = chars.next()?;
+                    if !matches!(escaped, '\\' | '\'' | '"') {
+                        item.push('\\');
+                    }
+                    item.push(escaped);
+                }
+                c if c == quote => break,
+                c => item.push(c),
+            }
+        }
+        items.push(item);
+        let after = chars.as_str().trim_start();
+        rest = match after.strip_prefix(',') {
+            Some(next) => next.trim_start(),
+            None if after.is_empty() => after,
+            None => return None,
+        };
+    }
+    (!items.is_empty()).then(|| items.join(", "))
+}
+
 /// Shortest text without marks that is taken for a worked solution, in bytes.
 const MIN_SOLUTION_BYTES: usize = 200;
 
@@ -61,6 +95,9 @@ const MIN_SOLUTION_BYTES: usize = 200;
 /// for completions. Other phrases stay as they are: it is not clear which of their numbers is the
 /// answer.
 pub(crate) fn final_answer(text: &str) -> String {
+    if let Some(items) = quoted_items(text) {
+        return items;
+    }
     let marked = ["\\boxed", "####", "<answer>"]
         .iter()
         .any(|mark| text.contains(mark));

@@ -5,7 +5,7 @@ use assay_core::{Lane, Spec, Verdict, VerdictSpec};
 /// Name, schema and verdicts.
 pub static SPEC: Spec = Spec {
     name: "math",
-    version: 1,
+    version: 2,
     summary: "is the answer equivalent to the gold?",
     lane: Lane::Cpu,
     task_schema: include_str!("task.schema.json"),

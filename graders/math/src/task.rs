@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::number::Rational;
-use crate::options::{Form, Options, Order, Percent, Rounding, Tolerance, Units};
+use crate::options::{Form, Options, Order, Percent, Points, Rounding, Tolerance, Units};
 
 /// The gold: one answer, or several of which each is accepted.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -98,6 +98,10 @@ impl MathTask {
                 units: body.units,
                 percent: body.percent,
                 form: body.form,
+                points: body
+                    .language
+                    .as_deref()
+                    .map_or(Points::Decimal, Points::of_language),
                 choices: body.choices,
             },
             extract: body.extract,
@@ -182,7 +186,7 @@ mod tests {
         };
         assert_eq!(
             message(r#""rounding":"golden""#),
-            "unknown variant `golden`, expected `gold` or `exact`; did you mean `gold`?"
+            "unknown variant `golden`, expected one of `gold`, `auto`, `exact`; did you mean `gold`?"
         );
         assert_eq!(
             message(r#""tolerance":{"relative":1e-6,"absolute":1}"#),

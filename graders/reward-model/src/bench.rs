@@ -222,7 +222,6 @@ pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError>
     Ok(report)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn row(
     bench: &Bench,
     lengths: Lengths,
@@ -305,18 +304,13 @@ fn batches(sequences: &[Sequence], tokens: usize, shares: bool) -> Vec<Vec<&Sequ
 }
 
 /// Sequences of pseudo-random ids from a fixed seed, with at least `tokens` tokens in total.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "lengths are small"
-)]
 fn sequences(
     lengths: Lengths,
     tokens: usize,
     max_tokens: usize,
     vocabulary: usize,
 ) -> Vec<Sequence> {
+    // Lengths are small.
     let mut state = 0x2545_F491_4F6C_DD1Du64;
     let mut draw = move || {
         state ^= state << 13;

@@ -126,21 +126,21 @@ impl RewardModel {
                 .and_then(|names| names.first().copied())
                 .unwrap_or_default()
                 .to_owned(),
-            head: output_kind.as_str(),
+            head: output_kind.as_str().into(),
             pooling: if output_kind == OutputKind::Steps {
                 "steps".to_owned()
             } else {
                 reader.pooling().to_string()
             },
             scale: output_kind.scale(),
-            normalise: normalise.as_str(),
+            normalise: normalise.as_str().into(),
             labels,
-            template: reader.name(),
+            template: reader.name().into(),
             parameters: weights.parameters(),
             hidden: outline.backbone.hidden(),
             layers: outline.backbone.layers(),
             max_tokens: reader.max_tokens(),
-            dtype: compute::dtype_name(dtype),
+            dtype: compute::dtype_name(dtype).into(),
             device: Compute::names(devices),
             loaded_us,
         };

@@ -41,13 +41,8 @@ impl RawScale {
 }
 
 /// Quantile of sorted numbers, interpolated; NaN without numbers.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "an index of a vector"
-)]
 fn quantile(sorted: &[f64], share: f64) -> f64 {
+    // An index of a vector.
     let at = share * sorted.len().saturating_sub(1) as f64;
     let number = |at: f64| sorted.get(at as usize).copied().unwrap_or(f64::NAN);
     let (below, above) = (number(at.floor()), number(at.ceil()));

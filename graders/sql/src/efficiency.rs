@@ -3,9 +3,7 @@
 
 /// Steps of the gold divided by steps of the prediction. Above 1, the prediction is faster.
 pub(crate) fn ratio(gold: u64, prediction: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a ratio")]
-    let ratio = gold.max(1) as f64 / prediction.max(1) as f64;
-    ratio
+    gold.max(1) as f64 / prediction.max(1) as f64
 }
 
 /// The R-VES reward of a ratio.

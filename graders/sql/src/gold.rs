@@ -267,10 +267,7 @@ fn by_columns(plain: Ran, ordering: &Ordering) -> GoldResult {
 
 /// A cell as a key of an order. Numbers are compared by value.
 fn as_key(value: Value<'_>) -> String {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "exact below 2^53; larger integers are assumed not to share a column with reals"
-    )]
+    // Exact below 2^53; larger integers are assumed not to share a column with reals.
     match value {
         Value::Integer(integer) if integer.unsigned_abs() < 1 << 53 => {
             Value::Real(integer as f64).to_string()

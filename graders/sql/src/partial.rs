@@ -92,13 +92,11 @@ impl Parts {
 fn jaccard<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> f64 {
     let both = a.intersection(b).count();
     let either = a.len() + b.len() - both;
-    #[expect(clippy::cast_precision_loss, reason = "a ratio of two small counts")]
-    let share = if either == 0 {
+    if either == 0 {
         0.0
     } else {
         both as f64 / either as f64
-    };
-    share
+    }
 }
 
 /// The tables (`true`) and columns (`false`) of the database that a statement names.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use assay_core::grader::PrepareError;
-use assay_core::{Checked, Grader, PrepareContext, Prepared, Spec, Task};
+use assay_core::grader::Preparation;
+use assay_core::{Checked, Grader, PrepareContext, Spec, Task};
 
 use crate::grade::PreparedSql;
 use crate::queries::Queries;
@@ -32,11 +32,7 @@ impl Grader for SqlGrader {
         SqlTask::read(task).map(drop)
     }
 
-    fn prepare(
-        &self,
-        task: &Task,
-        _cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, PrepareError> {
+    fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Preparation {
         let read = SqlTask::read(task)?;
         // Generated databases depend only on the task, so that every completion runs on the same
         // ones.

@@ -1,6 +1,7 @@
 //! Parses and validates a `sql` task.
 
-use assay_core::{ErrorCode, Task, TaskError};
+use assay_core::error::{check_tolerance, invalid};
+use assay_core::{Task, TaskError};
 use assay_worker::query::{Limits, MAX_IMAGE};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -199,21 +200,16 @@ impl SqlTask {
         if golds.is_empty() || golds.len() > MAX_GOLDS {
             return Err(invalid(
                 "/gold",
-                &format!("`gold` must have between 1 and {MAX_GOLDS} statements"),
+                format!("`gold` must have between 1 and {MAX_GOLDS} statements"),
             ));
         }
         if let Some(empty) = golds.iter().position(|gold| gold.trim().is_empty()) {
             return Err(invalid(
                 "/gold",
-                &format!("statement {empty} of `gold` is empty"),
+                format!("statement {empty} of `gold` is empty"),
             ));
         }
-        if !(0.0..=0.1).contains(&body.float_tolerance) {
-            return Err(invalid(
-                "/float_tolerance",
-                "`float_tolerance` must be between 0 and 0.1",
-            ));
-        }
+        check_tolerance(body.float_tolerance)?;
         if let Some(partial) = body.partial {
             check_partial(partial)?;
         }
@@ -233,7 +229,7 @@ impl SqlTask {
         if !(1..=MAX_RESULT_BYTES).contains(&bytes) {
             return Err(invalid(
                 "/limits/bytes",
-                &format!("`bytes` must be between 1 and {MAX_RESULT_BYTES}"),
+                format!("`bytes` must be between 1 and {MAX_RESULT_BYTES}"),
             ));
         }
         let RawDatabase {
@@ -275,7 +271,7 @@ impl SqlTask {
         if count >= MAX_DATABASES {
             return Err(invalid(
                 "/database/variants",
-                &format!("a task may have at most {} variants", MAX_DATABASES - 1),
+                format!("a task may have at most {} variants", MAX_DATABASES - 1),
             ));
         }
         let has_image = |source: &Source| source.image.is_some();
@@ -345,7 +341,7 @@ fn read_image(pointer: &str, text: &str) -> Result<Vec<u8>, TaskError> {
     let image = STANDARD.decode(text).map_err(|error| {
         invalid(
             &pointer,
-            &format!("`image` must be an SQLite file in base64: {error}"),
+            format!("`image` must be an SQLite file in base64: {error}"),
         )
     })?;
     if !image.starts_with(b"SQLite format 3\0") {
@@ -357,7 +353,7 @@ fn read_image(pointer: &str, text: &str) -> Result<Vec<u8>, TaskError> {
     if image.len() > MAX_IMAGE {
         return Err(invalid(
             &pointer,
-            &format!(
+            format!(
                 "`image` has {} bytes; at most {MAX_IMAGE} are allowed",
                 image.len()
             ),
@@ -389,10 +385,6 @@ fn check_partial(partial: Partial) -> Result<(), TaskError> {
         ));
     }
     Ok(())
-}
-
-fn invalid(pointer: &str, message: &str) -> TaskError {
-    TaskError::new(ErrorCode::InvalidTask, pointer, message.to_owned())
 }
 
 #[cfg(test)]

@@ -77,9 +77,7 @@ impl Expected {
             common(document, &self.value, self.options.tolerance)
         };
         let all = leaves(document) + self.leaves;
-        #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
-        let share = 2.0 * common as f64 / all.max(2 * common + 1) as f64;
-        share
+        2.0 * common as f64 / all.max(2 * common + 1) as f64
     }
 
     /// Approximate size in memory, in bytes.

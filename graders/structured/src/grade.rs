@@ -170,7 +170,6 @@ impl PreparedStructured {
 }
 
 fn measures(bytes: usize, visible: usize) -> BTreeMap<&'static str, Measure> {
-    #[expect(clippy::cast_precision_loss, reason = "lengths far below 2^53")]
     let numbers = [
         ("bytes", bytes as f64),
         ("outside", visible.saturating_sub(bytes) as f64),

@@ -207,7 +207,6 @@ fn contains_path(document: &Json, path: &[String]) -> bool {
         .is_some()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
 fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole.max(1) as f64
 }

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use assay_core::grader::PrepareError;
-use assay_core::{Checked, Grader, PrepareContext, Prepared, Spec, Task};
+use assay_core::grader::{Preparation, PrepareError};
+use assay_core::{Checked, Grader, PrepareContext, Spec, Task};
 use assay_documents::Schema;
 
 use crate::compare::Expected;
@@ -26,11 +26,7 @@ impl Grader for StructuredGrader {
         StructuredTask::read(task).map(drop)
     }
 
-    fn prepare(
-        &self,
-        task: &Task,
-        _cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, PrepareError> {
+    fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Preparation {
         let task = StructuredTask::read(task)?;
         let schema = task.schema.as_ref().map(|schema| {
             Schema::compile(schema.to_value(), task.dialect).map_err(|reason| {

@@ -1,6 +1,6 @@
 //! The specification of the grader.
 
-use assay_core::{Lane, MeasureSpec, Spec, Verdict, VerdictSpec};
+use assay_core::{Lane, MeasureSpec, Spec, Verdict};
 
 use crate::verdict;
 
@@ -15,46 +15,19 @@ pub static SPEC: Spec = Spec {
     example_completion: "The film is Kurosawa's.\n\n```json\n{\"title\": \"Ran\", \"year\": \
                          1985}\n```\n",
     verdicts: &[
-        VerdictSpec {
-            verdict: Verdict::CORRECT,
-            pass: Some(true),
-            meaning: "the document is well formed, valid, and equal to the expected value",
-        },
-        VerdictSpec {
-            verdict: Verdict::PARTIAL,
-            pass: Some(false),
-            meaning: "not correct, but the task gives partial credit; the evidence has the reason",
-        },
-        VerdictSpec {
-            verdict: verdict::MALFORMED,
-            pass: Some(false),
-            meaning: "the text is not well formed",
-        },
-        VerdictSpec {
-            verdict: verdict::INVALID,
-            pass: Some(false),
-            meaning: "the document violates the schema",
-        },
-        VerdictSpec {
-            verdict: verdict::WRONG_VALUE,
-            pass: Some(false),
-            meaning: "the document satisfies the schema but differs from the expected value",
-        },
-        VerdictSpec {
-            verdict: Verdict::NO_ANSWER,
-            pass: Some(false),
-            meaning: "the completion has no document",
-        },
+        Verdict::CORRECT
+            .passing("the document is well formed, valid, and equal to the expected value"),
+        Verdict::PARTIAL
+            .failing("not correct, but the task gives partial credit; the evidence has the reason"),
+        verdict::MALFORMED.failing("the text is not well formed"),
+        verdict::INVALID.failing("the document violates the schema"),
+        verdict::WRONG_VALUE
+            .failing("the document satisfies the schema but differs from the expected value"),
+        Verdict::NO_ANSWER.failing("the completion has no document"),
     ],
     measures: &[
-        MeasureSpec {
-            name: "bytes",
-            unit: "bytes of the document",
-        },
-        MeasureSpec {
-            name: "outside",
-            unit: "bytes outside of reasoning and of the document",
-        },
+        MeasureSpec::new("bytes", "bytes of the document"),
+        MeasureSpec::new("outside", "bytes outside of reasoning and of the document"),
     ],
     deterministic: true,
     reads_context: false,

@@ -1,7 +1,8 @@
 //! A `structured` task, as in a request. The schema and the expected value are read as trees; the
 //! schema is not compiled.
 
-use assay_core::{ErrorCode, Task, TaskError};
+use assay_core::error::{check_tolerance, invalid};
+use assay_core::{Task, TaskError};
 use assay_documents::Json;
 use assay_documents::schema::{Dialect, Draft};
 use serde::Deserialize;
@@ -118,12 +119,7 @@ impl StructuredTask {
             return Err(invalid(pointer, "this option requires a `schema`"));
         }
         let expected = tree(body.expected.as_deref(), "/expected")?;
-        if !(0.0..=0.1).contains(&body.float_tolerance) {
-            return Err(invalid(
-                "/float_tolerance",
-                "`float_tolerance` must be between 0 and 0.1",
-            ));
-        }
+        check_tolerance(body.float_tolerance)?;
         let weights = body.weights.unwrap_or_default();
         if body.weights.is_some() && body.mode == Mode::Valid {
             return Err(invalid(
@@ -139,7 +135,7 @@ impl StructuredTask {
                 } else {
                     format!("/weights/{level}")
                 };
-                invalid(&pointer, &message)
+                invalid(&pointer, message)
             })?;
         if body.tool.is_some() && (body.format != Format::Json || body.extract != Extract::Auto) {
             let message = "with `tool`, the document is read from a call; remove `format` and \
@@ -173,14 +169,9 @@ impl StructuredTask {
 }
 
 fn tree(raw: Option<&RawValue>, pointer: &str) -> Result<Option<Json>, TaskError> {
-    let read = |raw: &RawValue| {
-        Json::read(raw.get()).map_err(|error| invalid(pointer, &error.to_string()))
-    };
+    let read =
+        |raw: &RawValue| Json::read(raw.get()).map_err(|error| invalid(pointer, error.to_string()));
     raw.map(read).transpose()
-}
-
-fn invalid(pointer: &str, message: &str) -> TaskError {
-    TaskError::new(ErrorCode::InvalidTask, pointer, message.to_owned())
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use assay_core::grader::PrepareError;
-use assay_core::{Checked, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
+use assay_core::grader::Preparation;
+use assay_core::{Checked, Grader, PrepareContext, Spec, Task, TaskError};
 
 use crate::grade::PreparedText;
 use crate::matching::Matcher;
@@ -23,11 +23,7 @@ impl Grader for TextGrader {
         prepared(task).map(drop)
     }
 
-    fn prepare(
-        &self,
-        task: &Task,
-        _cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, PrepareError> {
+    fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Preparation {
         Ok(Arc::new(prepared(task)?))
     }
 }

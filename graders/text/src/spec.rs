@@ -1,32 +1,20 @@
 //! The specification of the grader.
 
-use assay_core::{Lane, Spec, Verdict, VerdictSpec};
+use assay_core::{Lane, Spec, Verdict};
 
 /// Name, schema and verdicts.
 pub static SPEC: Spec = Spec {
     name: "text",
-    version: 1,
+    version: 2,
     summary: "does the text match?",
     lane: Lane::Cpu,
     task_schema: include_str!("task.schema.json"),
     example_task: r#"{"type":"text","answer":"Paris","match":"normalised","extract":"auto"}"#,
     example_completion: "The answer is paris.",
     verdicts: &[
-        VerdictSpec {
-            verdict: Verdict::CORRECT,
-            pass: Some(true),
-            meaning: "the text matches the golds",
-        },
-        VerdictSpec {
-            verdict: Verdict::WRONG_ANSWER,
-            pass: Some(false),
-            meaning: "the text does not match the golds",
-        },
-        VerdictSpec {
-            verdict: Verdict::NO_ANSWER,
-            pass: Some(false),
-            meaning: "the completion does not contain an answer",
-        },
+        Verdict::CORRECT.passing("the text matches the golds"),
+        Verdict::WRONG_ANSWER.failing("the text does not match the golds"),
+        Verdict::NO_ANSWER.failing("the completion does not contain an answer"),
     ],
     measures: &[],
     deterministic: true,

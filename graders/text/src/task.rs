@@ -1,6 +1,7 @@
 //! A `text` task in a request. Checks the types and ranges of its fields.
 
-use assay_core::{ErrorCode, Task, TaskError};
+use assay_core::error::invalid;
+use assay_core::{Task, TaskError};
 use serde::Deserialize;
 
 /// Maximum number of golds of a task.
@@ -147,10 +148,6 @@ impl TextTask {
             extract: body.extract,
         })
     }
-}
-
-fn invalid(pointer: &str, message: String) -> TaskError {
-    TaskError::new(ErrorCode::InvalidTask, pointer, message)
 }
 
 fn check_texts(pointer: &str, what: &str, texts: &[String]) -> Result<(), TaskError> {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use assay_core::grader::PrepareError;
-use assay_core::{Checked, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
+use assay_core::grader::{Preparation, PrepareError};
+use assay_core::{Checked, Grader, PrepareContext, Spec, Task, TaskError};
 use assay_documents::Json;
 use assay_documents::calls::Form;
 
@@ -36,11 +36,7 @@ impl Grader for ToolsGrader {
         })
     }
 
-    fn prepare(
-        &self,
-        task: &Task,
-        cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, PrepareError> {
+    fn prepare(&self, task: &Task, cx: &PrepareContext<'_>) -> Preparation {
         let read = ToolsTask::read(task)?;
         if read.mode != Mode::Bfcl {
             read.tools.compile().map_err(PrepareError::task_at_fault)?;

@@ -1,6 +1,6 @@
 //! The specification of the grader.
 
-use assay_core::{Lane, MeasureSpec, Spec, Verdict, VerdictSpec};
+use assay_core::{Lane, MeasureSpec, Spec, Verdict};
 
 use crate::verdict;
 
@@ -16,68 +16,29 @@ pub static SPEC: Spec = Spec {
                          \"Rome\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"weather\", \
                          \"arguments\": {\"city\": \"Paris\", \"unit\": \"c\"}}\n</tool_call>",
     verdicts: &[
-        VerdictSpec {
-            verdict: Verdict::CORRECT,
-            pass: Some(true),
-            meaning: "the calls are the expected ones",
-        },
-        VerdictSpec {
-            verdict: Verdict::PARTIAL,
-            pass: Some(false),
-            meaning: "some calls match and the task gives partial credit; the evidence has the \
-                      reason",
-        },
-        VerdictSpec {
-            verdict: verdict::NO_CALL,
-            pass: Some(false),
-            meaning: "the completion makes no call although the task expects one",
-        },
-        VerdictSpec {
-            verdict: verdict::MALFORMED_CALL,
-            pass: Some(false),
-            meaning: "a call violates the syntax of its form; the evidence has the position",
-        },
-        VerdictSpec {
-            verdict: verdict::WRONG_CALL,
-            pass: Some(false),
-            meaning: "a call is missing, unexpected, different, or violates its schema",
-        },
-        VerdictSpec {
-            verdict: verdict::WRONG_STATE,
-            pass: Some(false),
-            meaning: "the calls result in a different state",
-        },
-        VerdictSpec {
-            verdict: Verdict::WRONG_ANSWER,
-            pass: Some(false),
-            meaning: "the calls are correct, but the last message fails its task",
-        },
+        Verdict::CORRECT.passing("the calls are the expected ones"),
+        Verdict::PARTIAL.failing(
+            "some calls match and the task gives partial credit; the evidence has the \
+             reason",
+        ),
+        verdict::NO_CALL.failing("the completion makes no call although the task expects one"),
+        verdict::MALFORMED_CALL
+            .failing("a call violates the syntax of its form; the evidence has the position"),
+        verdict::WRONG_CALL
+            .failing("a call is missing, unexpected, different, or violates its schema"),
+        verdict::WRONG_STATE.failing("the calls result in a different state"),
+        Verdict::WRONG_ANSWER.failing("the calls are correct, but the last message fails its task"),
     ],
     measures: &[
-        MeasureSpec {
-            name: "calls",
-            unit: "calls made",
-        },
-        MeasureSpec {
-            name: "malformed",
-            unit: "malformed attempts at calls",
-        },
-        MeasureSpec {
-            name: "redundant_calls",
-            unit: "repeated calls without a change of state in between",
-        },
-        MeasureSpec {
-            name: "tool_errors",
-            unit: "calls that tools rejected",
-        },
-        MeasureSpec {
-            name: "turns",
-            unit: "turns of the user; 1 for plain text",
-        },
-        MeasureSpec {
-            name: "void_turns",
-            unit: "messages with neither a call nor an answer",
-        },
+        MeasureSpec::new("calls", "calls made"),
+        MeasureSpec::new("malformed", "malformed attempts at calls"),
+        MeasureSpec::new(
+            "redundant_calls",
+            "repeated calls without a change of state in between",
+        ),
+        MeasureSpec::new("tool_errors", "calls that tools rejected"),
+        MeasureSpec::new("turns", "turns of the user; 1 for plain text"),
+        MeasureSpec::new("void_turns", "messages with neither a call nor an answer"),
     ],
     deterministic: true,
     reads_context: true,

@@ -1,6 +1,7 @@
 //! A `tools` task, as in a request.
 
-use assay_core::{ErrorCode, Task, TaskError};
+use assay_core::error::{check_tolerance, invalid};
+use assay_core::{Task, TaskError};
 use assay_documents::Json;
 use assay_documents::calls::Form;
 use serde::Deserialize;
@@ -109,21 +110,12 @@ pub(crate) struct ToolsTask {
     pub(crate) response: bool,
 }
 
-fn invalid(pointer: &str, message: impl Into<String>) -> TaskError {
-    TaskError::new(ErrorCode::InvalidTask, pointer, message.into())
-}
-
 impl ToolsTask {
     /// Reads a task and validates all but its schemas.
     pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
         let body: Body = task.parse()?;
         let mode = body.mode;
-        if !(0.0..=0.1).contains(&body.float_tolerance) {
-            return Err(invalid(
-                "/float_tolerance",
-                "`float_tolerance` must be between 0 and 0.1",
-            ));
-        }
+        check_tolerance(body.float_tolerance)?;
         let form = body.form.as_deref().map(|name| {
             let names = || {
                 Form::ALL

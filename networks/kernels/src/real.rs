@@ -53,8 +53,8 @@ impl Real for f32 {
     const LOWEST: Self = Self::NEG_INFINITY;
 
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
     fn narrow(number: f64) -> Self {
+        // Rounding is the purpose.
         number as Self
     }
 

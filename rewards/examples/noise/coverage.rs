@@ -25,6 +25,14 @@ const CHANNELS: [Rates; 6] = [
     rates(0.05, 0.05),
 ];
 
+/// Channels that hardly ever pass a wrong answer.
+const NEAR_ZERO: [Rates; 4] = [
+    rates(0.0, 0.1),
+    rates(0.0005, 0.1),
+    rates(0.002, 0.1),
+    rates(0.01, 0.1),
+];
+
 /// Shares of right answers.
 const RIGHT: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
 
@@ -41,6 +49,12 @@ struct Plan {
     odd_density: f64,
     sensitivity: f64,
     specificity: f64,
+    /// Sensitivity and specificity that the policy declares, if they are not those of the judge.
+    declared_judge: Option<(f64, f64)>,
+    /// Items of each time bucket that no judge could have checked. Half of them are right, and of
+    /// these half are rejected.
+    unjudged: u32,
+    channels: &'static [Rates],
     /// Whether the true rho0 is declared instead of audited.
     declared: bool,
 }
@@ -55,7 +69,19 @@ impl Plan {
             odd_density: 1.0,
             sensitivity: 1.0,
             specificity: 1.0,
+            declared_judge: None,
+            unjudged: 0,
+            channels: &CHANNELS,
             declared: false,
+        }
+    }
+
+    /// The plan for channels that hardly ever pass a wrong answer.
+    fn near_zero(title: &'static str, appeals: f64, audits: f64) -> Self {
+        Self {
+            checks: [appeals, audits],
+            channels: &NEAR_ZERO,
+            ..Self::new(title, 0.0)
         }
     }
 
@@ -101,11 +127,15 @@ impl Plan {
                 bucket: i64::try_from(bucket).unwrap_or(0),
             };
             let [negatives, positives] = sides.map(|side| u64::from(side[0] + side[1]));
+            let unjudged_positives = u64::from(binomial(self.unjudged, 0.25, random));
+            let unjudged_negatives = u64::from(self.unjudged) - unjudged_positives;
             counts.graded.insert(
                 key.clone(),
                 Graded {
-                    negatives,
-                    positives,
+                    negatives: negatives + unjudged_negatives,
+                    positives: positives + unjudged_positives,
+                    unjudged_negatives,
+                    unjudged_positives,
                     ..Graded::default()
                 },
             );
@@ -129,7 +159,9 @@ impl Plan {
     }
 
     fn checker(&self, passes: bool) -> Checker {
-        let (sensitivity, specificity) = (self.sensitivity, self.specificity);
+        let (sensitivity, specificity) = self
+            .declared_judge
+            .unwrap_or((self.sensitivity, self.specificity));
         Checker {
             judge: "judge@1".to_owned(),
             sensitivity,
@@ -168,11 +200,7 @@ impl Plan {
 /// one random word per bit of the probability, from the lowest bit to the highest.
 fn binomial(n: u32, probability: f64, random: &mut Random) -> u32 {
     const BITS: u32 = 24;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share of 2^24, rounded"
-    )]
+    // A share of 2^24, rounded.
     let threshold = (probability.clamp(0.0, 1.0) * f64::from(1u32 << BITS)).round() as u32;
     if threshold == 1 << BITS {
         return n;
@@ -269,7 +297,47 @@ fn plans() -> Vec<Plan> {
             400.0,
         )
     };
-    vec![many, errs, few, small, decayed, declared]
+    let audits = Plan::near_zero(
+        "Few audits: judge without errors, 400 appeals and 30 audits of 20,000 items",
+        400.0,
+        30.0,
+    );
+    let fallible = judge(Plan::near_zero(
+        "Judge (0.9, 0.98), 400 appeals and 100 audits of 20,000 items",
+        400.0,
+        100.0,
+    ));
+    let better = Plan {
+        declared_judge: Some((0.9, 0.98)),
+        ..Plan::near_zero(
+            "Judge without errors that is declared as (0.9, 0.98), 400 appeals and 2,000 audits of \
+             20,000 items",
+            400.0,
+            2_000.0,
+        )
+    };
+    let strata = Plan {
+        items: vec![5_000; 4],
+        odd_density: 20.0,
+        ..Plan::near_zero(
+            "Two strata: twenty times as many checks in odd buckets of 5,000 items, 400 appeals \
+             and 100 audits of 20,000 items",
+            400.0,
+            100.0,
+        )
+    };
+    let mixed = Plan {
+        unjudged: 20_000,
+        ..Plan::near_zero(
+            "Another 20,000 items without a judge, with rho1 = 0.5; 400 appeals and 100 audits of \
+             20,000 items",
+            400.0,
+            100.0,
+        )
+    };
+    vec![
+        many, errs, few, small, decayed, declared, audits, fallible, better, strata, mixed,
+    ]
 }
 
 /// All tables, as Markdown.
@@ -279,7 +347,8 @@ pub(crate) fn report() -> String {
          the true rho0, rho1 and J. `p` is the share of right answers.\n"
     );
     for plan in plans() {
-        let jobs: Vec<(Rates, f64)> = CHANNELS
+        let jobs: Vec<(Rates, f64)> = plan
+            .channels
             .iter()
             .flat_map(|truth| RIGHT.iter().map(move |p| (*truth, *p)))
             .collect();
@@ -289,7 +358,7 @@ pub(crate) fn report() -> String {
         });
         let columns = RIGHT.iter().map(|p| format!("p = {p}"));
         let mut table = Table::new(std::iter::once("(rho0, rho1)".to_owned()).chain(columns));
-        for (truth, row) in CHANNELS.iter().zip(found.chunks(RIGHT.len())) {
+        for (truth, row) in plan.channels.iter().zip(found.chunks(RIGHT.len())) {
             let cell = |shares: &[Option<f64>; 3]| {
                 shares
                     .map(|share| share.map_or("-".to_owned(), |share| format!("{share:.3}")))

@@ -4,16 +4,13 @@
 use crate::channel::counts::JudgeCounts;
 
 use super::window::{Findings, count};
-use crate::interval::{Estimate, Interval, SHARES, wilson};
+use crate::interval::{Estimate, Interval, SHARES, error_rate};
 
 /// Minimum sensitivity + specificity - 1 of a judge. Checks of a judge below it are ignored.
 pub const MIN_JUDGE_YOUDEN: f64 = 0.1;
 
 /// Range of an estimated share after correction for a judge's errors, not clamped to \[0, 1\].
-const UNCLAMPED: Interval = Interval {
-    low: -1.0,
-    high: 2.0,
-};
+const UNCLAMPED: Interval = Interval::new(-1.0, 2.0);
 
 /// Accuracy of a judge.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +29,7 @@ impl Judge {
     /// items that operators adjudicated.
     ///
     /// Without adjudicated items the declared values are used as exact. With n items of which k
-    /// agree, the value is (20 declared + k) / (20 + n) with the Wilson interval of 20 + n items.
+    /// agree, the value is (20 declared + k) / (20 + n) with the interval of 20 + n items.
     #[must_use]
     pub fn new(sensitivity: f64, specificity: f64, truths: JudgeCounts) -> Self {
         let share = |declared: f64, hits: i64, n: i64| {
@@ -44,7 +41,7 @@ impl Judge {
                 count(n.unsigned_abs()),
             );
             let items = DECLARED_ITEMS + n;
-            wilson(declared * DECLARED_ITEMS + hits, items).unwrap_or(Estimate::known(declared))
+            error_rate(declared * DECLARED_ITEMS + hits, items).unwrap_or(Estimate::known(declared))
         };
         Self {
             sensitivity: share(sensitivity, truths.right_passed, truths.right),
@@ -56,17 +53,11 @@ impl Judge {
     pub const PERFECT: Self = Self {
         sensitivity: Estimate {
             value: 1.0,
-            interval: Interval {
-                low: 1.0,
-                high: 1.0,
-            },
+            interval: Interval::new(1.0, 1.0),
         },
         specificity: Estimate {
             value: 1.0,
-            interval: Interval {
-                low: 1.0,
-                high: 1.0,
-            },
+            interval: Interval::new(1.0, 1.0),
         },
     };
 
@@ -86,13 +77,31 @@ impl Judge {
     /// Sampling error can move it below 0 or above 1. Clamping it there would drop the error on one
     /// side, and estimates computed from it would have intervals that are too narrow. It is
     /// therefore limited to \[-1, 2\] only.
+    ///
+    /// If the judge passes more than s, or less than 1 - c, it may be more accurate than declared.
+    /// The interval with the declared values may then lie outside of \[0, 1\], and clamping it
+    /// would claim certainty. The interval is therefore extended to that of a judge with s or 1 - c
+    /// equal to the share, and if the interval of the share excludes the declared value, to that of
+    /// a judge with s or c = 1 (own derivation).
     #[must_use]
     pub fn right_share(&self, passed: Estimate) -> Estimate {
-        Estimate::combine(
-            [passed, self.sensitivity, self.specificity],
-            UNCLAMPED,
-            |[passed, s, c]| (passed + c - 1.0) / (s + c - 1.0).max(MIN_JUDGE_YOUDEN),
-        )
+        let share =
+            |[passed, s, c]: [f64; 3]| (passed + c - 1.0) / (s + c - 1.0).max(MIN_JUDGE_YOUDEN);
+        let (s, c) = (self.sensitivity, self.specificity);
+        let mut right = Estimate::combine([passed, s, c], UNCLAMPED, share);
+        let Estimate { value, interval } = passed;
+        if value > s.value {
+            let better = if interval.low > s.value { 1.0 } else { value };
+            let low = share([interval.low, better, c.value]);
+            right.interval.low = right.interval.low.min(low);
+        }
+        if value < 1.0 - c.value {
+            let excluded = interval.high < 1.0 - c.value;
+            let better = if excluded { 1.0 } else { 1.0 - value };
+            let high = share([interval.high, s.value, better]);
+            right.interval.high = right.interval.high.max(high);
+        }
+        right
     }
 }
 
@@ -131,7 +140,7 @@ fn share_by_checker(found: &Findings, judge: &Judge, population: f64) -> Option<
     } else {
         checks / (1.0 - sampled).max(1e-9)
     };
-    let disagreed = wilson(disagreed * effective_checks, effective_checks)?;
+    let disagreed = error_rate(disagreed * effective_checks, effective_checks)?;
     let wrong = if found.checker.passes {
         // The judge rejects what the grader passed.
         let passed = Estimate::combine([disagreed], SHARES, |[rejected]| 1.0 - rejected);
@@ -162,10 +171,10 @@ fn pool(parts: &[(Estimate, f64)]) -> Option<Estimate> {
             .sum::<f64>()
             .sqrt()
     };
-    let interval = Interval {
-        low: value - margin(|part| part.interval.low),
-        high: value + margin(|part| part.interval.high),
-    };
+    let interval = Interval::new(
+        value - margin(|part| part.interval.low),
+        value + margin(|part| part.interval.high),
+    );
     Some(Estimate { value, interval })
 }
 
@@ -219,7 +228,7 @@ mod tests {
     use crate::channel::counts::Checker;
 
     use super::*;
-    use crate::Tally;
+    use crate::{Tally, wilson};
 
     fn findings(passes: bool, checks: f64, disagreed: f64) -> Findings {
         let checker = Checker {
@@ -256,6 +265,24 @@ mod tests {
         // the rest wrong.
         let share = wrong_share(&[(&findings(true, 100.0, 25.0), judge(0.8, 0.9))], 1e9).unwrap();
         assert!((share.value - (1.0 - 0.65 / 0.7)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_judge_that_is_better_than_declared_leaves_the_share_uncertain() {
+        // None of 2,872 audited positives was rejected, although a judge with s = 0.9 rejects a
+        // tenth of the right answers. With s = 1, up to 0.001336 / 0.98 of them are wrong.
+        let share = wrong_share(&[(&findings(true, 2_872.0, 0.0), judge(0.9, 0.98))], 1e9).unwrap();
+        assert!(
+            (share.interval.high - 0.001_336 / 0.98).abs() < 1e-5,
+            "{share:?}"
+        );
+        // None of 100 appealed negatives was passed, although a judge with c = 0.9 passes a tenth
+        // of the wrong answers. With c = 1, up to 0.036995 / 0.8 of them are right.
+        let share = wrong_share(&[(&findings(false, 100.0, 0.0), judge(0.8, 0.9))], 1e9).unwrap();
+        assert!(
+            (share.interval.high - 0.036_995 / 0.8).abs() < 1e-5,
+            "{share:?}"
+        );
     }
 
     #[test]

@@ -43,10 +43,7 @@ impl<'a> Comparison<'a> {
 fn difference(first: Estimate, second: Estimate, limit: f64) -> Estimate {
     Estimate::combine(
         [first, second],
-        Interval {
-            low: -limit,
-            high: limit,
-        },
+        Interval::new(-limit, limit),
         |[first, second]| second - first,
     )
 }

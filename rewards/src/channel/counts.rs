@@ -54,6 +54,10 @@ pub struct Graded {
     pub repeats: u64,
     /// Repeated items with another verdict than the first one.
     pub flips: u64,
+    /// Negatives that no judge could have checked, because their policy has none for the channel.
+    pub unjudged_negatives: u64,
+    /// Positives that no judge could have checked.
+    pub unjudged_positives: u64,
 }
 
 impl Graded {
@@ -67,6 +71,8 @@ impl Graded {
         self.overturned_positives += other.overturned_positives;
         self.repeats += other.repeats;
         self.flips += other.flips;
+        self.unjudged_negatives += other.unjudged_negatives;
+        self.unjudged_positives += other.unjudged_positives;
     }
 
     /// Number of items.

@@ -156,11 +156,7 @@ mod tests {
                 verdicts.iter().zip(rates).map(one).product()
             };
             let share = right * given(true) + (1.0 - right) * given(false);
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a share of 100,000"
-            )]
+            // A share of 100,000.
             let times = (share * 100_000.0).round() as usize;
             items.extend(std::iter::repeat_n(
                 verdicts.iter().map(|pass| Some(*pass)).collect(),

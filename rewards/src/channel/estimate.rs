@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::window::Window;
 use crate::Rates;
-use crate::interval::{Estimate, Interval, SHARES, wilson};
+use crate::interval::{Estimate, Interval, SHARES, error_rate};
 
 /// Rates of a channel measured by its checks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -28,9 +28,10 @@ pub struct Measured {
 /// Rates from the counts of negatives and positives and the share of each that is wrong.
 ///
 /// After correction for a judge's errors, the shares may lie below 0 or above 1. Rates are computed
-/// from the shares clamped to \[0, 1\], the interval of J from the unclamped shares. With clamped
-/// shares, a true share of 0 has no error below it to offset estimates that are too high; in
-/// simulation, the interval of J then lay below the true J in up to 15 of 100 channels.
+/// from the shares clamped to \[0, 1\]. The interval of J contains those from the clamped and from
+/// the unclamped shares. With clamped shares only, a true share of 0 has no error below it to
+/// offset estimates that are too high; in simulation, the interval of J then lay below the true J
+/// in up to 15 of 100 channels. With unclamped shares only, it can lie above the estimate.
 #[must_use]
 pub fn measured(
     window: &Window,
@@ -83,24 +84,22 @@ pub fn measured(
         .zip(both)
         .zip(rates)
         .map(|(((f, e), clamped), (rho0, rho1))| {
-            let range = Interval {
-                low: -1.0,
-                high: 1.0,
-            };
-            let j = Estimate::combine([f, e], range, |[f, e]| unclamped_j(n0, n1, f, e));
+            let range = Interval::new(-1.0, 1.0);
             let right = right(clamped.0.value, clamped.1.value);
-            let interval = j
-                .widened(&negated(sampling_error(rho0.value, items * (1.0 - right))))
-                .widened(&negated(sampling_error(rho1.value, items * right)))
-                .within(range)
-                .interval;
-            let value = 1.0 - rho0.value - rho1.value;
+            let interval = |shares: [Estimate; 2]| {
+                Estimate::combine(shares, range, |[f, e]| unclamped_j(n0, n1, f, e))
+                    .widened(&negated(sampling_error(rho0.value, items * (1.0 - right))))
+                    .widened(&negated(sampling_error(rho1.value, items * right)))
+                    .within(range)
+                    .interval
+            };
+            let (unclamped, clamped) = (interval([f, e]), interval([clamped.0, clamped.1]));
             Estimate {
-                value,
-                interval: Interval {
-                    low: interval.low.min(value),
-                    high: interval.high.max(value),
-                },
+                value: 1.0 - rho0.value - rho1.value,
+                interval: Interval::new(
+                    unclamped.low.min(clamped.low),
+                    unclamped.high.max(clamped.high),
+                ),
             }
         });
     let right = f.map(|f| right(f.value, assumed.value));
@@ -141,13 +140,7 @@ pub fn rate_given_other(
 /// derivation).
 #[must_use]
 pub fn j_given_other(window: &Window, passes: bool, wrong: Estimate, other: Estimate) -> Estimate {
-    let (one_sided, range) = (
-        OneSided::of(window, passes),
-        Interval {
-            low: -1.0,
-            high: 1.0,
-        },
-    );
+    let (one_sided, range) = (OneSided::of(window, passes), Interval::new(-1.0, 1.0));
     let j = Estimate::combine([wrong, other], range, |[wrong, other]| {
         1.0 - other - one_sided.rate(wrong, other)
     });
@@ -249,7 +242,7 @@ fn ratio(a: f64, b: f64) -> f64 {
 /// Sampling error of a rate over `n` answers of one truth. It remains when every verdict is
 /// checked.
 fn sampling_error(rate: f64, n: f64) -> Estimate {
-    wilson(rate * n, n).unwrap_or(Estimate::known(rate))
+    error_rate(rate * n, n).unwrap_or(Estimate::known(rate))
 }
 
 fn with_sampling_error(rate: Estimate, n: f64) -> Estimate {
@@ -258,10 +251,7 @@ fn with_sampling_error(rate: Estimate, n: f64) -> Estimate {
 
 /// The estimate of the negated quantity.
 fn negated(estimate: Estimate) -> Estimate {
-    let interval = Interval {
-        low: -estimate.interval.high,
-        high: -estimate.interval.low,
-    };
+    let interval = Interval::new(-estimate.interval.high, -estimate.interval.low);
     Estimate {
         value: -estimate.value,
         interval,
@@ -280,7 +270,7 @@ pub fn appeals_needed(half: f64, rho0: f64, rho1: f64, p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Tally;
+    use crate::{Tally, wilson};
 
     fn window(negatives: f64, positives: f64) -> Window {
         Window {
@@ -352,10 +342,7 @@ mod tests {
         }
         // f = 0.1 also changes the number of right answers: 69 / (1,000 - 621 / 0.9) = 0.222581.
         let f = Estimate {
-            interval: Interval {
-                low: 60.0 / 690.0,
-                high: 0.1,
-            },
+            interval: Interval::new(60.0 / 690.0, 0.1),
             ..Estimate::known(60.0 / 690.0)
         };
         let many = Window {
@@ -387,10 +374,7 @@ mod tests {
         };
         let rho0 = Estimate {
             value: 0.1,
-            interval: Interval {
-                low: 0.1,
-                high: 0.12,
-            },
+            interval: Interval::new(0.1, 0.12),
         };
         let j = j_given_other(&many, false, Estimate::known(60.0 / 690.0), rho0);
         assert!(
@@ -400,17 +384,15 @@ mod tests {
     }
 
     #[test]
-    fn interval_of_j_uses_unclamped_shares() {
+    fn interval_of_j_contains_those_of_clamped_and_unclamped_shares() {
         // 10^9 items, so that their sampling error is negligible.
         // J(e) = 1 - 310 e / (310 e + 630) - 60 / (60 + 310 (1 - e)):
-        // J(0.03) = 1 - 0.0145472 - 0.1663432, J(-0.05) = 1 + 0.0252238 - 0.1556420.
+        // J(0.03) = 1 - 0.0145472 - 0.1663432, J(-0.05) = 1 + 0.0252238 - 0.1556420. From the
+        // clamped share 0 the error goes down to J(0.03) as well.
         let f = Estimate::known(60.0 / 690.0);
         let e = Estimate {
             value: -0.01,
-            interval: Interval {
-                low: -0.05,
-                high: 0.03,
-            },
+            interval: Interval::new(-0.05, 0.03),
         };
         let measured = measured(&window(690e6, 310e6), Some(f), Some(e));
         let j = measured.j.unwrap();

@@ -128,6 +128,9 @@ pub struct Counts {
     pub overturned_negatives: u64,
     /// Positives overturned to no pass.
     pub overturned_positives: u64,
+    /// Negatives and positives that no judge could have checked, because their policy has none for
+    /// the channel. Rates that judges measured are about the other items.
+    pub unjudged: u64,
 }
 
 /// The share of the verdicts of one side that a judge decides.
@@ -167,10 +170,7 @@ impl After {
                 rho1: (appealed.rho1 + audited.rho1 - before.rho1).clamp(0.0, 1.0),
             }
         };
-        let range = Interval {
-            low: -1.0,
-            high: 1.0,
-        };
+        let range = Interval::new(-1.0, 1.0);
         let j = Estimate::combine([rho0.estimate, rho1.estimate], range, |[rho0, rho1]| {
             map(rho0, rho1).j()
         });
@@ -218,10 +218,7 @@ impl Report {
         let (value, Interval { low, high }) = (self.rates()?.j(), self.final_j()?.interval);
         Some(Estimate {
             value,
-            interval: Interval {
-                low: low.min(value),
-                high: high.max(value),
-            },
+            interval: Interval::new(low.min(value), high.max(value)),
         })
     }
 

@@ -15,7 +15,7 @@ use super::report::{After, Counts, Rate, Report, Source};
 use super::settings::{CollectedCounts, Settings};
 use super::window::{Bucket, Findings, Window};
 use crate::Rates;
-use crate::interval::{Estimate, Interval, SHARES, wilson};
+use crate::interval::{Estimate, Interval, SHARES, error_rate};
 
 /// Effective number of checks of a side at which the measured rate replaces the calibrated or
 /// declared one.
@@ -227,6 +227,7 @@ impl ChannelSides {
                 positives: graded.positives,
                 overturned_negatives: graded.overturned_negatives,
                 overturned_positives: graded.overturned_positives,
+                unjudged: graded.unjudged_negatives + graded.unjudged_positives,
             },
             checks,
             right: found.right,
@@ -247,8 +248,8 @@ impl ChannelSides {
     /// Calibrated rates, or else declared ones: `rho0`, then `rho1`.
     fn external_rates(&self, declared: Option<Rates>) -> Option<[ExternalRate; 2]> {
         let calibrated = self.collected.calibration.as_ref().and_then(|known| {
-            let rho0 = wilson(known.wrong_passed, known.wrong)?;
-            let rho1 = wilson(known.right_rejected, known.right)?;
+            let rho0 = error_rate(known.wrong_passed, known.wrong)?;
+            let rho1 = error_rate(known.right_rejected, known.right)?;
             Some([(rho0, Source::Calibrated), (rho1, Source::Calibrated)])
         });
         let declare = |rate: f64| (Estimate::known(rate), Source::Declared);
@@ -345,12 +346,7 @@ impl CollectedCounts {
 }
 
 fn j(rho0: Estimate, rho1: Estimate) -> Estimate {
-    Estimate::combine(
-        [rho0, rho1],
-        Interval {
-            low: -1.0,
-            high: 1.0,
-        },
-        |[rho0, rho1]| 1.0 - rho0 - rho1,
-    )
+    Estimate::combine([rho0, rho1], Interval::new(-1.0, 1.0), |[rho0, rho1]| {
+        1.0 - rho0 - rho1
+    })
 }

@@ -1,7 +1,7 @@
 //! An exponential window over the counts of a channel. It is measured in items, not in time: an
 //! idle channel forgets nothing, and equal counts always yield equal estimates.
 
-use crate::channel::counts::{Checked, Checker, Graded};
+use crate::channel::counts::{Checked, Checker, Graded, OPERATOR};
 
 use crate::Tally;
 
@@ -17,7 +17,9 @@ pub struct Bucket {
     pub checked: Vec<(Checker, Checked)>,
 }
 
-/// Weighted counts of a channel.
+/// Weighted counts of a channel. If judges checked items of it, the items that no judge could have
+/// checked are left out: they may have other error rates, and a share of right answers that no
+/// check has measured. An operator can check every item.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Window {
     /// Items that did not pass.
@@ -50,20 +52,28 @@ impl Window {
     pub fn of(buckets: &[Bucket], half_life: f64) -> Self {
         let mut window = Self::default();
         let mut later = 0.0;
+        let is_judged = buckets
+            .iter()
+            .flat_map(|bucket| &bucket.checked)
+            .any(|(checker, _)| checker.judge != OPERATOR);
         for bucket in buckets.iter().rev() {
             let weight = (-later / half_life).exp2();
-            window.add(bucket, weight);
+            window.add(bucket, weight, is_judged);
             later += count(bucket.graded.items());
         }
         window
     }
 
-    fn add(&mut self, bucket: &Bucket, weight: f64) {
+    fn add(&mut self, bucket: &Bucket, weight: f64, is_judged: bool) {
         let graded = &bucket.graded;
+        let unjudged = [graded.unjudged_negatives, graded.unjudged_positives];
+        let [unjudged_negatives, unjudged_positives] =
+            unjudged.map(|n| if is_judged { n } else { 0 });
+        let tally = |all: u64, left_out: u64| Tally::of(count(all.saturating_sub(left_out)));
         self.negatives
-            .add(&Tally::of(count(graded.negatives)), weight);
+            .add(&tally(graded.negatives, unjudged_negatives), weight);
         self.positives
-            .add(&Tally::of(count(graded.positives)), weight);
+            .add(&tally(graded.positives, unjudged_positives), weight);
         self.judge_decided[0] += weight * count(graded.bound_negatives);
         self.judge_decided[1] += weight * count(graded.bound_positives);
         for (checker, checked) in &bucket.checked {
@@ -95,10 +105,6 @@ impl Window {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of items stay far below 2^53"
-)]
 pub(crate) fn count(count: u64) -> f64 {
     count as f64
 }
@@ -128,6 +134,37 @@ mod tests {
                 && (window.negatives.effective() - 8.0).abs() < 1e-12
         );
         assert!((window.positives.sum - 100.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn items_without_a_judge_are_left_out_if_judges_checked_others() {
+        let mut bucket = bucket(800, 200);
+        (
+            bucket.graded.unjudged_negatives,
+            bucket.graded.unjudged_positives,
+        ) = (500, 150);
+        let sums = |bucket: &Bucket| {
+            let window = Window::of(std::slice::from_ref(bucket), f64::INFINITY);
+            [window.negatives, window.positives].map(|tally| tally.sum)
+        };
+        let checker = |judge: &str| Checker {
+            judge: judge.to_owned(),
+            sensitivity: 1.0,
+            specificity: 1.0,
+            passes: false,
+        };
+        let close = |sums: [f64; 2], expected: [f64; 2]| {
+            sums.iter()
+                .zip(expected)
+                .all(|(a, b)| (a - b).abs() < 1e-12)
+        };
+        assert!(close(sums(&bucket), [800.0, 200.0]));
+        bucket.checked.push((checker(OPERATOR), Checked::default()));
+        assert!(close(sums(&bucket), [800.0, 200.0]));
+        bucket
+            .checked
+            .push((checker("judge@1"), Checked::default()));
+        assert!(close(sums(&bucket), [300.0, 50.0]));
     }
 
     #[test]

@@ -68,10 +68,6 @@ impl Member<'_> {
 }
 
 /// A count as a number.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "groups are far smaller than 2^53"
-)]
 pub(crate) fn as_f64(count: usize) -> f64 {
     count as f64
 }

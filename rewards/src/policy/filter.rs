@@ -186,12 +186,8 @@ pub fn reliability(samples: &[(f64, f64, f64)], bins: usize) -> Option<f64> {
 }
 
 /// The bin of a position in \[0, 1\].
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the number is in [0, bins]"
-)]
 fn bin(position: f64, bins: usize) -> usize {
+    // The number is in [0, bins].
     ((position * as_f64(bins)) as usize).min(bins.saturating_sub(1))
 }
 

@@ -138,12 +138,8 @@ pub fn top_groups(accuracies: &[Option<f64>], share: f64) -> Vec<bool> {
 }
 
 /// ceil(share n), at least 1, at most n.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the number is clamped to [1, n]"
-)]
 fn ceil_share(n: usize, share: f64) -> usize {
+    // The number is clamped to [1, n].
     if n == 0 {
         0
     } else {

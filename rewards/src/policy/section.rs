@@ -1,5 +1,7 @@
 //! What all sections of a policy have in common.
 
+pub(super) use crate::group::as_f64;
+
 use super::line::Line;
 use super::validate::{OUTCOME, ValidationResult};
 
@@ -38,12 +40,4 @@ impl<'p> RequiredInputs<'p> {
             self.measures.push(name);
         }
     }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "groups and texts are far smaller than 2^53"
-)]
-pub(super) fn as_f64(count: usize) -> f64 {
-    count as f64
 }

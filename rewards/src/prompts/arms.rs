@@ -165,12 +165,8 @@ fn unit(u: f64) -> f64 {
 }
 
 /// The index below `n` at quantile `u` in \[0, 1\].
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "from 0 to n, and n is a length"
-)]
 fn index_at(u: f64, n: usize) -> usize {
+    // From 0 to n, and n is a length.
     ((u * as_f64(n)) as usize).min(n.saturating_sub(1))
 }
 

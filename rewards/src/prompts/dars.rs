@@ -40,12 +40,8 @@ pub fn extra(schedule: Schedule, rollouts: u32, accuracy: f64, most: u32) -> u32
 }
 
 /// The integer part of a number below 2^32; 0 for negative numbers.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the caller limits it to a u32"
-)]
 fn truncate(number: f64) -> u32 {
+    // The caller limits it to a u32.
     number.max(0.0) as u32
 }
 

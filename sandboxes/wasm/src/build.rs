@@ -98,13 +98,33 @@ pub fn build(
     // Each file of an image is replaced atomically. The last one makes the image valid.
     write(&folder.started(kind), &started)?;
     write(&folder.compiled(kind, &engine), &compiled)?;
+    finish(folder, kind, &engine, info)
+}
+
+/// Writes the metadata and the checksums of a new image, which make it valid.
+pub(crate) fn finish(
+    folder: &Folder,
+    kind: &'static ImageKind,
+    engine: &Engine,
+    info: Info,
+) -> Result<Built, ImageError> {
     write(&folder.info(kind), json!(info).to_string().as_bytes())?;
-    checksums::store(folder, kind, &engine)?;
+    checksums::store(folder, kind, engine)?;
     Ok(Built {
         hash: info.hash,
         version: info.version,
         fresh: true,
     })
+}
+
+/// The state of an instance that is part of a build.
+pub(crate) fn build_state() -> State {
+    let limits = Limits {
+        work: 0,
+        memory_bytes: MAX_MEMORY as u64,
+        output_bytes: 1 << 20,
+    };
+    State::new(limits, 0, Vec::new())
 }
 
 /// Starts the interpreter and saves its memory as a module.
@@ -120,12 +140,7 @@ fn start(interpreter: &[u8]) -> wasmtime::Result<Vec<u8>> {
         .max_wasm_stack(INIT_STACK)
         .async_stack_size(2 * INIT_STACK);
     let engine = Engine::new(&config)?;
-    let limits = Limits {
-        work: 0,
-        memory_bytes: MAX_MEMORY as u64,
-        output_bytes: 1 << 20,
-    };
-    let mut store = Store::new(&engine, State::new(limits, 0, Vec::new()));
+    let mut store = Store::new(&engine, build_state());
     store.limiter(|state| state);
     store.set_fuel(u64::MAX >> 1)?;
     let mut wizer = Wizer::new();
@@ -176,12 +191,7 @@ impl InstanceState for StartedInterpreter {
 fn describe(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<(String, Vec<String>)> {
     let module = trusted::load(engine, compiled)?;
     let ready = wasi::linker(engine, &module)?.instantiate_pre(&module)?;
-    let limits = Limits {
-        work: 0,
-        memory_bytes: MAX_MEMORY as u64,
-        output_bytes: 1 << 20,
-    };
-    let mut guest = Guest::start(&ready, 0, State::new(limits, 0, Vec::new()))?;
+    let mut guest = Guest::start(&ready, 0, build_state())?;
     let header = [("op".to_owned(), json!("version"))].into_iter().collect();
     let reply = guest
         .request(header, &[])

@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_core::{ErrorCode, Fault};
+
 use crate::Death;
 
 /// A request was not answered. Only [`WorkerError::Overran`] may be the fault of the work itself.
@@ -40,4 +42,24 @@ pub enum WorkerError {
     /// The pool is stopping.
     #[error("the workers are stopping")]
     Stopping,
+}
+
+impl From<WorkerError> for Fault {
+    fn from(error: WorkerError) -> Self {
+        match error {
+            WorkerError::Stopping => Self::transient(
+                ErrorCode::ShuttingDown,
+                "the node is shutting down; send the item again",
+            ),
+            WorkerError::Start { .. } => {
+                Self::transient(ErrorCode::GraderUnavailable, error.to_string())
+            }
+            WorkerError::Busy
+            | WorkerError::Died(_)
+            | WorkerError::Overran { .. }
+            | WorkerError::Message(_) => {
+                Self::transient(ErrorCode::SandboxFailed, error.to_string())
+            }
+        }
+    }
 }

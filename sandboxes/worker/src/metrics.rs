@@ -1,14 +1,20 @@
 //! The metrics of worker pools, all described here.
 
-use metrics::{Unit, counter, describe_counter, describe_gauge, gauge};
+use assay_core::declare_metrics;
+use metrics::{counter, gauge};
 
 use crate::Confinement;
 
-const ENDED: &str = "assay_sandbox_workers_ended_total";
-const CONFINED: &str = "assay_sandbox_workers_confined";
-const PREEMPTED: &str = "assay_sandbox_requests_preempted_total";
-const WAITING: &str = "assay_sandbox_requests_waiting";
-const SUSPENDED: &str = "assay_sandbox_requests_suspended";
+declare_metrics! {
+    counter ENDED = "assay_sandbox_workers_ended_total" [Count]
+        "Workers that ended while their pool was in use, by reason.";
+    gauge CONFINED = "assay_sandbox_workers_confined"
+        "Whether a kernel mechanism (label `wall`) confines the workers: 1 or 0.";
+    counter PREEMPTED = "assay_sandbox_requests_preempted_total" [Count]
+        "Running requests whose worker was given to another caller, by effect.";
+    gauge WAITING = "assay_sandbox_requests_waiting" "Requests that wait for a worker.";
+    gauge SUSPENDED = "assay_sandbox_requests_suspended" "Requests whose worker is stopped.";
+}
 
 /// Why workers end.
 const REASONS: [&str; 7] = [
@@ -21,26 +27,8 @@ const REASONS: [&str; 7] = [
     "preempted",
 ];
 
-/// Names of all metrics of the pools.
-pub const NAMES: &[&str] = &[ENDED, CONFINED, PREEMPTED, WAITING, SUSPENDED];
-
 pub(crate) fn describe() {
-    describe_counter!(
-        ENDED,
-        Unit::Count,
-        "Workers that ended while their pool was in use, by reason."
-    );
-    describe_gauge!(
-        CONFINED,
-        "Whether a kernel mechanism (label `wall`) confines the workers: 1 or 0."
-    );
-    describe_counter!(
-        PREEMPTED,
-        Unit::Count,
-        "Running requests whose worker was given to another caller, by effect."
-    );
-    describe_gauge!(WAITING, "Requests that wait for a worker.");
-    describe_gauge!(SUSPENDED, "Requests whose worker is stopped.");
+    describe_all();
     for name in [WAITING, SUSPENDED] {
         gauge!(name).increment(0);
     }

@@ -144,7 +144,7 @@ impl Alerts {
         recorded: Option<&Recorded>,
     ) -> Option<Vec<Observation>> {
         let mut observed = measure::node(rule.measure, totals);
-        if matches!(rule.measure, Measure::Unrecorded | Measure::Truncation) {
+        if rule.measure == Measure::Unrecorded {
             return Some(observed);
         }
         let Some(Recorded {

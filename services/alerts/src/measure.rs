@@ -60,12 +60,12 @@ pub(crate) fn node(measure: Measure, totals: &Totals) -> Vec<Observation> {
             Some(grades(&[("outcome", "failed")])),
         ),
         Measure::Truncation => (
-            share(totals.truncated, totals.items),
-            totals.items,
-            totals.truncated,
+            share(totals.truncated_without_step, totals.without_step),
+            totals.without_step,
+            totals.truncated_without_step,
             format!(
-                "{} of {} completions were truncated",
-                totals.truncated, totals.items
+                "{} of {} completions without a step were truncated",
+                totals.truncated_without_step, totals.without_step
             ),
             Some(grades(&[])),
         ),
@@ -112,13 +112,20 @@ pub(crate) fn run(
     };
     match measure {
         Measure::Failures => {
-            let mut outcomes = newest.values_of(Topic::Outcome);
-            let failed = outcomes.find(|(outcome, _)| *outcome == "failed");
-            let (failed, items) = (failed.map_or(0, |(_, grades)| grades), newest.grades());
+            let (failed, items) = (newest.grades_of(Topic::Outcome, "failed"), newest.grades());
             let value = share(failed, items);
             let message = format!("{failed} of {items} items failed in the last {steps} steps");
             let link = grades(&[("run", name), ("outcome", "failed")]);
             observed(value, value, items, failed, message, link)
+        }
+        Measure::Truncation => {
+            let truncated = newest.grades_of(Topic::Truncated, "truncated");
+            let (value, items) = (share(truncated, newest.grades()), newest.grades());
+            let message = format!(
+                "{truncated} of {items} completions were truncated in the last {steps} steps"
+            );
+            let link = grades(&[("run", name)]);
+            observed(value, value, items, truncated, message, link)
         }
         Measure::RewardDrop => {
             let sums: Vec<Sums> = run

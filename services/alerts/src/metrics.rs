@@ -1,12 +1,13 @@
 //! The metrics of alerts.
 
-use metrics::{Unit, counter, describe_counter, describe_gauge, gauge};
+use assay_core::declare_metrics;
+use metrics::{counter, gauge};
 
-const FIRING: &str = "assay_alert_firing";
-const NOTIFICATIONS: &str = "assay_alert_notifications_total";
-
-/// Names of all metrics of alerts.
-pub const NAMES: &[&str] = &[FIRING, NOTIFICATIONS];
+declare_metrics! {
+    gauge FIRING = "assay_alert_firing" [Count] "Open problems, by rule.";
+    counter NOTIFICATIONS = "assay_alert_notifications_total" [Count]
+        "Notifications of the webhook for alerts, by result.";
+}
 
 /// What became of a notification.
 #[derive(Debug, Clone, Copy)]
@@ -32,12 +33,7 @@ impl Delivery {
 
 /// Describes the metrics and starts them at zero.
 pub(crate) fn start() {
-    describe_gauge!(FIRING, Unit::Count, "Open problems, by rule.");
-    describe_counter!(
-        NOTIFICATIONS,
-        Unit::Count,
-        "Notifications of the webhook for alerts, by result."
-    );
+    describe_all();
     for name in crate::rules::names() {
         gauge!(FIRING, "rule" => name).set(0.0);
     }

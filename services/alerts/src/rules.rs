@@ -151,7 +151,7 @@ fn all(settings: &Settings) -> [Rule; 7] {
             "truncation",
             Measure::Truncation,
             Warning,
-            "share of completions that were truncated",
+            "share of truncated completions of a run, or of items without a step",
             (settings.truncated_share, CLEARS),
             items,
         ),

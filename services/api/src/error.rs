@@ -156,12 +156,9 @@ impl From<ModelError> for ApiError {
 impl From<SuggestError> for ApiError {
     fn from(error: SuggestError) -> Self {
         match error {
-            SuggestError::Setting(setting) => Problem::at(
-                ErrorCode::InvalidField,
-                format!("/{}", setting.field),
-                setting.to_string(),
-            )
-            .into(),
+            SuggestError::Setting(setting) => {
+                Problem::invalid(format!("/{}", setting.field), setting.to_string()).into()
+            }
             SuggestError::Review(error) => error.into(),
             SuggestError::Stopped => Self::new(ErrorCode::ShuttingDown, error.to_string()),
         }

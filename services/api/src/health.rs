@@ -1,7 +1,7 @@
 //! `GET /healthz`, `/readyz` and `/metrics`: liveness, readiness and metrics.
 
 use assay_core::ErrorCode;
-use assay_wire::{ReadyBody, RecordBody};
+use assay_wire::ReadyBody;
 use axum::Json;
 use http::header;
 
@@ -44,7 +44,7 @@ pub(crate) async fn readyz(api: Api) -> ApiResult<Json<ReadyBody>> {
             .ready()
             .await
             .map_err(|error| ApiError::new(ErrorCode::StoreUnavailable, error.to_string()))?;
-        record = Some(RecordBody::from(store.state()));
+        record = Some(store.state());
     }
     Ok(Json(ReadyBody {
         status: "ready".to_owned(),

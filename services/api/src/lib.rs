@@ -15,6 +15,7 @@ mod ndjson;
 mod openapi;
 mod origin;
 mod over_limit;
+mod path;
 mod query;
 mod replies;
 mod request_id;

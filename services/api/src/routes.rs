@@ -57,6 +57,7 @@ fn documented() -> Endpoints {
         .role(Trainer, routes!(v1::prompts::suggest))
         .role(Trainer, routes!(v1::graders::graders))
         .role(Trainer, routes!(v1::runs::list::list))
+        .role(Trainer, routes!(v1::runs::compare::compared))
         .role(Trainer, routes!(v1::runs::get::get))
         .role(Trainer, routes!(v1::reward_models::list::list))
         .role(Trainer, routes!(v1::reward_models::list::get))

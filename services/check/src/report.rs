@@ -51,7 +51,6 @@ pub struct Mutants {
 impl Mutants {
     /// Share of the mutants that did not pass, in \[0, 1\]; `None` without mutants.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "the rate is only displayed")]
     pub fn rate(&self) -> Option<f64> {
         (self.tried > 0).then(|| self.killed as f64 / self.tried as f64)
     }

@@ -16,9 +16,9 @@ use assay_wire::channels::{
 };
 use assay_wire::checks::{CheckBody, CheckReport};
 use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReplayBody};
-use assay_wire::pairs::{CollectedBody, PairsBody, PairsRequest, RunPairsBody, RunPairsRequest};
+use assay_wire::pairs::{Collected, PairsBody, PairsRequest, RunPairs, RunPairsRequest};
 use assay_wire::reply::GradeReply;
-use assay_wire::reward_models::{LoadRequest, ModelBody, RewardModelsBody, UnloadedBody};
+use assay_wire::reward_models::{LoadRequest, ModelInfo, RewardModelsBody, UnloadedBody};
 use assay_wire::runs::{RunDetail, RunsBody};
 use assay_wire::scoring::{ScoreReply, ScoreRequest};
 use assay_wire::storage::{PruneReply, PruneRequest, StorageBody};
@@ -94,7 +94,9 @@ impl Client {
         request: &GradeRequest,
         key: Option<&str>,
     ) -> Result<GradeReply<'static>, ClientError> {
-        let mut call = self.call(Method::POST, "v1/grade", &[])?.json(request);
+        let mut call = self
+            .call(Method::POST, &["v1", "grade"], &[])?
+            .json(request);
         if let Some(key) = key {
             call = call.header("idempotency-key", key);
         }
@@ -106,8 +108,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn graders(&self) -> Result<GradersBody, ClientError> {
-        self.send(self.call(Method::GET, "v1/graders", &[])?, true)
-            .await
+        self.read(&["v1", "graders"], &[]).await
     }
 
     /// Lists a page of grades; `query` has the parameters of `GET /v1/grades`.
@@ -115,8 +116,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn grades(&self, query: &[(&str, String)]) -> Result<GradesBody, ClientError> {
-        self.send(self.call(Method::GET, "v1/grades", query)?, true)
-            .await
+        self.read(&["v1", "grades"], query).await
     }
 
     /// Returns one grade with its task, prompt, completion and policy.
@@ -124,11 +124,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn get(&self, grade: &str) -> Result<GradeDetail, ClientError> {
-        self.send(
-            self.named_call(Method::GET, &["v1", "grades", grade], &[])?,
-            true,
-        )
-        .await
+        self.read(&["v1", "grades", grade], &[]).await
     }
 
     /// Grades a stored item again on the server.
@@ -136,11 +132,8 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn replay(&self, grade: &str) -> Result<ReplayBody, ClientError> {
-        self.send(
-            self.named_call(Method::POST, &["v1", "grades", grade, "replay"], &[])?,
-            true,
-        )
-        .await
+        let call = self.call(Method::POST, &["v1", "grades", grade, "replay"], &[])?;
+        self.send(call, true).await
     }
 
     /// Lists the recorded runs.
@@ -148,8 +141,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn runs(&self) -> Result<RunsBody, ClientError> {
-        self.send(self.call(Method::GET, "v1/runs", &[])?, true)
-            .await
+        self.read(&["v1", "runs"], &[]).await
     }
 
     /// Returns one run with its highest `steps` steps.
@@ -158,11 +150,7 @@ impl Client {
     /// [`ClientError`].
     pub async fn run(&self, run: &str, steps: usize) -> Result<RunDetail, ClientError> {
         let query = [("steps", steps.to_string())];
-        self.send(
-            self.named_call(Method::GET, &["v1", "runs", run], &query)?,
-            true,
-        )
-        .await
+        self.read(&["v1", "runs", run], &query).await
     }
 
     /// Returns the storage that the record of the server uses.
@@ -170,8 +158,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn storage(&self) -> Result<StorageBody, ClientError> {
-        self.send(self.call(Method::GET, "v1/storage", &[])?, true)
-            .await
+        self.read(&["v1", "storage"], &[]).await
     }
 
     /// Lists a page of the audit log, newest entries first, with at most `limit` entries before the
@@ -189,8 +176,7 @@ impl Client {
             .into_iter()
             .chain([("limit", limit.to_string())])
             .collect();
-        self.send(self.call(Method::GET, "v1/audit", &query)?, true)
-            .await
+        self.read(&["v1", "audit"], &query).await
     }
 
     /// Starts a prune on the server, or returns what it would delete.
@@ -198,8 +184,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn prune(&self, request: &PruneRequest) -> Result<PruneReply, ClientError> {
-        let call = self.call(Method::POST, "v1/storage/prune", &[])?;
-        self.send(call.json(request), false).await
+        self.post(&["v1", "storage", "prune"], request, false).await
     }
 
     /// Lists all channels with their error rates, page by page.
@@ -213,8 +198,7 @@ impl Client {
         };
         loop {
             let after = all.next.take().map(|next| ("after", next));
-            let call = self.call(Method::GET, "v1/channels", after.as_slice())?;
-            let page: ChannelsBody = self.send(call, true).await?;
+            let page: ChannelsBody = self.read(&["v1", "channels"], after.as_slice()).await?;
             all.channels.extend(page.channels);
             all.next = page.next;
             if all.next.is_none() {
@@ -229,8 +213,7 @@ impl Client {
     /// [`ClientError`].
     pub async fn compare(&self, first: &str, second: &str) -> Result<ComparisonBody, ClientError> {
         let query = [("first", first.to_owned()), ("second", second.to_owned())];
-        self.send(self.call(Method::GET, "v1/channels/compare", &query)?, true)
-            .await
+        self.read(&["v1", "channels", "compare"], &query).await
     }
 
     /// Stores error rates that were measured on labelled data.
@@ -241,12 +224,8 @@ impl Client {
         &self,
         calibration: &CalibrationBody,
     ) -> Result<CalibrationBody, ClientError> {
-        self.send(
-            self.call(Method::POST, "v1/channels/calibrations", &[])?
-                .json(calibration),
-            true,
-        )
-        .await
+        self.post(&["v1", "channels", "calibrations"], calibration, true)
+            .await
     }
 
     /// Draws a grade for an operator to adjudicate; `query` has the parameters of `POST
@@ -255,11 +234,8 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn draw(&self, query: &[(&str, String)]) -> Result<DrawnBody, ClientError> {
-        self.send(
-            self.call(Method::POST, "v1/adjudications/next", query)?,
-            false,
-        )
-        .await
+        let call = self.call(Method::POST, &["v1", "adjudications", "next"], query)?;
+        self.send(call, false).await
     }
 
     /// Stores an operator's adjudication of a grade.
@@ -271,12 +247,8 @@ impl Client {
         grade: &str,
         request: &AdjudicateRequest,
     ) -> Result<AdjudicationBody, ClientError> {
-        self.send(
-            self.named_call(Method::POST, &["v1", "grades", grade, "adjudicate"], &[])?
-                .json(request),
-            false,
-        )
-        .await
+        self.post(&["v1", "grades", grade, "adjudicate"], request, false)
+            .await
     }
 
     /// Stores the report of a dataset check.
@@ -284,7 +256,9 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn record_check(&self, report: &CheckReport) -> Result<CheckBody, ClientError> {
-        let call = self.call(Method::POST, "v1/checks", &[])?.json(report);
+        let call = self
+            .call(Method::POST, &["v1", "checks"], &[])?
+            .json(report);
         self.send(call.timeout(RECORD_TIMEOUT), false).await
     }
 
@@ -293,8 +267,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn policies(&self) -> Result<PoliciesBody, ClientError> {
-        self.send(self.call(Method::GET, "v1/policies", &[])?, true)
-            .await
+        self.read(&["v1", "policies"], &[]).await
     }
 
     /// Chooses the prompts to sample next.
@@ -302,12 +275,8 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn suggest(&self, request: &SuggestRequest) -> Result<SuggestionsBody, ClientError> {
-        self.send(
-            self.call(Method::POST, "v1/prompts/suggest", &[])?
-                .json(request),
-            true,
-        )
-        .await
+        self.post(&["v1", "prompts", "suggest"], request, true)
+            .await
     }
 
     /// Lists the reward models of the server.
@@ -315,8 +284,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn reward_models(&self) -> Result<RewardModelsBody, ClientError> {
-        self.send(self.call(Method::GET, "v1/reward-models", &[])?, true)
-            .await
+        self.read(&["v1", "reward-models"], &[]).await
     }
 
     /// Loads a reward model under a name, or replaces the current one, and returns when it is
@@ -328,12 +296,9 @@ impl Client {
         &self,
         name: &str,
         request: &LoadRequest,
-    ) -> Result<ModelBody, ClientError> {
-        self.send(
-            self.model_call(Method::PUT, name, &[], &[])?.json(request),
-            true,
-        )
-        .await
+    ) -> Result<ModelInfo, ClientError> {
+        let call = self.call(Method::PUT, &["v1", "reward-models", name], &[])?;
+        self.send(call.json(request), true).await
     }
 
     /// Unloads a reward model.
@@ -341,8 +306,8 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn unload_model(&self, name: &str) -> Result<UnloadedBody, ClientError> {
-        self.send(self.model_call(Method::DELETE, name, &[], &[])?, false)
-            .await
+        let call = self.call(Method::DELETE, &["v1", "reward-models", name], &[])?;
+        self.send(call, false).await
     }
 
     /// Scores inputs with a reward model.
@@ -354,12 +319,8 @@ impl Client {
         name: &str,
         request: &ScoreRequest,
     ) -> Result<ScoreReply, ClientError> {
-        self.send(
-            self.model_call(Method::POST, name, &["score"], &[])?
-                .json(request),
-            true,
-        )
-        .await
+        self.post(&["v1", "reward-models", name, "score"], request, true)
+            .await
     }
 
     /// Stores preference pairs for a reward model. Retries are safe because duplicates are stored
@@ -371,13 +332,9 @@ impl Client {
         &self,
         name: &str,
         request: &PairsRequest,
-    ) -> Result<CollectedBody, ClientError> {
-        self.send(
-            self.model_call(Method::POST, name, &["pairs"], &[])?
-                .json(request),
-            true,
-        )
-        .await
+    ) -> Result<Collected, ClientError> {
+        self.post(&["v1", "reward-models", name, "pairs"], request, true)
+            .await
     }
 
     /// Chooses preference pairs from the grades of a run. Retries are safe because duplicates are
@@ -389,10 +346,10 @@ impl Client {
         &self,
         name: &str,
         request: &RunPairsRequest,
-    ) -> Result<RunPairsBody, ClientError> {
-        self.send(
-            self.model_call(Method::POST, name, &["pairs", "from-run"], &[])?
-                .json(request),
+    ) -> Result<RunPairs, ClientError> {
+        self.post(
+            &["v1", "reward-models", name, "pairs", "from-run"],
+            request,
             true,
         )
         .await
@@ -407,7 +364,7 @@ impl Client {
         name: &str,
         query: &[(&str, String)],
     ) -> Result<PairsBody, ClientError> {
-        self.send(self.model_call(Method::GET, name, &["pairs"], query)?, true)
+        self.read(&["v1", "reward-models", name, "pairs"], query)
             .await
     }
 }

@@ -6,30 +6,35 @@ use std::time::Duration;
 use assay_wire::ProblemBody;
 use opentelemetry::trace::TraceContextExt as _;
 use reqwest::{Method, RequestBuilder, StatusCode, header};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use crate::{Client, ClientError};
 
 impl Client {
-    /// Builds a request for a reward model.
-    pub(crate) fn model_call(
+    /// Sends a request that has no body and changes nothing.
+    pub(crate) async fn read<T: DeserializeOwned>(
         &self,
-        method: Method,
-        name: &str,
-        action: &[&str],
+        path: &[&str],
         query: &[(&str, String)],
-    ) -> Result<RequestBuilder, ClientError> {
-        let path: Vec<&str> = ["v1", "reward-models", name]
-            .into_iter()
-            .chain(action.iter().copied())
-            .collect();
-        self.named_call(method, &path, query)
+    ) -> Result<T, ClientError> {
+        self.send(self.call(Method::GET, path, query)?, true).await
     }
 
-    /// Builds a request whose path contains a name. The name becomes one segment, even if it
-    /// contains a separator.
-    pub(crate) fn named_call(
+    /// Sends a request with a body.
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+        idempotent: bool,
+    ) -> Result<T, ClientError> {
+        let call = self.call(Method::POST, path, &[])?.json(body);
+        self.send(call, idempotent).await
+    }
+
+    /// Builds a request. Each part of the path is one segment, even if it contains a separator.
+    pub(crate) fn call(
         &self,
         method: Method,
         path: &[&str],
@@ -45,30 +50,11 @@ impl Client {
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        Ok(self.authorized(self.http.request(method, url)))
-    }
-
-    pub(crate) fn call(
-        &self,
-        method: Method,
-        path: &str,
-        query: &[(&str, String)],
-    ) -> Result<RequestBuilder, ClientError> {
-        let mut url = self.base.join(path).map_err(|error| ClientError::BadUrl {
-            url: path.to_owned(),
-            reason: error.to_string(),
-        })?;
-        if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(query);
-        }
-        Ok(self.authorized(self.http.request(method, url)))
-    }
-
-    fn authorized(&self, request: RequestBuilder) -> RequestBuilder {
-        match &self.key {
-            Some(key) => request.header(header::AUTHORIZATION, key),
-            None => request,
-        }
+        let call = self.http.request(method, url);
+        Ok(match &self.key {
+            Some(key) => call.header(header::AUTHORIZATION, key),
+            None => call,
+        })
     }
 
     pub(crate) async fn send<T: DeserializeOwned>(
@@ -216,7 +202,7 @@ mod tests {
     fn names_are_one_segment_of_a_path_or_refused() {
         let client = Client::new("http://127.0.0.1:1/base", Retry::default()).unwrap();
         let path = |name: &str| {
-            let call = client.named_call(Method::GET, &["v1", "runs", name], &[]);
+            let call = client.call(Method::GET, &["v1", "runs", name], &[]);
             call.map(|call| call.build().unwrap().url().path().to_owned())
         };
         for (name, segment) in [

@@ -4,86 +4,31 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use assay_core::{ErrorCode, GraderTable, Outcome, Spec, Verdict};
+use assay_core::{ErrorCode, GraderTable, Outcome, Spec, Verdict, declare_metrics};
 use assay_record::Appeal;
-use metrics::{
-    Counter, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
-};
+use metrics::{Counter, counter, gauge, histogram};
 
-const GRADES: &str = "assay_grades_total";
-const GRADE_SECONDS: &str = "assay_grade_seconds";
-const QUEUE_SECONDS: &str = "assay_queue_seconds";
-const BATCH_SECONDS: &str = "assay_batch_seconds";
-const IN_FLIGHT: &str = "assay_items_in_flight";
-pub(crate) const CALLER_ITEMS: &str = "assay_caller_items_in_flight";
-pub(crate) const CALLER_BYTES: &str = "assay_caller_bytes_in_flight";
-const REFUSED: &str = "assay_batches_rejected_total";
-const UNRECORDED: &str = "assay_grades_unrecorded_total";
-const TRUNCATED: &str = "assay_items_truncated_total";
-const APPEALS: &str = "assay_appeals_total";
-
-/// Names of all metrics of the engine.
-pub const NAMES: &[&str] = &[
-    GRADES,
-    GRADE_SECONDS,
-    QUEUE_SECONDS,
-    BATCH_SECONDS,
-    IN_FLIGHT,
-    CALLER_ITEMS,
-    CALLER_BYTES,
-    REFUSED,
-    UNRECORDED,
-    TRUNCATED,
-    APPEALS,
-];
-
-pub(crate) fn describe() {
-    describe_counter!(
-        GRADES,
-        Unit::Count,
-        "Graded units by grader, outcome, verdict, error code and whether the outcome was cached."
-    );
-    describe_histogram!(
-        GRADE_SECONDS,
-        Unit::Seconds,
-        "Time to grade a unit, by grader."
-    );
-    describe_histogram!(
-        QUEUE_SECONDS,
-        Unit::Seconds,
-        "Time from admission until a worker took a unit, by grader."
-    );
-    describe_histogram!(
-        BATCH_SECONDS,
-        Unit::Seconds,
-        "Time from admission of a batch until its last result."
-    );
-    describe_gauge!(
-        IN_FLIGHT,
-        Unit::Count,
-        "Items that are admitted and not yet answered."
-    );
-    describe_counter!(
-        REFUSED,
-        Unit::Count,
+declare_metrics! {
+    counter GRADES = "assay_grades_total" [Count]
+        "Graded units by grader, outcome, verdict, error code and whether the outcome was cached.";
+    histogram GRADE_SECONDS = "assay_grade_seconds" [Seconds] "Time to grade a unit, by grader.";
+    histogram QUEUE_SECONDS = "assay_queue_seconds" [Seconds]
+        "Time from admission until a worker took a unit, by grader.";
+    histogram BATCH_SECONDS = "assay_batch_seconds" [Seconds]
+        "Time from admission of a batch until its last result.";
+    gauge IN_FLIGHT = "assay_items_in_flight" [Count]
+        "Items that are admitted and not yet answered.";
+    gauge CALLER_ITEMS = "assay_caller_items_in_flight";
+    gauge CALLER_BYTES = "assay_caller_bytes_in_flight";
+    counter REFUSED = "assay_batches_rejected_total" [Count]
         "Requests rejected because too much was in progress, by the setting that limits it and by \
-         whether the caller itself used its share."
-    );
-    describe_counter!(
-        APPEALS,
-        Unit::Count,
-        "Verdicts that were sent to a judge, by grader, judge, side and result."
-    );
-    describe_counter!(
-        TRUNCATED,
-        Unit::Count,
-        "Items whose completion was truncated, by `meta.truncated`."
-    );
-    describe_counter!(
-        UNRECORDED,
-        Unit::Count,
-        "Grades with `recorded: false` because they could not be recorded."
-    );
+         whether the caller itself used its share.";
+    counter UNRECORDED = "assay_grades_unrecorded_total" [Count]
+        "Grades with `recorded: false` because they could not be recorded.";
+    counter TRUNCATED = "assay_items_truncated_total" [Count]
+        "Items whose completion was truncated, by `meta.truncated`.";
+    counter APPEALS = "assay_appeals_total" [Count]
+        "Verdicts that were sent to a judge, by grader, judge, side and result.";
 }
 
 /// Outcomes without a score, with the error codes that graders report.
@@ -202,7 +147,6 @@ pub(crate) fn batch(span: Duration) {
 }
 
 pub(crate) fn in_flight(items: usize) {
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     gauge!(IN_FLIGHT).set(items as f64);
 }
 
@@ -219,10 +163,6 @@ pub(crate) fn unrecorded(items: usize) {
     counter!(UNRECORDED).increment(items as u64);
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "microseconds of a grade are far below 2^53"
-)]
 fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6
 }

@@ -147,7 +147,6 @@ struct ReleaseRate {
     released: usize,
 }
 
-#[expect(clippy::cast_precision_loss, reason = "an estimate in whole seconds")]
 impl ReleaseRate {
     /// Starts a window when the resource comes into use: the time before says nothing.
     fn restart(&mut self, now: Duration) {

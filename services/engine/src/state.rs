@@ -136,7 +136,7 @@ impl EngineState {
             channels,
             keeping,
         } = parts;
-        metrics::describe();
+        metrics::describe_all();
         let judges = policies.iter().flat_map(RewardPolicy::judges).collect();
         metrics::start_counters(&graders, &judges, SETTINGS);
         let lane = |per_caller: usize| {

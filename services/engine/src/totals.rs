@@ -1,5 +1,5 @@
 //! Counts of finished items of which the record has no sums by step: those that could not be
-//! recorded, those without a run or step, and truncated ones.
+//! recorded, and those without a run or step.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,14 +12,12 @@ use crate::{Batch, metrics};
 pub struct Totals {
     /// Grades with `recorded: false` because they could not be recorded.
     pub unrecorded: u64,
-    /// All items.
-    pub items: u64,
-    /// Of those, with a truncated completion.
-    pub truncated: u64,
     /// Items without a run or step; all items if the node has no record.
     pub without_step: u64,
     /// Of those, failed.
     pub failed_without_step: u64,
+    /// Of those, with a truncated completion.
+    pub truncated_without_step: u64,
 }
 
 impl Totals {
@@ -29,10 +27,9 @@ impl Totals {
         let difference = |of: fn(&Self) -> u64| of(self).saturating_sub(of(before));
         Self {
             unrecorded: difference(|totals| totals.unrecorded),
-            items: difference(|totals| totals.items),
-            truncated: difference(|totals| totals.truncated),
             without_step: difference(|totals| totals.without_step),
             failed_without_step: difference(|totals| totals.failed_without_step),
+            truncated_without_step: difference(|totals| totals.truncated_without_step),
         }
     }
 }
@@ -41,10 +38,9 @@ impl Totals {
 #[derive(Debug, Default)]
 pub(crate) struct TotalCounters {
     unrecorded: AtomicU64,
-    items: AtomicU64,
-    truncated: AtomicU64,
     without_step: AtomicU64,
     failed_without_step: AtomicU64,
+    truncated_without_step: AtomicU64,
 }
 
 impl TotalCounters {
@@ -63,8 +59,6 @@ impl TotalCounters {
     ) {
         let truncated = batch.items.iter().filter(|item| item.item.meta.truncated);
         let (items, truncated) = (batch.items.len() as u64, truncated.count() as u64);
-        self.items.fetch_add(items, Ordering::Relaxed);
-        self.truncated.fetch_add(truncated, Ordering::Relaxed);
         metrics::truncated(truncated);
         if has_record && batch.run.is_some() && batch.step.is_some() {
             return;
@@ -73,15 +67,16 @@ impl TotalCounters {
         self.without_step.fetch_add(items, Ordering::Relaxed);
         self.failed_without_step
             .fetch_add(failed as u64, Ordering::Relaxed);
+        self.truncated_without_step
+            .fetch_add(truncated, Ordering::Relaxed);
     }
 
     pub(crate) fn read(&self) -> Totals {
         Totals {
             unrecorded: self.unrecorded.load(Ordering::Relaxed),
-            items: self.items.load(Ordering::Relaxed),
-            truncated: self.truncated.load(Ordering::Relaxed),
             without_step: self.without_step.load(Ordering::Relaxed),
             failed_without_step: self.failed_without_step.load(Ordering::Relaxed),
+            truncated_without_step: self.truncated_without_step.load(Ordering::Relaxed),
         }
     }
 }

@@ -25,10 +25,8 @@ pub async fn run_detail(
     let rollups = store.run_series(run).await?;
     let mut causes: BTreeMap<String, u64> = BTreeMap::new();
     for counts in store.run_steps(run, ALL_STEPS).await?.values() {
-        for ((topic, value), grades) in &counts.words {
-            if *topic == Topic::Cause {
-                *causes.entry(value.clone()).or_default() += grades;
-            }
+        for (cause, grades) in counts.values_of(Topic::Cause) {
+            *causes.entry(cause.to_owned()).or_default() += grades;
         }
     }
     Ok(Some(RunDetail::new(summary, &rollups, causes, steps)))

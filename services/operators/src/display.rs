@@ -75,10 +75,6 @@ pub(crate) fn optional_number(value: Option<f64>) -> String {
 }
 
 /// The share of `part` in `whole`, in percent.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of grades are far below 2^52"
-)]
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         "–".to_owned()

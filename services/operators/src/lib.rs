@@ -7,6 +7,7 @@
 //! trainers are untrusted: they pass through `display` into templates, which escape them.
 
 mod assets;
+mod changes;
 mod chart;
 mod diff;
 mod display;

@@ -1,5 +1,7 @@
 //! Query strings and forms. The filter of a list is in its URL, so a link shows the same rows.
 
+use std::convert::Infallible;
+
 use assay_base::did_you_mean;
 use assay_core::GradeId;
 use assay_record::GradeFilter;
@@ -27,6 +29,12 @@ impl Pairs {
             .rev()
             .find(|(known, _)| known == name)
             .map(|(_, value)| value.as_str())
+    }
+
+    /// All values with this name, in order.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        let named = self.0.iter().filter(move |(known, _)| known == name);
+        named.map(|(_, value)| value.as_str())
     }
 
     /// Parses the value with this name; `expected` describes it in the error.
@@ -65,6 +73,14 @@ impl Pairs {
             }
             None => Ok(()),
         }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Pairs {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::read(parts.uri.query().unwrap_or_default()))
     }
 }
 

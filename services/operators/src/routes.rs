@@ -18,8 +18,8 @@ use crate::assets;
 use crate::failure::{Failure, show_failures};
 use crate::page::Section;
 use crate::pages::{
-    audit, channels, check, checks, disagreements, grade, grades, home, keys, queue, run, runs,
-    sign_in, storage, suspects,
+    audit, channels, check, checks, compare, disagreements, grade, grades, home, keys, queue, run,
+    runs, sign_in, storage, suspects,
 };
 use crate::site::Site;
 
@@ -90,6 +90,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(
         .post(PUBLIC, "/ui/sign-out", sign_in::sign_out)
         .get(Section::Runs.access(), "/ui/runs", runs::page)
         .get(Section::Runs.access(), "/ui/run", run::page)
+        .get(Section::Runs.access(), "/ui/compare", compare::page)
         .get(Section::Grades.access(), "/ui/grades", grades::page)
         .get(Section::Grades.access(), "/ui/grades/{id}", grade::page)
         .post(

@@ -51,10 +51,6 @@ pub(crate) struct Row {
 }
 
 impl From<&StoredGrade> for Row {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "times of one item are far below 2^52 microseconds"
-    )]
     fn from(StoredGrade { source, grade }: &StoredGrade) -> Self {
         let run = source
             .run

@@ -9,13 +9,14 @@ use assay_rewards::channel::counts::{ChannelCounts, Checker, OPERATOR, Place};
 use crate::event::{Adjudication, Event};
 use crate::grade::StoredGrade;
 
-/// Adds the grades of one batch, or of a part of it.
+/// Adds the grades of one batch, or of a part of it, each with whether its policy has no judge for
+/// its channel.
 pub fn add_grades<'g>(
     counts: &mut ChannelCounts,
-    grades: impl IntoIterator<Item = &'g StoredGrade>,
+    grades: impl IntoIterator<Item = (&'g StoredGrade, bool)>,
 ) {
     let mut seen: HashMap<(Hash, Hash), bool> = HashMap::new();
-    for stored in grades {
+    for (stored, unjudged) in grades {
         let Some(pass) = stored.grade.pass else {
             continue;
         };
@@ -27,8 +28,10 @@ pub fn add_grades<'g>(
         let graded = counts.graded.entry(key.clone()).or_default();
         if pass {
             graded.positives += 1;
+            graded.unjudged_positives += u64::from(unjudged);
         } else {
             graded.negatives += 1;
+            graded.unjudged_negatives += u64::from(unjudged);
         }
         // Redacted completions have equal hashes although their originals may differ.
         if !stored.source.redacted {

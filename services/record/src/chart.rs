@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use assay_rewards::sum;
 
 use crate::StoredGrade;
+use crate::grade::TRUNCATED;
 
 /// Rewards beyond this many tenths on either side are counted in the last bin.
 pub const LAST_REWARD_BIN: i32 = 20;
@@ -79,7 +80,16 @@ pub enum Topic {
     Cause,
     /// `hit` if the outcome came from the result cache.
     Cache,
+    /// Name of the channel.
+    Channel,
+    /// `truncated` if the completion was cut at the length limit.
+    Truncated,
+    /// Grader, channel, and verdict or outcome, separated by [`SEPARATOR`].
+    Kind,
 }
+
+/// Separates the parts of a value of [`Topic::Kind`].
+pub const SEPARATOR: char = '\u{1f}';
 
 impl Topic {
     /// Every topic.
@@ -90,6 +100,9 @@ impl Topic {
         Self::Pass,
         Self::Cause,
         Self::Cache,
+        Self::Channel,
+        Self::Truncated,
+        Self::Kind,
     ];
 
     /// Name in the record.
@@ -102,6 +115,9 @@ impl Topic {
             Self::Pass => "pass",
             Self::Cause => "cause",
             Self::Cache => "cache",
+            Self::Channel => "channel",
+            Self::Truncated => "truncated",
+            Self::Kind => "kind",
         }
     }
 }
@@ -145,6 +161,29 @@ impl Sums {
     pub fn deviation(&self) -> Option<f64> {
         sum::deviation(self.sum, self.squares, self.count)
     }
+
+    /// The standard error of the mean, if the numbers are independent; `None` without a number.
+    #[must_use]
+    pub fn standard_error(&self) -> Option<f64> {
+        Some(self.deviation()? / (self.count as f64).sqrt())
+    }
+}
+
+/// The grades with one value of a topic.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Part {
+    /// Number of grades.
+    pub grades: u64,
+    /// Sums over their rewards.
+    pub rewards: Sums,
+}
+
+impl Part {
+    /// Adds the grades of another part.
+    pub fn add(&mut self, other: &Self) {
+        self.grades += other.grades;
+        self.rewards.add(&other.rewards);
+    }
 }
 
 /// Counts over the grades of one step or several.
@@ -152,15 +191,20 @@ impl Sums {
 pub struct Counted {
     /// Histograms: sums by number and bin.
     pub numbers: BTreeMap<(Number, i32), Sums>,
-    /// Number of grades by topic and value.
-    pub words: BTreeMap<(Topic, String), u64>,
+    /// Grades by topic and value.
+    pub words: BTreeMap<(Topic, String), Part>,
 }
 
 impl Counted {
     /// Counts a grade. `bytes` is the length of its completion, if known.
     pub fn push(&mut self, stored: &StoredGrade, bytes: Option<u32>) {
+        let mut part = Part {
+            grades: 1,
+            ..Part::default()
+        };
         if let Some(reward) = stored.grade.reward {
             self.number(Number::Reward, reward_bin(reward), reward);
+            part.rewards.push(reward);
         }
         self.whole(Number::GradeUs, stored.grade.grade_us);
         self.whole(Number::QueueUs, stored.grade.queue_us);
@@ -173,6 +217,10 @@ impl Counted {
             self.whole(number, bytes.into());
         }
         let cause = stored.grade.error.as_ref().map(|error| error.code.as_str());
+        let verdict = (stored.grade.verdict.as_deref()).unwrap_or(&stored.grade.outcome);
+        let kind = [&stored.grade.grader.name, &*stored.grade.channel, verdict];
+        let kind = kind.join(SEPARATOR.encode_utf8(&mut [0; 4]));
+        let truncated = stored.grade.measures.contains_key(TRUNCATED);
         let words = [
             (Topic::Outcome, Some(&*stored.grade.outcome)),
             (Topic::Verdict, stored.grade.verdict.as_deref()),
@@ -183,26 +231,42 @@ impl Counted {
             ),
             (Topic::Cause, cause),
             (Topic::Cache, stored.grade.cached.then_some("hit")),
+            (Topic::Channel, Some(&*stored.grade.channel)),
+            (Topic::Truncated, truncated.then_some(TRUNCATED)),
+            (Topic::Kind, Some(&*kind)),
         ];
         for (topic, word) in words {
             if let Some(word) = word {
-                self.word(topic, word, 1);
+                self.word(topic, word, &part);
             }
         }
     }
 
-    /// Adds a number of grades with this value of a topic.
-    pub fn word(&mut self, topic: Topic, word: &str, grades: u64) {
-        *self.words.entry((topic, word.to_owned())).or_default() += grades;
+    /// Adds grades with this value of a topic.
+    pub fn word(&mut self, topic: Topic, word: &str, part: &Part) {
+        let words = self.words.entry((topic, word.to_owned()));
+        words.or_default().add(part);
     }
 
-    /// Number of grades by value of a topic.
-    pub fn values_of(&self, topic: Topic) -> impl Iterator<Item = (&str, u64)> {
+    /// The grades by value of a topic.
+    pub fn parts_of(&self, topic: Topic) -> impl Iterator<Item = (&str, &Part)> {
         let of_topic = self
             .words
             .range((topic, String::new())..)
             .take_while(move |((its, _), _)| *its == topic);
-        of_topic.map(|((_, word), grades)| (word.as_str(), *grades))
+        of_topic.map(|((_, word), part)| (word.as_str(), part))
+    }
+
+    /// Number of grades by value of a topic.
+    pub fn values_of(&self, topic: Topic) -> impl Iterator<Item = (&str, u64)> {
+        self.parts_of(topic).map(|(word, part)| (word, part.grades))
+    }
+
+    /// Number of grades with this value of a topic.
+    #[must_use]
+    pub fn grades_of(&self, topic: Topic, word: &str) -> u64 {
+        let part = self.words.get(&(topic, word.to_owned()));
+        part.map_or(0, |part| part.grades)
     }
 
     /// Total number of grades.
@@ -213,10 +277,6 @@ impl Counted {
             .sum()
     }
 
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "times and lengths of one item are far below 2^52"
-    )]
     fn whole(&mut self, number: Number, value: u64) {
         let bin = i32::try_from(u64::BITS - value.leading_zeros()).unwrap_or(0);
         self.number(number, bin, value as f64);
@@ -231,8 +291,8 @@ impl Counted {
         for (key, sums) in &other.numbers {
             self.numbers.entry(*key).or_default().add(sums);
         }
-        for (key, grades) in &other.words {
-            *self.words.entry(key.clone()).or_default() += grades;
+        for (key, part) in &other.words {
+            self.words.entry(key.clone()).or_default().add(part);
         }
     }
 
@@ -260,10 +320,6 @@ impl Counted {
     /// The quantile of a number at `share`, in \[0, 1\], assuming that numbers are evenly
     /// distributed within a bin; `None` without a number.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a run has less than 2^52 grades"
-    )]
     pub fn quantile(&self, number: Number, share: f64) -> Option<f64> {
         let rank = share * self.sums(number).count as f64;
         let mut before = 0.0;
@@ -296,12 +352,8 @@ pub fn bucket(step: i64, width: i64) -> i64 {
 
 fn reward_bin(reward: f64) -> i32 {
     let last = f64::from(LAST_REWARD_BIN);
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "clamped to the range of the bins"
-    )]
-    let bin = (reward * 10.0).floor().clamp(-last, last) as i32;
-    bin
+    // Clamped to the range of the bins.
+    (reward * 10.0).floor().clamp(-last, last) as i32
 }
 
 #[cfg(test)]

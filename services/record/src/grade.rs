@@ -13,6 +13,9 @@ use utoipa::ToSchema;
 
 use crate::appeal::Appeal;
 
+/// The measure of completions that were cut at the length limit.
+pub(crate) const TRUNCATED: &str = "truncated";
+
 /// The grade of one item. Every key is always present; it is null if it has no value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = ResultBody)]
@@ -132,6 +135,12 @@ impl ItemGrade {
             grade_us: self.grade_us,
             time_us: self.time_us,
             cached: self.cached,
+            measures: self
+                .measures
+                .get_key_value(TRUNCATED)
+                .into_iter()
+                .map(|(name, value)| (name.clone(), *value))
+                .collect(),
             ..Self::default()
         }
     }
@@ -300,6 +309,8 @@ impl<'de> Deserialize<'de> for StoredGrade {
 pub struct NewGrade {
     /// The fields that columns, counts and lists use.
     pub row: StoredGrade,
+    /// Whether its policy has no judge for its channel, so that no judge could have checked it.
+    pub unjudged: bool,
     /// The whole grade as JSON; empty once the packs of its entry contain it.
     pub(crate) document: String,
 }
@@ -331,8 +342,15 @@ impl NewGrade {
                 source,
                 grade: grade.row(),
             },
+            unjudged: false,
             document,
         }
+    }
+
+    /// The same grade of an item whose policy has no judge for its channel, if `unjudged`.
+    #[must_use]
+    pub fn with_unjudged(self, unjudged: bool) -> Self {
+        Self { unjudged, ..self }
     }
 
     /// The row of a grade whose document is stored separately.
@@ -341,6 +359,7 @@ impl NewGrade {
         let grade = grade.row();
         Ok(Self {
             row: StoredGrade { source, grade },
+            unjudged: false,
             document: String::new(),
         })
     }

@@ -45,6 +45,7 @@ mod options;
 pub mod pair;
 mod panics;
 mod pending;
+pub mod prompt_changes;
 pub mod prompt_history;
 mod read;
 mod record;

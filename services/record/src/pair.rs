@@ -4,6 +4,7 @@
 
 use assay_core::{Completion, Hash};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::{Body, BodyKind};
 
@@ -77,4 +78,36 @@ pub struct KnownPairs {
     pub known: Vec<Hash>,
     /// Total number of pairs of the model.
     pub total: u64,
+}
+
+/// Counts of the pairs of one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = CollectedBody)]
+pub struct Collected {
+    /// Pairs that were added; they survive a crash.
+    pub added: u64,
+    /// Pairs that were stored before, and duplicates within the request.
+    pub known: u64,
+    /// All pairs of the model.
+    pub total: u64,
+}
+
+/// Counts of the pairs that were chosen from a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = RunPairsBody)]
+pub struct RunPairs {
+    /// Pairs that were added; they survive a crash.
+    pub added: u64,
+    /// Pairs that were stored before.
+    pub known: u64,
+    /// All pairs of the model.
+    pub total: u64,
+    /// Grades that were read, without those that neither pass nor fail.
+    pub grades: u64,
+    /// Prompts of these grades.
+    pub prompts: u64,
+    /// Completions that were not used because of `min_certainty`.
+    pub uncertain: u64,
+    /// Time of the newest grade; null without grades.
+    pub newest_us: Option<i64>,
 }

@@ -1,18 +1,19 @@
 //! The state of the record, and what could not be applied to the database.
 
 use assay_core::clock::BatchId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-/// The state of the record.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+/// The state of the record. None of these conditions prevents grades from being recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = RecordBody)]
 pub struct RecordState {
     /// Entries that are recorded but not in the database yet.
     pub pending: u64,
-    /// Entries that the database rejected, and damaged parts of the spool; see
-    /// [`Record::set_aside`](crate::Record::set_aside).
+    /// Entries that the database rejected, and damaged parts of the spool; `assay record set-aside`
+    /// lists them.
     pub set_aside: u64,
-    /// Why entries cannot be applied to the database; `None` if they can. Until they are applied
-    /// they are durable and visible.
+    /// Why entries cannot be applied to the database; null if they can.
     pub apply_error: Option<String>,
 }
 

@@ -90,7 +90,6 @@ impl Review {
         let candidates = side.len();
         let stored =
             side.swap_remove(usize::try_from(index_random % (candidates as u64)).unwrap_or(0));
-        #[expect(clippy::cast_precision_loss, reason = "at most a thousand")]
         let probability = 1.0 / candidates as f64;
         let time_us = self.engine.clock().unix_us();
         let judge_weight = stored

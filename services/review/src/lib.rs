@@ -4,6 +4,7 @@
 //! HTTP.
 
 pub mod adjudications;
+pub mod comparison;
 pub mod dataset_checks;
 pub mod filter;
 pub mod pairs;

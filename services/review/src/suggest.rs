@@ -125,9 +125,7 @@ fn uniform(run: &str, seed: u64) -> impl FnMut() -> f64 {
         let mut z = state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-        let number = ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64;
-        number
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 

@@ -91,11 +91,7 @@ impl Instruction<'_> {
         let number = &self.arguments[name];
         let whole = number.as_u64().or_else(|| {
             let float = number.as_f64()?;
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "checked to be a small whole number"
-            )]
+            // Checked to be a small whole number.
             (float.fract() == 0.0 && (0.0..1e9).contains(&float)).then_some(float as u64)
         });
         whole.ok_or_else(|| self.missing(name))

@@ -67,6 +67,7 @@ fn last_boxed(value: &Value) -> Result<String, Error> {
         mode: Mode::Boxed,
         think_open: false,
         choices: false,
+        yes_no: false,
         language: None,
     };
     match extract(text, &options) {

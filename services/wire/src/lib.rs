@@ -27,7 +27,7 @@ pub use parsed::{Parsed, Scanner, parsed};
 pub use problem::{Problem, ProblemBody};
 pub use raw_object::RawObject;
 pub use reading::DecodeLimits;
-pub use ready::{ReadyBody, RecordBody};
+pub use ready::ReadyBody;
 pub use request::{
     Decoded, GradeRequest, ItemRequest, OwnForm, ReadTask, TemplateTask, decode, fits_path,
 };

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+pub use assay_record::pair::{Collected, RunPairs};
+
 /// Pairs to collect.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -77,17 +79,6 @@ impl From<PairRequest> for Pair {
     }
 }
 
-/// Counts of the pairs of one request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct CollectedBody {
-    /// Pairs that were added; they survive a crash.
-    pub added: u64,
-    /// Pairs that were stored before, and duplicates within the request.
-    pub known: u64,
-    /// All pairs of the model.
-    pub total: u64,
-}
-
 /// The grades of a run from which pairs are chosen.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -123,25 +114,6 @@ pub struct RunPairsRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "/answer")]
     pub reference: Option<String>,
-}
-
-/// Counts of the pairs that were chosen from a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct RunPairsBody {
-    /// Pairs that were added; they survive a crash.
-    pub added: u64,
-    /// Pairs that were stored before.
-    pub known: u64,
-    /// All pairs of the model.
-    pub total: u64,
-    /// Grades that were read, without those that neither pass nor fail.
-    pub grades: u64,
-    /// Prompts of these grades.
-    pub prompts: u64,
-    /// Completions that were not used because of `min_certainty`.
-    pub uncertain: u64,
-    /// Time of the newest grade; null without grades.
-    pub newest_us: Option<i64>,
 }
 
 /// A page of pairs, in order of arrival.

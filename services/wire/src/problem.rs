@@ -57,6 +57,12 @@ impl Problem {
         }
     }
 
+    /// An invalid field.
+    #[must_use]
+    pub fn invalid(pointer: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::at(ErrorCode::InvalidField, pointer.into(), message)
+    }
+
     /// A problem with a task; `task_pointer` is prepended to the pointer of the error.
     #[must_use]
     pub fn of_task(task_pointer: &str, error: TaskError) -> Self {

@@ -24,9 +24,8 @@ pub(crate) fn read_envelope<'de, E: Deserialize<'de>>(
     unknown: &mut UnknownFields,
 ) -> Result<E, Problem> {
     if body.trim_ascii_start().first() == Some(&b'[') {
-        return Err(Problem::at(
-            ErrorCode::InvalidField,
-            String::new(),
+        return Err(Problem::invalid(
+            "",
             "the body must be an object with `items`, not an array",
         ));
     }
@@ -67,9 +66,8 @@ pub(crate) fn read_field<T: DeserializeOwned>(
     unknown: &mut UnknownFields,
 ) -> Result<T, Problem> {
     if raw.get().starts_with('[') {
-        return Err(Problem::at(
-            ErrorCode::InvalidField,
-            pointer.to_owned(),
+        return Err(Problem::invalid(
+            pointer,
             "an item must be an object, not an array",
         ));
     }
@@ -122,11 +120,7 @@ pub(crate) fn reject_long_name(
         return Ok(());
     }
     let message = format!("`{field}` is longer than {MAX_NAME_BYTES} bytes; shorten it");
-    Err(Problem::at(
-        ErrorCode::InvalidField,
-        format!("{pointer}/{field}"),
-        message,
-    ))
+    Err(Problem::invalid(format!("{pointer}/{field}"), message))
 }
 
 /// Converts an error of parsing the body as a whole, which is invalid JSON or has the wrong shape.
@@ -137,14 +131,14 @@ pub(crate) fn body_problem<'de, E: Deserialize<'de>>(
     if error.is_data() {
         let mut reader = serde_json::Deserializer::from_slice(body);
         return match serde_path_to_error::deserialize::<_, E>(&mut reader) {
-            Ok(_) => Problem::at(ErrorCode::InvalidField, String::new(), json_reason(error)),
+            Ok(_) => Problem::invalid("", json_reason(error)),
             Err(located) => {
                 let mut pointer = json_pointer(located.path());
                 let message = json_reason(located.inner());
                 if pointer.is_empty() && message.contains("`items`") {
                     pointer.push_str("/items");
                 }
-                Problem::at(ErrorCode::InvalidField, pointer, message)
+                Problem::invalid(pointer, message)
             }
         };
     }

@@ -1,9 +1,11 @@
 //! JSON types for the list of reward models and for loading them.
 
-use assay_core::reward_model::{ModelInfo, ModelLoad, ModelState, ModelStatus, Scale};
+use assay_core::reward_model::{ModelLoad, ModelState, ModelStatus, Scale};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
+
+pub use assay_core::reward_model::ModelInfo;
 
 /// Name of a scale in JSON: `logit`, `probability` or `cosine`.
 #[must_use]
@@ -47,7 +49,7 @@ pub struct RewardModelBody {
     /// Tokens in the queue.
     pub waiting_tokens: u64,
     /// The loaded model; null if none is loaded.
-    pub model: Option<ModelBody>,
+    pub model: Option<ModelInfo>,
 }
 
 impl From<&ModelStatus> for RewardModelBody {
@@ -65,74 +67,7 @@ impl From<&ModelStatus> for RewardModelBody {
             scored: status.scored,
             tokens: status.tokens,
             waiting_tokens: status.waiting_tokens,
-            model: status.info.as_deref().map(ModelBody::from),
-        }
-    }
-}
-
-/// A loaded model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct ModelBody {
-    /// Name of the reward model.
-    pub name: String,
-    /// Hash of the configuration, weights, tokenizer and options, in hexadecimal. It identifies
-    /// what computed a score.
-    pub version: String,
-    /// The directory or hub name from which it was loaded.
-    pub source: String,
-    /// `architectures[0]` of its configuration.
-    #[schema(example = "Qwen3ForSequenceClassification")]
-    pub architecture: String,
-    /// Type of the head: `scalar`, `classes`, `steps`, `labels` or `embedding`.
-    pub head: String,
-    /// Position that the head reads: `last`, `hf_nonpad`, `first_pad`, `cls`, `mean` or `token:ID`.
-    pub pooling: String,
-    /// Scale of `raw`: `logit`, `probability` or `cosine`.
-    pub scale: String,
-    /// Function that computes `score` from `raw`: `none`, `sigmoid`, `softsign`, `affine` or
-    /// `relative`.
-    pub normalise: String,
-    /// Names of the classes or label tokens, in the order of the outputs; empty for a single
-    /// output.
-    pub labels: Vec<String>,
-    /// How rollouts are rendered: `chat`, `text`, `verify_rm` or `custom`.
-    pub template: String,
-    /// Number of parameters.
-    pub parameters: u64,
-    /// Size of a hidden state.
-    pub hidden: usize,
-    /// Number of layers.
-    pub layers: usize,
-    /// Maximum number of input tokens.
-    pub max_tokens: usize,
-    /// Data type of the computation: `f32`, `bf16` or `f16`.
-    pub dtype: String,
-    /// Device: `cpu`, `cuda:N`, or several GPUs separated by commas.
-    pub device: String,
-    /// Time at which it became ready, in microseconds since the Unix epoch.
-    pub loaded_us: i64,
-}
-
-impl From<&ModelInfo> for ModelBody {
-    fn from(info: &ModelInfo) -> Self {
-        Self {
-            name: info.name.clone(),
-            version: info.version.clone(),
-            source: info.source.clone(),
-            architecture: info.architecture.clone(),
-            head: info.head.to_owned(),
-            pooling: info.pooling.clone(),
-            scale: scale_name(info.scale).to_owned(),
-            normalise: info.normalise.to_owned(),
-            labels: info.labels.clone(),
-            template: info.template.to_owned(),
-            parameters: info.parameters,
-            hidden: info.hidden,
-            layers: info.layers,
-            max_tokens: info.max_tokens,
-            dtype: info.dtype.to_owned(),
-            device: info.device.clone(),
-            loaded_us: info.loaded_us,
+            model: status.info.as_deref().cloned(),
         }
     }
 }

@@ -159,10 +159,6 @@ impl Sums {
         }
     }
 
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a run has less than 2^52 grades and microseconds"
-    )]
     fn body(&self) -> SumsBody {
         let [graded, ungradable, failed] = self.outcomes;
         let mean = |sum: u64| sum as f64 / self.totals.grades.max(1) as f64;

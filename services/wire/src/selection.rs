@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use assay_base::did_you_mean;
-use assay_core::ErrorCode;
 use assay_record::ItemGrade;
 use serde::ser::{Error as _, Impossible, SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
@@ -64,11 +63,7 @@ impl Selection {
         };
         if fields.is_empty() {
             let message = "`fields` is empty; name at least one key of a result, or omit the field";
-            return Err(Problem::at(
-                ErrorCode::InvalidField,
-                "/fields".to_owned(),
-                message,
-            ));
+            return Err(Problem::invalid("/fields", message));
         }
         let mut chosen = Chosen {
             keys: 0,
@@ -91,11 +86,7 @@ impl Selection {
                         suggestion = format!("; the keys are {}", known.join(", "));
                     }
                     let message = format!("results have no key `{name}`{suggestion}");
-                    return Err(Problem::at(
-                        ErrorCode::InvalidField,
-                        format!("/fields/{at}"),
-                        message,
-                    ));
+                    return Err(Problem::invalid(format!("/fields/{at}"), message));
                 }
             }
         }
@@ -270,7 +261,7 @@ impl<M: SerializeMap> Serializer for Fields<'_, M> {
 
 #[cfg(test)]
 mod tests {
-    use assay_core::Fault;
+    use assay_core::{ErrorCode, Fault};
 
     use super::*;
     use crate::reply::StreamLine;

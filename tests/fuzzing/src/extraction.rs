@@ -26,6 +26,7 @@ pub fn run(bytes: &[u8]) {
         mode: [Mode::Auto, Mode::Boxed, Mode::Whole, Mode::Auto][usize::from(flags & 3)],
         think_open: flags & 4 != 0,
         choices: flags & 8 != 0,
+        yes_no: flags & 64 != 0,
         language: (flags & 16 != 0).then_some("fr"),
     };
     check(text, &options);

@@ -261,7 +261,6 @@ impl Rate {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     fn per_second(&self) -> f64 {
         self.items as f64 / self.span.as_secs_f64()
     }

@@ -113,12 +113,7 @@ impl BatchGenerator<'_> {
         stop: &AtomicBool,
     ) -> anyhow::Result<Option<Vec<Group>>> {
         let rollout = &self.config.rollout;
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a small count"
-        )]
+        // A small count.
         let started = (needed as f64 * rollout.oversampling).ceil() as usize;
         let mut groups = std::mem::take(&mut self.state.unfinished);
         let new = started.saturating_sub(groups.len());

@@ -307,7 +307,6 @@ impl Config {
             length: length @ None,
         } = &mut config.objective.aggregation
         {
-            #[expect(clippy::cast_precision_loss, reason = "completions are short")]
             let max_tokens = config.rollout.sampling.max_tokens as f64;
             *length = Some(max_tokens);
         }

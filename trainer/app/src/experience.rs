@@ -182,6 +182,12 @@ pub struct TrainingBatch {
 }
 
 impl Experience {
+    /// Whether all completions are from this version of the policy.
+    pub(crate) fn is_of_version(&self, version: u64) -> bool {
+        let mut groups = self.groups.iter();
+        groups.all(|(group, _)| group.version == version)
+    }
+
     /// Rewards of the completions of each group.
     #[must_use]
     pub fn rewards(&self) -> Vec<Vec<Option<f64>>> {
@@ -256,7 +262,7 @@ impl Experience {
             tracing::warn!("no completion of the batch has an advantage; the step is skipped");
         }
         let mut values = self.values();
-        values.insert("completions/masked".to_owned(), count(advantages.masked));
+        values.insert("completions/masked".to_owned(), advantages.masked as f64);
         let scale = rows
             .iter()
             .flat_map(|row| &row.advantages)
@@ -285,7 +291,7 @@ impl Experience {
             .collect();
         let lengths: Vec<f64> = self
             .rollouts()
-            .map(|rollout| count(rollout.tokens.len()))
+            .map(|rollout| rollout.tokens.len() as f64)
             .collect();
         let ended: Vec<f64> = self
             .rollouts()
@@ -313,7 +319,7 @@ impl Experience {
         insert(
             "frac_reward_zero_std",
             mean(&self.groups.iter().map(|_| 1.0).collect::<Vec<_>>())
-                .map(|_| count(spread.same) / count(self.groups.len())),
+                .map(|_| spread.same as f64 / self.groups.len() as f64),
         );
         insert("completions/mean_length", mean(&lengths));
         insert(
@@ -325,7 +331,7 @@ impl Experience {
             mean(&ended).map(|ended| 1.0 - ended),
         );
         insert("num_tokens", Some(lengths.iter().sum()));
-        insert("groups/dropped", Some(count(spread.too_few)));
+        insert("groups/dropped", Some(spread.too_few as f64));
         insert("groups/replaced", Some(self.replaced as f64));
         for (name, rate) in &self.rates {
             insert(name, Some(*rate));
@@ -357,14 +363,5 @@ fn visit(grades: &[CompletionGrade]) -> Visit {
 }
 
 fn mean(numbers: &[f64]) -> Option<f64> {
-    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / count(numbers.len()))
-}
-
-/// Converts a count to a number.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "batches are far smaller than 2^53"
-)]
-fn count(count: usize) -> f64 {
-    count as f64
+    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }

@@ -282,10 +282,7 @@ impl Learner<'_> {
             }
             Ok(Tensor::from_vec(numbers, (part.len(), width), device)?)
         };
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "advantages become the type of the loss"
-        )]
+        // Advantages become the type of the loss.
         let advantages = table(&|index| {
             let row = &part[index];
             match row.advantages.as_slice() {

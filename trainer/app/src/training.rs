@@ -356,6 +356,12 @@ impl<'a> ActiveRun<'a> {
         Ok(Some(values))
     }
 
+    /// The learning rate of this step.
+    fn rate(&self) -> f64 {
+        let config = self.run.config;
+        config.schedule.at(self.step, config.training.steps)
+    }
+
     /// Trains on a batch while `snapshot` generates a later one. Both are always completed, because
     /// a run that stops between them could not be resumed identically.
     fn learn_and_generate(
@@ -365,17 +371,10 @@ impl<'a> ActiveRun<'a> {
     ) -> anyhow::Result<Values> {
         let (step, version) = (self.step + self.run.config.rollout.staleness, self.step);
         let (training_batch, policy) = (self.training_batch(batch)?, &self.policy);
+        let rate = self.rate();
         let (generator, optimiser) = (&mut self.generator, &mut self.optimiser);
         let learner = learner(self.run.config, policy, self.reference.as_ref());
-        let rate = self
-            .run
-            .config
-            .schedule
-            .at(self.step, self.run.config.training.steps);
-        let fresh = batch
-            .groups
-            .iter()
-            .all(|(group, _)| group.version == version);
+        let fresh = batch.is_of_version(version);
         let (generated, result) = std::thread::scope(|scope| {
             let never = AtomicBool::new(false);
             // Batches are generated also for steps after the last one, so that a run that is
@@ -403,15 +402,8 @@ impl<'a> ActiveRun<'a> {
     fn learn(&mut self, batch: &Experience) -> anyhow::Result<Values> {
         let training_batch = self.training_batch(batch)?;
         let learner = learner(self.run.config, &self.policy, self.reference.as_ref());
-        let rate = self
-            .run
-            .config
-            .schedule
-            .at(self.step, self.run.config.training.steps);
-        let fresh = batch
-            .groups
-            .iter()
-            .all(|(group, _)| group.version == self.step);
+        let rate = self.rate();
+        let fresh = batch.is_of_version(self.step);
         let result = learner.step(
             &mut self.optimiser,
             &training_batch.rows,

@@ -71,10 +71,6 @@ fn likelihood(
     micro_tokens: usize,
 ) -> anyhow::Result<(f64, BTreeMap<String, Tensor>)> {
     let length = |text: &Text<'_>| text.prompt.len() + text.completion.len();
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "batches are far smaller than 2^53"
-    )]
     let tokens = texts
         .iter()
         .map(|text| text.completion.len())

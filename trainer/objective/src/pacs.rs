@@ -63,7 +63,7 @@ impl Members {
     ) -> candle_core::Result<Tensor> {
         let mut entries = vec![0.0; self.rows * self.rows];
         for (row, peers) in self.peers.iter().enumerate() {
-            let size = count(peers.len());
+            let size = peers.len() as f64;
             for peer in peers {
                 if let Some(entry) = entries.get_mut(row * self.rows + peer) {
                     *entry = weight(row, *peer, size);
@@ -72,14 +72,6 @@ impl Members {
         }
         Tensor::from_vec(entries, (self.rows, self.rows), like.device())?.to_dtype(like.dtype())
     }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "groups are far smaller than 2^53"
-)]
-fn count(members: usize) -> f64 {
-    members as f64
 }
 
 /// The part of a micro-batch in the mean over completions of the binary cross-entropy. `log_ratio`
@@ -154,7 +146,7 @@ fn weights(
         match (*live, balanced && same < peers.len()) {
             (false, _) => 0.0,
             (true, false) => 1.0,
-            (true, true) => count(peers.len()) / (2.0 * count(same)),
+            (true, true) => peers.len() as f64 / (2.0 * same as f64),
         }
     };
     let weights: Vec<f64> = live.iter().enumerate().map(weight).collect();

@@ -70,23 +70,14 @@ pub(crate) fn policy_tokens<'a>(
     all.only(&keep)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "batches are far narrower than 2^53 tokens"
-)]
 fn width(tokens: &Tokens<'_>) -> f64 {
     tokens.shape().1 as f64
 }
 
 /// Quantile with linear interpolation between order statistics (definition 7 of Hyndman and Fan
 /// 1996, doi 10.1080/00031305.1996.10473566); infinity for an empty list.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a position in a list, from 0 to its length"
-)]
 fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
+    // A position in a list, from 0 to its length.
     values.sort_by(f64::total_cmp);
     let Some(last) = values.len().checked_sub(1) else {
         return f64::INFINITY;

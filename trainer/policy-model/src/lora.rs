@@ -23,19 +23,10 @@ pub struct LoraSettings {
 
 impl Default for LoraSettings {
     fn default() -> Self {
-        let targets = [
-            "q_proj",
-            "k_proj",
-            "v_proj",
-            "o_proj",
-            "gate_proj",
-            "up_proj",
-            "down_proj",
-        ];
         Self {
             rank: 16,
             alpha: 32.0,
-            targets: targets.map(str::to_owned).to_vec(),
+            targets: PROJECTIONS.iter().copied().map(str::to_owned).collect(),
         }
     }
 }
@@ -81,7 +72,6 @@ impl LoraSettings {
     }
 
     /// `alpha / rank`.
-    #[expect(clippy::cast_precision_loss, reason = "ranks are small")]
     pub(crate) fn scale(&self) -> f64 {
         self.alpha / self.rank as f64
     }
@@ -111,11 +101,7 @@ impl LoraSettings {
             let (out, inner) = weight.dims2()?;
             let [a, b] = names(projection);
             let mut random = Random::stream(&[seed, stream_of(&a)]);
-            #[expect(
-                clippy::cast_precision_loss,
-                clippy::cast_possible_truncation,
-                reason = "sizes of layers are small"
-            )]
+            // Sizes of layers are small.
             let numbers: Vec<f32> = (0..self.rank * inner)
                 .map(|_| (random.normal() / (inner as f64).sqrt()) as f32)
                 .collect();

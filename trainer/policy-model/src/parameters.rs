@@ -47,7 +47,6 @@ impl Parameters {
         let mut tensors = BTreeMap::new();
         for (name, shape) in synthetic::tensors(config)? {
             let count: usize = shape.iter().product();
-            #[expect(clippy::cast_precision_loss, reason = "sizes of layers are small")]
             let deviation = match shape.as_slice() {
                 [_] => 0.0,
                 _ if name.contains("embed") => 0.1,
@@ -59,7 +58,7 @@ impl Parameters {
                 0.0
             };
             let mut random = Random::stream(&[seed, stream_of(&name)]);
-            #[expect(clippy::cast_possible_truncation, reason = "weights are f32")]
+            // Weights are f32.
             let numbers: Vec<f32> = (0..count)
                 .map(|_| (mean + deviation * random.normal()) as f32)
                 .collect();

@@ -915,6 +915,44 @@ class Collected(View):
         return value
 
 
+class ComparedPart(View):
+    """The grades with one value of a topic in both sets."""
+
+    __slots__ = ()
+
+    @property
+    def a(self) -> Part:
+        """Its grades in the first set."""
+        value = self._get("a")
+        return Part(value)
+
+    @property
+    def b(self) -> Part:
+        """Its grades in the second set."""
+        value = self._get("b")
+        return Part(value)
+
+    @property
+    def contribution(self) -> float | None:
+        """How much it contributes to the difference of the mean rewards; `None` for causes, whose
+        items have no reward.
+        """
+        value: float | None = self._get("contribution")
+        return value
+
+    @property
+    def topic(self) -> str:
+        """`grader`, `channel`, `verdict`, `cause` or `truncated`."""
+        value: str = self._get("topic")
+        return value
+
+    @property
+    def value(self) -> str:
+        """The value: for `truncated`, `truncated` or `complete`."""
+        value: str = self._get("value")
+        return value
+
+
 class Comparison(View):
     """Comparison of two channels, or of two versions of one channel."""
 
@@ -1778,6 +1816,30 @@ class Pairs(View):
         return [Pair(item) for item in value]
 
 
+class Part(View):
+    """The grades of a part in one set."""
+
+    __slots__ = ()
+
+    @property
+    def grades(self) -> int:
+        """Number of grades."""
+        value: int = self._get("grades")
+        return value
+
+    @property
+    def mean_reward(self) -> float | None:
+        """Their mean reward; `None` without one."""
+        value: float | None = self._get("mean_reward")
+        return value
+
+    @property
+    def share(self) -> float:
+        """Their share of the grades of the set."""
+        value: float = self._get("share")
+        return value
+
+
 class Persistence(View):
     """Whether repeated grading of the same answer returns the same verdict."""
 
@@ -1841,6 +1903,76 @@ class Policy(View):
     def policy(self) -> dict[str, Any]:
         """The policy."""
         value: dict[str, Any] = self._get("policy")
+        return value
+
+
+class PromptChange(View):
+    """A prompt in two sets of rollouts."""
+
+    __slots__ = ()
+
+    @property
+    def a_judged(self) -> int:
+        """Rollouts of the first set with a verdict that is a pass or a fail."""
+        value: int = self._get("a_judged")
+        return value
+
+    @property
+    def a_passes(self) -> int:
+        """Of those, passed."""
+        value: int = self._get("a_passes")
+        return value
+
+    @property
+    def b_judged(self) -> int:
+        """The same for the second set."""
+        value: int = self._get("b_judged")
+        return value
+
+    @property
+    def b_passes(self) -> int:
+        """Of those, passed."""
+        value: int = self._get("b_passes")
+        return value
+
+    @property
+    def prompt_key(self) -> str:
+        """Key of the prompt."""
+        value: str = self._get("prompt_key")
+        return value
+
+
+class PromptChanges(View):
+    """Prompts that both sets of rollouts contain. A prompt is solved if at least half of its
+    rollouts passed.
+    """
+
+    __slots__ = ()
+
+    @property
+    def common(self) -> int:
+        """Prompts with judged rollouts in both sets."""
+        value: int = self._get("common")
+        return value
+
+    @property
+    def flipped(self) -> list[PromptChange]:
+        """The prompts whose pass rate changed most among those that were gained or lost, greatest
+        change first.
+        """
+        value = self._get("flipped")
+        return [PromptChange(item) for item in value]
+
+    @property
+    def gained(self) -> int:
+        """Of those, solved in the second set only."""
+        value: int = self._get("gained")
+        return value
+
+    @property
+    def lost(self) -> int:
+        """Of those, solved in the first set only."""
+        value: int = self._get("lost")
         return value
 
 
@@ -2494,6 +2626,80 @@ class Run(View):
         return value
 
 
+class RunComparison(View):
+    """The comparison of two sets of grades, `a` and `b`."""
+
+    __slots__ = ()
+
+    @property
+    def a(self) -> ComparedGrades:
+        """The first set."""
+        value = self._get("a")
+        return ComparedGrades(value)
+
+    @property
+    def b(self) -> ComparedGrades:
+        """The second set."""
+        value = self._get("b")
+        return ComparedGrades(value)
+
+    @property
+    def bytes(self) -> RunDifference | None:
+        """See `docs/API.md`."""
+        value = self._get("bytes")
+        return None if value is None else RunDifference(value)
+
+    @property
+    def parts(self) -> list[ComparedPart]:
+        """The parts of both sets by topic, those that contribute most to the difference of the
+        rewards first.
+        """
+        value = self._get("parts")
+        return [ComparedPart(item) for item in value]
+
+    @property
+    def pass_(self) -> RunDifference | None:
+        """See `docs/API.md`."""
+        value = self._get("pass")
+        return None if value is None else RunDifference(value)
+
+    @property
+    def prompts(self) -> PromptChanges:
+        """The prompts that both sets contain."""
+        value = self._get("prompts")
+        return PromptChanges(value)
+
+    @property
+    def reward(self) -> RunDifference | None:
+        """See `docs/API.md`."""
+        value = self._get("reward")
+        return None if value is None else RunDifference(value)
+
+
+class RunDifference(View):
+    """A difference of two means or shares."""
+
+    __slots__ = ()
+
+    @property
+    def high(self) -> float:
+        """Upper bound of its 95 % interval."""
+        value: float = self._get("high")
+        return value
+
+    @property
+    def low(self) -> float:
+        """Lower bound of its 95 % interval."""
+        value: float = self._get("low")
+        return value
+
+    @property
+    def value(self) -> float:
+        """The value of `b` minus that of `a`."""
+        value: float = self._get("value")
+        return value
+
+
 class RunPairs(View):
     """Counts of the pairs that were chosen from a run."""
 
@@ -2539,6 +2745,30 @@ class RunPairs(View):
     def uncertain(self) -> int:
         """Completions that were not used because of `min_certainty`."""
         value: int = self._get("uncertain")
+        return value
+
+
+class RunRange(View):
+    """Grades to compare."""
+
+    __slots__ = ()
+
+    @property
+    def from_(self) -> int | None:
+        """First step; `None` for grades of all steps up to the last, and those without a step."""
+        value: int | None = self._get("from")
+        return value
+
+    @property
+    def run(self) -> str:
+        """Name of the run."""
+        value: str = self._get("run")
+        return value
+
+    @property
+    def to(self) -> int | None:
+        """Last step; `None` without a limit."""
+        value: int | None = self._get("to")
         return value
 
 
@@ -3240,6 +3470,74 @@ class CheckDetail(Check):
         return CheckReport(value)
 
 
+class ComparedGrades(RunRange):
+    """Totals of one set of grades."""
+
+    __slots__ = ()
+
+    @property
+    def failed(self) -> int:
+        """Of those, failed."""
+        value: int = self._get("failed")
+        return value
+
+    @property
+    def graded(self) -> int:
+        """Of those, graded."""
+        value: int = self._get("graded")
+        return value
+
+    @property
+    def grades(self) -> int:
+        """Number of grades."""
+        value: int = self._get("grades")
+        return value
+
+    @property
+    def mean_bytes(self) -> float | None:
+        """Mean length of the completions in bytes; `None` if unknown."""
+        value: float | None = self._get("mean_bytes")
+        return value
+
+    @property
+    def mean_reward(self) -> float | None:
+        """Mean reward; `None` without one."""
+        value: float | None = self._get("mean_reward")
+        return value
+
+    @property
+    def passed(self) -> int:
+        """Of the graded items, passed."""
+        value: int = self._get("passed")
+        return value
+
+    @property
+    def reward_error(self) -> float | None:
+        """Standard error of the mean reward, by prompt if prompts are known; `None` without a
+        reward.
+        """
+        value: float | None = self._get("reward_error")
+        return value
+
+    @property
+    def rewards(self) -> int:
+        """Number of rewards."""
+        value: int = self._get("rewards")
+        return value
+
+    @property
+    def truncated(self) -> int:
+        """Number of completions that were cut at the length limit."""
+        value: int = self._get("truncated")
+        return value
+
+    @property
+    def ungradable(self) -> int:
+        """Of those, ungradable."""
+        value: int = self._get("ungradable")
+        return value
+
+
 class Grade(GradeSource, Result):
     """A grade in the record, with where it comes from."""
 
@@ -3728,7 +4026,8 @@ class MathTask(_MathTaskRequired, total=False):
     - `language`: Language of the completion, such as `fr`.
     - `order`: `auto`: tuples, vectors and matrices are ordered, sets and bare lists are not.
     - `percent`: `loose`: accept both 50 and 1/2 for 50 % if only one side has a percent sign.
-    - `rounding`: `gold`: accept a value that rounds to the digits of the gold.
+    - `rounding`: `gold`: accept a value that rounds to the digits of the gold. `auto`: only if the
+      gold is plainly rounded.
     - `tolerance`: Accepted distance from the gold, inclusive. Without it, answers must be equal.
     - `type`: see the API.
     - `units`: `compare`: compare units if both sides have one. `ignore`: compare only numbers.
@@ -3740,7 +4039,7 @@ class MathTask(_MathTaskRequired, total=False):
     language: str | None
     order: Literal["auto", "ordered", "unordered"]
     percent: Literal["exact", "loose"]
-    rounding: Literal["exact", "gold"]
+    rounding: Literal["exact", "gold", "auto"]
     tolerance: dict[str, Any]
     units: Literal["compare", "ignore"]
 

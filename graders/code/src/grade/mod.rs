@@ -369,10 +369,6 @@ impl PreparedCode {
             .with_work(work);
         grade.deterministic = results.iter().all(|result| result.deterministic);
         let max = |of: fn(&TestResult) -> u64| results.iter().map(of).max();
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "measures need not be exact to the last bit"
-        )]
         let numbers = [
             (
                 "tests_passed",
@@ -403,7 +399,6 @@ impl PreparedCode {
             return None;
         }
         let reference = self.reference_work(cx).await?.ok()?;
-        #[expect(clippy::cast_precision_loss, reason = "a ratio")]
         let ratio = reference as f64 / work as f64;
         Some(ratio)
     }

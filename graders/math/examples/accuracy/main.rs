@@ -1,102 +1,264 @@
-//! Grades labelled rows and compares the verdicts with the labels, by kind.
+//! Compares verdicts with labels, by kind of answer. Run it as `make accuracy`.
 //!
-//! `cargo run -p assay-math --example accuracy -- [--all] FILE.jsonl …`. A row has `completion`, a
-//! `gold` (a text or a list), `expected` (`true`, `false` or a verdict), and may have `kind`, `id`
-//! and `options` (keys of the task). Each miss is printed; `--all` prints every row.
+//! Without files, the rows are those of `labelled`, and the run fails if a kind has fewer right
+//! verdicts than `labelled/table.json`. `--update` writes that table. Files are JSON lines: a row
+//! has a `completion`, a `gold` (a text or a list), `expected` (`true`, `false` or a verdict), and
+//! may have `kind`, `id` and `options` (keys of the task). Each miss is printed; `--all` prints
+//! every row, `--forms` the equal rows whose sides have two normal forms. `--set KEY=VALUE` adds a
+//! key to the tasks that lack it, such as `rounding=auto`. `--time` also prints the pairs per CPU
+//! second and the 99th percentile of the CPU time of a pair, with the gold read each time.
+//! `--peer PYTHON` also asks Math-Verify, which that Python must have.
+
+mod labelled;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::pin::Pin;
+use std::process::{Command, ExitCode, Stdio};
 use std::task::{Context, Poll, Waker};
 use std::{env, fs};
 
 use assay_core::{GradeContext, Grader as _, GraderTable, Item, Outcome, PrepareContext, Task};
 use assay_math::MathGrader;
-use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use labelled::{Counts, Row, Table};
+use rustix::time::{ClockId, clock_gettime};
 
-/// The verdict of a row, or the word of an outcome without one.
-fn verdict(task: &RawValue, completion: &str) -> String {
-    let table = GraderTable::new(Vec::new());
-    let cx = PrepareContext::new(&table);
-    let outcome = match Task::from_raw(task) {
-        Err(error) => return error.to_string(),
-        Ok(task) => match MathGrader.prepare(&task, &cx) {
-            Ok(prepared) => {
-                let item = Item::text(completion);
-                let items = [&item];
-                let context = GradeContext::default();
-                let mut graded = prepared.grade(&items, &context);
-                let waker = &mut Context::from_waker(Waker::noop());
-                match Pin::new(&mut graded).poll(waker) {
-                    Poll::Ready(mut outcomes) => outcomes.pop(),
-                    Poll::Pending => None,
-                }
-            }
-            Err(error) => Some(Outcome::from(error)),
-        },
-    };
-    match &outcome {
-        Some(Outcome::Graded(grade)) => grade.verdict.as_str().to_owned(),
-        Some(other) => other.as_str().to_owned(),
-        None => String::new(),
-    }
+/// Relative to the workspace.
+const TABLE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/examples/accuracy/labelled/table.json"
+);
+
+/// Times that each row is graded to measure its CPU time.
+const TIMES: usize = 5;
+
+const PEER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/accuracy/peer.py");
+
+/// The options of the command line.
+#[derive(Default)]
+struct Arguments {
+    all: bool,
+    forms: bool,
+    update: bool,
+    time: bool,
+    peer: Option<String>,
+    /// Keys for the tasks that lack them.
+    keys: Vec<(String, String)>,
+    files: Vec<String>,
 }
 
-/// The task of a row.
-fn task(row: &Value) -> io::Result<Box<RawValue>> {
-    let mut task = Map::new();
-    task.insert("type".to_owned(), "math".into());
-    task.insert("answer".to_owned(), row["gold"].clone());
-    if let Some(options) = row["options"].as_object() {
-        task.extend(options.clone());
-    }
-    Ok(serde_json::value::to_raw_value(&Value::Object(task))?)
-}
-
-/// `true` if the verdict is what the label says.
-fn agrees(expected: &Value, verdict: &str) -> bool {
-    match expected {
-        Value::Bool(expected) => *expected == (verdict == "correct"),
-        Value::String(expected) => expected == verdict,
-        _ => false,
-    }
-}
-
-fn main() -> io::Result<()> {
-    let (flags, files): (Vec<String>, Vec<String>) =
-        env::args().skip(1).partition(|arg| arg.starts_with("--"));
-    let all = flags.iter().any(|flag| flag == "--all");
-    let mut kinds: BTreeMap<String, [u64; 2]> = BTreeMap::new();
-    let mut out = io::stdout().lock();
-    for file in &files {
-        for line in fs::read_to_string(file)?.lines() {
-            let row: Value = serde_json::from_str(line)?;
-            let verdict = verdict(&task(&row)?, row["completion"].as_str().unwrap_or_default());
-            let right = agrees(&row["expected"], &verdict);
-            let kind = row["kind"].as_str().unwrap_or("other");
-            let [agreed, rows] = kinds.entry(kind.to_owned()).or_default();
-            *agreed += u64::from(right);
-            *rows += 1;
-            if all || !right {
-                writeln!(
-                    out,
-                    "{} {} {} gold {} completion {} options {} expected {} got {verdict}",
-                    if right { "right" } else { "MISS" },
-                    row["id"],
-                    kind,
-                    row["gold"],
-                    row["completion"],
-                    row["options"],
-                    row["expected"],
-                )?;
+impl Arguments {
+    fn read() -> Self {
+        let mut options = Self::default();
+        let mut arguments = env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--all" => options.all = true,
+                "--forms" => options.forms = true,
+                "--update" => options.update = true,
+                "--time" => options.time = true,
+                "--peer" => options.peer = arguments.next(),
+                "--set" => options.keys.extend(
+                    (arguments.next())
+                        .and_then(|key| key.split_once('=').map(|(k, v)| (k.into(), v.into()))),
+                ),
+                _ => options.files.push(argument),
             }
         }
+        options
     }
-    let mut total = [0; 2];
-    for (kind, [agreed, rows]) in &kinds {
-        writeln!(out, "{agreed:6} of {rows:6} {kind}")?;
-        total = [total[0] + agreed, total[1] + rows];
+}
+
+/// The outcome of a row.
+fn graded(row: &Row) -> io::Result<Outcome> {
+    let table = GraderTable::new(Vec::new());
+    let task = Task::from_raw(&row.task()?).map_err(io::Error::other)?;
+    let prepared = match MathGrader.prepare(&task, &PrepareContext::new(&table)) {
+        Ok(prepared) => prepared,
+        Err(error) => return Ok(Outcome::from(error)),
+    };
+    let item = Item::text(&row.completion);
+    let (items, context) = ([&item], GradeContext::default());
+    let mut grading = prepared.grade(&items, &context);
+    match Pin::new(&mut grading).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(mut outcomes) => outcomes.pop(),
+        Poll::Pending => None,
     }
-    writeln!(out, "{:6} of {:6} in all", total[0], total[1])
+    .ok_or_else(|| io::Error::other("no outcome"))
+}
+
+/// Whether Math-Verify agrees with each row, if it can grade it, and its version.
+fn peer(python: &str, rows: &[Row]) -> io::Result<(Vec<Option<bool>>, String)> {
+    let mut child = Command::new(python)
+        .arg(PEER)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    // The script reads all rows before it writes.
+    if let Some(input) = child.stdin.take() {
+        let mut input = io::BufWriter::new(input);
+        for row in rows {
+            writeln!(input, "{}", row.line())?;
+        }
+    }
+    let output = child.wait_with_output()?;
+    let text = String::from_utf8(output.stdout).map_err(io::Error::other)?;
+    let mut lines = text.lines();
+    let version = lines.next().unwrap_or_default().to_owned();
+    let agrees: Vec<Option<bool>> = lines.map(|line| line.parse().ok()).collect();
+    if agrees.len() == rows.len() {
+        Ok((agrees, version))
+    } else {
+        Err(io::Error::other("Math-Verify did not grade every row"))
+    }
+}
+
+/// CPU time that this thread has used, in seconds.
+fn used() -> f64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
+/// The CPU times of all rows in seconds, each the least of a few, because other processes empty the
+/// caches.
+fn times(rows: &[Row]) -> io::Result<Vec<f64>> {
+    let mut times = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut least = f64::INFINITY;
+        for _ in 0..TIMES {
+            let start = used();
+            graded(row)?;
+            least = least.min(used() - start);
+        }
+        times.push(least);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times)
+}
+
+fn read(files: &[String]) -> io::Result<Vec<Row>> {
+    if files.is_empty() {
+        return Ok(labelled::rows());
+    }
+    let mut rows = Vec::new();
+    for file in files {
+        rows.extend(Row::all(&fs::read_to_string(file)?)?);
+    }
+    Ok(rows)
+}
+
+fn main() -> io::Result<ExitCode> {
+    let arguments = Arguments::read();
+    let mut rows = read(&arguments.files)?;
+    for row in &mut rows {
+        for (key, value) in &arguments.keys {
+            (row.options.entry(key)).or_insert_with(|| value.as_str().into());
+        }
+    }
+    let python = arguments.peer.as_deref();
+    let peer = python.map(|python| peer(python, &rows)).transpose()?;
+    let mut table = Table::new();
+    let mut peers: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
+    let mut out = io::stdout().lock();
+    for (at, row) in rows.iter().enumerate() {
+        let outcome = graded(row)?;
+        table
+            .entry(row.kind.clone())
+            .or_default()
+            .add(row, &outcome);
+        if let Some((agrees, _)) = &peer {
+            let [agreed, rows] = peers.entry(&row.kind).or_default();
+            *agreed += u64::from(agrees[at] == Some(true));
+            *rows += u64::from(agrees[at].is_some());
+        }
+        let agrees = row.agrees(&outcome);
+        if arguments.forms
+            && let Some([gold, answer]) = labelled::two_forms(&outcome)
+        {
+            writeln!(out, "{gold}\n{answer}\n  {}", row.line())?;
+        }
+        if arguments.all || !agrees {
+            let mark = match (agrees, &row.reason) {
+                (true, None) => "right".to_owned(),
+                (true, Some(_)) => "right, remove its reason".to_owned(),
+                (false, None) => "MISS".to_owned(),
+                (false, Some(reason)) => format!("known miss ({reason})"),
+            };
+            writeln!(
+                out,
+                "{mark}, got {}: {}",
+                labelled::verdict(&outcome),
+                row.line()
+            )?;
+        }
+    }
+    let mut total = Counts::default();
+    let version = peer.as_ref().map(|(_, version)| version.as_str());
+    writeln!(
+        out,
+        "{:>6} {:>6} {:>6} {:>9}  kind; {}",
+        "agreed",
+        "known",
+        "rows",
+        "one form",
+        version.map_or(String::new(), |version| format!("last column: {version}")),
+    )?;
+    for (kind, counts) in &table {
+        total.merge(*counts);
+        print(
+            &mut out,
+            kind,
+            *counts,
+            peer.as_ref().map(|_| peers[kind.as_str()]),
+        )?;
+    }
+    let sum = |[a, b]: [u64; 2], [c, d]: &[u64; 2]| [a + c, b + d];
+    let all = peer.as_ref().map(|_| peers.values().fold([0; 2], sum));
+    print(&mut out, "in all", total, all)?;
+    if arguments.time {
+        let times = times(&rows)?;
+        let [p99, max] = [times.len() * 99 / 100, times.len().saturating_sub(1)]
+            .map(|at| times.get(at).map_or(0.0, |time| time * 1e3));
+        let rate = times.len() as f64 / times.iter().sum::<f64>();
+        writeln!(
+            out,
+            "{rate:.0} pairs per CPU second; p99 {p99:.3} ms, slowest {max:.3} ms"
+        )?;
+    }
+    if !arguments.files.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.update {
+        fs::write(TABLE, serde_json::to_string_pretty(&table)? + "\n")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let drops = labelled::drops(&table);
+    for drop in &drops {
+        writeln!(out, "{drop}")?;
+    }
+    Ok(ExitCode::from(u8::from(!drops.is_empty())))
+}
+
+fn print(
+    out: &mut impl io::Write,
+    kind: &str,
+    counts: Counts,
+    peer: Option<[u64; 2]>,
+) -> io::Result<()> {
+    let Counts {
+        rows,
+        agreed,
+        known_misses,
+        equal,
+        one_form,
+    } = counts;
+    let one_form = format!("{one_form}/{equal}");
+    write!(
+        out,
+        "{agreed:6} {known_misses:6} {rows:6} {one_form:>9}  {kind}"
+    )?;
+    match peer {
+        Some([agreed, rows]) => writeln!(out, "; {agreed}/{rows}"),
+        None => writeln!(out),
+    }
 }

@@ -10,12 +10,12 @@ pub(crate) fn limbs(prec: u64) -> u64 {
 
 /// A leaf, or the operation that adds one to a sum or a product.
 pub(crate) fn node(prec: u64) -> u64 {
-    30 + limbs(prec).pow(2) / 10
+    30 + limbs(prec).saturating_pow(2) / 10
 }
 
 /// An integer power, by repeated squaring.
 pub(crate) fn power(exponent_bits: u64, prec: u64) -> u64 {
-    exponent_bits.saturating_mul(35 + limbs(prec).pow(2) / 6)
+    exponent_bits.saturating_mul(35 + limbs(prec).saturating_pow(2) / 6)
 }
 
 /// A root. The radicand is lengthened to `index` times the precision.
@@ -30,7 +30,7 @@ pub(crate) fn root(index: u64, prec: u64) -> u64 {
 /// bits of the functions.
 pub(crate) fn constant(prec: u64) -> u64 {
     if prec > CACHED_BITS - 64 {
-        prec * prec / 300
+        prec.saturating_mul(prec) / 300
     } else {
         10
     }
@@ -38,7 +38,11 @@ pub(crate) fn constant(prec: u64) -> u64 {
 
 /// An exponential, or a sine with its cosine.
 pub(crate) fn exponential(prec: u64) -> u64 {
-    150 + 60 * limbs(prec) + 8 * limbs(prec).pow(2) + constant(prec)
+    let limbs = limbs(prec);
+    limbs
+        .saturating_mul(60)
+        .saturating_add(limbs.saturating_pow(2).saturating_mul(8))
+        .saturating_add(150 + constant(prec))
 }
 
 /// A logarithm, or an arctangent.

@@ -52,14 +52,15 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         (Expr::Bracket(open, items, close), Expr::List(other))
         | (Expr::List(other), Expr::Bracket(open, items, close)) => {
             // `[1, 2]` may be an interval, which two values are not.
-            if items.len() == 2 && (*open == End::Square || *close == End::Square) {
+            let interval = *open == End::Square || *close == End::Square;
+            if items.len() == 2 && interval && items.iter().all(real_set::is_scalar) {
                 return sets(gold, answer, cx);
             }
             // `x = 1, x = 2` are values of one name; the components of a point have several.
             if labels_of(other) == Labels::One {
                 return Ok(false);
             }
-            let other = unlabelled(other);
+            let other = in_tuple_order(other);
             let equal = if matches!(gold, Expr::List(_)) {
                 ordered(other, items, cx)?
             } else {
@@ -265,6 +266,39 @@ fn labels(items: &[Expr]) -> Option<Vec<&Expr>> {
         .collect()
 }
 
+/// The values of a list with different variables, in the order of a tuple: that of the alphabet if
+/// the names are neighbours in it, as `x, y` and `a, b, c`, or of their indices, else as written.
+fn in_tuple_order(items: &[Expr]) -> Vec<&Expr> {
+    let position = |name: &Expr| match name {
+        Expr::Symbol(name) => match name.as_bytes() {
+            [letter] => Some((String::new(), u32::from(*letter))),
+            _ => {
+                let (stem, index) = name.strip_suffix('}')?.split_once("_{")?;
+                Some((stem.to_owned(), index.parse().ok()?))
+            }
+        },
+        _ => None,
+    };
+    let positions: Option<Vec<(String, u32)>> =
+        labels(items).and_then(|names| names.into_iter().map(position).collect());
+    let values = unlabelled(items);
+    let Some(positions) = positions else {
+        return values;
+    };
+    let mut ranked: Vec<(&(String, u32), &Expr)> =
+        positions.iter().zip(values.iter().copied()).collect();
+    ranked.sort_by_key(|(position, _)| *position);
+    let neighbours = ranked.windows(2).all(|pair| match pair {
+        [((a_stem, a), _), ((b_stem, b), _)] => a_stem == b_stem && a + 1 == *b,
+        _ => false,
+    });
+    if neighbours {
+        ranked.into_iter().map(|(_, value)| value).collect()
+    } else {
+        values
+    }
+}
+
 /// The values without their names. Items without names stay as they are.
 fn unlabelled(items: &[Expr]) -> Vec<&Expr> {
     items
@@ -341,9 +375,10 @@ fn lists(
             let (a, b): (Vec<&Expr>, Vec<&Expr>) = (a.iter().collect(), b.iter().collect());
             values_in_any_order(&a, &b, cx)?
         }
-        // Names on one side only: different variables fix the order, one name or words do not.
+        // Names on one side only: different variables fix the order,
+        // one name or words do not.
         (Labels::Absent, Labels::Variables) | (Labels::Variables, Labels::Absent) => {
-            let equal = ordered(unlabelled(a), unlabelled(b), cx)?;
+            let equal = ordered(in_tuple_order(a), in_tuple_order(b), cx)?;
             set_rule_unless_tolerance(cx, equal, Rule::Tuple);
             equal
         }

@@ -2,12 +2,13 @@
 //! a value there is an error.
 
 use std::cell::Cell;
+use std::hash::Hasher;
 use std::rc::Rc;
 
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive};
 
-use super::{approach, ball_cost};
+use super::{approach, ball_cost, branches};
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::number::ball::{Ball, BallError};
@@ -19,11 +20,17 @@ use crate::tree::{Binder, Constant, Expr, Function};
 /// Most terms of a sum, or factors of a product, that are evaluated.
 const MAX_TERMS: i64 = 4_000;
 
+/// Precision of the arguments of unknown functions, and the bits after the point that count.
+const ARGUMENT_PREC: u64 = 192;
+const ARGUMENT_BITS: i64 = 64;
+
 /// Why an expression has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoValue {
     /// It has none at this point, or none at this precision.
     AtPoint(BallError),
+    /// No row of a piecewise definition applies at this point.
+    NoRow,
     /// Expressions of this kind are not evaluated.
     Unsupported,
     /// The step budget is exhausted.
@@ -42,11 +49,41 @@ impl From<BallError> for NoValue {
     }
 }
 
+/// Start of an FNV-1a hash.
+pub(crate) const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// An FNV-1a hash, the same on every machine.
+pub(crate) struct Fnv(pub(crate) u64);
+
+impl Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
+
+    fn write_isize(&mut self, value: isize) {
+        self.write_i64(value as i64);
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = mix(self.0 ^ value);
+    }
+}
+
 /// The FNV-1a hash of a name.
 pub(crate) fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    let mut hasher = Fnv(FNV_OFFSET);
+    hasher.write(name.as_bytes());
+    hasher.finish()
 }
 
 /// The residue of a rational function. Symbols and transcendental constants have random values
@@ -116,18 +153,40 @@ pub(crate) struct Point<'a> {
     pub(crate) prec: u64,
     /// Seed for the values of unknown functions.
     pub(crate) seed: u64,
+    /// Largest exponent of two of an exponential at this point, see [`growth`](Self::growth).
+    growth: Rc<Cell<u64>>,
 }
 
 impl<'a> Point<'a> {
     /// The point of a constant, which has no symbols.
     pub(crate) fn of_constant(complex: bool, prec: u64) -> Self {
+        Self::new(Rc::new([]), complex, prec)
+    }
+
+    /// The point with these values, sorted by name.
+    pub(crate) fn new(free: Rc<[(&'a str, Rational)]>, complex: bool, prec: u64) -> Self {
         Self {
-            free: Rc::new([]),
+            free,
             bound: Vec::new(),
             complex,
             prec,
             seed: 0,
+            growth: Rc::new(Cell::new(0)),
         }
+    }
+
+    /// The bits that exponentials evaluated at this point may be larger or smaller than 1: to fewer
+    /// bits `1 + e^-500` is 1.
+    pub(crate) fn growth(&self) -> u64 {
+        self.growth.get()
+    }
+
+    /// Notes an exponential with this exponent.
+    fn note_growth(&self, exponent: &Complex) {
+        // e^x is 2^(1.45 x), and x is below 2^size.
+        let size = exponent.re.magnitude().clamp(0, 60);
+        let bits = if size < 4 { 0 } else { (3 << size) / 2 };
+        self.growth.set(self.growth.get().max(bits));
     }
 
     /// The same point at another precision.
@@ -207,7 +266,9 @@ pub(crate) fn ball<'a>(
             }
             (Expr::Constant(Constant::E), exponent) => {
                 budget.charge(ball_cost::exponential(prec))?;
-                at(exponent)?.exp(prec)?
+                let exponent = at(exponent)?;
+                point.note_growth(&exponent);
+                exponent.exp(prec)?
             }
             (base, exponent) => {
                 let (base, exponent) = (at(base)?, at(exponent)?);
@@ -223,6 +284,7 @@ pub(crate) fn ball<'a>(
                         budget.charge(
                             ball_cost::logarithm(prec) + 2 * ball_cost::exponential(prec),
                         )?;
+                        point.note_growth(&exponent);
                         base.pow(&exponent, prec)?
                     }
                 }
@@ -233,14 +295,13 @@ pub(crate) fn ball<'a>(
             for item in items {
                 arguments.push(at(item)?);
             }
-            call(*function, &arguments, prec, budget)?
+            call(*function, &arguments, point, budget)?
         }
         Expr::Apply(name, items) => {
-            // An unknown function of equal normal forms has equal values.
+            // An unknown function has equal values at equal arguments.
             let mut state = mix(hash(name) ^ point.seed);
-            charge_text(expr, budget)?;
             for item in items {
-                state = mix(state ^ hash(&item.to_string()));
+                state = mix(state ^ argument_hash(item, point, budget)?);
             }
             budget.charge(100)?;
             Ball::dyadic(BigInt::from(mix(state) >> 3) + (BigInt::one() << 61), -61).into()
@@ -249,6 +310,7 @@ pub(crate) fn ball<'a>(
             let angle = at(inner)?.mul(&elementary::pi(prec)?.into(), prec)?;
             angle.mul(&Ball::small(180).recip(prec)?.into(), prec)?
         }
+        Expr::Cases(rows) => branches::value(rows, point, budget)?,
         Expr::Bound(binder @ (Binder::Sum | Binder::Product), name, parts) => {
             series(*binder, name, parts, point, budget)?
         }
@@ -266,6 +328,28 @@ pub(crate) fn ball<'a>(
         return Err(NoValue::AtPoint(BallError::Undefined));
     }
     Ok(value)
+}
+
+/// A hash of an argument of an unknown function: of its value, rounded to [`ARGUMENT_BITS`] bits
+/// after the point, or of its normal form if it has no value.
+fn argument_hash<'a>(item: &'a Expr, point: &Point<'a>, budget: &Budget) -> Result<u64, NoValue> {
+    let value = match ball(item, &point.at_precision(ARGUMENT_PREC), budget) {
+        Ok(value) => value
+            .real()
+            .ok()
+            .and_then(|real| real.fixed(ARGUMENT_BITS + 1).ok()),
+        Err(NoValue::Exhausted) => return Err(NoValue::Exhausted),
+        Err(_) => None,
+    };
+    let Some(value) = value else {
+        charge_text(item, budget)?;
+        return Ok(hash(&item.to_string()));
+    };
+    let rounded: BigInt = (value + 1) >> 1u8;
+    budget.charge(rounded.bits() / 16)?;
+    let digits = rounded.iter_u64_digits();
+    let sign = u64::from(rounded.sign() == num_bigint::Sign::Minus);
+    Ok(digits.fold(sign, |state, digit| mix(state ^ digit)))
 }
 
 /// Charges the texts of the arguments of an unknown function, beyond the few nodes that most have.
@@ -342,10 +426,26 @@ fn series<'a>(
 fn call(
     function: Function,
     arguments: &[Complex],
-    prec: u64,
+    point: &Point<'_>,
     budget: &Budget,
 ) -> Result<Complex, NoValue> {
-    budget.charge(ball_cost::exponential(prec))?;
+    let prec = point.prec;
+    budget.charge(match function {
+        Function::Abs
+        | Function::Sign
+        | Function::Floor
+        | Function::Ceil
+        | Function::Min
+        | Function::Max
+        | Function::Re
+        | Function::Im
+        | Function::Conjugate
+            if arguments.iter().all(|argument| argument.im.is_none()) =>
+        {
+            ball_cost::node(prec)
+        }
+        _ => ball_cost::exponential(prec),
+    })?;
     if matches!(
         function,
         Function::Sin
@@ -375,6 +475,8 @@ fn call(
         Ok(num.mul(&den.recip(prec)?, prec)?.into())
     };
     let exponentials = || -> Result<(Ball, Ball), NoValue> {
+        // The square of the smaller one is what `tanh` differs from 1 by.
+        point.note_growth(&first.add(first, prec)?);
         let up = elementary::exp(real(0)?, prec)?;
         let down = up.recip(prec)?;
         Ok((up, down))
@@ -444,6 +546,9 @@ fn call(
             }
         }
         Function::Ln => {
+            if !point.complex && first.re.sign()? < 0 {
+                return Err(NoValue::AtPoint(BallError::Undefined));
+            }
             budget.charge(ball_cost::logarithm(prec))?;
             let log = first.ln(prec)?;
             match arguments.get(1) {

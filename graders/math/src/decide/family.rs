@@ -9,8 +9,11 @@ use super::{Context, real_set, same as same_answers, scalar, statement};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::fold;
 use crate::number::Rational;
-use crate::tree::charged::{charge_copy, copied, replaced};
+use crate::tree::charged::{charge_copy, charge_visit, copied, replaced};
 use crate::tree::{Expr, Function, NamedSet, Relation};
+
+/// The parameter of a canonical form.
+const PARAMETER: &str = "#k";
 
 /// A value for each member of a set.
 #[derive(Debug, Clone)]
@@ -76,6 +79,27 @@ fn described(expr: &Expr) -> Option<Family> {
         }
         _ => None,
     }
+}
+
+/// A value and the condition on its parameter, with the same name for all parameters; `None` if the
+/// condition does not say which set the parameter runs through.
+pub(crate) fn with_plain_parameter(
+    inner: &Expr,
+    condition: &str,
+    budget: &Budget,
+) -> Result<Option<(Expr, String)>, Exhausted> {
+    budget.charge(condition.len() as u64)?;
+    budget.charge_bytes(2 * condition.len() as u64)?;
+    let Some((parameter, within)) = membership(condition).filter(|(own, _)| *own != PARAMETER)
+    else {
+        return Ok(None);
+    };
+    charge_visit(inner, 1, budget)?;
+    if !inner.any(&|part| matches!(part, Expr::Symbol(own) if **own == *parameter)) {
+        return Ok(None);
+    }
+    let inner = replaced(inner, parameter, &Expr::symbol(PARAMETER), budget)?;
+    Ok(Some((inner, format!("{PARAMETER} In {within}"))))
 }
 
 /// The name and its value: the family of `x = kπ` is that of `kπ`.
@@ -147,6 +171,56 @@ fn membership(condition: &str) -> Option<(&str, String)> {
 }
 
 impl Family {
+    pub(super) fn value(&self) -> &Expr {
+        &self.value
+    }
+
+    /// Whether these are the values of this name.
+    pub(super) fn is_subject(&self, name: &str) -> bool {
+        matches!(&self.subject, Some(Expr::Symbol(own)) if **own == *name)
+    }
+
+    /// Whether the parameter runs through this set.
+    pub(super) fn is_over(&self, set: NamedSet) -> bool {
+        self.within == Expr::Named(set).to_string()
+    }
+
+    /// The values of an answer that does not name the set of its parameter.
+    pub(super) fn of_same_set(&self, expr: &Expr, parameter: &str) -> Self {
+        let (subject, value) = named(expr);
+        Self {
+            subject,
+            value,
+            parameter: parameter.into(),
+            within: self.within.clone(),
+        }
+    }
+
+    /// The values of a congruence, `x ≡ 3 (mod 7)`, if this family runs through the integers.
+    pub(super) fn of_class(&self, expr: &Expr) -> Option<Self> {
+        let Expr::Chain(sides, relations) = expr else {
+            return None;
+        };
+        let ([subject, Expr::Call(Function::Residue, parts)], [Relation::Congruent]) =
+            (sides.as_slice(), relations.as_slice())
+        else {
+            return None;
+        };
+        let [Expr::Number(remainder), Expr::Number(modulus)] = parts.as_slice() else {
+            return None;
+        };
+        let step = Expr::Product(vec![
+            Expr::Number(modulus.clone()),
+            Expr::symbol(&self.parameter),
+        ]);
+        (self.is_over(NamedSet::Integers) && !modulus.is_zero()).then(|| Self {
+            subject: Some(subject.clone()),
+            value: Expr::Sum(vec![Expr::Number(remainder.clone()), step]),
+            parameter: self.parameter.clone(),
+            within: self.within.clone(),
+        })
+    }
+
     /// The value with another name for the parameter; `None` if that name is taken.
     fn with_parameter(&self, name: &str, budget: &Budget) -> Result<Option<Expr>, Exhausted> {
         if *self.parameter == *name {
@@ -247,7 +321,7 @@ fn shifted(a: &Expr, b: &Expr, parameter: &str, cx: &Context<'_>) -> Result<bool
 }
 
 /// Start and step of an expression that is linear in the parameter; `None` if it is not.
-fn progression(
+pub(super) fn progression(
     value: &Expr,
     parameter: &str,
     cx: &Context<'_>,

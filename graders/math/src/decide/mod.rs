@@ -6,20 +6,32 @@
 //! probability below `2^-60`. Answers that cannot be decided are not equal.
 
 pub(crate) mod approach;
+mod approximation;
 mod ball_cost;
+mod branches;
 mod choices;
 pub(crate) mod collection;
+mod congruence;
+mod critical;
 pub(crate) mod evaluate;
 pub(crate) mod family;
+mod formal;
+mod inverse;
+mod line;
 pub(crate) mod measured;
+mod parameters;
+mod pieces;
 pub(crate) mod points;
+mod polynomial;
 pub(crate) mod real_set;
 pub(crate) mod rename;
+mod resolved;
 pub(crate) mod rule;
+mod sampled;
 pub(crate) mod scalar;
 pub(crate) mod separation;
 pub(crate) mod statement;
-mod text_answers;
+pub(crate) mod text_answers;
 pub(crate) mod tolerance;
 pub(crate) mod vectors;
 
@@ -27,13 +39,14 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use crate::budget::{Budget, Exhausted};
-use crate::normal::{expanded, fold};
+use crate::normal::{completed, expanded, fold};
 use crate::number::Rational;
 use crate::options::Options;
-use crate::tree::charged::{all_copied, copied, identical};
+use crate::tree::charged::{all_copied, copied, identical, replaced};
 use crate::tree::{Expr, Relation};
 use rule::Rule;
 use statement::Solved;
+pub(crate) use text_answers::is_truth_value;
 
 /// The inputs of every rule, and the rule that decided.
 pub(crate) struct Context<'a> {
@@ -83,7 +96,8 @@ impl<'a> Context<'a> {
 /// The normal form of a whole answer.
 pub(crate) fn normal(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
     cx.budget.charge(10)?;
-    let expr = expanded(expr, cx.budget)?;
+    let complete = completed(expr, cx.budget)?;
+    let expr = expanded(complete.as_ref().unwrap_or(expr), cx.budget)?;
     normal_inside(&expr, cx)
 }
 
@@ -100,7 +114,7 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
             return normal_inside(&pairs, cx);
         }
         Expr::Chain(sides, relations) => {
-            if let Some(congruence) = statement::congruence(sides, relations) {
+            if let Some(congruence) = congruence::in_one_form(sides, relations) {
                 return normal_inside(&congruence, cx);
             }
             let mut sides = all(sides)?;
@@ -151,6 +165,16 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
         Expr::Set(items) => Expr::Set(all(items)?),
         Expr::Bracket(open, items, close) => Expr::Bracket(*open, all(items)?, *close),
         Expr::SetOp(op, items) => Expr::SetOp(*op, all(items)?),
+        // `\{k^2 : k \in \{1, 2, 3\}\}`
+        Expr::SetBuilder(member, conditions)
+            if let [Expr::Chain(sides, relations)] = conditions.as_slice()
+                && let ([Expr::Symbol(name), Expr::Set(values)], [Relation::In]) =
+                    (sides.as_slice(), relations.as_slice()) =>
+        {
+            let image =
+                |value: &Expr| normal_inside(&replaced(member, name, value, cx.budget)?, cx);
+            Expr::Set(values.iter().map(image).collect::<Result<_, _>>()?)
+        }
         Expr::SetBuilder(member, conditions) => {
             Expr::SetBuilder(Box::new(normal_inside(member, cx)?), all(conditions)?)
         }
@@ -174,6 +198,17 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
     })
 }
 
+/// Whether two answers are equivalent, by their normal forms.
+pub(crate) fn equivalent(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    if same(gold, answer, cx)? {
+        return Ok(true);
+    }
+    let rule = cx.rule();
+    let equal = parameters::same(gold, answer, cx)?;
+    cx.set_rule(if equal { Rule::Family } else { rule });
+    Ok(equal)
+}
+
 /// Whether two normal forms are equivalent.
 pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     cx.budget.charge(20)?;
@@ -181,10 +216,20 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         cx.set_rule(Rule::SameTree);
         return Ok(true);
     }
-    if let Some(a) = family::of(gold, cx.budget)?
-        && let Some(b) = family::of(answer, cx.budget)?
-    {
-        return family::same(&a, &b, cx);
+    match (family::of(gold, cx.budget)?, family::of(answer, cx.budget)?) {
+        (Some(a), Some(b)) => return family::same(&a, &b, cx),
+        // `x = 7k + 3, k ∈ ℤ` and `x ≡ 3 (mod 7)`
+        (Some(a), None) if let Some(b) = a.of_class(answer) => return family::same(&a, &b, cx),
+        (None, Some(b)) if let Some(a) = b.of_class(gold) => return family::same(&a, &b, cx),
+        _ => {}
+    }
+    match (
+        approximation::exact_side(gold),
+        approximation::exact_side(answer),
+    ) {
+        (Some(gold), None) => return same(gold, answer, cx),
+        (None, Some(answer)) => return same(gold, answer, cx),
+        _ => {}
     }
     match (gold, answer) {
         (Expr::Where(a, a_text), Expr::Where(b, b_text)) => {
@@ -237,6 +282,8 @@ fn restricts(condition: &str, value: &Expr) -> bool {
         "constant",
         "arbitrary",
     ];
+    // `n is an odd integer`
+    let restrictive = "odd even prime composite divisible multiple square";
     let words: BTreeSet<&str> = condition.split(|c: char| !c.is_alphanumeric()).collect();
     let mentions = |value: &Expr| {
         value.any(&|part| matches!(part, Expr::Symbol(name) if words.contains(&**name)))
@@ -251,7 +298,9 @@ fn restricts(condition: &str, value: &Expr) -> bool {
         Expr::Chain(sides, _) => sides.last().unwrap_or(value),
         other => other,
     };
-    !unrestrictive.iter().any(|words| condition.contains(words)) && mentions(value)
+    let weak = unrestrictive.iter().any(|word| condition.contains(word))
+        && !restrictive.split(' ').any(|word| words.contains(word));
+    !weak && mentions(value)
 }
 
 fn as_solved(expr: &Expr) -> Option<Solved<'_>> {
@@ -271,6 +320,9 @@ fn same_statements(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     match (as_solved(gold), as_solved(answer)) {
         (Some(a), Some(b)) => {
             cx.set_rule(Rule::Solved);
+            if statement::names_differ(&a, &b) {
+                return Ok(false);
+            }
             for (a_name, b_name) in a
                 .names
                 .iter()
@@ -397,8 +449,20 @@ fn same_scalars(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Ex
 
 /// Compares two answers that are not chains.
 fn same_objects(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    if let Some(equal) = choices::by_value(gold, answer, cx)? {
+        cx.set_rule(Rule::Choice);
+        return Ok(equal);
+    }
+    if congruence::same_classes(gold, answer, cx)? {
+        return Ok(true);
+    }
     if real_set::is_scalar(gold) && real_set::is_scalar(answer) {
         return same_scalars(gold, answer, cx);
+    }
+    // `|x|` and a definition by cases.
+    let function = |expr: &Expr| real_set::is_scalar(expr) || branches::is_function(expr);
+    if function(gold) && function(answer) {
+        return Ok(collection::same(gold, answer, cx)? || cx.same_values(gold, answer)?);
     }
     if let Some(equal) = vectors::same(gold, answer, cx)? {
         return Ok(equal);

@@ -26,6 +26,9 @@ const FREE_SYMBOLS: usize = 16;
 /// Steps of the value of a symbol.
 const SYMBOL_STEPS: u64 = 30;
 
+/// Largest number in the functions next to which integers are tried.
+const MAX_INTEGER: i64 = 1_000;
+
 /// Values for symbols that take integers: even and odd, with and without small factors.
 const INTEGERS: [i64; 10] = [6, 5, 12, 7, 4, 9, 10, 15, 8, 3];
 
@@ -34,6 +37,8 @@ pub(crate) struct Points<'a> {
     /// Sorted, each with whether it takes only integers.
     symbols: Vec<(&'a str, bool)>,
     sizes: Vec<Rational>,
+    /// Sorted integers above 4 in the functions.
+    numbers: Vec<i64>,
     seed: u64,
     complex: bool,
 }
@@ -46,10 +51,13 @@ impl<'a> Points<'a> {
             collect_symbols(side, false, &mut symbols);
             collect_sizes(side, &mut sizes);
         }
+        let mut numbers: Vec<i64> = sizes.iter().filter_map(Rational::to_i64).collect();
+        numbers.sort_unstable();
         sizes.truncate(MAX_SIZES);
         Self {
             symbols: symbols.into_iter().collect(),
             sizes,
+            numbers,
             seed,
             complex,
         }
@@ -71,6 +79,42 @@ impl<'a> Points<'a> {
         budget.charge(SYMBOL_STEPS * beyond as u64)
     }
 
+    /// Whether values may be complex.
+    pub(crate) fn is_complex(&self) -> bool {
+        self.complex
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The sizes of numbers that get points.
+    pub(crate) fn sizes(&self) -> &[Rational] {
+        &self.sizes
+    }
+
+    /// The values of a round, counted from 0, in the order of the symbols.
+    pub(crate) fn values(&self, round: u64, budget: &Budget) -> Result<Vec<Rational>, Exhausted> {
+        self.charge(budget)?;
+        let value = |(at, (name, whole)): (usize, &(&str, bool))| {
+            if *whole {
+                self.integer_value(at, round)
+            } else {
+                self.real_value(at, name, round)
+            }
+        };
+        Ok(self.symbols.iter().enumerate().map(value).collect())
+    }
+
+    /// The point with these values.
+    pub(crate) fn point(&self, values: &[Rational], round: u64, prec: u64) -> Point<'a> {
+        let named = self.symbols.iter().zip(values);
+        let free = named.map(|((name, _), value)| (*name, value.clone()));
+        let mut point = Point::new(free.collect(), self.complex, prec);
+        point.seed = mix(self.seed ^ round);
+        point
+    }
+
     /// The point of a round, counted from 0.
     pub(crate) fn at(
         &self,
@@ -78,22 +122,41 @@ impl<'a> Points<'a> {
         prec: u64,
         budget: &Budget,
     ) -> Result<Point<'a>, Exhausted> {
-        self.charge(budget)?;
-        let values = self.symbols.iter().enumerate().map(|(at, (name, whole))| {
-            let value = if *whole {
-                self.integer_value(at, round)
-            } else {
-                self.real_value(at, name, round)
+        Ok(self.point(&self.values(round, budget)?, round, prec))
+    }
+
+    /// Further values if symbols take only integers: one of them is near a number in the functions,
+    /// or larger than the usual values. Products like `(n - 1)(n - 2)…(n - 20)` are 0 at all small
+    /// integers.
+    pub(crate) fn integers(&self) -> Vec<Vec<Rational>> {
+        let mut found = Vec::new();
+        for at in 0..self.symbols.len() {
+            if !self.symbols.get(at).is_some_and(|(_, whole)| *whole) {
+                continue;
+            }
+            let bits = mix(self.seed ^ at as u64);
+            let mut values = Vec::new();
+            let numbers = self.numbers.iter().rev();
+            for number in numbers.filter(|number| **number <= MAX_INTEGER).take(24) {
+                values.extend([number + 1, *number]);
+            }
+            let random = |shift: u32, least: i64, count: u64| {
+                least + i64::try_from((bits >> shift) % count).unwrap_or(0)
             };
-            (*name, value)
-        });
-        Ok(Point {
-            free: values.collect(),
-            bound: Vec::new(),
-            complex: self.complex,
-            prec,
-            seed: mix(self.seed ^ round),
-        })
+            values.insert(values.len().min(1), random(0, 18, 40));
+            values.push(random(20, 60, 130));
+            values.dedup();
+            for value in values {
+                let mut all: Vec<Rational> = (0..self.symbols.len())
+                    .map(|at| self.integer_value(at, 0))
+                    .collect();
+                if let Some(slot) = all.get_mut(at) {
+                    *slot = Rational::small(value);
+                }
+                found.push(all);
+            }
+        }
+        found
     }
 
     fn integer_value(&self, at: usize, round: u64) -> Rational {

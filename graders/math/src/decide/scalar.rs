@@ -5,16 +5,19 @@
 //! common domain. Values that cannot be decided are not equal.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash as _, Hasher as _};
 
-use super::evaluate::{NoValue, Point, ball, hash, residue};
+use super::evaluate::{FNV_OFFSET, Fnv, NoValue, Point, ball, residue};
 use super::points::Points;
 use super::rule::Rule;
-use super::{approach, rename, separation};
+use super::sampled::{MAX_ROUNDS, REQUIRED_POINTS, differ_on_pieces, sampled};
+use super::{approach, formal, rename, separation};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::derive::derivative;
 use crate::normal::fold;
 use crate::number::Rational;
-use crate::number::ball::{Ball, BallError};
+use crate::number::ball::{Ball, BallError, BallResult};
+use crate::number::complex::Complex;
 use crate::number::elementary;
 use crate::number::residue::{Field, mix};
 use crate::tree::charged::{charge_visit, identical, substituted};
@@ -30,14 +33,11 @@ const MAX_PRECISION: u64 = 24_000;
 // `Complex::pow` computes logarithms with up to 80 bits more.
 const _: () = assert!(MAX_PRECISION + 80 <= elementary::MAX_PRECISION);
 
+/// Steps of hashing a node.
+const HASH_STEPS: u64 = 3;
+
 /// Steps of collecting the symbols and sizes of a node.
 const COLLECT_STEPS: u64 = 4;
-
-/// Points of the domain at which two functions must agree.
-const REQUIRED_POINTS: usize = 4;
-
-/// Most points that are tried: many are outside of the domain.
-const MAX_ROUNDS: u64 = 24;
 
 /// Properties of an expression that select how it is compared.
 #[derive(Debug, Clone, Copy, Default)]
@@ -96,6 +96,8 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
         // Both are in lowest terms, so different parts mean different numbers.
         return Ok((false, Rule::Rational));
     }
+    // The points do not depend on the order of the sides.
+    let (a, b) = if a <= b { (a, b) } else { (b, a) };
     let mut found = Features::default();
     collect_features(a, &mut found);
     collect_features(b, &mut found);
@@ -107,6 +109,9 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     charge_visit(b, COLLECT_STEPS, budget)?;
     if let Some(equal) = antiderivatives(a, b, budget)? {
         return Ok((equal, Rule::Antiderivative));
+    }
+    if found.symbols && formal::same(a, b, found.imaginary, budget)? {
+        return Ok((true, Rule::Identity));
     }
     if found.approached {
         return approached(a, b, found.imaginary, budget);
@@ -156,14 +161,19 @@ fn differ_at_simple_points(a: &Expr, b: &Expr, budget: &Budget) -> Result<bool, 
     Ok(false)
 }
 
-/// Seed that depends on the two expressions, but not on their order.
-fn seed(a: &Expr, b: &Expr) -> u64 {
-    let text = |expr: &Expr| mix(hash(&expr.shown(400)));
-    text(a) ^ text(b)
+/// Seed that depends on all of the two expressions, but not on their order.
+pub(super) fn seed(a: &Expr, b: &Expr, budget: &Budget) -> Result<u64, Exhausted> {
+    let of = |expr: &Expr| -> Result<u64, Exhausted> {
+        charge_visit(expr, HASH_STEPS, budget)?;
+        let mut hasher = Fnv(FNV_OFFSET);
+        expr.hash(&mut hasher);
+        Ok(mix(hasher.finish()))
+    };
+    Ok(of(a)? ^ of(b)?)
 }
 
 fn identity(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
-    let seed = seed(a, b);
+    let seed = seed(a, b, budget)?;
     let mut agreed = 0;
     for round in 0..8 {
         let field = Field::new(mix(seed.wrapping_add(round)));
@@ -198,6 +208,7 @@ pub(crate) fn proportional(
     positive: bool,
     budget: &Budget,
 ) -> Result<bool, Exhausted> {
+    let (a, b) = if a <= b { (a, b) } else { (b, a) };
     let mut found = Features::default();
     collect_features(a, &mut found);
     let a_varies = std::mem::take(&mut found.symbols);
@@ -210,7 +221,7 @@ pub(crate) fn proportional(
     if found.transcendental || positive {
         return proportional_by_balls(a, b, positive, found.imaginary, budget);
     }
-    let seed = seed(a, b);
+    let seed = seed(a, b, budget)?;
     let field = Field::new(seed);
     let mut first = None;
     let mut agreed = 0;
@@ -250,7 +261,7 @@ fn proportional_by_balls(
     complex: bool,
     budget: &Budget,
 ) -> Result<bool, Exhausted> {
-    let points = Points::of(a, b, seed(a, b), complex);
+    let points = Points::of(a, b, seed(a, b, budget)?, complex);
     let mut first = None;
     let mut agreed = 0;
     for round in 0..MAX_ROUNDS {
@@ -274,11 +285,7 @@ fn proportional_by_balls(
             first = Some((a, b));
             continue;
         };
-        let difference = a
-            .mul(first_b, 256)
-            .and_then(|left| left.sub(&b.mul(first_a, 256)?, 256))
-            .map(|difference| (difference, a.magnitude() + first_b.magnitude()));
-        match difference {
+        match difference_of_ratios((&a, &b), (first_a, first_b)) {
             Ok((difference, size)) if difference.contains_zero() => {
                 if difference.magnitude() > size - 100 {
                     continue;
@@ -288,10 +295,44 @@ fn proportional_by_balls(
         }
         agreed += 1;
         if agreed == REQUIRED_POINTS {
-            return Ok(true);
+            break;
         }
     }
-    Ok(false)
+    let (Some((first_a, first_b)), true) = (&first, agreed == REQUIRED_POINTS) else {
+        return Ok(false);
+    };
+    let different = differ_on_pieces((a, b), &points, complex, 256, budget, &mut |point| {
+        let Some((a, b)) = both(a, b, point, budget)? else {
+            return Ok(false);
+        };
+        let ratios = difference_of_ratios((&a, &b), (first_a, first_b));
+        Ok(ratios.is_ok_and(|(difference, _)| !difference.contains_zero()))
+    })?;
+    Ok(!different)
+}
+
+/// The difference of two ratios, multiplied by both denominators, and its size.
+fn difference_of_ratios(
+    (a, b): (&Complex, &Complex),
+    (first_a, first_b): (&Complex, &Complex),
+) -> BallResult<(Complex, i64)> {
+    let left = a.mul(first_b, 256)?;
+    let difference = left.sub(&b.mul(first_a, 256)?, 256)?;
+    Ok((difference, a.magnitude() + first_b.magnitude()))
+}
+
+/// The values of two expressions at a point; `None` if one has none.
+fn both<'a>(
+    a: &'a Expr,
+    b: &'a Expr,
+    point: &Point<'a>,
+    budget: &Budget,
+) -> Result<Option<(Complex, Complex)>, Exhausted> {
+    match (ball(a, point, budget), ball(b, point, budget)) {
+        (Ok(a), Ok(b)) => Ok(Some((a, b))),
+        (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => Err(Exhausted),
+        _ => Ok(None),
+    }
 }
 
 fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
@@ -318,7 +359,13 @@ fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
         if !difference.contains_zero() {
             return Ok((false, Rule::Apart));
         }
-        let limit = i64::try_from(bound.bits).unwrap_or(i64::MAX);
+        // `1 + e^-500` is 1 to 700 bits.
+        let bits = if bound.proved {
+            bound.bits
+        } else {
+            bound.bits.saturating_add(point.growth())
+        };
+        let limit = i64::try_from(bits).unwrap_or(i64::MAX);
         if difference.is_zero() || difference.magnitude() < limit.saturating_neg() {
             return Ok((
                 true,
@@ -335,66 +382,11 @@ fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
         // The precision that the bound needs beyond the size of the values, at most four times the
         // previous one.
         let size = u64::try_from(left.magnitude().max(0)).unwrap_or(u64::MAX);
-        let required = bound.bits.saturating_add(size).saturating_add(64);
+        let required = bits.saturating_add(size).saturating_add(64);
         prec = required
             .clamp(prec + 64, (prec * 4).max(prec + 64))
             .min(MAX_PRECISION);
     }
-}
-
-fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
-    let points = Points::of(a, b, seed(a, b), complex);
-    let bound = separation::bound(a, b, budget)?;
-    // The numbers in the expressions count, so that `sin x + 10^-100` differs from `sin x`.
-    let height = bound.bits.min(2_000);
-    let extra = if bound.proved {
-        0
-    } else {
-        height - separation::ASSUMED_BITS.min(height)
-    };
-    let target_points = points.rounds();
-    let mut agreed = 0;
-    for round in 0..MAX_ROUNDS {
-        // The last point is evaluated at a higher precision, for differences that are tiny nearly
-        // everywhere.
-        let mut prec = extra
-            + if agreed + 1 == REQUIRED_POINTS {
-                640
-            } else {
-                192
-            };
-        for _ in 0..3 {
-            let point = points.at(round, prec, budget)?;
-            let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
-                (Ok(left), Ok(right)) => (left, right),
-                (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => {
-                    return Err(Exhausted);
-                }
-                (Err(NoValue::Unsupported), _) | (_, Err(NoValue::Unsupported)) => {
-                    return Ok((false, Rule::Sampled));
-                }
-                _ => break,
-            };
-            let Ok(difference) = left.sub(&right, prec) else {
-                break;
-            };
-            if !difference.contains_zero() {
-                return Ok((false, Rule::Sampled));
-            }
-            let size = left.magnitude().max(right.magnitude()).max(0);
-            let required = i64::try_from(prec / 2).unwrap_or(96).max(96);
-            if difference.is_zero() || difference.magnitude() <= size.saturating_sub(required) {
-                agreed += 1;
-                break;
-            }
-            prec *= 2;
-        }
-        if agreed == target_points {
-            break;
-        }
-    }
-    // In a narrow domain fewer points are enough.
-    Ok((agreed >= REQUIRED_POINTS, Rule::Sampled))
 }
 
 /// Compares the derivatives if a side is an indefinite integral, which is known only up to a
@@ -434,7 +426,7 @@ fn antiderivatives(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<bool>, 
 /// Whether two expressions with limits, integrals or infinite sums agree at two points, to the
 /// precision of those.
 fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
-    let points = Points::of(a, b, seed(a, b), complex);
+    let points = Points::of(a, b, seed(a, b, budget)?, complex);
     let required = if points.symbols().is_empty() { 1 } else { 2 };
     let mut agreed = 0;
     for round in 0..MAX_ROUNDS / 2 {
@@ -462,10 +454,27 @@ fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
         }
         agreed += 1;
         if agreed == required {
-            return Ok((true, Rule::Approached));
+            break;
         }
     }
-    Ok((false, Rule::Approached))
+    if agreed < required {
+        return Ok((false, Rule::Approached));
+    }
+    let different = differ_on_pieces(
+        (a, b),
+        &points,
+        complex,
+        approach::PREC,
+        budget,
+        &mut |at| {
+            let Some((left, right)) = both(a, b, at, budget)? else {
+                return Ok(false);
+            };
+            let difference = left.sub(&right, approach::PREC);
+            Ok(difference.is_ok_and(|difference| !difference.contains_zero()))
+        },
+    )?;
+    Ok((!different, Rule::Approached))
 }
 
 /// The sign of `a - b` for real constants; `None` if it cannot be decided.

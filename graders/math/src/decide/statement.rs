@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Neg as _;
 
 use super::evaluate::{NoValue, Point, ball};
-use super::{Context, approach, rename, scalar};
+use super::{Context, approach, approximation, rename, scalar};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::fold;
-use crate::tree::charged::{copied, identical, replaced, substituted};
-use crate::tree::{Constant, End, Expr, Function, Relation};
+use crate::number::Rational;
+use crate::tree::charged::{charge_visit, copied, identical, replaced, substituted};
+use crate::tree::{Constant, End, Expr, Function, Name, Relation};
 
 /// A value and the names that it is assigned to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +42,59 @@ pub(crate) fn is_name(expr: &Expr) -> bool {
         },
         _ => false,
     }
+}
+
+/// Whether `sum` is a sum of different variables, as in `m + n = 42` and `100a + 10b + c = 42`,
+/// with a number as its value. It names the quantity that is asked for. `2x = 6` and `x + 2 = 5` do
+/// not: they are equations to solve.
+fn is_total(sum: &Expr, value: &Expr) -> bool {
+    let Expr::Sum(terms) = sum else {
+        return false;
+    };
+    let variable = |factor: &Expr| match factor {
+        Expr::Symbol(name) => Some(name.clone()),
+        Expr::Call(Function::Abs, items) => match items.as_slice() {
+            [Expr::Symbol(name)] => Some(name.clone()),
+            _ => None,
+        },
+        Expr::Power(pair) if pair.1.as_number().is_some_and(is_natural) => match &pair.0 {
+            Expr::Symbol(name) => Some(name.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let in_term = |term: &Expr| match term {
+        Expr::Product(factors) => match factors.as_slice() {
+            [Expr::Number(_), factor] => variable(factor),
+            _ => None,
+        },
+        factor => variable(factor),
+    };
+    let names: Option<BTreeSet<Name>> = terms.iter().map(in_term).collect();
+    names.is_some_and(|names| names.len() > 1 && names.len() == terms.len())
+        && matches!(value, Expr::Number(_) | Expr::Quantity(..))
+}
+
+fn is_natural(value: &Rational) -> bool {
+    value.is_integer() && !value.is_negative()
+}
+
+/// Whether two chains of names assign the value to different quantities: `AB = BC = 5` and `AB = CD
+/// = 5`, `x = 3` and `x = y = 3`. Names of several kinds, as in `S = y = 5`, are one quantity.
+pub(crate) fn names_differ(a: &Solved<'_>, b: &Solved<'_>) -> bool {
+    let kind = |name: &Expr| match name {
+        Expr::Symbol(name) if name.bytes().all(|byte| byte.is_ascii_uppercase()) => {
+            Some((true, name.len() > 1))
+        }
+        Expr::Symbol(name) if name.len() == 1 => Some((false, false)),
+        _ => None,
+    };
+    let first = a.names.first().and_then(kind);
+    let all = || a.names.iter().chain(b.names);
+    a.names.len().max(b.names.len()) > 1
+        && first.is_some()
+        && all().all(|name| kind(name) == first)
+        && a.names.iter().collect::<BTreeSet<_>>() != b.names.iter().collect::<BTreeSet<_>>()
 }
 
 /// Whether a sum, limit or integral has no free variable.
@@ -82,7 +136,10 @@ pub(crate) fn solved<'a>(sides: &'a [Expr], relations: &[Relation]) -> Option<So
     {
         return None;
     }
-    if before.iter().all(is_name) {
+    if before
+        .iter()
+        .all(|side| is_name(side) || is_total(side, last))
+    {
         return Some(Solved {
             names: before,
             value: last,
@@ -98,8 +155,8 @@ pub(crate) fn solved<'a>(sides: &'a [Expr], relations: &[Relation]) -> Option<So
     }
 }
 
-/// Reduces a chain: sides after `≈` are dropped, consecutive equal values become one, and a false
-/// chain stays as it is.
+/// Reduces a chain: sides after `≈` are dropped if they are close, consecutive equal values become
+/// one, and a false chain stays as it is.
 pub(crate) fn reduced(
     sides: Vec<Expr>,
     relations: Vec<Relation>,
@@ -117,7 +174,15 @@ pub(crate) fn reduced(
             }
             sides.truncate(at + 2);
             relations.truncate(at + 1);
-        } else {
+        } else if let Some([value, decimal]) = sides.get(at..at + 2) {
+            let stays = if approximation::is_open(value) || approximation::is_open(decimal) {
+                sides.len() == 2
+            } else {
+                approximation::differ(value, decimal, cx)?
+            };
+            if stays {
+                return Ok(Expr::Chain(sides, relations));
+            }
             sides.truncate(at + 1);
             relations.truncate(at);
         }
@@ -143,7 +208,10 @@ pub(crate) fn reduced(
     if relations.is_empty() {
         return Ok(sides.pop().unwrap_or(Expr::Ellipsis));
     }
-    let names = sides.iter().take_while(|side| is_name(side)).count();
+    without_formulas(&mut sides, &mut relations, cx.budget)?;
+    let value = sides.last().unwrap_or(&Expr::Ellipsis);
+    let is_named = |side: &&Expr| is_name(side) || is_total(side, value);
+    let names = sides.iter().take_while(is_named).count();
     let values = sides.get(names..).unwrap_or_default();
     if values.len() < 2 {
         return Ok(Expr::Chain(sides, relations));
@@ -176,40 +244,31 @@ pub(crate) fn reduced(
     Ok(Expr::Chain(sides, relations))
 }
 
-/// A congruence in one form, before anything is computed: `x ≡ 8 mod 5` and `x = 8 (mod 5)` as `x ≡
-/// 8 (mod 5)`.
-pub(crate) fn congruence(sides: &[Expr], relations: &[Relation]) -> Option<Expr> {
-    let ([subject, last], [relation]) = (sides, relations) else {
-        return None;
+/// Removes the formulas from a name, a formula, its value with numbers inserted and the result: `A
+/// = πr² = π·3² = 9π` as `A = π·3² = 9π`.
+fn without_formulas(
+    sides: &mut Vec<Expr>,
+    relations: &mut Vec<Relation>,
+    budget: &Budget,
+) -> Result<(), Exhausted> {
+    let Some(name @ Expr::Symbol(_)) = sides.first().cloned() else {
+        return Ok(());
     };
-    let remainder =
-        |item: &Expr| matches!(item, Expr::Call(Function::Mod, items) if items.len() == 2);
-    let class = |mut terms: Vec<Expr>, remainder: &Expr| {
-        let Expr::Call(_, parts) = remainder else {
-            return None;
-        };
-        terms.extend(parts.first().cloned());
-        Some(Expr::Call(
-            Function::Residue,
-            vec![Expr::Sum(terms), parts.get(1)?.clone()],
-        ))
+    for side in sides.iter() {
+        charge_visit(side, 2, budget)?;
+    }
+    let open = |side: &Expr| side.any(&|part| matches!(part, Expr::Symbol(_) | Expr::Apply(..)));
+    let values = sides.iter().rev().take_while(|side| !open(side)).count();
+    let formulas = 1..sides.len() - values;
+    let is_formula = |side: &Expr| {
+        super::real_set::is_scalar(side) && !is_name(side) && !side.any(&|part| *part == name)
     };
-    let class = match (last, relation) {
-        (Expr::Call(Function::Residue, _), Relation::Equal) => last.clone(),
-        (call, Relation::Congruent) if remainder(call) => class(Vec::new(), call)?,
-        // `3k + 1 mod 9`: the modulus applies to the whole side.
-        (Expr::Sum(items), Relation::Congruent) => {
-            let at = items.iter().position(remainder)?;
-            let mut terms = items.clone();
-            let call = terms.swap_remove(at);
-            class(terms, &call)?
-        }
-        _ => return None,
-    };
-    Some(Expr::Chain(
-        vec![subject.clone(), class],
-        vec![Relation::Congruent],
-    ))
+    let all = sides.get(formulas.clone()).unwrap_or_default();
+    if values > 1 && !all.is_empty() && all.iter().all(is_formula) {
+        sides.drain(formulas);
+        relations.truncate(sides.len() - 1);
+    }
+    Ok(())
 }
 
 /// An equation of two tuples, of names and of values, as one equation for each name: `(x, y) = (1,
@@ -280,6 +339,20 @@ pub(crate) fn multiples(
     }
 }
 
+/// Whether two names are the same word up to case: `Area` and `area`.
+fn is_same_word(a: &Expr, b: &Expr) -> bool {
+    let word = |name: &Expr| match name {
+        Expr::Symbol(name) | Expr::Word(name) | Expr::Text(name) => Some(name.clone()),
+        _ => None,
+    };
+    let (Some(a), Some(b)) = (word(a), word(b)) else {
+        return false;
+    };
+    let letters =
+        |name: &str| name.len() > 3 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    letters(&a) && a.eq_ignore_ascii_case(&b)
+}
+
 /// The second value in the variables of the first equation, if both names may denote the same
 /// quantity: `f(m) = …` and `f(n) = …`, `f(x) = …` and `y = …`.
 pub(crate) fn renamed(
@@ -305,7 +378,9 @@ pub(crate) fn renamed(
         {
             copied(b_value, budget).map(Some)
         }
-        (a, b) if identical(a, b, budget)? => copied(b_value, budget).map(Some),
+        (a, b) if identical(a, b, budget)? || is_same_word(a, b) => {
+            copied(b_value, budget).map(Some)
+        }
         // `a_n = 2n + 1` and `a_k = 2k + 1`
         (Expr::Symbol(a), Expr::Symbol(b)) => {
             let index = |name: &str| {
@@ -348,6 +423,11 @@ fn renaming<'a>(
     for (a, b) in a_items.iter().zip(b_items) {
         match (a, b) {
             (name @ Expr::Symbol(a), Expr::Symbol(b)) => {
+                // Capitals are events, random variables or points.
+                let capital = |name: &str| name.starts_with(|c: char| c.is_ascii_uppercase());
+                if a != b && capital(a) && capital(b) {
+                    return None;
+                }
                 if a != b && contained.contains(&**a) && !own.contains(&**a) {
                     return None;
                 }

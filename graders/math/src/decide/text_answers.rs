@@ -26,6 +26,16 @@ pub(crate) fn same(
         return Ok(Some(equal));
     }
     Ok(match (gold, answer) {
+        // `mgh` and `mhg`
+        (Expr::Word(a), Expr::Word(b)) if is_product_of_letters(a) && is_product_of_letters(b) => {
+            let sorted = |word: &str| {
+                let mut letters = word.as_bytes().to_vec();
+                letters.sort_unstable();
+                letters
+            };
+            cx.set_rule(Rule::Text);
+            Some(sorted(a) == sorted(b))
+        }
         (Expr::Text(a) | Expr::Word(a), Expr::Text(b) | Expr::Word(b)) => {
             cx.set_rule(Rule::Text);
             let short = a.len() <= MAX_BYTES && b.len() <= MAX_BYTES;
@@ -58,6 +68,12 @@ pub(crate) fn same(
     })
 }
 
+/// Whether a word can only be a product: two or three small consonants.
+fn is_product_of_letters(word: &str) -> bool {
+    let consonant = |byte: u8| byte.is_ascii_lowercase() && !b"aeiouy".contains(&byte);
+    (2..=3).contains(&word.len()) && word.bytes().all(consonant)
+}
+
 /// Charges the comparison of two texts, or of a text with an option.
 fn charge_texts(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<(), Exhausted> {
     let length = |expr: &Expr| match expr {
@@ -80,6 +96,11 @@ fn sentence_answers(sentence: &str, word: &str) -> bool {
     sentence::predicate(sentence)
         .is_some_and(|predicate| canonical(&predicate) == canonical(&word_cased))
         || sentence::is_about(sentence, word)
+}
+
+/// Whether a word means yes or no.
+pub(crate) fn is_truth_value(word: &str) -> bool {
+    word.len() <= MAX_BYTES && matches!(&*canonical(word), "true" | "false")
 }
 
 /// One spelling for all words with the same meaning.

@@ -22,7 +22,7 @@ pub(crate) fn allows(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<boo
     let (limit, relative) = match &cx.options.tolerance {
         Some(Tolerance::Absolute(value)) => (value, false),
         Some(Tolerance::Relative(value)) => (value, true),
-        None if cx.options.rounding == Rounding::Gold => return rounds(gold, answer, cx),
+        None if cx.options.rounding != Rounding::Exact => return rounds(gold, answer, cx),
         None => return Ok(false),
     };
     let point = Point::of_constant(false, PREC);

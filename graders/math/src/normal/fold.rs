@@ -6,7 +6,7 @@ use num_traits::{One, ToPrimitive, Zero};
 
 use super::derive::derivative;
 use super::exact::{exact, remainder};
-use super::matrix;
+use super::{indices, matrix};
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::parse::hundredth;
@@ -43,7 +43,10 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
             Expr::Quantity(Box::new(inner), unit.clone())
         }
         Expr::Call(function, items) => call(*function, all(items, budget)?, budget)?,
-        Expr::Apply(name, items) => Expr::Apply(name.clone(), all(items, budget)?),
+        Expr::Apply(name, items) => {
+            let items = all(items, budget)?;
+            indices::name_of(name, &items).unwrap_or_else(|| Expr::Apply(name.clone(), items))
+        }
         Expr::Bound(Binder::Derivative, name, parts) => {
             let parts = all(parts, budget)?;
             let rate = match parts.first() {
@@ -57,6 +60,21 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
         }
         Expr::Bound(binder, name, parts) if parts.len() > 1 => {
             let mut parts = all(parts, budget)?;
+            if let Some(body) = parts.pop() {
+                parts.push(indices::with_indices(body, name, budget)?);
+            }
+            if let (Some(range), Some(body)) = (indices::short_range(*binder, &parts), parts.last())
+            {
+                let terms = range
+                    .map(|value| replaced(body, name, &Expr::int(value), budget))
+                    .collect::<Result<_, _>>()?;
+                let written = if *binder == Binder::Sum {
+                    Expr::Sum(terms)
+                } else {
+                    Expr::Product(terms)
+                };
+                return fold(&written, budget);
+            }
             // The name of a bound variable does not matter: rename it by its depth.
             let inner = parts.iter().map(bound_depth).max().unwrap_or(0);
             let own: Name = format!("#{}", inner + 1).into();
@@ -351,14 +369,24 @@ fn call(function: Function, items: Vec<Expr>, budget: &Budget) -> Result<Expr, E
             vec![Expr::Number(least), Expr::Number(modulus)],
         ));
     }
-    if matches!(
+    if !matches!(
         function,
         Function::Min | Function::Max | Function::Gcd | Function::Lcm
-    ) && items.len() == 1
-    {
-        return Ok(items.into_iter().next().unwrap_or(Expr::Ellipsis));
+    ) {
+        return Ok(Expr::Call(function, items));
     }
-    Ok(Expr::Call(function, items))
+    // `max(max(a, b), c)`
+    let mut flat = Vec::with_capacity(items.len());
+    for item in items {
+        match item {
+            Expr::Call(own, inner) if own == function => flat.extend(inner),
+            other => flat.push(other),
+        }
+    }
+    if flat.len() == 1 {
+        return Ok(flat.pop().unwrap_or(Expr::Ellipsis));
+    }
+    Ok(Expr::Call(function, flat))
 }
 
 #[cfg(test)]
@@ -384,7 +412,7 @@ mod tests {
 
     #[test]
     fn leaves_huge_numbers_as_written() {
-        assert!(folded("9^{9^{9^9}}").starts_with("9^9^"));
+        assert!(folded("9^{9^{9^9}}").starts_with("9^(9^"));
         assert_eq!(folded("100000000!"), "factorial(100000000)");
     }
 }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::number_words;
 use super::printed::braced;
 use super::text;
 
@@ -60,7 +61,9 @@ fn unwrapped(text: &str) -> Option<String> {
     let (inner, after) = wrapping(text)?;
     let alone = after.trim_matches(['$', '.', ' ']).is_empty();
     let trimmed = inner.trim();
-    let counts = trimmed.starts_with(|c: char| c.is_ascii_digit()) && trimmed.contains(' ');
+    let digits = trimmed.trim_start_matches(|c: char| c.is_ascii_digit());
+    let ordinal = matches!(digits, "st" | "nd" | "rd" | "th");
+    let counts = digits.len() < trimmed.len() && (ordinal || trimmed.contains(' '));
     let states = trimmed.contains(['=', '<', '>', '≤', '≥']);
     let math =
         alone && (counts || states || wrapping(trimmed).is_some_and(|(_, after)| after.is_empty()));
@@ -151,6 +154,7 @@ fn foreign(text: &str) -> Option<&str> {
         "最终答案",
         "答案",
     ];
+    const HENCE: &[&str] = &["因此", "所以", "于是", "从而", "综上", "故"];
     const CHOSEN: &[&str] = &["故选", "应选", "选择", "选项", "选"];
     if !text.starts_with(char::is_alphabetic) {
         return None;
@@ -166,12 +170,39 @@ fn foreign(text: &str) -> Option<&str> {
     if let Some(rest) = STATED.iter().find_map(after) {
         return Some(separated(rest).0);
     }
+    let is_formula = |rest: &&str| rest.starts_with(['$', '\\']);
+    let hence = HENCE.iter().find_map(|word| text.strip_prefix(word));
+    if let Some(rest) = hence
+        .map(|rest| rest.trim_start_matches([' ', ',', ':']))
+        .filter(is_formula)
+    {
+        return Some(rest);
+    }
+    if let Some(value) = chinese_value(text) {
+        return Some(value);
+    }
     if let Some(rest) = NAMED.iter().find_map(after) {
         let (rest, separate) = separated(rest);
         return separate.then_some(rest);
     }
     let rest = separated(CHOSEN.iter().find_map(after)?).0;
     is_choice(rest).then_some(rest)
+}
+
+/// The number after a Chinese name and a verb: `甲数是十五`.
+fn chinese_value(text: &str) -> Option<&str> {
+    /// Longest name, in characters.
+    const LONGEST: usize = 8;
+    let (at, verb) = ["等于", "是", "为"]
+        .iter()
+        .find_map(|verb| Some((text.find(verb)?, verb)))?;
+    let (name, value) = (text.get(..at)?, text.get(at + verb.len()..)?);
+    let is_name = !name.contains(['不', '非', '没', '否', '如', '若', '可'])
+        && name.chars().all(|c| ('\u{4e00}'..='\u{9fff}').contains(&c))
+        && (1..=LONGEST).contains(&name.chars().count());
+    let number = value.trim_end_matches(['.', '。', ' ']);
+    let (_, rest) = number_words::leading(number)?;
+    (is_name && rest.is_empty()).then_some(number)
 }
 
 /// `The correct answer is`, `Answer:`, `Option` before a letter.

@@ -8,9 +8,11 @@ use super::bracket::closes_reversed;
 use super::condition::{bracketed_condition, condition, condition_word, has_more_values};
 use super::expression::statement;
 use super::joined::joined;
+use super::lead::{leading_words, without_lead};
 use super::option_mark::choice;
 use super::prose::{begins_sentence, is_prose, words};
 use super::quantity;
+use super::text;
 use super::token::{Kind, Shape, Token, Tokens};
 use super::unit;
 use crate::tree::{End, Expr, Relation};
@@ -60,6 +62,7 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
     if let Some(whole) = quantity::whole(untrimmed, source) {
         return Some(whole);
     }
+    let tokens = without_lead(tokens);
     if let Some(parts) = labelled_parts(tokens, source) {
         return Some(parts);
     }
@@ -164,11 +167,12 @@ fn labelled_parts<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<Exp
 
 /// The tokens without separators, full stops and layout at either end.
 pub(crate) fn trimmed<'t, 'a>(tokens: Tokens<'t, 'a>) -> Tokens<'t, 'a> {
+    // A question mark stays: `7?` asks and is no answer.
     let noise = |kind: Option<Kind<'_>>| {
         matches!(
             kind,
             Some(
-                Kind::Stray('.' | '?' | '"' | '\u{201d}' | '\u{201c}' | '，' | '#')
+                Kind::Stray('.' | '"' | '\u{201d}' | '\u{201c}' | '，' | '#')
                     | Kind::Comma
                     | Kind::Semicolon
                     | Kind::Newline
@@ -201,9 +205,9 @@ pub(crate) fn connective(token: &Token<'_>) -> Option<Join> {
         return None;
     }
     let is_one_of = |words: &[&str]| words.iter().any(|own| word.eq_ignore_ascii_case(own));
-    if is_one_of(&["and", "et", "und", "和", "与"]) {
+    if is_one_of(&["and", "et", "und", "и", "和", "与", "及"]) {
         Some(Join::And)
-    } else if is_one_of(&["or", "oder", "ou", "或", "或者"]) {
+    } else if is_one_of(&["or", "oder", "ou", "или", "或", "或者"]) {
         Some(Join::Or)
     } else {
         None
@@ -211,7 +215,7 @@ pub(crate) fn connective(token: &Token<'_>) -> Option<Join> {
 }
 
 /// The pieces between separators outside of all brackets, and these separators.
-fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
+pub(super) fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
     let mut pieces = Vec::new();
     let mut joins: Vec<Join> = Vec::new();
     let mut depth = 0usize;
@@ -307,21 +311,6 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
     Some(value)
 }
 
-/// Skips words that introduce a statement without changing it.
-fn leading_words<'t, 'a>(piece: Tokens<'t, 'a>) -> (Tokens<'t, 'a>, Option<&'a str>) {
-    match piece.first() {
-        Some(Kind::Word(word) | Kind::Text(word))
-            if matches!(
-                word.to_lowercase().as_str(),
-                "only" | "then" | "so" | "thus" | "hence" | "therefore" | "all" | "either"
-            ) =>
-        {
-            (piece.skip(1), Some(word))
-        }
-        _ => (piece, None),
-    }
-}
-
 /// `Width: 9` is read as `Width = 9`.
 fn labelled(value: Expr) -> Expr {
     match value {
@@ -336,9 +325,15 @@ fn labelled(value: Expr) -> Expr {
     }
 }
 
+/// Whether words after a value only say how exact it is, as a `≈` before it does.
+fn only_qualifies(rest: Tokens<'_, '_>, source: &str) -> bool {
+    const WORDS: &[&str] = &["approximately", "approx", "exactly", "exact", "rounded"];
+    rest.run().len() <= 4 && WORDS.contains(&text::comparable(rest.text(source)).as_str())
+}
+
 /// A value with a unit, a condition or a remark in brackets after it.
 fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
-    if rest.is_empty() {
+    if rest.is_empty() || only_qualifies(rest, source) {
         return Some(value);
     }
     if condition_word(rest).is_some() {
@@ -418,7 +413,7 @@ mod tests {
     fn reads_fractions() {
         assert_eq!(rendered(r"\frac12"), "(1*2^-1)");
         assert_eq!(rendered(r"\frac1{72}"), "(1*72^-1)");
-        assert_eq!(rendered(r"\dfrac{\sqrt3}{2}"), "(3^2^-1*2^-1)");
+        assert_eq!(rendered(r"\dfrac{\sqrt3}{2}"), "(3^(2^-1)*2^-1)");
     }
 
     #[test]

@@ -17,18 +17,26 @@ pub(crate) fn applies(name: &str) -> bool {
 }
 
 /// Whether brackets make another letter a function, a probability or a point: `P(3)`, `x(t)`,
-/// `C(10, 3)`, `P(A | B)`, but not `P(1 + r)`.
+/// `C(10, 3)`, `P(A | B)`, `P(X > 3)`, `E[X]`, but not `P(1 + r)`.
 pub(crate) fn names_application(input: Tokens<'_, '_>, letter: &str) -> bool {
     /// Most tokens in the brackets.
     const MAX_TOKENS: usize = 24;
     if input.spaced() {
         return false;
     }
+    let shape = match input.first() {
+        Some(Kind::Open(shape @ Shape::End(End::Round))) => shape,
+        Some(Kind::Open(shape @ Shape::End(End::Square))) if is_probability(letter) => shape,
+        _ => return false,
+    };
     let capital = letter.bytes().all(|byte| byte.is_ascii_uppercase());
-    let close = Some(Kind::Close(Shape::End(End::Round)));
+    let close = Some(Kind::Close(shape));
+    if shape == Shape::End(End::Square) {
+        return true;
+    }
     if input.kind(2) == close {
         return match input.kind(1) {
-            Some(Kind::Number { .. }) => capital,
+            Some(Kind::Number { .. } | Kind::Text(_)) => capital,
             Some(Kind::Word(argument)) if argument.len() == 1 => {
                 capital
                     || matches!(
@@ -54,12 +62,20 @@ pub(crate) fn names_application(input: Tokens<'_, '_>, letter: &str) -> bool {
             Some(Kind::Close(_)) if depth == 0 => return capital && divided,
             Some(Kind::Close(_)) => depth -= 1,
             Some(Kind::Comma | Kind::Command("cup" | "cap")) if depth == 0 => divided = true,
-            Some(Kind::Bar) if depth == 0 => divided |= matches!(letter, "P" | "E"),
+            Some(Kind::Bar) if depth == 0 => divided |= is_probability(letter),
+            // No product has a statement or words as a factor.
+            Some(Kind::Relation(_)) if depth == 0 && at > 1 => return true,
+            Some(Kind::Text(_)) if depth == 0 => divided = true,
             None => return false,
             _ => {}
         }
     }
     false
+}
+
+/// Whether a letter before brackets may be a probability or an expected value.
+pub(crate) fn is_probability(letter: &str) -> bool {
+    matches!(letter, "P" | "E")
 }
 
 /// The number of combinations (`C`) or permutations (`P`, `A`) of k out of n.
@@ -104,7 +120,7 @@ pub(crate) fn chosen_of<'t, 'a>(
 
 /// `name(…)`, from the bracket on.
 pub(crate) fn apply<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
-    let (rest, (arguments, given)) = if name == "P" || name == "E" {
+    let (rest, (arguments, given)) = if is_probability(name) {
         bracket::conditional(input)?
     } else {
         let (rest, arguments) = bracket::items(input)?;

@@ -316,7 +316,14 @@ pub(crate) fn environment<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             || name.starts_with("array")
             || name.starts_with("tabular") =>
         {
-            if even {
+            if !name.contains("matrix")
+                && let [row] = rows.as_mut_slice()
+                && row.len() == 1
+                && let Some(cell) = row.pop()
+            {
+                // An array of one cell is layout.
+                Ok((rest, cell))
+            } else if even {
                 Ok((rest, Expr::Matrix(rows)))
             } else {
                 Ok((rest, Expr::Cases(rows)))

@@ -21,10 +21,7 @@ const ROUND: Kind<'static> = Kind::Open(Shape::End(End::Round));
 pub(crate) fn word<'t, 'a>(input: Tokens<'t, 'a>, word: &'a str) -> Parsed<'t, 'a> {
     let rest = input.skip(1);
     if word.len() == 1 {
-        if rest.first() == Some(ROUND) && (applies(word) || names_application(rest, word)) {
-            return apply(rest, word);
-        }
-        return Ok((rest, letter_value(word)));
+        return letter(rest, word);
     }
     // `ch` and `sh` are functions only if an argument follows.
     let alone = matches!(word, "ch" | "sh") && !begins_factor(rest);
@@ -75,6 +72,15 @@ pub(crate) fn word<'t, 'a>(input: Tokens<'t, 'a>, word: &'a str) -> Parsed<'t, '
         return apply(rest, word);
     }
     Ok((rest, Expr::symbol(word)))
+}
+
+/// A single letter, with its arguments if it is a function.
+pub(crate) fn letter<'t, 'a>(rest: Tokens<'t, 'a>, letter: &str) -> Parsed<'t, 'a> {
+    let function = rest.first() == Some(ROUND) && applies(letter);
+    if function || names_application(rest, letter) {
+        return apply(rest, letter);
+    }
+    Ok((rest, letter_value(letter)))
 }
 
 /// Whether a run of letters is a product: up to three lower-case letters, or up to six without a
@@ -156,6 +162,11 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
         "begin" => bracket::environment(input),
         "sum" | "prod" => binder::series(rest, name),
         "int" => binder::integral(rest),
+        // An integral along a closed curve.
+        "oint" => {
+            let (rest, integral) = binder::integral(rest)?;
+            Ok((rest, Expr::Apply("oint".into(), vec![integral])))
+        }
         "lim" => binder::limit(rest),
         "overline" | "dot" | "hat" | "widehat" | "tilde" | "widetilde" | "ddot" | "overarc"
         | "wideparen" => {
@@ -180,6 +191,10 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
             match inner {
                 Expr::Symbol(symbol) => Ok((rest, Expr::Symbol(format!("vec{{{symbol}}}").into()))),
                 Expr::Product(_) => Ok((rest, Expr::Apply("vec".into(), vec![inner]))),
+                // Only 0 is also a vector.
+                Expr::Number(value) if !value.is_zero() => {
+                    Ok((rest, Expr::Apply("vec".into(), vec![Expr::Number(value)])))
+                }
                 other => Ok((rest, other)),
             }
         }
@@ -197,6 +212,7 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
             let (rest, inner) = factor(deeper(rest, rest.bars)?)?;
             Ok((rest.back_to(input), Expr::Apply(name.into(), vec![inner])))
         }
+        "Pr" => letter(rest, "P"),
         // Text that is struck out has no meaning.
         "cancel" | "bcancel" | "xcancel" | "sout" | "st" => no_parse(),
         "forall" | "exists" => no_parse(),
@@ -318,10 +334,7 @@ fn named_call(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, nom::Err<exp
     let one = arguments.len() == 1;
     let inner = |arguments: &mut Vec<Expr>| arguments.pop().unwrap_or(Expr::Ellipsis);
     Ok(match name {
-        "cis" if one => {
-            let angle = Expr::Product(vec![Expr::Constant(Constant::I), inner(&mut arguments)]);
-            Expr::power(Expr::Constant(Constant::E), angle)
-        }
+        "cis" if one => turned_by(inner(&mut arguments)),
         "exp" if one => Expr::power(Expr::Constant(Constant::E), inner(&mut arguments)),
         "log" | "lg" if one => {
             arguments.push(Expr::int(10));
@@ -345,6 +358,12 @@ fn named_call(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, nom::Err<exp
             Expr::Call(function, arguments)
         }
     })
+}
+
+/// The complex number of absolute value 1 with this argument.
+pub(crate) fn turned_by(angle: Expr) -> Expr {
+    let angle = Expr::Product(vec![Expr::Constant(Constant::I), angle]);
+    Expr::power(Expr::Constant(Constant::E), angle)
 }
 
 /// The arguments of a function: the content of the brackets that follow, or the factors up to the

@@ -29,15 +29,7 @@ pub(crate) fn formula(text: &str) -> Option<Formula> {
         .iter()
         .any(|command| text.contains(command));
     let plain = without_styles(text)?;
-    let mut reader = Reader {
-        rest: &plain,
-        written: String::new(),
-        atoms: 0,
-        counts: 0,
-        bare: 0,
-        ones: false,
-        open: 0,
-    };
+    let mut reader = Reader::new(&plain);
     reader.read()?;
     let Reader {
         written,
@@ -70,9 +62,16 @@ pub(crate) fn formula(text: &str) -> Option<Formula> {
     })
 }
 
+/// One notation of a formula without style commands.
+pub(super) fn written(plain: &str) -> Option<String> {
+    let mut reader = Reader::new(plain);
+    reader.read()?;
+    Some(reader.written)
+}
+
 /// The text without style commands and dollar signs; `None` if it contains blanks or other
 /// commands.
-fn without_styles(text: &str) -> Option<String> {
+pub(super) fn without_styles(text: &str) -> Option<String> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.trim().trim_matches('$').trim_end_matches('.');
     while let Some(c) = rest.chars().next() {
@@ -125,7 +124,19 @@ struct Reader<'a> {
     open: usize,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(rest: &'a str) -> Self {
+        Self {
+            rest,
+            written: String::new(),
+            atoms: 0,
+            counts: 0,
+            bare: 0,
+            ones: false,
+            open: 0,
+        }
+    }
+
     fn skip(&mut self, len: usize) {
         self.rest = self.rest.get(len..).unwrap_or_default();
     }

@@ -1,5 +1,6 @@
 //! Conditions of an answer: the words that begin one, and a form in which two can be compared.
 
+use super::apply::is_probability;
 use super::expression::statement;
 use super::text;
 use super::token::{Kind, Shape, Tokens};
@@ -54,6 +55,14 @@ pub(crate) fn bracketed_condition<'t, 'a>(
         .iter()
         .rposition(|token| matches!(token.kind, Kind::Open(_)))?;
     let inside = run.get(open + 1..run.len() - 1)?;
+    // `P(X > 3)` is a probability.
+    if let Some(Kind::Word(name) | Kind::Styled(name) | Kind::Command(name)) =
+        run.get(open.checked_sub(1)?).map(|token| token.kind)
+        && (is_probability(name) || name == "Pr")
+        && !run.get(open)?.spaced
+    {
+        return None;
+    }
     let states = |token: &super::token::Token<'_>| matches!(token.kind, Kind::Relation(relation) if relation == Relation::In || relation == Relation::NotEqual || relation.is_order());
     let member = inside.iter().any(states);
     let closes = inside

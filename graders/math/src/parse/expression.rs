@@ -14,7 +14,7 @@ use super::literal;
 use super::prose::{is_function_word, is_operand};
 use super::token::{Kind, Shape, Tokens};
 use super::unit;
-use crate::tree::{End, Expr, Function, Relation};
+use crate::tree::{Constant, End, Expr, Function, Relation};
 
 /// The tokens do not match the grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,10 @@ pub(crate) fn statement<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             _ => break,
         };
         let (after, side) = combination(rest.skip(width))?;
-        let member = matches!(relation, Relation::In | Relation::NotIn | Relation::Subset);
+        let member = matches!(
+            relation,
+            Relation::In | Relation::NotIn | Relation::Subset | Relation::ProperSubset
+        );
         sides.push(if member {
             braced(side, rest.skip(width))
         } else {
@@ -377,6 +380,29 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 checked = 0;
                 factors.push(Expr::Call(Function::Mod, vec![left, next]));
             }
+            // `2 \cdot 4 \cdots 2n`
+            Some(Kind::Ellipsis) if factors.len() > 1 && begins_factor(rest.skip(1)) => {
+                rest = rest.skip(1);
+                factors.push(Expr::Ellipsis);
+                bare_number = false;
+            }
+            // `2\angle 60^\circ`
+            Some(Kind::Command("angle")) if factors.iter().all(is_numeric) => {
+                let (after, angle) = signed_factor(rest.skip(1))?;
+                rest = after;
+                factors.push(match angle {
+                    angle if is_angle(&angle) => call::turned_by(angle),
+                    other => Expr::Apply("angle".into(), vec![other]),
+                });
+                bare_number = false;
+            }
+            _ if bare_number
+                && let Some((after, power)) = literal::power_of_ten(rest, factors.last()) =>
+            {
+                rest = after;
+                factors.push(power);
+                bare_number = false;
+            }
             _ if begins_factor(rest) => {
                 if matches!(rest.first(), Some(Kind::Word(letters)) if letters.len() > 1)
                     || matches!(rest.first(), Some(Kind::Styled(_)))
@@ -397,6 +423,7 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 if let Some(Kind::Word(word)) = rest.first()
                     && (unit::begins(word) || counted(word))
                     && numeric
+                    && !is_product_inside(rest, word)
                     && !(word.len() == 3
                         && rest.kind(1) == Some(Kind::Open(Shape::End(End::Round))))
                 {
@@ -454,9 +481,24 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
     Ok((rest, signed(lead, product_of(factors))))
 }
 
+/// Whether letters that spell a unit are factors: `\sqrt{2hg}`. Only whole answers have units.
+fn is_product_inside(input: Tokens<'_, '_>, word: &str) -> bool {
+    const UNITS: &[&str] = &["cm", "km", "mm", "kg", "ml"];
+    input.is_nested() && !input.spaced() && call::is_run(word) && !UNITS.contains(&word)
+}
+
 /// Whether there is one token, a literal, between two positions.
 fn is_plain_number(from: Tokens<'_, '_>, to: Tokens<'_, '_>) -> bool {
     from.run().len() - to.run().len() == 1
+}
+
+/// Whether a value without variables is an angle by its notation: in degrees, or a multiple of pi.
+fn is_angle(value: &Expr) -> bool {
+    let marked = |part: &Expr| match part {
+        Expr::Quantity(_, unit) => &**unit == "°",
+        other => *other == Expr::Constant(Constant::Pi),
+    };
+    is_numeric(value) && value.any(&marked)
 }
 
 fn is_numeric(factor: &Expr) -> bool {

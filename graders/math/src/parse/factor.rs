@@ -1,6 +1,7 @@
 //! Factors: literals, names, brackets and calls, with their postfixes.
 
 use super::apply;
+use super::base;
 use super::bracket;
 use super::call;
 use super::expression::{Parsed, deeper, no_parse, signed_factor, stack};
@@ -102,7 +103,7 @@ pub(crate) fn atom<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         return no_parse();
     };
     match kind {
-        Kind::Number { text, point } => match literal::mixed_digits(input) {
+        Kind::Number { text, point } => match base::mixed_digits(input) {
             Some(numeral) => Ok(numeral),
             None => literal::with_repetend(input, text, point),
         },
@@ -111,7 +112,15 @@ pub(crate) fn atom<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             Expr::Number(crate::number::Rational::ratio(a.into(), b.into())),
         )),
         Kind::Word(word) => call::word(input, word),
-        Kind::Styled(letter) => Ok((input.skip(1), letter_value(letter))),
+        Kind::Styled(letter) => call::letter(input.skip(1), letter),
+        // `\operatorname{Var}(X)`
+        Kind::Text(text)
+            if input.kind(1) == Some(Kind::Open(Shape::End(End::Round)))
+                && !input.skip(1).spaced()
+                && text.bytes().all(|byte| byte.is_ascii_alphabetic()) =>
+        {
+            apply::apply(input.skip(1), text)
+        }
         Kind::Text(text) => Ok((input.skip(1), Expr::Text(text.into()))),
         Kind::Ellipsis => Ok((input.skip(1), Expr::Ellipsis)),
         // `_{10}C_3` and `^{10}P_3`

@@ -1,10 +1,10 @@
-//! Number literals: separators, points, powers of ten, repeating parts, mixed numbers, bases.
+//! Number literals: separators, points, powers of ten, repeating parts, mixed numbers.
 
 use num_bigint::BigInt;
 
 use super::expression::{Parsed, no_parse};
 use super::lexer;
-use super::token::{Kind, Shape, Tokens};
+use super::token::{Kind, Shape, Token, Tokens};
 use crate::number::Rational;
 use crate::tree::{End, Expr};
 
@@ -232,70 +232,72 @@ pub(crate) fn fraction_part<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t,
     (proper && ends).then(|| (after, Expr::Number(Rational::ratio(num, den))))
 }
 
-/// The base that a subscript names.
-pub(crate) fn base(text: &str) -> Option<u32> {
-    let named = match text.to_lowercase().as_str() {
-        "two" => 2,
-        "three" => 3,
-        "four" => 4,
-        "five" => 5,
-        "six" => 6,
-        "seven" => 7,
-        "eight" => 8,
-        "nine" => 9,
-        "ten" => 10,
-        "eleven" => 11,
-        "twelve" => 12,
-        "sixteen" => 16,
-        digits => digits.parse().ok()?,
-    };
-    (2..=62).contains(&named).then_some(named)
-}
-
-/// Whether letters are digits above nine.
-pub(crate) fn are_digits(letters: &str) -> bool {
-    (2..=40).contains(&letters.len()) && letters.bytes().all(|byte| (b'A'..=b'F').contains(&byte))
-}
-
-/// The base in the next subscript, if it has digits above nine.
-pub(crate) fn base_ahead(input: Tokens<'_, '_>) -> Option<u32> {
-    let at = if input.kind(1) == Some(Kind::Open(Shape::Group)) {
-        2
-    } else {
-        1
-    };
-    match (input.first()?, input.kind(at)?) {
-        (Kind::Underscore, Kind::Number { text, point: None }) => {
-            base(text).filter(|base| *base > 10)
+/// The power of ten after a plain number: `3.2\mathrm{e}6`, `2\text{E}-3`, `3.2\mathrm{e}{-6}` and
+/// the damaged `3.2 x 10-6`. Before a sign an upright `e` is Euler's number.
+pub(crate) fn power_of_ten<'t, 'a>(
+    input: Tokens<'t, 'a>,
+    mantissa: Option<&Expr>,
+) -> Option<(Tokens<'t, 'a>, Expr)> {
+    let mark = input.first()?;
+    let (at, signed, closes) = match mark {
+        Kind::Styled("e" | "E") if input.kind(1) == Some(Kind::Open(Shape::Group)) => (2, true, 1),
+        Kind::Styled("E") => (1, true, 0),
+        Kind::Styled("e") => (1, false, 0),
+        Kind::Word("x")
+            if matches!(input.kind(1), Some(Kind::Number { text: "10", .. }))
+                && input.kind(2) == Some(Kind::Minus)
+                && input.kind(4).is_none()
+                && !input.skip(2).spaced()
+                && !input.skip(3).spaced()
+                && mantissa
+                    .and_then(Expr::as_number)
+                    .is_some_and(|value| !value.is_integer()) =>
+        {
+            (2, true, 0)
         }
-        _ => None,
+        _ => return None,
+    };
+    let (negative, at) = match input.kind(at)? {
+        Kind::Minus if signed => (true, at + 1),
+        Kind::Plus if signed => (false, at + 1),
+        _ => (false, at),
+    };
+    let Kind::Number { text, point: None } = input.kind(at)? else {
+        return None;
+    };
+    let exponent: i64 = text.parse().ok()?;
+    let after = input.skip(at + 1 + closes);
+    if closes == 1 && input.kind(at + 1) != Some(Kind::Close(Shape::Group))
+        || matches!(
+            after.first(),
+            Some(Kind::Caret | Kind::Bang | Kind::Underscore)
+        )
+    {
+        return None;
     }
+    let exponent = Expr::int(if negative { -exponent } else { exponent });
+    Some((after, Expr::power(Expr::int(10), exponent)))
 }
 
-/// `2A_{16}`: digits and letters with their base.
-pub(crate) fn mixed_digits<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Expr)> {
-    let mut digits = String::new();
-    let mut at = 0;
-    while at < 12 && (at == 0 || !input.skip(at).spaced()) {
-        match input.kind(at)? {
-            Kind::Number { text, point: None } => digits.push_str(text),
-            Kind::Word(word) | Kind::Styled(word)
-                if word
-                    .bytes()
-                    .all(|byte| matches!(byte, b'a'..=b'f' | b'A'..=b'F')) =>
-            {
-                digits.push_str(&word.to_ascii_uppercase());
-            }
-            _ => break,
-        }
-        at += 1;
+/// The exponent of the power of ten that multiplies a decimal: -3 for `\times 10^{-3}`; 0 without
+/// one.
+fn written_power(tail: &[Token<'_>]) -> i64 {
+    let mut kinds = tail.iter().map(|token| token.kind).peekable();
+    let times = matches!(kinds.next(), Some(Kind::Times | Kind::Word("x")));
+    let ten = matches!(kinds.next(), Some(Kind::Number { text: "10", .. }));
+    if !times || !ten || kinds.next() != Some(Kind::Caret) {
+        return 0;
     }
-    let base = base_ahead(input.skip(at)).filter(|_| at > 1)?;
-    let group = input.kind(at + 1) == Some(Kind::Open(Shape::Group));
-    Some((
-        input.skip(at + if group { 4 } else { 2 }),
-        Expr::Based(digits.into(), base),
-    ))
+    kinds.next_if_eq(&Kind::Open(Shape::Group));
+    let negative = kinds.next_if_eq(&Kind::Minus).is_some();
+    kinds.next_if_eq(&Kind::Plus);
+    match kinds.next() {
+        Some(Kind::Number { text, point: None }) => {
+            let exponent = text.parse::<i64>().unwrap_or(0);
+            if negative { -exponent } else { exponent }
+        }
+        _ => 0,
+    }
 }
 
 /// The decimals in a text, each with the number of digits after its point, trailing zeros included.
@@ -321,7 +323,15 @@ pub(crate) fn written_decimals(text: &str) -> Vec<(Rational, i64)> {
             ) else {
                 continue;
             };
-            let places = length.saturating_sub(power);
+            let tail = lexed.tokens.get(at + 1..).unwrap_or_default();
+            let scale = written_power(tail);
+            let Some(value) = Rational::small(10)
+                .pow(scale, MAX_REPETEND_BITS)
+                .and_then(|scale| value.mul(&scale))
+            else {
+                continue;
+            };
+            let places = length.saturating_sub(power).saturating_sub(scale);
             if lexed.tokens.get(at + 1).map(|token| token.kind) == Some(Kind::Percent) {
                 found.extend(
                     value

@@ -7,15 +7,21 @@
 mod announcement;
 mod answer;
 mod apply;
+mod approximate;
+mod base;
 mod binder;
 mod bracket;
 mod call;
 mod chemistry;
 mod condition;
+mod cycles;
+mod data;
 mod date;
+mod except;
 mod expression;
 mod factor;
 mod joined;
+mod lead;
 mod lexer;
 mod literal;
 mod names;
@@ -24,12 +30,14 @@ mod option_mark;
 mod printed;
 mod prose;
 mod quantity;
+mod reaction;
 mod script;
 pub(crate) mod sentence;
 pub(crate) mod text;
 mod token;
 pub(crate) mod unit;
 
+use std::borrow::Cow;
 use std::cell::Cell;
 
 use crate::tree::{End, Expr, Relation};
@@ -38,7 +46,7 @@ use token::{Shape, Tokens};
 
 pub(crate) use apply::choices;
 pub(crate) use call::{hundredth, is_product, letters};
-pub(crate) use lexer::Commas;
+pub(crate) use lexer::{Commas, with_points_between_thousands};
 pub(crate) use literal::written_decimals;
 pub(crate) use token::{Kind, Token};
 
@@ -53,14 +61,14 @@ pub(crate) fn decimal(text: &str) -> Option<crate::number::Rational> {
     Some(if negative { value.neg() } else { value.clone() })
 }
 
-/// The readings of a text. Commas between digits and letters after a number are ambiguous, so there
-/// may be several.
+/// The readings of a text. Commas between digits, letters after a number and the sides of `≈` are
+/// ambiguous, so there may be several.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// The usual reading.
     pub expr: Expr,
-    /// The readings in which commas between digits, or letters after a number, have another
-    /// meaning.
+    /// The readings in which commas between digits, letters after a number, or the sides of `≈`
+    /// have another meaning.
     pub others: Vec<Expr>,
 }
 
@@ -96,7 +104,7 @@ pub(crate) fn read_observed(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Op
     if text.len() > MAX_TEXT {
         return None;
     }
-    let clean = lexer::cleaned(text);
+    let clean = data::unquoted(lexer::cleaned(text));
     let alone = |expr| {
         Some(Reading {
             expr,
@@ -114,9 +122,16 @@ pub(crate) fn read_observed(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Op
     if let Some(circled) = circled(&clean) {
         return alone(circled);
     }
+    if let Some(permutation) = cycles::permutation(&clean) {
+        return alone(permutation);
+    }
     let clean = announcement::strip(&clean);
     let clean = unit::siunitx::rewritten(&clean);
+    let clean = except::rewritten(&clean).map_or(clean, Cow::Owned);
     observe(Form::Cleaned(&clean));
+    if let Some(whole) = reaction::reaction(&clean).or_else(|| base::spelled(&clean)) {
+        return alone(whole);
+    }
     if let Some(expr) = labelled(&clean, observe) {
         return alone(expr);
     }
@@ -140,6 +155,9 @@ pub(crate) fn read_observed(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Op
         .into_iter()
         .chain(formula)
         .chain(second)
+        .chain(approximate::reversed(&expr))
+        .chain(base::prefixed(&clean))
+        .chain(bracketed_numbers(&clean))
         .filter(|other| *other != expr)
         .collect();
     Some(Reading { expr, others })
@@ -166,6 +184,11 @@ fn labelled(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Option<Expr> {
 /// `①③` and `①、③`: numbers of statements, in their order.
 fn circled(text: &str) -> Option<Expr> {
     let is_number = |c: &char| ('①'..='⑳').contains(c);
+    let text = text
+        .trim()
+        .strip_prefix("\\text{")
+        .and_then(|text| text.strip_suffix('}'))
+        .unwrap_or(text);
     if text.len() > MAX_CIRCLED || !text.contains(|c: char| is_number(&c)) {
         return None;
     }
@@ -175,6 +198,22 @@ fn circled(text: &str) -> Option<Expr> {
     text.chars()
         .all(rest)
         .then(|| Expr::Text(text.chars().filter(is_number).collect::<String>().into()))
+}
+
+/// `(1)(3)` and `(1), (3)`: numbers of statements in brackets, as circled numbers.
+fn bracketed_numbers(text: &str) -> Option<Expr> {
+    if text.len() > MAX_CIRCLED || !text.starts_with('(') {
+        return None;
+    }
+    let mut numbers = String::new();
+    let mut rest = text;
+    while let Some(inner) = rest.strip_prefix('(') {
+        let (number, after) = inner.split_once(')')?;
+        let index = number.parse::<u32>().ok()?.checked_sub(1)?;
+        numbers.extend(char::from_u32(u32::from('①') + index).filter(|c| *c <= '⑳'));
+        rest = after.trim_start_matches([' ', ',', '、', ';', '和', '$']);
+    }
+    (rest.is_empty() && numbers.chars().count() > 1).then(|| Expr::Text(numbers.into()))
 }
 
 /// The interpretation of a text with one meaning of commas.
@@ -204,9 +243,12 @@ fn interpret(clean: &str, commas: Commas, observe: &mut dyn FnMut(Form<'_>)) -> 
     observe(Form::Tokens(commas, &tokens));
     let stacked = Cell::new(token::MAX_STACKED);
     let tokens = Tokens::new(&tokens, &stacked);
+    let expr = answer::answer(tokens, clean);
+    let of_side = || quantity::second_reading_of_side(expr.as_ref()?, tokens, clean);
+    let second = quantity::second_reading(tokens, clean).or_else(of_side);
     Interpretation {
-        expr: answer::answer(tokens, clean),
-        second: quantity::second_reading(tokens, clean),
+        expr,
+        second,
         joined,
     }
 }

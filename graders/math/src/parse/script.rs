@@ -4,6 +4,7 @@
 use std::ops::Neg as _;
 
 use super::apply;
+use super::base;
 use super::call;
 use super::expression::{Parsed, deeper, no_parse, signed, signs};
 use super::factor::atom;
@@ -96,6 +97,13 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
         && let Some(chosen) = apply::choices(letter, from.clone(), exponent.clone())
     {
         return Ok((rest, chosen));
+    }
+    // `(1, 2)^T` is a column.
+    if let Expr::Bracket(End::Round | End::Angle, items, _) = &base
+        && matches!(&exponent, Expr::Symbol(name) if matches!(&**name, "T" | "top"))
+    {
+        let rows = items.iter().map(|item| vec![item.clone()]);
+        return Ok((rest, Expr::Matrix(rows.collect())));
     }
     Ok((rest, Expr::power(base, exponent)))
 }
@@ -198,23 +206,21 @@ pub(crate) fn subscript_text<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, St
 
 pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
     match base {
-        Expr::Number(value) if value.is_integer() => {
+        Expr::Number(value) => {
             let (rest, text) = subscript_text(input.skip(1))?;
-            match literal::base(&text) {
-                Some(10) => Ok((rest, Expr::Number(value))),
-                Some(base) => Ok((rest, Expr::Based(value.to_string().into(), base))),
-                None => no_parse(),
+            match (base::base(&text), base::digits_with_point(&value)) {
+                (Some(10), _) => Ok((rest, Expr::Number(value))),
+                (Some(base), Some(digits)) => Ok((rest, Expr::Based(digits.into(), base))),
+                _ => no_parse(),
             }
         }
         Expr::Symbol(name) if matches!(&*name, "C" | "A" | "P") && is_binomial(input, &name) => {
             let (rest, from) = call::argument(input.skip(1))?;
             Ok((rest, Expr::Apply(format!("{name}_").into(), vec![from])))
         }
-        Expr::Symbol(name)
-            if literal::are_digits(&name) && literal::base_ahead(input).is_some() =>
-        {
+        Expr::Symbol(name) if base::are_digits(&name) && base::base_ahead(input).is_some() => {
             let (rest, text) = subscript_text(input.skip(1))?;
-            match literal::base(&text) {
+            match base::base(&text) {
                 Some(base) => Ok((rest, Expr::Based(name, base))),
                 None => no_parse(),
             }

@@ -134,6 +134,11 @@ impl<'t, 'a> Tokens<'t, 'a> {
         })
     }
 
+    /// Whether the position is inside of a construct.
+    pub(crate) fn is_nested(self) -> bool {
+        self.depth > 0
+    }
+
     /// The same position in a context where `:` divides.
     pub(crate) fn dividing(self) -> Self {
         Self {

@@ -147,7 +147,7 @@ fn compare(a: &Expr, b: &Expr, compared: &mut u64, budget: &Budget) -> Result<bo
 }
 
 /// Whether two nodes are the same up to their children.
-fn same_head(a: &Expr, b: &Expr) -> bool {
+pub(crate) fn same_head(a: &Expr, b: &Expr) -> bool {
     let shape = |a: &[Vec<Expr>], b: &[Vec<Expr>]| {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.len() == b.len())
     };

@@ -14,6 +14,20 @@ fn joined(f: &mut fmt::Formatter<'_>, items: &[Expr], between: &str) -> fmt::Res
     Ok(())
 }
 
+/// The base or exponent of a power. Sums and products have brackets of their own.
+fn operand(f: &mut fmt::Formatter<'_>, expr: &Expr, is_exponent: bool) -> fmt::Result {
+    let plain = match expr {
+        Expr::Number(value) => value.is_integer() && (is_exponent || !value.is_negative()),
+        Expr::Power(_) | Expr::Percent(_) | Expr::PlusMinus { .. } => false,
+        _ => true,
+    };
+    if plain {
+        fmt::Display::fmt(expr, f)
+    } else {
+        write!(f, "({expr})")
+    }
+}
+
 /// A rendering for evidence, with brackets around every operation.
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -32,7 +46,11 @@ impl fmt::Display for Expr {
             Self::Text(text) => write!(f, "\"{text}\""),
             Self::Sum(items) => grouped(f, "(", items, " + ", ")"),
             Self::Product(items) => grouped(f, "(", items, "*", ")"),
-            Self::Power(pair) => write!(f, "{}^{}", pair.0, pair.1),
+            Self::Power(pair) => {
+                operand(f, &pair.0, false)?;
+                f.write_str("^")?;
+                operand(f, &pair.1, true)
+            }
             Self::Call(function, items) => {
                 write!(f, "{}", format!("{function:?}").to_lowercase())?;
                 grouped(f, "(", items, ", ", ")")

@@ -21,7 +21,7 @@ fn number() -> impl Strategy<Value = (String, (i64, i64))> {
 }
 
 /// A polynomial-like expression in x and y.
-fn expression() -> impl Strategy<Value = String> {
+pub(super) fn expression() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("x".to_owned()),
         Just("y".to_owned()),
@@ -41,7 +41,7 @@ fn expression() -> impl Strategy<Value = String> {
 }
 
 /// An expression with elementary functions.
-fn elementary() -> impl Strategy<Value = String> {
+pub(super) fn elementary() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("x".to_owned()),
         Just("y".to_owned()),
@@ -60,8 +60,24 @@ fn elementary() -> impl Strategy<Value = String> {
     })
 }
 
+/// A function with pieces, a family, a sum with subscripts or an ellipsis, each with one free name.
+fn shaped() -> impl Strategy<Value = String> {
+    let number = 1i64..40;
+    (number.clone(), number, 0usize..9).prop_map(|(a, b, shape)| match shape {
+        0 => format!("|x-{a}|+{b}x"),
+        1 => format!(r"\max(x-{a},{b})"),
+        2 => format!(r"\begin{{cases}}x-{a}&x\ge{a}\\{a}-x&x<{a}\end{{cases}}"),
+        3 => format!(r"\lfloor x-{a}\rfloor+{b}"),
+        4 => format!(r"x=\frac{{\pi}}{{{b}}}+{a}k\pi, k\in\mathbb{{Z}}"),
+        5 => format!(r"\sum_{{k=1}}^{{n}}{b}x_k+{a}"),
+        6 => format!(r"x_1+x_2+\cdots+x_n+{a}"),
+        7 => format!(r"e^{{x}}+|{b}x-{a}|"),
+        _ => format!(r"\operatorname{{sgn}}(x-{a})\cdot{b}"),
+    })
+}
+
 /// The same value written in several ways.
-fn spellings(a: &str) -> Vec<String> {
+pub(super) fn spellings(a: &str) -> Vec<String> {
     vec![
         a.to_owned(),
         format!("({a})"),
@@ -188,6 +204,21 @@ proptest! {
         for other in spellings(&a) {
             prop_assert_eq!(same(&a, &other), same(&other, &a), "{} {}", a, other);
         }
+    }
+
+    #[test]
+    fn shapes_keep_the_laws(a in shaped(), b in shaped(), c in shaped()) {
+        prop_assert_eq!(same(&a, &b), same(&b, &a), "{} {}", a, b);
+        if same(&a, &b) && same(&b, &c) {
+            prop_assert!(same(&a, &c), "{} {} {}", a, b, c);
+        }
+        let spaced = a.replace('-', " - ").replace(r"\cdots", r"\dots");
+        prop_assert!(same(&a, &spaced) && same(&spaced, &a), "{}", spaced);
+        // `k` is bound; the other names are free, so both sides are renamed.
+        let bound = a.replace("_k", "_j").replace("{k=", "{j=").replace("k\\", "m\\").replace(" k", " m");
+        prop_assert!(same(&a, &bound) && same(&bound, &a), "{} {}", a, bound);
+        let free = |text: &str| text.replace("ax", "<").replace('x', "y").replace('<', "ax");
+        prop_assert_eq!(same(&a, &b), same(&free(&a), &free(&b)), "{} {}", a, b);
     }
 
     #[test]

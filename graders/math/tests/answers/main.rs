@@ -1,12 +1,18 @@
 //! Answers compared with golds.
 
+mod accuracy;
 mod allocations;
 mod attacks;
+mod canonical;
 mod cases;
+mod evidence;
 mod explain;
+mod forgeries;
 mod grading;
 #[path = "../../examples/worst/hand/mod.rs"]
 mod hand;
+#[path = "../../examples/accuracy/labelled/mod.rs"]
+mod labelled;
 mod laws;
 mod monsters;
 mod quantities;

@@ -12,7 +12,7 @@ use super::hand::{self, Attack};
 use super::{allocations, grading};
 
 /// Attacks in the examples.
-const ATTACKS: usize = 1_206;
+const ATTACKS: usize = 1_286;
 
 /// Most golds of a task.
 const GOLDS: usize = 64;
@@ -38,6 +38,10 @@ fn used() -> f64 {
 struct Watch {
     done: usize,
     faults: Vec<String>,
+    /// The longest CPU time in milliseconds, and what took it.
+    slowest: (f64, String),
+    /// The most memory in bytes, and what took it.
+    largest: (usize, String),
 }
 
 impl Watch {
@@ -45,6 +49,8 @@ impl Watch {
         Self {
             done: 0,
             faults: Vec::new(),
+            slowest: (0.0, String::new()),
+            largest: (0, String::new()),
         }
     }
 
@@ -53,6 +59,12 @@ impl Watch {
         let (value, memory) = allocations::measured(work);
         let milliseconds = used() - start;
         self.done += 1;
+        if milliseconds > self.slowest.0 {
+            self.slowest = (milliseconds, name.to_owned());
+        }
+        if memory > self.largest.0 {
+            self.largest = (memory, name.to_owned());
+        }
         if memory > MOST_MEMORY || milliseconds > MOST_MILLISECONDS {
             self.faults.push(format!(
                 "{name} ({bytes} bytes): {milliseconds:.0} ms, {memory} bytes"
@@ -85,7 +97,18 @@ impl Watch {
         outcome
     }
 
+    #[expect(clippy::print_stdout, reason = "the figures are part of the result")]
     fn finish(self, expected: usize) {
+        let Self {
+            done,
+            slowest,
+            largest,
+            ..
+        } = &self;
+        println!(
+            "{done} comparisons; slowest {:.1} ms ({}), largest {} bytes ({})",
+            slowest.0, slowest.1, largest.0, largest.1
+        );
         assert!(
             self.faults.is_empty(),
             "{} faults:\n{}",

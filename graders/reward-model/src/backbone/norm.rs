@@ -102,12 +102,8 @@ impl RowNorm {
         Ok(Self::Layer { weight, bias, eps })
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        reason = "rows are f32 and short"
-    )]
     pub(crate) fn apply(&self, row: &mut [f32]) {
+        // Rows are f32 and short.
         let mean = |values: &mut dyn Iterator<Item = f64>, count: usize| {
             values.sum::<f64>() / count.max(1) as f64
         };
@@ -135,10 +131,7 @@ impl RowNorm {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "other implementations compute it in f32"
-)]
 fn narrow(eps: f64) -> f32 {
+    // Other implementations compute it in f32.
     eps as f32
 }

@@ -36,10 +36,7 @@ impl Rotary {
             .map(|sequence| sequence.len)
             .max()
             .unwrap_or_default();
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "other implementations compute positions in f32"
-        )]
+        // Other implementations compute positions in f32.
         let angles: Vec<f32> = (0..longest)
             .flat_map(|position| {
                 self.frequencies

@@ -295,9 +295,9 @@ impl PreparedReward {
         Ok(grade)
     }
 
-    fn method(&self, model: &ModelInfo) -> &'static str {
+    fn method<'m>(&self, model: &'m ModelInfo) -> &'m str {
         match self.task.normalise {
-            None => model.normalise,
+            None => &model.normalise,
             Some(NormaliseMethod::None) => "none",
             Some(NormaliseMethod::Sigmoid) => "sigmoid",
             Some(NormaliseMethod::Softsign) => "softsign",

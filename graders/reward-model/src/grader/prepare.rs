@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use assay_core::grader::PrepareError;
+use assay_core::grader::Preparation;
 use assay_core::reward_model::{ModelError, ModelState, ModelStatus, RewardModels};
-use assay_core::{Checked, ErrorCode, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
+use assay_core::{Checked, ErrorCode, Grader, PrepareContext, Spec, Task, TaskError};
 
 use super::grade::PreparedReward;
 use super::spec::SPEC;
@@ -41,11 +41,7 @@ impl Grader for RewardModelGrader {
 
     /// Keeps the name of the model instead of the model: a cached task uses the model that has the
     /// name at the time of grading.
-    fn prepare(
-        &self,
-        task: &Task,
-        _cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, PrepareError> {
+    fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Preparation {
         let task = RewardTask::read(task)?;
         Ok(Arc::new(PreparedReward {
             models: Arc::clone(&self.models),

@@ -1,6 +1,6 @@
 //! Specification of the grader.
 
-use assay_core::{Lane, MeasureSpec, Spec, Verdict, VerdictSpec};
+use assay_core::{Lane, MeasureSpec, Spec, Verdict};
 
 /// Name, task schema, verdicts and measures.
 pub static SPEC: Spec = Spec {
@@ -12,52 +12,35 @@ pub static SPEC: Spec = Spec {
     example_task: r#"{"type":"reward_model","threshold":0.0}"#,
     example_completion: "The answer is 4.",
     verdicts: &[
-        VerdictSpec {
-            verdict: Verdict::SCORED,
-            pass: None,
-            meaning: "the model returned a score, and the task has no threshold",
-        },
-        VerdictSpec {
-            verdict: Verdict::CORRECT,
-            pass: Some(true),
-            meaning: "the score is at least the threshold (by default 0.5 for verifiers that \
-                      answer with a label)",
-        },
-        VerdictSpec {
-            verdict: Verdict::WRONG_ANSWER,
-            pass: Some(false),
-            meaning: "the score is below the threshold",
-        },
-        VerdictSpec {
-            verdict: Verdict::NO_ANSWER,
-            pass: Some(false),
-            meaning: "the completion is empty; it is not sent to the model, which would score even \
-                      an empty text",
-        },
-        VerdictSpec {
-            verdict: UNREADABLE,
-            pass: Some(false),
-            meaning: "the model cannot read this completion, but can read others of the task; the \
-                      evidence contains the reason",
-        },
+        Verdict::SCORED.described(
+            None,
+            "the model returned a score, and the task has no threshold",
+        ),
+        Verdict::CORRECT.passing(
+            "the score is at least the threshold (by default 0.5 for verifiers that \
+             answer with a label)",
+        ),
+        Verdict::WRONG_ANSWER.failing("the score is below the threshold"),
+        Verdict::NO_ANSWER.failing(
+            "the completion is empty; it is not sent to the model, which would score even \
+             an empty text",
+        ),
+        UNREADABLE.failing(
+            "the model cannot read this completion, but can read others of the task; the \
+             evidence contains the reason",
+        ),
     ],
     measures: &[
-        MeasureSpec {
-            name: "raw_reward",
-            unit: "points on the scale of the model, before normalisation",
-        },
-        MeasureSpec {
-            name: "reference_reward",
-            unit: "points of the reference, with `relative` normalisation",
-        },
-        MeasureSpec {
-            name: "model_tokens",
-            unit: "tokens that the model read",
-        },
-        MeasureSpec {
-            name: "reward_steps",
-            unit: "steps scored by a process reward model",
-        },
+        MeasureSpec::new(
+            "raw_reward",
+            "points on the scale of the model, before normalisation",
+        ),
+        MeasureSpec::new(
+            "reference_reward",
+            "points of the reference, with `relative` normalisation",
+        ),
+        MeasureSpec::new("model_tokens", "tokens that the model read"),
+        MeasureSpec::new("reward_steps", "steps scored by a process reward model"),
     ],
     // A name can be assigned to another model. A given version is deterministic, and results are
     // cached by version.

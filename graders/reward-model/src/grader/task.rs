@@ -42,7 +42,6 @@ impl StepReduction {
     /// Combines the scores of all steps. `None` if there are no steps.
     pub(super) fn reduce(self, steps: &[f32]) -> Option<f64> {
         let numbers = || steps.iter().copied().map(f64::from);
-        #[expect(clippy::cast_precision_loss, reason = "steps are few")]
         let count = steps.len() as f64;
         match self {
             _ if steps.is_empty() => None,

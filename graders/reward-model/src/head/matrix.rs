@@ -61,8 +61,8 @@ impl Matrix {
             .collect()
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "results are f32")]
     fn dot_products(&self, row: &[f32]) -> Vec<f32> {
+        // Results are f32.
         let dot = |weight: &[f32]| {
             row.iter()
                 .zip(weight)

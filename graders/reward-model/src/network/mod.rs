@@ -219,12 +219,8 @@ impl Network {
 }
 
 /// Mean of rows of `size` numbers.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    reason = "the mean of f32 numbers fits in an f32"
-)]
 fn mean(rows: impl Iterator<Item = Vec<f32>>, size: usize) -> Vec<f32> {
+    // The mean of f32 numbers fits in an f32.
     let (mut sums, mut count) = (vec![0f64; size], 0usize);
     for row in rows {
         sums.iter_mut()

@@ -4,26 +4,38 @@ use std::collections::BTreeSet;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
-use assay_core::ErrorCode;
-use metrics::{
-    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
-};
+use assay_core::{ErrorCode, declare_metrics};
+use metrics::{counter, gauge, histogram};
 
-const WAITING: &str = "assay_model_waiting_tokens";
-const QUEUE_SECONDS: &str = "assay_model_queue_seconds";
-const READ_SECONDS: &str = "assay_model_read_seconds";
-const FORWARD_SECONDS: &str = "assay_model_forward_seconds";
-const BATCH_TOKENS: &str = "assay_model_batch_tokens";
-const BATCH_ROWS: &str = "assay_model_batch_rows";
-const BATCH_LONGEST: &str = "assay_model_batch_longest_tokens";
-const BATCH_PADDING: &str = "assay_model_batch_padding_ratio";
-const TOKENS: &str = "assay_model_tokens_total";
-const FAILURES: &str = "assay_model_batch_failures_total";
-const REFUSED: &str = "assay_model_rejected_total";
-const LOADS: &str = "assay_model_loads_total";
-const CACHE: &str = "assay_model_cache_total";
-const SATURATED: &str = "assay_model_saturated_groups_total";
-const DEVICES: &str = "assay_model_intact_devices";
+declare_metrics! {
+    gauge WAITING = "assay_model_waiting_tokens" [Count]
+        "Admitted tokens that are not in a batch yet, over all models.";
+    histogram QUEUE_SECONDS = "assay_model_queue_seconds" [Seconds]
+        "Time from admission of a sequence to the start of its batch, by model.";
+    histogram READ_SECONDS = "assay_model_read_seconds" [Seconds]
+        "Time to render and tokenise the inputs of a request, by model.";
+    histogram FORWARD_SECONDS = "assay_model_forward_seconds" [Seconds]
+        "Time of one forward pass, by model and device.";
+    histogram BATCH_TOKENS = "assay_model_batch_tokens" [Count] "Tokens per batch, by model.";
+    histogram BATCH_ROWS = "assay_model_batch_rows" [Count] "Sequences per batch, by model.";
+    histogram BATCH_LONGEST = "assay_model_batch_longest_tokens" [Count]
+        "Tokens of the longest sequence of a batch, by model.";
+    histogram BATCH_PADDING = "assay_model_batch_padding_ratio"
+        "Share of padding if the sequences of a batch were padded to the longest, by model.";
+    counter TOKENS = "assay_model_tokens_total" [Count] "Tokens processed, by model and device.";
+    counter FAILURES = "assay_model_batch_failures_total" [Count]
+        "Failed batches, including those that succeeded after a split, by model, device and kind \
+         of failure.";
+    counter REFUSED = "assay_model_rejected_total" [Count]
+        "Rejected score requests, by error code.";
+    counter LOADS = "assay_model_loads_total" [Count] "Model loads, by model and result.";
+    counter CACHE = "assay_model_cache_total" [Count]
+        "Cache lookups of sequences, by model and result.";
+    counter SATURATED = "assay_model_saturated_groups_total" [Count]
+        "Groups of completions whose raw scores differ but whose scores do not, by model.";
+    gauge DEVICES = "assay_model_intact_devices" [Count]
+        "Devices that have not failed since a model was last loaded.";
+}
 
 /// Values of labels.
 const REJECTIONS: [ErrorCode; 9] = [
@@ -41,89 +53,8 @@ const LOAD_RESULTS: [&str; 2] = ["failed", "loaded"];
 const CACHE_RESULTS: [&str; 3] = ["hit", "duplicate", "miss"];
 const FAILURE_KINDS: [&str; 3] = ["out_of_memory", "panic", "error"];
 
-/// Names of all metrics of model serving.
-pub const NAMES: &[&str] = &[
-    WAITING,
-    QUEUE_SECONDS,
-    READ_SECONDS,
-    FORWARD_SECONDS,
-    BATCH_TOKENS,
-    BATCH_ROWS,
-    BATCH_LONGEST,
-    BATCH_PADDING,
-    TOKENS,
-    FAILURES,
-    REFUSED,
-    LOADS,
-    CACHE,
-    SATURATED,
-    DEVICES,
-];
-
 pub(super) fn describe() {
-    describe_gauge!(
-        WAITING,
-        Unit::Count,
-        "Admitted tokens that are not in a batch yet, over all models."
-    );
-    describe_histogram!(
-        QUEUE_SECONDS,
-        Unit::Seconds,
-        "Time from admission of a sequence to the start of its batch, by model."
-    );
-    describe_histogram!(
-        READ_SECONDS,
-        Unit::Seconds,
-        "Time to render and tokenise the inputs of a request, by model."
-    );
-    describe_histogram!(
-        FORWARD_SECONDS,
-        Unit::Seconds,
-        "Time of one forward pass, by model and device."
-    );
-    describe_histogram!(BATCH_TOKENS, Unit::Count, "Tokens per batch, by model.");
-    describe_histogram!(BATCH_ROWS, Unit::Count, "Sequences per batch, by model.");
-    describe_histogram!(
-        BATCH_LONGEST,
-        Unit::Count,
-        "Tokens of the longest sequence of a batch, by model."
-    );
-    describe_histogram!(
-        BATCH_PADDING,
-        "Share of padding if the sequences of a batch were padded to the longest, by model."
-    );
-    describe_counter!(
-        TOKENS,
-        Unit::Count,
-        "Tokens processed, by model and device."
-    );
-    describe_counter!(
-        FAILURES,
-        Unit::Count,
-        "Failed batches, including those that succeeded after a split, by model, device and kind \
-         of failure."
-    );
-    describe_counter!(
-        REFUSED,
-        Unit::Count,
-        "Rejected score requests, by error code."
-    );
-    describe_counter!(LOADS, Unit::Count, "Model loads, by model and result.");
-    describe_counter!(
-        CACHE,
-        Unit::Count,
-        "Cache lookups of sequences, by model and result."
-    );
-    describe_counter!(
-        SATURATED,
-        Unit::Count,
-        "Groups of completions whose raw scores differ but whose scores do not, by model."
-    );
-    describe_gauge!(
-        DEVICES,
-        Unit::Count,
-        "Devices that have not failed since a model was last loaded."
-    );
+    describe_all();
     for code in REJECTIONS {
         counter!(REFUSED, "code" => code.as_str()).increment(0);
     }
@@ -193,16 +124,8 @@ fn label(model: &str) -> String {
         .map_or_else(|| UNKNOWN.to_owned(), Clone::clone)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "token counts are far below 2^53"
-)]
-fn to_f64(count: usize) -> f64 {
-    count as f64
-}
-
 pub(super) fn set_waiting_tokens(tokens: usize) {
-    gauge!(WAITING).set(to_f64(tokens));
+    gauge!(WAITING).set(tokens as f64);
 }
 
 pub(super) fn record_queue_time(model: &str, duration: Duration) {
@@ -214,7 +137,7 @@ pub(super) fn record_tokenise_time(model: &str, duration: Duration) {
 }
 
 pub(super) fn set_intact_devices(devices: usize) {
-    gauge!(DEVICES).set(to_f64(devices));
+    gauge!(DEVICES).set(devices as f64);
 }
 
 /// Records a successful batch: the tokens of its sequences and its duration.
@@ -230,9 +153,9 @@ pub(super) fn record_batch(
     let device = device.to_owned();
     histogram!(FORWARD_SECONDS, "model" => label(model), "device" => device.clone())
         .record(duration.as_secs_f64());
-    histogram!(BATCH_TOKENS, "model" => label(model)).record(to_f64(tokens));
-    histogram!(BATCH_ROWS, "model" => label(model)).record(to_f64(rows));
-    histogram!(BATCH_LONGEST, "model" => label(model)).record(to_f64(longest));
+    histogram!(BATCH_TOKENS, "model" => label(model)).record(tokens as f64);
+    histogram!(BATCH_ROWS, "model" => label(model)).record(rows as f64);
+    histogram!(BATCH_LONGEST, "model" => label(model)).record(longest as f64);
     histogram!(BATCH_PADDING, "model" => label(model)).record(padding(rows, tokens, longest));
     counter!(TOKENS, "model" => label(model), "device" => device).increment(tokens as u64);
 }
@@ -243,7 +166,7 @@ fn padding(rows: usize, tokens: usize, longest: usize) -> f64 {
     if padded == 0 {
         0.0
     } else {
-        1.0 - to_f64(tokens) / to_f64(padded)
+        1.0 - tokens as f64 / padded as f64
     }
 }
 
@@ -275,7 +198,7 @@ mod tests {
     use std::sync::Mutex;
 
     use metrics::{
-        Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString,
+        Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit,
         with_local_recorder,
     };
 

@@ -108,9 +108,7 @@ impl State {
     }
 
     fn retry_after(&self) -> Duration {
-        #[expect(clippy::cast_precision_loss, reason = "an estimate in whole seconds")]
         let backlog = self.tokens() as f64;
-        #[expect(clippy::cast_precision_loss, reason = "few devices")]
         let tokens_per_second = self.tokens_per_second * self.serving() as f64;
         let seconds = if tokens_per_second > 0.0 {
             (backlog / tokens_per_second).ceil()
@@ -400,10 +398,6 @@ impl Queue {
     pub(super) fn batch_finished(&self, tokens: usize, duration: Duration) {
         let mut state = self.lock();
         state.running = state.running.saturating_sub(1);
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "token counts are far below 2^53"
-        )]
         let latest = tokens as f64 / duration.as_secs_f64().max(1e-6);
         state.tokens_per_second = if state.tokens_per_second > 0.0 {
             0.7 * state.tokens_per_second + 0.3 * latest

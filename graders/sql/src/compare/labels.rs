@@ -83,11 +83,8 @@ enum Number {
 }
 
 impl Number {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "only used to sort numbers and to measure their distance"
-    )]
     fn approximate(self) -> f64 {
+        // Only used to sort numbers and to measure their distance.
         match self {
             Self::Integer(integer) => integer as f64,
             Self::Real(real) => real,
@@ -121,10 +118,7 @@ impl Number {
 
 /// Whether a real number without a fraction equals this integer.
 fn is_exactly(integer: i64, real: f64) -> bool {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the comparison ensures that the value is in the range of the type"
-    )]
+    // The comparison ensures that the value is in the range of the type.
     let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0)
         .contains(&real)
         .then_some(real as i64);

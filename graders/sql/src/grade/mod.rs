@@ -365,7 +365,6 @@ impl PreparedSql {
             .filter(|_| counts_steps)
             .map(|_| efficiency::ratio(gold, base.steps));
         let is_correct = trial.mismatch.is_none();
-        #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
         let numbers = [
             ("steps", counts_steps.then_some(base.steps as f64)),
             ("rows", base.rows.map(|rows| rows as f64)),

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use assay_core::{ErrorCode, Fault};
+use assay_core::Fault;
 use assay_worker::query::{Reply, Request};
 use assay_worker::{UntrustedReply, WorkerError, WorkerPool};
 
@@ -27,7 +27,7 @@ impl WorkerClient {
         match self.0.ask(request, timeout).await {
             Ok(reply) => Ok(Some(reply)),
             Err(WorkerError::Overran { .. } | WorkerError::Died(_)) => Ok(None),
-            Err(error) => Err(fault(&error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -37,10 +37,7 @@ impl WorkerClient {
         request: &Request,
         timeout: Duration,
     ) -> Result<UntrustedReply<Reply>, Fault> {
-        self.0
-            .ask_untrusted(request, timeout)
-            .await
-            .map_err(|error| fault(&error))
+        Ok(self.0.ask_untrusted(request, timeout).await?)
     }
 
     /// The reply to a request to build or describe a database of a task.
@@ -58,23 +55,7 @@ impl WorkerClient {
             Err(WorkerError::Died(death)) if death.is_crash() => {
                 Err(BuildError::Task("the database crashes SQLite".to_owned()))
             }
-            Err(error) => Err(BuildError::Service(fault(&error))),
+            Err(error) => Err(BuildError::Service(error.into())),
         }
-    }
-}
-
-fn fault(error: &WorkerError) -> Fault {
-    match error {
-        WorkerError::Stopping => Fault::transient(
-            ErrorCode::ShuttingDown,
-            "the node is shutting down; send the item again",
-        ),
-        WorkerError::Start { .. } => {
-            Fault::transient(ErrorCode::GraderUnavailable, error.to_string())
-        }
-        WorkerError::Busy
-        | WorkerError::Died(_)
-        | WorkerError::Overran { .. }
-        | WorkerError::Message(_) => Fault::transient(ErrorCode::SandboxFailed, error.to_string()),
     }
 }

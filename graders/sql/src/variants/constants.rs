@@ -146,11 +146,7 @@ impl Constants {
             let decimals = text
                 .split_once('.')
                 .map_or(0, |(_, fraction)| fraction.len().min(9));
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_possible_wrap,
-                reason = "at most nine"
-            )]
+            // At most nine.
             let unit = 10f64.powi(-(decimals as i32));
             for near in [
                 real,

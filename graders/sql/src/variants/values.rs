@@ -227,7 +227,6 @@ impl ColumnProfile {
             }
             (ValueType::Real, Some(Cell::Real(_) | Cell::Integer(_))) => {
                 let (least, most) = real_range(&self.values);
-                #[expect(clippy::cast_precision_loss, reason = "a small integer")]
                 let share = random.between(-50, 1_050) as f64 / 1_000.0;
                 let value = least + (most - least).max(if most > 1.0 { 4.0 } else { 0.0 }) * share;
                 let value = if least >= 0.0 { value.abs() } else { value };
@@ -258,7 +257,6 @@ impl ColumnProfile {
                 Cell::Blob(near)
             }
             (ValueType::Integer, _) => Cell::Integer(random.between(0, 40)),
-            #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
             (ValueType::Real, _) => Cell::Real(random.between(0, 400) as f64 / 4.0),
             (ValueType::Text, _) => Cell::Text(word(random)),
             (ValueType::Blob, _) => Cell::Blob(word(random)),
@@ -311,7 +309,6 @@ fn is_flag(least: i64, most: i64) -> bool {
 }
 
 fn real_range(values: &[Cell]) -> (f64, f64) {
-    #[expect(clippy::cast_precision_loss, reason = "an approximate bound")]
     let reals = values.iter().filter_map(|value| match value {
         Cell::Real(real) => Some(*real),
         Cell::Integer(integer) => Some(*integer as f64),

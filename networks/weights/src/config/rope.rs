@@ -71,12 +71,8 @@ impl Rope {
     /// Angle per token, in radians, of each pair of the `head_dim` dimensions: `theta^(-2 i /
     /// head_dim)` for pair `i` (RoFormer, arXiv:2104.09864, section 3.2.2), scaled.
     #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        reason = "other implementations compute it in f32"
-    )]
     pub fn frequencies(&self, head_dim: usize) -> Vec<f32> {
+        // Other implementations compute it in f32.
         let unscaled = (0..head_dim / 2).map(|at| {
             let exponent = (2 * at) as f32 / head_dim as f32;
             1.0 / (self.theta as f32).powf(exponent)

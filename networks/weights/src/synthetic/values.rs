@@ -8,12 +8,8 @@ const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Values of a tensor in row-major order: uniform around 0, or around 1 for norms, with a spread
 /// that keeps hidden states bounded.
 #[must_use]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    reason = "24 random bits fit in an f32"
-)]
 pub fn values(name: &str, shape: &[usize]) -> Vec<f32> {
+    // 24 random bits fit in an f32.
     let seed = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });

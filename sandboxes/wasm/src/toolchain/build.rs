@@ -8,22 +8,21 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use assay_worker::program::{COMPILE_MEMORY, Limits, WORK_PER_SECOND};
-use serde_json::json;
+use assay_worker::program::{COMPILE_MEMORY, WORK_PER_SECOND};
 use wasmtime::{Engine, Module, Store};
 
 use super::manifest::Manifest;
 use super::narrow::{ModuleKind, narrow};
 use super::tool::{self, ToolEnd, ToolLimits, lock};
 use super::{MAX_WRITTEN, Paths, archive, precompiled, snapshot};
-use crate::build::Built;
+use crate::build::{Built, build_state, finish};
 use crate::disk::{create_folder, read, write};
-use crate::engine::{self, MAX_MEMORY};
+use crate::engine;
 use crate::files::{FileBytes, Files};
 use crate::image::Folder;
 use crate::info::Info;
 use crate::kind::ImageKind;
-use crate::state::{EPOCH, State};
+use crate::state::EPOCH;
 use crate::{ImageError, checksums, trusted, wasi};
 
 /// Limits for compiling a header, which takes about ten seconds.
@@ -122,25 +121,14 @@ pub(crate) fn build(
         interpreter: manifest_hash,
         globals: None,
     };
-    write(&folder.info(kind), json!(info).to_string().as_bytes())?;
-    checksums::store(folder, kind, &engine)?;
-    Ok(Built {
-        hash: info.hash,
-        version: info.version,
-        fresh: true,
-    })
+    finish(folder, kind, &engine, info)
 }
 
 /// Rewrites the library for a 32-bit memory, runs its constructors and saves its memory.
 fn initialize_library(engine: &Engine, library: &[u8]) -> wasmtime::Result<Vec<u8>> {
     let narrowed = narrow(library, ModuleKind::Library)?.module;
     let module = Module::new(engine, &narrowed)?;
-    let limits = Limits {
-        work: 0,
-        memory_bytes: MAX_MEMORY as u64,
-        output_bytes: 1 << 20,
-    };
-    let mut store = Store::new(engine, State::new(limits, 0, Vec::new()));
+    let mut store = Store::new(engine, build_state());
     store.limiter(|state| state);
     store.set_fuel(u64::MAX >> 1)?;
     let instance = wasi::linker(engine, &module)?.instantiate(&mut store, &module)?;

@@ -4,6 +4,7 @@
 mod discard;
 mod kind;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use assay_base::{json_message, json_pointer, json_reason};
@@ -13,7 +14,9 @@ use assay_engine::MemoryPermit;
 use assay_wire::unicode::{Step, Treatment, read_replacing, without_lone_surrogates};
 use assay_wire::{Parsed, Problem, Scanner};
 use axum::body::Body;
+use axum::extract::{FromRequest, Request};
 use bytes::{Bytes, BytesMut};
+use http::request::Parts;
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
@@ -33,99 +36,142 @@ const LARGE_BODY: usize = 64 << 10;
 /// Maximum nesting of a body that is parsed as one value; serde_json rejects deeper values.
 const MAX_DEPTH: usize = 127;
 
-/// Reads a body and returns the result of `decode` with the permit that counts its memory. Keep the
-/// permit as long as the result.
-pub(crate) async fn decoded<T: Send + 'static>(
-    api: &Api,
-    headers: &HeaderMap,
+/// A request whose body has not been read.
+pub(crate) struct RequestBody {
+    headers: HeaderMap,
     body: Body,
-    kind: BodyKind,
-    decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
-) -> ApiResult<(T, MemoryPermit)> {
-    let ReadBody { bytes, permit, .. } = read(api, headers, body, kind).await?;
-    Ok((decode_bytes(api, bytes, decode).await?, permit))
 }
 
-/// Reads a body that is a single JSON value, and rejects lone surrogates.
-pub(crate) async fn json<T>(
-    api: &Api,
-    headers: &HeaderMap,
-    body: Body,
-    kind: BodyKind,
-) -> ApiResult<(T, MemoryPermit)>
-where
-    T: DeserializeOwned + Send + 'static,
-{
-    checked_json(api, headers, body, kind, Ok).await
+impl<S: Send + Sync> FromRequest<S> for RequestBody {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        let (Parts { headers, .. }, body) = request.into_parts();
+        Ok(Self { headers, body })
+    }
 }
 
-/// Reads a body that is a single JSON value and passes it to `check` on the thread that parsed it:
-/// off the runtime if the body is large.
-pub(crate) async fn checked_json<T, U>(
-    api: &Api,
-    headers: &HeaderMap,
-    body: Body,
-    kind: BodyKind,
-    check: impl FnOnce(T) -> Result<U, Problem> + Send + 'static,
-) -> ApiResult<(U, MemoryPermit)>
-where
-    T: DeserializeOwned,
-    U: Send + 'static,
-{
-    value(api, headers, body, kind, |body| {
-        let reject = |_: &[Step]| Treatment::Reject(ErrorCode::InvalidField);
-        let (value, _) = read_replacing(body, "", reject, parse)?;
-        check(value)
-    })
-    .await
-}
+impl RequestBody {
+    /// Reads the body and returns the result of `decode` with the permit that counts its memory.
+    /// Keep the permit as long as the result.
+    pub(crate) async fn decoded<T: Send + 'static>(
+        self,
+        api: &Api,
+        kind: BodyKind,
+        decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
+    ) -> ApiResult<(T, MemoryPermit)> {
+        let ReadBody { bytes, permit, .. } = self.read(api, kind).await?;
+        Ok((decode_bytes(api, bytes, decode).await?, permit))
+    }
 
-/// Reads a single JSON value in the format of another server, with lone surrogates read as U+FFFD,
-/// also those in parts that keep their text.
-pub(crate) async fn lenient_json<T>(
-    api: &Api,
-    headers: &HeaderMap,
-    body: Body,
-    kind: BodyKind,
-) -> ApiResult<(T, MemoryPermit)>
-where
-    T: DeserializeOwned + Send + 'static,
-{
-    checked_lenient_json(api, headers, body, kind, Ok).await
-}
+    /// Reads a body that is a single JSON value, and rejects lone surrogates.
+    pub(crate) async fn json<T: DeserializeOwned + Send + 'static>(
+        self,
+        api: &Api,
+        kind: BodyKind,
+    ) -> ApiResult<(T, MemoryPermit)> {
+        self.checked_json(api, kind, Ok).await
+    }
 
-/// Reads a value as [`lenient_json`] does, and passes it to `check` on the thread that parsed it.
-pub(crate) async fn checked_lenient_json<T, U>(
-    api: &Api,
-    headers: &HeaderMap,
-    body: Body,
-    kind: BodyKind,
-    check: impl FnOnce(T) -> Result<U, Problem> + Send + 'static,
-) -> ApiResult<(U, MemoryPermit)>
-where
-    T: DeserializeOwned,
-    U: Send + 'static,
-{
-    value(api, headers, body, kind, |body| {
-        check(parse(&without_lone_surrogates(body))?)
-    })
-    .await
-}
+    /// Reads a body that is a single JSON value and passes it to `check` on the thread that parsed
+    /// it: off the runtime if the body is large.
+    pub(crate) async fn checked_json<T: DeserializeOwned, U: Send + 'static>(
+        self,
+        api: &Api,
+        kind: BodyKind,
+        check: impl FnOnce(T) -> Result<U, Problem> + Send + 'static,
+    ) -> ApiResult<(U, MemoryPermit)> {
+        self.value(api, kind, |body| {
+            let reject = |_: &[Step]| Treatment::Reject(ErrorCode::InvalidField);
+            let (value, _) = read_replacing(body, "", reject, parse)?;
+            check(value)
+        })
+        .await
+    }
 
-async fn value<T: Send + 'static>(
-    api: &Api,
-    headers: &HeaderMap,
-    body: Body,
-    kind: BodyKind,
-    decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
-) -> ApiResult<(T, MemoryPermit)> {
-    let ReadBody {
-        bytes,
-        permit,
-        parsed,
-    } = read(api, headers, body, kind).await?;
-    reject_too_deep(&parsed)?;
-    Ok((decode_bytes(api, bytes, decode).await?, permit))
+    /// Reads a single JSON value in the format of another server, with lone surrogates read as
+    /// U+FFFD, also those in parts that keep their text.
+    pub(crate) async fn lenient_json<T: DeserializeOwned + Send + 'static>(
+        self,
+        api: &Api,
+        kind: BodyKind,
+    ) -> ApiResult<(T, MemoryPermit)> {
+        self.checked_lenient_json(api, kind, Ok).await
+    }
+
+    /// Reads a value as [`lenient_json`](Self::lenient_json) does, and passes it to `check` on the
+    /// thread that parsed it.
+    pub(crate) async fn checked_lenient_json<T: DeserializeOwned, U: Send + 'static>(
+        self,
+        api: &Api,
+        kind: BodyKind,
+        check: impl FnOnce(T) -> Result<U, Problem> + Send + 'static,
+    ) -> ApiResult<(U, MemoryPermit)> {
+        self.value(api, kind, |body| {
+            check(parse(&without_lone_surrogates(body))?)
+        })
+        .await
+    }
+
+    async fn value<T: Send + 'static>(
+        self,
+        api: &Api,
+        kind: BodyKind,
+        decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
+    ) -> ApiResult<(T, MemoryPermit)> {
+        let read = self.read(api, kind).await?;
+        reject_too_deep(&read.parsed)?;
+        Ok((decode_bytes(api, read.bytes, decode).await?, read.permit))
+    }
+
+    async fn read(self, api: &Api, kind: BodyKind) -> ApiResult<ReadBody> {
+        let Self { headers, mut body } = self;
+        reject_other_media_types(&headers)?;
+        let admission = api.engine().admission();
+        let bounds = kind.bounds(api.limits(), admission);
+        let declared = headers
+            .get(header::CONTENT_LENGTH)
+            .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+        if let Some(declared) = declared {
+            // Memory is counted as bytes arrive. If the declared length were counted, a few slow
+            // clients could use up the limit for all bodies.
+            reject_too_large(declared, &bounds)?;
+        }
+        let (mut read, mut permit, mut scanner) = (
+            BytesMut::new(),
+            admission.memory(api.caller().share()),
+            Scanner::default(),
+        );
+        loop {
+            let Some(frame) = body.frame().await else {
+                break;
+            };
+            let frame = frame.map_err(|error| {
+                let message = match TooSlow::find_in(&error) {
+                    Some(slow) => slow.to_string(),
+                    None => format!("the body is incomplete or cannot be decompressed: {error}"),
+                };
+                ApiError::new(ErrorCode::MalformedJson, message)
+            })?;
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            reject_too_large(read.len() + data.len(), &bounds)?;
+            scanner.scan(&data);
+            let total = reject_too_costly(scanner.parsed(), &bounds)?;
+            if let Err(overloaded) = permit.grow(total - permit.bytes()) {
+                drop((read, permit));
+                discard(body, bounds.bytes.max).await;
+                return Err(overloaded.into());
+            }
+            read.extend_from_slice(&data);
+        }
+        Ok(ReadBody {
+            bytes: read.freeze(),
+            permit,
+            parsed: *scanner.parsed(),
+        })
+    }
 }
 
 /// The bytes of a body, with their counts.
@@ -134,59 +180,6 @@ struct ReadBody {
     /// Counts the memory of the body and of its parsed form.
     permit: MemoryPermit,
     parsed: Parsed,
-}
-
-async fn read(
-    api: &Api,
-    headers: &HeaderMap,
-    mut body: Body,
-    kind: BodyKind,
-) -> ApiResult<ReadBody> {
-    reject_other_media_types(headers)?;
-    let admission = api.engine().admission();
-    let bounds = kind.bounds(api.limits(), admission);
-    let declared = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if let Some(declared) = declared {
-        // Memory is counted as bytes arrive. If the declared length were counted, a few slow
-        // clients could use up the limit for all bodies.
-        reject_too_large(declared, &bounds)?;
-    }
-    let (mut read, mut permit, mut scanner) = (
-        BytesMut::new(),
-        admission.memory(api.caller().share()),
-        Scanner::default(),
-    );
-    loop {
-        let Some(frame) = body.frame().await else {
-            break;
-        };
-        let frame = frame.map_err(|error| {
-            let message = match TooSlow::find_in(&error) {
-                Some(slow) => slow.to_string(),
-                None => format!("the body is incomplete or cannot be decompressed: {error}"),
-            };
-            ApiError::new(ErrorCode::MalformedJson, message)
-        })?;
-        let Ok(data) = frame.into_data() else {
-            continue;
-        };
-        reject_too_large(read.len() + data.len(), &bounds)?;
-        scanner.scan(&data);
-        let total = reject_too_costly(scanner.parsed(), &bounds)?;
-        if let Err(overloaded) = permit.grow(total - permit.bytes()) {
-            drop((read, permit));
-            discard(body, bounds.bytes.max).await;
-            return Err(overloaded.into());
-        }
-        read.extend_from_slice(&data);
-    }
-    Ok(ReadBody {
-        bytes: read.freeze(),
-        permit,
-        parsed: *scanner.parsed(),
-    })
 }
 
 /// Decodes a body, on a blocking thread if that may take long, and charges the caller for it.
@@ -234,9 +227,8 @@ pub(crate) async fn decode_bytes<T: Send + 'static>(
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     // Derived deserializers also accept an array of the fields in order.
     if body.trim_ascii_start().first() == Some(&b'[') {
-        return Err(Problem::at(
-            ErrorCode::InvalidField,
-            String::new(),
+        return Err(Problem::invalid(
+            "",
             "the body must be an object, not an array",
         ));
     }
@@ -245,7 +237,7 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
         let pointer = json_pointer(error.path());
         let inner = error.into_inner();
         if inner.is_data() {
-            return Problem::at(ErrorCode::InvalidField, pointer, json_reason(&inner));
+            return Problem::invalid(pointer, json_reason(&inner));
         }
         Problem::new(
             ErrorCode::MalformedJson,

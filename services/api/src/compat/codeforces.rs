@@ -7,7 +7,7 @@
 use assay_core::execution::{CompileStep, Execution, ExecutionEnd, ExecutionFile, ExecutionResult};
 
 use super::peer_error::PeerError;
-use super::programs::{self, NotRun, QUEUE_TIMEOUT};
+use super::programs::{self, NotRun, QUEUE_TIMEOUT, file};
 use crate::Api;
 
 /// Prefix of the names of these packages, as in `cf_python3`.
@@ -145,30 +145,18 @@ impl GradedTest {
     ) -> Result<ExecutionResult, NotRun> {
         let execution = Execution {
             language: "python".to_owned(),
-            image: None,
             text: RUN_CHECKER.to_owned(),
-            stdin: Vec::new(),
             files: vec![
                 file(CHECKER, checker),
                 file(INPUT, &self.input),
                 file(EXPECTED, &self.expected),
                 file(OUTPUT, output),
             ],
-            fetch: Vec::new(),
-            linked: None,
-            arguments: Vec::new(),
             seconds: CHECKER_SECONDS,
-            memory_bytes: None,
             queue_timeout: QUEUE_TIMEOUT,
+            ..Execution::default()
         };
         programs::execute(api, execution).await
-    }
-}
-
-fn file(path: &str, bytes: &[u8]) -> ExecutionFile {
-    ExecutionFile {
-        path: path.to_owned(),
-        bytes: bytes.to_vec(),
     }
 }
 
@@ -176,11 +164,7 @@ fn file(path: &str, bytes: &[u8]) -> ExecutionFile {
 fn bytes(megabytes: &str) -> Result<u64, PeerError> {
     let number = megabytes.trim().parse::<f64>().ok();
     let valid = number.filter(|number| (1.0..=65_536.0).contains(number));
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "between 1 and 65,536 times 2^20"
-    )]
+    // Between 1 and 65,536 times 2^20.
     valid
         .map(|number| (number * f64::from(1 << 20)) as u64)
         .ok_or_else(|| {

@@ -9,7 +9,7 @@ use assay_core::execution::{CompileStep, Execution, ExecutionEnd, ExecutionFile,
 use serde::Deserialize;
 
 use super::peer_error::PeerError;
-use super::programs::{self, NotRun, QUEUE_TIMEOUT};
+use super::programs::{self, NotRun, QUEUE_TIMEOUT, file};
 use crate::Api;
 
 /// The name of the package.
@@ -190,16 +190,12 @@ async fn check(
     files.extend(outputs.map(|(path, bytes)| file(path, bytes)));
     let execution = Execution {
         language: LANGUAGE.to_owned(),
-        image: None,
         text: text.to_owned(),
-        stdin: Vec::new(),
         files,
-        fetch: Vec::new(),
-        linked: None,
         arguments: outputs.map(|(path, _)| path.to_owned()).to_vec(),
         seconds: CHECKER_SECONDS,
-        memory_bytes: None,
         queue_timeout: QUEUE_TIMEOUT,
+        ..Execution::default()
     };
     let checked = programs::execute(api, execution).await?;
     if checked.compile == CompileStep::Failed {
@@ -214,13 +210,6 @@ async fn check(
 /// A source, whose messages show this name.
 fn with_prologue(name: &str, text: &[u8]) -> Vec<u8> {
     [PROLOGUE.as_bytes(), b"\"", name.as_bytes(), b"\"\n", text].concat()
-}
-
-fn file(path: &str, bytes: &[u8]) -> ExecutionFile {
-    ExecutionFile {
-        path: path.to_owned(),
-        bytes: bytes.to_vec(),
-    }
 }
 
 /// Whether two outputs have the same words in each line, as `diff --ignore-space-change` compares

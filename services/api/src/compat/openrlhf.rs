@@ -19,17 +19,17 @@ use assay_core::reward_model::{ModelInput, Truncate};
 use assay_core::{Completion, Meta};
 use assay_wire::RawObject;
 use axum::Json;
-use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
 use super::grading::{self, GradingQuery, Rollout, opens_think, to_json};
 use super::peer_error::{PeerError, retry_after};
-use super::reward::{read, score_inputs};
+use super::reward::score_inputs;
 use crate::Api;
+use crate::body::{BodyKind, RequestBody};
 use crate::error::ApiError;
 use crate::query::Query;
 
@@ -80,12 +80,8 @@ pub(super) fn error_response(error: PeerError) -> Response {
     responses(
         (status = 200, description = "One raw score for each query", body = RewardReply),
     ))]
-pub(crate) async fn get_reward(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    let (RewardRequest { query }, _permit) = read(&api, &headers, body).await?;
+pub(crate) async fn get_reward(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    let (RewardRequest { query }, _permit) = body.lenient_json(&api, BodyKind::Batch).await?;
     if query.is_empty() {
         return Ok(Json(RewardReply::default()).into_response());
     }
@@ -98,10 +94,7 @@ pub(crate) async fn get_reward(
         .collect();
     let answer = score_inputs(&api, None, inputs, Truncate::Reject).await?;
     let rewards = answer.raw_scores(false)?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the raw score has the precision of an f32 too"
-    )]
+    // The raw score has the precision of an f32 too.
     let scores = answer
         .scores
         .iter()
@@ -171,8 +164,7 @@ struct GradeReply {
 pub(crate) async fn grade(
     api: Api,
     query: Result<Query<GradeQuery>, ApiError>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Response, PeerError> {
     let GradeQuery {
         template,
@@ -180,7 +172,7 @@ pub(crate) async fn grade(
         label: column,
     } = query?.0;
     let parameters = GradingQuery { template, run };
-    let (request, permit) = read(&api, &headers, body).await?;
+    let (request, permit) = body.lenient_json(&api, BodyKind::Batch).await?;
     let GradeRequest {
         query,
         prompts,

@@ -11,9 +11,8 @@ use assay_core::execution::{
     CompileStep, Execution, ExecutionEnd, ExecutionFile, ExecutionResult, Runtime,
 };
 use axum::Json;
-use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -22,7 +21,7 @@ use super::ioi::{self, IoiTest};
 use super::peer_error::{PeerError, retry_after};
 use super::programs::{NotRun, QUEUE_TIMEOUT, from_base64, this_node_runs};
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 
 /// Piston's default time limit, in milliseconds.
 const DEFAULT_TIMEOUT_MS: f64 = 3_000.0;
@@ -161,15 +160,11 @@ pub(crate) async fn runtimes(api: Api) -> Response {
         (status = 200, description = "The result of the run, and of the compile step if the \
                                       language has one", body = ExecuteReply),
     ))]
-pub(crate) async fn execute(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    let (request, _permit) =
-        body::lenient_json::<ExecuteRequest>(&api, &headers, body, BodyKind::Document)
-            .await
-            .map_err(PeerError::from)?;
+pub(crate) async fn execute(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    let (request, _permit) = body
+        .lenient_json::<ExecuteRequest>(&api, BodyKind::Document)
+        .await
+        .map_err(PeerError::from)?;
     if request.args.as_ref().is_some_and(|args| !args.is_empty()) {
         let message = "`args` must be empty: programs have no arguments; send the values in \
                        `stdin` or in a file";
@@ -189,19 +184,16 @@ pub(crate) async fn execute(
     };
     let mut execution = Execution {
         language: language.to_owned(),
-        image: None,
         text,
         stdin: request.stdin.unwrap_or_default().into_bytes(),
         files,
-        fetch: Vec::new(),
-        linked: None,
-        arguments: Vec::new(),
         seconds,
         memory_bytes: request
             .run_memory_limit
             .and_then(|bytes| u64::try_from(bytes).ok())
             .filter(|bytes| *bytes > 0),
         queue_timeout: QUEUE_TIMEOUT,
+        ..Execution::default()
     };
     match &graded {
         Graded::Not => {}

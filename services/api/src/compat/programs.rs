@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assay_access::metered;
-use assay_core::execution::{ExecuteError, Execution, ExecutionResult};
+use assay_core::execution::{ExecuteError, Execution, ExecutionFile, ExecutionResult};
 use base64::alphabet;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
@@ -38,6 +38,13 @@ pub(super) enum NotRun {
 impl NotRun {
     fn busy() -> Self {
         Self::Busy(BUSY.to_owned(), 1)
+    }
+}
+
+pub(super) fn file(path: &str, bytes: &[u8]) -> ExecutionFile {
+    ExecutionFile {
+        path: path.to_owned(),
+        bytes: bytes.to_vec(),
     }
 }
 

@@ -6,11 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::execution::{CompileStep, Execution, ExecutionEnd, ExecutionFile, ExecutionResult};
 use axum::Json;
-use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
@@ -18,7 +17,7 @@ use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 use super::peer_error::{PeerError, retry_after};
 use super::programs::{NotRun, QUEUE_TIMEOUT, from_base64, this_node_runs};
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 use crate::error::ApiResult;
 
 /// Languages of SandboxFusion, whether this node runs them or not.
@@ -80,9 +79,10 @@ fn default_timeout_s() -> f64 {
         (status = 200, description = "`status` is `Success`, `Failed` or `SandboxError`",
          body = RunReply),
     ))]
-pub(crate) async fn run_code(api: Api, headers: HeaderMap, body: Body) -> ApiResult<Response> {
-    let (request, _permit) =
-        body::lenient_json::<RunCode>(&api, &headers, body, BodyKind::Document).await?;
+pub(crate) async fn run_code(api: Api, body: RequestBody) -> ApiResult<Response> {
+    let (request, _permit) = body
+        .lenient_json::<RunCode>(&api, BodyKind::Document)
+        .await?;
     if !LANGUAGES.contains(&request.language.as_str()) {
         return Ok(unprocessable(&format!(
             "`language` must be one of {}",
@@ -104,13 +104,10 @@ pub(crate) async fn run_code(api: Api, headers: HeaderMap, body: Body) -> ApiRes
     };
     let execution = Execution {
         language: request.language,
-        image: None,
         text: request.code,
         stdin: request.stdin.unwrap_or_default().into_bytes(),
         files,
         fetch,
-        linked: None,
-        arguments: Vec::new(),
         seconds,
         memory_bytes: request
             .memory_limit_mb
@@ -118,6 +115,7 @@ pub(crate) async fn run_code(api: Api, headers: HeaderMap, body: Body) -> ApiRes
             .filter(|mib| *mib > 0)
             .map(|mib| mib.saturating_mul(1 << 20)),
         queue_timeout: QUEUE_TIMEOUT,
+        ..Execution::default()
     };
     Ok(match super::programs::execute(&api, execution).await {
         Ok(executed) => Json(RunReply::completed(&executed)).into_response(),

@@ -3,9 +3,7 @@
 
 use assay_core::{Completion, Meta};
 use axum::Json;
-use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -13,9 +11,9 @@ use utoipa::ToSchema;
 
 use super::grading::{Graded, GradingQuery, Rollout, grade_one, to_json};
 use super::peer_error::PeerError;
-use super::reward::read;
 use super::sandboxfusion::RunReply;
 use crate::Api;
+use crate::body::{BodyKind, RequestBody};
 
 const ACCEPTED: &str = "accepted";
 
@@ -133,12 +131,8 @@ struct TestReply {
             "type": "stdin_stdout", "fn_name": null, "input": ["21\n"], "output": ["42\n"] } } },
     })),
     responses((status = 200, description = "The result of each test", body = EvalReply)))]
-pub(crate) async fn evaluate(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    let (request, permit) = read(&api, &headers, body).await?;
+pub(crate) async fn evaluate(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    let (request, permit) = body.lenient_json(&api, BodyKind::Batch).await?;
     let Evaluate {
         id,
         completion,
@@ -237,12 +231,8 @@ fn text(what: &str, value: &RawValue) -> Result<String, PeerError> {
 }
 
 /// A memory limit of the grader. Clients write -1 for no limit.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the limit is positive, and the grader rejects one that is too large"
-)]
 fn whole_mebibytes(limit: f64) -> Option<u64> {
+    // The limit is positive, and the grader rejects one that is too large.
     (limit > 0.0).then(|| limit.ceil() as u64)
 }
 

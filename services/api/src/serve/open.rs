@@ -152,10 +152,6 @@ impl Connections {
     }
 
     fn count(&self) {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a process has fewer connections than a double has integers"
-        )]
         metrics::gauge!(OPEN).set(self.open.len() as f64);
     }
 }

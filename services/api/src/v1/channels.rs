@@ -6,15 +6,13 @@ use assay_rewards::channel::{Comparison, Ledger, Report};
 use assay_wire::Problem;
 use assay_wire::channels::{CalibrationBody, ChannelsBody, ComparisonBody};
 use axum::Json;
-use axum::body::Body;
-use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
 
 use super::page::{self, PageLimit};
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 use crate::error::{ApiError, ApiResult};
 use crate::query::Query;
 
@@ -120,16 +118,13 @@ fn find_report<'l>(ledger: &'l Ledger, name: &str) -> ApiResult<&'l Report> {
     responses(
         (status = 200, description = "The stored calibration", body = CalibrationBody),
     ))]
-pub(crate) async fn calibrate(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult<Json<CalibrationBody>> {
-    let (request, _permit) =
-        body::json::<CalibrationBody>(&api, &headers, body, BodyKind::Settings).await?;
-    let calibration = request.check().map_err(|(field, message)| {
-        Problem::at(ErrorCode::InvalidField, format!("/{field}"), message)
-    })?;
+pub(crate) async fn calibrate(api: Api, body: RequestBody) -> ApiResult<Json<CalibrationBody>> {
+    let (request, _permit) = body
+        .json::<CalibrationBody>(&api, BodyKind::Settings)
+        .await?;
+    let calibration = request
+        .check()
+        .map_err(|(field, message)| Problem::invalid(format!("/{field}"), message))?;
     let grader = calibration.channel.split('/').next().unwrap_or_default();
     if api.engine().graders().by_name(grader).is_none() {
         let message = format!(

@@ -8,18 +8,15 @@ use assay_review::dataset_checks::NewDatasetCheck;
 use assay_wire::checks::{CheckBody, CheckDetail, CheckReport, CheckedDataset, ChecksBody};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
-use axum::body::Body;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
-use http::HeaderMap;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::grades::{parse_id, record_of};
 use super::page::{self, PageLimit};
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 use crate::error::{ApiError, ApiResult};
+use crate::path::PathParameter;
 use crate::query::Query;
 
 /// Stores the report of a dataset check, in the format of `assay check --format json`. The reply is
@@ -27,10 +24,9 @@ use crate::query::Query;
 #[utoipa::path(post, path = "/v1/checks", tag = "record", request_body = CheckReport, responses(
     (status = 200, description = "The stored check", body = CheckBody),
 ))]
-pub(crate) async fn record(api: Api, headers: HeaderMap, body: Body) -> ApiResult<Json<CheckBody>> {
+pub(crate) async fn record(api: Api, body: RequestBody) -> ApiResult<Json<CheckBody>> {
     let convert = |report: CheckReport| new_check(&report);
-    let (check, _permit) =
-        body::checked_json(&api, &headers, body, BodyKind::Batch, convert).await?;
+    let (check, _permit) = body.checked_json(&api, BodyKind::Batch, convert).await?;
     let _charge = api.charge(1, check.report_json.len())?;
     Ok(Json(
         api.review()
@@ -43,7 +39,7 @@ pub(crate) async fn record(api: Api, headers: HeaderMap, body: Body) -> ApiResul
 fn new_check(report: &CheckReport) -> Result<NewDatasetCheck, Problem> {
     report
         .check()
-        .map_err(|(pointer, message)| Problem::at(ErrorCode::InvalidField, pointer, message))?;
+        .map_err(|(pointer, message)| Problem::invalid(pointer, message))?;
     let serialisation_error = |error| {
         Problem::new(
             ErrorCode::Internal,
@@ -112,9 +108,8 @@ pub(crate) async fn list(api: Api, Query(query): Query<PageQuery>) -> ApiResult<
     ))]
 pub(crate) async fn get(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
+    PathParameter(id): PathParameter,
 ) -> ApiResult<Json<CheckDetail>> {
-    let Path(id) = path?;
     let id: BatchId = parse_id("id", &id)?;
     let store = record_of(&api)?;
     let unknown = || {

@@ -6,15 +6,12 @@ use assay_mapping::batch::policy_problem;
 use assay_mapping::render;
 use assay_wire::channels::{PoliciesBody, PolicyBody};
 use axum::Json;
-use axum::body::Body;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
-use http::HeaderMap;
 use serde_json::Value;
 
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 use crate::error::{ApiError, ApiResult};
+use crate::path::PathParameter;
 
 /// Lists the reward policies of the node, with descriptions of their parts.
 #[utoipa::path(get, path = "/v1/policies", tag = "noise", responses(
@@ -40,9 +37,8 @@ pub(crate) async fn list(api: Api) -> Json<PoliciesBody> {
     ))]
 pub(crate) async fn get(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
+    PathParameter(name): PathParameter,
 ) -> ApiResult<Json<PolicyBody>> {
-    let Path(name) = path?;
     let policy = api
         .engine()
         .policies()
@@ -61,8 +57,8 @@ pub(crate) async fn get(
     responses(
         (status = 200, description = "The policy with its defaults", body = PolicyBody),
     ))]
-pub(crate) async fn check(api: Api, headers: HeaderMap, body: Body) -> ApiResult<Json<PolicyBody>> {
-    let (json, _permit) = body::json::<Value>(&api, &headers, body, BodyKind::Settings).await?;
+pub(crate) async fn check(api: Api, body: RequestBody) -> ApiResult<Json<PolicyBody>> {
+    let (json, _permit) = body.json::<Value>(&api, BodyKind::Settings).await?;
     let charge = api.charge(0, 0)?;
     let policy = metered(api.caller().share(), charge, async {
         api.engine().inline_policy(&json)

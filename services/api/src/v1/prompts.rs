@@ -7,12 +7,10 @@ use assay_rewards::prompts::Suggest;
 use assay_wire::Problem;
 use assay_wire::channels::{SuggestRequest, SuggestionBody, SuggestionsBody};
 use axum::Json;
-use axum::body::Body;
-use http::HeaderMap;
 use serde_json::Value;
 
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 use crate::error::ApiResult;
 
 /// Chooses prompts of a run by the results of their visits, and the number of rollouts for each.
@@ -20,12 +18,8 @@ use crate::error::ApiResult;
     responses(
         (status = 200, description = "The prompts, best first", body = SuggestionsBody),
     ))]
-pub(crate) async fn suggest(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult<Json<SuggestionsBody>> {
-    let (request, _permit) = body::json(&api, &headers, body, BodyKind::Document).await?;
+pub(crate) async fn suggest(api: Api, body: RequestBody) -> ApiResult<Json<SuggestionsBody>> {
+    let (request, _permit) = body.json(&api, BodyKind::Document).await?;
     let SuggestRequest {
         run,
         keys,
@@ -37,11 +31,7 @@ pub(crate) async fn suggest(
     let settings: Suggest =
         serde_path_to_error::deserialize(Value::Object(settings)).map_err(|error| {
             let pointer = assay_base::json_pointer(error.path());
-            Problem::at(
-                ErrorCode::InvalidField,
-                pointer,
-                error.into_inner().to_string(),
-            )
+            Problem::invalid(pointer, error.into_inner().to_string())
         })?;
     let channel = match channel {
         Some(channel) => Some(with_version(&api, channel)?),

@@ -1,16 +1,13 @@
 //! `/v1/storage`: the storage that the record uses, and prunes.
 
-use assay_core::ErrorCode;
 use assay_wire::storage::{PruneReply, PruneRequest, StorageBody};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
-use axum::body::Body;
-use http::HeaderMap;
 use serde_json::json;
 
 use super::grades::record_of;
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 use crate::error::ApiResult;
 
 /// Maximum number of holdings in a reply.
@@ -35,17 +32,16 @@ pub(crate) async fn get(api: Api) -> ApiResult<Json<StorageBody>> {
         (status = 503, description = "Another prune is running, or the record is unavailable",
          body = ProblemBody),
     ))]
-pub(crate) async fn prune(api: Api, headers: HeaderMap, body: Body) -> ApiResult<Json<PruneReply>> {
-    let (request, _permit) = body::json(&api, &headers, body, BodyKind::Settings).await?;
+pub(crate) async fn prune(api: Api, body: RequestBody) -> ApiResult<Json<PruneReply>> {
+    let (request, _permit) = body.json(&api, BodyKind::Settings).await?;
     let request: PruneRequest = request;
     let (dry_run, details) = (request.dry_run, json!(request));
     let filter = request
         .filter()
-        .map_err(|(pointer, reason)| Problem::at(ErrorCode::InvalidField, pointer, reason))?;
+        .map_err(|(pointer, reason)| Problem::invalid(pointer, reason))?;
     let store = record_of(&api)?;
     let estimate = store.prune_estimate(&filter).await?.check();
-    let estimate = estimate
-        .map_err(|reason| Problem::at(ErrorCode::InvalidField, "/keep_runs".into(), reason))?;
+    let estimate = estimate.map_err(|reason| Problem::invalid("/keep_runs", reason))?;
     let prune = if dry_run {
         None
     } else {

@@ -47,21 +47,21 @@ pub(crate) fn model(name: &str, head: &'static str) -> ModelInfo {
         version: "0123abcd".to_owned(),
         source: format!("org/{name}"),
         architecture: "FakeForSequenceClassification".to_owned(),
-        head,
+        head: head.into(),
         pooling: "last".to_owned(),
         scale: match head {
             "labels" | "steps" => Scale::Probability,
             "embedding" => Scale::Cosine,
             _ => Scale::Logit,
         },
-        normalise: "sigmoid",
+        normalise: "sigmoid".into(),
         labels: labels.iter().map(|label| (*label).to_owned()).collect(),
-        template: "chat",
+        template: "chat".into(),
         parameters: 1,
         hidden: 2,
         layers: 1,
         max_tokens: MAX_TOKENS,
-        dtype: "f32",
+        dtype: "f32".into(),
         device: "cpu".to_owned(),
         loaded_us: 1_795_000_000_000_000,
     }
@@ -130,7 +130,7 @@ fn score(model: &ModelInfo, input: &ModelInput) -> Result<ModelScore, Refusal> {
     } else {
         number_at_end(&text)
     };
-    let (readout, raw) = match model.head {
+    let (readout, raw) = match &*model.head {
         "classes" => (ModelOutput::Classes(vec![-100.0, value, 0.0]), None),
         "labels" => (ModelOutput::Labels(vec![value, 1.0 - value]), Some(value)),
         "steps" => (ModelOutput::Steps(vec![0.75, value]), Some(value.min(0.75))),

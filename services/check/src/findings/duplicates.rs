@@ -89,7 +89,6 @@ impl Duplicates {
                 .zip(&sketch.hashes)
                 .filter(|(one, other)| one == other)
                 .count();
-            #[expect(clippy::cast_precision_loss, reason = "at most 32")]
             let share = equal as f64 / HASHES as f64;
             (known.exact == sketch.exact && equal >= MIN_EQUAL_HASHES)
                 .then_some((known.location, share))

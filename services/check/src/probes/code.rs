@@ -71,15 +71,15 @@ const PYTHON: Syntax = Syntax {
     ],
     stub: |name, value| format!("def {name}(*args, **kwargs):\n    return {value}\n"),
     changes: &[
-        change("==", "!=", "`==` to `!=`"),
-        change(" + ", " - ", "`+` to `-`"),
-        change(" < ", " >= ", "`<` to `>=`"),
-        change(" > ", " <= ", "`>` to `<=`"),
-        change("and", "or", "`and` to `or`"),
-        change("true", "False", "`True` to `False`"),
-        change("false", "True", "`False` to `True`"),
-        change(" - ", " + ", "`-` to `+`"),
-        change(" * ", " + ", "`*` to `+`"),
+        TokenChange::new("==", "!=", "`==` to `!=`"),
+        TokenChange::new(" + ", " - ", "`+` to `-`"),
+        TokenChange::new(" < ", " >= ", "`<` to `>=`"),
+        TokenChange::new(" > ", " <= ", "`>` to `<=`"),
+        TokenChange::new("and", "or", "`and` to `or`"),
+        TokenChange::new("true", "False", "`True` to `False`"),
+        TokenChange::new("false", "True", "`False` to `True`"),
+        TokenChange::new(" - ", " + ", "`-` to `+`"),
+        TokenChange::new(" * ", " + ", "`*` to `+`"),
     ],
     comment: "#",
 };
@@ -100,27 +100,19 @@ const JAVASCRIPT: Syntax = Syntax {
     ],
     stub: |name, value| format!("{name} = function (...args) {{ return {value}; }};\n"),
     changes: &[
-        change(" === ", " !== ", "`===` to `!==`"),
-        change(" == ", " != ", "`==` to `!=`"),
-        change(" + ", " - ", "`+` to `-`"),
-        change(" < ", " >= ", "`<` to `>=`"),
-        change(" > ", " <= ", "`>` to `<=`"),
-        change(" && ", " || ", "`&&` to `||`"),
-        change("true", "false", "`true` to `false`"),
-        change("false", "true", "`false` to `true`"),
-        change(" - ", " + ", "`-` to `+`"),
-        change(" * ", " + ", "`*` to `+`"),
+        TokenChange::new(" === ", " !== ", "`===` to `!==`"),
+        TokenChange::new(" == ", " != ", "`==` to `!=`"),
+        TokenChange::new(" + ", " - ", "`+` to `-`"),
+        TokenChange::new(" < ", " >= ", "`<` to `>=`"),
+        TokenChange::new(" > ", " <= ", "`>` to `<=`"),
+        TokenChange::new(" && ", " || ", "`&&` to `||`"),
+        TokenChange::new("true", "false", "`true` to `false`"),
+        TokenChange::new("false", "true", "`false` to `true`"),
+        TokenChange::new(" - ", " + ", "`-` to `+`"),
+        TokenChange::new(" * ", " + ", "`*` to `+`"),
     ],
     comment: "//",
 };
-
-const fn change(from: &'static str, to: &'static str, description: &'static str) -> TokenChange {
-    TokenChange {
-        from,
-        to,
-        description,
-    }
-}
 
 /// The syntax of the task's language.
 fn syntax(subject: &Subject) -> &'static Syntax {

@@ -23,66 +23,18 @@ pub(super) const PROBER: Prober = Prober {
 };
 
 const CHANGES: &[TokenChange] = &[
-    TokenChange {
-        from: "<>",
-        to: "=",
-        description: "`<>` to `=`",
-    },
-    TokenChange {
-        from: "!=",
-        to: "=",
-        description: "`!=` to `=`",
-    },
-    TokenChange {
-        from: ">=",
-        to: "<",
-        description: "`>=` to `<`",
-    },
-    TokenChange {
-        from: "<=",
-        to: ">",
-        description: "`<=` to `>`",
-    },
-    TokenChange {
-        from: " > ",
-        to: " <= ",
-        description: "`>` to `<=`",
-    },
-    TokenChange {
-        from: " < ",
-        to: " >= ",
-        description: "`<` to `>=`",
-    },
-    TokenChange {
-        from: " = ",
-        to: " <> ",
-        description: "`=` to `<>`",
-    },
-    TokenChange {
-        from: "max(",
-        to: "min(",
-        description: "`max` to `min`",
-    },
-    TokenChange {
-        from: "min(",
-        to: "max(",
-        description: "`min` to `max`",
-    },
-    TokenChange {
-        from: "desc",
-        to: "asc",
-        description: "`desc` to `asc`",
-    },
-    TokenChange {
-        from: "and",
-        to: "or",
-        description: "`and` to `or`",
-    },
-    TokenChange {
-        from: "in",
-        to: "not in",
-        description: "`in` to `not in`",
-    },
+    TokenChange::new("<>", "=", "`<>` to `=`"),
+    TokenChange::new("!=", "=", "`!=` to `=`"),
+    TokenChange::new(">=", "<", "`>=` to `<`"),
+    TokenChange::new("<=", ">", "`<=` to `>`"),
+    TokenChange::new(" > ", " <= ", "`>` to `<=`"),
+    TokenChange::new(" < ", " >= ", "`<` to `>=`"),
+    TokenChange::new(" = ", " <> ", "`=` to `<>`"),
+    TokenChange::new("max(", "min(", "`max` to `min`"),
+    TokenChange::new("min(", "max(", "`min` to `max`"),
+    TokenChange::new("desc", "asc", "`desc` to `asc`"),
+    TokenChange::new("and", "or", "`and` to `or`"),
+    TokenChange::new("in", "not in", "`in` to `not in`"),
 ];
 
 /// The golds of a task.

@@ -7,6 +7,20 @@ pub(super) struct TokenChange {
     pub(super) description: &'static str,
 }
 
+impl TokenChange {
+    pub(super) const fn new(
+        from: &'static str,
+        to: &'static str,
+        description: &'static str,
+    ) -> Self {
+        Self {
+            from,
+            to,
+            description,
+        }
+    }
+}
+
 /// Maximum number of changed texts.
 const MAX_CHANGES: usize = 4;
 
@@ -94,16 +108,8 @@ mod tests {
     use super::*;
 
     const CHANGES: &[TokenChange] = &[
-        TokenChange {
-            from: "max(",
-            to: "min(",
-            description: "max",
-        },
-        TokenChange {
-            from: "and",
-            to: "or",
-            description: "and",
-        },
+        TokenChange::new("max(", "min(", "max"),
+        TokenChange::new("and", "or", "and"),
     ];
 
     #[test]

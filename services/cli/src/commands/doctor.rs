@@ -210,19 +210,13 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
                 }
             }
         }
-        times.sort_unstable();
-        let at = |share: usize| {
-            times
-                .get(times.len() * share / 100)
-                .copied()
-                .unwrap_or_default()
-        };
+        let (p50_us, p99_us) = percentiles(times);
         graders.push(SelfTest {
             grader: spec.id().to_string(),
             healthy: state.is_none() || is_optional,
             state: state.unwrap_or_else(|| "passed".to_owned()),
-            p50_us: at(50),
-            p99_us: at(99),
+            p50_us,
+            p99_us,
         });
     }
     let confinement = node
@@ -320,16 +314,19 @@ async fn time_program(
     }
     // The first run starts a worker and compiles the program.
     times.remove(0);
-    times.sort_unstable();
-    let at = |share: usize| {
-        times
-            .get(times.len() * share / 100)
-            .copied()
-            .unwrap_or_default()
-    };
-    Ok((at(50), at(99)))
+    Ok(percentiles(times))
 }
 
 fn micros(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The median and the 99th percentile.
+fn percentiles(mut times: Vec<u64>) -> (u64, u64) {
+    times.sort_unstable();
+    let at = |share: usize| {
+        let time = times.get(times.len() * share / 100);
+        time.copied().unwrap_or_default()
+    };
+    (at(50), at(99))
 }

@@ -11,7 +11,7 @@ use assay_record::storage::PruneEstimate;
 use assay_wire::storage::{PruneBody, PruneReply, PruneRequest};
 use serde_json::json;
 
-use super::record::{Source, open};
+use super::record::{Source, open, record_of};
 use crate::arguments::PruneArguments;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, unix_us};
@@ -92,10 +92,7 @@ async fn prune(source: &Source, request: &PruneRequest) -> anyhow::Result<PruneR
     let mut reply = match source {
         Source::Server(client) => client.prune(request).await?,
         Source::Node(node) => {
-            let store = node
-                .engine()
-                .record()
-                .context("no database is configured; name one with `--database`")?;
+            let store = record_of(node)?;
             let reply = start(store, request).await?;
             if reply.prune.is_some() {
                 node.gate()
@@ -202,7 +199,6 @@ fn write_result(out: &mut impl Write, prune: &PruneBody) -> std::io::Result<()> 
 }
 
 /// A size in binary units.
-#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
 fn size(bytes: u64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (bytes as f64, "bytes");

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use assay_mapping::runs::run_detail;
 use assay_record::RunSummary;
 use assay_wire::runs::{RunDetail, RunGraderBody, RunStepBody, RunsBody, SumsBody};
 
-use super::record::{Source, open};
+use super::record::{Source, open, record_of};
 use crate::arguments::Runs;
 use crate::exit::CommandStatus;
 use crate::process::block_on;
@@ -69,10 +69,7 @@ async fn all(source: &Source) -> anyhow::Result<RunsBody> {
     match source {
         Source::Server(client) => Ok(client.runs().await?),
         Source::Node(node) => {
-            let store = node
-                .engine()
-                .record()
-                .context("no database is configured; name one with `--database`")?;
+            let store = record_of(node)?;
             Ok(RunsBody {
                 runs: store.runs(MAX_RUNS).await?,
             })
@@ -84,10 +81,7 @@ async fn one(source: &Source, name: &str, steps: usize) -> anyhow::Result<RunDet
     match source {
         Source::Server(client) => Ok(client.run(name, steps).await?),
         Source::Node(node) => {
-            let store = node
-                .engine()
-                .record()
-                .context("no database is configured; name one with `--database`")?;
+            let store = record_of(node)?;
             match run_detail(store, name, steps).await? {
                 Some(found) => Ok(found),
                 None => bail!("{}", node.review().unknown_run(name).await?),
@@ -203,10 +197,6 @@ fn with_sums<const N: usize>(names: [String; N], sums: &SumsBody) -> Vec<String>
         .collect()
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a run has less than 2^52 grades"
-)]
 fn verdicts(grader: &RunGraderBody) -> impl Iterator<Item = [String; 4]> {
     let graded = grader.sums.graded.max(1) as f64;
     grader.verdicts.iter().map(move |(verdict, grades)| {

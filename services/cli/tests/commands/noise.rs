@@ -165,7 +165,7 @@ fn calibrates_a_channel_from_labels() {
     };
     let found = calibrate(&["--dry-run"]);
     let row: Vec<_> = found.lines().nth(1).unwrap().split_whitespace().collect();
-    assert_eq!(row[..5], ["math/default@1", "labels", "20", "10", "0.000"]);
+    assert_eq!(row[..5], ["math/default@2", "labels", "20", "10", "0.000"]);
     assert!(row.contains(&"0.500"), "{found}");
     assert!(
         stdout(folder.path(), &["channels"]).contains('?'),
@@ -179,7 +179,7 @@ fn calibrates_a_channel_from_labels() {
     );
     let compared = stdout(
         folder.path(),
-        &["channels", "compare", "math/default@1", "math/default"],
+        &["channels", "compare", "math/default@2", "math/default"],
     );
     assert!(compared.contains("+0.000"), "{compared}");
     assert_fails(

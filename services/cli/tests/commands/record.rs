@@ -58,7 +58,7 @@ fn replay_of_all_graders_has_no_flips() {
     let folder = recorded(&items);
     let output = assay(
         folder.path(),
-        &["replay", "--run", "r", "--expect", "math@1", "--json"],
+        &["replay", "--run", "r", "--expect", "math@2", "--json"],
     );
     let replayed = lines(&output.stdout);
     assert_eq!(
@@ -117,11 +117,11 @@ fn replay_with_an_option_lists_changed_verdicts() {
         .collect();
     assert_eq!(
         rows[1][2..],
-        ["wrong_answer", "0", "math@1", "correct", "1", "flipped"],
+        ["wrong_answer", "0", "math@2", "correct", "1", "flipped"],
         "{table}"
     );
     assert!(
-        table.contains("recorded math@1, replayed math@1: 4 items, 1 flipped"),
+        table.contains("recorded math@2, replayed math@2: 4 items, 1 flipped"),
         "{table}"
     );
     assert!(rows.contains(&vec!["wrong_answer", "1", "2"]), "{table}");
@@ -132,7 +132,7 @@ fn replay_with_an_option_lists_changed_verdicts() {
     );
     assert_eq!(unchanged.status.code(), Some(0));
     assert!(
-        text(&unchanged.stdout).starts_with("recorded math@1, replayed math@1: 3 items, 0 flipped")
+        text(&unchanged.stdout).starts_with("recorded math@2, replayed math@2: 3 items, 0 flipped")
     );
 }
 
@@ -356,7 +356,7 @@ fn summarises_a_run_by_grader_and_step() {
         .iter()
         .map(|grader| grader["grader"].as_str().unwrap())
         .collect();
-    assert_eq!(graders, ["math@1", "structured@1"]);
+    assert_eq!(graders, ["math@2", "structured@1"]);
     assert_eq!(
         (&detail["steps"][0]["step"], &detail["steps"][1]["grades"]),
         (&4.into(), &20.into())
@@ -524,7 +524,7 @@ fn tail_prints_new_grades_until_interrupted() {
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(
         cells[1..9],
-        ["r", "-", "second", "math@1", "correct", "1", "-", "1"],
+        ["r", "-", "second", "math@2", "correct", "1", "-", "1"],
         "{row}"
     );
     assert_eq!(cells.len(), head.split_whitespace().count(), "{row}");

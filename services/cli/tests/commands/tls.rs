@@ -286,7 +286,7 @@ fn acts_of_the_command_line_are_in_the_audit_log() {
             ("key.rotate", "alice"),
             ("key.revoke", "alice"),
             ("grade.adjudicate", grade),
-            ("channel.calibrate", "math/default@1"),
+            ("channel.calibrate", "math/default@2"),
             ("record.backup", copy),
             ("record.apply_set_aside", "record"),
             ("record.prune", "record"),

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use assay_core::grader::PrepareError;
-use assay_core::{Hash, Lane, Outcome, Prepared, Spec, heap};
+use assay_core::grader::{Preparation, PrepareError};
+use assay_core::{Hash, Lane, Outcome, Spec, heap};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 /// A task prepared by its grader, or the fault that prevented it.
 pub(crate) struct PreparedTask {
     pub(crate) spec: &'static Spec,
-    pub(crate) ready: Result<Arc<dyn Prepared>, PrepareError>,
+    pub(crate) ready: Preparation,
 }
 
 impl PreparedTask {

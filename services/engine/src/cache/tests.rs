@@ -7,7 +7,8 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use assay_core::{
-    BoxFuture, Component, Evidence, Grade, GradeContext, Item, Measure, Score, Step, Verdict,
+    BoxFuture, Component, Evidence, Grade, GradeContext, Item, Measure, Prepared, Score, Step,
+    Verdict,
 };
 use serde_json::{Value, json};
 

@@ -33,10 +33,6 @@ impl BodyPolicy {
 }
 
 /// A number in [0, 1) that is uniform over hashes.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a share does not need more than 52 bits"
-)]
 fn position(hash: Hash) -> f64 {
     let [a, b, c, d, e, f, g, ..] = *hash.as_bytes();
     let bits = u64::from_be_bytes([0, a, b, c, d, e, f, g]) >> 4;

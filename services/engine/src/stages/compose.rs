@@ -129,10 +129,6 @@ impl<'a> SampleInputs<'a> {
         // Numbers from the trainer (such as cost, or the length of a reference) are added to the
         // measures of the graders and never replace one.
         let trainer_measures = item.meta.numbers();
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "token counts are far below 2^53"
-        )]
         let tokens = item.meta.tokens.map(|tokens| tokens as f64);
         Self {
             grade,

@@ -269,10 +269,6 @@ fn applicable_rule(requested: Estimator, group: &Group<'_>) -> Rule {
 }
 
 fn member<'a>(plan: &Plan, grade: &'a ItemGrade) -> Member<'a> {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "token counts are far below 2^53"
-    )]
     let tokens = plan.batch.items[grade.position as usize]
         .item
         .meta

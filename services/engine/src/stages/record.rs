@@ -213,7 +213,12 @@ fn new_grade(
         meta: raw(meta),
         checks: raw(checks),
     };
-    NewGrade::new(source, grade, |json| redactor.json(texts::REPLY, json))
+    let is_judged = policy
+        .rules()
+        .appeals
+        .iter()
+        .any(|rule| rule.covers(&grade.channel));
+    NewGrade::new(source, grade, |json| redactor.json(texts::REPLY, json)).with_unjudged(!is_judged)
 }
 
 /// Serialises `value` unless it is absent. The types contain only finite numbers and string keys,

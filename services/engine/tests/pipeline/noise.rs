@@ -2,6 +2,7 @@
 
 use assay_engine::{Batch, BatchItem, EngineError, Mode, Reply, RewardPolicy};
 use assay_record::ItemGrade;
+use assay_rewards::channel::{Ledger, Settings};
 use assay_rewards::{Rates, Statistic};
 use serde_json::{Value, json};
 
@@ -118,6 +119,26 @@ async fn an_appeal_overturns_a_verdict_and_both_are_recorded() {
         (Some(false), Some(true), Some(0.0))
     );
     assert!(stored[1].source.policy_hash.is_some() && &*stored[1].source.policy == "inline");
+}
+
+#[tokio::test]
+async fn items_of_a_policy_without_a_judge_do_not_change_measured_rates() {
+    let fixture = fixture().await;
+    let rho1 = async || {
+        let counts = fixture.record.channels().await.unwrap();
+        let ledger = Ledger::new(counts, Settings::default());
+        let report = ledger.reports().next().unwrap().clone();
+        (report.rho1.unwrap().estimate.value, report.graded.unjudged)
+    };
+    let judge = appeals(&json!({ "positives": 1.0 }));
+    graded(&fixture, judge, answers(8, 2, 10)).await;
+    let (before, unjudged) = rho1().await;
+    assert!((before - 0.2).abs() < 1e-12, "{before}");
+    assert_eq!(unjudged, 0);
+    graded(&fixture, RewardPolicy::default(), answers(5, 0, 100)).await;
+    let (after, unjudged) = rho1().await;
+    assert!((after - before).abs() < 1e-12, "{after}");
+    assert_eq!(unjudged, 105);
 }
 
 #[tokio::test]

@@ -4,6 +4,8 @@ use assay_engine::{BodyPolicy, Redaction};
 use assay_record::storage::RetentionLimits;
 use serde::{Deserialize, Serialize};
 
+use super::sections::require_within;
+
 /// Maximum age, in days: a hundred years.
 const MAX_DAYS: u32 = 36_500;
 
@@ -62,30 +64,11 @@ impl Default for Retention {
 
 impl Retention {
     pub(super) fn check(&self) -> Result<(), String> {
-        if !(0.0..=1.0).contains(&self.sample_share) {
-            return Err(format!(
-                "`retention.sample_share` must be between 0 and 1: {}",
-                self.sample_share
-            ));
-        }
-        for (key, days) in [
-            ("body_days", self.body_days),
-            ("grade_days", self.grade_days),
-            ("channel_days", self.channel_days),
-        ] {
-            if days > MAX_DAYS {
-                return Err(format!(
-                    "`retention.{key}` must be between 0 and {MAX_DAYS}: {days}"
-                ));
-            }
-        }
-        if !(0.0..=1e6).contains(&self.max_gigabytes) {
-            return Err(format!(
-                "`retention.max_gigabytes` must be between 0 and 1000000: {}",
-                self.max_gigabytes
-            ));
-        }
-        Ok(())
+        require_within("retention.sample_share", self.sample_share, 0.0..=1.0)?;
+        require_within("retention.body_days", self.body_days, 0..=MAX_DAYS)?;
+        require_within("retention.grade_days", self.grade_days, 0..=MAX_DAYS)?;
+        require_within("retention.channel_days", self.channel_days, 0..=MAX_DAYS)?;
+        require_within("retention.max_gigabytes", self.max_gigabytes, 0.0..=1e6)
     }
 
     /// The policy of the engine.
@@ -106,13 +89,8 @@ const DAY_US: i64 = 24 * 3_600 * 1_000_000;
 impl Retention {
     /// The limits of the store.
     #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        clippy::cast_sign_loss,
-        reason = "the value is checked, and a size needs no last digit"
-    )]
     pub fn limits(&self) -> RetentionLimits {
+        // The value is checked, and a size needs no last digit.
         RetentionLimits {
             body_age_us: i64::from(self.body_days) * DAY_US,
             grade_age_us: i64::from(self.grade_days) * DAY_US,

@@ -11,7 +11,7 @@ use toml::{Table, Value};
 
 use super::Fetching;
 use super::error::shown;
-use super::sections::{MAX_WORKERS, serialize_lossy};
+use super::sections::{check_workers, serialize_lossy};
 use super::server_url::ServerUrl;
 
 /// `[reward_models]`
@@ -171,12 +171,6 @@ impl RewardModels {
         if self.queue_tokens == 0 {
             return Err("`reward_models.queue_tokens` must be at least 1".to_owned());
         }
-        if self.threads > MAX_WORKERS {
-            return Err(format!(
-                "`reward_models.threads` must be between 0 (one per core) and {MAX_WORKERS}: {}",
-                self.threads
-            ));
-        }
-        Ok(())
+        check_workers("reward_models.threads", self.threads)
     }
 }

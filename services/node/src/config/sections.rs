@@ -2,7 +2,9 @@
 //! [`RewardModels`](super::RewardModels) have files of their own.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +20,7 @@ use super::server_url::ServerUrl;
 
 /// Maximum number of worker threads, and of workers of each kind: far more than any machine has
 /// cores, far less than can be started.
-pub(super) const MAX_WORKERS: usize = 1_024;
+const MAX_WORKERS: usize = 1_024;
 
 /// `[server]`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,21 +108,14 @@ impl Server {
             ("server.batch_items", self.batch_items),
         ])?;
         let seconds = [
-            ("head_seconds", self.head_seconds),
-            ("idle_seconds", self.idle_seconds),
-            ("body_pause_seconds", self.body_pause_seconds),
-            ("body_seconds", self.body_seconds),
-            ("reply_pause_seconds", self.reply_pause_seconds),
+            ("server.head_seconds", self.head_seconds),
+            ("server.idle_seconds", self.idle_seconds),
+            ("server.body_pause_seconds", self.body_pause_seconds),
+            ("server.body_seconds", self.body_seconds),
+            ("server.reply_pause_seconds", self.reply_pause_seconds),
         ];
-        match seconds
-            .iter()
-            .find(|(_, value)| !(1..=86_400).contains(value))
-        {
-            Some((key, value)) => Err(format!(
-                "`server.{key}` must be between 1 and 86400: {value}"
-            )),
-            None => Ok(()),
-        }
+        let mut seconds = seconds.into_iter();
+        seconds.try_for_each(|(setting, value)| require_within(setting, value, 1..=86_400))
     }
 }
 
@@ -205,12 +200,7 @@ impl Default for Engine {
 
 impl Engine {
     pub(super) fn check(&self) -> Result<(), String> {
-        if self.workers > MAX_WORKERS {
-            return Err(format!(
-                "`engine.workers` must be between 0 (one per core) and {MAX_WORKERS}: {}",
-                self.workers
-            ));
-        }
+        check_workers("engine.workers", self.workers)?;
         require_positive(&[
             ("engine.items_in_flight", self.items_in_flight),
             ("engine.body_bytes_in_flight", self.body_bytes_in_flight),
@@ -260,12 +250,7 @@ impl Default for SandboxWorkers {
 
 impl SandboxWorkers {
     pub(super) fn check(&self) -> Result<(), String> {
-        if self.count > MAX_WORKERS {
-            return Err(format!(
-                "`sandbox_workers.count` must be between 0 (one per core) and {MAX_WORKERS}: {}",
-                self.count
-            ));
-        }
+        check_workers("sandbox_workers.count", self.count)?;
         if self.uses == 0 {
             return Err("`sandbox_workers.uses` must be at least 1".to_owned());
         }
@@ -312,12 +297,7 @@ impl Sql {
                     .to_owned(),
             );
         }
-        if !(1..=3_600).contains(&self.statement_seconds) {
-            return Err(format!(
-                "`sql.statement_seconds` must be between 1 and 3600: {}",
-                self.statement_seconds
-            ));
-        }
+        require_within("sql.statement_seconds", self.statement_seconds, 1..=3_600)?;
         if self.postgres_databases == 0 {
             return Err("`sql.postgres_databases` must be at least 1".to_owned());
         }
@@ -411,6 +391,31 @@ fn require_positive(limits: &[(&str, usize)]) -> Result<(), String> {
         Some((setting, _)) => Err(format!("`{setting}` must be at least 1")),
         None => Ok(()),
     }
+}
+
+/// Rejects a number out of its range.
+pub(super) fn require_within<T: PartialOrd + Display + Copy>(
+    setting: &str,
+    value: T,
+    range: RangeInclusive<T>,
+) -> Result<(), String> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let (low, high) = (range.start(), range.end());
+    Err(format!(
+        "`{setting}` must be between {low} and {high}: {value}"
+    ))
+}
+
+/// Rejects a number of threads or workers that is out of range.
+pub(super) fn check_workers(setting: &str, count: usize) -> Result<(), String> {
+    if count <= MAX_WORKERS {
+        return Ok(());
+    }
+    Err(format!(
+        "`{setting}` must be between 0 (one per core) and {MAX_WORKERS}: {count}"
+    ))
 }
 
 /// Serialises a path, with bytes that are not UTF-8 replaced.

@@ -8,10 +8,6 @@ pub(crate) type Bin = (f64, u64);
 
 /// Draws columns that start at these steps, each `width` steps wide, with bins of size `bin`. The
 /// shade of a bin depends on its share in the column.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of grades are far below 2^52"
-)]
 pub(crate) fn heat(title: &str, width: i64, bin: f64, columns: &[(i64, Vec<Bin>)]) -> Svg {
     let steps: Vec<i64> = columns.iter().map(|(step, _)| *step).collect();
     let starts = || {

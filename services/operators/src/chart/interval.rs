@@ -1,4 +1,4 @@
-//! A value with its interval, small enough for a table cell.
+//! A value, or a value with its interval, small enough for a table cell.
 
 use super::frame::Svg;
 
@@ -21,9 +21,33 @@ pub(crate) fn interval(low: f64, value: f64, high: f64, (from, to): (f64, f64)) 
     )
 }
 
+/// Draws a bar from 0 in the middle to `value`, on the scale from `-largest` to `largest`.
+pub(crate) fn bar(value: f64, largest: f64) -> Svg {
+    let middle = WIDTH / 2.0;
+    let share = (value / largest.max(f64::MIN_POSITIVE)).clamp(-1.0, 1.0);
+    let (x, class) = (
+        middle + share * (middle - 2.0),
+        if share < 0.0 { "c3" } else { "c2" },
+    );
+    format!(
+        "<svg class=\"interval chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
+         height=\"{HEIGHT}\" aria-hidden=\"true\"><path class=\"zero\" d=\"M{middle} 1V15\"/>\
+         <rect class=\"{class}\" x=\"{left:.1}\" y=\"4\" width=\"{width:.1}\" height=\"8\"/></svg>",
+        left = x.min(middle),
+        width = (x - middle).abs(),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bars_start_in_the_middle() {
+        assert!(bar(-0.5, 1.0).contains("x=\"34.0\" y=\"4\" width=\"32.0\""));
+        assert!(bar(2.0, 1.0).contains("x=\"66.0\" y=\"4\" width=\"64.0\""));
+        assert!(bar(0.0, 0.0).contains("width=\"0.0\""));
+    }
 
     #[test]
     fn interval_is_drawn_within_its_scale() {

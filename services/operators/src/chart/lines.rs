@@ -9,8 +9,8 @@ pub(crate) struct Line {
     pub(crate) values: Vec<Option<f64>>,
 }
 
-/// Draws lines over columns that start at `steps`, each `width` steps wide. The scale is from 0 to
-/// the highest value.
+/// Draws lines over columns that start at `steps`, each `width` steps wide. The scale is from the
+/// lowest to the highest value, and contains 0.
 pub(crate) fn lines(
     title: &str,
     width: i64,
@@ -18,14 +18,12 @@ pub(crate) fn lines(
     lines: &[Line],
     format_value: impl Fn(f64) -> String,
 ) -> Svg {
-    let highest = lines
-        .iter()
-        .flat_map(|line| &line.values)
-        .flatten()
-        .copied()
-        .fold(0.0, f64::max);
-    let Some(mut frame) = Frame::new(title, steps, width, (0.0, highest)).filter(|_| highest > 0.0)
-    else {
+    let values = lines.iter().flat_map(|line| &line.values).flatten();
+    let (lowest, highest) = values.fold((0.0, 0.0), |(low, high): (f64, f64), value| {
+        (low.min(*value), high.max(*value))
+    });
+    let frame = Frame::new(title, steps, width, (lowest, highest));
+    let Some(mut frame) = frame.filter(|_| lowest < highest) else {
         return Svg::new();
     };
     frame.grid(&format_value);

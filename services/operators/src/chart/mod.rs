@@ -8,13 +8,15 @@ mod heat;
 mod interval;
 mod lines;
 mod shares;
+mod style;
 
 pub(crate) use band::band;
 pub(crate) use frame::Svg;
 pub(crate) use heat::heat;
-pub(crate) use interval::interval;
+pub(crate) use interval::{bar, interval};
 pub(crate) use lines::{Line, lines};
 pub(crate) use shares::shares;
+pub(crate) use style::{Style, VerdictStyles};
 
 /// Maximum number of columns per chart, about one per four pixels.
 const MAX_COLUMNS: i64 = 120;

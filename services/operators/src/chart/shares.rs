@@ -1,19 +1,16 @@
 //! Stacked bars of shares by step.
 
 use super::frame::{Frame, Svg};
+use super::style::Style;
 use crate::display::{count, percent};
 
 /// Draws columns that start at these steps, each `width` steps wide, with a count for each part.
-/// `parts` are the names and colours of the parts.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of grades are far below 2^52"
-)]
+/// `parts` are the names and styles of the parts.
 pub(crate) fn shares(
     title: &str,
     width: i64,
     columns: &[(i64, Vec<u64>)],
-    parts: &[(String, usize)],
+    parts: &[(String, Style)],
 ) -> Svg {
     let steps: Vec<i64> = columns.iter().map(|(step, _)| *step).collect();
     let Some(mut frame) = Frame::new(title, &steps, width, (0.0, 1.0)) else {
@@ -24,7 +21,7 @@ pub(crate) fn shares(
         let all: u64 = counts.iter().sum();
         let (x, column) = frame.column(*step);
         let mut below = 0;
-        for (part, (_, colour)) in counts.iter().zip(parts) {
+        for (part, (_, Style { colour, pattern })) in counts.iter().zip(parts) {
             let (from, to) = (
                 below as f64 / all.max(1) as f64,
                 (below + part) as f64 / all.max(1) as f64,
@@ -38,10 +35,13 @@ pub(crate) fn shares(
                 } else {
                     column - 1.0
                 };
-                frame.draw(format_args!(
-                    "<rect class=\"c{colour}\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"{bar:.1}\" \
-                     height=\"{height:.1}\"/>"
-                ));
+                let place = format!(
+                    "x=\"{x:.1}\" y=\"{top:.1}\" width=\"{bar:.1}\" height=\"{height:.1}\""
+                );
+                frame.draw(format_args!("<rect class=\"c{colour}\" {place}/>"));
+                if *pattern > 0 {
+                    frame.draw(format_args!("<rect fill=\"url(#p{pattern})\" {place}/>"));
+                }
             }
         }
     }
@@ -61,7 +61,10 @@ mod tests {
 
     #[test]
     fn tooltips_contain_counts_and_shares() {
-        let parts = [("graded".to_owned(), 0), ("<failed>".to_owned(), 3)];
+        let parts = [
+            ("graded".to_owned(), Style::plain(0)),
+            ("<failed>".to_owned(), Style::plain(3)),
+        ];
         let svg = shares("outcomes", 1, &[(0, vec![3, 1]), (1, vec![0, 0])], &parts);
         assert!(
             svg.contains("graded 3 (75.0 %), &lt;failed&gt; 1 (25.0 %)"),

@@ -189,10 +189,6 @@ fn marked(evidence: &Value) -> Option<(usize, usize)> {
     Some((at(0)?, at(1)?))
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "times of one item are far below 2^52 microseconds"
-)]
 fn attributes(StoredGrade { source, grade }: &StoredGrade) -> Vec<Attribute> {
     let plain = |name, value: String| Attribute {
         name,

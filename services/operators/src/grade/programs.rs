@@ -125,10 +125,6 @@ impl<'e> TestResults<'e> {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "memory of a test is far below 2^52 bytes"
-)]
 fn test_row(at: usize, test: &Value, results: &TestResults<'_>) -> Test {
     let json = |name: &str| test.get(name).map(ToString::to_string);
     let text = |name: &str| test.get(name).and_then(Value::as_str).map(str::to_owned);

@@ -2,7 +2,6 @@
 
 use askama::Template;
 use assay_record::access::AuditRecord;
-use axum::extract::RawQuery;
 use http::StatusCode;
 
 use crate::display::{cell, time};
@@ -46,11 +45,7 @@ pub(crate) struct Audit {
     next: Option<String>,
 }
 
-pub(crate) async fn page(
-    Viewer { gate, menu, .. }: Viewer,
-    RawQuery(query): RawQuery,
-) -> Result<Page<Audit>> {
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
+pub(crate) async fn page(Viewer { gate, menu, .. }: Viewer, pairs: Pairs) -> Result<Page<Audit>> {
     pairs.reject_unknown(&["before"])?;
     let before: Option<i64> = pairs.parse("before", "the number of an entry")?;
     let store = gate.store().ok_or_else(|| {

@@ -5,7 +5,6 @@ use assay_rewards::channel::drift::Change;
 use assay_rewards::channel::report::{Rate, Source};
 use assay_rewards::channel::{Ledger, Report};
 use assay_rewards::interval::Estimate;
-use axum::extract::RawQuery;
 
 use crate::chart::{Svg, interval};
 use crate::display::{cell, count, number, percent};
@@ -57,6 +56,8 @@ pub(crate) struct ChannelRow {
     pub(crate) grades: String,
     pub(crate) queue: String,
     pub(crate) items: String,
+    /// Items that no judge could have checked, if there are any and judges checked others.
+    pub(crate) unjudged: Option<String>,
     pub(crate) passed: String,
     pub(crate) overturned: String,
     pub(crate) checked: [String; 2],
@@ -67,6 +68,8 @@ pub(crate) struct ChannelRow {
     pub(crate) drifting: bool,
     pub(crate) flips: String,
     pub(crate) uncorrected: Option<String>,
+    /// The rates after appeals, if judges overturn verdicts.
+    pub(crate) after: Option<String>,
 }
 
 impl From<&Report> for ChannelRow {
@@ -97,12 +100,14 @@ impl From<&Report> for ChannelRow {
             grades: link("/ui/grades", &[("channel", channel)]),
             queue: link("/ui/queue", &[("channel", channel)]),
             items: count(items),
+            unjudged: (graded.unjudged > 0 && report.checks != [0, 0])
+                .then(|| count(graded.unjudged)),
             passed: percent(graded.positives, items),
             overturned: count(graded.overturned_negatives + graded.overturned_positives),
             checked: report.checks.map(count),
             rho0: report.rho0.as_ref().map(RateCell::of_rate),
             rho1: report.rho1.as_ref().map(RateCell::of_rate),
-            j: report.final_j().map(|j| RateCell::of(&j, (-1.0, 1.0))),
+            j: report.j.map(|j| RateCell::of(&j, (-1.0, 1.0))),
             drift: drift.into_iter().flatten().collect(),
             drifting: report.drift.drifting,
             flips: format!(
@@ -114,6 +119,17 @@ impl From<&Report> for ChannelRow {
                 .uncorrected
                 .as_ref()
                 .map(|reason| reason.to_string().replace('`', "")),
+            after: report.after.as_ref().map(|after| {
+                let (rates, j) = (after.rates, after.j);
+                format!(
+                    "After appeals: false positives {}, false negatives {}, J {} ({} to {}).",
+                    number(rates.rho0),
+                    number(rates.rho1),
+                    number(j.value),
+                    number(j.interval.low),
+                    number(j.interval.high)
+                )
+            }),
         }
     }
 }
@@ -129,9 +145,8 @@ pub(crate) struct Channels {
 
 pub(crate) async fn page(
     Viewer { review, menu, .. }: Viewer,
-    RawQuery(query): RawQuery,
+    pairs: Pairs,
 ) -> Result<Page<Channels>> {
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["page"])?;
     let page: usize = pairs.parse("page", "a number")?.unwrap_or(1).max(1);
     let ledger = review.channels().await?;

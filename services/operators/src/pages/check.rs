@@ -7,7 +7,7 @@ use assay_core::BatchId;
 use assay_record::Record;
 use assay_record::dataset_check::DatasetCheck;
 use assay_wire::checks::{CheckFinding, CheckReport, CheckSeverity, CheckedDataset};
-use axum::extract::{Path, RawQuery};
+use axum::extract::Path;
 
 use super::checks::{address, names};
 use crate::display::{cell, count, name, percent, text, time};
@@ -124,12 +124,11 @@ pub(crate) struct Check {
 pub(crate) async fn page(
     Viewer { review, menu, .. }: Viewer,
     Path(id): Path<String>,
-    RawQuery(query): RawQuery,
+    pairs: Pairs,
 ) -> Result<Page<Check>> {
     let id: BatchId = id
         .parse()
         .map_err(|error| Failure::parameter("id", format!("{error}")))?;
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["code", "from"])?;
     let (code, from) = (
         pairs.get("code"),

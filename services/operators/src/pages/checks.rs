@@ -3,7 +3,6 @@
 use askama::Template;
 use assay_core::BatchId;
 use assay_record::dataset_check::DatasetCheck;
-use axum::extract::RawQuery;
 
 use crate::display::{cell, count, name, time};
 use crate::failure::Result;
@@ -56,9 +55,8 @@ pub(crate) struct Checks {
 
 pub(crate) async fn page(
     Viewer { review, menu, .. }: Viewer,
-    RawQuery(query): RawQuery,
+    pairs: Pairs,
 ) -> Result<Page<Checks>> {
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["before"])?;
     let before: Option<BatchId> = pairs.parse("before", "the id of a check")?;
     // One more than a page, to know whether there is a next page.

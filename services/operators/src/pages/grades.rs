@@ -4,7 +4,6 @@ use askama::Template;
 use assay_access::redact;
 use assay_review::Review;
 use assay_review::filter::{APPEALS, OUTCOMES};
-use axum::extract::RawQuery;
 use http::StatusCode;
 
 use crate::display::text;
@@ -44,9 +43,8 @@ pub(crate) struct Grades {
 
 pub(crate) async fn page(
     Viewer { review, menu, .. }: Viewer,
-    RawQuery(query): RawQuery,
+    pairs: Pairs,
 ) -> Result<(StatusCode, Page<Grades>)> {
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     let menu = menu.at(Section::Grades);
     match list(&review, &pairs, menu).await {
         Ok(page) => Ok((StatusCode::OK, Page(page))),

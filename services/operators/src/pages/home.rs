@@ -81,6 +81,8 @@ pub(crate) struct Home {
     callers: Vec<CallerRow>,
     graders: usize,
     runs: Vec<RunRow>,
+    /// Whether runs can be chosen.
+    selectable: bool,
     concerns: Vec<Concern>,
     rows: Vec<Row>,
     /// Name of the caller; `None` on a node without keys.
@@ -148,6 +150,7 @@ pub(crate) async fn page(
         },
         graders: review.engine().graders().iter().count(),
         runs: runs.iter().map(RunRow::from).collect(),
+        selectable: false,
         concerns: concerns.take(ROWS as usize).collect(),
         rows: failed.grades.iter().map(Row::from).collect(),
         name: caller.is_named().then(|| cell(caller.name())),

@@ -31,7 +31,6 @@ impl KeyRow {
             Some(expires_us) if expires_us <= now_us => "expired",
             _ => "valid",
         };
-        #[expect(clippy::cast_precision_loss, reason = "it is rounded anyway")]
         let stored = bytes(key.bytes_stored as f64);
         Self {
             name: cell(&key.name),

@@ -6,7 +6,7 @@ use assay_core::GradeId;
 use assay_review::Review;
 use assay_review::adjudications::DrawFilter;
 use assay_rewards::channel::Ledger;
-use axum::extract::{Path, RawQuery};
+use axum::extract::Path;
 use axum::response::Redirect;
 
 use crate::display::cell;
@@ -58,11 +58,7 @@ pub(crate) struct Drawn {
 }
 
 /// The queue: the form to draw a grade, and recent adjudications.
-pub(crate) async fn page(
-    Viewer { review, menu, .. }: Viewer,
-    RawQuery(query): RawQuery,
-) -> Result<Page<Queue>> {
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
+pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> Result<Page<Queue>> {
     pairs.reject_unknown(&["channel", "passes", "judged", "empty"])?;
     let draws = draws(&pairs)?;
     let ledger = review.channels().await?;
@@ -107,10 +103,9 @@ pub(crate) async fn draw(Viewer { review, .. }: Viewer, form: String) -> Result<
 pub(crate) async fn drawn(
     Viewer { review, menu, .. }: Viewer,
     Path(id): Path<String>,
-    RawQuery(query): RawQuery,
+    pairs: Pairs,
 ) -> Result<Page<Drawn>> {
     let id: GradeId = grade_id(&id)?;
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     let draws = draws(&pairs)?;
     let (stored, view) = read(record_of(&review)?, id).await?;
     let ledger: std::sync::Arc<Ledger> = review.channels().await?;

@@ -1,38 +1,34 @@
 //! A run: totals, charts by step, recent steps, and causes of missing scores.
 
-use std::collections::BTreeSet;
-
 use askama::Template;
 use assay_record::RunSummary;
-use assay_record::chart::{Counted, Number, Steps, Topic};
+use assay_record::chart::{Counted, Number, Steps, Sums, Topic};
 use assay_review::Review;
-use axum::extract::RawQuery;
+use assay_review::comparison::{RunRange, compare};
 
-use crate::chart::{self, Line, Svg, band, heat, lines, shares};
+use crate::changes::Changes;
+use crate::chart::{self, Line, Style, Svg, VerdictStyles, band, heat, lines, shares};
 use crate::display::{bytes, cell, count, optional_number, percent, span, time};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
-use crate::pages::suspects;
+use crate::pages::{self, suspects};
 use crate::query::{Pairs, link};
 use crate::record::record_of;
 use crate::site::Viewer;
 
+/// Number of prompts that flipped.
+const MAX_PROMPTS: u32 = 10;
+
 /// Number of recent steps in the table below the charts.
 const MAX_STEPS: usize = 20;
-
-/// Indices of colours in the style sheet, which repeat if there are more parts than colours: for
-/// any part, for verdicts that pass, and for other verdicts.
-const COLOURS: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7];
-const PASS_COLOURS: &[usize] = &[2, 6, 0];
-const OTHER_COLOURS: &[usize] = &[3, 1, 4, 5, 7];
 
 /// A chart with its caption.
 struct Chart {
     title: &'static str,
     about: &'static str,
     svg: Svg,
-    /// Names and colours of the parts, for the legend.
-    parts: Vec<(String, usize)>,
+    /// Names and styles of the parts, for the legend.
+    parts: Vec<(String, Style)>,
 }
 
 /// A step, or a bucket of steps, in the table.
@@ -55,21 +51,30 @@ struct StepRow {
 pub(crate) struct Run {
     menu: Menu,
     name: String,
+    /// The name as the record has it.
+    summary_name: String,
     grades_link: String,
     suspects_link: String,
     facts: Vec<(&'static str, String)>,
     charts: Vec<Chart>,
     width: i64,
+    /// The chosen steps against those before them.
+    changes: Option<(Window, Changes)>,
     steps: Vec<StepRow>,
     causes: Vec<(String, String)>,
 }
 
-pub(crate) async fn page(
-    Viewer { review, menu, .. }: Viewer,
-    RawQuery(query): RawQuery,
-) -> Result<Page<Run>> {
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
-    pairs.reject_unknown(&["name"])?;
+/// The steps that are compared with as many before them.
+struct Window {
+    from: i64,
+    to: i64,
+    /// The steps before.
+    before: String,
+    address: String,
+}
+
+pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> Result<Page<Run>> {
+    pairs.reject_unknown(&["name", "from", "to"])?;
     let name = pairs
         .get("name")
         .ok_or_else(|| Failure::parameter("name", "missing parameter `name`, the name of a run"))?;
@@ -81,13 +86,23 @@ pub(crate) async fn page(
     let steps = record.run_steps(name, width).await?;
     let mut all = Counted::default();
     steps.values().for_each(|counted| all.add(counted));
+    let window = window(&pairs, &summary, &steps)?;
+    let changes = match window {
+        Some((before, after)) => {
+            let comparison = compare(record, &before, &after, MAX_PROMPTS).await?;
+            Some((Window::of(&before, &after), Changes::of(&comparison)))
+        }
+        None => None,
+    };
     Ok(Page(Run {
         menu: menu.at(Section::Runs),
-        name: cell(name),
+        changes,
+        name: crate::display::name(name),
+        summary_name: name.to_owned(),
         grades_link: link("/ui/grades", &[("run", Some(name))]),
         suspects_link: suspects::address(name),
         facts: facts(&summary, &all),
-        charts: charts(&steps, &all, width, &passes(&review)),
+        charts: charts(&steps, &all, width, &verdict_styles(&review)),
         width,
         steps: steps
             .iter()
@@ -97,6 +112,75 @@ pub(crate) async fn page(
             .collect(),
         causes: causes(&all),
     }))
+}
+
+/// The steps to compare, and as many before them: those of the query, or those after the clearest
+/// fall of the reward, or the last tenth. `None` if there are no steps before.
+fn window(pairs: &Pairs, run: &RunSummary, steps: &Steps) -> Result<Option<(RunRange, RunRange)>> {
+    let (from, to) = (
+        pairs.parse("from", "a whole number")?,
+        pairs.parse("to", "a whole number")?,
+    );
+    let first = steps.keys().flatten().next().copied();
+    let Some((first, last)) = first.zip(run.last_step) else {
+        return Ok(None);
+    };
+    let tenth = (last.saturating_sub(first) / 10).max(1);
+    let (from, to): (i64, i64) = match (from, to) {
+        (Some(from), to) => (from, to.unwrap_or(last)),
+        (None, Some(to)) => (to.saturating_sub(tenth - 1), to),
+        (None, None) => {
+            let from = clearest_fall(steps, tenth).unwrap_or(last - tenth + 1);
+            (from, from.saturating_add(tenth - 1).min(last))
+        }
+    };
+    if from > to {
+        let message = format!("`from` must be at most `to`, {to}, not {from}");
+        return Err(Failure::parameter("from", message));
+    }
+    let width = to.saturating_sub(from).saturating_add(1);
+    let range = |from, to| RunRange {
+        run: run.run.clone(),
+        from: Some(from),
+        to: Some(to),
+    };
+    let before = range(from.saturating_sub(width), from.saturating_sub(1));
+    Ok((from > first).then(|| (before, range(from, to))))
+}
+
+/// The step from which the mean reward of `width` steps is below that of the steps before by the
+/// most standard errors, if by at least three.
+fn clearest_fall(steps: &Steps, width: i64) -> Option<i64> {
+    const MIN_ERRORS: f64 = 3.0;
+    let rewards = |from: i64| {
+        let mut sums = Sums::default();
+        let range = steps.range(Some(from)..Some(from.saturating_add(width)));
+        range.for_each(|(_, counted)| sums.add(&counted.sums(Number::Reward)));
+        sums
+    };
+    let errors = |step: i64| {
+        let (before, after) = (rewards(step.saturating_sub(width)), rewards(step));
+        let fall = before.mean()? - after.mean()?;
+        let error = before.standard_error()?.hypot(after.standard_error()?);
+        (error > 0.0).then(|| (step, fall / error))
+    };
+    let falls = steps.keys().flatten().filter_map(|step| errors(*step));
+    let clearest = falls.max_by(|(_, x), (_, y)| x.total_cmp(y));
+    clearest
+        .filter(|(_, errors)| *errors >= MIN_ERRORS)
+        .map(|(step, _)| step)
+}
+
+impl Window {
+    fn of(before: &RunRange, after: &RunRange) -> Self {
+        let bound = |step: Option<i64>| step.unwrap_or_default();
+        Self {
+            from: bound(after.from),
+            to: bound(after.to),
+            before: format!("{} to {}", bound(before.from), bound(before.to)),
+            address: pages::compare::address(before, after),
+        }
+    }
 }
 
 fn facts(run: &RunSummary, all: &Counted) -> Vec<(&'static str, String)> {
@@ -122,20 +206,14 @@ fn facts(run: &RunSummary, all: &Counted) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Verdicts that are passes.
-fn passes(review: &Review) -> BTreeSet<String> {
-    let verdicts = review
-        .engine()
-        .graders()
-        .iter()
-        .flat_map(|grader| grader.spec().verdicts);
-    verdicts
-        .filter(|verdict| verdict.pass == Some(true))
-        .map(|verdict| verdict.verdict.to_string())
-        .collect()
+/// The styles of the verdicts of this node.
+fn verdict_styles(review: &Review) -> VerdictStyles {
+    let graders = review.engine().graders().iter();
+    let verdicts = graders.flat_map(|grader| grader.spec().verdicts);
+    VerdictStyles::new(verdicts.map(|spec| (spec.verdict.as_str(), spec.pass == Some(true))))
 }
 
-fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -> Vec<Chart> {
+fn charts(steps: &Steps, all: &Counted, width: i64, verdicts: &VerdictStyles) -> Vec<Chart> {
     let numbered: Vec<(i64, &Counted)> = steps
         .iter()
         .filter_map(|(step, counted)| Some(((*step)?, counted)))
@@ -180,7 +258,7 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
         share_chart(
             "Outcomes",
             "share of items",
-            &parts(Topic::Outcome, all, passes),
+            &parts(Topic::Outcome, all, verdicts),
             Topic::Outcome,
             &numbered,
             width,
@@ -188,7 +266,7 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
         share_chart(
             "Verdicts",
             "share of graded items",
-            &parts(Topic::Verdict, all, passes),
+            &parts(Topic::Verdict, all, verdicts),
             Topic::Verdict,
             &numbered,
             width,
@@ -196,7 +274,7 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
         share_chart(
             "Causes",
             "causes of missing scores",
-            &parts(Topic::Cause, all, passes),
+            &parts(Topic::Cause, all, verdicts),
             Topic::Cause,
             &numbered,
             width,
@@ -204,7 +282,7 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
         share_chart(
             "Graders",
             "share of items",
-            &parts(Topic::Grader, all, passes),
+            &parts(Topic::Grader, all, verdicts),
             Topic::Grader,
             &numbered,
             width,
@@ -230,27 +308,19 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
     charts
 }
 
-/// The labels of a topic with their colours, most frequent first.
-fn parts(topic: Topic, all: &Counted, passes: &BTreeSet<String>) -> Vec<(String, usize)> {
+/// The labels of a topic with their styles, most frequent first.
+fn parts(topic: Topic, all: &Counted, verdicts: &VerdictStyles) -> Vec<(String, Style)> {
     let mut names: Vec<(&str, u64)> = all.values_of(topic).collect();
     names.sort_by_key(|(name, grades)| (std::cmp::Reverse(*grades), *name));
-    let (mut good, mut bad, mut any) = (
-        PASS_COLOURS.iter().cycle(),
-        OTHER_COLOURS.iter().cycle(),
-        COLOURS.iter().cycle(),
-    );
-    let mut colour = |name: &str| match (topic, name) {
-        // Outcomes have the same colours on all pages.
-        (Topic::Outcome, "graded") => Some(&2),
-        (Topic::Outcome, "ungradable") => Some(&4),
-        (Topic::Outcome, _) => Some(&3),
-        (Topic::Verdict, name) if passes.contains(name) => good.next(),
-        (Topic::Verdict, _) => bad.next(),
-        _ => any.next(),
+    let style = |rank: usize, name: &str| match topic {
+        Topic::Outcome => Style::of_outcome(name),
+        Topic::Verdict => verdicts.of(name),
+        _ => Style::of_part(rank),
     };
     names
         .into_iter()
-        .map(|(name, _)| (name.to_owned(), colour(name).copied().unwrap_or_default()))
+        .enumerate()
+        .map(|(rank, (name, _))| (name.to_owned(), style(rank, name)))
         .collect()
 }
 
@@ -258,18 +328,13 @@ fn parts(topic: Topic, all: &Counted, passes: &BTreeSet<String>) -> Vec<(String,
 fn share_chart(
     title: &'static str,
     about: &'static str,
-    parts: &[(String, usize)],
+    parts: &[(String, Style)],
     topic: Topic,
     steps: &[(i64, &Counted)],
     width: i64,
 ) -> Chart {
     let column = |(step, counted): &(i64, &Counted)| {
-        let of = |name: &str| {
-            counted
-                .values_of(topic)
-                .find(|(label, _)| *label == name)
-                .map_or(0, |(_, grades)| grades)
-        };
+        let of = |name: &str| counted.grades_of(topic, name);
         (*step, parts.iter().map(|(name, _)| of(name)).collect())
     };
     let columns: Vec<_> = steps.iter().map(column).collect();
@@ -284,7 +349,7 @@ fn share_chart(
         svg,
         parts: parts
             .iter()
-            .map(|(name, colour)| (cell(name), *colour))
+            .map(|(name, style)| (cell(name), *style))
             .collect(),
     }
 }
@@ -323,10 +388,6 @@ fn times(
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of grades are far below 2^52"
-)]
 fn cached(steps: &[(i64, &Counted)], width: i64) -> Chart {
     let share = |(_, counted): &(i64, &Counted)| {
         let hits: u64 = counted
@@ -381,22 +442,16 @@ fn lengths(steps: &[(i64, &Counted)], width: i64) -> Chart {
     }
 }
 
-fn named(lines: &[Line]) -> Vec<(String, usize)> {
+fn named(lines: &[Line]) -> Vec<(String, Style)> {
     lines
         .iter()
-        .map(|line| (line.name.to_owned(), line.colour))
+        .map(|line| (line.name.to_owned(), Style::plain(line.colour)))
         .collect()
 }
 
 fn row(run: &str, step: Option<i64>, width: i64, counted: &Counted) -> StepRow {
-    let of = |topic, name: &str| {
-        counted
-            .values_of(topic)
-            .filter(|(label, _)| *label == name)
-            .map(|(_, n)| n)
-            .sum()
-    };
-    let (grades, graded, passed): (u64, u64, u64) = (
+    let of = |topic, name: &str| counted.grades_of(topic, name);
+    let (grades, graded, passed) = (
         counted.grades(),
         of(Topic::Outcome, "graded"),
         of(Topic::Pass, "pass"),

@@ -3,7 +3,7 @@
 use askama::Template;
 use assay_record::RunSummary;
 
-use crate::display::{cell, count, optional_number, percent, time};
+use crate::display::{count, name, optional_number, percent, time};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::query::{NoQuery, link};
@@ -16,6 +16,8 @@ const MAX_RUNS: u32 = 200;
 /// A run as a row.
 pub(crate) struct RunRow {
     pub(crate) name: String,
+    /// The name as the record has it.
+    pub(crate) recorded: String,
     pub(crate) address: String,
     pub(crate) step: String,
     pub(crate) grades: String,
@@ -31,7 +33,8 @@ pub(crate) struct RunRow {
 impl From<&RunSummary> for RunRow {
     fn from(run: &RunSummary) -> Self {
         Self {
-            name: cell(&run.run),
+            name: name(&run.run),
+            recorded: run.run.clone(),
             address: link("/ui/run", &[("name", Some(&run.run))]),
             step: run
                 .last_step
@@ -53,6 +56,8 @@ impl From<&RunSummary> for RunRow {
 pub(crate) struct Runs {
     menu: Menu,
     runs: Vec<RunRow>,
+    /// Whether runs can be chosen.
+    selectable: bool,
     more: bool,
 }
 
@@ -62,6 +67,7 @@ pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, _: NoQuery) -> Res
     Ok(Page(Runs {
         menu: menu.at(Section::Runs),
         runs: runs.iter().map(RunRow::from).collect(),
+        selectable: true,
         more,
     }))
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askama::Template;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -28,8 +28,7 @@ pub(crate) struct SignIn<'s> {
 }
 
 /// The form.
-pub(crate) async fn page(RawQuery(query): RawQuery) -> Response {
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
+pub(crate) async fn page(pairs: Pairs) -> Response {
     form(StatusCode::OK, then(&pairs), None)
 }
 

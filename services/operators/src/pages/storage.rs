@@ -63,7 +63,6 @@ pub(crate) async fn page(
     Ok(Page(StoragePage::new(menu, &report)))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a size needs no last digit")]
 fn size(number: u64) -> String {
     bytes(number as f64)
 }

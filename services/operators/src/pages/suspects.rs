@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
-use assay_record::chart::{Number, Steps, Sums};
+use assay_record::chart::{Counted, Number, Steps, Sums, Topic};
 use assay_record::{GradeFilter, ItemGrade, StoredGrade};
-use axum::extract::RawQuery;
+use assay_rewards::detectors::{Finding, Moments, Share, StepSums, detect};
 
 use crate::chart;
-use crate::display::{bytes, cell, count, optional_number, percent};
+use crate::display::{bytes, cell, count, number, optional_number, percent};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
 use crate::pages::NEWEST_GRADES;
@@ -72,13 +72,23 @@ pub(crate) struct Suspects {
     repeated: Vec<RepeatedAnswer>,
     signals: Vec<SignalRow>,
     lengths: Vec<(&'static str, String, String, String, bool)>,
+    onsets: Vec<Onset>,
+}
+
+/// A change over the steps of a run that training alone does not explain.
+struct Onset {
+    detector: &'static str,
+    step: i64,
+    /// The run from this step on, compared with the steps before.
+    address: String,
+    /// The series that changed, with their means before and after.
+    evidence: Vec<String>,
 }
 
 pub(crate) async fn page(
     Viewer { review, menu, .. }: Viewer,
-    RawQuery(query): RawQuery,
+    pairs: Pairs,
 ) -> Result<Page<Suspects>> {
-    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.reject_unknown(&["run"])?;
     let record = record_of(&review)?;
     let mut runs: Vec<String> = record
@@ -120,6 +130,7 @@ pub(crate) async fn page(
         repeated: repeated(&newest, &answers),
         signals: signals(&newest, &answers),
         lengths: lengths(&steps),
+        onsets: onsets(&steps, run.as_deref().unwrap_or_default()),
         run: run.unwrap_or_default(),
         runs,
     }))
@@ -199,6 +210,46 @@ fn signals(grades: &[StoredGrade], answers: &[Option<String>]) -> Vec<SignalRow>
     rows.take(ROWS).collect()
 }
 
+/// What the detectors find in the sums by step.
+fn onsets(steps: &Steps, run: &str) -> Vec<Onset> {
+    let sums: Vec<StepSums> = steps.iter().filter_map(step_sums).collect();
+    let onset = |finding: Finding| {
+        let step = finding.onset.to_string();
+        let evidence = finding.evidence.iter().map(|(series, change)| {
+            let (before, after) = (number(change.before), number(change.after));
+            format!("{series} {before} → {after}")
+        });
+        Onset {
+            detector: finding.detector.name(),
+            step: finding.onset,
+            address: link("/ui/run", &[("name", Some(run)), ("from", Some(&step))]),
+            evidence: evidence.collect(),
+        }
+    };
+    detect(&sums).into_iter().map(onset).collect()
+}
+
+/// The sums of a step that the record has.
+fn step_sums((step, counted): (&Option<i64>, &Counted)) -> Option<StepSums> {
+    let moments = |sums: Sums| Moments {
+        count: sums.count,
+        sum: sums.sum,
+        squares: sums.squares,
+    };
+    let mut length = counted.sums(Number::PassedBytes);
+    length.add(&counted.sums(Number::OtherBytes));
+    Some(StepSums {
+        step: (*step)?,
+        reward: moments(counted.sums(Number::Reward)),
+        length: moments(length),
+        truncated: Share {
+            hits: counted.grades_of(Topic::Truncated, "truncated"),
+            of: counted.grades(),
+        },
+        ..StepSums::default()
+    })
+}
+
 /// Mean lengths of completions in the first and the last tenth of the steps.
 fn lengths(steps: &Steps) -> Vec<(&'static str, String, String, String, bool)> {
     let numbered: Vec<_> = steps
@@ -207,7 +258,7 @@ fn lengths(steps: &Steps) -> Vec<(&'static str, String, String, String, bool)> {
         .map(|(_, counted)| counted)
         .collect();
     let tenth = numbered.len().div_ceil(10);
-    let mean = |part: &[&assay_record::chart::Counted], number| {
+    let mean = |part: &[&Counted], number| {
         let mut sums = Sums::default();
         part.iter()
             .for_each(|counted| sums.add(&counted.sums(number)));

@@ -128,7 +128,8 @@ pub(super) async fn apply(
         let first_document = next_document;
         next_document += i64::try_from(packs.len()).unwrap_or(i64::MAX);
         let documents = documents::locations(first_document, packs);
-        for (stored, document) in entry.grades.iter().map(|grade| &grade.row).zip(documents) {
+        for (new, document) in entry.grades.iter().zip(documents) {
+            let stored = &new.row;
             if batch.may_repeat && !batch.existing.insert(stored.grade.position) {
                 continue;
             }
@@ -153,11 +154,17 @@ pub(super) async fn apply(
                 kind,
                 checksum: digest.checksum,
                 stored,
+                unjudged: new.unjudged,
                 document,
             });
         }
         let grades_of_entry = || new_grades[first_new..].iter().map(|new| new.stored);
-        channel::add_grades(&mut channels, grades_of_entry());
+        channel::add_grades(
+            &mut channels,
+            new_grades[first_new..]
+                .iter()
+                .map(|new| (new.stored, new.unjudged)),
+        );
         uses.add_grades(grades_of_entry());
         prompt_history::add_grades(&mut visits, grades_of_entry());
         if let Some((first, last)) = totals.times {

@@ -14,8 +14,8 @@ pub(crate) const SINGLE_BUCKETS: i64 = 512;
 const UPSERT_GRADED: Insert = Insert {
     prefix: "insert into channels (channel, version, bucket, negatives, positives, \
            bound_negatives, bound_positives, overturned_negatives, overturned_positives, repeats, \
-           flips)",
-    columns: 11,
+           flips, unjudged_negatives, unjudged_positives)",
+    columns: 13,
     suffix: concat!(
         "on conflict (channel, version, bucket) do update set ",
         add_counts!(
@@ -26,7 +26,9 @@ const UPSERT_GRADED: Insert = Insert {
             "overturned_negatives",
             "overturned_positives",
             "repeats",
-            "flips"
+            "flips",
+            "unjudged_negatives",
+            "unjudged_positives"
         )
     ),
 };
@@ -83,7 +85,9 @@ pub(super) async fn add(
                 .add_count(graded.overturned_negatives)
                 .add_count(graded.overturned_positives)
                 .add_count(graded.repeats)
-                .add_count(graded.flips);
+                .add_count(graded.flips)
+                .add_count(graded.unjudged_negatives)
+                .add_count(graded.unjudged_positives);
         })
         .await?;
     let checked: Vec<(&Place, &Checker, &Checked)> = counts

@@ -1,16 +1,17 @@
 //! Counts for charts of runs: adds those of new grades by step, and reads them by buckets of steps.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::insert::Insert;
 use super::keys::NO_STEP;
 use super::rows::count;
 use super::sums::{add_counts, add_numbers, number};
-use crate::chart::{Counted, Number, Steps, Sums, Topic, bucket};
+use crate::chart::{Counted, Number, Part, Steps, Sums, Topic, bucket};
 use crate::database::DatabaseError;
 
 /// The counts of new grades, by run and step.
@@ -32,11 +33,14 @@ const UPSERT_NUMBERS: Insert = Insert {
 };
 
 const UPSERT_LABELS: Insert = Insert {
-    prefix: "insert into step_words (run, width, step, topic, word, grades)",
-    columns: 6,
+    prefix: "insert into step_words (run, width, step, topic, word, grades, rewards, reward_sum, \
+             reward_squares)",
+    columns: 9,
     suffix: concat!(
         "on conflict (run, width, step, topic, word) do update set ",
-        add_counts!("step_words": "grades")
+        add_counts!("step_words": "grades", "rewards"),
+        ", ",
+        add_numbers!("step_words": "reward_sum", "reward_squares")
     ),
 };
 
@@ -87,14 +91,18 @@ pub(crate) async fn add(
         .run(
             connection,
             &labels,
-            |values, ((run, width, step), ((topic, word), grades))| {
+            |values, ((run, width, step), ((topic, word), part))| {
                 values
                     .add(*run)
                     .add(*width)
                     .add(*step)
                     .add(topic.name())
-                    .add(word.as_str())
-                    .add_count(**grades);
+                    .add(word.as_str());
+                values
+                    .add_count(part.grades)
+                    .add_count(part.rewards.count)
+                    .add_number(part.rewards.sum)
+                    .add_number(part.rewards.squares);
             },
         )
         .await?;
@@ -108,6 +116,101 @@ macro_rules! select_bucket {
         "select case when step < ((step % $1) + $1) % $1 - 9223372036854775807 - 1 \
          then -9223372036854775807 - 1 else step - ((step % $1) + $1) % $1 end as first"
     };
+}
+
+/// Stored buckets of `WIDTHS[level]` steps, from the first step up to before the last.
+type Segment = (i64, i128, i128);
+
+/// The steps from `first` up to before `end` as stored buckets: at most two series of each width,
+/// the widest in the middle.
+fn segments(first: i128, end: i128) -> Vec<Segment> {
+    let (mut first, mut end) = (first, end);
+    let mut segments = Vec::new();
+    for (at, width) in WIDTHS.into_iter().enumerate() {
+        let Some(next) = WIDTHS.get(at + 1).map(|next| i128::from(*next)) else {
+            segments.push((width, first, end));
+            break;
+        };
+        let start = (first + next - 1).div_euclid(next) * next;
+        let start = start.min(end);
+        segments.push((width, first, start));
+        first = start;
+        let stop = (end.div_euclid(next) * next).max(first);
+        segments.push((width, stop, end));
+        end = stop;
+    }
+    segments.retain(|(_, first, end)| first < end);
+    segments
+}
+
+/// Reads the sums of a run over a range of steps. Grades without a step are part of every range
+/// that starts at the smallest integer.
+pub(crate) async fn sum(
+    connection: &mut SqliteConnection,
+    run: i64,
+    steps: &RangeInclusive<i64>,
+) -> Result<Counted, DatabaseError> {
+    const WORDS: &str = "select topic, word, cast(sum(grades) as bigint) as grades, \
+         cast(sum(rewards) as bigint) as rewards, sum(reward_sum) as reward_sum, \
+         sum(reward_squares) as reward_squares from step_words \
+         where run = $1 and width = $2 and step between $3 and $4 group by topic, word";
+    const NUMBERS: &str = "select number, bin, cast(sum(count) as bigint) as count, \
+         sum(sum) as sum, sum(squares) as squares from step_numbers \
+         where run = $1 and width = $2 and step between $3 and $4 group by number, bin";
+    let mut counted = Counted::default();
+    for (width, first, end) in segments((*steps.start()).into(), i128::from(*steps.end()) + 1) {
+        let bound = |step: i128| i64::try_from(step).unwrap_or(i64::MAX);
+        let (first, last) = (bound(first), bound(end - 1));
+        for (sql, add) in [
+            (
+                WORDS,
+                add_words as fn(&mut Counted, &SqliteRow) -> Result<(), DatabaseError>,
+            ),
+            (NUMBERS, add_numbers_of),
+        ] {
+            let query = sqlx::query(sql)
+                .bind(run)
+                .bind(width)
+                .bind(first)
+                .bind(last);
+            for row in query.fetch_all(&mut *connection).await? {
+                add(&mut counted, &row)?;
+            }
+        }
+    }
+    Ok(counted)
+}
+
+/// Adds a row of `step_numbers`. Quantities that only a later release counts are ignored.
+pub(crate) fn add_numbers_of(counted: &mut Counted, row: &SqliteRow) -> Result<(), DatabaseError> {
+    let name: &str = row.try_get("number")?;
+    if let Some(known) = Number::ALL.iter().find(|known| known.name() == name) {
+        let sums = Sums {
+            count: count(row.try_get("count")?),
+            sum: number(row.try_get("sum")?),
+            squares: number(row.try_get("squares")?),
+        };
+        let bin = counted.numbers.entry((*known, row.try_get("bin")?));
+        bin.or_default().add(&sums);
+    }
+    Ok(())
+}
+
+/// Adds a row of `step_words`. Topics that only a later release counts are ignored.
+pub(crate) fn add_words(counted: &mut Counted, row: &SqliteRow) -> Result<(), DatabaseError> {
+    let name: &str = row.try_get("topic")?;
+    if let Some(topic) = Topic::ALL.iter().find(|topic| topic.name() == name) {
+        let part = Part {
+            grades: count(row.try_get("grades")?),
+            rewards: Sums {
+                count: count(row.try_get("rewards")?),
+                sum: number(row.try_get("reward_sum")?),
+                squares: number(row.try_get("reward_squares")?),
+            },
+        };
+        counted.word(*topic, row.try_get("word")?, &part);
+    }
+    Ok(())
 }
 
 /// Reads the counts of a run, by buckets of `width` steps.
@@ -124,7 +227,9 @@ pub(crate) async fn read(
     );
     const LABELS: &str = concat!(
         select_bucket!(),
-        ", topic, word, cast(sum(grades) as bigint) as grades from step_words \
+        ", topic, word, cast(sum(grades) as bigint) as grades, \
+         cast(sum(rewards) as bigint) as rewards, sum(reward_sum) as reward_sum, \
+         sum(reward_squares) as reward_squares from step_words \
          where run = $2 and width = $3 group by first, topic, word"
     );
     let stored_width = WIDTHS
@@ -140,20 +245,8 @@ pub(crate) async fn read(
         .fetch_all(&mut *connection)
         .await?
     {
-        // Quantities that only a later release counts are ignored.
-        let name: &str = row.try_get("number")?;
-        let Some(counted_number) = Number::ALL.iter().find(|known| known.name() == name) else {
-            continue;
-        };
-        let sums = Sums {
-            count: count(row.try_get("count")?),
-            sum: number(row.try_get("sum")?),
-            squares: number(row.try_get("squares")?),
-        };
         let counted = steps.entry(step(row.try_get("first")?)).or_default();
-        counted
-            .numbers
-            .insert((*counted_number, row.try_get("bin")?), sums);
+        add_numbers_of(counted, &row)?;
     }
     for row in sqlx::query(LABELS)
         .bind(width)
@@ -162,12 +255,38 @@ pub(crate) async fn read(
         .fetch_all(&mut *connection)
         .await?
     {
-        let name: &str = row.try_get("topic")?;
-        let Some(topic) = Topic::ALL.iter().find(|topic| topic.name() == name) else {
-            continue;
-        };
         let counted = steps.entry(step(row.try_get("first")?)).or_default();
-        counted.word(*topic, row.try_get("word")?, count(row.try_get("grades")?));
+        add_words(counted, &row)?;
     }
     Ok(steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_cover_a_range_once() {
+        for (first, end) in [(0, 1), (3, 40), (-5, 9_000), (17, 300), (4_096, 8_192)] {
+            let segments = segments(first, end);
+            let mut covered: Vec<i128> = Vec::new();
+            for (width, first, end) in &segments {
+                let width = i128::from(*width);
+                assert!(first % width == 0 && end % width == 0, "{segments:?}");
+                covered.extend(*first..*end);
+            }
+            covered.sort_unstable();
+            assert_eq!(covered, (first..end).collect::<Vec<_>>());
+            assert!(segments.len() <= 2 * WIDTHS.len(), "{segments:?}");
+        }
+    }
+
+    #[test]
+    fn a_whole_run_is_one_segment() {
+        let end = i128::from(i64::MAX) + 1;
+        assert_eq!(
+            segments(i64::MIN.into(), end),
+            [(4_096, i64::MIN.into(), end)]
+        );
+    }
 }

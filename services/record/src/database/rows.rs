@@ -21,6 +21,8 @@ pub(super) struct NewRow<'g> {
     pub(super) kind: usize,
     pub(super) checksum: i64,
     pub(super) stored: &'g StoredGrade,
+    /// As in [`NewGrade`](crate::NewGrade).
+    pub(super) unjudged: bool,
     pub(super) document: Location,
 }
 

@@ -39,53 +39,41 @@ macro_rules! add_numbers {
     };
 }
 
-/// Sets a column to the larger of the stored and the new value; neither is null.
+/// Sets a column to the new value if it is `>` or `<` the stored one; neither is null.
+macro_rules! replace_if {
+    ($is:literal, $table:literal: $column:literal) => {
+        concat!(
+            $column,
+            " = case when excluded.",
+            $column,
+            " ",
+            $is,
+            " ",
+            $table,
+            ".",
+            $column,
+            " then excluded.",
+            $column,
+            " else ",
+            $table,
+            ".",
+            $column,
+            " end"
+        )
+    };
+}
+
+/// Sets a column to the larger of the stored and the new value.
 macro_rules! greatest {
-    ($table:literal: $column:literal) => {
-        concat!(
-            $column,
-            " = case when excluded.",
-            $column,
-            " > ",
-            $table,
-            ".",
-            $column,
-            " \
-             then excluded.",
-            $column,
-            " else ",
-            $table,
-            ".",
-            $column,
-            " end"
-        )
-    };
+    ($($column:tt)*) => { $crate::database::sums::replace_if!(">", $($column)*) };
 }
 
-/// Sets a column to the smaller of the stored and the new value; neither is null.
+/// Sets a column to the smaller of the stored and the new value.
 macro_rules! least {
-    ($table:literal: $column:literal) => {
-        concat!(
-            $column,
-            " = case when excluded.",
-            $column,
-            " < ",
-            $table,
-            ".",
-            $column,
-            " \
-             then excluded.",
-            $column,
-            " else ",
-            $table,
-            ".",
-            $column,
-            " end"
-        )
-    };
+    ($($column:tt)*) => { $crate::database::sums::replace_if!("<", $($column)*) };
 }
 
-pub(crate) use {add_counts, add_numbers, greatest, least};
+pub(crate) use {add_counts, add_numbers, greatest, least, replace_if};
 
 /// Makes a stored sum finite: one that an earlier release stored or that the database computed from
 /// several may not be.

@@ -101,7 +101,8 @@ async fn read_graded(
     graded: &mut BTreeMap<Place, Graded>,
 ) -> Result<(), DatabaseError> {
     const NEWEST: &str = "select bucket, negatives, positives, bound_negatives, bound_positives, \
-             overturned_negatives, overturned_positives, repeats, flips \
+             overturned_negatives, overturned_positives, repeats, flips, unjudged_negatives, \
+             unjudged_positives \
          from channels where channel = $1 and version = $2 order by bucket desc limit $3";
     const OLDER: &str = "select max(bucket) as bucket, \
              cast(sum(negatives) as bigint) as negatives, \
@@ -110,7 +111,9 @@ async fn read_graded(
              cast(sum(bound_positives) as bigint) as bound_positives, \
              cast(sum(overturned_negatives) as bigint) as overturned_negatives, \
              cast(sum(overturned_positives) as bigint) as overturned_positives, \
-             cast(sum(repeats) as bigint) as repeats, cast(sum(flips) as bigint) as flips \
+             cast(sum(repeats) as bigint) as repeats, cast(sum(flips) as bigint) as flips, \
+             cast(sum(unjudged_negatives) as bigint) as unjudged_negatives, \
+             cast(sum(unjudged_positives) as bigint) as unjudged_positives \
          from channels where channel = $1 and version = $2 and channels.bucket < $3 \
          having count(*) > 0";
     let newest = sqlx::query(NEWEST)
@@ -131,6 +134,8 @@ async fn read_graded(
             overturned_positives: count(row.try_get("overturned_positives")?),
             repeats: count(row.try_get("repeats")?),
             flips: count(row.try_get("flips")?),
+            unjudged_negatives: count(row.try_get("unjudged_negatives")?),
+            unjudged_positives: count(row.try_get("unjudged_positives")?),
         };
         graded.insert(
             Place {

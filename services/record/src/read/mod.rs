@@ -9,6 +9,7 @@ mod events;
 mod grades;
 mod names;
 mod pairs;
+mod prompt_changes;
 mod prompts;
 pub(crate) mod recent;
 mod runs;

@@ -7,11 +7,9 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::runs;
-use crate::chart::{Counted, Number, Sums, Topic};
-use crate::database::DatabaseError;
-use crate::database::query;
+use crate::chart::Counted;
 use crate::database::rows::count;
-use crate::database::sums::number;
+use crate::database::{DatabaseError, charts, query};
 use crate::pending::Digest;
 use crate::{Record, RecordError, RunSummary};
 
@@ -20,7 +18,8 @@ use crate::{Record, RecordError, RunSummary};
 pub struct RecentRun {
     /// Its totals.
     pub summary: RunSummary,
-    /// By step: the histograms of rewards and of times in the queue, and the counts of outcomes.
+    /// By step: the histograms of rewards and of times in the queue, and the counts of outcomes and of
+    /// truncated completions.
     pub steps: BTreeMap<i64, Counted>,
 }
 
@@ -127,35 +126,22 @@ async fn steps_after(
 ) -> Result<BTreeMap<i64, Counted>, DatabaseError> {
     const NUMBERS: &str = "select step, number, bin, count, sum, squares from step_numbers \
          where run = $1 and width = 1 and step > $2 and number in ('reward', 'queue_us')";
-    const OUTCOMES: &str = "select step, word, grades from step_words \
-         where run = $1 and width = 1 and step > $2 and topic = 'outcome'";
+    const WORDS: &str = "select step, topic, word, grades, rewards, reward_sum, reward_squares \
+         from step_words \
+         where run = $1 and width = 1 and step > $2 and topic in ('outcome', 'truncated')";
     let mut steps: BTreeMap<i64, Counted> = BTreeMap::new();
     let Some(run) = query::run_number(connection, run).await? else {
         return Ok(steps);
     };
     let rows = sqlx::query(NUMBERS).bind(run).bind(before);
     for row in rows.fetch_all(&mut *connection).await? {
-        let name: &str = row.try_get("number")?;
-        let quantity = if name == Number::Reward.name() {
-            Number::Reward
-        } else {
-            Number::QueueUs
-        };
-        let sums = Sums {
-            count: count(row.try_get("count")?),
-            sum: number(row.try_get("sum")?),
-            squares: number(row.try_get("squares")?),
-        };
         let counted = steps.entry(row.try_get("step")?).or_default();
-        counted
-            .numbers
-            .insert((quantity, row.try_get("bin")?), sums);
+        charts::add_numbers_of(counted, &row)?;
     }
-    let rows = sqlx::query(OUTCOMES).bind(run).bind(before);
+    let rows = sqlx::query(WORDS).bind(run).bind(before);
     for row in rows.fetch_all(connection).await? {
         let counted = steps.entry(row.try_get("step")?).or_default();
-        let grades = count(row.try_get("grades")?);
-        counted.word(Topic::Outcome, row.try_get("word")?, grades);
+        charts::add_words(counted, &row)?;
     }
     Ok(steps)
 }

@@ -1,11 +1,13 @@
 //! Reads of runs: their totals, and the sums and counts of their steps.
 
+use std::ops::RangeInclusive;
+
 use assay_rewards::sum;
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
 use sqlx::{QueryBuilder, Row};
 
 use crate::access::recorded_run;
-use crate::chart::Steps;
+use crate::chart::{Counted, Steps};
 use crate::database::DatabaseError;
 use crate::database::rows::count;
 use crate::database::sums::number;
@@ -74,6 +76,27 @@ impl Record {
             match query::run_number(&mut snapshot, &run).await? {
                 Some(number) => Ok(charts::read(&mut snapshot, number, width.max(1)).await?),
                 None => Ok(Steps::new()),
+            }
+        })
+        .await
+    }
+
+    /// Returns the counts of a run over a range of steps. Grades without a step are part of every
+    /// range that starts at `i64::MIN`. Empty for an unknown run.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn run_counts(
+        &self,
+        run: &str,
+        steps: &RangeInclusive<i64>,
+    ) -> Result<Counted, RecordError> {
+        let run = self.scope.recorded(run);
+        self.read(async {
+            let mut snapshot = self.snapshot_after_run(&run).await?;
+            match query::run_number(&mut snapshot, &run).await? {
+                Some(number) => Ok(charts::sum(&mut snapshot, number, steps).await?),
+                None => Ok(Counted::default()),
             }
         })
         .await

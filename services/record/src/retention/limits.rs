@@ -87,12 +87,7 @@ async fn enforce_size(
     if max == 0 || used_bytes(steps).await? <= max {
         return Ok(());
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        clippy::cast_sign_loss,
-        reason = "a size needs no last digit"
-    )]
+    // A size needs no last digit.
     let goal = (max as f64 * TARGET_SHARE) as u64;
     steps
         .progress

@@ -2,8 +2,9 @@
 //!
 //! A frame is a header of [`HEADER`] bytes (magic number, length of the payload, checksum of both)
 //! and the payload: the length of the head, whose top bit says that grades have documents; the head
-//! (the entry without contents, and the sizes of the documents, in postcard); then the packs of
-//! documents, the packs of bodies and the reply, as compressed.
+//! (the entry without contents, the sizes of the documents, and the indices of unjudged grades if
+//! there are any, in postcard); then the packs of documents, the packs of bodies and the reply, as
+//! compressed.
 //!
 //! Contents are sent by clients, and a client may send the bytes of a frame. The magic number and
 //! the checksum therefore depend on the secret key of the spool ([`Seal`]): after damage, recovery
@@ -289,7 +290,16 @@ pub(crate) fn encode(
     let capacity = HEADER + 256 + entry.grades.len() * 192 + contents.bytes();
     let mut frame = Vec::with_capacity(capacity);
     frame.resize(HEADER + 4, 0);
-    let mut frame = postcard::to_extend(&(&head, &documents), frame).map_err(undecodable)?;
+    let frame = postcard::to_extend(&(&head, &documents), frame).map_err(undecodable)?;
+    let unjudged: Vec<u32> = (0..)
+        .zip(&entry.grades)
+        .filter_map(|(index, grade)| grade.unjudged.then_some(index))
+        .collect();
+    // Frames of builds without this list have no unjudged grades, and such builds ignore it.
+    let mut frame = match unjudged.as_slice() {
+        [] => frame,
+        unjudged => postcard::to_extend(unjudged, frame).map_err(undecodable)?,
+    };
     let head_length = frame.len() - HEADER - 4;
     let documents = contents.documents.iter().map(|pack| &pack.compressed);
     let bodies = contents.packs.iter().map(|pack| &pack.compressed);
@@ -347,8 +357,13 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
         return decode_legacy(head, contents);
     }
     type Documents = Vec<PackHead<Vec<PackedDocument>>>;
-    let (mut head, documents): (Head<GradeHead>, Documents) =
-        postcard::from_bytes(head).map_err(undecodable)?;
+    let ((mut head, documents), rest): ((Head<GradeHead>, Documents), _) =
+        postcard::take_from_bytes(head).map_err(undecodable)?;
+    let unjudged: Vec<u32> = if rest.is_empty() {
+        Vec::new()
+    } else {
+        postcard::from_bytes(rest).map_err(undecodable)?
+    };
     let mut contents = Remaining(contents);
     let mut packs = Vec::with_capacity(documents.len());
     for PackHead { content, parts } in documents {
@@ -359,7 +374,12 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
     }
     let heads = std::mem::take(&mut head.grades);
     let sources = heads.into_iter().map(|grade| grade.source(&head));
-    let grades = read_grades(sources, &packs)?;
+    let mut grades = read_grades(sources, &packs)?;
+    for index in unjudged {
+        let grade = grades.get_mut(index as usize);
+        let missing = || undecodable("it marks a grade that it does not have");
+        grade.ok_or_else(missing)?.unjudged = true;
+    }
     into_entry(head, grades, packs, contents)
 }
 

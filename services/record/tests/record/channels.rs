@@ -86,6 +86,44 @@ async fn counts_survive_a_restart() {
 }
 
 #[tokio::test]
+async fn counts_grades_that_no_judge_could_have_checked() {
+    async fn unjudged(store: &Record) -> Vec<[u64; 4]> {
+        let graded = store.channels().await.unwrap().graded;
+        graded
+            .values()
+            .map(|graded| {
+                [
+                    graded.negatives,
+                    graded.positives,
+                    graded.unjudged_negatives,
+                    graded.unjudged_positives,
+                ]
+            })
+            .collect()
+    }
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let mut mixed = entry(1, 8);
+    for grade in &mut mixed.grades {
+        grade.unjudged = grade.row.grade.position > 4;
+    }
+    let failed = mixed.grades[5..]
+        .iter()
+        .filter(|grade| grade.row.grade.pass == Some(false))
+        .count() as u64;
+    record(&store, mixed).await;
+    record(&store, entry(2, 8)).await;
+    let expected = vec![[8, 8, failed, 3 - failed]];
+    assert_eq!(unjudged(&store).await, expected);
+    // The spool keeps the mark of grades that are not applied yet.
+    store.close().await.unwrap();
+    drop(store);
+    let store = fixture.open().await;
+    fixture.applied(&store).await;
+    assert_eq!(unjudged(&store).await, expected);
+}
+
+#[tokio::test]
 async fn reads_old_buckets_as_one_sum() {
     let fixture = Fixture::new();
     let store = fixture.open().await;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use assay_core::{Completion, ErrorCode, GradeId, Hash};
-use assay_record::pair::Pair;
+use assay_record::pair::{Pair, RunPairs};
 use assay_record::{
     Appeal, Body, BodyKind, GradeFilter, ItemGrade, Record, RecordError, StoredGrade,
 };
@@ -46,25 +46,6 @@ pub struct PairsOfRun {
     pub min_certainty: Option<f64>,
     /// JSON pointer to the gold answer in the task, for models that compare with one.
     pub reference: Option<String>,
-}
-
-/// Result of choosing pairs from a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RunPairs {
-    /// Pairs that were new.
-    pub added: u64,
-    /// Pairs that were stored before.
-    pub known: u64,
-    /// All pairs of the model.
-    pub total: u64,
-    /// Grades with a pass or a fail that were read.
-    pub grades: u64,
-    /// Prompts of these grades.
-    pub prompts: u64,
-    /// Completions whose verdict is not certain enough, or of unknown certainty.
-    pub uncertain: u64,
-    /// Time of the newest grade; `None` without grades.
-    pub newest_us: Option<i64>,
 }
 
 /// Why no pairs can be chosen.

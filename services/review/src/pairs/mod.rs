@@ -6,13 +6,13 @@
 mod from_run;
 mod reference;
 
-pub use from_run::{PairsOfRun, RunPairs, RunPairsError};
+pub use from_run::{PairsOfRun, RunPairsError};
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use assay_core::Hash;
-use assay_record::pair::{CollectedPair, Pair, PairPage};
+use assay_record::pair::{Collected, CollectedPair, Pair, PairPage};
 use assay_record::{Entry, Event};
 
 use crate::{Review, ReviewError};
@@ -24,17 +24,6 @@ pub struct NewPair {
     pub pair: Pair,
     /// Where it comes from, a JSON object.
     pub source_json: Option<String>,
-}
-
-/// Result of a request that collects pairs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Collected {
-    /// Pairs that were new.
-    pub added: u64,
-    /// Pairs that were stored before, and duplicates within the request.
-    pub known: u64,
-    /// All pairs of the model.
-    pub total: u64,
 }
 
 impl Review {

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod adjudications;
+mod comparison;
 #[path = "../../../engine/tests/pipeline/fixtures.rs"]
 #[expect(dead_code, reason = "the tests of the engine use the rest")]
 mod fixtures;

@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use assay_core::Completion;
+use assay_record::pair::Collected;
 use assay_record::pair::Pair;
 use assay_review::ReviewError;
-use assay_review::pairs::{Collected, NewPair};
+use assay_review::pairs::NewPair;
 
 use crate::fixtures::fixture;
 use crate::review;

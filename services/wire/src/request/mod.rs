@@ -210,20 +210,12 @@ fn read_batch<R: ReadTask>(
     reject_long_name("", "run", run.as_deref())?;
     if run.as_deref() == Some("") {
         let message = "`run` is empty; send a name or omit the field";
-        return Err(Problem::at(
-            ErrorCode::InvalidField,
-            "/run".to_owned(),
-            message,
-        ));
+        return Err(Problem::invalid("/run", message));
     }
     if run.as_deref().is_some_and(|run| !fits_path(run)) {
         let message = "`run` is `.` or `..`, or contains control characters, so that no URL can \
                        name it; choose another name";
-        return Err(Problem::at(
-            ErrorCode::InvalidField,
-            "/run".to_owned(),
-            message,
-        ));
+        return Err(Problem::invalid("/run", message));
     }
     check_item_count(raw_items.len(), limits)?;
     let mut items = Vec::with_capacity(raw_items.len());
@@ -323,19 +315,11 @@ fn decode_tasks<R: ReadTask>(
         .is_some_and(|channel| !is_showable(channel))
     {
         let message = "`channel` contains control characters; remove them";
-        return Err(Problem::at(
-            ErrorCode::InvalidField,
-            format!("{pointer}/channel"),
-            message,
-        ));
+        return Err(Problem::invalid(format!("{pointer}/channel"), message));
     }
     if !request.completion.has_answer() {
         let message = "no message has the role `assistant`, so there is nothing to grade";
-        return Err(Problem::at(
-            ErrorCode::InvalidField,
-            format!("{pointer}/completion"),
-            message,
-        ));
+        return Err(Problem::invalid(format!("{pointer}/completion"), message));
     }
     let mut read = |json: &RawValue, pointer: &str| {
         reject_lone_surrogates(json.get().as_bytes(), pointer, ErrorCode::InvalidTask)?;

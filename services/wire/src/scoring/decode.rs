@@ -99,16 +99,12 @@ fn read_request(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Prob
         None => Truncate::default(),
         Some(name) => parse_truncate(name).ok_or_else(|| {
             let message = "`truncate` must be `reject`, `prompt_left`, `left` or `right`";
-            Problem::at(ErrorCode::InvalidField, "/truncate".to_owned(), message)
+            Problem::invalid("/truncate", message)
         })?,
     };
     if expected_version.as_deref() == Some("") {
         let message = "`expected_version` is empty; omit it to accept any version";
-        return Err(Problem::at(
-            ErrorCode::InvalidField,
-            "/expected_version".to_owned(),
-            message,
-        ));
+        return Err(Problem::invalid("/expected_version", message));
     }
     let inputs = items
         .iter()
@@ -155,13 +151,9 @@ fn read_input(
     let mut request: InputRequest = read_field(raw, pointer, unknown)?;
     reject_long_name(pointer, "id", request.id.as_deref())?;
     let id = request.id.take();
-    let input = request.input().map_err(|(field, message)| {
-        Problem::at(
-            ErrorCode::InvalidField,
-            format!("{pointer}/{field}"),
-            message,
-        )
-    })?;
+    let input = request
+        .input()
+        .map_err(|(field, message)| Problem::invalid(format!("{pointer}/{field}"), message))?;
     Ok(DecodedInput { id, input })
 }
 

@@ -184,7 +184,7 @@ impl ScoreReply {
             model: model.name.clone(),
             version: model.version.clone(),
             scale: scale_name(model.scale).to_owned(),
-            normalise: model.normalise.to_owned(),
+            normalise: model.normalise.to_string(),
             results,
             usage: TokenUsage { tokens },
             warnings,

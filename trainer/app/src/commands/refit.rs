@@ -60,7 +60,6 @@ fn settings(arguments: &Arguments) -> anyhow::Result<RefitSettings> {
     );
     let fit = reward_model::settings(&arguments.fit)?;
     ensure!(arguments.keep > 0, "`--keep` must be at least 1");
-    #[expect(clippy::cast_precision_loss, reason = "both are far smaller than 2^53")]
     let (window, least) = (arguments.window as f64, MIN_HELD_OUT as f64);
     ensure!(
         window * arguments.fit.held_out >= least,

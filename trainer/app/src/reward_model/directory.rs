@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use assay_policy_model::{PolicyModelOptions, ScoringModel};
 use assay_reward_model::{Compute, FILE, Model, ModelOptions, RawScale, RewardModel};
 use assay_weights::save;
-use assay_wire::reward_models::ModelBody;
+use assay_wire::reward_models::ModelInfo;
 use candle_core::Device;
 use serde_json::{Map, Value, json};
 
@@ -96,7 +96,7 @@ fn declared(directory: &Path) -> anyhow::Result<Map<String, Value>> {
 ///
 /// # Errors
 /// It is not below `folder`, or its files or options differ from those that the service loaded.
-pub fn of_served(folder: &Path, served: &ModelBody) -> anyhow::Result<(PathBuf, RewardModel)> {
+pub fn of_served(folder: &Path, served: &ModelInfo) -> anyhow::Result<(PathBuf, RewardModel)> {
     let directory = folder.join(&served.source);
     ensure!(
         directory.is_dir(),

@@ -148,7 +148,6 @@ pub fn fit(
             optimiser.step(&gradients, settings.learning_rate * share(step, steps))?;
             sum += batch_loss;
         }
-        #[expect(clippy::cast_precision_loss, reason = "pairs are far fewer than 2^53")]
         let count = pairs.len() as f64;
         loss = sum / count;
     }
@@ -195,7 +194,6 @@ fn gradients(
     settings: &FitSettings,
 ) -> anyhow::Result<(f64, BTreeMap<String, Tensor>)> {
     let tokens = |pair: &&TokenPair| pair.accepted.len() + pair.rejected.len();
-    #[expect(clippy::cast_precision_loss, reason = "batches are small")]
     let count = batch.len() as f64;
     let (mut sum, mut gradients) = (0.0, BTreeMap::new());
     for part in parts(batch, tokens, settings.micro_tokens) {
@@ -217,7 +215,6 @@ fn gradients(
 }
 
 /// Share of the highest learning rate at a step: a linear rise, then a linear decay to 0.
-#[expect(clippy::cast_precision_loss, reason = "steps are far fewer than 2^53")]
 fn share(step: u64, steps: u64) -> f64 {
     let (at, steps) = ((step + 1) as f64, steps as f64);
     let rise = (steps * WARMUP).max(1.0);

@@ -74,7 +74,6 @@ pub fn fit(states: &PairStates, loss: Loss, steps: u64, ridge: f64) -> anyhow::R
             .remove(&weight)
             .context("the head has no gradient")?;
         // Half a cosine, so that the fit converges.
-        #[expect(clippy::cast_precision_loss, reason = "steps are few")]
         let share = step as f64 / steps as f64;
         let rate = RATE * f64::midpoint(1.0, (std::f64::consts::PI * share).cos());
         optimiser.step(&BTreeMap::from([(HEAD.to_owned(), gradient)]), rate)?;
@@ -107,7 +106,6 @@ impl PairStates {
                 }
             })
             .sum();
-        #[expect(clippy::cast_precision_loss, reason = "pairs are far fewer than 2^53")]
         Ok(right / margins.len().max(1) as f64)
     }
 }

@@ -31,10 +31,7 @@ impl From<PairBody> for PreferencePair {
         // A pair that a client collected is taken to be certain.
         let certainty = |side: &str| {
             let source = pair.source.as_ref().and_then(|source| source.get(side));
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "losses are computed in f32"
-            )]
+            // Losses are computed in f32.
             source.and_then(Value::as_f64).map_or(1.0, |certainty| {
                 if certainty.is_finite() {
                     certainty.clamp(0.5, 1.0) as f32

@@ -13,7 +13,7 @@ use anyhow::{Context, bail, ensure};
 use assay_client::{Client, ClientError};
 use assay_core::ErrorCode;
 use assay_wire::pairs::RunPairsRequest;
-use assay_wire::reward_models::{LoadRequest, ModelBody};
+use assay_wire::reward_models::{LoadRequest, ModelInfo};
 use candle_core::Device;
 use serde::Serialize;
 use tokio::runtime::Handle;
@@ -281,7 +281,7 @@ impl Refit<'_> {
     }
 
     /// The model that the service has loaded under the name; `None` while it is loading.
-    async fn served(&self) -> anyhow::Result<Option<ModelBody>> {
+    async fn served(&self) -> anyhow::Result<Option<ModelInfo>> {
         let name = &self.settings.name;
         let models = self.client.reward_models().await?.reward_models;
         let Some(model) = models.into_iter().find(|model| model.name == *name) else {
@@ -297,10 +297,10 @@ impl Refit<'_> {
     /// Replaces the served model, unless it was replaced by another one meanwhile: then `None`.
     async fn replace(
         &self,
-        served: &ModelBody,
+        served: &ModelInfo,
         source: &str,
         directory: &Path,
-    ) -> anyhow::Result<Option<ModelBody>> {
+    ) -> anyhow::Result<Option<ModelInfo>> {
         let request = LoadRequest {
             source: Some(source.to_owned()),
             expected_version: Some(served.version.clone()),
@@ -319,7 +319,7 @@ impl Refit<'_> {
         error: ClientError,
         source: &str,
         directory: &Path,
-    ) -> anyhow::Result<Option<ModelBody>> {
+    ) -> anyhow::Result<Option<ModelInfo>> {
         let ClientError::Refused { status, problem } = &error else {
             // The reply was lost, and the model may still be loading.
             return Err(error.into());

@@ -127,10 +127,6 @@ struct Message(Vec<u8>);
 
 impl Message {
     fn event(clock: &dyn Clock, step: u64) -> Self {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "microseconds of this millennium are below 2^53"
-        )]
         let seconds = clock.unix_us() as f64 / 1e6;
         let mut event = Self::default();
         event.key(event::WALL_TIME, 1);

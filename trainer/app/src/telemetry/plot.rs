@@ -38,10 +38,6 @@ type Point = (f64, f64, f64);
 
 impl Series {
     /// Means and standard errors at the steps that all runs have; the error of a single run is 0.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "steps and runs are far below 2^53"
-    )]
     fn points(&self) -> Vec<Point> {
         let mut by_step: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for (step, value) in self

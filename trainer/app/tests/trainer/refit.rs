@@ -6,7 +6,7 @@ use std::path::Path;
 
 use assay_client::{Client, Retry};
 use assay_wire::GradeRequest;
-use assay_wire::reward_models::{LoadRequest, ModelBody};
+use assay_wire::reward_models::{LoadRequest, ModelInfo};
 use assay_wire::scoring::ScoreRequest;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -80,7 +80,7 @@ impl Served {
         assert_eq!(passed.count() * 2, reply.results.len());
     }
 
-    fn model(&self) -> ModelBody {
+    fn model(&self) -> ModelInfo {
         let models = self.runtime.block_on(self.client.reward_models()).unwrap();
         models.reward_models[0].model.clone().unwrap()
     }

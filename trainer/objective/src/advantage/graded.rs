@@ -66,10 +66,6 @@ impl<'a> Graded<'a> {
     }
 
     /// The members of a group in the representation of the service.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "completions are far shorter than 2^53 tokens"
-    )]
     pub(super) fn members(&self, rows: &[usize]) -> Vec<Member<'static>> {
         let samples = rows.iter().filter_map(|row| self.samples.get(*row));
         let member = |sample: &Sample| Member {

@@ -33,7 +33,7 @@ pub enum Combine {
 
 /// Mean and unbiased standard deviation; 0 for fewer than one and two numbers, respectively.
 pub(super) fn moments(numbers: &[f64]) -> (f64, f64) {
-    let n = count(numbers.len());
+    let n = numbers.len() as f64;
     if numbers.is_empty() {
         return (0.0, 0.0);
     }
@@ -47,14 +47,6 @@ pub(super) fn moments(numbers: &[f64]) -> (f64, f64) {
             0.0
         },
     )
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "batches are far smaller than 2^53"
-)]
-fn count(numbers: usize) -> f64 {
-    numbers as f64
 }
 
 fn weighted_reward(row: usize, sample: &Sample, weights: &[f64]) -> Result<f64, ObjectiveError> {

@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 
 use super::fused::{Number, is_fused};
 use super::parallel::add_to;
-use super::tape::{FusedOp, InputGradients, Tape};
+use super::tape::{Backward, FusedOp, Tape};
 
 /// `x + scale * y`, for two matrices of the same shape.
 pub(crate) fn add(x: &Tensor, y: &Tensor, scale: f64, tape: &mut Tape) -> Result<Tensor> {
@@ -40,17 +40,11 @@ impl<T: Number> FusedOp<T> for Add {
         Ok((out, self.width))
     }
 
-    fn backward(
-        &self,
-        _: &[&[T]],
-        _: &[T],
-        gradient: Vec<T>,
-        gradients: &mut InputGradients<'_, T>,
-    ) -> Result<()> {
-        if gradients.is_required(1) {
-            add_to(gradients.accumulator(1), &gradient, T::narrow(self.scale));
+    fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
+        if backward.is_required(1) {
+            add_to(backward.accumulator(1), &gradient, T::narrow(self.scale));
         }
-        gradients.add(0, gradient);
+        backward.add(0, gradient);
         Ok(())
     }
 }
@@ -68,20 +62,15 @@ impl<T: Number> FusedOp<T> for AddBias {
         Ok((out, bias.len()))
     }
 
-    fn backward(
-        &self,
-        inputs: &[&[T]],
-        _: &[T],
-        gradient: Vec<T>,
-        gradients: &mut InputGradients<'_, T>,
-    ) -> Result<()> {
-        if gradients.is_required(1) {
-            let sum = gradients.accumulator(1);
-            for row in gradient.chunks_exact(inputs[1].len()) {
+    fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
+        if backward.is_required(1) {
+            let width = backward.inputs[1].len();
+            let sum = backward.accumulator(1);
+            for row in gradient.chunks_exact(width) {
                 sum.iter_mut().zip(row).for_each(|(sum, one)| *sum += *one);
             }
         }
-        gradients.add(0, gradient);
+        backward.add(0, gradient);
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use candle_core::{D, DType, Result, Tensor};
 use rayon::prelude::*;
 
 use super::fused::{Number, is_fused};
-use super::tape::{FusedOp, InputGradients, Tape};
+use super::tape::{Backward, FusedOp, Tape};
 
 /// Number of query tokens whose scores are in memory at a time.
 const TILE: usize = 128;
@@ -52,7 +52,6 @@ pub(crate) fn attention(
 }
 
 /// Scale of attention scores: 1 / sqrt(head_dim).
-#[expect(clippy::cast_precision_loss, reason = "the size of a head is small")]
 pub(crate) fn scale_of(head_dim: usize) -> f64 {
     1.0 / (head_dim as f64).sqrt()
 }
@@ -271,14 +270,11 @@ impl<T: Number> FusedOp<T> for Attention {
 
     /// With attention weights `P` and `dP = dO V^T`: `dV = P^T dO`, `dS = P (dP - sum(P dP))`,
     /// `dQ = dS K` and `dK = dS^T Q`, the last two times the scale.
-    fn backward(
-        &self,
-        inputs: &[&[T]],
-        _: &[T],
-        gradient: Vec<T>,
-        gradients: &mut InputGradients<'_, T>,
-    ) -> Result<()> {
-        let (heads, [q, k, v]) = (self.heads, [inputs[0], inputs[1], inputs[2]]);
+    fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
+        let (heads, [q, k, v]) = (
+            self.heads,
+            [backward.inputs[0], backward.inputs[1], backward.inputs[2]],
+        );
         let (width, kv_width) = (heads.width(), heads.kv_width());
         let [mut dq, mut dk, mut dv] = [q, k, v].map(|x| vec![T::ZERO; x.len()]);
         let outs = self
@@ -346,7 +342,7 @@ impl<T: Number> FusedOp<T> for Attention {
         [dq, dk, dv]
             .into_iter()
             .enumerate()
-            .for_each(|(input, gradient)| gradients.add(input, gradient));
+            .for_each(|(input, gradient)| backward.add(input, gradient));
         Ok(())
     }
 }

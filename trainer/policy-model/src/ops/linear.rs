@@ -5,7 +5,7 @@ use candle_core::{DType, Result, Tensor};
 use rayon::prelude::*;
 
 use super::fused::{Number, ReadGuard, is_fused};
-use super::tape::{FusedOp, InputGradients, Tape};
+use super::tape::{Backward, FusedOp, Tape};
 
 /// `x * weight^T` with `x` of shape `[rows, in]` and `weight` of shape `[out, in]`.
 pub(super) fn linear(x: &Tensor, weight: &Tensor, tape: &mut Tape) -> Result<Tensor> {
@@ -120,32 +120,26 @@ impl<T: Number> FusedOp<T> for Linear {
 
     /// `dx = dy * w` and `dw = dy^T * x`, accumulated in the layout of the weight, so that nothing
     /// is transposed or copied.
-    fn backward(
-        &self,
-        inputs: &[&[T]],
-        _: &[T],
-        gradient: Vec<T>,
-        gradients: &mut InputGradients<'_, T>,
-    ) -> Result<()> {
+    fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
         let Self { rows, inner, out } = *self;
         let (x, weight) = (
-            (inputs[0], View::rows(inner)),
-            (inputs[1], View::rows(inner)),
+            (backward.inputs[0], View::rows(inner)),
+            (backward.inputs[1], View::rows(inner)),
         );
-        if gradients.is_required(0) {
+        if backward.is_required(0) {
             add_product(
                 (rows, inner, out),
                 (&gradient, View::rows(out)),
                 weight,
-                gradients.accumulator(0),
+                backward.accumulator(0),
             );
         }
-        if gradients.is_required(1) {
+        if backward.is_required(1) {
             add_product(
                 (out, inner, rows),
                 (&gradient, View::rows(out).transposed()),
                 x,
-                gradients.accumulator(1),
+                backward.accumulator(1),
             );
         }
         Ok(())

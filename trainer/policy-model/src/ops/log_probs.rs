@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::fused::{Number, is_fused};
 use super::parallel::rows_per_chunk;
-use super::tape::{FusedOp, InputGradients, Tape};
+use super::tape::{Backward, FusedOp, Tape};
 
 /// For `logits` of shape `[rows, vocabulary]`, returns `[rows, 2]`: the log-probability of the
 /// token of each row, and the entropy of the row in nats. Probabilities are the softmax of
@@ -124,23 +124,18 @@ impl<T: Number> FusedOp<T> for LogProbs {
         Ok((out, 2))
     }
 
-    fn backward(
-        &self,
-        inputs: &[&[T]],
-        output: &[T],
-        gradient: Vec<T>,
-        gradients: &mut InputGradients<'_, T>,
-    ) -> Result<()> {
+    fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
         let (width, rows, scale) = (
             self.vocabulary,
             rows_per_chunk(self.vocabulary),
             T::narrow(self.scale),
         );
-        let mut dlogits = vec![T::ZERO; inputs[0].len()];
+        let mut dlogits = vec![T::ZERO; backward.inputs[0].len()];
         let pieces = dlogits
             .par_chunks_mut(rows * width)
-            .zip(inputs[0].par_chunks(rows * width));
-        let sides = output
+            .zip(backward.inputs[0].par_chunks(rows * width));
+        let sides = backward
+            .out
             .par_chunks(2 * rows)
             .zip(gradient.par_chunks(2 * rows))
             .zip(self.tokens.par_chunks(rows));
@@ -161,7 +156,7 @@ impl<T: Number> FusedOp<T> for LogProbs {
                     },
                 );
             });
-        gradients.add(0, dlogits);
+        backward.add(0, dlogits);
         Ok(())
     }
 }

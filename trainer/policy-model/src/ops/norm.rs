@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::fused::{Number, is_fused};
 use super::parallel::rows_per_chunk;
-use super::tape::{FusedOp, InputGradients, Tape};
+use super::tape::{Backward, FusedOp, Tape};
 
 /// `x * weight / sqrt(mean(x^2) + eps)` over each segment of a row with the length of `weight`: the
 /// whole row, or each of its heads.
@@ -40,7 +40,6 @@ struct RmsNorm {
 /// The factor of a segment.
 #[inline(always)]
 fn scale<T: Number>(segment: &[T], eps: f64) -> T {
-    #[expect(clippy::cast_precision_loss, reason = "rows are short")]
     let size = segment.len() as f64;
     T::narrow(1.0 / (dot(segment, segment).widen() / size + eps).sqrt())
 }
@@ -66,7 +65,6 @@ fn differentiated<T: Number>(
     dw: &mut [T],
 ) {
     let size = weight.len();
-    #[expect(clippy::cast_precision_loss, reason = "rows are short")]
     let share = T::narrow(1.0 / size as f64);
     let segments = dx
         .chunks_exact_mut(size)
@@ -102,14 +100,8 @@ impl<T: Number> FusedOp<T> for RmsNorm {
         Ok((out, self.width))
     }
 
-    fn backward(
-        &self,
-        inputs: &[&[T]],
-        _: &[T],
-        gradient: Vec<T>,
-        gradients: &mut InputGradients<'_, T>,
-    ) -> Result<()> {
-        let (x, weight) = (inputs[0], inputs[1]);
+    fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
+        let (x, weight) = (backward.inputs[0], backward.inputs[1]);
         let piece = rows_per_chunk(self.width) * self.width;
         let mut dx = vec![T::ZERO; x.len()];
         let pieces = dx
@@ -126,9 +118,9 @@ impl<T: Number> FusedOp<T> for RmsNorm {
                 dw
             })
             .collect();
-        gradients.add(0, dx);
-        if gradients.is_required(1) {
-            let sum = gradients.accumulator(1);
+        backward.add(0, dx);
+        if backward.is_required(1) {
+            let sum = backward.accumulator(1);
             for part in parts {
                 sum.iter_mut()
                     .zip(part)

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::fused::{Number, ReadGuard, is_fused};
 use super::parallel::rows_per_chunk;
-use super::tape::{FusedOp, InputGradients, Tape};
+use super::tape::{Backward, FusedOp, Tape};
 
 /// Cosines and sines of the positions of some tokens, each `[tokens, head_dim / 2]`.
 #[derive(Debug, Clone)]
@@ -25,10 +25,7 @@ impl RotaryTable {
         dtype: DType,
         device: &Device,
     ) -> Result<Self> {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "positions are in f32, as in `transformers`"
-        )]
+        // Positions are in f32, as in `transformers`.
         let angles: Vec<f32> = positions
             .iter()
             .flat_map(|position| {
@@ -136,14 +133,8 @@ impl<T: Number> FusedOp<T> for Rotate {
         Ok((self.pass(inputs[0], T::ONE)?, self.width))
     }
 
-    fn backward(
-        &self,
-        _: &[&[T]],
-        _: &[T],
-        gradient: Vec<T>,
-        gradients: &mut InputGradients<'_, T>,
-    ) -> Result<()> {
-        gradients.add(0, self.pass(&gradient, -T::ONE)?);
+    fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
+        backward.add(0, self.pass(&gradient, -T::ONE)?);
         Ok(())
     }
 }

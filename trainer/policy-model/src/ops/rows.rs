@@ -3,7 +3,7 @@
 use candle_core::{Result, Tensor};
 
 use super::fused::{Number, ReadGuard, is_fused};
-use super::tape::{FusedOp, InputGradients, Tape};
+use super::tape::{Backward, FusedOp, Tape};
 
 /// The rows of `x` with the indices `ids`.
 pub(crate) fn rows(x: &Tensor, ids: &Tensor, tape: &mut Tape) -> Result<Tensor> {
@@ -40,15 +40,9 @@ impl<T: Number> FusedOp<T> for Rows {
         Ok((out, self.width))
     }
 
-    fn backward(
-        &self,
-        _: &[&[T]],
-        _: &[T],
-        gradient: Vec<T>,
-        gradients: &mut InputGradients<'_, T>,
-    ) -> Result<()> {
+    fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
         let guard = ReadGuard::new(&self.ids);
-        let sum = gradients.accumulator(0);
+        let sum = backward.accumulator(0);
         for (id, row) in guard
             .slice::<u32>()?
             .iter()

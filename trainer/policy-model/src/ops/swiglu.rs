@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::fused::{Number, is_fused};
 use super::parallel::CHUNK;
-use super::tape::{FusedOp, InputGradients, Tape};
+use super::tape::{Backward, FusedOp, Tape};
 
 /// `gate * sigmoid(gate) * up`, for two matrices of the same shape.
 pub(crate) fn swiglu(gate: &Tensor, up: &Tensor, tape: &mut Tape) -> Result<Tensor> {
@@ -67,14 +67,8 @@ impl<T: Number> FusedOp<T> for SwiGlu {
         Ok((out, self.width))
     }
 
-    fn backward(
-        &self,
-        inputs: &[&[T]],
-        _: &[T],
-        gradient: Vec<T>,
-        gradients: &mut InputGradients<'_, T>,
-    ) -> Result<()> {
-        let (gate, up) = (inputs[0], inputs[1]);
+    fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
+        let (gate, up) = (backward.inputs[0], backward.inputs[1]);
         let (mut dgate, mut dup) = (vec![T::ZERO; gate.len()], vec![T::ZERO; up.len()]);
         let outs = dgate.par_chunks_mut(CHUNK).zip(dup.par_chunks_mut(CHUNK));
         let ins = gate
@@ -88,8 +82,8 @@ impl<T: Number> FusedOp<T> for SwiGlu {
                     || differentiated([gate, up, gradient], dgate, dup),
                 );
             });
-        gradients.add(0, dgate);
-        gradients.add(1, dup);
+        backward.add(0, dgate);
+        backward.add(1, dup);
         Ok(())
     }
 }

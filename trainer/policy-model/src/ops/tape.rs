@@ -17,14 +17,8 @@ pub(crate) trait FusedOp<T> {
     /// Returns the result and the width of its rows.
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)>;
 
-    /// Adds the gradient by each input to `gradients`, from the gradient by the result `out`.
-    fn backward(
-        &self,
-        inputs: &[&[T]],
-        out: &[T],
-        gradient: Vec<T>,
-        gradients: &mut InputGradients<'_, T>,
-    ) -> Result<()>;
+    /// Adds the gradient by each input, from the gradient by the result.
+    fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()>;
 }
 
 /// A fused operation for all supported number types.
@@ -122,12 +116,14 @@ impl Tape {
                 .iter()
                 .map(ReadGuard::slice::<T>)
                 .collect::<Result<Vec<_>>>()?;
-            let mut gradients = InputGradients {
-                inputs: &inputs,
+            let mut backward = Backward {
+                inputs: &slices,
+                out: result.slice()?,
+                tensors: &inputs,
                 required,
                 sums: &mut sums,
             };
-            operation.backward(&slices, result.slice()?, gradient, &mut gradients)?;
+            operation.backward(gradient, &mut backward)?;
             for input in inputs.iter().filter(|input| input.is_variable()) {
                 if !variables.iter().any(|known| known.id() == input.id()) {
                     variables.push(input.clone());
@@ -143,14 +139,17 @@ impl Tape {
     }
 }
 
-/// Accumulates the gradients of the inputs of one operation.
-pub(crate) struct InputGradients<'a, T> {
-    inputs: &'a [Tensor],
+/// The backward pass of one operation, which accumulates the gradients of its inputs.
+pub(crate) struct Backward<'a, T> {
+    pub(crate) inputs: &'a [&'a [T]],
+    /// The result of the forward pass.
+    pub(crate) out: &'a [T],
+    tensors: &'a [Tensor],
     required: Vec<bool>,
     sums: &'a mut HashMap<TensorId, Vec<T>>,
 }
 
-impl<T: Number> InputGradients<'_, T> {
+impl<T: Number> Backward<'_, T> {
     /// Whether the gradient of an input is required.
     pub(crate) fn is_required(&self, input: usize) -> bool {
         self.required[input]
@@ -161,17 +160,17 @@ impl<T: Number> InputGradients<'_, T> {
         if !self.is_required(input) {
             return;
         }
-        match self.sums.get_mut(&self.inputs[input].id()) {
+        match self.sums.get_mut(&self.tensors[input].id()) {
             Some(sum) => add_to(sum, &gradient, T::ONE),
             None => {
-                self.sums.insert(self.inputs[input].id(), gradient);
+                self.sums.insert(self.tensors[input].id(), gradient);
             }
         }
     }
 
     /// The sum of the gradients of an input so far, initially zeros, to be added to in place.
     pub(crate) fn accumulator(&mut self, input: usize) -> &mut [T] {
-        let tensor = &self.inputs[input];
+        let tensor = &self.tensors[input];
         self.sums
             .entry(tensor.id())
             .or_insert_with(|| vec![T::ZERO; tensor.elem_count()])

@@ -148,11 +148,8 @@ struct FactorsF32 {
 }
 
 impl From<Factors> for FactorsF32 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "all values are within the range of f32, the precision of weights"
-    )]
     fn from(wide: Factors) -> Self {
+        // All values are within the range of f32, the precision of weights.
         Self {
             clip: wide.clip as f32,
             keep: wide.keep as f32,

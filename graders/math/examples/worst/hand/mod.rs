@@ -3,6 +3,7 @@
 mod copies;
 mod expressions;
 mod floods;
+mod functions;
 mod names;
 mod numbers;
 mod texts;
@@ -102,6 +103,8 @@ pub(crate) fn attacks() -> Vec<Attack> {
         names::pairs(),
         names::numbers(),
         floods::floods(),
+        functions::pieces(),
+        functions::sequences(),
     ] {
         for (name, text) in family {
             all.extend(sizes(text).into_iter().map(|text| Attack {

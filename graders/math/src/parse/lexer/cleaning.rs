@@ -9,10 +9,72 @@ use super::super::names;
 /// Repairs and simplifies a text: full-width and styled characters, superscript and subscript
 /// digits, HTML, escapes that a JSON or Python reader removed, doubled backslashes.
 pub(crate) fn cleaned(text: &str) -> Cow<'_, str> {
-    match repaired(text) {
-        Cow::Borrowed(text) => with_points(text),
-        Cow::Owned(text) => Cow::Owned(with_points(&text).into_owned()),
+    let stages: [fn(&str) -> Cow<'_, str>; 4] = [repaired, with_points, with_systems, with_angles];
+    let mut clean = Cow::Borrowed(text);
+    for stage in stages {
+        let changed = match stage(&clean) {
+            Cow::Owned(changed) => changed,
+            Cow::Borrowed(_) => continue,
+        };
+        clean = Cow::Owned(changed);
     }
+    clean
+}
+
+/// `<1, 2>` as `\langle 1, 2\rangle`.
+fn with_angles(text: &str) -> Cow<'_, str> {
+    let inner = text.trim().strip_prefix('<');
+    match inner.and_then(|inner| inner.strip_suffix('>')) {
+        Some(inner) if inner.contains(',') && !inner.contains(['<', '>', '=']) => {
+            Cow::Owned(format!("\\langle {inner} \\rangle"))
+        }
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// `\left\{\begin{array}{l} … \end{array}\right.` as an environment of cases. Signs that align a
+/// relation are removed.
+fn with_systems(text: &str) -> Cow<'_, str> {
+    const OPEN: &str = "\\left\\{";
+    // The point at the end of an answer is trimmed.
+    const CLOSE: &str = "\\right";
+    let parts = || {
+        let (before, rest) = text.split_once(OPEN)?;
+        let (name, rest) = rest
+            .trim_start()
+            .strip_prefix("\\begin{")?
+            .split_once('}')?;
+        let (body, rest) = rest.split_once(&format!("\\end{{{name}}}"))?;
+        let after = rest.trim_start().strip_prefix(CLOSE)?.trim_start();
+        let after = after
+            .strip_prefix('.')
+            .or(after.is_empty().then_some(after))?;
+        let body = match name {
+            "array" => body.trim_start().strip_prefix('{')?.split_once('}')?.1,
+            "aligned" | "align" | "gathered" | "matrix" => body,
+            _ => return None,
+        };
+        (!after.contains(OPEN)).then_some((before, body, after))
+    };
+    let Some((before, body, after)) = parts() else {
+        return Cow::Borrowed(text);
+    };
+    let mut plain = String::with_capacity(body.len());
+    let mut cells = body.split('&').peekable();
+    while let Some(cell) = cells.next() {
+        plain.push_str(cell);
+        let is_relation = |c: char| matches!(c, '=' | '<' | '>');
+        let aligns = cell.trim_end().ends_with(is_relation)
+            || cells
+                .peek()
+                .is_some_and(|next| next.trim_start().starts_with(is_relation));
+        if cells.peek().is_some() && !aligns {
+            plain.push('&');
+        }
+    }
+    Cow::Owned(format!(
+        "{before}\\begin{{cases}}{plain}\\end{{cases}}{after}"
+    ))
 }
 
 /// `0{,}5` as `0.5`: a comma in braces that does not separate three digits is a decimal point.
@@ -46,6 +108,22 @@ fn is_foreign(c: char) -> bool {
         || names::script(c).is_some()
 }
 
+/// The digits 0 of scripts with decimal digits of their own, in order (Unicode 16, `Nd`). The other
+/// nine follow each of them.
+const ZEROS: [char; 28] = [
+    '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{b66}',
+    '\u{be6}', '\u{c66}', '\u{ce6}', '\u{d66}', '\u{de6}', '\u{e50}', '\u{ed0}', '\u{f20}',
+    '\u{1040}', '\u{1090}', '\u{17e0}', '\u{1810}', '\u{1946}', '\u{19d0}', '\u{1a80}', '\u{1b50}',
+    '\u{1bb0}', '\u{1c40}', '\u{1c50}', '\u{a620}',
+];
+
+/// The value of a digit of another script.
+fn digit(c: char) -> Option<char> {
+    let script = ZEROS.partition_point(|zero| *zero <= c).checked_sub(1)?;
+    let value = u32::from(c) - u32::from(*ZEROS.get(script)?);
+    char::from_digit(value, 10)
+}
+
 /// The usual notation of a character.
 fn plain(c: char) -> Option<Cow<'static, str>> {
     let letter = |from: u32, first: char| {
@@ -53,7 +131,14 @@ fn plain(c: char) -> Option<Cow<'static, str>> {
     };
     match c {
         '\u{3000}' => Some(Cow::Borrowed(" ")),
-        '。' => Some(Cow::Borrowed(".")),
+        // They print nothing.
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => Some(Cow::Borrowed("")),
+        '。' | '।' | '۔' => Some(Cow::Borrowed(".")),
+        // The Arabic separators of decimals and of thousands, and percent sign.
+        '٫' => Some(Cow::Borrowed(".")),
+        '٬' => Some(Cow::Borrowed("{,}")),
+        '٪' => Some(Cow::Borrowed("\\%")),
+        '،' => Some(Cow::Borrowed(",")),
         '\u{ff01}'..='\u{ff5e}' => letter(u32::from(c) - 0xff01, '!'),
         // Mathematical alphabets of 26 capitals and 26 small letters each, then alphabets of
         // digits.
@@ -67,6 +152,7 @@ fn plain(c: char) -> Option<Cow<'static, str>> {
         '∛' => Some(Cow::Borrowed("\\sqrt[3]")),
         '∜' => Some(Cow::Borrowed("\\sqrt[4]")),
         'ℏ' => Some(Cow::Borrowed("\\hbar ")),
+        '\u{660}'..='\u{a629}' => digit(c).map(|digit| Cow::Owned(digit.into())),
         _ => None,
     }
 }
@@ -188,6 +274,8 @@ mod tests {
             ("𝑥 + 𝒀 = 𝟓", "x + Y = 5"),
             ("𝐀𝐳𝒂𝖹", "AzaZ"),
             ("（ｘ）", "(x)"),
+            ("१२/৩৪ ๕٦", "12/34 56"),
+            ("٣٫٥ ١٬٢٠٠", "3.5 1{,}200"),
         ] {
             assert_eq!(cleaned(text), plain);
         }

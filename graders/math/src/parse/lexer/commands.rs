@@ -170,7 +170,9 @@ impl<'a> Lexer<'a> {
             self.spaced = true;
             return;
         }
-        let kind = if inner == "mod" {
+        let kind = if let Some(text) = ordinal(inner) {
+            Some(Kind::Number { text, point: None })
+        } else if inner == "mod" {
             Some(Kind::Command("mod"))
         } else if inner.len() == 1 && inner.bytes().all(|b| b.is_ascii_alphabetic()) {
             Some(Kind::Styled(inner))
@@ -273,4 +275,12 @@ impl<'a> Lexer<'a> {
         }
         self.push(Kind::Text(name), 0);
     }
+}
+
+/// The digits of an ordinal such as `21st`.
+fn ordinal(text: &str) -> Option<&str> {
+    let digits = ["st", "nd", "rd", "th"]
+        .iter()
+        .find_map(|suffix| text.strip_suffix(suffix))?;
+    (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
 }

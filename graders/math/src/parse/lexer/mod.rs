@@ -8,6 +8,7 @@ mod commands;
 mod numbers;
 
 pub(crate) use cleaning::cleaned;
+pub(crate) use numbers::with_points_between_thousands;
 
 use super::token::{Kind, Shape, Token};
 use super::{call, names};

@@ -83,6 +83,13 @@ impl Lexer<'_> {
         }
         let text = rest.get(..len).unwrap_or_default();
         self.push(Kind::Number { text, point }, len);
+        // `1./2` and `\frac{1.}{3}`
+        if point.is_none()
+            && bytes.get(len) == Some(&b'.')
+            && bytes.get(len + 1).is_some_and(ends_number)
+        {
+            self.at += 1;
+        }
     }
 
     /// Whether the digits follow a letter without a blank, and the letter does not follow a number:
@@ -166,6 +173,13 @@ impl Lexer<'_> {
             {
                 continue;
             }
+            if separator.contains(',') && len < 3 {
+                let end = lakhs(rest, separator);
+                if end > 0 {
+                    self.joined_by_comma |= plain;
+                    return end;
+                }
+            }
             let mut end = len;
             loop {
                 let group = rest.get(end..).unwrap_or_default();
@@ -194,6 +208,46 @@ impl Lexer<'_> {
     }
 }
 
+/// Whether a point before this byte ends a number without decimals.
+fn ends_number(byte: &u8) -> bool {
+    matches!(
+        byte,
+        b'/' | b'*' | b'+' | b'-' | b'^' | b')' | b'}' | b',' | b';'
+    )
+}
+
+/// Length of the number at the start of a text with one group of three digits at its end and groups
+/// of two before it, as in India: `12,34,567`. 0 if it has fewer than two separators.
+fn lakhs(rest: &str, separator: &str) -> usize {
+    let digits = |at: usize| {
+        rest.get(at..)
+            .unwrap_or_default()
+            .bytes()
+            .take_while(u8::is_ascii_digit)
+            .count()
+    };
+    let mut end = digits(0);
+    let mut groups = 0;
+    while (1..=2).contains(&end) || groups > 0 {
+        let tail = rest.get(end..).unwrap_or_default();
+        if !tail.starts_with(separator) {
+            return 0;
+        }
+        let from = end + separator.len();
+        end = from + digits(from);
+        groups += 1;
+        match digits(from) {
+            2 => {}
+            3 if groups > 1 => {
+                let more = rest.get(end..).unwrap_or_default();
+                return if more.starts_with(separator) { 0 } else { end };
+            }
+            _ => return 0,
+        }
+    }
+    0
+}
+
 /// Length of a numeral with a base prefix, as in programs: `0xFF`, `0b1010`, `0o17`.
 fn based(bytes: &[u8]) -> Option<usize> {
     let (b'0', letter) = (*bytes.first()?, *bytes.get(1)?) else {
@@ -214,6 +268,41 @@ fn based(bytes: &[u8]) -> Option<usize> {
         .get(2 + digits)
         .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
     (digits > 0 && ends).then_some(2 + digits)
+}
+
+/// The text without the points in numbers such as `1.250`, where they may separate thousands;
+/// `None` if there are none.
+pub(crate) fn with_points_between_thousands(text: &str) -> Option<String> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let mut out = String::with_capacity(text.len());
+    let mut found = false;
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, number) = rest.split_at(at);
+        let whole = digits(number);
+        let tail = number.get(whole..).unwrap_or_default();
+        let fraction = tail.strip_prefix('.').map_or(0, digits);
+        let end = tail.get(1 + fraction..).unwrap_or_default();
+        let groups = (1..=3).contains(&whole) && !number.starts_with('0') && fraction == 3;
+        let width = if fraction > 0 {
+            whole + 1 + fraction
+        } else {
+            whole
+        };
+        let (literal, after) = number.split_at(width);
+        let goes_on = end.starts_with(['.', ',']) && digits(end.get(1..).unwrap_or_default()) > 0;
+        let alone = !goes_on && !before.ends_with(['.', ',']);
+        out.push_str(before);
+        if groups && alone {
+            found = true;
+            out.extend(literal.chars().filter(|c| *c != '.'));
+        } else {
+            out.push_str(literal);
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    found.then_some(out)
 }
 
 /// Lengths of the integer part and of the whole of a number with points between thousands, as in

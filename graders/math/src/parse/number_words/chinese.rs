@@ -52,7 +52,16 @@ pub(super) fn leading(text: &str) -> Option<(Expr, &str)> {
     spelled.then_some((Expr::Number(first), rest))
 }
 
+/// The usual character for one of contracts, or a traditional one: `叁` is `三`.
+fn usual(c: char) -> char {
+    const FORMAL: &str = "壹贰貳叁參叄参肆伍陆陸柒捌玖拾佰仟萬億兩";
+    const USUAL: &str = "一二二三三三三四五六六七八九十百千万亿两";
+    let formal = FORMAL.chars().position(|own| own == c);
+    formal.and_then(|at| USUAL.chars().nth(at)).unwrap_or(c)
+}
+
 fn digit(c: char) -> Option<i64> {
+    let c = usual(c);
     if c == '两' {
         return Some(2);
     }
@@ -76,7 +85,7 @@ fn numeral(text: &str) -> Option<(Rational, &str)> {
             text.get(ascii..)?,
         ));
     }
-    let in_numeral = |c: char| digit(c).is_some() || "十百千万亿".contains(c);
+    let in_numeral = |c: char| digit(c).is_some() || "十百千万亿".contains(usual(c));
     let end = text.find(|c| !in_numeral(c)).unwrap_or(text.len());
     let (run, rest) = text
         .split_at_checked(end)
@@ -91,7 +100,7 @@ fn numeral(text: &str) -> Option<(Rational, &str)> {
     }
     let (mut total, mut section, mut last) = (0i64, 0i64, None::<i64>);
     let mut unit = 0i64;
-    for c in run.chars() {
+    for c in run.chars().map(usual) {
         if c == '零' {
             unit = 0;
             last = None;

@@ -39,7 +39,7 @@ pub(crate) fn counts(word: &str) -> bool {
         || share(word).is_some()
         || matches!(word, "cent" | "prozent" | "ciento" | "percentage")
         || word.chars().any(|c| {
-            "零〇一二两三四五六七八九十百千万亿半".contains(c)
+            "零〇一二两三四五六七八九十百千万萬亿億半".contains(c)
                 || word.starts_with("分之")
                 || c == '成'
         })

@@ -1,5 +1,7 @@
 //! The number words of English, French, German and Spanish.
 
+use assay_extraction::scales;
+
 use crate::number::Rational;
 
 /// The factor of a word that multiplies the number before it.
@@ -10,15 +12,8 @@ pub(super) fn factor(word: &str) -> Option<i64> {
         "score" | "scores" => 20,
         "gross" => 144,
         "hundred" | "hundreds" | "hundert" | "cientos" => 100,
-        "thousand" | "thousands" | "tausend" | "mille" | "mil" | "miles" => 1_000,
-        "lakh" | "lakhs" | "lac" | "lacs" => 100_000,
-        "million" | "millions" | "millionen" | "millón" | "millones" | "mln" => 1_000_000,
-        "crore" | "crores" => 10_000_000,
-        "billion" | "billions" | "milliard" | "milliards" | "milliarde" | "milliarden" => {
-            1_000_000_000
-        }
-        "trillion" | "trillions" => 1_000_000_000_000,
-        _ => return None,
+        "miles" => 1_000,
+        _ => 10_i64.pow(scales::exponent(word)?),
     })
 }
 

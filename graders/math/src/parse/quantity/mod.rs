@@ -7,7 +7,7 @@ mod parts;
 use super::expression::statement;
 use super::number_words::{self, Multiplier};
 use super::printed::{MAX_BYTES, printed};
-use super::token::{Kind, Shape, Tokens};
+use super::token::{Kind, Shape, Token, Tokens};
 use super::unit::counted::{describes, is_classifier};
 use super::{date, names, unit};
 use crate::tree::Expr;
@@ -44,7 +44,7 @@ fn plain(source: &str) -> Option<String> {
     let formula = |byte: u8| {
         matches!(
             byte,
-            b'=' | b'<' | b'>' | b'|' | b'[' | b']' | b'_' | b'&' | b'!'
+            b'=' | b'<' | b'>' | b'|' | b'[' | b']' | b'_' | b'&' | b'!' | b'?'
         )
     };
     let number = |byte: u8| byte.is_ascii_digit() || matches!(byte, b' ' | b',');
@@ -73,22 +73,31 @@ pub(crate) fn second_reading(tokens: Tokens<'_, '_>, source: &str) -> Option<Exp
     let (number, name) = text.split_at_checked(end).filter(|_| end > 0)?;
     let value = literal(number)?;
     let unit = name.trim();
-    let mut letters = unit.chars();
-    if let (Some(a @ 'a'..='z'), Some(b @ 'a'..='z'), None) =
-        (letters.next(), letters.next(), letters.next())
-        && !is_marked(source)
-        && unit::units(unit).is_some()
-    {
-        return Some(Expr::Product(vec![
-            value,
-            super::letters(&a.to_string()),
-            super::letters(&b.to_string()),
-        ]));
+    let letters = (2..=3).contains(&unit.len()) && unit.bytes().all(|b| b.is_ascii_lowercase());
+    if letters && !is_marked(source) && unit::units(unit).is_some() {
+        return Some(Expr::Product(vec![value, super::letters(unit)]));
     }
     let blank = number.ends_with(' ')
         || name.starts_with(' ')
         || !name.starts_with(|c: char| c.is_ascii_alphabetic());
     (blank && unit::units(unit).is_some()).then(|| quantity(value, unit))
+}
+
+/// The second reading of the last side of an equation: `v^2 = 2hg`.
+pub(crate) fn second_reading_of_side(
+    expr: &Expr,
+    tokens: Tokens<'_, '_>,
+    source: &str,
+) -> Option<Expr> {
+    let Expr::Chain(sides, relations) = expr else {
+        return None;
+    };
+    let is_relation = |token: &Token<'_>| matches!(token.kind, Kind::Relation(_));
+    let last = tokens.run().iter().rposition(is_relation)?;
+    let side = second_reading(tokens.skip(last + 1), source)?;
+    let mut sides = sides.clone();
+    *sides.last_mut()? = side;
+    Some(Expr::Chain(sides, relations.clone()))
 }
 
 /// A value with a unit or a multiplying word after it.
@@ -100,7 +109,11 @@ pub(crate) fn with_unit(value: &Expr, text: &str) -> Option<Expr> {
             sides.push(with_unit(last, text)?);
             Some(Expr::Chain(sides, relations.clone()))
         }
-        value => suffixed(value.clone(), &printed(text)?, true),
+        value => {
+            let name = printed(text)?;
+            marked_quantity(value, name.trim(), text)
+                .or_else(|| suffixed(value.clone(), &name, true))
+        }
     }
 }
 
@@ -115,6 +128,13 @@ pub(crate) fn with_words(value: Expr, text: &str) -> Option<Expr> {
         value if is_classifier(text.trim()) => Some(value),
         value => describes(text).then(|| Expr::Quantity(Box::new(value), text.into())),
     }
+}
+
+/// A value with the unit of a text that commands mark as upright. Its symbols need no blanks
+/// between them.
+fn marked_quantity(value: &Expr, name: &str, source: &str) -> Option<Expr> {
+    (is_marked(source) && unit::units(name).is_none() && unit::is_unit(name))
+        .then(|| quantity(value.clone(), name))
 }
 
 fn quantity(value: Expr, unit: &str) -> Expr {
@@ -257,7 +277,9 @@ fn in_digits(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
         if unit.is_empty() || !is_definite(unit, tokens.text(source)) {
             return None;
         }
-        return suffixed(literal(number)?, unit.trim_end_matches('.'), false);
+        let (value, unit) = (literal(number)?, unit.trim_end_matches('.'));
+        return marked_quantity(&value, unit, tokens.text(source))
+            .or_else(|| suffixed(value, unit, false));
     }
     compound(&parts)
 }
@@ -299,11 +321,14 @@ fn after_formula(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
             continue;
         };
         let unit = text.trim();
+        let written = source.get(before.end..end)?;
         // Degrees alone may belong to the argument of a function.
-        if unit == "°" || !is_definite(unit, source.get(before.end..end)?) || !starts_unit(unit) {
+        if unit == "°" || !is_definite(unit, written) || !starts_unit(unit) {
             continue;
         }
-        let known = unit::units(unit).is_some() || number_words::multiplier(unit).is_some();
+        let known = unit::units(unit).is_some()
+            || number_words::multiplier(unit).is_some()
+            || is_marked(written) && unit::is_unit(unit);
         if !known {
             continue;
         }
@@ -325,7 +350,7 @@ fn after_formula(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
         if !rest.is_empty() || !numeric {
             return None;
         }
-        return with_unit(&value, unit);
+        return with_unit(&value, written);
     }
     None
 }

@@ -156,9 +156,9 @@ pub(super) fn compound(parts: &[(&str, &str)]) -> Option<Expr> {
         return None;
     }
     for (text, name) in rest {
-        // `2 h 5 m`
+        // `2 h 5 m`, `2小时5分`
         let minutes = unit::units("min").filter(|units| {
-            *name == "m" && units.first().is_some_and(|unit| unit.same_kind(largest))
+            matches!(*name, "m" | "分") && units.first().is_some_and(|unit| unit.same_kind(largest))
         });
         let units = minutes.or_else(|| unit::units(name))?;
         let smaller = |unit: &&Unit| {

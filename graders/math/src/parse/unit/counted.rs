@@ -16,7 +16,7 @@ pub(crate) fn describes(text: &str) -> bool {
         larger without never nothing cannot isnt doesnt dont wont cant arent wasnt wait actually \
         sorry rather correction another also both doubled halved reciprocal inverse conjugate \
         excluded removed rejected impossible extraneous recurring repeating repeated bar prime \
-        short pairs couples trios triples decades fold grand ppm bps basis";
+        short pairs couples trios triples decades fold grand ppm bps basis bn bin thou";
     const OTHERWISE_CHINESE: &str = "不或约至到以上下多少倍余错非无和与且但大小于";
     let words = super::super::text::comparable(text);
     words.split(' ').count() <= 3

@@ -4,6 +4,7 @@
 
 pub(crate) mod counted;
 pub(crate) mod siunitx;
+mod symbols;
 mod table;
 
 use crate::number::Rational;
@@ -16,6 +17,12 @@ const MAX_BYTES: usize = 80;
 
 /// Largest absolute value of the power of one unit.
 const MAX_POWER: i8 = 9;
+
+/// The names of the coherent units of the base quantities, in the order of [`Dimensions`].
+pub(crate) const COHERENT: [&str; 21] = [
+    "m", "kg", "s", "A", "K", "mol", "rad", "bit", "cd", "unit", "$", "€", "£", "¥", "yuan", "₹",
+    "₩", "₽", "franc", "peso", "฿",
+];
 
 /// A unit: `scale · π^half_turns` coherent units. For temperatures `zero` is the absolute value of
 /// absolute zero in this unit.
@@ -72,7 +79,7 @@ pub(crate) fn measure(text: &str) -> Measure {
     let units = if text.trim() == "$" {
         units("$")
     } else {
-        printed(text).and_then(|text| units(&text))
+        printed(text).and_then(|text| all_units(&text))
     };
     units.map_or_else(
         || Measure::Words(super::text::comparable(text)),
@@ -117,18 +124,38 @@ pub(crate) fn units(text: &str) -> Option<Vec<Unit>> {
     if let Some(units) = lookup(text.trim_end_matches('.')) {
         return Some(units);
     }
-    let mut reader = Reader {
-        rest: text,
-        sign: 1,
-        raised: 1,
-        open: 0,
-        all: Unit::new([0; 21], Rational::small(1)),
-        any: false,
-    };
-    while !reader.rest.is_empty() {
-        reader.step()?;
+    Reader::read(text, Glued::Never).map(|unit| vec![unit])
+}
+
+/// The units that a printed text after a number may be, if it cannot be a product of variables:
+/// symbols of units may follow each other without a blank.
+fn all_units(text: &str) -> Option<Vec<Unit>> {
+    let mut all = units(text);
+    let text = text.trim();
+    if text.len() > MAX_BYTES || !text.contains(|c: char| c.is_ascii_uppercase() || c == '^') {
+        return all;
     }
-    (reader.any && reader.open == 0 && reader.raised == 1).then(|| vec![reader.all])
+    let modes: &[Glued] = match all {
+        Some(_) => &[Glued::Raised],
+        None => &[Glued::Unknown, Glued::Raised],
+    };
+    for unit in modes.iter().filter_map(|glued| Reader::read(text, *glued)) {
+        let all = all.get_or_insert_default();
+        if !all.contains(&unit) {
+            all.push(unit);
+        }
+    }
+    all
+}
+
+/// Which runs of letters are several symbols.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Glued {
+    Never,
+    /// Those that are no unit: `Nm`.
+    Unknown,
+    /// Also units before a negative power: `ms^{-1}`.
+    Raised,
 }
 
 struct Reader<'a> {
@@ -140,9 +167,34 @@ struct Reader<'a> {
     open: usize,
     all: Unit,
     any: bool,
+    glued: Glued,
+    /// Lengths of the symbols that the letters at the start of `rest` are, last one first.
+    symbols: Vec<usize>,
+    /// Whether a run of letters was several symbols.
+    splits: bool,
 }
 
 impl<'a> Reader<'a> {
+    /// The unit that a whole text is. Except with [`Glued::Never`] it contains a run of symbols.
+    fn read(text: &'a str, glued: Glued) -> Option<Unit> {
+        let mut reader = Self {
+            rest: text,
+            sign: 1,
+            raised: 1,
+            open: 0,
+            all: Unit::new([0; 21], Rational::small(1)),
+            any: false,
+            glued,
+            symbols: Vec::new(),
+            splits: false,
+        };
+        while !reader.rest.is_empty() {
+            reader.step()?;
+        }
+        let complete = reader.any && reader.open == 0 && reader.raised == 1;
+        (complete && reader.splits == (glued != Glued::Never)).then_some(reader.all)
+    }
+
     fn step(&mut self) -> Option<()> {
         let c = self.rest.chars().next()?;
         match c {
@@ -194,12 +246,34 @@ impl<'a> Reader<'a> {
                 return self.skip(prefix.len());
             }
         }
-        let (units, len) = self.longest(word)?;
+        if self.symbols.is_empty() && self.glued != Glued::Never {
+            self.symbols = self.glued_symbols(word).unwrap_or_default();
+            self.splits |= !self.symbols.is_empty();
+        }
+        let (units, len) = match self.symbols.pop() {
+            Some(len) => (lookup(word.get(..len)?)?, len),
+            None => self.longest(word)?,
+        };
         let unit = units.first()?;
         self.skip(len)?;
         let power = self.power()?;
         self.any = true;
         self.all.times(unit, power)
+    }
+
+    /// The lengths of the symbols that a word is, last one first. A word of lower-case letters is
+    /// several symbols only before a negative power.
+    fn glued_symbols(&self, word: &str) -> Option<Vec<usize>> {
+        let negative = self.rest.get(word.len()..)?.starts_with("^-");
+        let capital = word.contains(|c: char| c.is_ascii_uppercase());
+        let splits = match lookup(word) {
+            Some(_) => negative && self.glued == Glued::Raised,
+            None => negative || capital,
+        };
+        if !splits {
+            return None;
+        }
+        symbols::split(word)
     }
 
     /// The longest name at this position: two words, one, or a prefix of a word in a script without
@@ -329,6 +403,11 @@ mod tests {
             ("千米每小时", "km/h"),
             ("mètres carrés", "Quadratmeter"),
             ("sq. ft.", "ft2"),
+            ("Nm", "N m"),
+            ("kJmol^{-1}", "kJ/mol"),
+            (r"Jkg^{-1}K^{-1}", "J/(kg K)"),
+            (r"kgms^{-1}", "kg m/s"),
+            ("VA", "W"),
         ] {
             assert!(
                 same(a, b),
@@ -348,9 +427,25 @@ mod tests {
     }
 
     #[test]
+    fn symbols_before_negative_power_are_a_product() {
+        for (text, product) in [
+            ("ms^{-1}", "m/s"),
+            ("kms^{-2}", "km/s^2"),
+            ("rads^{-1}", "rad/s"),
+            ("mNm^{-1}", "mN/m"),
+        ] {
+            let Measure::Units(units) = measure(text) else {
+                panic!("a unit: {text}")
+            };
+            let last = units.last().cloned().map(|unit| Measure::Units(vec![unit]));
+            assert_eq!(last, Some(measure(product)), "{text}");
+        }
+    }
+
+    #[test]
     fn reads_other_texts_as_words() {
         for text in [
-            "apples", "cm, 6", "min(2", "dB", "m^2^2", "square", "/", "x",
+            "apples", "cats", "gems", "CDs", "cm, 6", "min(2", "dB", "m^2^2", "square", "/", "x",
         ] {
             assert!(!is_unit(text), "{text}");
         }

@@ -56,11 +56,7 @@ pub(crate) fn attention(
     span: AttentionSpan,
 ) -> Result<Tensor> {
     let (rows, heads, head_dim) = q.dims3()?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        reason = "head dimensions are small"
-    )]
+    // Head dimensions are small.
     let scale = (1.0 / (head_dim as f64).sqrt()) as f32;
     let may_use_flash = packed
         .gpu

@@ -119,11 +119,8 @@ fn call(sequences: &[PackedSequence]) -> Option<Call> {
     })
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a batch has fewer rows than a device has bytes, and fewer keys than `MAX_KEYS`"
-)]
 fn narrow(row: usize) -> u32 {
+    // A batch has fewer rows than a device has bytes, and fewer keys than `MAX_KEYS`.
     row as u32
 }
 

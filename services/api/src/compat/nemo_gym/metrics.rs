@@ -8,14 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use axum::Json;
-use axum::body::Body;
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 use crate::compat::peer_error::PeerError;
 
 /// The task of a rollout, which is also its group.
@@ -58,12 +56,12 @@ type Numbers = BTreeMap<String, f64>;
     responses((status = 200, description = "The statistics", body = MetricsReply)))]
 pub(crate) async fn aggregate(
     api: Api,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<MetricsReply>, PeerError> {
     let compute = |request: MetricsRequest| Ok(MetricsReply::of(request.verify_responses));
-    let (reply, _permit) =
-        body::checked_lenient_json(&api, &headers, body, BodyKind::Batch, compute).await?;
+    let (reply, _permit) = body
+        .checked_lenient_json(&api, BodyKind::Batch, compute)
+        .await?;
     Ok(Json(reply))
 }
 
@@ -186,10 +184,6 @@ fn mean(numbers: &[f64]) -> f64 {
     numbers.iter().sum::<f64>() / count(numbers)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a request has far fewer than 2^52 numbers"
-)]
 fn count(numbers: &[f64]) -> f64 {
     numbers.len() as f64
 }

@@ -7,9 +7,8 @@ mod rollout;
 
 use assay_wire::RawObject;
 use axum::Json;
-use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -17,9 +16,9 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::Api;
+use crate::body::{BodyKind, RequestBody};
 use crate::compat::grading::{Graded, GradingQuery, grade_one};
 use crate::compat::peer_error::{PeerError, retry_after};
-use crate::compat::reward::read;
 use crate::error::ApiError;
 use crate::query::Query;
 
@@ -112,11 +111,11 @@ pub(super) fn error_response(error: PeerError) -> Response {
 pub(crate) async fn verify(
     api: Api,
     query: Result<Query<GradingQuery>, ApiError>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Response, PeerError> {
     let Query(query) = query?;
-    let (VerifyRequest { response, row }, permit) = read(&api, &headers, body).await?;
+    let (VerifyRequest { response, row }, permit) =
+        body.lenient_json(&api, BodyKind::Batch).await?;
     let parsed: Value = serde_json::from_str(response.get())
         .map_err(|error| PeerError::Input(format!("cannot read `response`: {error}")))?;
     let mut columns = row.clone();

@@ -13,18 +13,14 @@ use std::sync::Arc;
 use assay_access::metered;
 use assay_core::BatchId;
 use assay_core::reward_model::{ModelInfo, ModelInput, ModelRequest, ModelScore, Scale, Truncate};
-use assay_engine::MemoryPermit;
 use assay_wire::reward_models::scale_name;
 use assay_wire::scoring::is_finite;
-use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue};
+use http::HeaderValue;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
 use crate::Api;
-use crate::body::{self, BodyKind};
 use crate::compat::peer_error::PeerError;
 use crate::error::ApiError;
 use numbers::sigmoid_f32;
@@ -112,18 +108,6 @@ impl Usage {
             prompt_tokens_details: None,
         }
     }
-}
-
-/// Reads the body of a request; returns it with the permit that counts its memory until the reply.
-pub(super) async fn read<T>(
-    api: &Api,
-    headers: &HeaderMap,
-    body: Body,
-) -> Result<(T, MemoryPermit), PeerError>
-where
-    T: DeserializeOwned + Send + 'static,
-{
-    Ok(body::lenient_json(api, headers, body, BodyKind::Batch).await?)
 }
 
 /// Scores inputs with the named model, or with the default model without a name. The inputs are

@@ -67,11 +67,8 @@ pub(in crate::compat) fn argmax(values: &[f32]) -> usize {
 }
 
 /// [`sigmoid`] with the precision of its argument.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the logit has the precision of an f32 too"
-)]
 pub(in crate::compat) fn sigmoid_f32(logit: f32) -> f32 {
+    // The logit has the precision of an f32 too.
     sigmoid(f64::from(logit)) as f32
 }
 

@@ -3,15 +3,15 @@
 
 use assay_core::reward_model::Truncate;
 use axum::Json;
-use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Api;
+use crate::body::{BodyKind, RequestBody};
 use crate::compat::peer_error::{PeerError, retry_after};
-use crate::compat::reward::{Activation, Inputs, new_reply_id, read, score_inputs, values};
+use crate::compat::reward::{Activation, Inputs, new_reply_id, score_inputs, values};
 use crate::error::ApiError;
 
 /// The request. As in SGLang, other fields are ignored.
@@ -92,12 +92,9 @@ pub(in crate::compat) fn error_response(error: PeerError) -> Response {
         (status = 200, description = "The numbers of each input in `embedding`; an object for a \
                                       single input, an array for a list", body = Reply),
     ))]
-pub(crate) async fn classify(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    let (ClassifyRequest { text, input_ids }, _permit) = read(&api, &headers, body).await?;
+pub(crate) async fn classify(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    let (ClassifyRequest { text, input_ids }, _permit) =
+        body.lenient_json(&api, BodyKind::Batch).await?;
     let inputs = match (text, input_ids) {
         (Some(text @ (Inputs::Text(_) | Inputs::Texts(_))), None) => text,
         (None, Some(ids @ (Inputs::Ids(_) | Inputs::IdLists(_)))) => ids,
@@ -136,12 +133,8 @@ pub(crate) async fn classify(
 #[utoipa::path(put, path = "/compat/sglang/classify", tag = "compatibility",
     request_body(content = ClassifyRequest, content_type = "application/json"),
     responses((status = 200, description = "As for `POST`", body = Reply)))]
-pub(crate) async fn classify_put(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    classify(api, headers, body).await
+pub(crate) async fn classify_put(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    classify(api, body).await
 }
 
 /// Reports whether a model is ready, in SGLang's format.

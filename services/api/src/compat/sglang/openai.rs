@@ -3,16 +3,16 @@
 
 use assay_core::reward_model::{ModelInput, ModelOutput, Truncate};
 use axum::Json;
-use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Api;
+use crate::body::{BodyKind, RequestBody};
 use crate::compat::peer_error::{PeerError, error_kind, retry_after};
 use crate::compat::reward::{
-    Activation, Inputs, Texts, Usage, argmax, label, new_reply_id, read, score_inputs, values,
+    Activation, Inputs, Texts, Usage, argmax, label, new_reply_id, score_inputs, values,
 };
 
 /// Error body of SGLang's OpenAI-compatible routes.
@@ -75,12 +75,8 @@ struct Classified {
         (status = 200, description = "The numbers of each input in `data[].probs`",
          body = ClassifyReply),
     ))]
-pub(crate) async fn classify(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    let (InputsRequest { input }, _permit) = read(&api, &headers, body).await?;
+pub(crate) async fn classify(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    let (InputsRequest { input }, _permit) = body.lenient_json(&api, BodyKind::Batch).await?;
     let answer = score_inputs(&api, None, input.into_inputs(true), Truncate::Reject).await?;
     let data = answer.scores.iter().enumerate().map(|(index, score)| {
         let probs = values(&answer.model, score, Activation::Default);
@@ -133,12 +129,8 @@ struct Embedded {
         (status = 200, description = "The numbers of each input in `data[].embedding`",
          body = EmbeddingsReply),
     ))]
-pub(crate) async fn embeddings(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    let (InputsRequest { input }, _permit) = read(&api, &headers, body).await?;
+pub(crate) async fn embeddings(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    let (InputsRequest { input }, _permit) = body.lenient_json(&api, BodyKind::Batch).await?;
     let answer = score_inputs(&api, None, input.into_inputs(true), Truncate::Reject).await?;
     let data = answer
         .scores
@@ -198,8 +190,10 @@ struct ScoreReply {
         (status = 200, description = "The probability of each label for each item, in \
                                       `scores`", body = ScoreReply),
     ))]
-pub(crate) async fn score(api: Api, headers: HeaderMap, body: Body) -> Result<Response, PeerError> {
-    let (request, _permit) = read::<ScoreRequest>(&api, &headers, body).await?;
+pub(crate) async fn score(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    let (request, _permit) = body
+        .lenient_json::<ScoreRequest>(&api, BodyKind::Batch)
+        .await?;
     if !request.apply_softmax {
         let message =
             "`apply_softmax` must be true, because probabilities are normalised over the labels";

@@ -2,16 +2,15 @@
 
 use assay_core::reward_model::{ModelInput, ModelOutput, unit};
 use axum::Json;
-use axum::body::Body;
 use axum::response::Response;
-use http::HeaderMap;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{Direction, truncation};
 use crate::Api;
+use crate::body::{BodyKind, RequestBody};
 use crate::compat::peer_error::PeerError;
-use crate::compat::reward::{Texts, read, score_inputs};
+use crate::compat::reward::{Texts, score_inputs};
 
 /// The request. As in text-embeddings-inference, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
@@ -38,8 +37,10 @@ fn default_true() -> bool {
     responses(
         (status = 200, description = "One vector for each input", body = Vec<Vec<f32>>),
     ))]
-pub(crate) async fn embed(api: Api, headers: HeaderMap, body: Body) -> Result<Response, PeerError> {
-    let (request, _permit) = read::<EmbedRequest>(&api, &headers, body).await?;
+pub(crate) async fn embed(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    let (request, _permit) = body
+        .lenient_json::<EmbedRequest>(&api, BodyKind::Batch)
+        .await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let inputs = request
         .inputs

@@ -1,5 +1,6 @@
 //! `GET /compat/tei/info` and `/health`: the default model, and whether it is ready.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use assay_core::reward_model::ModelInfo;
@@ -18,7 +19,8 @@ use crate::error::ApiError;
 struct Info {
     model_id: String,
     model_sha: String,
-    model_dtype: &'static str,
+    #[schema(value_type = String)]
+    model_dtype: Cow<'static, str>,
     model_type: ModelType,
     max_concurrent_requests: usize,
     max_input_length: usize,
@@ -62,7 +64,7 @@ impl ModelType {
                 .collect();
             Classes { id2label, label2id }
         };
-        match model.head {
+        match &*model.head {
             "embedding" => Self::Embedding {
                 pooling: model.pooling.clone(),
             },
@@ -85,11 +87,11 @@ pub(crate) async fn info(api: Api) -> Result<Response, PeerError> {
     let info = Info {
         model_id: model.source.clone(),
         model_sha: model.version.clone(),
-        model_dtype: match model.dtype {
-            "f32" => "float32",
-            "f16" => "float16",
-            "bf16" => "bfloat16",
-            other => other,
+        model_dtype: match &*model.dtype {
+            "f32" => "float32".into(),
+            "f16" => "float16".into(),
+            "bf16" => "bfloat16".into(),
+            _ => model.dtype.clone(),
         },
         model_type: ModelType::new(&model),
         max_concurrent_requests: max_inputs,

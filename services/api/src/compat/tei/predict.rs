@@ -2,16 +2,15 @@
 
 use assay_core::reward_model::{ModelInfo, ModelInput, ModelOutput, ModelScore};
 use axum::Json;
-use axum::body::Body;
 use axum::response::Response;
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Direction, truncation};
 use crate::Api;
+use crate::body::{BodyKind, RequestBody};
 use crate::compat::peer_error::PeerError;
-use crate::compat::reward::{Activation, label, read, score_inputs, values};
+use crate::compat::reward::{Activation, label, score_inputs, values};
 
 /// The request. As in text-embeddings-inference, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
@@ -63,12 +62,10 @@ enum Predictions {
         (status = 200, description = "Classes with scores, best first, for the input or for each \
                                       input of a batch", body = Predictions),
     ))]
-pub(crate) async fn predict(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    let (request, _permit) = read::<PredictRequest>(&api, &headers, body).await?;
+pub(crate) async fn predict(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    let (request, _permit) = body
+        .lenient_json::<PredictRequest>(&api, BodyKind::Batch)
+        .await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let (inputs, is_batch) = match request.inputs {
         PredictInputs::One(text) => (vec![ModelInput::Text(text.into())], false),

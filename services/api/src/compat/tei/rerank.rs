@@ -2,16 +2,15 @@
 
 use assay_core::reward_model::ModelInput;
 use axum::Json;
-use axum::body::Body;
 use axum::response::Response;
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Direction, truncation};
 use crate::Api;
+use crate::body::{BodyKind, RequestBody};
 use crate::compat::peer_error::PeerError;
-use crate::compat::reward::{read, score_inputs};
+use crate::compat::reward::score_inputs;
 
 /// The request. As in text-embeddings-inference, other fields are ignored.
 #[derive(Deserialize, ToSchema)]
@@ -47,12 +46,10 @@ struct Rank {
     responses(
         (status = 200, description = "Ranks, best first", body = Vec<Rank>),
     ))]
-pub(crate) async fn rerank(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    let (request, _permit) = read::<RerankRequest>(&api, &headers, body).await?;
+pub(crate) async fn rerank(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    let (request, _permit) = body
+        .lenient_json::<RerankRequest>(&api, BodyKind::Batch)
+        .await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let query: std::sync::Arc<str> = request.query.into();
     let pairs = request

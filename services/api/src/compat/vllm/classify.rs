@@ -2,17 +2,16 @@
 
 use assay_core::Completion;
 use assay_core::reward_model::ModelInput;
-use axum::body::Body;
 use axum::response::Response;
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{CommonFields, List, RequestOptions};
 use crate::Api;
+use crate::body::{BodyKind, RequestBody};
 use crate::compat::peer_error::PeerError;
 use crate::compat::reward::{
-    Inputs, argmax, conversation, label, new_reply_id, read, score_inputs, values,
+    Inputs, argmax, conversation, label, new_reply_id, score_inputs, values,
 };
 
 /// The inputs to score: texts, token ids, or one conversation.
@@ -89,12 +88,9 @@ struct Classified {
         (status = 200, description = "The numbers of each input in `data[].probs`",
          body = List<Classified>),
     ))]
-pub(crate) async fn classify(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    let (ClassifyRequest { common, input }, _permit) = read(&api, &headers, body).await?;
+pub(crate) async fn classify(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    let (ClassifyRequest { common, input }, _permit) =
+        body.lenient_json(&api, BodyKind::Batch).await?;
     let RequestOptions {
         model,
         activation,

@@ -2,9 +2,7 @@
 //! process reward model, or an embedding.
 
 use assay_core::reward_model::ModelOutput;
-use axum::body::Body;
 use axum::response::Response;
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -12,8 +10,9 @@ use utoipa::ToSchema;
 use super::classify::ScoredInput;
 use super::{CommonFields, List, RequestOptions};
 use crate::Api;
+use crate::body::{BodyKind, RequestBody};
 use crate::compat::peer_error::PeerError;
-use crate::compat::reward::{new_reply_id, read, score_inputs, values};
+use crate::compat::reward::{new_reply_id, score_inputs, values};
 
 #[derive(Deserialize, ToSchema)]
 #[schema(as = VllmPoolingRequest)]
@@ -65,12 +64,10 @@ enum Numbers {
         (status = 200, description = "The numbers of each input in `data[].data`",
          body = List<Pooled>),
     ))]
-pub(crate) async fn pooling(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    let (request, _permit) = read::<PoolingRequest>(&api, &headers, body).await?;
+pub(crate) async fn pooling(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    let (request, _permit) = body
+        .lenient_json::<PoolingRequest>(&api, BodyKind::Batch)
+        .await?;
     if request
         .encoding_format
         .as_deref()

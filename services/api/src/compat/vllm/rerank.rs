@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
 use axum::response::Response;
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -14,8 +12,9 @@ use utoipa::ToSchema;
 use super::CommonFields;
 use super::score::score_pairs;
 use crate::Api;
+use crate::body::{BodyKind, RequestBody};
 use crate::compat::peer_error::PeerError;
-use crate::compat::reward::{Texts, new_reply_id, read};
+use crate::compat::reward::{Texts, new_reply_id};
 
 #[derive(Deserialize, ToSchema)]
 #[schema(as = VllmRerankRequest)]
@@ -71,11 +70,7 @@ struct Document {
     responses(
         (status = 200, description = "Documents, best first", body = Reranked),
     ))]
-pub(crate) async fn rerank(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
+pub(crate) async fn rerank(api: Api, body: RequestBody) -> Result<Response, PeerError> {
     let (
         RerankRequest {
             common,
@@ -84,7 +79,7 @@ pub(crate) async fn rerank(
             top_n,
         },
         _permit,
-    ) = read(&api, &headers, body).await?;
+    ) = body.lenient_json(&api, BodyKind::Batch).await?;
     let query: Arc<str> = query.into();
     let documents: Vec<Arc<str>> = documents.into_list().into_iter().map(Arc::from).collect();
     let pairs = documents
@@ -128,22 +123,14 @@ pub(crate) async fn rerank(
 #[utoipa::path(post, path = "/compat/vllm/v1/rerank", tag = "compatibility",
     request_body(content = RerankRequest, content_type = "application/json"),
     responses((status = 200, description = "As `/compat/vllm/rerank`", body = Reranked)))]
-pub(crate) async fn v1_rerank(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    rerank(api, headers, body).await
+pub(crate) async fn v1_rerank(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    rerank(api, body).await
 }
 
 /// Ranks documents by relevance, under the third path of vLLM.
 #[utoipa::path(post, path = "/compat/vllm/v2/rerank", tag = "compatibility",
     request_body(content = RerankRequest, content_type = "application/json"),
     responses((status = 200, description = "As `/compat/vllm/rerank`", body = Reranked)))]
-pub(crate) async fn v2_rerank(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    rerank(api, headers, body).await
+pub(crate) async fn v2_rerank(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    rerank(api, body).await
 }

@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use assay_core::Completion;
 use assay_core::reward_model::ModelInput;
-use axum::body::Body;
 use axum::response::Response;
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{CommonFields, List, RequestOptions};
 use crate::Api;
+use crate::body::{BodyKind, RequestBody};
 use crate::compat::peer_error::PeerError;
-use crate::compat::reward::{Activation, ModelScores, Texts, new_reply_id, read, score_inputs};
+use crate::compat::reward::{Activation, ModelScores, Texts, new_reply_id, score_inputs};
 use crate::error::ApiError;
 
 /// The texts, under any of the names that vLLM accepts.
@@ -51,8 +50,10 @@ struct Scored {
         (status = 200, description = "One score for each pair, in `data[].score`",
          body = List<Scored>),
     ))]
-pub(crate) async fn score(api: Api, headers: HeaderMap, body: Body) -> Result<Response, PeerError> {
-    let (request, _permit) = read::<ScoreRequest>(&api, &headers, body).await?;
+pub(crate) async fn score(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    let (request, _permit) = body
+        .lenient_json::<ScoreRequest>(&api, BodyKind::Batch)
+        .await?;
     let options = request.common.validate(&api)?;
     let pairs = pair_texts(request.text_1.into_list(), request.text_2.into_list())?;
     let (answer, scores) = score_pairs(&api, options, pairs).await?;
@@ -71,12 +72,8 @@ pub(crate) async fn score(api: Api, headers: HeaderMap, body: Body) -> Result<Re
 #[utoipa::path(post, path = "/compat/vllm/v1/score", tag = "compatibility",
     request_body(content = ScoreRequest, content_type = "application/json"),
     responses((status = 200, description = "As `/compat/vllm/score`", body = List<Scored>)))]
-pub(crate) async fn v1_score(
-    api: Api,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, PeerError> {
-    score(api, headers, body).await
+pub(crate) async fn v1_score(api: Api, body: RequestBody) -> Result<Response, PeerError> {
+    score(api, body).await
 }
 
 /// Pairs the texts. A single text on the left is paired with each on the right; otherwise both

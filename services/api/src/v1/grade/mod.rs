@@ -13,14 +13,13 @@ use assay_record::SealedReply;
 use assay_wire::request::Decoded;
 use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody, Warning};
 use axum::Extension;
-use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, header};
 use serde_json::Value;
 
 use crate::Api;
 use crate::access::idempotency_key;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody, decode_bytes};
 use crate::error::{ApiError, ApiResult};
 use crate::ndjson::{self, NDJSON};
 use crate::serve::Client;
@@ -57,7 +56,7 @@ pub(crate) async fn grade(
     api: Api,
     client: Option<Extension<Client>>,
     headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> ApiResult<Response> {
     let streamed = ndjson::is_accepted(&headers);
     let key = idempotency_key(&headers)?;
@@ -67,8 +66,7 @@ pub(crate) async fn grade(
         let request = is_keyed.then(|| Hash::of_parts(&[bytes, media_type.as_bytes()]));
         Ok((decode(bytes)?, request))
     };
-    let ((received, request), permit) =
-        body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
+    let ((received, request), permit) = body.decoded(&api, BodyKind::Batch, decode).await?;
     if client.is_some_and(|Extension(client)| client.is_gone()) {
         // A client that gave up while this process was suspended has sent the batch to another
         // node, and it would be in both records. Nobody reads this reply.
@@ -106,7 +104,7 @@ pub(crate) async fn grade_made(
     request: Vec<u8>,
     permit: MemoryPermit,
 ) -> ApiResult<Value> {
-    let received = body::decode_bytes(api, request.into(), decoder(api)).await?;
+    let received = decode_bytes(api, request.into(), decoder(api)).await?;
     let (batch, framing) = received.accept(api, permit)?;
     let reply = api.engine().grade(batch, Mode::Whole).await?;
     serde_json::from_slice(&framing.whole(&reply)).map_err(|error| {
@@ -192,13 +190,8 @@ fn from_caller(
     if caller.role().sees_all()
         && let Some(run) = &batch.run
     {
-        gate.check_shared_run(run).map_err(|error| {
-            Problem::at(
-                ErrorCode::InvalidField,
-                "/run".to_owned(),
-                error.to_string(),
-            )
-        })?;
+        gate.check_shared_run(run)
+            .map_err(|error| Problem::invalid("/run", error.to_string()))?;
     }
     let run = batch.run.as_deref().map(|run| caller.recorded_run(run));
     let batch = Batch {

@@ -1,20 +1,16 @@
 //! `POST /v1/grades/{id}/adjudicate`: stores an operator's adjudication of a grade.
 
-use assay_core::ErrorCode;
 use assay_wire::Problem;
 use assay_wire::adjudications::AdjudicationBody;
 use assay_wire::channels::AdjudicateRequest;
 use axum::Json;
-use axum::body::Body;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
-use http::HeaderMap;
 use serde_json::json;
 
-use super::path_id;
+use super::parse_id;
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 use crate::error::ApiResult;
+use crate::path::PathParameter;
 
 /// Maximum length of a note, in bytes.
 const MAX_NOTE_BYTES: usize = 4_096;
@@ -34,19 +30,18 @@ const MAX_NOTE_BYTES: usize = 4_096;
     ))]
 pub(crate) async fn adjudicate(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    PathParameter(id): PathParameter,
+    body: RequestBody,
 ) -> ApiResult<Json<AdjudicationBody>> {
-    let id = path_id(path)?;
-    let (request, _permit) = body::json(&api, &headers, body, BodyKind::Settings).await?;
+    let id = parse_id("id", &id)?;
+    let (request, _permit) = body.json(&api, BodyKind::Settings).await?;
     let AdjudicateRequest { pass, note } = request;
     if note
         .as_ref()
         .is_some_and(|note| note.len() > MAX_NOTE_BYTES)
     {
         let message = format!("`note` is longer than {MAX_NOTE_BYTES} bytes; shorten it");
-        return Err(Problem::at(ErrorCode::InvalidField, "/note".to_owned(), message).into());
+        return Err(Problem::invalid("/note", message).into());
     }
     let adjudication = api
         .review()

@@ -5,13 +5,12 @@ use assay_record::{Body, BodyKind, Record, StoredGrade};
 use assay_wire::adjudications::AdjudicationBody;
 use assay_wire::grades::GradeDetail;
 use axum::Json;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
 use serde_json::Value;
 
-use super::{path_id, record_of};
+use super::{parse_id, record_of};
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
+use crate::path::PathParameter;
 
 /// Returns one grade, with its task, prompt and completion if the record still contains them.
 #[utoipa::path(get, path = "/v1/grades/{id}", tag = "record",
@@ -23,9 +22,9 @@ use crate::error::{ApiError, ApiResult};
     ))]
 pub(crate) async fn get(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
+    PathParameter(id): PathParameter,
 ) -> ApiResult<Json<GradeDetail>> {
-    let id = path_id(path)?;
+    let id = parse_id("id", &id)?;
     let store = record_of(&api)?;
     let stored = store
         .grade(id)

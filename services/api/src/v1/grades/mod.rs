@@ -5,10 +5,8 @@ pub(crate) mod get;
 pub(crate) mod list;
 pub(crate) mod replay;
 
-use assay_core::{ErrorCode, GradeId};
+use assay_core::ErrorCode;
 use assay_record::Record;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
 
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
@@ -21,12 +19,6 @@ pub(crate) fn record_of(api: &Api) -> ApiResult<&Record> {
             "the node has no record; start it with a database",
         )
     })
-}
-
-/// Parses the id of a grade from the path.
-pub(crate) fn path_id(path: Result<Path<String>, PathRejection>) -> ApiResult<GradeId> {
-    let Path(id) = path?;
-    parse_id("id", &id)
 }
 
 /// Parses an id from a path or query.

@@ -4,12 +4,11 @@ use assay_access::metered;
 use assay_mapping::render;
 use assay_wire::grades::ReplayBody;
 use axum::Json;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
 
-use super::path_id;
+use super::parse_id;
 use crate::Api;
 use crate::error::ApiResult;
+use crate::path::PathParameter;
 
 /// Grades a stored item again and compares the results. Does not use caches and does not record the
 /// new grade.
@@ -26,9 +25,9 @@ use crate::error::ApiResult;
     ))]
 pub(crate) async fn replay(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
+    PathParameter(id): PathParameter,
 ) -> ApiResult<Json<ReplayBody>> {
-    let id = path_id(path)?;
+    let id = parse_id("id", &id)?;
     let charge = api.charge(1, 0)?;
     let replay = metered(api.caller().share(), charge, api.review().replay(id)).await?;
     Ok(Json(render::replay_body(&replay)))

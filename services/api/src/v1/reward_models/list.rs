@@ -4,12 +4,11 @@ use assay_core::reward_model::ModelError;
 use assay_wire::ProblemBody;
 use assay_wire::reward_models::{RewardModelBody, RewardModelsBody};
 use axum::Json;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
 
-use super::path_name;
+use super::check_name;
 use crate::Api;
 use crate::error::ApiResult;
+use crate::path::PathParameter;
 
 /// Lists the reward models of the node, by name.
 #[utoipa::path(get, path = "/v1/reward-models", tag = "reward models", responses(
@@ -36,9 +35,9 @@ pub(crate) async fn list(api: Api) -> Json<RewardModelsBody> {
     ))]
 pub(crate) async fn get(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
+    PathParameter(name): PathParameter,
 ) -> ApiResult<Json<RewardModelBody>> {
-    let name = path_name(path)?;
+    check_name(&name)?;
     let models = api.models().list();
     let Some(status) = models.iter().find(|status| status.name == name) else {
         return Err(unknown_model(&name).into());

@@ -1,20 +1,18 @@
 //! `PUT` and `DELETE /v1/reward-models/{name}`: loads and unloads a model under a name.
 
-use assay_core::ErrorCode;
+use std::sync::Arc;
+
 use assay_core::reward_model::{ModelState, ModelStatus};
-use assay_wire::reward_models::{LoadRequest, ModelBody, UnloadedBody};
+use assay_wire::reward_models::{LoadRequest, ModelInfo, UnloadedBody};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
-use axum::body::Body;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
-use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::path_name;
+use super::check_name;
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 use crate::error::ApiResult;
+use crate::path::PathParameter;
 
 /// Loads a model under a name, or replaces the current model, and returns when it is ready. Other
 /// requests continue meanwhile, each with one version of the model. If loading fails, the current
@@ -24,7 +22,7 @@ use crate::error::ApiResult;
     params(("name" = String, Path, description = "Name of the model",
                 pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
-        (status = 200, description = "The loaded model", body = ModelBody),
+        (status = 200, description = "The loaded model", body = ModelInfo),
         (status = 404, description = "No model has this name, and the request has no source",
          body = ProblemBody),
         (status = 409, description = "The current model does not have the expected version",
@@ -32,20 +30,18 @@ use crate::error::ApiResult;
     ))]
 pub(crate) async fn load(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult<Json<ModelBody>> {
-    let name = path_name(path)?;
-    let (request, _permit) =
-        body::json::<LoadRequest>(&api, &headers, body, BodyKind::Settings).await?;
+    PathParameter(name): PathParameter,
+    body: RequestBody,
+) -> ApiResult<Json<Arc<ModelInfo>>> {
+    check_name(&name)?;
+    let (request, _permit) = body.json::<LoadRequest>(&api, BodyKind::Settings).await?;
     reject_templates(&request)?;
     let source = request.source.clone();
     match api.models().load(name.clone(), request.into()).await {
         Ok(model) => {
             let details = json!({ "source": source, "version": model.version });
             api.audit("model.load", &name, details).await;
-            Ok(Json(ModelBody::from(model.as_ref())))
+            Ok(Json(model))
         }
         Err(error) => {
             remove_empty(&api, &name);
@@ -70,11 +66,7 @@ fn reject_templates(request: &LoadRequest) -> Result<(), Problem> {
         Some((name, _)) => {
             let message = "templates are not accepted over HTTP; declare the template in \
                            `assay.json` in the model's directory, or in the configuration";
-            Err(Problem::at(
-                ErrorCode::InvalidField,
-                format!("/options/{name}"),
-                message,
-            ))
+            Err(Problem::invalid(format!("/options/{name}"), message))
         }
         None => Ok(()),
     }
@@ -105,9 +97,9 @@ fn remove_empty(api: &Api, name: &str) {
     ))]
 pub(crate) async fn unload(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
+    PathParameter(name): PathParameter,
 ) -> ApiResult<Json<UnloadedBody>> {
-    let name = path_name(path)?;
+    check_name(&name)?;
     api.models().unload(&name)?;
     api.audit("model.unload", &name, json!({})).await;
     Ok(Json(UnloadedBody { unloaded: name }))

@@ -8,16 +8,13 @@ pub(crate) mod score;
 
 use assay_core::ErrorCode;
 use assay_wire::reward_models::invalid_model_name;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
 
 use crate::error::{ApiError, ApiResult};
 
-/// Parses the name of a model from the path.
-fn path_name(path: Result<Path<String>, PathRejection>) -> ApiResult<String> {
-    let Path(name) = path?;
-    match invalid_model_name(&name) {
-        None => Ok(name),
+/// Rejects a path whose parameter is not the name of a model.
+fn check_name(name: &str) -> ApiResult<()> {
+    match invalid_model_name(name) {
+        None => Ok(()),
         Some(message) => Err(ApiError::new(ErrorCode::InvalidParameter, message)),
     }
 }

@@ -1,22 +1,20 @@
 //! `/v1/reward-models/{name}/pairs`: preference pairs on which a reward model is trained.
 
 use assay_core::ErrorCode;
-use assay_review::pairs::{Collected, NewPair};
-use assay_wire::pairs::{CollectedBody, PairRequest, PairsBody, PairsRequest};
+use assay_record::pair::Collected;
+use assay_review::pairs::NewPair;
+use assay_wire::pairs::{PairRequest, PairsBody, PairsRequest};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
-use axum::body::Body;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
-use http::HeaderMap;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::check_name;
 use super::list::unknown_model;
-use super::path_name;
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 use crate::error::ApiResult;
+use crate::path::PathParameter;
 use crate::query::Query;
 use crate::v1::page::{self, PageLimit};
 
@@ -27,34 +25,24 @@ use crate::v1::page::{self, PageLimit};
     params(("name" = String, Path, description = "Name of the model",
                 pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
-        (status = 200, description = "Number of new and known pairs", body = CollectedBody),
+        (status = 200, description = "Number of new and known pairs", body = Collected),
         (status = 404, description = "No reward model has this name", body = ProblemBody),
     ))]
 pub(crate) async fn collect(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult<Json<CollectedBody>> {
-    let name = path_name(path)?;
+    PathParameter(name): PathParameter,
+    body: RequestBody,
+) -> ApiResult<Json<Collected>> {
+    check_name(&name)?;
     require_model(&api, &name)?;
     let max = api.limits().batch_items;
     let check = move |PairsRequest { pairs }: PairsRequest| new_pairs(pairs, max);
-    let (pairs, _permit) = body::checked_json(&api, &headers, body, BodyKind::Batch, check).await?;
+    let (pairs, _permit) = body.checked_json(&api, BodyKind::Batch, check).await?;
     let _admitted = api.admit(pairs.len())?;
-    let Collected {
-        added,
-        known,
-        total,
-    } = api
+    let collected = api
         .review()
-        .collect_pairs(&name, pairs, api.caller().name())
-        .await?;
-    Ok(Json(CollectedBody {
-        added,
-        known,
-        total,
-    }))
+        .collect_pairs(&name, pairs, api.caller().name());
+    Ok(Json(collected.await?))
 }
 
 /// Checks that a model has this name: pairs under a misspelled name would never be read by a
@@ -88,11 +76,7 @@ fn new_pairs(pairs: Vec<PairRequest>, max: usize) -> Result<Vec<NewPair>, Proble
     }
     let checked = pairs.into_iter().enumerate().map(|(at, mut pair)| {
         pair.check().map_err(|(field, message)| {
-            Problem::at(
-                ErrorCode::InvalidField,
-                format!("/pairs/{at}/{field}"),
-                message,
-            )
+            Problem::invalid(format!("/pairs/{at}/{field}"), message)
         })?;
         // Serialising an object that was parsed from JSON cannot fail.
         let source_json = pair
@@ -130,10 +114,10 @@ pub(crate) struct PageQuery {
     ))]
 pub(crate) async fn page(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
     Query(query): Query<PageQuery>,
+    PathParameter(name): PathParameter,
 ) -> ApiResult<Json<PairsBody>> {
-    let name = path_name(path)?;
+    check_name(&name)?;
     let PageQuery { after, limit } = query;
     let limit = page::limit(limit);
     let after = after.unwrap_or(0);

@@ -1,20 +1,17 @@
 //! `POST /v1/reward-models/{name}/pairs/from-run`: chooses preference pairs from graded rollouts.
 
-use assay_core::ErrorCode;
-use assay_review::pairs::{PairsOfRun, RunPairs};
-use assay_wire::pairs::{RunPairsBody, RunPairsRequest};
+use assay_record::pair::RunPairs;
+use assay_review::pairs::PairsOfRun;
+use assay_wire::pairs::RunPairsRequest;
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
-use axum::body::Body;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
-use http::HeaderMap;
 
+use super::check_name;
 use super::pairs::require_model;
-use super::path_name;
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 use crate::error::ApiResult;
+use crate::path::PathParameter;
 
 const DEFAULT_GRADES: u32 = 20_000;
 const MAX_GRADES: u32 = 100_000;
@@ -29,42 +26,22 @@ const MAX_PER_PROMPT: u32 = 32;
     params(("name" = String, Path, description = "Name of the model",
                 pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
-        (status = 200, description = "Number of new and known pairs", body = RunPairsBody),
+        (status = 200, description = "Number of new and known pairs", body = RunPairs),
         (status = 404, description = "No reward model or run has this name", body = ProblemBody),
     ))]
 pub(crate) async fn collect(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult<Json<RunPairsBody>> {
-    let name = path_name(path)?;
+    PathParameter(name): PathParameter,
+    body: RequestBody,
+) -> ApiResult<Json<RunPairs>> {
+    check_name(&name)?;
     require_model(&api, &name)?;
-    let (choice, _permit) =
-        body::checked_json(&api, &headers, body, BodyKind::Settings, choice).await?;
+    let (choice, _permit) = body.checked_json(&api, BodyKind::Settings, choice).await?;
     let _admitted = api.admit(1)?;
     let found = api
         .review()
-        .collect_pairs_of_run(&name, &choice, api.caller().name())
-        .await?;
-    let RunPairs {
-        added,
-        known,
-        total,
-        grades,
-        prompts,
-        uncertain,
-        newest_us,
-    } = found;
-    Ok(Json(RunPairsBody {
-        added,
-        known,
-        total,
-        grades,
-        prompts,
-        uncertain,
-        newest_us,
-    }))
+        .collect_pairs_of_run(&name, &choice, api.caller().name());
+    Ok(Json(found.await?))
 }
 
 fn choice(request: RunPairsRequest) -> Result<PairsOfRun, Problem> {
@@ -77,9 +54,7 @@ fn choice(request: RunPairsRequest) -> Result<PairsOfRun, Problem> {
         min_certainty,
         reference,
     } = request;
-    let invalid = |field: &str, message: String| {
-        Problem::at(ErrorCode::InvalidField, format!("/{field}"), message)
-    };
+    let invalid = |field: &str, message: String| Problem::invalid(format!("/{field}"), message);
     let within = |field: &str, value: u32, max: u32| {
         if (1..=max).contains(&value) {
             Ok(value)

@@ -5,15 +5,12 @@ use assay_core::reward_model::ModelRequest;
 use assay_wire::scoring::{DecodedScore, ScoreReply, ScoreRequest, decode_score};
 use assay_wire::{DecodeLimits, ProblemBody};
 use axum::Json;
-use axum::body::Body;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
-use http::HeaderMap;
 
-use super::path_name;
+use super::check_name;
 use crate::Api;
-use crate::body::{self, BodyKind};
+use crate::body::{BodyKind, RequestBody};
 use crate::error::ApiResult;
+use crate::path::PathParameter;
 
 /// Scores inputs, all with the same version of the model. `raw` is the output of the model without
 /// normalisation, `score` is `raw` after the model's configured normalisation. An input that the
@@ -37,16 +34,15 @@ use crate::error::ApiResult;
     ))]
 pub(crate) async fn score(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    PathParameter(name): PathParameter,
+    body: RequestBody,
 ) -> ApiResult<Json<ScoreReply>> {
-    let name = path_name(path)?;
+    check_name(&name)?;
     let limits = DecodeLimits {
         items: api.limits().batch_items,
     };
     let decode = move |bytes: &[u8]| decode_score(bytes, &limits);
-    let (decoded, _permit) = body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
+    let (decoded, _permit) = body.decoded(&api, BodyKind::Batch, decode).await?;
     let DecodedScore {
         inputs,
         truncate,

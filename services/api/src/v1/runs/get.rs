@@ -4,13 +4,12 @@ use assay_core::ErrorCode;
 use assay_mapping::runs::run_detail;
 use assay_wire::runs::RunDetail;
 use axum::Json;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
+use crate::path::PathParameter;
 use crate::query::{Query, Within};
 use crate::v1::grades::record_of;
 
@@ -38,10 +37,9 @@ pub(crate) struct DetailQuery {
     ))]
 pub(crate) async fn get(
     api: Api,
-    path: Result<Path<String>, PathRejection>,
     Query(query): Query<DetailQuery>,
+    PathParameter(run): PathParameter,
 ) -> ApiResult<Json<RunDetail>> {
-    let Path(run) = path?;
     let steps = query.steps.map_or(DEFAULT_STEPS, Within::get);
     let detail = run_detail(record_of(&api)?, &run, steps as usize).await?;
     match detail {

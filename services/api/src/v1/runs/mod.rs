@@ -1,4 +1,5 @@
 //! `/v1/runs`: the recorded training runs.
 
+pub(crate) mod compare;
 pub(crate) mod get;
 pub(crate) mod list;

@@ -197,7 +197,6 @@ fn estimate(
     version: u32,
     counts: &ChannelVerdicts,
 ) -> anyhow::Result<CalibrationBody> {
-    #[expect(clippy::cast_precision_loss, reason = "counts of lines")]
     let number = |count: u64| count as f64;
     let [
         [refused_wrong, passed_wrong],
@@ -268,7 +267,7 @@ async fn store(source: &Source, calibration: &CalibrationBody) -> anyhow::Result
 
 fn print_table(calibrations: &[CalibrationBody]) -> anyhow::Result<()> {
     let share = |part: f64, whole: f64| {
-        assay_rewards::wilson(part, whole).map_or_else(
+        assay_rewards::interval::error_rate(part, whole).map_or_else(
             || "?".to_owned(),
             |known| {
                 format!(

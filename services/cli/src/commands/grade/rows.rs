@@ -30,11 +30,7 @@ pub(super) fn item(line: &str, row_template: &RowTemplate) -> Result<String, Pro
     let problem = |error: RowError| match error {
         RowError::Missing { column, .. } => {
             let message = "missing column; the template needs it to make the task";
-            Problem::at(
-                ErrorCode::InvalidField,
-                format!("/{column}"),
-                message.to_owned(),
-            )
+            Problem::invalid(format!("/{column}"), message.to_owned())
         }
         other => Problem::at(
             ErrorCode::InvalidTask,
@@ -44,11 +40,7 @@ pub(super) fn item(line: &str, row_template: &RowTemplate) -> Result<String, Pro
     };
     if row.get("completion").is_none_or(Value::is_null) {
         let message = "missing column; each row needs the text to grade in `completion`";
-        return Err(Problem::at(
-            ErrorCode::InvalidField,
-            "/completion".to_owned(),
-            message.to_owned(),
-        ));
+        return Err(Problem::invalid("/completion", message.to_owned()));
     }
     let task = template.task(&row).map_err(problem)?;
     let rendered = [

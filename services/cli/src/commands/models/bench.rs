@@ -85,7 +85,6 @@ pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<Comm
     Ok(CommandStatus::Done)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "parameters are far below 2^53")]
 fn millions(count: u64) -> f64 {
     count as f64 / 1e6
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use assay_base::truncated;
 use assay_client::Client;
-use assay_wire::reward_models::{LoadRequest, RewardModelBody};
+use assay_wire::reward_models::{LoadRequest, RewardModelBody, scale_name};
 
 use crate::arguments::{ModelAction, Models, ServerKey};
 use crate::exit::CommandStatus;
@@ -95,7 +95,7 @@ fn row(status: &RewardModelBody) -> [String; 8] {
         state,
         cell(model.map(|model| truncated(&model.version, 12))),
         cell(model.map(|model| &model.head)),
-        cell(model.map(|model| &model.scale)),
+        cell(model.map(|model| scale_name(model.scale))),
         cell(model.map(|model| &model.device)),
         status.scored.to_string(),
         cell(model.map(|model| &model.source)),

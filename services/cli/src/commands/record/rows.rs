@@ -1,10 +1,9 @@
 //! Recorded grades page by page, newest first, from a server or the database.
 
-use anyhow::Context;
 use assay_record::{GradeFilter, StoredGrade};
 use assay_wire::grades::GradesBody;
 
-use super::Source;
+use super::{Source, record_of};
 use crate::arguments::GradeSelection;
 
 /// Maximum rows per page, which is the limit of `GET /v1/grades`.
@@ -60,10 +59,7 @@ impl<'s> Rows<'s> {
                 client.grades(&query).await?
             }
             Source::Node(node) => {
-                let store = node
-                    .engine()
-                    .record()
-                    .context("no database is configured; name one with `--database`")?;
+                let store = record_of(node)?;
                 let before = self
                     .before
                     .take()

@@ -296,6 +296,13 @@ async fn read(record: &Record) {
     let prompts = ["prompt".to_owned()];
     assert_eq!(record.visits("run", None).await.unwrap().len(), 1);
     assert_eq!(record.visits("run", Some(&prompts)).await.unwrap().len(), 1);
+    let steps = ("run", 0..=i64::MAX);
+    let changes = record.prompt_changes(&steps, &steps, 9).await.unwrap();
+    assert_eq!(changes.common, 1);
+    let spread = record.prompt_spread(&steps, 0.5).await.unwrap();
+    assert!(spread.rewards > 0);
+    let counts = record.run_counts("run", &(0..=i64::MAX)).await.unwrap();
+    assert!(counts.grades() > 0);
     assert_eq!(record.runs(9).await.unwrap().len(), 2);
     record.seen_by(CALLER).runs(9).await.unwrap();
     assert!(record.run("run").await.unwrap().is_some());

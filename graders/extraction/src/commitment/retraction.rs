@@ -3,10 +3,14 @@
 //! and checks retract nothing.
 
 use crate::languages::LANGUAGES;
-use crate::phrases::{DEMONSTRATIVES, FAULTS, RETRACTIONS, RIGHTS, SLIPS};
+use crate::phrases::retractions::{
+    CONCLUDING, CONTRASTS, CORRECTING, DEMONSTRATIVES, FAULTS, FIRST_PERSON, LACKS, RECHECKS,
+    RECONSIDERING, RECONSIDERS, RESULTING, RETRACTIONS, RIGHTS, SLIPS, WAITS,
+};
 use crate::rule::{Rule, RuleMatch};
-use crate::slices::head;
+use crate::slices::{TAIL_BYTES, head, tail};
 use crate::tokens::{Lexed, TokenKind};
+use crate::value_runs::ValueRun;
 use crate::word_roles::{lower, roles};
 use crate::{qualifiers, value_runs};
 
@@ -19,21 +23,35 @@ const MAX_WORDS: usize = 8;
 /// Maximum number of words before the value of a correction.
 const MAX_WORDS_BEFORE_VALUE: usize = 6;
 
-/// Marks that end a sentence or set off an interruption.
-const ENDS: &[char] = &['.', '\n', '!', '?', '。', '！', '？', '—', '…'];
+/// Number of sentences at the end of a text that may correct an answer. Each one is split into
+/// tokens.
+const MAX_SENTENCES: usize = 256;
 
-/// Words that may precede the value of a correction: "I *meant* 42".
-const CORRECTING: &[&str] = &[
-    "it", "it's", "that", "that's", "i", "mean", "meant", "should", "must", "have", "been", "the",
-    "we", "get", "c'est", "es",
-];
+/// Marks that end a sentence or set off an interruption.
+const ENDS: &[char] = &['.', '\n', '!', '?', '。', '！', '？', '।', '—', '…'];
+
+/// How a sentence opens the answer again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reopening {
+    /// It names something that the answer lacks: "However, we must add one".
+    Amends,
+    /// It checks the answer: "Let me recount".
+    Checks,
+    /// It takes the answer back for now: "Hold on."
+    Doubts,
+    /// Its interjection concerns this sentence only: "No, it is 42".
+    Replaces,
+}
+
+/// Marks between an answer and an interruption of its sentence.
+const SENTENCE_PART: &[char] = &[',', ' ', '$', '}', '*', '，'];
 
 /// Marks that end a clause of a sentence.
 const CLAUSE_ENDS: &[char] = &[',', ';', ':', '(', '，', '；', '：'];
 
 /// The text after the last clause of `text` that retracts what precedes it; the whole text if there
 /// is none.
-pub(super) fn after_retraction(text: &str) -> &str {
+pub(crate) fn after_retraction(text: &str) -> &str {
     for start in sentence_starts(text) {
         let sentence = sentence(&text[start..]);
         let is_question = text[start + sentence.len()..].starts_with(['?', '？']);
@@ -44,9 +62,84 @@ pub(super) fn after_retraction(text: &str) -> &str {
     text
 }
 
-/// The value of the last correction in `rest`, the text after a statement: "No, it is 42".
-pub(super) fn correction(rest: &str) -> Option<RuleMatch<'_>> {
-    sentence_starts(rest).find_map(|start| replacement(head(&rest[start..], MAX_SENTENCE_BYTES)))
+/// The text after the last sentence that takes back the box that ends at the byte `end`; `None` if
+/// there is none.
+pub(crate) fn after_box(text: &str, end: usize) -> Option<&str> {
+    let near = tail(&text[end..], TAIL_BYTES);
+    let from = text.len() - near.len();
+    // The rest of the sentence of the box is a remark about the box.
+    sentence_starts(near)
+        .map(|start| from + start)
+        .filter(|start| text[end..*start].contains(ENDS))
+        .find_map(|start| {
+            let sentence = sentence(&text[start..]);
+            let is_question = text[start + sentence.len()..].starts_with(['?', '？']);
+            let retracted = retraction_end(sentence, &text[..start]).filter(|_| !is_question)?;
+            Some(&text[start + retracted..])
+        })
+}
+
+/// The value of the last correction in `rest`, the text after an answer: "No, it is 42", "Hold on.
+/// It should be 42". `explicit` leaves out checks and amendments, which no box yields to.
+pub(crate) fn correction(rest: &str, explicit: bool) -> Option<RuleMatch<'_>> {
+    let rest = tail(rest, TAIL_BYTES);
+    let mut starts: Vec<usize> = sentence_starts(rest).take(MAX_SENTENCES).collect();
+    starts.reverse();
+    let mut open = None;
+    let mut found = None;
+    for start in starts {
+        let sentence = head(&rest[start..], MAX_SENTENCE_BYTES);
+        let own = reopening(sentence);
+        let reopening = own.max(open);
+        if own != Some(Reopening::Replaces) && own != Some(Reopening::Amends) {
+            open = reopening;
+        }
+        let explicitly = reopening.is_some_and(|how| how >= Reopening::Doubts);
+        if let Some(reopening) = reopening.filter(|_| explicitly || !explicit)
+            && let Some(value) = replacement(sentence, reopening, own.is_some())
+        {
+            found = Some(value);
+        }
+    }
+    found
+}
+
+/// How a sentence opens the answer again; `None` if it does not.
+fn reopening(sentence: &str) -> Option<Reopening> {
+    let mut words = words(sentence).skip_while(|word| roles(word).opener());
+    let first = words.next()?;
+    let rest = &sentence[crate::slices::byte_range(sentence, first).start..];
+    let starts = |phrases: &[&str]| phrases.iter().any(|phrase| starts_with(rest, phrase));
+    if starts(RECONSIDERS) {
+        return Some(Reopening::Doubts);
+    }
+    if starts(RECHECKS) {
+        return Some(Reopening::Checks);
+    }
+    // "rather than" compares.
+    if starts(&["rather than"]) {
+        return None;
+    }
+    if roles(first).interjection() {
+        let waits = is_one_of(first, WAITS);
+        let hesitates = waits || is_one_of(first, &["wait", "hmm", "sorry", "oops", "等等"]);
+        let set_off = rest[first.len()..].starts_with([',', '.', ':', '!', '，', '…', '—']);
+        // "Wait 5 minutes" is an instruction.
+        let counts = rest[first.len()..]
+            .trim_start()
+            .starts_with(|c: char| c.is_ascii_digit());
+        if !set_off && (waits || hesitates && counts) {
+            return None;
+        }
+        return Some(if hesitates && set_off {
+            Reopening::Doubts
+        } else {
+            Reopening::Replaces
+        });
+    }
+    let contrasts =
+        is_one_of(first, CONTRASTS) && words.take(MAX_WORDS).any(|word| is_one_of(word, LACKS));
+    contrasts.then_some(Reopening::Amends)
 }
 
 /// The byte offset of the first letter of each sentence, last sentence first.
@@ -57,6 +150,13 @@ fn sentence_starts(text: &str) -> impl Iterator<Item = usize> {
         .chain([0]);
     sentence_breaks.filter_map(|end| {
         let rest = &text[end..];
+        // An interruption may follow an answer in its sentence: "41, wait, 42".
+        let rest = if end == 0 {
+            rest.trim_start_matches(SENTENCE_PART)
+        } else {
+            rest
+        };
+        let end = text.len() - rest.len();
         let marks = rest.len()
             - rest
                 .trim_start_matches([' ', '*', '_', '>', '(', '"', '“', '#', '-'])
@@ -98,14 +198,14 @@ fn retraction_end(sentence: &str, before: &str) -> Option<usize> {
         interjects |= roles(word).interjection();
     }
     let subject = words.next()?;
-    let first_person = is_one_of(subject, &["i", "my", "ich", "je", "j'ai"]);
+    let first_person = is_one_of(subject, FIRST_PERSON);
     if !(first_person
         || is_one_of(subject, DEMONSTRATIVES)
         || interjects && is_one_of(subject, FAULTS))
     {
         return None;
     }
-    let start = super::slices::byte_range(sentence, subject).start;
+    let start = crate::slices::byte_range(sentence, subject).start;
     let clause = sentence[start..]
         .split(CLAUSE_ENDS)
         .next()
@@ -154,47 +254,67 @@ fn names_answer(sentence: &str) -> bool {
     words(sentence).any(|word| {
         let word = lower(word);
         roles(&word).conclusion()
+            || word == "boxed"
             || LANGUAGES
                 .iter()
                 .any(|language| language.answer.contains(&&*word))
     })
 }
 
-/// The value of a correction: an interjection, a few words that lead to the value, and the value at
-/// the end of its clause. A calculation ("Wait, 40 + 2 = 42") is a check and not a correction.
-fn replacement(sentence: &str) -> Option<RuleMatch<'_>> {
-    let first = words(sentence).find(|word| !roles(word).opener())?;
-    if !roles(first).interjection() {
-        return None;
-    }
+/// The value of a correction: after an interjection or at the start of a clause, a few words that
+/// lead to the value, and the value at the end of its clause. A calculation ("Wait, 40 + 2 = 42") is
+/// a check and not a correction. `own` is set if the sentence itself opens the answer again.
+fn replacement(sentence: &str, reopening: Reopening, own: bool) -> Option<RuleMatch<'_>> {
     let lexed = Lexed::read(sentence);
     let end = (0..lexed.tokens.len())
         .find(|at| lexed.tokens[*at].kind == TokenKind::Stop)
         .unwrap_or(lexed.tokens.len());
-    if lexed
-        .tokens
-        .get(end)
-        .is_some_and(|_| matches!(lexed.str(end), "?" | "？"))
-    {
+    let asks = |at: usize| at < lexed.tokens.len() && matches!(lexed.str(at), "?" | "？");
+    if asks(end) {
         return None;
     }
+    let clauses = (0..end).filter(|at| {
+        *at == 0
+            || lexed.kind(at - 1) == Some(TokenKind::Separator)
+            || matches!(lexed.str(at - 1), ":" | "：")
+    });
+    let leads = clauses.filter_map(|at| led_value(&lexed, at, end));
+    leads
+        .filter(|(from, run)| {
+            let says = |list: &[&str]| (*from..run.first).any(|at| is_one_of(lexed.str(at), list));
+            match reopening {
+                Reopening::Amends => says(RESULTING),
+                Reopening::Replaces => *from == 0 || says(CONCLUDING),
+                Reopening::Doubts if own => *from == 0 || says(CONCLUDING),
+                Reopening::Doubts | Reopening::Checks => says(CONCLUDING),
+            }
+        })
+        .filter_map(|(_, run)| qualifiers::signed_value(&lexed, run.first, run, Rule::Stated))
+        .next_back()
+}
+
+/// The value that the words of a clause lead to, with the first token of the clause.
+fn led_value(lexed: &Lexed<'_>, from: usize, end: usize) -> Option<(usize, ValueRun)> {
     let leads = |at: usize| match lexed.tokens[at].kind {
         TokenKind::Word | TokenKind::Name => {
             let roles = lexed.roles(at);
-            let leads =
-                roles.verb() || roles.before_value() || is_one_of(lexed.str(at), CORRECTING);
+            let word = lexed.str(at);
+            let leads = roles.verb()
+                || roles.before_value()
+                || is_one_of(word, CORRECTING)
+                || is_one_of(word, RECONSIDERING);
             roles.interjection() || roles.opener() || leads && !roles.negation()
         }
         TokenKind::Separator | TokenKind::Other => true,
         _ => false,
     };
-    let at = (0..end)
+    let at = (from..end)
         .take(MAX_WORDS_BEFORE_VALUE + 1)
         .find(|at| !leads(*at))?;
-    if !value_runs::starts_value(&lexed, at) {
+    if !value_runs::starts_value(lexed, at) {
         return None;
     }
-    let run = value_runs::run_at(&lexed, at)
+    let run = value_runs::run_at(lexed, at)
         .ok()
         .filter(|run| run.strong && run.first == at)?;
     let calculates = lexed.kind(at) != Some(TokenKind::Name)
@@ -203,10 +323,8 @@ fn replacement(sentence: &str) -> Option<RuleMatch<'_>> {
         || lexed.kind(run.end) == Some(TokenKind::Separator)
         || lexed.roles(run.end).subordinate()
         || is_one_of(lexed.str(run.end), &["not", "instead", "and"]);
-    if calculates || !ends || qualifiers::qualifier_start(&lexed, None, run).is_some() {
-        return None;
-    }
-    qualifiers::signed_value(&lexed, at, run, Rule::Stated)
+    let qualified = qualifiers::qualifier_start(lexed, None, run).is_some();
+    (!calculates && ends && !qualified).then_some((from, run))
 }
 
 #[cfg(test)]
@@ -267,7 +385,7 @@ mod tests {
 
     #[test]
     fn reads_value_of_a_correction() {
-        let replacement = |rest| correction(rest).map(|found| found.text.into_owned());
+        let replacement = |rest| correction(rest, false).map(|found| found.text.into_owned());
         for rest in [
             ". No, 42.",
             ". Actually no, it is 42.",
@@ -275,6 +393,16 @@ mod tests {
             ". Sorry, I meant 42, not 41.",
             ".\nCorrection: 42",
             ". Oh wait, it's 42 because one is left over.",
+            ". On second thought, it is 42.",
+            ". Hold on. It should be 42.",
+            ". Hmm, let me recheck. It is 42.",
+            ". Let me double check... 6*7 = 42. So 42.",
+            ". Hold on, let me recount: it is 42.",
+            "... oh wait, I double counted one, it should be 42.",
+            ". However, we must add the endpoint, which gives 42.",
+            ", wait, 42.",
+            ". Actually no, the answer is 42.",
+            ". Update: 42",
         ] {
             assert_eq!(replacement(rest).as_deref(), Some("42"), "{rest}");
         }
@@ -286,6 +414,12 @@ mod tests {
             ". Wait, 40 + 2 = 42.",
             ". It is 42.",
             ". No, it is less than 42.",
+            ". Let me double check: 2 * 42 = 84.",
+            ". However, some count the endpoint, which gives 42.",
+            ". However, it is not 42.",
+            ". Wait, if it were 40, we would get 42.",
+            ". No doubt. It is 42.",
+            ", rather than 42.",
         ] {
             assert_eq!(replacement(rest), None, "{rest}");
         }

@@ -2,6 +2,8 @@
 //! meaning of a statement or a value, units, retractions. Contains no logic. The words that differ
 //! by language are in [`languages`](super::languages).
 
+pub(super) mod retractions;
+
 /// Words before the name of an answer that change the meaning of the statement: "if the answer is
 /// 5", "to answer is …".
 pub(super) const UNDERMINES: &[&str] = &[
@@ -56,10 +58,10 @@ pub(super) const NUMBERED: &[&str] = &[
     "exercise", "eq", "method", "étape", "schritt", "paso", "passo", "第", "步骤", "方程",
 ];
 
-/// First words of units of more than one word: "square metres", "million dollars".
+/// First words of units of more than one word: "square metres", "million dollars". Words for powers
+/// of ten have the same role.
 pub(super) const UNIT_PREFIXES: &[&str] = &[
-    "square", "cubic", "sq", "cu", "us", "hundred", "thousand", "million", "billion", "trillion",
-    "light", "fluid",
+    "square", "cubic", "sq", "cu", "us", "hundred", "light", "fluid", "bn", "bin",
 ];
 
 /// Units as words or symbols. Other words after a number name what it counts and are not part of
@@ -209,6 +211,27 @@ pub(super) const QUALIFIES_BEFORE: &[&str] = &[
     "除了",
 ];
 
+/// Phrases directly before a value that exclude it: "18 *instead of* 24".
+pub(super) const EXCLUDES: &[&str] = &[
+    "rather than",
+    "instead of",
+    "opposed to",
+    "plutôt que",
+    "au lieu de",
+    "statt",
+    "anstelle von",
+    "en lugar de",
+    "en vez de",
+    "em vez de",
+    "invece di",
+    "вместо",
+    "in plaats van",
+    "zamiast",
+    "invece che",
+    "anziché",
+    "stället för",
+];
+
 /// Words directly after a value that, if another value follows, calculate with it or start a range:
 /// "7 *times* 8".
 pub(super) const QUALIFIES_BEFORE_VALUE: &[&str] = &[
@@ -271,67 +294,67 @@ pub(super) const SUPPOSITIONS: &[&str] = &[
 /// Words that start the consequence of a hypothesis, which is not hypothetical itself.
 pub(super) const CONSEQUENTS: &[&str] = &["then", "dann", "alors", "entonces"];
 
-/// Interjections that may start a retraction: "*wait*, that is wrong".
-pub(super) const INTERJECTIONS: &[&str] = &[
-    "no",
-    "nope",
-    "wait",
-    "actually",
-    "sorry",
-    "correction",
-    "oops",
-    "hmm",
-    "scratch",
-    "rather",
-    "non",
-    "nein",
-    "不",
-    "不对",
-    "等等",
-    "更正",
+/// Particles between a value and its denial: "42*가* 아니다".
+pub(super) const PARTICLES: &[&str] = &["가", "이", "은", "는", "が", "は"];
+
+/// Verbs of a possibility: "it *could* also be 4".
+pub(super) const MODALS: &[&str] = &[
+    "could", "might", "may", "can", "könnte", "pourrait", "podría",
 ];
 
-/// Words that may precede an interjection: "*but* wait".
-pub(super) const OPENERS: &[&str] = &["but", "oh", "and", "well", "ah"];
-
-/// Subjects that refer to what was just said.
-pub(super) const DEMONSTRATIVES: &[&str] = &[
-    "that", "that's", "this", "it", "it's", "c'est", "cela", "das", "eso", "esto", "isso", "questo",
+/// Words that offer the answer of the opposite case: "42, *otherwise* 36".
+pub(super) const OTHERWISE: &[&str] = &[
+    "otherwise",
+    "alternatively",
+    "sonst",
+    "andernfalls",
+    "sinon",
+    "alternativement",
+    "alternativamente",
+    "altrimenti",
+    "иначе",
+    "anders",
+    "否则",
 ];
 
-/// Words for a fault, which retract an answer: "that is *wrong*".
-pub(super) const FAULTS: &[&str] = &[
-    "wrong",
-    "incorrect",
-    "mistake",
-    "mistaken",
-    "error",
-    "faux",
-    "fausse",
-    "erreur",
-    "falsch",
-    "fehler",
-    "incorrecto",
-    "incorrecta",
-    "errado",
-    "sbagliato",
+/// Words before another spelling of the same value: "1/2 or, *equivalently*, 0.5".
+pub(super) const RESTATES: &[&str] = &[
+    "equivalently",
+    "i.e.",
+    "simply",
+    "approximately",
+    "about",
+    "roughly",
+    "form",
+    "words",
+    "simplified",
+    "written",
+    "decimal",
 ];
 
-/// Verbs of slips, which retract an answer after an interjection: "wait, I *forgot* one".
-pub(super) const SLIPS: &[&str] = &[
-    "forgot",
-    "miscounted",
-    "miscalculated",
-    "misread",
-    "overlooked",
-    "missed",
-    "miswrote",
+/// Headings of a check of the answer: "*Check*: 2 * 5 = 10".
+pub(super) const CHECKS: &[&str] = &[
+    "check",
+    "checking",
+    "verification",
+    "verify",
+    "verifying",
+    "sanity check",
+    "检验",
+    "验证",
+    "验算",
+    "probe",
+    "vérification",
+    "comprobación",
+    "verificação",
+    "verifica",
+    "проверка",
 ];
 
-/// Words for correctness, which retract an answer if they are negated: "that is not *right*".
-pub(super) const RIGHTS: &[&str] = &[
-    "right", "correct", "true", "possible", "juste", "exact", "richtig", "correcto", "correcta",
-];
+/// Verbs between a statement and its place: "f(x) = 3 *holds* when x = 4" asks for x.
+pub(super) const HOLDS: &[&str] = &["holds", "hold", "occurs", "happens", "vanishes", "works"];
 
-/// Phrases at the start of a sentence that are a retraction by themselves.
-pub(super) const RETRACTIONS: &[&str] = &["scratch that", "strike that", "不对", "错了"];
+/// Answers to a question that is yes or no.
+pub(super) const YES_NO: &[&str] = &[
+    "yes", "no", "true", "false", "oui", "non", "ja", "nein", "sí", "да", "нет", "是", "否", "对",
+];

@@ -1,0 +1,40 @@
+//! What an answer commits to: whether the text around a value asserts it, denies it, takes it back,
+//! doubts it or offers another one. Every rule that finds an answer asks this module.
+//!
+//! The order of precedence is:
+//!
+//! 1. A sentence that takes an answer back is the strongest: "Wait, that's wrong" removes whatever
+//!    precedes it, and "Hold on, it should be 42" replaces it ([`retraction`]). This is true of
+//!    boxes too.
+//! 2. A denied answer is none: "not 42", "42 is wrong", "42 değil", "if the answer were 42"
+//!    ([`denial`]). The search continues before it.
+//! 3. Among the answers that remain, a box precedes a statement ("the answer is 42"), and a
+//!    statement precedes the last value of the text. Of several, the last one decides.
+//! 4. An answer with an alternative is both: "3 (or 4)" is read as "3 or 4" ([`hedge`]), and so are
+//!    adjacent statements that contradict: "The answer is 4. The answer is 3." ([`adjacent`]). A
+//!    value that is asked ("42?") or guessed ("42, maybe") is no answer.
+//!
+//! The words are in [`languages`](crate::languages) and [`phrases`](crate::phrases); the modules
+//! here only know their positions.
+
+mod adjacent;
+mod denial;
+mod hedge;
+mod retraction;
+
+pub(super) use adjacent::contradiction;
+pub(super) use denial::denies_box;
+pub(super) use hedge::offer;
+pub(super) use retraction::{after_box, after_retraction, correction};
+
+use crate::qualifiers::{self, Modifier};
+use crate::tokens::Lexed;
+use crate::value_runs::ValueRun;
+
+/// Whether the words around a value assert it.
+pub(super) fn asserts(lexed: &Lexed<'_>, run: ValueRun) -> bool {
+    qualifiers::modifier_before(lexed, run.first) != Modifier::Denied
+        && !qualifiers::is_hypothetical(lexed, run.first)
+        && !denial::denied_after(lexed, run.end)
+        && !hedge::is_doubted(lexed, run.end)
+}
