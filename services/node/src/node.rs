@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_access::{COMMAND_LINE, Gate, Key, KeyPolicy, NewKey, audit_entry};
+use assay_alerts::Alerts;
 use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits, Tls};
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
@@ -37,6 +38,7 @@ const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE_TIMEOUT.as_secs())
 /// One running process with its configuration, graders and record.
 pub struct Node {
     review: Review,
+    alerts: Arc<Alerts>,
     gate: Arc<Gate>,
     tls: Option<Arc<Tls>>,
     templates: Arc<Templates>,
@@ -117,8 +119,10 @@ impl Node {
             keeping,
         };
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;
+        let alerts = Alerts::new(engine.clone(), config.alerts.settings());
         Ok(Self {
             review: Review::new(engine),
+            alerts: Arc::new(alerts.map_err(NodeError::Webhook)?),
             gate: Arc::new(gate),
             tls,
             templates: Arc::new(templates),
@@ -155,6 +159,12 @@ impl Node {
     #[must_use]
     pub fn review(&self) -> &Review {
         &self.review
+    }
+
+    /// The open problems of the node.
+    #[must_use]
+    pub fn alerts(&self) -> &Arc<Alerts> {
+        &self.alerts
     }
 
     /// The scheme of the URL of the node.
@@ -261,6 +271,7 @@ impl Node {
             models: Arc::clone(&self.models),
             metrics: observe::metrics()?,
             warming: Arc::clone(&self.warming),
+            alerts: Arc::clone(&self.alerts),
             gate: Arc::clone(&self.gate),
             tls: self.tls.clone(),
             limits,
@@ -310,6 +321,10 @@ impl Node {
             let gate = Arc::clone(&self.gate);
             async move { gate.run().await }
         });
+        let alerting = tokio::spawn({
+            let alerts = Arc::clone(&self.alerts);
+            async move { alerts.run().await }
+        });
         let returning = tokio::spawn(free_memory::return_regularly());
         let summing = tokio::spawn(observe::sum_regularly());
         let certificate = self.tls.clone().map(|tls| tokio::spawn(tls.watch()));
@@ -325,6 +340,7 @@ impl Node {
         warming.abort();
         loading.abort();
         watching.abort();
+        alerting.abort();
         returning.abort();
         summing.abort();
         if let Some(certificate) = certificate {

@@ -72,6 +72,7 @@ pub use grade::{ComponentGrade, GradeSource, ItemGrade, NewGrade, RewardBreakdow
 pub use grade_filter::{GradeFilter, GradePage};
 pub use group::GroupResult;
 pub use options::RecordOptions;
+pub use read::recent::{RecentChannel, RecentRun};
 pub use record::{OpenError, Record, append_audit, database_file, open_access, set_aside_entries};
 pub use run_summary::RunSummary;
 pub use serving::{Published, publish_server, server_of};

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "tests print their figures")]
 
 mod action;
+mod alerts;
 mod check;
 mod command_line;
 mod crash;
