@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
 
 ##@ Run
 
@@ -59,7 +59,7 @@ cuda: ## build the binary with CUDA and FlashAttention and print its path; needs
 
 ##@ Test
 
-test: fmt clippy docs scripts images postgres browser unit openapi-minute chaos-short native-short documents python ## run everything that CI runs
+test: fmt clippy docs scripts prometheus images postgres browser unit openapi-minute chaos-short native-short documents python ## run everything that CI runs
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -168,6 +168,9 @@ vectors: ## compare losses and advantages with values from other trainers in the
 
 postgres: ## install PostgreSQL for the tests unless it exists
 	@sh tests/postgres/install.sh
+
+prometheus: ## check the rules of Prometheus and the dashboard with promtool, which is downloaded unless it exists
+	@sh deploy/prometheus/check.sh $(CARGO_TARGET_DIR)
 
 browser: ## install Chromium for the tests unless it exists
 	@sh tests/browser/install.sh

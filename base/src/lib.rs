@@ -1,5 +1,5 @@
 //! What crates share that has nothing to do with grading: positions and pointers in JSON, texts
-//! that are shown to people, suggestions for misspelled names, random numbers, URLs.
+//! that are shown to people, times, suggestions for misspelled names, random numbers, URLs.
 
 pub mod causes;
 pub mod json_error;
@@ -9,6 +9,7 @@ pub mod random;
 pub mod similar;
 pub mod truncate;
 pub mod url;
+pub mod utc;
 pub mod visible;
 
 pub use json_error::{TextPosition, json_message, json_reason};

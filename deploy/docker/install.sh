@@ -16,7 +16,7 @@ for wheel in "$wheels"/assay_rewards-*-manylinux*.whl "$wheels"/assay_rewards_*.
 done
 mkdir -p "$prefix/bin" "$prefix/share"
 cp "$environment/bin/assay" "$prefix/bin/"
-cp -R "$environment/share/assay" "$prefix/share/"
+cp -R "$environment/share/assay" "$environment/share/man" "$prefix/share/"
 rm -r "$environment"
 ASSAY_SANDBOX_WORKERS_IMAGES=$prefix/images "$prefix/bin/assay" images --compile
 # The service runs as another user.

@@ -89,6 +89,23 @@ def build_binary(profile, variables):
     return Path(paths[-1])
 
 
+# Completion scripts, where shells look for them relative to the prefix of an installation.
+COMPLETIONS = {
+    "bash": "bash-completion/completions/assay",
+    "fish": "fish/vendor_completions.d/assay.fish",
+    "zsh": "zsh/site-functions/_assay",
+}
+
+
+def write_shell_files(binary, share):
+    """Writes the manual pages and the completion scripts into the folder `share`."""
+    run(binary, "man", "--folder", share / "man/man1")
+    for shell, name in COMPLETIONS.items():
+        path = share / name
+        path.parent.mkdir(parents=True)
+        path.write_text(run(binary, "completions", shell))
+
+
 def build_wheel(options, variables):
     """Builds the wheel with the binary and returns its path."""
     staging = options.output / "building"
@@ -121,6 +138,7 @@ def main():
     for image in images.IN_MAIN_WHEEL:
         if image in packed:
             shutil.copytree(packed[image], data / image)
+    write_shell_files(binary, PROJECT / "data/data/share")
     wheel = build_wheel(options, variables)
     wheels = [wheel, archive.without_binary(wheel)]
     version = archive.version_of(wheel)

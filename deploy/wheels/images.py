@@ -49,7 +49,7 @@ def pack(image, binary, repository):
     recipe = repository / "sandboxes/guests" / RECIPES[image] / "build.py"
     guest = output_of(sys.executable, recipe, "--image", image).strip()
     listed = output_of(binary, "images", "--build", image, "--interpreter", guest, "--json")
-    (built,) = (one for one in json.loads(listed)["images"] if one["image"] == image)
+    (built,) = (one for one in map(json.loads, listed.splitlines()) if one["image"] == image)
     packages = cache() / built["hash"][:16]
     result = packages / image
     if not (result / "package.json").exists():

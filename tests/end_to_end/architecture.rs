@@ -59,15 +59,20 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "assay-alerts",
+        &["base", "core", "record", "rewards", "engine", "wire"],
+    ),
+    (
         "assay-operators",
         &[
-            "access", "base", "core", "record", "rewards", "engine", "review", "wire",
+            "access", "alerts", "base", "core", "record", "rewards", "engine", "review", "wire",
         ],
     ),
     (
         "assay-api",
         &[
             "access",
+            "alerts",
             "base",
             "core",
             "record",
@@ -229,7 +234,10 @@ fn large_libraries_are_used_by_their_owners_only() {
     only("sqlx", &["assay-record", "assay-sqlbox"]);
     only("axum", &["assay-api", "assay-operators"]);
     only("askama", &["assay-operators"]);
-    only("reqwest", &["assay-client", "assay-hub", "assay-tests"]);
+    only(
+        "reqwest",
+        &["assay-alerts", "assay-client", "assay-hub", "assay-tests"],
+    );
     only("clap", &["assay", "assay-trainer", "assay-tests"]);
     only("wasmtime", &["assay-wasm"]);
     only("rusqlite", &["assay-sqlbox"]);

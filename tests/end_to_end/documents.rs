@@ -45,7 +45,8 @@ fn every_metric_is_explained() {
     let names = assay_engine::metrics::NAMES
         .iter()
         .chain(assay_record::metrics::NAMES)
-        .chain(assay_access::metrics::NAMES);
+        .chain(assay_access::metrics::NAMES)
+        .chain(assay_alerts::metrics::NAMES);
     let names = names
         .chain(assay_worker::metrics::NAMES)
         .chain(assay_code::METRICS);

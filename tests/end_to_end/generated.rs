@@ -60,6 +60,7 @@ fn assert_part(path: &str, name: &str, expected: &str) {
 /// Files with the structs of the configuration.
 const CONFIG: &[&str] = &[
     "services/node/src/config/access.rs",
+    "services/node/src/config/alerts.rs",
     "services/node/src/config/log.rs",
     "services/node/src/config/sections.rs",
     "services/node/src/config/reward_models.rs",

@@ -87,6 +87,10 @@ impl Got {
             .unwrap_or_else(|error| panic!("{error}: {:?}", self.bytes))
     }
 
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+
     /// Code and pointer of an error.
     pub(crate) fn refusal(&self) -> (u16, String, Option<String>) {
         let body = self.json();

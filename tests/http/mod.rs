@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod access;
+mod alerts;
 mod audit;
 mod bodies;
 mod checks;
 mod connections;
 mod contract;
+mod dashboards;
 mod digits;
 mod filled;
 mod fixtures;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use assay_access::Gate;
+use assay_alerts::{Alerts, Settings};
 use assay_api::{Api, ApiLimits, ApiParts};
 use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionResult, Runtime};
 use assay_core::reward_model::{
@@ -90,7 +91,9 @@ fn counted(service: &Service) -> (Router, Arc<Writes>) {
         channels: ChannelSettings::default(),
     })
     .unwrap();
+    let alerts = Alerts::new(engine.clone(), Settings::default()).unwrap();
     let api = Api::new(ApiParts {
+        alerts: Arc::new(alerts),
         review: assay_review::Review::new(engine),
         templates: Arc::default(),
         programs: Arc::new(Nothing),

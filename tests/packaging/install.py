@@ -72,14 +72,17 @@ def check_platform_wheel(wheel, folder):
     started = time.monotonic()
     executables = packages.environment(folder / "platform", wheel)
     print(f"installed {wheel.name}: {time.monotonic() - started:.1f} s with a new environment")
+    for name in ("man/man1/assay.1", "man/man1/assay-grades.1", "zsh/site-functions/_assay"):
+        expect((folder / "platform/share" / name).is_file(), True)
     home = folder / "home"
     home.mkdir()
     for start in ("first", "second"):
         reply = json.loads(output_of(executables, home, "python", HERE / "first_reward.py"))
         expect(reply["rewards"], [1.0, 0.0])
         print(f"{start} start: {reply['seconds']:.2f} s from `import assay` to the rewards")
-    listed = json.loads(output_of(executables, home, "assay", "images", "--json"))["images"]
-    states = {image["image"]: image["compiled"] for image in listed}
+    listed = output_of(executables, home, "assay", "images", "--json").splitlines()
+    images = [image for image in map(json.loads, listed) if image["installed"]]
+    states = {image["image"]: image["compiled"] for image in images}
     expect(states["python"], True)
     expect(states["javascript"], False)
     expect(output_of(executables, home, "python", "-c", NODE).strip(), "[1.0]")

@@ -29,6 +29,9 @@ const REASONS: [&str; 7] = [
 
 pub(crate) fn describe() {
     describe_all();
+    for name in [WAITING, SUSPENDED] {
+        gauge!(name).increment(0);
+    }
     // Registered before they count, so that the first count is an increase and not a new series.
     for reason in REASONS {
         counter!(ENDED, "reason" => reason).increment(0);

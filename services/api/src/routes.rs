@@ -78,6 +78,7 @@ fn documented() -> Endpoints {
             ),
         )
         .role(Operator, routes!(v1::reward_models::run_pairs::collect))
+        .role(Operator, routes!(v1::alerts::list))
         .role(Operator, routes!(v1::audit::page))
         .role(Operator, routes!(v1::storage::get))
         .role(Role::Admin, routes!(v1::storage::prune))
@@ -136,6 +137,7 @@ fn endpoints(api: &Api) -> Endpoints {
     let document = document(api.engine().graders());
     let (pages, roles_of_pages) = assay_operators::router(
         api.review().clone(),
+        Arc::clone(api.alerts()),
         Arc::clone(api.shared_gate()),
         api.tls().is_some(),
     );

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_access::{Caller, Gate};
+use assay_alerts::Alerts;
 use assay_core::FairPermits;
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
@@ -92,6 +93,8 @@ pub struct ApiParts {
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// Whether the node is still being warmed up and therefore not ready.
     pub warming: Arc<AtomicBool>,
+    /// The open problems.
+    pub alerts: Arc<Alerts>,
     /// Decides who may call the node.
     pub gate: Arc<Gate>,
     /// The certificate; `None` for connections without TLS.
@@ -183,6 +186,10 @@ impl Api {
 
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
+    }
+
+    pub(crate) fn alerts(&self) -> &Arc<Alerts> {
+        &self.parts.alerts
     }
 
     pub(crate) fn tls(&self) -> Option<&Arc<Tls>> {

@@ -9,6 +9,7 @@ mod output;
 mod process;
 mod progress;
 mod table;
+mod target;
 mod terminal;
 
 use std::process::ExitCode;

@@ -37,30 +37,6 @@ pub(crate) fn configuration_of(
     configuration(file, database.into_iter().collect())
 }
 
-/// The variable with the server of commands whose options name none.
-const SERVER: &str = "ASSAY_SERVER";
-
-/// The server that a command works through: the named one, or that of `ASSAY_SERVER` unless other
-/// options require this process. `None` without one.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the variable is that of an option"
-)]
-pub(crate) fn server_of(named: Option<&str>, in_this_process: bool) -> Option<String> {
-    let variable = || std::env::var_os(SERVER).filter(|url| !in_this_process && !url.is_empty());
-    named
-        .map(str::to_owned)
-        .or_else(|| variable().map(|url| url.to_string_lossy().into_owned()))
-}
-
-/// The server of a command that always needs one: as [`server_of`], else the configured address.
-pub(crate) fn server(file: Option<&Path>, named: Option<&str>) -> anyhow::Result<String> {
-    match server_of(named, false) {
-        Some(server) => Ok(server),
-        None => Ok(configuration(file, Vec::new())?.server.url()),
-    }
-}
-
 /// A client of `server` that sends the key, if there is one.
 pub(crate) fn client(server: &str, key: &ServerKey) -> anyhow::Result<Client> {
     let client = Client::new(server, Retry::default())?;

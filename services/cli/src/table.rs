@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use assay_base::utc;
 use assay_base::visible::Visible;
 
 /// Writes `rows` under `head`, each column as wide as its widest cell.
@@ -53,8 +54,19 @@ pub(crate) fn cell<T: ToString>(value: Option<T>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
+/// A time in UTC, to the second, in a form that options read: `2026-11-18T11:06:40Z`.
+pub(crate) fn time(unix_us: i64) -> String {
+    utc::shown(unix_us).map_or_else(|| "-".to_owned(), |time| time.replacen(' ', "T", 1) + "Z")
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn shows_times_in_utc() {
+        assert_eq!(super::time(1_795_000_000_123_456), "2026-11-18T11:06:40Z");
+        assert_eq!(super::time(i64::MAX), "-");
+    }
+
     #[test]
     fn aligns_columns_to_their_widest_cell() {
         let mut out = Vec::new();

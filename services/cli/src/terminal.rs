@@ -110,7 +110,18 @@ pub(crate) fn json(value: &(impl Serialize + ?Sized)) -> serde_json::Result<Stri
     serde_json::to_string(value).map(|json| visible::json(&json))
 }
 
-/// Serialises a value as indented JSON.
+/// Writes a list as JSON, one object per line, as `--json` prints all lists.
+pub(crate) fn json_lines<T: Serialize>(
+    out: &mut impl Write,
+    values: impl IntoIterator<Item = T>,
+) -> io::Result<()> {
+    for value in values {
+        writeln!(out, "{}", json(&value)?)?;
+    }
+    Ok(())
+}
+
+/// Serialises a value as indented JSON, as `--json` prints all that is not a list.
 pub(crate) fn pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string_pretty(value).map(|json| visible::json(&json))
 }

@@ -16,7 +16,9 @@ use crate::stages;
 use crate::stages::options::PipelineOptions;
 use crate::stages::tasks::{self, task_pointer};
 use crate::state::{EngineParts, EngineState};
-use crate::{Answer, Batch, BatchItem, EngineError, IdempotentRequest, Mode, Redactor, Reply};
+use crate::{
+    Answer, Batch, BatchItem, EngineError, IdempotentRequest, Mode, Redactor, Reply, Totals,
+};
 
 /// Longest time that replies may take after the time for grading has ended.
 pub const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
@@ -247,6 +249,12 @@ impl Engine {
     pub async fn recent_channels(&self) -> Arc<Ledger> {
         let record = self.state.record.as_ref();
         self.state.channel_cache.current(record).await
+    }
+
+    /// Counts of finished items since the node started.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        self.state.totals.read()
     }
 
     /// The graders.

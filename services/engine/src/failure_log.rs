@@ -1,10 +1,12 @@
-//! Log lines of failed items, at a bounded rate: a broken grader may fail every item.
+//! Log lines of batches with failed items, at a bounded rate: a broken grader may fail every batch.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use assay_core::{ErrorCode, Fault};
+use assay_core::ErrorCode;
+use assay_record::ItemGrade;
 
 use crate::Batch;
 
@@ -17,53 +19,72 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// Longest message of a fault in a line, in bytes.
 const MAX_MESSAGE: usize = 1_000;
 
+/// Why items failed: grader and code.
+type Kind = (Cow<'static, str>, ErrorCode);
+
 /// Limits the lines of each grader and code, so that many failures of one kind do not hide others.
 #[derive(Debug, Default)]
 pub(crate) struct FailureLog {
-    kinds: Mutex<BTreeMap<(&'static str, ErrorCode), Kind>>,
+    kinds: Mutex<BTreeMap<Kind, Allowed>>,
 }
 
 /// The lines of one grader and code.
 #[derive(Debug)]
-struct Kind {
+struct Allowed {
     /// Lines that may be written now.
     lines: u32,
     /// Monotonic time up to which `lines` were added.
     since: Duration,
-    /// Failures without a line since the last line.
+    /// Batches without a line since the last line.
     omitted: u64,
 }
 
 impl FailureLog {
-    /// Logs a failure of an item of `batch`, unless there were too many.
-    pub(crate) fn write(
+    /// Logs the failures of a finished batch in one line, unless there were too many such batches.
+    /// The line describes the most frequent kind of failure.
+    pub(crate) fn write<'g>(
         &self,
-        grader: &'static str,
-        fault: &Fault,
         batch: &Batch,
-        item: usize,
+        grades: impl Iterator<Item = &'g ItemGrade>,
         now: Duration,
     ) {
-        let Some(omitted) = self.admit((grader, fault.code), now) else {
+        let mut kinds: BTreeMap<Kind, (usize, &ItemGrade)> = BTreeMap::new();
+        for grade in grades.filter(|grade| grade.outcome == "failed") {
+            let Some(fault) = &grade.error else { continue };
+            let kind = (grade.grader.name.clone(), fault.code);
+            kinds.entry(kind).or_insert((0, grade)).0 += 1;
+        }
+        let failed: usize = kinds.values().map(|(items, _)| items).sum();
+        let Some((kind, (_, first))) = kinds.iter().max_by_key(|(_, (items, _))| *items) else {
             return;
         };
-        let reason = &fault.message[..fault.message.floor_char_boundary(MAX_MESSAGE)];
+        let Some(omitted) = self.admit(kind, now) else {
+            return;
+        };
+        let reason = first.error.as_ref().map_or("", |fault| &*fault.message);
+        let all: Vec<String> = kinds
+            .iter()
+            .map(|((grader, code), (items, _))| format!("{grader} {code}: {items}"))
+            .collect();
         tracing::warn!(
-            grader,
-            code = fault.code.as_str(),
-            reason,
+            failed,
+            items = batch.items.len(),
+            grader = %kind.0,
+            code = kind.1.as_str(),
+            reason = &reason[..reason.floor_char_boundary(MAX_MESSAGE)],
+            all = all.join(", "),
             run = batch.run.as_deref(),
             step = batch.step,
-            item = batch.items[item].id.as_deref(),
+            item = first.id.as_deref(),
             omitted,
-            "an item failed"
+            "items of a batch failed"
         );
     }
 
-    /// Whether a line may be written: `Some` with the number of failures since the last one.
-    fn admit(&self, kind: (&'static str, ErrorCode), now: Duration) -> Option<u64> {
+    /// Whether a line may be written: `Some` with the number of batches since the last one.
+    fn admit(&self, kind: &Kind, now: Duration) -> Option<u64> {
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = kinds.entry(kind).or_insert(Kind {
+        let known = kinds.entry(kind.clone()).or_insert(Allowed {
             lines: BURST,
             since: now,
             omitted: 0,
@@ -88,7 +109,9 @@ mod tests {
     #[test]
     fn bounds_the_lines_of_each_grader_and_code() {
         let log = FailureLog::default();
-        let at = |grader, code, seconds| log.admit((grader, code), Duration::from_secs(seconds));
+        let at = |grader: &'static str, code, seconds| {
+            log.admit(&(grader.into(), code), Duration::from_secs(seconds))
+        };
         let flood: Vec<_> = (0..1_000)
             .filter_map(|_| at("math", ErrorCode::Internal, 5))
             .collect();

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use assay_core::{GraderTable, Outcome, Spec, Verdict, declare_metrics};
+use assay_core::{ErrorCode, GraderTable, Outcome, Spec, Verdict, declare_metrics};
 use assay_record::Appeal;
 use metrics::{Counter, counter, gauge, histogram};
 
 declare_metrics! {
     counter GRADES = "assay_grades_total" [Count]
-        "Graded units by grader, outcome, verdict and whether the outcome was cached.";
+        "Graded units by grader, outcome, verdict, error code and whether the outcome was cached.";
     histogram GRADE_SECONDS = "assay_grade_seconds" [Seconds] "Time to grade a unit, by grader.";
     histogram QUEUE_SECONDS = "assay_queue_seconds" [Seconds]
         "Time from admission until a worker took a unit, by grader.";
@@ -25,9 +25,23 @@ declare_metrics! {
          whether the caller itself used its share.";
     counter UNRECORDED = "assay_grades_unrecorded_total" [Count]
         "Grades with `recorded: false` because they could not be recorded.";
+    counter TRUNCATED = "assay_items_truncated_total" [Count]
+        "Items whose completion was truncated, by `meta.truncated`.";
     counter APPEALS = "assay_appeals_total" [Count]
         "Verdicts that were sent to a judge, by grader, judge, side and result.";
 }
+
+/// Outcomes without a score, with the error codes that graders report.
+const FAULTS: &[(&str, ErrorCode)] = &[
+    ("ungradable", ErrorCode::GoldUnparsable),
+    ("ungradable", ErrorCode::GoldTooCostly),
+    ("ungradable", ErrorCode::TaskAtFault),
+    ("failed", ErrorCode::GraderPanicked),
+    ("failed", ErrorCode::GraderUnavailable),
+    ("failed", ErrorCode::SandboxFailed),
+    ("failed", ErrorCode::ShuttingDown),
+    ("failed", ErrorCode::Internal),
+];
 
 /// Registers the counters with all label values that are known, so that the first count is an
 /// increase and not a new series. `judges` are names of graders, by policies, and
@@ -40,11 +54,15 @@ pub(crate) fn start_counters(
     for spec in graders.iter().map(|grader| grader.spec()) {
         let verdicts = spec.verdicts.iter().map(|verdict| verdict.verdict);
         let verdicts = verdicts.chain([Verdict::TOO_LONG]);
-        let graded = verdicts.map(|verdict| ("graded", verdict.as_str()));
-        for (outcome, verdict) in graded.chain([("ungradable", ""), ("failed", "")]) {
-            grades(spec.name, outcome, verdict, false).increment(0);
-            if spec.deterministic {
-                grades(spec.name, outcome, verdict, true).increment(0);
+        let graded = verdicts.map(|verdict| ("graded", verdict.as_str(), ""));
+        let faults = FAULTS
+            .iter()
+            .map(|(outcome, code)| (*outcome, "", code.as_str()));
+        for (outcome, verdict, code) in graded.chain(faults) {
+            grades(spec.name, outcome, verdict, code, false).increment(0);
+            // Failures are not cached.
+            if spec.deterministic && outcome != "failed" {
+                grades(spec.name, outcome, verdict, code, true).increment(0);
             }
         }
         for judge in judges.iter().filter_map(|name| graders.by_name(name)) {
@@ -67,12 +85,14 @@ pub(crate) fn start_counters(
         }
     }
     unrecorded(0);
+    truncated(0);
 }
 
 fn grades(
     grader: &'static str,
     outcome: &'static str,
     verdict: &'static str,
+    code: &'static str,
     cached: bool,
 ) -> Counter {
     let cached = if cached { "true" } else { "false" };
@@ -81,6 +101,7 @@ fn grades(
         "grader" => grader,
         "outcome" => outcome,
         "verdict" => verdict,
+        "code" => code,
         "cached" => cached
     )
 }
@@ -110,7 +131,8 @@ pub(crate) fn graded(
 ) {
     let grader = spec.name;
     let verdict = outcome.grade().map_or("", |grade| grade.verdict.as_str());
-    grades(grader, outcome.as_str(), verdict, cached).increment(1);
+    let code = outcome.fault().map_or("", |fault| fault.code.as_str());
+    grades(grader, outcome.as_str(), verdict, code, cached).increment(1);
     histogram!(GRADE_SECONDS, "grader" => grader).record(seconds(grade_us));
     histogram!(QUEUE_SECONDS, "grader" => grader).record(seconds(queue_us));
 }
@@ -131,6 +153,10 @@ pub(crate) fn in_flight(items: usize) {
 pub(crate) fn refused(setting: &'static str, own: bool) {
     let by = if own { "caller" } else { "all" };
     refusals(setting, by).increment(1);
+}
+
+pub(crate) fn truncated(items: u64) {
+    counter!(TRUNCATED).increment(items);
 }
 
 pub(crate) fn unrecorded(items: usize) {

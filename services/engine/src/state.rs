@@ -18,6 +18,7 @@ use crate::keys_in_flight::KeysInFlight;
 use crate::metrics;
 use crate::names::{NameLimits, Names};
 use crate::policy::{Policies, RewardPolicy};
+use crate::totals::TotalCounters;
 use crate::worker_threads::WorkerThreads;
 
 /// Callers that can use a lane up to their limits at the same time. With more, the lane is shared
@@ -117,6 +118,7 @@ pub(crate) struct EngineState {
     pub(crate) names: Arc<Names>,
     pub(crate) keeping: Keeping,
     pub(crate) failure_log: FailureLog,
+    pub(crate) totals: TotalCounters,
     sandbox_permits: FairPermits,
     device_permits: FairPermits,
     remote_permits: FairPermits,
@@ -163,6 +165,7 @@ impl EngineState {
             policies,
             keeping,
             failure_log: FailureLog::default(),
+            totals: TotalCounters::default(),
             sandbox_permits: lane(limits.in_workers),
             device_permits: lane(limits.waiting),
             remote_permits: lane(limits.waiting),

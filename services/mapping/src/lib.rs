@@ -2,6 +2,7 @@
 //! line, which grades without a server, share it. Contains no HTTP.
 
 pub mod batch;
+pub mod grades;
 pub mod render;
 pub mod runs;
 mod template_tasks;

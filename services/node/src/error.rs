@@ -48,6 +48,9 @@ pub enum NodeError {
     /// A pattern of the configuration cannot be used.
     #[error("`redaction`: {0}")]
     Redaction(#[source] RedactionError),
+    /// The client of the webhook for alerts cannot be created.
+    #[error("cannot use `alerts.webhook`: {0}")]
+    Webhook(String),
     /// A template of the configuration cannot be used.
     #[error(transparent)]
     Template(#[from] ConfigError),

@@ -14,4 +14,6 @@ pub mod sandboxes;
 
 pub use config::{Config, ConfigError};
 pub use error::NodeError;
-pub use node::{Node, backup, database_file, listen, open_keys, set_aside_entries, verify};
+pub use node::{
+    Node, backup, database_file, listen, open_keys, server_of, set_aside_entries, verify,
+};

@@ -1,19 +1,21 @@
 //! One running process: graders, record, engine and API, built from a configuration.
 
 use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_access::{COMMAND_LINE, Gate, Key, KeyPolicy, NewKey, audit_entry};
+use assay_alerts::Alerts;
 use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits, Tls};
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_engine::{Engine, EngineParts, Keeping, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
 use assay_record::access::{AccessStore, Quotas, Role};
-use assay_record::{Backup, BackupError, Record, RecordOptions, Verification};
+use assay_record::{Backup, BackupError, Published, Record, RecordOptions, Verification};
 use assay_review::Review;
 use assay_templates::Templates;
 use assay_worker::{Confinement, Mechanism, WorkerError};
@@ -36,6 +38,7 @@ const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE_TIMEOUT.as_secs())
 /// One running process with its configuration, graders and record.
 pub struct Node {
     review: Review,
+    alerts: Arc<Alerts>,
     gate: Arc<Gate>,
     tls: Option<Arc<Tls>>,
     templates: Arc<Templates>,
@@ -116,8 +119,10 @@ impl Node {
             keeping,
         };
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;
+        let alerts = Alerts::new(engine.clone(), config.alerts.settings());
         Ok(Self {
             review: Review::new(engine),
+            alerts: Arc::new(alerts.map_err(NodeError::Webhook)?),
             gate: Arc::new(gate),
             tls,
             templates: Arc::new(templates),
@@ -154,6 +159,12 @@ impl Node {
     #[must_use]
     pub fn review(&self) -> &Review {
         &self.review
+    }
+
+    /// The open problems of the node.
+    #[must_use]
+    pub fn alerts(&self) -> &Arc<Alerts> {
+        &self.alerts
     }
 
     /// The scheme of the URL of the node.
@@ -260,6 +271,7 @@ impl Node {
             models: Arc::clone(&self.models),
             metrics: observe::metrics()?,
             warming: Arc::clone(&self.warming),
+            alerts: Arc::clone(&self.alerts),
             gate: Arc::clone(&self.gate),
             tls: self.tls.clone(),
             limits,
@@ -304,9 +316,14 @@ impl Node {
                 }
             }
         });
+        let published = self.publish(&listener);
         let watching = tokio::spawn({
             let gate = Arc::clone(&self.gate);
             async move { gate.run().await }
+        });
+        let alerting = tokio::spawn({
+            let alerts = Arc::clone(&self.alerts);
+            async move { alerts.run().await }
         });
         let returning = tokio::spawn(free_memory::return_regularly());
         let summing = tokio::spawn(observe::sum_regularly());
@@ -319,9 +336,11 @@ impl Node {
         }));
         // The sender is also dropped when the serving task ends.
         let _ = stopped.await;
+        drop(published);
         warming.abort();
         loading.abort();
         watching.abort();
+        alerting.abort();
         returning.abort();
         summing.abort();
         if let Some(certificate) = certificate {
@@ -337,6 +356,27 @@ impl Node {
             serving.abort();
         }
         Ok(())
+    }
+
+    /// Publishes the URL of the listener to commands on this machine that use the same database.
+    fn publish(&self, listener: &TcpListener) -> Option<Published> {
+        let address = listener.local_addr().ok()?;
+        // Clients cannot connect to an unspecified address everywhere.
+        let ip = match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            ip => ip,
+        };
+        let url = format!(
+            "{}://{}",
+            self.scheme(),
+            SocketAddr::new(ip, address.port())
+        );
+        let options = RecordOptions::new(&self.config.store.database);
+        assay_record::publish_server(&options, &url).unwrap_or_else(|error| {
+            tracing::warn!(%error, "commands need `--server`: cannot publish the URL of the server");
+            None
+        })
     }
 
     /// Does the work that would otherwise delay the first requests; the node is not ready until it
@@ -400,6 +440,12 @@ pub async fn listen(config: &Config) -> Result<TcpListener, NodeError> {
 #[must_use]
 pub fn database_file(config: &Config) -> Option<PathBuf> {
     assay_record::database_file(&config.store.database)
+}
+
+/// The URL of the server that uses the configured database; `None` if no server does.
+#[must_use]
+pub fn server_of(config: &Config) -> Option<String> {
+    assay_record::server_of(&RecordOptions::new(&config.store.database))
 }
 
 /// Opens the keys and the audit log of the configured database, which a node may be using. Creates

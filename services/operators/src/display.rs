@@ -3,8 +3,8 @@
 
 use std::fmt;
 
+use assay_base::utc;
 use assay_base::visible::Visible;
-use time::OffsetDateTime;
 
 /// Maximum length of a text on a page, in characters. The API returns the complete text.
 pub(crate) const MAX_TEXT_CHARACTERS: usize = 20_000;
@@ -105,11 +105,7 @@ pub(crate) fn bytes(bytes: f64) -> String {
 
 /// A time in UTC, to the second.
 pub(crate) fn time(unix_us: i64) -> String {
-    let Ok(time) = OffsetDateTime::from_unix_timestamp(unix_us.div_euclid(1_000_000)) else {
-        return "–".to_owned();
-    };
-    let (date, hour, minute, second) = (time.date(), time.hour(), time.minute(), time.second());
-    format!("{date} {hour:02}:{minute:02}:{second:02}")
+    utc::shown(unix_us).unwrap_or_else(|| "–".to_owned())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use assay_base::did_you_mean;
+use assay_base::{did_you_mean, utc};
 use assay_core::GradeId;
 use assay_record::GradeFilter;
 use axum::extract::FromRequestParts;
@@ -203,7 +203,7 @@ fn time(pairs: &Pairs, name: &str) -> Result<Option<i64>, Failure> {
     let Some(text) = pairs.get(name) else {
         return Ok(None);
     };
-    let read = read_time(text.trim());
+    let read = utc::parse(text.trim());
     let message = || {
         format!(
             "`{name}` must be a time in UTC, such as `2026-11-22` or `2026-11-22T03:45`, not \
@@ -212,23 +212,6 @@ fn time(pairs: &Pairs, name: &str) -> Result<Option<i64>, Failure> {
     };
     read.map(Some)
         .ok_or_else(|| Failure::parameter(name, message()))
-}
-
-fn read_time(text: &str) -> Option<i64> {
-    let (date, clock) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));
-    let mut date = date.splitn(3, '-');
-    let (year, month, day) = (
-        date.next()?.parse().ok()?,
-        date.next()?.parse::<u8>().ok()?,
-        date.next()?.parse().ok()?,
-    );
-    let mut clock = clock.trim_end_matches('Z').splitn(3, ':');
-    let (hour, minute) = (clock.next()?.parse().ok()?, clock.next()?.parse().ok()?);
-    let second = clock.next().map_or(Some(0), |second| second.parse().ok())?;
-    let date =
-        time::Date::from_calendar_date(year, time::Month::try_from(month).ok()?, day).ok()?;
-    let moment = date.with_hms(hour, minute, second).ok()?.assume_utc();
-    moment.unix_timestamp().checked_mul(1_000_000)
 }
 
 /// The id of a grade, from the path.

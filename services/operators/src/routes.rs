@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use assay_access::Gate;
+use assay_alerts::Alerts;
 use assay_core::ErrorCode;
 use assay_record::access::{Access, Role};
 use assay_review::Review;
@@ -71,6 +72,7 @@ impl Pages {
 /// the state of the router that they are merged into; `secure` says whether connections use TLS.
 pub fn router<S: Clone + Send + Sync + 'static>(
     review: Review,
+    alerts: Arc<Alerts>,
     gate: Arc<Gate>,
     secure: bool,
 ) -> (Router<S>, Vec<(Method, &'static str, Access)>) {
@@ -124,6 +126,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(
         .layer(map_response(add_headers))
         .with_state(Site {
             review,
+            alerts,
             gate,
             secure,
         });

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use assay_access::{Caller, Gate};
+use assay_alerts::Alerts;
 use assay_review::Review;
 use axum::extract::FromRequestParts;
 use http::StatusCode;
@@ -16,6 +17,7 @@ use crate::page::Menu;
 #[derive(Clone)]
 pub(crate) struct Site {
     pub(crate) review: Review,
+    pub(crate) alerts: Arc<Alerts>,
     pub(crate) gate: Arc<Gate>,
     /// Whether connections use TLS, in which case cookies are sent only over TLS.
     pub(crate) secure: bool,
@@ -26,6 +28,7 @@ pub(crate) struct Viewer {
     /// With the part of the record that the caller sees.
     pub(crate) review: Review,
     pub(crate) caller: Caller,
+    pub(crate) alerts: Arc<Alerts>,
     pub(crate) gate: Arc<Gate>,
     /// The navigation for the caller.
     pub(crate) menu: Menu,
@@ -52,6 +55,7 @@ impl FromRequestParts<Site> for Viewer {
             review: site.review.seen_by(own, Arc::clone(caller.share())),
             menu: Menu::new(Some(caller.role())),
             caller,
+            alerts: Arc::clone(&site.alerts),
             gate: Arc::clone(&site.gate),
         })
     }

@@ -54,6 +54,7 @@ mod retention_step;
 pub mod rollup;
 mod run_summary;
 mod scope;
+mod serving;
 mod spool;
 mod state;
 pub mod storage;
@@ -71,8 +72,10 @@ pub use grade::{ComponentGrade, GradeSource, ItemGrade, NewGrade, RewardBreakdow
 pub use grade_filter::{GradeFilter, GradePage};
 pub use group::GroupResult;
 pub use options::RecordOptions;
+pub use read::recent::{RecentChannel, RecentRun};
 pub use record::{OpenError, Record, append_audit, database_file, open_access, set_aside_entries};
 pub use run_summary::RunSummary;
+pub use serving::{Published, publish_server, server_of};
 pub use spool::OpenSpoolError;
 pub use state::{RecordState, Retried, SetAside};
 pub use verify::{Damage, Verification, verify};

@@ -1,11 +1,12 @@
-//! Owns what people and trainers do with grades that are recorded: replay them, draw and adjudicate
-//! them, choose pairs for reward models and prompts to sample next, and store the results of
-//! dataset checks next to them. Grades with the engine and reads the record; does not depend on
-//! HTTP.
+//! Owns what people and trainers do with grades that are recorded: explain and replay them, draw
+//! and adjudicate them, choose pairs for reward models and prompts to sample next, and store the
+//! results of dataset checks next to them. Grades with the engine and reads the record; does not
+//! depend on HTTP.
 
 pub mod adjudications;
 pub mod comparison;
 pub mod dataset_checks;
+pub mod explanation;
 pub mod filter;
 pub mod pairs;
 pub mod replay;

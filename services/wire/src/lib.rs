@@ -2,6 +2,7 @@
 //! grading.
 
 pub mod adjudications;
+pub mod alerts;
 pub mod audit;
 pub mod channels;
 pub mod checks;

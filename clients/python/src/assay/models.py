@@ -11,6 +11,7 @@ from assay._view import View
 
 
 CheckSeverity = Literal["error", "warning"]
+Severity = Literal["critical", "warning"]
 
 
 class Adjudication(View):
@@ -91,6 +92,142 @@ class After(View):
         """False-negative rate."""
         value: float = self._get("rho1")
         return value
+
+
+class Alert(View):
+    """An open problem: a rule that is met by a run, a channel or the node."""
+
+    __slots__ = ()
+
+    @property
+    def channel(self) -> str | None:
+        """Name of the channel; `None` if the problem is not that of a channel."""
+        value: str | None = self._get("channel")
+        return value
+
+    @property
+    def grades(self) -> int:
+        """Number of grades that cause the problem."""
+        value: int = self._get("grades")
+        return value
+
+    @property
+    def link(self) -> str | None:
+        """Path and query of the page that lists these grades; `None` if the record has none of
+        them.
+        """
+        value: str | None = self._get("link")
+        return value
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in one sentence."""
+        value: str = self._get("message")
+        return value
+
+    @property
+    def rule(self) -> str:
+        """Name of the rule."""
+        value: str = self._get("rule")
+        return value
+
+    @property
+    def run(self) -> str | None:
+        """Name of the run; `None` if the problem is not that of a run."""
+        value: str | None = self._get("run")
+        return value
+
+    @property
+    def severity(self) -> Severity:
+        """How urgent it is."""
+        value: Severity = self._get("severity")
+        return value
+
+    @property
+    def since_us(self) -> int:
+        """When the rule was first met, in microseconds since the Unix epoch."""
+        value: int = self._get("since_us")
+        return value
+
+    @property
+    def threshold(self) -> float:
+        """The value from which the rule is met."""
+        value: float = self._get("threshold")
+        return value
+
+    @property
+    def value(self) -> float:
+        """The measured value, in the unit of the rule."""
+        value: float = self._get("value")
+        return value
+
+
+class AlertRule(View):
+    """A rule that is evaluated."""
+
+    __slots__ = ()
+
+    @property
+    def clears_below(self) -> float:
+        """The value below which a problem is closed."""
+        value: float = self._get("clears_below")
+        return value
+
+    @property
+    def measures(self) -> str:
+        """What is measured, with its unit."""
+        value: str = self._get("measures")
+        return value
+
+    @property
+    def minimum_items(self) -> int:
+        """Number of items from which the value counts."""
+        value: int = self._get("minimum_items")
+        return value
+
+    @property
+    def rule(self) -> str:
+        """Name, as in `alerts.off` of the configuration."""
+        value: str = self._get("rule")
+        return value
+
+    @property
+    def severity(self) -> Severity:
+        """How urgent its problems are."""
+        value: Severity = self._get("severity")
+        return value
+
+    @property
+    def threshold(self) -> float:
+        """The value from which the rule is met."""
+        value: float = self._get("threshold")
+        return value
+
+
+class Alerts(View):
+    """The open problems of a node, and its rules."""
+
+    __slots__ = ()
+
+    @property
+    def alerts(self) -> list[Alert]:
+        """Open problems, the most severe first, then the oldest first."""
+        value = self._get("alerts")
+        return [Alert(item) for item in value]
+
+    @property
+    def evaluated_us(self) -> int | None:
+        """When the rules were last evaluated, in microseconds since the Unix epoch; `None` before
+        the first time.
+        """
+        value: int | None = self._get("evaluated_us")
+        return value
+
+    @property
+    def rules(self) -> list[AlertRule]:
+        """The rules that are evaluated."""
+        value = self._get("rules")
+        return [AlertRule(item) for item in value]
 
 
 class Appeal(View):

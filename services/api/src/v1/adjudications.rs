@@ -1,12 +1,12 @@
 //! `POST /v1/adjudications/next`: draws a grade for an operator to adjudicate.
 
+use assay_mapping::grades::grade_detail;
 use assay_review::adjudications::DrawFilter;
 use assay_wire::channels::DrawnBody;
 use axum::Json;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::grades::get::detail;
 use super::grades::record_of;
 use crate::Api;
 use crate::error::ApiResult;
@@ -53,7 +53,7 @@ pub(crate) async fn next(api: Api, Query(query): Query<NextQuery>) -> ApiResult<
             probability: None,
         }));
     };
-    let grade = detail(record_of(&api)?, grade).await?;
+    let grade = grade_detail(record_of(&api)?, grade).await?;
     Ok(Json(DrawnBody {
         grade: Some(grade),
         probability: Some(draw.probability),

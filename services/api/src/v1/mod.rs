@@ -1,6 +1,7 @@
 //! The endpoints under `/v1`, one per file.
 
 pub(crate) mod adjudications;
+pub(crate) mod alerts;
 pub(crate) mod audit;
 pub(crate) mod channels;
 pub(crate) mod checks;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use assay_access::Gate;
+use assay_alerts::{Alerts, Settings};
 use assay_api::{Api, ApiLimits, ApiParts};
 use assay_core::execution::{Execute, ExecuteError, Execution, ExecutionResult, Runtime};
 use assay_core::reward_model::{
@@ -328,8 +329,11 @@ fn service_of(models: Vec<ModelInfo>, limits: ApiLimits, record: Option<Record>)
         keeping: assay_engine::Keeping::default(),
         channels: ChannelSettings::default(),
     });
+    let engine = engine.unwrap();
+    let alerts = Alerts::new(engine.clone(), Settings::default()).unwrap();
     let parts = ApiParts {
-        review: assay_review::Review::new(engine.unwrap()),
+        alerts: Arc::new(alerts),
+        review: assay_review::Review::new(engine),
         templates: Arc::default(),
         programs: Arc::new(NoPrograms),
         models: models.clone(),

@@ -11,12 +11,13 @@ use std::path::PathBuf;
 
 use assay_node::models::{AttentionKernel, Lengths, ProductRows};
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 
 pub(crate) use check::Check;
 pub(crate) use keys::{Audit, CreateKey, KeyAction, Keys, SetKey};
 pub(crate) use record::{
     BackupArguments, Export, ExportFormat, GradeSelection, Grades, PruneArguments, Record,
-    RecordAction, Replay, Runs, SetAsideArguments, Tail, VerifyArguments,
+    RecordAction, Replay, Runs, SetAsideArguments, Show, Tail, VerifyArguments,
 };
 pub(crate) use templates::Templates;
 
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Graders(OutputFormat),
     /// List recorded grades, newest first
     Grades(Grades),
+    /// Show one recorded grade and why it has its verdict
+    Show(Show),
     /// List recorded training runs, or show a summary of one
     Runs(Runs),
     /// Print grades as they are recorded
@@ -81,6 +84,23 @@ pub(crate) enum Command {
     Images(Images),
     /// Show what is installed and run the self-test of each grader, with timings
     Doctor(OutputFormat),
+    /// Print a completion script for a shell
+    Completions {
+        /// Shell
+        shell: Shell,
+    },
+    /// Print the manual page of `assay` or of a command, or write all pages
+    Man(Man),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Command, such as `grades` or `channels show` [default: `assay`]
+    #[arg(value_name = "COMMAND", conflicts_with = "folder")]
+    pub(crate) command: Vec<String>,
+    /// Write the pages of all commands to this folder, such as `~/.local/share/man/man1`
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// The key of a server.
@@ -181,7 +201,7 @@ pub(crate) struct Grade {
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct OutputFormat {
-    /// Print JSON instead of a table
+    /// Print JSON instead of a table: one object per line for lists, else one document
     #[arg(long, global = true)]
     pub(crate) json: bool,
 }
@@ -287,7 +307,8 @@ pub(crate) struct Policies {
     /// List the functions that policies can use
     #[arg(long, conflicts_with_all = ["name", "check"])]
     pub(crate) functions: bool,
-    /// List the policies of this server [default: of the configuration] [env: ASSAY_SERVER]
+    /// List the policies of this server [default: one that uses the database, else those of the
+    /// configuration] [env: ASSAY_SERVER]
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
     #[command(flatten)]
@@ -300,8 +321,8 @@ pub(crate) struct Policies {
 pub(crate) struct Models {
     #[command(subcommand)]
     pub(crate) action: Option<ModelAction>,
-    /// Server URL [default: the configured address; `score` runs in this process] [env:
-    /// ASSAY_SERVER]
+    /// Server URL [default: the one that uses the database, else the configured address; `score`
+    /// runs in this process] [env: ASSAY_SERVER]
     #[arg(long, value_name = "URL", global = true)]
     pub(crate) server: Option<String>,
     #[command(flatten)]

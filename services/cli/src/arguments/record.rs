@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::seconds::parse_seconds;
+use super::seconds::{parse_seconds, parse_time};
 use super::{OutputFormat, ServerKey};
 
 /// Location of the record.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Record {
-    /// Go through this server; required while it uses the database [env: ASSAY_SERVER]
+    /// Go through this server [default: one that uses the database] [env: ASSAY_SERVER]
     #[arg(long, value_name = "URL", global = true)]
     pub(crate) server: Option<String>,
     #[command(flatten)]
@@ -141,6 +141,12 @@ pub(crate) struct GradeSelection {
     /// Highest score
     #[arg(long, value_parser = score)]
     pub(crate) score_max: Option<f64>,
+    /// Earliest time, in UTC such as `2026-11-22T03:45`, or how long ago, such as `2h`
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) since: Option<i64>,
+    /// Time before which grades were made, as for `--since`
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) until: Option<i64>,
 }
 
 /// A bound of scores. No score is above or below NaN.
@@ -163,6 +169,16 @@ pub(crate) struct Grades {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Id of the grade
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) record: Record,
+    #[command(flatten)]
+    pub(crate) output: OutputFormat,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Runs {
     /// Name of a run to summarise
     pub(crate) name: Option<String>,
@@ -182,7 +198,8 @@ pub(crate) struct Runs {
 
 #[derive(Debug, Args)]
 pub(crate) struct Tail {
-    /// Server URL [default: the configured address] [env: ASSAY_SERVER]
+    /// Server URL [default: the one that uses the database, else the configured address] [env:
+    /// ASSAY_SERVER]
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
     #[command(flatten)]
@@ -215,11 +232,15 @@ pub(crate) struct Export {
     /// Maximum number of rows [default: all]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
+    /// Add the task, prompt, completion and policy of each grade
+    #[arg(long)]
+    pub(crate) bodies: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// One JSON object per line, as in `GET /v1/grades`
+    /// One JSON object per line, as in `GET /v1/grades`; with `--bodies` as in `GET
+    /// /v1/grades/{id}`
     Jsonl,
     /// Comma-separated values with a header; objects and arrays as JSON
     Csv,
@@ -234,7 +255,7 @@ pub(crate) struct Replay {
         value_name = "ID",
         conflicts_with_all = [
             "run", "step", "grader", "channel", "outcome", "verdict", "appeal", "batch", "id",
-            "group", "score_min", "score_max", "sample",
+            "group", "score_min", "score_max", "since", "until", "sample",
         ]
     )]
     pub(crate) ids: Vec<String>,

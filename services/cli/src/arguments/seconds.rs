@@ -1,4 +1,8 @@
-//! Spans of time in arguments, such as `30s`, `15m`, `12h` or `90d`.
+//! Spans of time in arguments, such as `30s`, `15m`, `12h` or `90d`, and times.
+
+use assay_base::utc;
+
+use crate::process::unix_us;
 
 /// A century, far from the end of the clock.
 const MAX: u64 = 100 * 365 * 24 * 60 * 60;
@@ -21,9 +25,32 @@ pub(super) fn parse_seconds(text: &str) -> Result<u64, String> {
     parse().ok_or_else(|| "expected a number and `s`, `m`, `h` or `d`, such as `90d`".to_owned())
 }
 
+/// Parses a time in UTC, or how long ago it was, as microseconds since the Unix epoch.
+pub(super) fn parse_time(text: &str) -> Result<i64, String> {
+    let ago = || {
+        let us = i64::try_from(parse_seconds(text).ok()?).ok()? * 1_000_000;
+        Some(unix_us() - us)
+    };
+    utc::parse(text).or_else(ago).ok_or_else(|| {
+        "expected a time in UTC, such as `2026-11-22` or `2026-11-22T03:45`, or how long ago, such \
+         as `2h`"
+            .to_owned()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parses_times_and_spans_before_now() {
+        assert_eq!(parse_time("1970-01-02T00:00:01"), Ok(86_401_000_000));
+        let before = unix_us() - 7_200_000_000;
+        assert!((before..=unix_us() - 7_200_000_000).contains(&parse_time("2h").unwrap()));
+        for text in ["yesterday", "1", "2026-13-01"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn parses_spans_of_time() {

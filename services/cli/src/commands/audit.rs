@@ -1,6 +1,5 @@
 //! `assay audit`: shows or exports the audit log of a server or of a database.
 
-use std::io::Write;
 use std::path::Path;
 
 use assay_client::Client;
@@ -10,7 +9,8 @@ use assay_wire::audit::AuditBody;
 use crate::arguments::Audit;
 use crate::commands::record::require_database;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, client, configuration_of, server_of};
+use crate::process::{block_on, client, configuration_of};
+use crate::target::server_of;
 use crate::{table, terminal};
 
 /// Number of entries that are read at once.
@@ -75,13 +75,7 @@ async fn show(source: &Source, lines: u32) -> anyhow::Result<()> {
     table::write(
         &mut terminal::stdout(),
         [
-            "NO",
-            "TIME (UNIX)",
-            "CALLER",
-            "ROLE",
-            "ACTION",
-            "TARGET",
-            "DETAILS",
+            "NO", "TIME", "CALLER", "ROLE", "ACTION", "TARGET", "DETAILS",
         ],
         &rows,
     )?;
@@ -94,9 +88,7 @@ async fn export(source: &Source) -> anyhow::Result<()> {
     let mut before = None;
     loop {
         let entries = source.page(before, PAGE).await?;
-        for entry in &entries {
-            writeln!(out, "{}", terminal::json(entry)?)?;
-        }
+        terminal::json_lines(&mut out, &entries)?;
         match entries.last() {
             Some(last) if entries.len() == PAGE as usize => before = Some(last.no),
             _ => return Ok(()),
@@ -107,7 +99,7 @@ async fn export(source: &Source) -> anyhow::Result<()> {
 fn row(entry: &AuditBody) -> [String; 7] {
     [
         entry.no.to_string(),
-        (entry.time_us / 1_000_000).to_string(),
+        table::time(entry.time_us),
         entry.caller.clone(),
         table::cell(entry.role.as_ref()),
         entry.action.clone(),

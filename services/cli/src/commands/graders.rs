@@ -1,12 +1,11 @@
 //! `assay graders`: lists the graders of this binary.
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use assay_core::{Clock, SystemClock};
 use assay_node::sandboxes::Sandboxes;
-use assay_wire::grades::{GraderBody, GradersBody};
+use assay_wire::grades::GraderBody;
 
 use crate::arguments::OutputFormat;
 use crate::exit::CommandStatus;
@@ -25,13 +24,7 @@ pub(crate) fn run(file: Option<&Path>, output: OutputFormat) -> anyhow::Result<C
         .map(|grader| GraderBody::new(grader.spec(), grader.unavailable()));
     let mut out = terminal::stdout();
     if output.json {
-        writeln!(
-            out,
-            "{}",
-            terminal::pretty(&GradersBody {
-                graders: bodies.collect()
-            })?
-        )?;
+        terminal::json_lines(&mut out, bodies)?;
         return Ok(CommandStatus::Done);
     }
     let rows: Vec<_> = bodies

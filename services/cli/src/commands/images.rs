@@ -77,30 +77,26 @@ fn list(sandboxes: &Sandboxes, arguments: &Images) -> anyhow::Result<CommandStat
     missing.retain(|image| is_listed(image.name));
     let mut out = terminal::stdout();
     if arguments.output.json {
-        let list: Vec<_> = installed
-            .iter()
-            .map(|image| {
-                let info = image.info.as_deref();
-                let reason = match &image.state {
-                    ImageState::Damaged(reason) => Some(reason),
-                    ImageState::Compiled | ImageState::Packaged => None,
-                };
-                json!({
-                    "image": image.name,
-                    "language": info.map(|info| &info.language),
-                    "version": info.map(|info| &info.version),
-                    "hash": info.map(|info| &info.hash),
-                    "compiled": image.state == ImageState::Compiled,
-                    "damaged": reason,
-                })
+        let installed = installed.iter().map(|image| {
+            let info = image.info.as_deref();
+            let reason = match &image.state {
+                ImageState::Damaged(reason) => Some(reason),
+                ImageState::Compiled | ImageState::Packaged => None,
+            };
+            json!({
+                "image": image.name,
+                "installed": true,
+                "language": info.map(|info| &info.language),
+                "version": info.map(|info| &info.version),
+                "hash": info.map(|info| &info.hash),
+                "compiled": image.state == ImageState::Compiled,
+                "damaged": reason,
             })
-            .collect();
-        let missing: Vec<_> = missing
-            .iter()
-            .map(|image| json!({"image": image.name, "install": image.install}))
-            .collect();
-        let report = json!({"images": list, "missing": missing});
-        writeln!(out, "{}", terminal::pretty(&report)?)?;
+        });
+        let missing = missing.iter().map(
+            |image| json!({"image": image.name, "installed": false, "install": image.install}),
+        );
+        terminal::json_lines(&mut out, installed.chain(missing))?;
         return Ok(CommandStatus::Done);
     }
     let rows: Vec<_> = installed

@@ -196,7 +196,7 @@ async fn bodies(store: &dyn AccessStore, clock: &dyn Clock) -> anyhow::Result<Ve
 fn list(keys: &[KeyBody], json: bool) -> anyhow::Result<()> {
     let mut out = terminal::stdout();
     if json {
-        writeln!(out, "{}", terminal::pretty(keys)?)?;
+        terminal::json_lines(&mut out, keys)?;
         return Ok(());
     }
     let rows: Vec<_> = keys.iter().map(row).collect();
@@ -207,8 +207,8 @@ fn list(keys: &[KeyBody], json: bool) -> anyhow::Result<()> {
             "ID",
             "ROLE",
             "STATE",
-            "EXPIRES (UNIX)",
-            "LAST USED (UNIX)",
+            "EXPIRES",
+            "LAST USED",
             "BYTES",
             "QUOTAS",
         ],
@@ -218,7 +218,7 @@ fn list(keys: &[KeyBody], json: bool) -> anyhow::Result<()> {
 }
 
 fn row(key: &KeyBody) -> [String; 8] {
-    let time = |time_us: Option<i64>| table::cell(time_us.map(|time_us| time_us / MICROS));
+    let time = |time_us: Option<i64>| table::cell(time_us.map(table::time));
     let state = match key.old_until_us {
         Some(_) => format!("{}, old key until {}", key.state, time(key.old_until_us)),
         None => key.state.to_owned(),

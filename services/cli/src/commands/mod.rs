@@ -4,6 +4,7 @@ mod audit;
 mod backup;
 mod channels;
 mod check;
+mod completions;
 mod dataset_files;
 mod doctor;
 mod export;
@@ -12,6 +13,7 @@ mod graders;
 mod grades;
 mod images;
 mod keys;
+mod man;
 mod models;
 mod policies;
 mod prune;
@@ -20,6 +22,7 @@ mod replay;
 mod runs;
 mod serve;
 mod set_aside;
+mod show;
 mod tail;
 mod template;
 mod templates;
@@ -41,6 +44,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
         Command::Templates(arguments) => templates::run(file, &arguments),
         Command::Graders(output) => graders::run(file, output),
         Command::Grades(grades) => grades::run(file, &grades),
+        Command::Show(show) => show::run(file, &show),
         Command::Runs(runs) => runs::run(file, &runs),
         Command::Tail(tail) => tail::run(file, &tail),
         Command::Export(export) => export::run(file, &export),
@@ -58,5 +62,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
         } => set_aside::run(file, &arguments),
         Command::Images(images) => images::run(file, &images),
         Command::Doctor(output) => doctor::run(file, output),
+        Command::Completions { shell } => completions::run(shell),
+        Command::Man(man) => man::run(&man),
     }
 }

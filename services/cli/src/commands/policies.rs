@@ -13,16 +13,16 @@ use assay_wire::channels::{PoliciesBody, PolicyBody};
 
 use crate::arguments::Policies;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, client, configuration, server_of};
-use crate::table;
-use crate::terminal;
+use crate::process::{block_on, client, configuration};
+use crate::target::server_of;
+use crate::{table, terminal};
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<CommandStatus> {
     let json = arguments.output.json;
     let mut out = terminal::stdout();
     if arguments.functions {
         if json {
-            writeln!(out, "{}", terminal::pretty(FUNCTIONS)?)?;
+            terminal::json_lines(&mut out, FUNCTIONS)?;
             return Ok(CommandStatus::Done);
         }
         let rows: Vec<_> = FUNCTIONS
@@ -50,10 +50,11 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<C
         known.map_err(|error| anyhow::anyhow!("`{}`: {error}", path.display()))?;
         return explain(&mut out, &render::policy_body(&policy), json);
     }
-    let body = match server_of(arguments.server.as_deref(), false) {
+    let config = configuration(file, Vec::new())?;
+    let server = server_of(arguments.server.as_deref(), false);
+    let body = match server.or_else(|| assay_node::server_of(&config)) {
         Some(server) => block_on(async { Ok(client(&server, &arguments.key)?.policies().await?) })?,
         None => {
-            let config = configuration(file, Vec::new())?;
             let policies = config
                 .policies()
                 .map_err(|(name, error)| anyhow::anyhow!("`policies.{name}`: {error}"))?;
@@ -77,7 +78,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<C
         return explain(&mut out, policy, json);
     }
     if json {
-        writeln!(out, "{}", terminal::pretty(&body)?)?;
+        terminal::json_lines(&mut out, &body.policies)?;
         return Ok(CommandStatus::Done);
     }
     let rows: Vec<_> = body.policies.iter().map(row).collect();

@@ -33,7 +33,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<Comma
     let mut out = terminal::stdout();
     match answer {
         Answer::All(body) if arguments.output.json => {
-            writeln!(out, "{}", terminal::pretty(&body)?)?;
+            terminal::json_lines(&mut out, &body.runs)?;
         }
         Answer::One(body) if arguments.output.json => {
             writeln!(out, "{}", terminal::pretty(&body)?)?;
@@ -51,6 +51,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<Comma
                     "FAILED",
                     "PASSED",
                     "MEAN",
+                    "LAST GRADE",
                 ],
                 &rows,
             )?;
@@ -69,10 +70,8 @@ async fn all(source: &Source) -> anyhow::Result<RunsBody> {
     match source {
         Source::Server(client) => Ok(client.runs().await?),
         Source::Node(node) => {
-            let store = record_of(node)?;
-            Ok(RunsBody {
-                runs: store.runs(MAX_RUNS).await?,
-            })
+            let runs = record_of(node)?.runs(MAX_RUNS).await?;
+            Ok(RunsBody { runs })
         }
     }
 }
@@ -80,17 +79,14 @@ async fn all(source: &Source) -> anyhow::Result<RunsBody> {
 async fn one(source: &Source, name: &str, steps: usize) -> anyhow::Result<RunDetail> {
     match source {
         Source::Server(client) => Ok(client.run(name, steps).await?),
-        Source::Node(node) => {
-            let store = record_of(node)?;
-            match run_detail(store, name, steps).await? {
-                Some(found) => Ok(found),
-                None => bail!("{}", node.review().unknown_run(name).await?),
-            }
-        }
+        Source::Node(node) => match run_detail(record_of(node)?, name, steps).await? {
+            Some(found) => Ok(found),
+            None => bail!("{}", node.review().unknown_run(name).await?),
+        },
     }
 }
 
-fn row(run: &RunSummary) -> [String; 8] {
+fn row(run: &RunSummary) -> [String; 9] {
     [
         run.run.clone(),
         cell(run.last_step),
@@ -100,6 +96,7 @@ fn row(run: &RunSummary) -> [String; 8] {
         run.failed.to_string(),
         run.passed.to_string(),
         cell(run.mean_score.map(|mean| format!("{mean:.4}"))),
+        table::time(run.last_us),
     ]
 }
 

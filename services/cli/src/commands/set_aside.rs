@@ -51,7 +51,7 @@ pub(crate) fn run(
     let rejected = lines.iter().any(|line| line.error.is_some());
     let mut out = terminal::raw_results();
     if arguments.output.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?;
+        terminal::json_lines(&mut out, &lines)?;
     } else if lines.is_empty() {
         writeln!(out, "no entries are set aside")?;
     } else {

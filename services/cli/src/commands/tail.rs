@@ -13,12 +13,13 @@ use std::time::Duration;
 use assay_core::GradeId;
 use assay_record::StoredGrade;
 
-use super::grades::{HEAD, fields};
+use super::grades::{COLUMNS, HEAD, fields};
 use super::record::{PAGE, Rows, Source};
 use crate::arguments::Tail;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, client, server, stop_signal};
+use crate::process::{block_on, client, stop_signal};
 use crate::table::printable;
+use crate::target::server;
 use crate::terminal;
 
 /// Interval between polls.
@@ -129,9 +130,9 @@ fn write(grades: &[StoredGrade], json: bool) -> anyhow::Result<()> {
 
 /// Minimum widths of the columns. Lines are printed one at a time, so a longer cell shifts only the
 /// rest of its line.
-const WIDTHS: [usize; 11] = [26, 8, 4, 8, 12, 12, 5, 10, 6, 20, 0];
+const WIDTHS: [usize; COLUMNS] = [26, 20, 8, 8, 4, 8, 12, 12, 12, 5, 10, 6, 20, 0];
 
-fn write_line(out: &mut impl Write, cells: &[String; 11]) -> std::io::Result<()> {
+fn write_line(out: &mut impl Write, cells: &[String; COLUMNS]) -> std::io::Result<()> {
     let cells = cells
         .iter()
         .map(|cell| if cell.is_empty() { "-" } else { cell.as_str() });

@@ -107,7 +107,7 @@ fn list(config: &Config, is_json: bool) -> anyhow::Result<()> {
     }
     let mut out = terminal::stdout();
     if is_json {
-        writeln!(out, "{}", terminal::pretty(&descriptions)?)?;
+        terminal::json_lines(&mut out, &descriptions)?;
         return Ok(());
     }
     let rows: Vec<_> = descriptions

@@ -30,6 +30,7 @@ fn help_is_reviewed() {
         "templates",
         "graders",
         "grades",
+        "show",
         "runs",
         "tail",
         "export",
@@ -38,6 +39,8 @@ fn help_is_reviewed() {
         "models",
         "replay",
         "doctor",
+        "completions",
+        "man",
     ] {
         let arguments: Vec<&str> = [command, "--help"]
             .into_iter()
@@ -460,7 +463,8 @@ fn errors_exit_with_2_and_a_message() {
         "`engine.workers` must be between 0 (one per core) and 1024",
     );
     assert_fails(&["grade", "absent.jsonl"], "cannot read `absent.jsonl`");
-    assert_fails(&["grades"], "no database at `assay.db`");
+    let absent = ["grades", "--database", "sqlite://assay.db"];
+    assert_fails(&absent, "no database at `assay.db`");
     for option in ["--score-min", "--score-max"] {
         assert_fails(&["grades", option, "nan"], "not a number");
     }

@@ -225,6 +225,10 @@ fn lists_expiry_quotas_and_the_end_of_a_grace_period() {
     local(folder, &["keys", "rotate", "bob"]);
 
     let seconds = |key: &Value, field: &str| key[field].as_i64().unwrap() / 1_000_000;
+    let time = |key: &Value, field: &str| {
+        let shown = assay_base::utc::shown(key[field].as_i64().unwrap()).unwrap();
+        shown.replace(' ', "T") + "Z"
+    };
     let (alice, bob) = (shown(folder, "alice"), shown(folder, "bob"));
     assert_eq!(
         seconds(&alice, "old_until_us"),
@@ -235,7 +239,7 @@ fn lists_expiry_quotas_and_the_end_of_a_grace_period() {
     let head = text(&listed.stdout).lines().next().unwrap().to_owned();
     assert_eq!(
         head.split_whitespace().collect::<Vec<_>>().join(" "),
-        "NAME ID ROLE STATE EXPIRES (UNIX) LAST USED (UNIX) BYTES QUOTAS"
+        "NAME ID ROLE STATE EXPIRES LAST USED BYTES QUOTAS"
     );
     let listed: Vec<String> = rows(&listed)
         .iter()
@@ -246,8 +250,8 @@ fn lists_expiry_quotas_and_the_end_of_a_grace_period() {
         format!(
             "alice {} trainer valid, old key until {} {} 0 30 CPU s/min, 8 in flight",
             id(&alice),
-            seconds(&alice, "old_until_us"),
-            seconds(&alice, "expires_us")
+            time(&alice, "old_until_us"),
+            time(&alice, "expires_us")
         ),
         format!("bob {} trainer valid 0", id(&bob)),
     ];

@@ -148,7 +148,7 @@ fn commands_exit_with_their_code_if_outputs_are_closed() {
 }
 
 #[test]
-fn logs_failed_items_at_a_bounded_rate() {
+fn logs_failed_items_of_a_batch_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let item =
         |n: usize| format!(r#"{{"id":"i{n}","completion":"x","task":{{"type":"reward_model"}}}}"#);
@@ -172,10 +172,16 @@ fn logs_failed_items_at_a_bounded_rate() {
     let lines = crate::fixtures::lines(&output.stderr);
     let failures = lines.iter().map(|line| &line["fields"]);
     let failures: Vec<_> = failures
-        .filter(|fields| fields["message"] == "an item failed")
+        .filter(|fields| fields["message"] == "items of a batch failed")
         .collect();
-    assert!((1..=20).contains(&failures.len()), "{failures:#?}");
+    // One line for each batch.
+    assert_eq!(failures.len(), 1, "{failures:#?}");
     let first = failures[0];
+    assert_eq!(
+        (&first["failed"], &first["items"]),
+        (&500.into(), &500.into())
+    );
+    assert_eq!(first["all"], "reward_model grader_unavailable: 500");
     assert_eq!(first["grader"], "reward_model");
     assert_eq!(first["code"], "grader_unavailable");
     assert_eq!((&first["run"], &first["step"]), (&"r".into(), &3.into()));

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "tests print their figures")]
 
 mod action;
+mod alerts;
 mod check;
 mod command_line;
 mod crash;
@@ -16,6 +17,7 @@ mod metrics;
 mod models;
 mod noise;
 mod packages;
+mod reading;
 mod record;
 mod retention;
 mod stopping;

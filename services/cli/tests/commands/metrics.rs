@@ -68,7 +68,12 @@ async fn counters_start_at_zero_for_all_known_labels() {
     };
     has(
         "assay_grades_total",
-        &["grader=\"math\"", "outcome=\"failed\"", "cached=\"false\""],
+        &[
+            "grader=\"math\"",
+            "outcome=\"failed\"",
+            "code=\"grader_panicked\"",
+            "cached=\"false\"",
+        ],
     );
     has(
         "assay_grades_total",
@@ -106,5 +111,7 @@ async fn counters_start_at_zero_for_all_known_labels() {
         ],
     );
     has("assay_store_append_failures_total", &[]);
+    has("assay_alert_firing", &["rule=\"reward_drop\""]);
+    has("assay_alert_notifications_total", &["result=\"failed\""]);
     has("assay_model_rejected_total", &["code=\"overloaded\""]);
 }

@@ -182,7 +182,7 @@ fn loads_lists_and_unloads_a_model() {
             ]
         );
         let json: Value = serde_json::from_slice(&assay(&["--json"]).stdout).unwrap();
-        assert_eq!(json["reward_models"][0]["model"]["source"], "org/rm");
+        assert_eq!(json["model"]["source"], "org/rm");
         assert_eq!(text(&assay(&["unload", "rm"]).stdout), "unloaded rm\n");
         let again = assay(&["unload", "rm"]);
         assert_eq!(again.status.code(), Some(2));

@@ -523,8 +523,19 @@ fn tail_prints_new_grades_until_interrupted() {
     let row = out.next().unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(
-        cells[1..9],
-        ["r", "-", "second", "math@2", "correct", "1", "-", "1"],
+        cells[2..12],
+        [
+            "local",
+            "r",
+            "-",
+            "second",
+            "math/default",
+            "math@2",
+            "correct",
+            "1",
+            "-",
+            "1",
+        ],
         "{row}"
     );
     assert_eq!(cells.len(), head.split_whitespace().count(), "{row}");
@@ -578,14 +589,14 @@ fn lists_and_retries_entries_set_aside() {
         &[&arguments[..], &["--apply", "--json"]].concat(),
     );
     assert_eq!(tried.status.code(), Some(1), "{tried:?}");
-    let tried: Value = serde_json::from_slice(&tried.stdout).unwrap();
+    let tried = lines(&tried.stdout);
     assert_eq!(
         (&tried[0]["applied"], &tried[0]["grades"]),
         (&Value::from(false), &Value::from(2))
     );
     assert!(
         tried[0]["error"].as_str().unwrap().contains("damaged"),
-        "{tried}"
+        "{tried:?}"
     );
 
     let (_server, _) = serve(folder.path());

@@ -48,9 +48,10 @@ fn printed(folder: &Path, arguments: &[&str]) -> Value {
 }
 
 fn runs(folder: &Path) -> Vec<String> {
-    let listed = printed(folder, &[&["runs", "--json"][..], &DATABASE[..]].concat());
-    let runs = listed["runs"].as_array().unwrap().iter();
+    let listed = assay(folder, &[&["runs", "--json"][..], &DATABASE[..]].concat());
+    let runs = lines(&listed.stdout);
     let mut names: Vec<String> = runs
+        .iter()
         .map(|run| run["run"].as_str().unwrap().to_owned())
         .collect();
     names.sort();
@@ -119,7 +120,7 @@ fn prunes_backs_up_and_verifies_while_a_server_runs() {
     assert_fails(
         folder,
         &from_database,
-        "name the server with `--server URL`",
+        &format!("name the server that uses it: `--server {url}`"),
     );
     let copied = printed(
         folder,

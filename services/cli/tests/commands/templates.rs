@@ -19,14 +19,13 @@ fn lists_and_shows_templates() {
         .unwrap();
     let cells: Vec<_> = row.split_whitespace().collect();
     assert_eq!(cells, ["gsm8k", "math", "answer", "openai/gsm8k"]);
-    let all: Value =
-        serde_json::from_slice(&assay(folder.path(), &["templates", "--json"]).stdout).unwrap();
-    assert_eq!(all.as_array().unwrap().len(), table.lines().count() - 1);
+    let all = lines(&assay(folder.path(), &["templates", "--json"]).stdout);
+    assert_eq!(all.len(), table.lines().count() - 1);
     let gsm8k = json!({
         "name": "gsm8k", "dataset": "openai/gsm8k", "graders": ["math"], "columns": ["answer"],
         "expects": ["Put the final answer in `\\boxed{}`."],
     });
-    assert!(all.as_array().unwrap().contains(&gsm8k), "{all}");
+    assert!(all.contains(&gsm8k), "{all:?}");
     let one = assay(folder.path(), &["templates", "gsm8k", "--json"]).stdout;
     assert_eq!(serde_json::from_slice::<Value>(&one).unwrap(), gsm8k);
     let shown = text(&assay(folder.path(), &["templates", "gsm8k"]).stdout);

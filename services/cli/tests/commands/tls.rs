@@ -121,8 +121,10 @@ fn tail_and_models_find_the_server_of_the_configuration_over_tls() {
     assert_eq!(tail.code(), Some(130));
 
     let listed = run(folder, &operator, &["models", "list", "--json"]);
-    let models: Value = serde_json::from_slice(&listed.stdout).unwrap();
-    assert_eq!(models, json!({ "reward_models": [] }));
+    assert!(
+        listed.status.success() && listed.stdout.is_empty(),
+        "{listed:?}"
+    );
     let load = ["models", "load", "rm", "missing/model"];
     fails(with_key(folder, &operator, &load), "missing/model");
 

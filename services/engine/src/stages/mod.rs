@@ -107,6 +107,14 @@ async fn run_stages(
         charge.finish();
     }
     let now = state.clock.monotonic();
+    state.failure_log.write(&plan.batch, reply.grades(), now);
+    // Replays and checks grade without recording.
+    if options.record.is_some() == state.record.is_some() {
+        let has_record = state.record.is_some();
+        state
+            .totals
+            .finished(&plan.batch, has_record, reply.grades());
+    }
     metrics::batch(now.saturating_sub(plan.received.monotonic));
     Ok((reply, sealed))
 }

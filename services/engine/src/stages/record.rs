@@ -13,7 +13,6 @@ use super::options::PipelineOptions;
 use super::plan::Plan;
 use crate::Reply;
 use crate::keeping::{Keeping, Redactor, texts};
-use crate::metrics;
 use crate::state::EngineState;
 
 /// Records the latest wave and marks its grades. Returns the sealed reply with the last wave.
@@ -64,7 +63,7 @@ pub(super) async fn wave(
         Err(error) => {
             let batch = reply.plan.id;
             tracing::error!(%batch, %error, "cannot record the grades of a batch");
-            metrics::unrecorded(length);
+            state.totals.unrecorded(length);
             reply.mark(false, is_recorded_now);
             None
         }

@@ -20,6 +20,8 @@ async fn grades_without_recording_if_the_record_fails() {
         .unwrap();
     let result = reply.grades().next().unwrap();
     assert!(!result.recorded && result.pass == Some(true));
+    let totals = fixture.engine.totals();
+    assert_eq!((totals.unrecorded, totals.without_step), (1, 1));
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 //! ones. `RUST_LOG` sets `log.filter` unless `ASSAY_LOG_FILTER` is set.
 
 mod access;
+mod alerts;
 mod environment;
 mod error;
 mod fetching;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 pub use self::access::{Access, KeyRequirement};
+pub use self::alerts::Alerts;
 use self::environment::{Environment, KnownSetting};
 pub use self::error::UnknownVariable;
 use self::error::{describe, shown};
@@ -69,6 +71,8 @@ pub struct Config {
     pub policies: BTreeMap<String, Table>,
     /// Files of templates by name, in addition to the built-in ones.
     pub templates: BTreeMap<String, PathBuf>,
+    /// When alerts fire, and where they are sent.
+    pub alerts: Alerts,
     /// Logging.
     pub log: Log,
 }
@@ -289,6 +293,7 @@ fn parse(table: &Table) -> Result<Config, String> {
     config
         .redactor()
         .map_err(|error| format!("`redaction`: {error}"))?;
+    config.alerts.check()?;
     config.log.check()?;
     config
         .policies()

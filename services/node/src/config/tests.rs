@@ -520,3 +520,44 @@ fn proxies_are_named_with_their_header() {
         assert!(error.contains(expected), "{text}: {error}");
     }
 }
+
+#[test]
+fn alerts_are_checked_when_they_are_read() {
+    let alerts = |text: &str| {
+        let file = format!("[alerts]\n{text}\n");
+        load(&file, &[], Vec::new()).map(|config| config.alerts)
+    };
+    let valid = alerts("off = [\"slow_queue\"]\nsteps = 5\nwebhook = \"https://a:b@c/d\"").unwrap();
+    let settings = valid.settings();
+    assert_eq!(
+        (settings.steps, settings.off.as_slice()),
+        (5, ["slow_queue".to_owned()].as_slice())
+    );
+    assert_eq!(settings.webhook, "https://a:b@c/d");
+    assert!(!format!("{valid:?}").contains("a:b"), "{valid:?}");
+    for (text, expected) in [
+        (
+            "off = [\"slow_queu\"]",
+            "unknown rule `slow_queu` in `alerts.off`",
+        ),
+        (
+            "webhook = \"ftp://secret@a\"",
+            "`alerts.webhook` must be an HTTP URL",
+        ),
+        ("steps = 1", "`alerts.steps` must be from 2 to 50"),
+        ("minutes = 0", "`alerts.minutes` must be from 1 to 43200"),
+        ("failed_share = 0", "`alerts.failed_share` must be above 0"),
+        (
+            "truncated_share = 1.5",
+            "`alerts.truncated_share` must be above 0 and at most 1",
+        ),
+        (
+            "reward_errors = inf",
+            "`alerts.reward_errors` must be a number above 0",
+        ),
+    ] {
+        let error = alerts(text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+        assert!(!error.contains("secret"), "{error}");
+    }
+}

@@ -60,6 +60,7 @@ pub(crate) async fn replay(
         caller,
         gate,
         menu,
+        ..
     }: Viewer,
     Path(id): Path<String>,
 ) -> Result<Page<GradePage>> {

@@ -1,10 +1,12 @@
-//! The overview: state of the service, recent runs, channels with problems, recent failures.
+//! The overview: open problems, state of the service, recent runs, channels with problems, recent
+//! failures.
 
 use askama::Template;
 use assay_engine::CallerUse;
 use assay_record::GradeFilter;
+use assay_wire::alerts::{AlertBody, Severity};
 
-use crate::display::{cell, count};
+use crate::display::{cell, count, time};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::pages::runs::RunRow;
@@ -40,10 +42,39 @@ struct Concern {
     reason: String,
 }
 
+/// An open problem.
+struct Problem {
+    rule: String,
+    /// The run or channel.
+    subject: String,
+    message: String,
+    is_critical: bool,
+    since: String,
+    grades: String,
+    link: Option<String>,
+}
+
+impl From<AlertBody> for Problem {
+    fn from(alert: AlertBody) -> Self {
+        let subject = alert.run.or(alert.channel);
+        Self {
+            rule: alert.rule.replace('_', " "),
+            subject: subject.as_deref().map(cell).unwrap_or_default(),
+            message: cell(&alert.message),
+            is_critical: alert.severity == Severity::Critical,
+            since: time(alert.since_us),
+            grades: count(alert.grades),
+            link: alert.link,
+        }
+    }
+}
+
 #[derive(Template)]
 #[template(path = "home.html")]
 pub(crate) struct Home {
     menu: Menu,
+    /// Open problems, for operators.
+    problems: Vec<Problem>,
     open: bool,
     in_flight: String,
     /// What callers use, for operators.
@@ -66,6 +97,7 @@ pub(crate) async fn page(
     Viewer {
         review,
         caller,
+        alerts,
         gate,
         menu,
     }: Viewer,
@@ -98,6 +130,12 @@ pub(crate) async fn page(
     });
     Ok(Page(Home {
         menu: menu.at(Section::Home),
+        problems: if caller.role().sees_all() {
+            let open = alerts.current().alerts.into_iter();
+            open.map(Problem::from).collect()
+        } else {
+            Vec::new()
+        },
         open: review.engine().admission().is_open(),
         in_flight: count(review.engine().admission().items_in_flight() as u64),
         callers: if caller.role().sees_all() {

@@ -182,7 +182,7 @@ pub(crate) async fn sum(
 }
 
 /// Adds a row of `step_numbers`. Quantities that only a later release counts are ignored.
-fn add_numbers_of(counted: &mut Counted, row: &SqliteRow) -> Result<(), DatabaseError> {
+pub(crate) fn add_numbers_of(counted: &mut Counted, row: &SqliteRow) -> Result<(), DatabaseError> {
     let name: &str = row.try_get("number")?;
     if let Some(known) = Number::ALL.iter().find(|known| known.name() == name) {
         let sums = Sums {
@@ -197,7 +197,7 @@ fn add_numbers_of(counted: &mut Counted, row: &SqliteRow) -> Result<(), Database
 }
 
 /// Adds a row of `step_words`. Topics that only a later release counts are ignored.
-fn add_words(counted: &mut Counted, row: &SqliteRow) -> Result<(), DatabaseError> {
+pub(crate) fn add_words(counted: &mut Counted, row: &SqliteRow) -> Result<(), DatabaseError> {
     let name: &str = row.try_get("topic")?;
     if let Some(topic) = Topic::ALL.iter().find(|topic| topic.name() == name) {
         let part = Part {

@@ -11,6 +11,7 @@ mod names;
 mod pairs;
 mod prompt_changes;
 mod prompts;
+pub(crate) mod recent;
 mod runs;
 mod storage;
 

@@ -9,6 +9,7 @@
 //!   00000001.end   how far that segment is synced; see `ends`
 //!   set-aside/     entries that the database rejected and damaged parts of segments, one file
 //!                  each; see `set_aside`
+//!   server         URL of the server that uses the record, while there is one; see `serving`
 //! ```
 
 pub(crate) mod commit;

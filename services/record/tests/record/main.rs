@@ -18,6 +18,7 @@ mod lists;
 mod names;
 mod pairs;
 mod reads;
+mod recent;
 mod recovery;
 mod retention;
 mod set_aside;

@@ -56,7 +56,14 @@ async fn run_action(
     match arguments.action.as_ref().unwrap_or(&ChannelAction::List) {
         ChannelAction::List => {
             let body = channels(source).await?;
-            if json { print(&body) } else { list(&body) }
+            if json {
+                Ok(terminal::json_lines(
+                    &mut terminal::stdout(),
+                    &body.channels,
+                )?)
+            } else {
+                list(&body)
+            }
         }
         ChannelAction::Show { channel } => {
             let body = channels(source).await?;

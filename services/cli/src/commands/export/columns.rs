@@ -1,15 +1,17 @@
-//! Columns of CSV and Parquet files: one per field of a grade, its id first.
+//! Columns of CSV and Parquet files: one per field of a grade, its id first, then its texts.
 //! Names, order and types come from the schema of a grade, and values from its JSON, so a new field
 //! is a new column.
 
 use std::collections::HashMap;
 
 use anyhow::{Context, bail};
-use assay_record::{GradeSource, ItemGrade, StoredGrade};
+use assay_record::{GradeSource, ItemGrade};
 use serde_json::value::RawValue;
 use utoipa::PartialSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{Schema, SchemaType, Type};
+
+use super::writer::Row;
 
 /// The column of ids, which is the first.
 const ID: &str = "grade";
@@ -17,12 +19,26 @@ const ID: &str = "grade";
 /// The column of times. It is the only column that is never null.
 const TIME: &str = "time_us";
 
+/// The columns of texts. A prompt or completion that is a string is a cell as it is; messages are
+/// JSON.
+const TEXTS: [(&str, Kind); 7] = [
+    ("bodies", Kind::Text),
+    ("task", Kind::Json),
+    ("checks", Kind::Json),
+    ("prompt", Kind::TextOrJson),
+    ("completion", Kind::TextOrJson),
+    ("policy_body", Kind::Json),
+    ("adjudications", Kind::Json),
+];
+
 /// Type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
     /// An object or an array, as JSON.
     Json,
+    /// A text, or an array as JSON.
+    TextOrJson,
     Integer,
     Number,
     Bool,
@@ -47,8 +63,8 @@ pub(super) enum Cell {
     Bool(bool),
 }
 
-/// All columns.
-pub(super) fn columns() -> Vec<Column> {
+/// All columns, with those of texts if `with_texts`.
+pub(super) fn columns(with_texts: bool) -> Vec<Column> {
     let schemas = [GradeSource::schema(), ItemGrade::schema()];
     let properties = schemas.into_iter().flat_map(|schema| match schema {
         RefOr::T(Schema::Object(object)) => object.properties,
@@ -64,6 +80,11 @@ pub(super) fn columns() -> Vec<Column> {
     });
     let mut columns: Vec<Column> = columns.collect();
     columns.sort_by_key(|column| column.name != ID);
+    let texts = TEXTS.into_iter().filter(|_| with_texts);
+    columns.extend(texts.map(|(name, kind)| Column {
+        name: name.to_owned(),
+        kind,
+    }));
     columns
 }
 
@@ -85,9 +106,9 @@ fn kind(schema: &RefOr<Schema>) -> Kind {
     }
 }
 
-/// The values of a grade in the order of `columns`.
-pub(super) fn cells(columns: &[Column], grade: &StoredGrade) -> anyhow::Result<Vec<Cell>> {
-    let json = serde_json::to_string(grade)?;
+/// The values of a row in the order of `columns`.
+pub(super) fn cells(columns: &[Column], row: &Row) -> anyhow::Result<Vec<Cell>> {
+    let json = serde_json::to_string(row)?;
     let fields: HashMap<&str, &RawValue> = serde_json::from_str(&json)?;
     let cells = columns.iter().map(|Column { name, kind }| {
         let Some(value) = fields.get(name.as_str()) else {
@@ -104,7 +125,8 @@ fn cell(kind: Kind, json: &str) -> serde_json::Result<Cell> {
     }
     Ok(match kind {
         Kind::Text => Cell::Text(serde_json::from_str(json)?),
-        Kind::Json => Cell::Text(json.to_owned()),
+        Kind::TextOrJson if json.starts_with('"') => Cell::Text(serde_json::from_str(json)?),
+        Kind::Json | Kind::TextOrJson => Cell::Text(json.to_owned()),
         Kind::Integer | Kind::Time => Cell::Integer(serde_json::from_str(json)?),
         Kind::Number => Cell::Number(serde_json::from_str(json)?),
         Kind::Bool => Cell::Bool(serde_json::from_str(json)?),
@@ -116,7 +138,9 @@ pub(super) mod tests {
     use std::collections::BTreeSet;
 
     use assay_core::{BatchId, ErrorCode, Fault, Hash};
-    use assay_record::Appeal;
+    use assay_record::{Appeal, StoredGrade};
+    use assay_wire::grades::GradeDetail;
+    use serde_json::Value;
 
     use super::*;
 
@@ -168,11 +192,47 @@ pub(super) mod tests {
         vec![full, minimal]
     }
 
+    /// The same without texts.
+    pub(in super::super) fn plain() -> Vec<Row> {
+        let grades = rows().into_iter();
+        grades.map(|grade| Row::Grade(Box::new(grade))).collect()
+    }
+
+    /// A row with texts, of which the prompt is a list of messages.
+    pub(in super::super) fn detail() -> Row {
+        Row::Detail(Box::new(GradeDetail {
+            stored: rows().remove(0),
+            bodies: "stored".to_owned(),
+            task: serde_json::json!({"type": "math"}).into(),
+            checks: serde_json::json!({}).into(),
+            prompt: serde_json::json!([{"role": "user", "content": "a"}]).into(),
+            completion: Value::from("so \"b\"\n").into(),
+            policy_body: Value::Null.into(),
+            adjudications: Vec::new(),
+        }))
+    }
+
     #[test]
-    fn has_a_column_for_every_field_of_a_grade() {
-        let row = serde_json::to_value(&rows()[0]).unwrap();
-        let fields: BTreeSet<String> = row.as_object().unwrap().keys().cloned().collect();
-        let names = columns().into_iter().map(|column| column.name);
-        assert_eq!(names.collect::<BTreeSet<_>>(), fields);
+    fn has_a_column_for_every_field_of_a_row() {
+        for (row, with_texts) in [(plain().remove(0), false), (detail(), true)] {
+            let row = serde_json::to_value(&row).unwrap();
+            let fields: BTreeSet<String> = row.as_object().unwrap().keys().cloned().collect();
+            let names = columns(with_texts).into_iter().map(|column| column.name);
+            assert_eq!(names.collect::<BTreeSet<_>>(), fields);
+        }
+    }
+
+    #[test]
+    fn texts_are_cells_as_they_are_and_messages_are_json() {
+        let columns = columns(true);
+        let cells = cells(&columns, &detail()).unwrap();
+        let cell = |name: &str| {
+            let at = columns.iter().position(|column| column.name == name);
+            cells[at.unwrap()].clone()
+        };
+        assert_eq!(cell("completion"), Cell::Text("so \"b\"\n".to_owned()));
+        let messages = r#"[{"role":"user","content":"a"}]"#;
+        assert_eq!(cell("prompt"), Cell::Text(messages.to_owned()));
+        assert_eq!(cell("policy_body"), Cell::Null);
     }
 }

@@ -8,11 +8,10 @@
 
 use std::io::{self, Write};
 
-use assay_record::StoredGrade;
 use csv::Writer;
 
 use super::columns::{Cell, Column, cells, columns};
-use super::writer::GradeWriter;
+use super::writer::{GradeWriter, Row};
 
 /// First characters with which spreadsheets recognise a formula, or which they skip before one. The
 /// wide forms are those of East Asian input.
@@ -44,8 +43,8 @@ fn output_error(error: csv::Error) -> io::Error {
 }
 
 impl<W: Write> CsvWriter<W> {
-    pub(super) fn new(out: W) -> anyhow::Result<Self> {
-        let (mut out, columns) = (Writer::from_writer(out), columns());
+    pub(super) fn new(out: W, with_texts: bool) -> anyhow::Result<Self> {
+        let (mut out, columns) = (Writer::from_writer(out), columns(with_texts));
         out.write_record(columns.iter().map(|column| &column.name))
             .map_err(output_error)?;
         Ok(Self { out, columns })
@@ -58,9 +57,9 @@ impl<W: Write> CsvWriter<W> {
 }
 
 impl<W: Write> GradeWriter for CsvWriter<W> {
-    fn write(&mut self, grades: &[StoredGrade]) -> anyhow::Result<()> {
-        for grade in grades {
-            for cell in cells(&self.columns, grade)? {
+    fn write(&mut self, rows: &[Row]) -> anyhow::Result<()> {
+        for row in rows {
+            for cell in cells(&self.columns, row)? {
                 let text = match cell {
                     Cell::Null => String::new(),
                     Cell::Text(text) => text_cell(text),

@@ -1,18 +1,17 @@
-//! JSON lines: one grade per line, as in `GET /v1/grades`.
+//! JSON lines: one grade per line, as in `GET /v1/grades`, or with its texts as in
+//! `GET /v1/grades/{id}`.
 
 use std::io::{self, Write};
 
-use assay_record::StoredGrade;
-
-use super::writer::GradeWriter;
+use super::writer::{GradeWriter, Row};
 
 pub(super) struct JsonLinesWriter<W>(pub(super) W);
 
 impl<W: Write> GradeWriter for JsonLinesWriter<W> {
-    fn write(&mut self, grades: &[StoredGrade]) -> anyhow::Result<()> {
-        for grade in grades {
+    fn write(&mut self, rows: &[Row]) -> anyhow::Result<()> {
+        for row in rows {
             // The error of the output, and not one that hides it.
-            serde_json::to_writer(&mut self.0, grade).map_err(io::Error::from)?;
+            serde_json::to_writer(&mut self.0, row).map_err(io::Error::from)?;
             self.0.write_all(b"\n")?;
         }
         Ok(())

@@ -4,7 +4,6 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use assay_record::StoredGrade;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -12,7 +11,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 
 use super::columns::{Cell, Column, Kind, cells, columns};
-use super::writer::GradeWriter;
+use super::writer::{GradeWriter, Row};
 
 /// A row group is written when it has this many rows or bytes of text.
 const GROUP_ROWS: usize = 65_536;
@@ -28,8 +27,8 @@ pub(super) struct ParquetWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    pub(super) fn new(out: W) -> anyhow::Result<Self> {
-        let columns = columns();
+    pub(super) fn new(out: W, with_texts: bool) -> anyhow::Result<Self> {
+        let columns = columns(with_texts);
         let schema = parse_message_type(&schema(&columns))?;
         let properties =
             WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?));
@@ -43,8 +42,8 @@ impl<W: Write + Send> ParquetWriter<W> {
         })
     }
 
-    fn push(&mut self, grade: &StoredGrade) -> anyhow::Result<()> {
-        let cells = cells(&self.columns, grade)?;
+    fn push(&mut self, row: &Row) -> anyhow::Result<()> {
+        let cells = cells(&self.columns, row)?;
         for (buffer, cell) in self.buffers.iter_mut().zip(cells) {
             self.bytes += buffer.push(cell);
         }
@@ -70,9 +69,9 @@ impl<W: Write + Send> ParquetWriter<W> {
 }
 
 impl<W: Write + Send> GradeWriter for ParquetWriter<W> {
-    fn write(&mut self, grades: &[StoredGrade]) -> anyhow::Result<()> {
-        for grade in grades {
-            self.push(grade)?;
+    fn write(&mut self, rows: &[Row]) -> anyhow::Result<()> {
+        for row in rows {
+            self.push(row)?;
             if self.rows >= GROUP_ROWS || self.bytes >= GROUP_BYTES {
                 self.write_group()?;
             }
@@ -90,7 +89,7 @@ impl<W: Write + Send> GradeWriter for ParquetWriter<W> {
 /// The schema in Parquet's schema language.
 fn schema(columns: &[Column]) -> String {
     let fields = columns.iter().map(|Column { name, kind }| match kind {
-        Kind::Text => format!("optional binary {name} (string);"),
+        Kind::Text | Kind::TextOrJson => format!("optional binary {name} (string);"),
         Kind::Json => format!("optional binary {name} (json);"),
         Kind::Integer => format!("optional int64 {name};"),
         Kind::Number => format!("optional double {name};"),
@@ -122,7 +121,7 @@ enum TypedValues {
 
 fn empty(columns: &[Column]) -> Vec<ColumnBuffer> {
     let typed = columns.iter().map(|column| match column.kind {
-        Kind::Text | Kind::Json => TypedValues::Texts(Vec::new()),
+        Kind::Text | Kind::Json | Kind::TextOrJson => TypedValues::Texts(Vec::new()),
         Kind::Integer => TypedValues::Integers(Vec::new()),
         Kind::Number => TypedValues::Numbers(Vec::new()),
         Kind::Bool => TypedValues::Bools(Vec::new()),
@@ -194,14 +193,14 @@ pub(super) mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::{Field, RowAccessor};
 
-    use super::super::columns::tests::rows;
+    use super::super::columns::tests::{plain, rows};
     use assay_core::Evidence;
 
     use super::*;
 
-    pub(in super::super) fn file(grades: &[StoredGrade]) -> SerializedFileReader<Bytes> {
-        let mut columns = ParquetWriter::new(Vec::new()).unwrap();
-        columns.write(grades).unwrap();
+    pub(in super::super) fn file(rows: &[Row]) -> SerializedFileReader<Bytes> {
+        let mut columns = ParquetWriter::new(Vec::new(), false).unwrap();
+        columns.write(rows).unwrap();
         columns.write_group().unwrap();
         SerializedFileReader::new(Bytes::from(columns.file.into_inner().unwrap())).unwrap()
     }
@@ -220,14 +219,14 @@ pub(super) mod tests {
 
     #[test]
     fn parquet_reads_back_with_the_same_types() {
-        let reader = file(&rows());
+        let reader = file(&plain());
         let read: Vec<_> = reader
             .get_row_iter(None)
             .unwrap()
             .map(Result::unwrap)
             .collect();
         let at = |name: &str| {
-            columns()
+            columns(false)
                 .iter()
                 .position(|column| column.name == name)
                 .unwrap()
@@ -257,8 +256,9 @@ pub(super) mod tests {
         let mut grades = rows();
         let evidence = Evidence::new().value("message", "x".repeat(GROUP_BYTES / 4));
         grades[0].grade.evidence = Some(evidence);
-        let grades: Vec<StoredGrade> = std::iter::repeat_n(grades, 6).flatten().collect();
-        let reader = file(&grades);
+        let grades = std::iter::repeat_n(grades, 6).flatten();
+        let rows: Vec<Row> = grades.map(|grade| Row::Grade(Box::new(grade))).collect();
+        let reader = file(&rows);
         assert!(reader.metadata().num_row_groups() > 1);
         assert_eq!(reader.metadata().file_metadata().num_rows(), 12);
     }

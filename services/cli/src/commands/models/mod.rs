@@ -14,7 +14,7 @@ use crate::arguments::{ModelAction, Models, ServerKey};
 use crate::exit::CommandStatus;
 use crate::process::{self, block_on};
 use crate::table::{self, cell};
-use crate::terminal;
+use crate::{target, terminal};
 
 pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<CommandStatus> {
     let Models {
@@ -31,7 +31,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
             let known = block_on(async { Ok(client.reward_models().await?) })?;
             let mut out = terminal::stdout();
             if output.json {
-                writeln!(out, "{}", terminal::pretty(&known)?)?;
+                terminal::json_lines(&mut out, &known.reward_models)?;
                 return Ok(CommandStatus::Done);
             }
             let rows: Vec<_> = known.reward_models.iter().map(row).collect();
@@ -77,7 +77,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
 
 /// A client of the named server, or of the address in the configuration.
 fn client(file: Option<&Path>, server: Option<&str>, key: &ServerKey) -> anyhow::Result<Client> {
-    process::client(&process::server(file, server)?, key)
+    process::client(&target::server(file, server)?, key)
 }
 
 fn row(status: &RewardModelBody) -> [String; 8] {

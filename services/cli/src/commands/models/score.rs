@@ -20,8 +20,9 @@ use serde::Serialize;
 use crate::arguments::{Score, ServerKey};
 use crate::commands::grade;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, client, configuration, server_of};
+use crate::process::{block_on, client, configuration};
 use crate::progress::Progress;
+use crate::target::server_of;
 use crate::terminal;
 
 /// Maximum number of inputs per request.

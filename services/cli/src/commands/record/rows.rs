@@ -96,8 +96,8 @@ fn filter(selection: &GradeSelection) -> anyhow::Result<GradeFilter> {
         group: selection.group.clone(),
         score_min: selection.score_min,
         score_max: selection.score_max,
-        since_us: None,
-        until_us: None,
+        since_us: selection.since,
+        until_us: selection.until,
     })
 }
 
@@ -129,5 +129,7 @@ fn query(selection: &GradeSelection) -> Vec<(&'static str, String)> {
             .score_max
             .map(|score| ("score_max", score.to_string())),
     );
+    query.extend(selection.since.map(|us| ("since_us", us.to_string())));
+    query.extend(selection.until.map(|us| ("until_us", us.to_string())));
     query
 }

@@ -228,12 +228,6 @@ impl UnitRunner {
                 done.queue_us,
                 done.grade_us,
             );
-            if let Outcome::Failed(fault) = &done.outcome {
-                let batch = &self.plan.batch;
-                self.state
-                    .failure_log
-                    .write(done.spec.name, fault, batch, unit.item, now);
-            }
         }
         done
     }

@@ -308,6 +308,9 @@ async fn read(record: &Record) {
     assert!(record.run("run").await.unwrap().is_some());
     assert!(!record.run_steps("run", 2).await.unwrap().is_empty());
     assert!(!record.run_series("run").await.unwrap().is_empty());
+    let recent = record.recent_runs(i64::MIN, 9, 9).await.unwrap();
+    assert!(recent.iter().any(|run| !run.steps.is_empty()));
+    assert!(!record.recent_channels(0, 0, 9).await.unwrap().is_empty());
     assert_eq!(record.storage(9).await.unwrap().holdings.len(), 3);
     record.ready().await.unwrap();
 }

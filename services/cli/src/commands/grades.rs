@@ -1,11 +1,9 @@
 //! `assay grades`: lists recorded grades, newest first.
 
-mod reasons;
-
-use std::io::Write;
 use std::path::Path;
 
 use assay_record::StoredGrade;
+use assay_review::explanation;
 use serde_json::Value;
 
 use super::record::{Rows, open};
@@ -26,9 +24,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<Com
     })?;
     let mut out = terminal::stdout();
     if arguments.output.json {
-        for grade in &grades {
-            writeln!(out, "{}", terminal::json(grade)?)?;
-        }
+        terminal::json_lines(&mut out, &grades)?;
         return Ok(CommandStatus::Done);
     }
     let rows: Vec<_> = grades.iter().map(fields).collect();
@@ -36,12 +32,17 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<Com
     Ok(CommandStatus::Done)
 }
 
+pub(super) const COLUMNS: usize = 14;
+
 /// Column names.
-pub(super) const HEAD: [&str; 11] = [
+pub(super) const HEAD: [&str; COLUMNS] = [
     "GRADE",
+    "TIME",
+    "CALLER",
     "RUN",
     "STEP",
     "ITEM",
+    "CHANNEL",
     "GRADER",
     "VERDICT",
     "SCORE",
@@ -56,7 +57,7 @@ const EXTRACTED_LENGTH: usize = 40;
 const REASON_LENGTH: usize = 80;
 
 /// The row of a grade.
-pub(super) fn fields(StoredGrade { source, grade }: &StoredGrade) -> [String; 11] {
+pub(super) fn fields(StoredGrade { source, grade }: &StoredGrade) -> [String; COLUMNS] {
     let short = |text: String, length| {
         text.replace(['\n', '\r', '\t'], " ")
             .chars()
@@ -67,9 +68,12 @@ pub(super) fn fields(StoredGrade { source, grade }: &StoredGrade) -> [String; 11
     let evidence = evidence.map_or(Value::Null, |facts| Value::Object(facts.as_map().clone()));
     [
         grade.grade.to_string(),
+        table::time(grade.time_us),
+        source.caller.to_string(),
         cell(source.run.as_deref()),
         cell(source.step),
         cell(grade.id.as_deref()),
+        grade.channel.to_string(),
         grade.grader.to_string(),
         grade.verdict.as_ref().unwrap_or(&grade.outcome).to_string(),
         cell(grade.score),
@@ -81,7 +85,7 @@ pub(super) fn fields(StoredGrade { source, grade }: &StoredGrade) -> [String; 11
             }
         })),
         cell(grade.reward),
-        short(reasons::extracted(&evidence), EXTRACTED_LENGTH),
-        short(reasons::reason(&evidence), REASON_LENGTH),
+        short(explanation::extracted(&evidence), EXTRACTED_LENGTH),
+        short(explanation::reason(&evidence), REASON_LENGTH),
     ]
 }

@@ -16,14 +16,16 @@ const REASON: &[&str] = &[
 ];
 
 /// The answer, query, program, document or first tool call; empty if evidence has none.
-pub(super) fn extracted(evidence: &Value) -> String {
+#[must_use]
+pub fn extracted(evidence: &Value) -> String {
     first(evidence, EXTRACTED)
         .or_else(|| first_call(evidence))
         .unwrap_or_default()
 }
 
 /// The rule that decided, the first difference or the first violation; empty if evidence has none.
-pub(super) fn reason(evidence: &Value) -> String {
+#[must_use]
+pub fn reason(evidence: &Value) -> String {
     first(evidence, REASON)
         .or_else(|| difference(evidence.pointer("/differences/0")?))
         .or_else(|| turns(evidence).iter().find_map(turn))
