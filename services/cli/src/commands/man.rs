@@ -1,7 +1,5 @@
 //! `assay man`: prints the manual page of a command, or writes all pages to a folder.
 
-use std::io::Write;
-
 use anyhow::{Context, bail};
 use assay_base::did_you_mean;
 use clap::CommandFactory;

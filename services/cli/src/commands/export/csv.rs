@@ -81,7 +81,7 @@ impl<W: Write> GradeWriter for CsvWriter<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::columns::tests::rows;
+    use super::super::columns::tests::{plain, rows};
     use super::*;
 
     #[test]
@@ -109,8 +109,8 @@ mod tests {
         }
         let mut grade = rows().swap_remove(0);
         grade.source.run = Some("=cmd|'/C calc'!A0".into());
-        let mut table = CsvWriter::new(Vec::new()).unwrap();
-        table.write(&[grade]).unwrap();
+        let mut table = CsvWriter::new(Vec::new(), false).unwrap();
+        table.write(&[Row::Grade(Box::new(grade))]).unwrap();
         let bytes = table.into_bytes();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         let head = reader.headers().unwrap().clone();
@@ -138,8 +138,8 @@ mod tests {
             }
         }
 
-        let mut table = CsvWriter::new(Closed).unwrap();
-        let written = (0..1_000).try_for_each(|_| table.write(&rows()));
+        let mut table = CsvWriter::new(Closed, false).unwrap();
+        let written = (0..1_000).try_for_each(|_| table.write(&plain()));
         let error = written.unwrap_err();
         let cause = error.downcast_ref::<io::Error>().unwrap();
         assert_eq!(cause.to_string(), "closed by its reader");
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn csv_reads_back_with_the_same_values() {
-        let mut table = CsvWriter::new(Vec::new()).unwrap();
-        table.write(&rows()).unwrap();
+        let mut table = CsvWriter::new(Vec::new(), false).unwrap();
+        table.write(&plain()).unwrap();
         let bytes = table.into_bytes();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         let head = reader.headers().unwrap().clone();
@@ -157,7 +157,7 @@ mod tests {
             row[at].to_owned()
         };
         let read: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-        assert_eq!((head.len(), read.len()), (columns().len(), 2));
+        assert_eq!((head.len(), read.len()), (columns(false).len(), 2));
         assert_eq!(cell(&read[0], "run"), "r, \"one\"\n");
         assert_eq!(cell(&read[0], "score").parse::<f64>().unwrap(), 0.1);
         assert_eq!(cell(&read[0], "advantage").parse::<f64>().unwrap(), 1e-300);

@@ -123,9 +123,3 @@ pub(crate) fn require_database(config: &Config, options: &str) -> anyhow::Result
     }
     Ok(())
 }
-
-/// The record of a node.
-pub(crate) fn record_of(node: &Node) -> anyhow::Result<&assay_record::Record> {
-    let record = node.engine().record();
-    record.context("no database is configured; name one with `--database`")
-}
