@@ -28,8 +28,7 @@ pub struct Alerts {
     pub webhook: ServerUrl,
     /// Number of the last steps of a run that are measured, from 2 to 50.
     pub steps: u32,
-    /// Minutes over which verdicts of channels, truncated completions, and items without a step are
-    /// measured.
+    /// Minutes over which verdicts of channels and items without a step are measured.
     pub minutes: u32,
     /// Minutes without grades after which the alerts of a run or channel end.
     pub idle_minutes: u32,

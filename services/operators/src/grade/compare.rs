@@ -1,5 +1,5 @@
-//! Comparisons of expected and actual values, with their differences marked. The page also shows the
-//! complete evidence.
+//! Comparisons of expected and actual values, with their differences marked. The page also shows
+//! the complete evidence.
 
 use assay_review::explanation;
 use serde_json::Value;

@@ -18,8 +18,8 @@ use crate::{Record, RecordError, RunSummary};
 pub struct RecentRun {
     /// Its totals.
     pub summary: RunSummary,
-    /// By step: the histograms of rewards and of times in the queue, and the counts of outcomes and of
-    /// truncated completions.
+    /// By step: the histograms of rewards and of times in the queue, and the counts of outcomes and
+    /// of truncated completions.
     pub steps: BTreeMap<i64, Counted>,
 }
 

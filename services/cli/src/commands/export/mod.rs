@@ -142,8 +142,8 @@ async fn copy(
     Ok(CommandStatus::Done)
 }
 
-/// Writes the grades of a page with their texts, in the same order. Reads several at once, but keeps
-/// no more of them in memory, because a completion may have megabytes.
+/// Writes the grades of a page with their texts, in the same order. Reads several at once, but
+/// keeps no more of them in memory, because a completion may have megabytes.
 async fn with_bodies(
     source: &Source,
     page: Vec<StoredGrade>,
