@@ -61,6 +61,9 @@
 //! ```
 
 pub mod budget;
+#[cfg(test)]
+extern crate self as assay_math;
+
 mod canonical;
 mod compare;
 mod decide;

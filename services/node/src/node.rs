@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use assay_access::{COMMAND_LINE, Gate, Key, KeyPolicy, NewKey, audit_entry};
@@ -47,6 +47,8 @@ pub struct Node {
     models: Arc<dyn RewardModels>,
     /// Whether the node is warming up and therefore not ready.
     warming: Arc<AtomicBool>,
+    /// The URL under which commands find this node, until it stops.
+    published: Mutex<Option<Published>>,
 }
 
 impl Node {
@@ -130,6 +132,7 @@ impl Node {
             sandboxes,
             models,
             warming: Arc::default(),
+            published: Mutex::default(),
         })
     }
 
@@ -316,7 +319,6 @@ impl Node {
                 }
             }
         });
-        let published = self.publish(&listener);
         let watching = tokio::spawn({
             let gate = Arc::clone(&self.gate);
             async move { gate.run().await }
@@ -336,7 +338,7 @@ impl Node {
         }));
         // The sender is also dropped when the serving task ends.
         let _ = stopped.await;
-        drop(published);
+        drop(self.published().take());
         warming.abort();
         loading.abort();
         watching.abort();
@@ -358,9 +360,12 @@ impl Node {
         Ok(())
     }
 
-    /// Publishes the URL of the listener to commands on this machine that use the same database.
-    fn publish(&self, listener: &TcpListener) -> Option<Published> {
-        let address = listener.local_addr().ok()?;
+    /// Publishes the URL of the listener to commands on this machine that use the same database,
+    /// until the node stops.
+    pub fn publish(&self, listener: &TcpListener) {
+        let Ok(address) = listener.local_addr() else {
+            return;
+        };
         // Clients cannot connect to an unspecified address everywhere.
         let ip = match address.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -373,10 +378,19 @@ impl Node {
             SocketAddr::new(ip, address.port())
         );
         let options = RecordOptions::new(&self.config.store.database);
-        assay_record::publish_server(&options, &url).unwrap_or_else(|error| {
-            tracing::warn!(%error, "commands need `--server`: cannot publish the URL of the server");
-            None
-        })
+        match assay_record::publish_server(&options, &url) {
+            Ok(published) => *self.published() = published,
+            Err(error) => tracing::warn!(
+                %error,
+                "commands need `--server`: cannot publish the URL of the server"
+            ),
+        }
+    }
+
+    fn published(&self) -> MutexGuard<'_, Option<Published>> {
+        self.published
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does the work that would otherwise delay the first requests; the node is not ready until it

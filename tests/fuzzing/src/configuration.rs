@@ -47,11 +47,13 @@ pub fn run(bytes: &[u8]) {
     // URLs are printed without their passwords.
     again.sql.postgres = config.sql.postgres.clone();
     again.log.traces = config.log.traces.clone();
+    again.alerts.webhook = config.alerts.webhook.clone();
     again.reward_models.hub = config.reward_models.hub.clone();
     assert_eq!(again, config, "round trip");
     for url in [
         &config.sql.postgres,
         &config.log.traces,
+        &config.alerts.webhook,
         &config.reward_models.hub,
     ] {
         check_password(url.reveal(), text, &format!("{printed}{config:?}"));

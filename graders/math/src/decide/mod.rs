@@ -9,12 +9,16 @@ pub(crate) mod approach;
 mod approximation;
 mod ball_cost;
 mod branches;
+#[cfg(test)]
+mod choice_of_points;
 mod choices;
 pub(crate) mod collection;
 mod congruence;
 mod critical;
 pub(crate) mod evaluate;
 pub(crate) mod family;
+#[cfg(test)]
+mod forgeries;
 mod formal;
 mod inverse;
 mod line;

@@ -169,7 +169,10 @@ pub(super) fn seed(a: &Expr, b: &Expr, budget: &Budget) -> Result<u64, Exhausted
         expr.hash(&mut hasher);
         Ok(mix(hasher.finish()))
     };
-    Ok(of(a)? ^ of(b)?)
+    let seed = of(a)? ^ of(b)?;
+    #[cfg(test)]
+    let seed = seed ^ super::choice_of_points::CHOICE.get();
+    Ok(seed)
 }
 
 fn identity(a: &Expr, b: &Expr, budget: &Budget) -> Decision {

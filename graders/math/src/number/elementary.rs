@@ -6,9 +6,8 @@
 //!
 //! Errors are counted in units of the last fixed-point place. An operation rounds down and costs at
 //! most one unit. A series of n terms costs about 2n units, and each halving of the argument that
-//! is undone at the end multiplies the error by 2 (exponential, arctangent, logarithm) or 4
-//! (cosine). [`SLACK`] covers that at ordinary precisions. Besides, rounding a result near 1 to
-//! `prec` bits drops `GUARD` bits and adds two units, which covers `2^GUARD` units before rounding.
+//! is undone at the end multiplies the error by 2 (exponential, arctangent, sine) or 4 (cosine,
+//! whose error starts at 2 units). [`SLACK`] covers that at every precision.
 
 use std::sync::OnceLock;
 
@@ -25,7 +24,7 @@ pub(crate) const MAX_PRECISION: u64 = 24_576;
 const GUARD: u64 = 40;
 
 /// Radius of a result before it is rounded, in units of the last place.
-const SLACK: u64 = 1 << 20;
+const SLACK: u64 = 1 << 24;
 
 // Rounding hides the slack: it must be less than the bits that rounding drops.
 const _: () = assert!(SLACK < 1u64 << GUARD);
@@ -67,7 +66,7 @@ const COS_HALVINGS: u64 = 6;
 /// Halvings of the arctangent: an argument below 2 becomes less than `2^-4`.
 const ATAN_HALVINGS: u64 = 5;
 
-/// Most terms of the series of the exponential and the cosine. The assertions below prove that the
+/// Most terms of the series of the exponential and the sine. The assertions below prove that the
 /// last one is less than a unit, so that the series never ends early.
 const MAX_TAYLOR_TERMS: u32 = 4_000;
 
@@ -226,9 +225,6 @@ pub(crate) fn exp(x: &Ball, prec: u64) -> BallResult<Ball> {
 }
 
 /// `ln(x)` for positive x. [`BallError::Undefined`] otherwise.
-///
-/// The radius covers all rounding errors up to a precision of about 2,000 bits. Beyond that the
-/// roots lose more bits than [`SLACK`] allows for, at first for x close below 1.
 pub(crate) fn ln(x: &Ball, prec: u64) -> BallResult<Ball> {
     debug_assert!(prec <= MAX_PRECISION);
     if x.sign()? <= 0 {
@@ -237,11 +233,11 @@ pub(crate) fn ln(x: &Ball, prec: u64) -> BallResult<Ball> {
     let mid = x.midpoint();
     // x = m · 2^k with 1/2 <= m < 1.
     let k = mid.magnitude();
-    let bits = prec + GUARD + 16;
+    // Square roots bring m near 1, where the series of artanh is short. Each one takes a bit of the
+    // result.
+    let roots = 3 + prec / 256;
+    let bits = prec + GUARD + 16 + roots;
     let mut m = mid.scaled(-k).fixed(point(bits))?;
-    // Square roots bring m near 1, where the series of artanh is short. Each one doubles the error
-    // of the result.
-    let roots = 3 + bits / 256;
     for _ in 0..roots {
         m = (m << bits).sqrt();
     }
@@ -261,8 +257,7 @@ pub(crate) fn ln(x: &Ball, prec: u64) -> BallResult<Ball> {
         }
         sum += &power / odd;
     }
-    let log_m = sum << (roots + 1);
-    let at_mid = from_fixed(log_m, bits, prec + 16)?;
+    let at_mid = from_fixed(sum, bits, prec + 16)?.scaled(point(roots + 1));
     let shift =
         Ball::within(ln2_fixed(bits), SLACK, -point(bits)).mul(&Ball::small(k), prec + 16)?;
     let at_mid = at_mid.add(&shift, prec)?;
@@ -276,10 +271,6 @@ pub(crate) fn ln(x: &Ball, prec: u64) -> BallResult<Ball> {
 }
 
 /// `(sin x, cos x)`.
-///
-/// The radius covers all rounding errors except near a zero of the sine: the square root then loses
-/// more bits than [`GUARD`] has if the argument is exact and `2^(-bits/2) < |sin x| < 2^-28`, where
-/// `bits` is the length of the fixed-point numbers.
 pub(crate) fn sin_cos(x: &Ball, prec: u64) -> BallResult<(Ball, Ball)> {
     debug_assert!(prec <= MAX_PRECISION);
     if x.is_zero() {
@@ -299,39 +290,34 @@ pub(crate) fn sin_cos(x: &Ball, prec: u64) -> BallResult<(Ball, Ball)> {
     let turn = (&quadrant % 4i32).to_i32().unwrap_or(0).rem_euclid(4);
     let small = rest >> COS_HALVINGS;
     let square = (&small * &small) >> bits;
-    // The series of 1 - cos, which keeps its precision where that of cos does not.
-    let mut term: BigInt = &square >> 1u8;
-    let mut versine = term.clone();
-    let mut n = 2u32;
+    let mut term = small.clone();
+    let mut sin = small;
+    let mut n = 1u32;
     let mut minus = true;
     loop {
         term = ((&term * &square) >> bits) / ((n + 1) * (n + 2));
         n += 2;
         if term.is_zero() || n > MAX_TAYLOR_TERMS {
-            debug_assert!(term.is_zero(), "the series of 1 - cos was cut off");
+            debug_assert!(term.is_zero(), "the series of the sine was cut off");
             break;
         }
         if minus {
-            versine -= &term;
+            sin -= &term;
         } else {
-            versine += &term;
+            sin += &term;
         }
         minus = !minus;
     }
-    // 1 - cos 2a = 2 (1 - cos a)(1 + cos a) = 2 v (2 - v).
-    let two = BigInt::one() << (bits + 1);
+    // The square root is taken near 1. Near 0 it would double the bits of an error.
+    let (one, two) = (BigInt::one() << bits, BigInt::one() << (bits + 1));
+    let root = ((BigInt::one() << (2 * bits)) - &sin * &sin).sqrt();
+    // With v = 1 - cos a: sin 2a = 2 sin a (1 - v) and 1 - cos 2a = 2 v (2 - v).
+    let mut versine = &one - root;
     for _ in 0..COS_HALVINGS {
+        sin = (sin * (&one - &versine)) >> (bits - 1);
         versine = (&versine * (&two - &versine)) >> (bits - 1);
     }
-    let one = BigInt::one() << bits;
-    let cos = &one - &versine;
-    // sin² = v (2 - v). The angle is in [0, pi/2), so the sine is not negative.
-    let sin_square: BigInt = &versine * (&two - &versine);
-    let sin = if sin_square.is_negative() {
-        BigInt::zero()
-    } else {
-        sin_square.sqrt()
-    };
+    let cos = one - versine;
     let (sin, cos) = match turn {
         0 => (sin, cos),
         1 => (cos, -sin),
@@ -339,16 +325,9 @@ pub(crate) fn sin_cos(x: &Ball, prec: u64) -> BallResult<(Ball, Ball)> {
         _ => (-cos, sin),
     };
     let finish = |value: BigInt| -> BallResult<Ball> {
-        // At a zero of the sine the square root turns an error of SLACK units of its radicand into
-        // the square root of that.
-        let ball = Ball::within(value, SLACK, -point(bits));
-        let root_slack = Ball::dyadic(BigInt::from(SLACK), -point(bits / 2 + 10));
-        let ball = if ball.magnitude() < -point(bits / 2) {
-            ball.widened(&root_slack, prec)?
-        } else {
-            ball
-        };
-        ball.widened(&x.radius(), prec)?.rounded(prec)
+        Ball::within(value, SLACK, -point(bits))
+            .widened(&x.radius(), prec)?
+            .rounded(prec)
     };
     Ok((finish(sin)?, finish(cos)?))
 }
@@ -435,6 +414,47 @@ mod tests {
                 .add(&cos.mul(&cos, PREC).unwrap(), PREC)
                 .unwrap();
             assert_zero(&sum.sub(&small(1), PREC).unwrap());
+        }
+    }
+
+    /// Values at a low precision contain those at a higher one, also next to zeros of the functions.
+    #[test]
+    fn balls_contain_the_values_of_higher_precision() {
+        let near = |value: Ball, distance: i64| {
+            let exact = value.midpoint();
+            exact.add(&small(3).scaled(-distance), 4_000).unwrap()
+        };
+        let half_pi = pi(2_000).unwrap().scaled(-1);
+        for distance in [0, 1, 20, 29, 60, 90, 120, 150, 183, 250, 400, 900] {
+            for prec in [64, 128, 256, 500, 1_100, 3_000, 6_000] {
+                let wide = prec + 1_500;
+                let agree = |low: &Ball, high: &Ball, what: &str| {
+                    let difference = low.sub(high, wide).unwrap();
+                    assert!(difference.contains_zero(), "{what} {distance} {prec}");
+                };
+                for turns in [-1_001, -3, -2, -1, 0, 1, 2, 3, 4, 700] {
+                    let angle = half_pi.mul(&small(turns), 4_000).unwrap();
+                    let angle = near(angle, distance);
+                    let low = sin_cos(&angle, prec).unwrap();
+                    let high = sin_cos(&angle, wide).unwrap();
+                    agree(&low.0, &high.0, "sin");
+                    agree(&low.1, &high.1, "cos");
+                }
+                for value in [1, 2, 1_000] {
+                    let x = near(small(value), distance);
+                    for (what, function) in [
+                        ("ln", ln as fn(&Ball, u64) -> BallResult<Ball>),
+                        ("exp", exp),
+                        ("atan", atan),
+                    ] {
+                        agree(
+                            &function(&x, prec).unwrap(),
+                            &function(&x, wide).unwrap(),
+                            what,
+                        );
+                    }
+                }
+            }
         }
     }
 

@@ -7,7 +7,6 @@ mod canonical;
 mod cases;
 mod evidence;
 mod explain;
-mod forgeries;
 mod grading;
 #[path = "../../examples/worst/hand/mod.rs"]
 mod hand;

@@ -53,6 +53,8 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandS
             )?;
         }
         let address = listener.local_addr()?;
+        // Before programs that wait for the next line run other commands.
+        node.publish(&listener);
         tracing::info!(%address, "listening");
         if serve.print_url {
             writeln!(terminal::raw_stdout(), "{}://{address}", node.scheme())?;

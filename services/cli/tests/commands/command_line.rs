@@ -437,7 +437,7 @@ fn lists_and_replays_recorded_grades() {
     );
     let runs = text(&assay(folder.path(), &["runs"]).stdout);
     let row: Vec<_> = runs.lines().nth(1).unwrap().split_whitespace().collect();
-    assert_eq!(row, ["r", "4", "2", "2", "0", "0", "1", "0.5000"]);
+    assert_eq!(row[..8], ["r", "4", "2", "2", "0", "0", "1", "0.5000"]);
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn lists_grades_between_two_times() {
     let row: Vec<&str> = table.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!(
         row[2..8],
-        ["local", "r", "7", "wrong", "math/default", "math@1"]
+        ["local", "r", "7", "wrong", "math/default", "math@2"]
     );
     assert!(assay_base::utc::parse(row[1]).is_some(), "{}", row[1]);
 }
@@ -279,8 +279,8 @@ fn writes_manual_pages_and_completion_scripts() {
     assert!(printed(folder, &["man", "channels", "show"]).contains(".TH assay-channels-show 1"));
     assert_fails(
         folder,
-        &["man", "grads"],
-        "no command `grads`; did you mean `grades`?",
+        &["man", "gradess"],
+        "no command `gradess`; did you mean `grades`?",
     );
     printed(folder, &["man", "--folder", "pages/man1"]);
     assert_eq!(

@@ -231,7 +231,7 @@ pub(super) mod tests {
             cells[at.unwrap()].clone()
         };
         assert_eq!(cell("completion"), Cell::Text("so \"b\"\n".to_owned()));
-        let messages = r#"[{"role":"user","content":"a"}]"#;
+        let messages = r#"[{"content":"a","role":"user"}]"#;
         assert_eq!(cell("prompt"), Cell::Text(messages.to_owned()));
         assert_eq!(cell("policy_body"), Cell::Null);
     }

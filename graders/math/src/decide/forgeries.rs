@@ -2,7 +2,7 @@
 //! large integers, in a digit far behind the point. None may be accepted. For each kind there are
 //! equalities of the same shape, all of which must be.
 
-use assay_math::{Options, equivalent};
+use crate::{Options, equivalent};
 
 /// Pairs of a gold and an answer.
 type Pairs = Vec<(String, String)>;
@@ -459,6 +459,16 @@ fn wrong(pairs: &Pairs, expected: bool) -> Vec<String> {
     pairs.iter().filter(is_wrong).map(shown).collect()
 }
 
+/// Pairs that differ.
+pub(super) fn forged() -> Pairs {
+    [bumps(), spikes(), written(FORGED), seeded(false)].concat()
+}
+
+/// Pairs that are equal.
+pub(super) fn equal() -> Pairs {
+    [true_bumps(), true_spikes(), written(EQUAL), seeded(true)].concat()
+}
+
 fn written(pairs: &[(&str, &str)]) -> Pairs {
     pairs
         .iter()
@@ -472,7 +482,7 @@ fn written(pairs: &[(&str, &str)]) -> Pairs {
     reason = "the number of pairs is part of the result"
 )]
 fn rejects_forgeries() {
-    let pairs = [bumps(), spikes(), written(FORGED), seeded(false)].concat();
+    let pairs = forged();
     println!("{} forgeries", pairs.len());
     assert!(pairs.len() >= 300, "only {} pairs", pairs.len());
     let accepted = wrong(&pairs, false);
@@ -485,7 +495,7 @@ fn rejects_forgeries() {
     reason = "the number of pairs is part of the result"
 )]
 fn accepts_equalities_of_the_same_shapes() {
-    let pairs = [true_bumps(), true_spikes(), written(EQUAL), seeded(true)].concat();
+    let pairs = equal();
     println!("{} equalities", pairs.len());
     assert!(pairs.len() >= 200, "only {} pairs", pairs.len());
     let rejected = wrong(&pairs, true);
