@@ -1,5 +1,5 @@
-//! The points at which functions are compared follow from the compared expressions, so a completion
-//! cannot be written for them without the gold. Here: verdicts do not depend on which points follow.
+//! The points at which functions are compared follow from both expressions, so a completion cannot
+//! be written for them without the gold. These tests show that verdicts do not depend on them.
 
 use std::cell::Cell;
 

@@ -279,8 +279,8 @@ fn writes_manual_pages_and_completion_scripts() {
     assert!(printed(folder, &["man", "channels", "show"]).contains(".TH assay-channels-show 1"));
     assert_fails(
         folder,
-        &["man", "gradess"],
-        "no command `gradess`; did you mean `grades`?",
+        &["man", "chanels"],
+        "no command `chanels`; did you mean `channels`?",
     );
     printed(folder, &["man", "--folder", "pages/man1"]);
     assert_eq!(
