@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use assay_core::{ErrorCode, GraderTable, Outcome, Spec, Verdict, declare_metrics};
+use assay_core::{ErrorCode, GraderTable, Verdict, declare_metrics};
 use assay_record::Appeal;
-use metrics::{Counter, counter, gauge, histogram};
+use metrics::{Counter, Histogram, counter, gauge, histogram};
 
 declare_metrics! {
     counter GRADES = "assay_grades_total" [Count]
@@ -88,7 +88,7 @@ pub(crate) fn start_counters(
     truncated(0);
 }
 
-fn grades(
+pub(crate) fn grades(
     grader: &'static str,
     outcome: &'static str,
     verdict: &'static str,
@@ -122,19 +122,9 @@ fn refusals(setting: &'static str, by: &'static str) -> Counter {
     counter!(REFUSED, "setting" => setting, "used_by" => by)
 }
 
-pub(crate) fn graded(
-    spec: &'static Spec,
-    outcome: &Outcome,
-    cached: bool,
-    queue_us: u64,
-    grade_us: u64,
-) {
-    let grader = spec.name;
-    let verdict = outcome.grade().map_or("", |grade| grade.verdict.as_str());
-    let code = outcome.fault().map_or("", |fault| fault.code.as_str());
-    grades(grader, outcome.as_str(), verdict, code, cached).increment(1);
-    histogram!(GRADE_SECONDS, "grader" => grader).record(seconds(grade_us));
-    histogram!(QUEUE_SECONDS, "grader" => grader).record(seconds(queue_us));
+/// The histograms of times of grading and in the queue.
+pub(crate) fn times(grader: &'static str) -> [Histogram; 2] {
+    [GRADE_SECONDS, QUEUE_SECONDS].map(|name| histogram!(name, "grader" => grader))
 }
 
 pub(crate) fn appealed(grader: Cow<'static, str>, passes: bool, appeal: &Appeal) {
@@ -163,6 +153,6 @@ pub(crate) fn unrecorded(items: usize) {
     counter!(UNRECORDED).increment(items as u64);
 }
 
-fn seconds(micros: u64) -> f64 {
+pub(crate) fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6
 }

@@ -5,7 +5,7 @@
 //! heaps of at most 64 MiB. [`return_free`] returns the free pages between values of all arenas,
 //! but what is free at the end of an arena only of the first one. The others return it when a value
 //! is freed there and more than a threshold is free, which grows to 64 MiB for each arena unless
-//! [`limit_free_ends`] fixes it.
+//! [`configure_allocator`] fixes it.
 
 use std::time::Duration;
 
@@ -19,18 +19,18 @@ const GROWTH_BYTES: u64 = 64 << 20;
 /// Most intervals between two attempts while the memory is in use: less than three minutes.
 const MAX_PAUSE: u32 = 32;
 
-/// Free bytes at the end of an arena above which the allocator returns them at once. Much more than
-/// one item takes, so that memory is not constantly returned and allocated again.
+/// Free bytes at the end of an arena above which the allocator returns them at once. More than an
+/// ordinary batch takes, so that memory is not constantly returned and allocated again.
 #[cfg(target_env = "gnu")]
-const FREE_END_BYTES: libc::c_int = 2 << 20;
+const FREE_END_BYTES: libc::c_int = 8 << 20;
 
 /// Size from which a block is allocated outside the arenas and returned when it is freed.
 #[cfg(target_env = "gnu")]
-const SEPARATE_BYTES: libc::c_int = 1 << 20;
+const SEPARATE_BYTES: libc::c_int = 4 << 20;
 
 /// Returns memory for as long as the future is polled.
 pub(crate) async fn return_regularly() {
-    limit_free_ends();
+    configure_allocator();
     let Some(start) = resident() else { return };
     let mut schedule = Schedule::new(start);
     loop {
@@ -100,17 +100,19 @@ pub(crate) fn resident() -> Option<u64> {
     Some(pages * rustix::param::page_size() as u64)
 }
 
-/// Limits what is kept free at the end of each arena of the allocator.
+/// Limits what is kept free at the end of each arena of the allocator, and turns its fast bins off:
+/// they are emptied whenever a large buffer is freed, which takes longer than they save.
 #[cfg(target_env = "gnu")]
 #[expect(
     unsafe_code,
     reason = "a function of the C library without a safe wrapper"
 )]
-fn limit_free_ends() {
+fn configure_allocator() {
     // SAFETY: `mallopt` may be called at any time from any thread.
     let accepted = unsafe {
         libc::mallopt(libc::M_TRIM_THRESHOLD, FREE_END_BYTES) == 1
             && libc::mallopt(libc::M_MMAP_THRESHOLD, SEPARATE_BYTES) == 1
+            && libc::mallopt(libc::M_MXFAST, 0) == 1
     };
     if !accepted {
         tracing::warn!("cannot configure the allocator; more free memory is kept");
@@ -119,7 +121,7 @@ fn limit_free_ends() {
 
 /// Other allocators have no such arenas.
 #[cfg(not(target_env = "gnu"))]
-fn limit_free_ends() {}
+fn configure_allocator() {}
 
 /// Returns the free pages of the allocator, except at the ends of arenas.
 #[cfg(target_env = "gnu")]
@@ -206,7 +208,7 @@ mod tests {
 
     #[test]
     fn memory_that_other_threads_freed_is_returned() {
-        limit_free_ends();
+        configure_allocator();
         // When a large block is freed, the thresholds of the allocator grow unless they are fixed.
         drop(std::hint::black_box(vec![1_u8; 31 << 20]));
         let before = resident().unwrap();

@@ -30,6 +30,10 @@ pub(super) fn reaction(text: &str) -> Option<Expr> {
     if text.len() > MAX_BYTES {
         return None;
     }
+    // Most texts have no element.
+    if !text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return None;
+    }
     let text = unwrapped(text);
     let (left, right) = ARROWS.iter().find_map(|arrow| text.split_once(arrow))?;
     let (left, right) = (side(left)?, side(right)?);

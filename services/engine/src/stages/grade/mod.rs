@@ -4,6 +4,7 @@
 //! the runtime, a bounded number at a time. In both, a panic affects only the item in which it
 //! occurred.
 
+mod counts;
 mod dispatch;
 mod open_items;
 mod run;
@@ -21,6 +22,7 @@ use assay_record::{ComponentGrade, ItemGrade};
 use crate::batch::prompt_key;
 use crate::stages::plan::Plan;
 use crate::state::EngineState;
+use counts::GradedCounts;
 use dispatch::Dispatcher;
 use open_items::OpenItems;
 
@@ -31,6 +33,7 @@ pub(crate) struct GradedItems {
     plan: Arc<Plan>,
     results: mpsc::UnboundedReceiver<Vec<GradedUnit>>,
     open: OpenItems,
+    counts: GradedCounts,
     /// What the caller is charged for items that were returned since [`GradedItems::charge`].
     charge: Duration,
     cancel: CancelFlag,
@@ -54,6 +57,7 @@ pub(crate) fn grade(state: &Arc<EngineState>, plan: &Arc<Plan>) -> GradedItems {
         plan: Arc::clone(plan),
         results,
         open: OpenItems::new(plan.batch.items.iter().map(|item| 1 + item.checks.len())),
+        counts: GradedCounts::default(),
         charge: Duration::ZERO,
         cancel,
         _dropped: dropped.drop_guard(),
@@ -85,12 +89,16 @@ impl GradedItems {
                 self.collect(parts, &mut wave);
             }
         }
+        self.counts.flush();
         wave.sort_by_key(|grade: &ItemGrade| grade.position);
         (!wave.is_empty()).then_some(wave)
     }
 
     fn collect(&mut self, units: Vec<GradedUnit>, wave: &mut Vec<ItemGrade>) {
         for unit in units {
+            if !self.cancel.is_cancelled() {
+                self.counts.add(&unit);
+            }
             if let Some(units) = self.open.add(unit) {
                 self.charge += units.iter().map(|unit| unit.charged).sum::<Duration>();
                 wave.extend(item_grade(&self.plan, units));

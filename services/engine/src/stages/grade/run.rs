@@ -13,7 +13,6 @@ use futures::FutureExt;
 
 use super::unit::GradedUnit;
 use crate::cache::{PreparedTask, outcome_key};
-use crate::metrics;
 use crate::stages::plan::Plan;
 use crate::stages::tasks::Unit;
 use crate::state::EngineState;
@@ -209,7 +208,7 @@ impl UnitRunner {
         let now = self.state.clock.monotonic();
         let taken = now.saturating_sub(started);
         let micros = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
-        let done = GradedUnit {
+        GradedUnit {
             item: unit.item,
             part: unit.part,
             spec: self.plan.tasks[unit.task].spec(),
@@ -219,17 +218,7 @@ impl UnitRunner {
             grade_us: micros(taken),
             charged: Duration::ZERO,
             time_us: self.state.clock.unix_us(),
-        };
-        if !self.cx.cancel.is_cancelled() {
-            metrics::graded(
-                done.spec,
-                &done.outcome,
-                cached,
-                done.queue_us,
-                done.grade_us,
-            );
         }
-        done
     }
 }
 
