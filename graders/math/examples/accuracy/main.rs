@@ -87,8 +87,14 @@ fn graded(row: &Row) -> io::Result<Outcome> {
     .ok_or_else(|| io::Error::other("no outcome"))
 }
 
-/// Whether Math-Verify agrees with each row, if it can grade it, and its version.
-fn peer(python: &str, rows: &[Row]) -> io::Result<(Vec<Option<bool>>, String)> {
+/// What Math-Verify did with the rows.
+struct Peer {
+    version: String,
+    /// Whether it agrees, if it can grade the row, and the CPU time in seconds, by row.
+    rows: Vec<(Option<bool>, f64)>,
+}
+
+fn peer(python: &str, rows: &[Row]) -> io::Result<Peer> {
     let mut child = Command::new(python)
         .arg(PEER)
         .stdin(Stdio::piped())
@@ -105,9 +111,16 @@ fn peer(python: &str, rows: &[Row]) -> io::Result<(Vec<Option<bool>>, String)> {
     let text = String::from_utf8(output.stdout).map_err(io::Error::other)?;
     let mut lines = text.lines();
     let version = lines.next().unwrap_or_default().to_owned();
-    let agrees: Vec<Option<bool>> = lines.map(|line| line.parse().ok()).collect();
-    if agrees.len() == rows.len() {
-        Ok((agrees, version))
+    let graded = |line: &str| {
+        let (agrees, seconds) = line.split_once(' ')?;
+        Some((agrees.parse().ok(), seconds.parse().ok()?))
+    };
+    let graded: Vec<_> = lines.filter_map(graded).collect();
+    if graded.len() == rows.len() {
+        Ok(Peer {
+            version,
+            rows: graded,
+        })
     } else {
         Err(io::Error::other("Math-Verify did not grade every row"))
     }
@@ -119,7 +132,7 @@ fn used() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-/// The CPU times of all rows in seconds, each the least of a few, because other processes empty the
+/// The CPU time of each row in seconds, the least of a few, because other processes empty the
 /// caches.
 fn times(rows: &[Row]) -> io::Result<Vec<f64>> {
     let mut times = Vec::with_capacity(rows.len());
@@ -132,7 +145,6 @@ fn times(rows: &[Row]) -> io::Result<Vec<f64>> {
         }
         times.push(least);
     }
-    times.sort_by(f64::total_cmp);
     Ok(times)
 }
 
@@ -166,10 +178,11 @@ fn main() -> io::Result<ExitCode> {
             .entry(row.kind.clone())
             .or_default()
             .add(row, &outcome);
-        if let Some((agrees, _)) = &peer {
+        if let Some(peer) = &peer {
             let [agreed, rows] = peers.entry(&row.kind).or_default();
-            *agreed += u64::from(agrees[at] == Some(true));
-            *rows += u64::from(agrees[at].is_some());
+            let (agrees, _) = peer.rows[at];
+            *agreed += u64::from(agrees == Some(true));
+            *rows += u64::from(agrees.is_some());
         }
         let agrees = row.agrees(&outcome);
         if arguments.forms
@@ -193,7 +206,7 @@ fn main() -> io::Result<ExitCode> {
         }
     }
     let mut total = Counts::default();
-    let version = peer.as_ref().map(|(_, version)| version.as_str());
+    let version = peer.as_ref().map(|peer| peer.version.as_str());
     writeln!(
         out,
         "{:>6} {:>6} {:>6} {:>9}  kind; {}",
@@ -216,7 +229,23 @@ fn main() -> io::Result<ExitCode> {
     let all = peer.as_ref().map(|_| peers.values().fold([0; 2], sum));
     print(&mut out, "in all", total, all)?;
     if arguments.time {
-        let times = times(&rows)?;
+        let mut times = times(&rows)?;
+        if let Some(Peer { version, rows }) = &peer {
+            let of_both = rows.iter().zip(&times);
+            let of_both: Vec<_> = of_both
+                .filter(|((agrees, _), _)| agrees.is_some())
+                .collect();
+            let own: f64 = of_both.iter().map(|(_, own)| **own).sum();
+            let other: f64 = of_both.iter().map(|((_, other), _)| other).sum();
+            writeln!(
+                out,
+                "{version}: {:.0} pairs per CPU second; `math` is {:.0} times as fast on these {} rows",
+                of_both.len() as f64 / other,
+                other / own,
+                of_both.len(),
+            )?;
+        }
+        times.sort_by(f64::total_cmp);
         let [p99, max] = [times.len() * 99 / 100, times.len().saturating_sub(1)]
             .map(|at| times.get(at).map_or(0.0, |time| time * 1e3));
         let rate = times.len() as f64 / times.iter().sum::<f64>();

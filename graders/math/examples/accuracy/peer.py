@@ -1,13 +1,14 @@
 """Grades labelled rows with Math-Verify: prints its version, then for each row of standard input whether it agrees.
 
-`true`, `false`, or `none` for rows with options, which Math-Verify does not have. `make accuracy`
-runs this file.
+`true`, `false`, or `none` for rows with options, which Math-Verify does not have; then the CPU time
+in seconds. `make accuracy` runs this file.
 """
 
 import importlib.metadata
 import json
 import logging
 import sys
+import time
 
 from math_verify import parse, verify
 
@@ -29,5 +30,9 @@ def agrees(row):
 
 rows = [json.loads(line) for line in sys.stdin]
 print("Math-Verify", importlib.metadata.version("math-verify"))
+for row in rows[:100]:  # imports and caches
+    agrees(row)
 for row in rows:
-    print(agrees(row), flush=True)
+    start = time.process_time()
+    agreed = agrees(row)
+    print(agreed, time.process_time() - start, flush=True)
