@@ -287,14 +287,14 @@ async fn main() {
         (
             "verdict",
             GradeFilter {
-                verdict: text("correct"),
+                verdicts: vec!["correct".to_owned()],
                 ..all()
             },
         ),
         (
             "verdict, absent",
             GradeFilter {
-                verdict: text("no_answer"),
+                verdicts: vec!["no_answer".to_owned()],
                 ..all()
             },
         ),
@@ -302,7 +302,7 @@ async fn main() {
             "run and verdict",
             GradeFilter {
                 run: text("qwen3-0.6b-math"),
-                verdict: text("correct"),
+                verdicts: vec!["correct".to_owned()],
                 ..all()
             },
         ),
