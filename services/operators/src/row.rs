@@ -1,6 +1,7 @@
 //! Rows of lists of grades.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use assay_core::{GradeId, Hash};
 use assay_record::{Appeal, ItemGrade, Record, StoredGrade};
@@ -75,13 +76,15 @@ impl Row {
         for stored in grades {
             let mut row = Self::from(stored);
             if row.expected.is_empty() && has_expected_in_task(&stored.grade) {
-                let hash = stored.source.task_hash;
-                if !tasks.contains_key(&hash) {
-                    let body = record.body(hash).await?;
-                    let task = body.and_then(|body| serde_json::from_slice(&body.content).ok());
-                    tasks.insert(hash, task.unwrap_or_default());
-                }
-                row.compare(stored, &tasks[&hash]);
+                let task = match tasks.entry(stored.source.task_hash) {
+                    Entry::Occupied(read) => read.into_mut(),
+                    Entry::Vacant(place) => {
+                        let body = record.body(*place.key()).await?;
+                        let task = body.and_then(|body| serde_json::from_slice(&body.content).ok());
+                        place.insert(task.unwrap_or_default())
+                    }
+                };
+                row.compare(stored, task);
             }
             let decision = adjudicated.get(&stored.grade.grade);
             row.adjudicated = decision.map(|pass| if *pass { "right" } else { "wrong" });

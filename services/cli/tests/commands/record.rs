@@ -118,8 +118,8 @@ fn compares_two_runs_and_lists_grades_by_step_verdict_and_prompt() {
     assert_eq!(compared["prompts"]["flipped"][0]["prompt_key"], "hard");
     assert_fails(
         folder.path(),
-        &["compare", "base", "tuend"],
-        "no run named `tuend`; did you mean `tuned`?",
+        &["compare", "base", "tune"],
+        "no run named `tune`; did you mean `tuned`?",
     );
 
     let grades = |options: &[&str]| {

@@ -130,7 +130,7 @@ impl Frame {
     /// Finishes the drawing with the axis of steps and a tooltip for each column. `tooltip`
     /// receives the index of a column.
     pub(super) fn close(self, steps: &[i64], tooltip: impl Fn(usize) -> String) -> Svg {
-        self.finish(steps, tooltip, None::<fn(usize) -> String>)
+        self.finish(steps, tooltip, None)
     }
 
     /// As [`Frame::close`], with a link for each column, whose name is the tooltip.
@@ -140,19 +140,19 @@ impl Frame {
         tooltip: impl Fn(usize) -> String,
         address: impl Fn(usize) -> String,
     ) -> Svg {
-        self.finish(steps, tooltip, Some(address))
+        self.finish(steps, tooltip, Some(&address))
     }
 
     fn finish(
         mut self,
         steps: &[i64],
         tooltip: impl Fn(usize) -> String,
-        address: Option<impl Fn(usize) -> String>,
+        address: Option<&dyn Fn(usize) -> String>,
     ) -> Svg {
         for (at, step) in steps.iter().enumerate() {
             let ((x, width), height) = (self.column(*step), HEIGHT - TOP - BOTTOM);
             let title = escape(&tooltip(at));
-            let (start, end) = match &address {
+            let (start, end) = match address {
                 Some(address) => {
                     let address = escape(&address(at));
                     (
