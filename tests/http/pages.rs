@@ -432,8 +432,8 @@ async fn lists_show_what_was_expected_and_what_operators_decided() {
     let row = |id: &str| *rows.iter().find(|row| row.contains(id)).unwrap();
     let wrong = row(&ids[6]);
     for part in [
-        "data-label=\"Expected\"><code dir=\"auto\">3/8</code>",
-        "data-label=\"Got\"><code dir=\"auto\">0.35</code>",
+        "data-label=\"Expected\"><code class=\"value\" dir=\"auto\">3/8</code>",
+        "data-label=\"Got\"><code class=\"value\" dir=\"auto\">0.35</code>",
         "adjudicated right",
     ] {
         assert!(wrong.contains(part), "{part}: {wrong}");
@@ -452,7 +452,7 @@ async fn a_list_shows_the_expected_answer_of_a_completion_without_one() {
     service.grade(&batch([item("5/7", "\\boxed{}")])).await;
     let page = text(&service, "/ui/grades").await;
     assert!(
-        page.contains("data-label=\"Expected\"><code dir=\"auto\">5/7</code>"),
+        page.contains("data-label=\"Expected\"><code class=\"value\" dir=\"auto\">5/7</code>"),
         "{page}"
     );
 }
