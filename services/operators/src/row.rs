@@ -106,7 +106,10 @@ impl Row {
         self.got = short(&got);
         self.cause = match &grade.error {
             Some(fault) => fault.code.as_str().to_owned(),
-            None => short(&explanation::reason(&evidence)),
+            // The first failed test often has the verdict of the whole.
+            None => Some(explanation::reason(&evidence))
+                .filter(|reason| grade.verdict.as_deref() != Some(&**reason))
+                .map_or_else(String::new, |reason| short(&reason)),
         };
     }
 }
