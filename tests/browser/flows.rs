@@ -26,6 +26,7 @@ async fn explains_a_score_of_zero_and_replays_the_grade() {
         address.contains("verdict=wrong_answer") && address.contains("run=pizza%2Fsmall"),
         "{address}"
     );
+    assert!(!address.contains("=&"), "no parameter is empty: {address}");
     browser.picture("grades").await;
     browser.go("jj\n").await;
     assert!(
@@ -140,6 +141,82 @@ async fn a_link_reproduces_the_filtered_list() {
     browser.open("/ui").await;
     browser.open(&below.0).await;
     assert_eq!(browser.text(".row").await, below.1);
+    browser.close().await;
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_column_of_the_reward_chart_opens_its_grades_by_keyboard() {
+    let service = Service::with_run(4).await;
+    let browser = Browser::start(&service.address).await;
+    for width in [1_280, 390] {
+        browser.widen(width).await;
+        browser.open("/ui/run?name=pizza%2Fsmall").await;
+        let name = browser
+            .script(
+                "const link = document.querySelectorAll('figure svg a')[2]; link.focus(); \
+                 return document.activeElement.getAttribute('aria-label')",
+            )
+            .await;
+        let name = name.as_str().unwrap();
+        assert!(
+            name.starts_with("step 2: 0.") && name.ends_with(" of 32"),
+            "{name}"
+        );
+        browser.picture(&format!("chart-{width}")).await;
+        browser.go("\n").await;
+        assert_eq!(
+            browser.address().await,
+            "/ui/grades?run=pizza%2Fsmall&step=2"
+        );
+        assert_eq!(browser.count(".row").await, 32);
+        browser
+            .follow(".facets a[href*='verdict=wrong_answer']")
+            .await;
+        let counted = browser.text(".facets a[aria-current] small").await;
+        assert_eq!(counted, browser.count(".row").await.to_string());
+        browser.picture(&format!("facets-{width}")).await;
+    }
+    browser.close().await;
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn from_a_run_to_the_grades_of_a_lost_prompt() {
+    let service = Service::start().await;
+    for (step, completion) in ["\\boxed{4}", "\\boxed{4}", "\\boxed{5}"]
+        .into_iter()
+        .enumerate()
+    {
+        let items = ["easy", "sum"].map(|key| {
+            let completion = if key == "easy" {
+                "\\boxed{4}"
+            } else {
+                completion
+            };
+            json!({
+                "prompt_key": key, "completion": completion,
+                "task": { "type": "math", "answer": "4" },
+            })
+        });
+        service
+            .grade(&json!({ "run": "r", "step": step, "items": items }))
+            .await;
+    }
+    let browser = Browser::start(&service.address).await;
+    for width in [1_280, 390] {
+        browser.widen(width).await;
+        browser.open("/ui/run?name=r").await;
+        browser.follow(".actions a[href^='/ui/prompts']").await;
+        assert_eq!(browser.count(".row").await, 2);
+        browser.follow(".facets a[href*='status=lost']").await;
+        assert_eq!(browser.count(".row").await, 1);
+        browser.picture(&format!("prompts-{width}")).await;
+        browser.go("j\n").await;
+        assert_eq!(browser.address().await, "/ui/grades?run=r&prompt_key=sum");
+        assert_eq!(browser.count(".row").await, 3);
+        assert_eq!(browser.text("td[data-label=Got]").await, "5");
+    }
     browser.close().await;
     service.stop().await;
 }

@@ -16,7 +16,8 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
         ("home", "/ui".to_owned()),
         ("runs", "/ui/runs".to_owned()),
         ("run", "/ui/run?name=pizza%2Fsmall".to_owned()),
-        ("grades", "/ui/grades".to_owned()),
+        ("prompts", "/ui/prompts?run=pizza%2Fsmall".to_owned()),
+        ("grades", "/ui/grades?run=pizza%2Fsmall".to_owned()),
         ("grade", format!("/ui/grades/{grade}")),
         ("queue", "/ui/queue".to_owned()),
         ("drawn", format!("/ui/queue/{grade}")),
@@ -40,7 +41,7 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
 async fn no_page_is_wider_than_the_window() {
     let service = Service::with_run(5).await;
     let browser = Browser::start(&service.address).await;
-    for width in [1_000, 400] {
+    for width in [1_280, 1_000, 390] {
         browser.widen(width).await;
         for (name, page) in pages(&service)
             .await

@@ -153,6 +153,7 @@ async fn labels_of_pages_are_reviewed() {
         ("start", "/ui"),
         ("runs", "/ui/runs"),
         ("run", "/ui/run?name=run"),
+        ("prompts", "/ui/prompts?run=run"),
         ("grades", "/ui/grades"),
         ("grade", &grade),
         ("queue", "/ui/queue"),

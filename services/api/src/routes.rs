@@ -54,6 +54,7 @@ fn documented() -> Endpoints {
         .role(Trainer, routes!(v1::policies::list))
         .role(Trainer, routes!(v1::policies::get))
         .role(Trainer, routes!(v1::policies::check))
+        .role(Trainer, routes!(v1::prompts::list))
         .role(Trainer, routes!(v1::prompts::suggest))
         .role(Trainer, routes!(v1::graders::graders))
         .role(Trainer, routes!(v1::runs::list::list))

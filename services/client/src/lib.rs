@@ -23,6 +23,7 @@ use assay_wire::runs::{RunDetail, RunsBody};
 use assay_wire::scoring::{ScoreReply, ScoreRequest};
 use assay_wire::storage::{PruneReply, PruneRequest, StorageBody};
 use reqwest::{Method, Url, header};
+use serde::de::DeserializeOwned;
 
 pub use error::ClientError;
 pub use retry::Retry;
@@ -134,6 +135,17 @@ impl Client {
     pub async fn replay(&self, grade: &str) -> Result<ReplayBody, ClientError> {
         let call = self.call(Method::POST, &["v1", "grades", grade, "replay"], &[])?;
         self.send(call, true).await
+    }
+
+    /// Compares two runs, as the type of `GET /v1/runs/compare`, whose parameters `query` has.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn compare_runs<T: DeserializeOwned>(
+        &self,
+        query: &[(&str, String)],
+    ) -> Result<T, ClientError> {
+        self.read(&["v1", "runs", "compare"], query).await
     }
 
     /// Lists the recorded runs.

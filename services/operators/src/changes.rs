@@ -55,6 +55,8 @@ pub(crate) struct PartRow {
 
 pub(crate) struct PromptRow {
     pub(crate) key: String,
+    /// The grades of the prompt in the second set.
+    pub(crate) address: String,
     pub(crate) a: String,
     pub(crate) b: String,
 }
@@ -74,6 +76,7 @@ impl Changes {
             prompts: (prompts.flipped.iter())
                 .map(|prompt| PromptRow {
                     key: cell(&prompt.prompt_key),
+                    address: grades_of(b, "prompt_key", &prompt.prompt_key),
                     a: rate(prompt.a_passes, prompt.a_judged),
                     b: rate(prompt.b_passes, prompt.b_judged),
                 })
@@ -225,10 +228,7 @@ fn row(part: &ComparedPart, b: &ComparedGrades, largest: f64) -> PartRow {
     let is_filter = ["verdict", "channel", "grader"].contains(&&*part.topic);
     PartRow {
         value: cell(&part.value),
-        address: is_filter.then(|| {
-            let run = ("run", Some(&*b.range.run));
-            link("/ui/grades", &[run, (&part.topic, Some(&part.value))])
-        }),
+        address: is_filter.then(|| grades_of(b, &part.topic, &part.value)),
         a_share: share(&part.a),
         b_share: share(&part.b),
         a_reward: optional_number(part.a.mean_reward),
@@ -238,6 +238,19 @@ fn row(part: &ComparedPart, b: &ComparedGrades, largest: f64) -> PartRow {
             .contribution
             .map_or_else(Svg::new, |contribution| bar(contribution, largest)),
     }
+}
+
+/// The grades of a set with this value of a filter.
+fn grades_of(set: &ComparedGrades, filter: &str, value: &str) -> String {
+    let step = |step: Option<i64>| step.map(|step| step.to_string());
+    let (min, max) = (step(set.range.from), step(set.range.to));
+    let parameters = [
+        ("run", Some(&*set.range.run)),
+        ("step_min", min.as_deref()),
+        ("step_max", max.as_deref()),
+        (filter, Some(value)),
+    ];
+    link("/ui/grades", &parameters)
 }
 
 fn share(part: &PartBody) -> String {

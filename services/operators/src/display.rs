@@ -32,6 +32,18 @@ pub(crate) fn cell(text: &str) -> String {
     truncate(text, 80)
 }
 
+/// The first words of a text that may be long, in one line.
+pub(crate) fn short(text: &str) -> String {
+    const MAX_CHARACTERS: usize = 48;
+    // Enough for the result, whatever the length of the text.
+    let head: String = text.chars().take(4 * MAX_CHARACTERS).collect();
+    let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    let more = line.chars().count() > MAX_CHARACTERS || head.len() < text.len();
+    let line: String = line.chars().take(MAX_CHARACTERS).collect();
+    let end = if more { "…" } else { "" };
+    format!("{}{end}", SafeText(&line))
+}
+
 /// A name of a file or dataset. The limit is higher, because long names differ at the end.
 pub(crate) fn name(text: &str) -> String {
     truncate(text, 300)
@@ -135,6 +147,14 @@ mod tests {
             &long[long.len() - 40..]
         );
         assert_eq!(cell(&"x".repeat(80)).len(), 80);
+    }
+
+    #[test]
+    fn shortens_texts_to_one_line() {
+        assert_eq!(short("a\n  b\t\u{202e}c"), "a b ⟨202E⟩c");
+        assert_eq!(short(&"é".repeat(48)), "é".repeat(48));
+        assert_eq!(short(&"é".repeat(49)), format!("{}…", "é".repeat(48)));
+        assert_eq!(short(&format!("a{}b", " ".repeat(1_000))), "a…");
     }
 
     #[test]

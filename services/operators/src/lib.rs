@@ -11,6 +11,7 @@ mod changes;
 mod chart;
 mod diff;
 mod display;
+mod facets;
 mod failure;
 mod grade;
 mod page;

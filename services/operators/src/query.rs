@@ -116,6 +116,8 @@ pub(crate) fn link(path: &str, pairs: &[(&str, Option<&str>)]) -> String {
 pub(crate) const FIELDS: &[&str] = &[
     "run",
     "step",
+    "step_min",
+    "step_max",
     "grader",
     "channel",
     "outcome",
@@ -124,6 +126,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "caller",
     "id",
     "group",
+    "prompt_key",
     "batch",
     "score_min",
     "score_max",
@@ -157,15 +160,18 @@ impl Listing {
         let filter = GradeFilter {
             run: text("run"),
             step: pairs.parse("step", "a whole number")?,
+            step_min: pairs.parse("step_min", "a whole number")?,
+            step_max: pairs.parse("step_max", "a whole number")?,
             grader: text("grader"),
             channel: text("channel"),
-            outcome: text("outcome"),
-            verdict: text("verdict"),
+            outcomes: GradeFilter::values(pairs.get("outcome")),
+            verdicts: GradeFilter::values(pairs.get("verdict")),
             appeal: text("appeal"),
             batch: pairs.parse("batch", "the id of a batch")?,
             caller: text("caller"),
             item: text("id"),
             group: text("group"),
+            prompt_key: text("prompt_key"),
             score_min: score("score_min")?,
             score_max: score("score_max")?,
             since_us: time(pairs, "since")?,
@@ -180,19 +186,19 @@ impl Listing {
     /// A link to the same list, starting before another grade.
     pub(crate) fn link(pairs: &Pairs, before: Option<GradeId>) -> String {
         let before = before.map(|id| id.to_string());
-        let fields: Vec<(&str, Option<&str>)> = FIELDS
-            .iter()
-            .map(|name| {
-                (
-                    *name,
-                    if *name == "before" {
-                        before.as_deref()
-                    } else {
-                        pairs.get(name)
-                    },
-                )
-            })
-            .collect();
+        Self::link_with(pairs, &[("before", before.as_deref())])
+    }
+
+    /// A link to the list with other values of some parameters.
+    pub(crate) fn link_with(pairs: &Pairs, changed: &[(&str, Option<&str>)]) -> String {
+        let field = |name: &&'static str| {
+            let changed = changed.iter().find(|(changed, _)| changed == name);
+            (
+                *name,
+                changed.map_or_else(|| pairs.get(name), |(_, value)| *value),
+            )
+        };
+        let fields: Vec<_> = FIELDS.iter().map(field).collect();
         link("/ui/grades", &fields)
     }
 }
@@ -239,7 +245,7 @@ mod tests {
             (listing.filter.step, listing.filter.score_min),
             (Some(3), Some(0.5))
         );
-        assert_eq!((listing.filter.verdict, listing.before), (None, None));
+        assert!(listing.filter.verdicts.is_empty() && listing.before.is_none());
         assert_eq!(listing.filter.since_us, Some(1_795_000_000_000_000));
         let link = Listing::link(&pairs, Some(GradeId::from(7)));
         let (_, query) = link.split_once('?').unwrap();

@@ -1,5 +1,6 @@
 //! The routes of the pages, and the headers of their responses.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use assay_access::Gate;
@@ -8,18 +9,20 @@ use assay_core::ErrorCode;
 use assay_record::access::{Access, Role};
 use assay_review::Review;
 use axum::Router;
+use axum::extract::Request;
 use axum::handler::Handler;
-use axum::middleware::{from_fn, map_response};
-use axum::response::{Redirect, Response};
+use axum::middleware::{Next, from_fn, map_response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{MethodRouter, get, post};
+use form_urlencoded::Serializer;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::assets;
 use crate::failure::{Failure, show_failures};
 use crate::page::Section;
 use crate::pages::{
-    audit, channels, check, checks, compare, disagreements, grade, grades, home, keys, queue, run,
-    runs, sign_in, storage, suspects,
+    audit, channels, check, checks, compare, disagreements, grade, grades, home, keys, prompts,
+    queue, run, runs, sign_in, storage, suspects,
 };
 use crate::site::Site;
 
@@ -91,6 +94,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(
         .get(Section::Runs.access(), "/ui/runs", runs::page)
         .get(Section::Runs.access(), "/ui/run", run::page)
         .get(Section::Runs.access(), "/ui/compare", compare::page)
+        .get(Section::Runs.access(), "/ui/prompts", prompts::page)
         .get(Section::Grades.access(), "/ui/grades", grades::page)
         .get(Section::Grades.access(), "/ui/grades/{id}", grade::page)
         .post(
@@ -123,6 +127,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(
     let router = pages
         .router
         .layer(from_fn(show_failures))
+        .layer(from_fn(drop_empty_parameters))
         .layer(map_response(add_headers))
         .with_state(Site {
             review,
@@ -166,6 +171,24 @@ pub async fn refusal(
         Failure::new(status, message).page(role)
     };
     add_headers(response).await
+}
+
+/// Redirects a page whose query has parameters without a value, which forms send for empty fields,
+/// to the same page without them.
+async fn drop_empty_parameters(request: Request, next: Next) -> Response {
+    let query = request.uri().query().unwrap_or_default();
+    let named = |(name, _): &(Cow<'_, str>, Cow<'_, str>)| !name.is_empty();
+    let pairs = || form_urlencoded::parse(query.as_bytes()).filter(named);
+    if !request.method().is_safe() || pairs().all(|(_, value)| !value.is_empty()) {
+        return next.run(request).await;
+    }
+    let with_values = pairs().filter(|(_, value)| !value.is_empty());
+    let query = Serializer::new(String::new())
+        .extend_pairs(with_values)
+        .finish();
+    let separator = if query.is_empty() { "" } else { "?" };
+    let address = format!("{}{separator}{query}", request.uri().path());
+    Redirect::to(&address).into_response()
 }
 
 async fn unknown_page(uri: http::Uri) -> Failure {

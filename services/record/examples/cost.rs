@@ -13,6 +13,7 @@
 use std::sync::Arc;
 
 use assay_core::{BatchId, Clock, Hash, Ids, RawJson, SystemClock};
+use assay_record::prompt_list::{PromptFilter, PromptOrder};
 use assay_record::{Body, BodyKind, Entry, GradeFilter, Record, RecordOptions, StoredGrade};
 
 const GRADES: u32 = 1_024;
@@ -260,6 +261,8 @@ async fn main() {
         .expect("a store");
     let text = |text: &str| Some(text.to_owned());
     let all = GradeFilter::default;
+    let newest = store.grades(&all(), None, 1).await.expect("a page");
+    let prompt = newest.grades[0].grade.prompt_key.clone();
     for (name, filter) in [
         ("all", all()),
         (
@@ -278,6 +281,32 @@ async fn main() {
             },
         ),
         (
+            "range of steps",
+            GradeFilter {
+                run: text("qwen3-0.6b-math"),
+                step_min: Some(batches / 4),
+                step_max: Some(batches / 4 + 9),
+                ..all()
+            },
+        ),
+        (
+            "steps and verdicts",
+            GradeFilter {
+                run: text("qwen3-0.6b-math"),
+                step_max: Some(batches / 4),
+                verdicts: vec!["wrong_answer".to_owned(), "no_answer".to_owned()],
+                ..all()
+            },
+        ),
+        (
+            "prompt",
+            GradeFilter {
+                run: text("qwen3-0.6b-math"),
+                prompt_key: prompt,
+                ..all()
+            },
+        ),
+        (
             "grader",
             GradeFilter {
                 grader: text("math"),
@@ -287,14 +316,14 @@ async fn main() {
         (
             "verdict",
             GradeFilter {
-                verdict: text("correct"),
+                verdicts: vec!["correct".to_owned()],
                 ..all()
             },
         ),
         (
             "verdict, absent",
             GradeFilter {
-                verdict: text("no_answer"),
+                verdicts: vec!["no_answer".to_owned()],
                 ..all()
             },
         ),
@@ -302,7 +331,7 @@ async fn main() {
             "run and verdict",
             GradeFilter {
                 run: text("qwen3-0.6b-math"),
-                verdict: text("correct"),
+                verdicts: vec!["correct".to_owned()],
                 ..all()
             },
         ),
@@ -322,6 +351,20 @@ async fn main() {
             page.grades.len()
         );
     }
+    let (any, order) = (PromptFilter::default(), PromptOrder::LowestRate);
+    let started = clock.monotonic();
+    let run = "qwen3-0.6b-math";
+    let counts = store.prompt_counts(run, &any).await.expect("counts");
+    let counted = clock.monotonic();
+    let prompts = store.prompt_list(run, &any, order, 0, 50).await;
+    let listed = clock.monotonic();
+    println!(
+        "{} prompts: counts {:.2} ms, a page {:.2} ms, {} rows",
+        counts.prompts,
+        (counted - started).as_secs_f64() * 1e3,
+        (listed - counted).as_secs_f64() * 1e3,
+        prompts.expect("a page").len()
+    );
     store.close().await.expect("closed");
     let size = std::fs::metadata(&path).map_or(0, |file| file.len());
     println!(

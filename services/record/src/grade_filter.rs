@@ -4,21 +4,25 @@ use assay_core::clock::{BatchId, GradeId};
 
 use crate::{Appeal, StoredGrade};
 
-/// Which grades to list. A field that is `None` does not restrict the result.
+/// Which grades to list. A field that is `None` or empty does not restrict the result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GradeFilter {
     /// Exact name of the run.
     pub run: Option<String>,
     /// Exact step.
     pub step: Option<i64>,
+    /// First step, inclusive.
+    pub step_min: Option<i64>,
+    /// Last step, inclusive.
+    pub step_max: Option<i64>,
     /// Exact name of the grader.
     pub grader: Option<String>,
     /// Exact channel.
     pub channel: Option<String>,
-    /// Exact outcome: `graded`, `ungradable` or `failed`.
-    pub outcome: Option<String>,
-    /// Exact verdict.
-    pub verdict: Option<String>,
+    /// One of these outcomes: `graded`, `ungradable` or `failed`.
+    pub outcomes: Vec<String>,
+    /// One of these verdicts.
+    pub verdicts: Vec<String>,
     /// Result of the appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
     pub appeal: Option<String>,
     /// Exact batch.
@@ -29,6 +33,9 @@ pub struct GradeFilter {
     pub item: Option<String>,
     /// Exact group, as sent.
     pub group: Option<String>,
+    /// Exact key of the prompt. Fast only with a run. Grades that were recorded before keys were a
+    /// column of their own do not match.
+    pub prompt_key: Option<String>,
     /// Smallest score, inclusive.
     pub score_min: Option<f64>,
     /// Largest score, inclusive.
@@ -40,6 +47,14 @@ pub struct GradeFilter {
 }
 
 impl GradeFilter {
+    /// The values of a part of a filter that accepts several, separated by commas.
+    #[must_use]
+    pub fn values(list: Option<&str>) -> Vec<String> {
+        let values = list.into_iter().flat_map(|list| list.split(','));
+        let values = values.map(str::trim).filter(|value| !value.is_empty());
+        values.map(str::to_owned).collect()
+    }
+
     /// Whether `grade` matches the filter. Tests compare every database query with this definition.
     #[must_use]
     pub fn keeps(&self, stored: &StoredGrade) -> bool {
@@ -49,14 +64,23 @@ impl GradeFilter {
         fn is(expected: &Option<String>, actual: Option<&str>) -> bool {
             expected.is_none() || expected.as_deref() == actual
         }
+        fn is_one_of(expected: &[String], actual: Option<&str>) -> bool {
+            expected.is_empty() || expected.iter().any(|one| Some(&**one) == actual)
+        }
         self.run
             .as_deref()
             .is_none_or(|run| stored.source.run.as_deref() == Some(run))
             && matches(self.step.as_ref(), stored.source.step.as_ref())
+            && self
+                .step_min
+                .is_none_or(|min| stored.source.step.is_some_and(|step| step >= min))
+            && self
+                .step_max
+                .is_none_or(|max| stored.source.step.is_some_and(|step| step <= max))
             && is(&self.grader, Some(&*stored.grade.grader.name))
             && is(&self.channel, Some(&*stored.grade.channel))
-            && is(&self.outcome, Some(&*stored.grade.outcome))
-            && is(&self.verdict, stored.grade.verdict.as_deref())
+            && is_one_of(&self.outcomes, Some(&*stored.grade.outcome))
+            && is_one_of(&self.verdicts, stored.grade.verdict.as_deref())
             && self.appeal.as_deref().is_none_or(|result| {
                 stored.grade.appeal.as_ref().map(Appeal::as_str) == Some(result)
             })
@@ -67,6 +91,7 @@ impl GradeFilter {
                 .is_none_or(|caller| *stored.source.caller == *caller)
             && is(&self.item, stored.grade.id.as_deref())
             && is(&self.group, stored.grade.group.as_deref())
+            && is(&self.prompt_key, stored.grade.prompt_key.as_deref())
             && self
                 .score_min
                 .is_none_or(|min| stored.grade.score.is_some_and(|score| score >= min))

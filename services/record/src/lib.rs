@@ -47,6 +47,7 @@ mod panics;
 mod pending;
 pub mod prompt_changes;
 pub mod prompt_history;
+pub mod prompt_list;
 mod read;
 mod record;
 mod retention;

@@ -49,7 +49,7 @@ impl Review {
         let _lock = self.locks.operators.lock().await;
         let filter = GradeFilter {
             channel: draws.channel.clone(),
-            outcome: Some("graded".to_owned()),
+            outcomes: vec!["graded".to_owned()],
             ..GradeFilter::default()
         };
         let page = record.grades(&filter, None, DRAWN_FROM).await?;

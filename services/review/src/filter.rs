@@ -18,7 +18,7 @@ const MAX_RUNS: u32 = 1_000;
 /// Why a filter is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum FilterError {
-    /// A name that no grade can have.
+    /// A name that no grade can have, or a part that needs another part.
     #[error("{message}")]
     Unknown {
         /// The part of the filter.
@@ -40,11 +40,12 @@ impl Review {
     /// [`FilterError`].
     pub async fn check_filter(&self, filter: &GradeFilter) -> Result<(), FilterError> {
         let fixed = [
-            ("outcome", &filter.outcome, OUTCOMES),
-            ("appeal", &filter.appeal, APPEALS),
+            ("outcome", &*filter.outcomes, OUTCOMES),
+            ("appeal", filter.appeal.as_slice(), APPEALS),
         ];
-        for (parameter, name, known) in fixed {
-            if let Some(name) = name.as_deref().filter(|name| !known.contains(name)) {
+        for (parameter, names, known) in fixed {
+            let mut names = names.iter().map(String::as_str);
+            if let Some(name) = names.find(|name| !known.contains(name)) {
                 let listed = format!("; expected one of `{}`", known.join("`, `"));
                 let what = format!("{parameter} `{name}`");
                 return Err(unknown(
@@ -65,15 +66,19 @@ impl Review {
             let what = format!("grader `{grader}` of the channel `{channel}`");
             self.check_grader(filter, "channel", grader, &what).await?;
         }
-        if let Some(verdict) = &filter.verdict {
+        for verdict in &filter.verdicts {
             let verdicts = || self.verdicts(filter.grader.as_deref());
-            if verdicts().all(|known| known != verdict)
-                && !self.has_grade(filter, "verdict").await?
-            {
+            if verdicts().all(|known| known != verdict) && !self.has_verdict(verdict).await? {
                 let what = format!("verdict `{verdict}`");
                 let listed = "; `GET /v1/graders` lists the verdicts of each grader";
                 return Err(unknown("verdict", &what, verdict, verdicts(), listed));
             }
+        }
+        if filter.prompt_key.is_some() && filter.run.is_none() {
+            return Err(FilterError::Unknown {
+                parameter: "prompt_key",
+                message: "`prompt_key` requires `run`: prompts are listed within a run".to_owned(),
+            });
         }
         Ok(())
     }
@@ -109,17 +114,29 @@ impl Review {
         Err(unknown(parameter, what, grader, names, listed))
     }
 
-    /// Whether the record has a grade with one of the names in a filter.
+    /// Whether the record has a grade with the grader or the channel of a filter.
     async fn has_grade(&self, filter: &GradeFilter, parameter: &str) -> Result<bool, RecordError> {
         let only = |name, value: &Option<String>| value.clone().filter(|_| name == parameter);
         let filter = GradeFilter {
             grader: only("grader", &filter.grader),
             channel: only("channel", &filter.channel),
-            verdict: only("verdict", &filter.verdict),
             ..GradeFilter::default()
         };
+        self.has_any(&filter).await
+    }
+
+    async fn has_verdict(&self, verdict: &str) -> Result<bool, RecordError> {
+        let filter = GradeFilter {
+            verdicts: vec![verdict.to_owned()],
+            ..GradeFilter::default()
+        };
+        self.has_any(&filter).await
+    }
+
+    /// Whether a recorded grade matches a filter.
+    async fn has_any(&self, filter: &GradeFilter) -> Result<bool, RecordError> {
         match self.engine.record() {
-            Some(record) => Ok(!record.grades(&filter, None, 1).await?.grades.is_empty()),
+            Some(record) => Ok(!record.grades(filter, None, 1).await?.grades.is_empty()),
             None => Ok(false),
         }
     }
@@ -145,7 +162,7 @@ impl Review {
 
 /// The error for an unknown name: `what` is not one of the `known`, of which one may be similar.
 /// `listed` says where they are listed.
-fn unknown<'n>(
+pub(crate) fn unknown<'n>(
     parameter: &'static str,
     what: &str,
     name: &str,

@@ -9,6 +9,7 @@ pub mod dataset_checks;
 pub mod explanation;
 pub mod filter;
 pub mod pairs;
+pub mod prompt_list;
 pub mod replay;
 pub mod suggest;
 

@@ -1,8 +1,9 @@
-//! JSON types for training runs: the list, and one run in detail.
+//! JSON types for training runs: the list, one run in detail, and its prompts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_record::RunSummary;
+use assay_record::prompt_list::{PromptCounts, PromptSummary};
 use assay_record::rollup::{RollupKey, Rollups, Totals};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -12,6 +13,17 @@ use utoipa::ToSchema;
 pub struct RunsBody {
     /// The runs.
     pub runs: Vec<RunSummary>,
+}
+
+/// A page of the prompts of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PromptsBody {
+    /// Numbers of prompts in the range of steps, of any status.
+    pub counts: PromptCounts,
+    /// The prompts.
+    pub prompts: Vec<PromptSummary>,
+    /// Value of `offset` for the next page; null on the last page.
+    pub next: Option<u32>,
 }
 
 /// One training run in detail.

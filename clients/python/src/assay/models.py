@@ -1976,6 +1976,132 @@ class PromptChanges(View):
         return value
 
 
+class PromptCounts(View):
+    """Numbers of prompts by status."""
+
+    __slots__ = ()
+
+    @property
+    def always_solved(self) -> int:
+        """Of those, without a rollout that failed."""
+        value: int = self._get("always_solved")
+        return value
+
+    @property
+    def gained(self) -> int:
+        """Of those, solved by the last visit and not by an earlier one."""
+        value: int = self._get("gained")
+        return value
+
+    @property
+    def lost(self) -> int:
+        """Of those, solved by an earlier visit and not by the last one."""
+        value: int = self._get("lost")
+        return value
+
+    @property
+    def never_solved(self) -> int:
+        """Of those, without a rollout that passed."""
+        value: int = self._get("never_solved")
+        return value
+
+    @property
+    def noisy(self) -> int:
+        """Of those, solved by some visits and not by others, by the last one as by the first."""
+        value: int = self._get("noisy")
+        return value
+
+    @property
+    def prompts(self) -> int:
+        """Prompts with a visit."""
+        value: int = self._get("prompts")
+        return value
+
+
+class PromptSummary(View):
+    """A prompt of a run."""
+
+    __slots__ = ()
+
+    @property
+    def first_step(self) -> int | None:
+        """Step of the first visit; `None` if the run has no steps."""
+        value: int | None = self._get("first_step")
+        return value
+
+    @property
+    def judged(self) -> int:
+        """Rollouts with a verdict that is a pass or a fail."""
+        value: int = self._get("judged")
+        return value
+
+    @property
+    def last_step(self) -> int | None:
+        """Step of the last visit; `None` if the run has no steps."""
+        value: int | None = self._get("last_step")
+        return value
+
+    @property
+    def mean_reward(self) -> float | None:
+        """Mean reward; `None` without rewards."""
+        value: float | None = self._get("mean_reward")
+        return value
+
+    @property
+    def passes(self) -> int:
+        """Of those, passed, after appeals."""
+        value: int = self._get("passes")
+        return value
+
+    @property
+    def prompt_key(self) -> str:
+        """Key of the prompt."""
+        value: str = self._get("prompt_key")
+        return value
+
+    @property
+    def solved_first(self) -> bool:
+        """Whether the first visit solves it."""
+        value: bool = self._get("solved_first")
+        return value
+
+    @property
+    def solved_last(self) -> bool:
+        """Whether the last visit solves it."""
+        value: bool = self._get("solved_last")
+        return value
+
+    @property
+    def visits(self) -> int:
+        """Number of visits."""
+        value: int = self._get("visits")
+        return value
+
+
+class Prompts(View):
+    """A page of the prompts of a run."""
+
+    __slots__ = ()
+
+    @property
+    def counts(self) -> PromptCounts:
+        """Numbers of prompts in the range of steps, of any status."""
+        value = self._get("counts")
+        return PromptCounts(value)
+
+    @property
+    def next(self) -> int | None:
+        """Value of `offset` for the next page; `None` on the last page."""
+        value: int | None = self._get("next")
+        return value
+
+    @property
+    def prompts(self) -> list[PromptSummary]:
+        """The prompts."""
+        value = self._get("prompts")
+        return [PromptSummary(item) for item in value]
+
+
 class Prune(View):
     """A prune."""
 
@@ -4236,15 +4362,18 @@ class GradeFilters(TypedDict, total=False):
 
     - `run`: Exact name of the run.
     - `step`: Exact step.
+    - `step_min`: First step, inclusive.
+    - `step_max`: Last step, inclusive.
     - `grader`: Exact name of the grader, such as `math`.
     - `channel`: Exact channel, such as `math/default`.
-    - `outcome`: `graded`, `ungradable` or `failed`.
-    - `verdict`: Exact verdict, such as `wrong_answer`.
+    - `outcome`: `graded`, `ungradable` or `failed`; several are separated by commas.
+    - `verdict`: Exact verdict, such as `wrong_answer`; several are separated by commas.
     - `appeal`: Result of the appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
     - `batch`: Exact id of the batch.
     - `caller`: Exact name of the caller; only for roles that see the grades of all.
     - `id`: Exact id of the item, as sent.
     - `group`: Exact group, as sent.
+    - `prompt_key`: Exact key of the prompt; requires `run`.
     - `score_min`: Minimum score, inclusive.
     - `score_max`: Maximum score, inclusive.
     - `since_us`: Earliest time, inclusive, in microseconds since the Unix epoch.
@@ -4253,6 +4382,8 @@ class GradeFilters(TypedDict, total=False):
 
     run: str
     step: int
+    step_min: int
+    step_max: int
     grader: str
     channel: str
     outcome: str
@@ -4262,6 +4393,7 @@ class GradeFilters(TypedDict, total=False):
     caller: str
     id: str
     group: str
+    prompt_key: str
     score_min: float
     score_max: float
     since_us: int

@@ -16,8 +16,9 @@ use clap_complete::Shell;
 pub(crate) use check::Check;
 pub(crate) use keys::{Audit, CreateKey, KeyAction, Keys, SetKey};
 pub(crate) use record::{
-    BackupArguments, Export, ExportFormat, GradeSelection, Grades, PruneArguments, Record,
-    RecordAction, Replay, Runs, SetAsideArguments, Show, Tail, VerifyArguments,
+    BackupArguments, CompareArguments, Export, ExportFormat, GradeSelection, Grades,
+    PruneArguments, Record, RecordAction, Replay, Runs, SetAsideArguments, Show, Tail,
+    VerifyArguments,
 };
 pub(crate) use templates::Templates;
 
@@ -53,6 +54,8 @@ pub(crate) enum Command {
     Show(Show),
     /// List recorded training runs, or show a summary of one
     Runs(Runs),
+    /// Compare two recorded runs, or two ranges of steps of one run
+    Compare(CompareArguments),
     /// Print grades as they are recorded
     Tail(Tail),
     /// Export recorded grades to a file

@@ -108,6 +108,12 @@ pub(crate) struct GradeSelection {
     /// Exact step
     #[arg(long, allow_negative_numbers = true)]
     pub(crate) step: Option<i64>,
+    /// First step
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) step_min: Option<i64>,
+    /// Last step
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) step_max: Option<i64>,
     /// Exact name of the grader, such as `math`
     #[arg(long)]
     pub(crate) grader: Option<String>,
@@ -117,10 +123,10 @@ pub(crate) struct GradeSelection {
     /// Exact name of the caller
     #[arg(long)]
     pub(crate) caller: Option<String>,
-    /// Outcome: `graded`, `ungradable` or `failed`
+    /// Outcome: `graded`, `ungradable` or `failed`; several separated by commas
     #[arg(long)]
     pub(crate) outcome: Option<String>,
-    /// Exact verdict, such as `wrong_answer`
+    /// Exact verdict, such as `wrong_answer`; several separated by commas
     #[arg(long)]
     pub(crate) verdict: Option<String>,
     /// Appeal: `overturned`, `upheld`, `disagreed` or `unjudged`
@@ -135,6 +141,9 @@ pub(crate) struct GradeSelection {
     /// Exact group of the item in its request
     #[arg(long)]
     pub(crate) group: Option<String>,
+    /// Exact key of the prompt; requires `--run`
+    #[arg(long, value_name = "KEY", requires = "run")]
+    pub(crate) prompt: Option<String>,
     /// Lowest score
     #[arg(long, value_parser = score)]
     pub(crate) score_min: Option<f64>,
@@ -190,6 +199,40 @@ pub(crate) struct Runs {
         requires = "name"
     )]
     pub(crate) steps: u16,
+    #[command(flatten)]
+    pub(crate) record: Record,
+    #[command(flatten)]
+    pub(crate) output: OutputFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    /// Name of the first run
+    #[arg(value_name = "A")]
+    pub(crate) a: String,
+    /// Name of the second run [default: the first, of which two ranges of steps are compared]
+    #[arg(value_name = "B")]
+    pub(crate) b: Option<String>,
+    /// First step of the first run
+    #[arg(long, value_name = "STEP", allow_negative_numbers = true)]
+    pub(crate) a_from: Option<i64>,
+    /// Last step of the first run
+    #[arg(long, value_name = "STEP", allow_negative_numbers = true)]
+    pub(crate) a_to: Option<i64>,
+    /// First step of the second run
+    #[arg(long, value_name = "STEP", allow_negative_numbers = true)]
+    pub(crate) b_from: Option<i64>,
+    /// Last step of the second run
+    #[arg(long, value_name = "STEP", allow_negative_numbers = true)]
+    pub(crate) b_to: Option<i64>,
+    /// Maximum number of prompts that flipped, 0 to 1000
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 20,
+        value_parser = clap::value_parser!(u16).range(0..=1_000)
+    )]
+    pub(crate) prompts: u16,
     #[command(flatten)]
     pub(crate) record: Record,
     #[command(flatten)]
@@ -254,8 +297,8 @@ pub(crate) struct Replay {
     #[arg(
         value_name = "ID",
         conflicts_with_all = [
-            "run", "step", "grader", "channel", "outcome", "verdict", "appeal", "batch", "id",
-            "group", "score_min", "score_max", "since", "until", "sample",
+            "run", "step", "step_min", "step_max", "grader", "channel", "outcome", "verdict", "appeal", "batch", "id",
+            "group", "prompt", "score_min", "score_max", "since", "until", "sample",
         ]
     )]
     pub(crate) ids: Vec<String>,

@@ -4,6 +4,7 @@ mod audit;
 mod backup;
 mod channels;
 mod check;
+mod compare;
 mod completions;
 mod dataset_files;
 mod doctor;
@@ -46,6 +47,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
         Command::Grades(grades) => grades::run(file, &grades),
         Command::Show(show) => show::run(file, &show),
         Command::Runs(runs) => runs::run(file, &runs),
+        Command::Compare(arguments) => compare::run(file, &arguments),
         Command::Tail(tail) => tail::run(file, &tail),
         Command::Export(export) => export::run(file, &export),
         Command::Channels(channels) => channels::run(file, &channels),

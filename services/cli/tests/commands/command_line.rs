@@ -32,6 +32,7 @@ fn help_is_reviewed() {
         "grades",
         "show",
         "runs",
+        "compare",
         "tail",
         "export",
         "channels",

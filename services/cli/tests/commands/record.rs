@@ -84,6 +84,59 @@ fn replay_of_all_graders_has_no_flips() {
 }
 
 #[test]
+fn compares_two_runs_and_lists_grades_by_step_verdict_and_prompt() {
+    let folder = tempfile::tempdir().unwrap();
+    let item = |key: &str, completion: &str| {
+        let task = serde_json::json!({ "type": "math", "answer": "4" });
+        serde_json::json!({ "prompt_key": key, "completion": completion, "task": task }).to_string()
+    };
+    for (run, step, answers) in [("base", "1", ["4", "5"]), ("tuned", "7", ["4", "4"])] {
+        let items = ["easy", "hard"].iter().zip(answers);
+        let items: Vec<String> = items
+            .map(|(key, answer)| item(key, &format!("\\boxed{{{answer}}}")))
+            .collect();
+        std::fs::write(folder.path().join("items.jsonl"), items.join("\n")).unwrap();
+        let database = ["--database", "sqlite://assay.db"];
+        let grade = [
+            "grade",
+            "items.jsonl",
+            "-o",
+            "/dev/null",
+            "--run",
+            run,
+            "--step",
+            step,
+        ];
+        let output = assay(folder.path(), &[&grade[..], &database[..]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    let output = assay(folder.path(), &["compare", "base", "tuned"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    insta::assert_snapshot!("compare", text(&output.stdout));
+    let output = assay(folder.path(), &["compare", "base", "tuned", "--json"]);
+    let compared: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(compared["prompts"]["flipped"][0]["prompt_key"], "hard");
+    assert_fails(
+        folder.path(),
+        &["compare", "base", "tune"],
+        "no run named `tune`; did you mean `tuned`?",
+    );
+
+    let grades = |options: &[&str]| {
+        let output = assay(folder.path(), &[&["grades", "--json"], options].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        lines(&output.stdout).len()
+    };
+    assert_eq!(grades(&["--step-min", "2"]), 2);
+    assert_eq!(
+        grades(&["--step-max", "6", "--verdict", "correct,wrong_answer"]),
+        2
+    );
+    assert_eq!(grades(&["--run", "base", "--prompt", "hard"]), 1);
+    assert_eq!(grades(&["--verdict", "wrong_answer"]), 1);
+}
+
+#[test]
 fn replay_with_an_option_lists_changed_verdicts() {
     let item = |completion: &str| {
         format!(r#"{{"completion":"{completion}","task":{{"type":"math","answer":"3.14"}}}}"#)

@@ -1,4 +1,4 @@
-//! The frame of a chart over steps: coordinates, axes and tooltips.
+//! The frame of a chart over steps: coordinates, axes, tooltips and links.
 
 use std::fmt::{Display, Write as _};
 
@@ -15,8 +15,12 @@ const RIGHT: f64 = 10.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 27.0;
 
+/// Most labels on the axis of steps.
+const STEP_LABELS: f64 = 7.0;
+
 /// An unfinished drawing.
 pub(super) struct Frame {
+    title: String,
     svg: String,
     /// First and last step.
     steps: (f64, f64),
@@ -34,16 +38,10 @@ impl Frame {
     pub(super) fn new(title: &str, steps: &[i64], width: i64, values: (f64, f64)) -> Option<Self> {
         let (first, last) = (steps.iter().min()?, steps.iter().max()?);
         let (values, tick) = rounded_scale(values);
-        let mut svg = String::with_capacity(8 << 10);
-        // Writing to a string cannot fail; this applies to all writes in this file.
-        let _ = write!(
-            svg,
-            r#"<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}">"#,
-            escape(title)
-        );
         let width = width.max(1) as f64;
         Some(Self {
-            svg,
+            title: escape(title),
+            svg: String::with_capacity(8 << 10),
             steps: (*first as f64, *last as f64 + width),
             column: width,
             values,
@@ -73,6 +71,7 @@ impl Frame {
 
     /// Adds a piece of SVG.
     pub(super) fn draw(&mut self, piece: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail; this applies to all writes in this file.
         let _ = self.svg.write_fmt(piece);
     }
 
@@ -100,8 +99,12 @@ impl Frame {
     /// Draws grid lines at round values, with labels from `format`.
     pub(super) fn grid(&mut self, format: impl Fn(f64) -> String) {
         let (low, high) = self.values;
-        let mut value = low;
-        while value <= high + self.tick / 2.0 {
+        let (first, last) = ((low / self.tick).round(), (high / self.tick).round());
+        let mut at = first;
+        while at <= last {
+            // A multiple of the tick has no error of earlier additions, and zero has no sign.
+            let value = at * self.tick + 0.0;
+            at += 1.0;
             let (y, end) = (self.y(value), WIDTH - RIGHT);
             self.draw(format_args!(
                 r#"<path class="grid" d="M{LEFT} {y:.1}H{end}"/>"#
@@ -111,31 +114,94 @@ impl Frame {
                 r#"<text class="axis end" x="{x}" y="{:.1}">{label}</text>"#,
                 y + 4.5
             ));
-            value += self.tick;
         }
+    }
+
+    /// Number of decimals that tells grid lines apart.
+    pub(super) fn decimals(&self) -> usize {
+        (0..6)
+            .find(|decimals| {
+                let scaled = self.tick * 10f64.powi(*decimals);
+                (scaled - scaled.round()).abs() < 1e-6 * scaled
+            })
+            .map_or(6, |decimals| decimals as usize)
     }
 
     /// Finishes the drawing with the axis of steps and a tooltip for each column. `tooltip`
     /// receives the index of a column.
-    pub(super) fn close(mut self, steps: &[i64], tooltip: impl Fn(usize) -> String) -> String {
+    pub(super) fn close(self, steps: &[i64], tooltip: impl Fn(usize) -> String) -> Svg {
+        self.finish(steps, tooltip, None)
+    }
+
+    /// As [`Frame::close`], with a link for each column, whose name is the tooltip.
+    pub(super) fn close_linked(
+        self,
+        steps: &[i64],
+        tooltip: impl Fn(usize) -> String,
+        address: impl Fn(usize) -> String,
+    ) -> Svg {
+        self.finish(steps, tooltip, Some(&address))
+    }
+
+    fn finish(
+        mut self,
+        steps: &[i64],
+        tooltip: impl Fn(usize) -> String,
+        address: Option<&dyn Fn(usize) -> String>,
+    ) -> Svg {
         for (at, step) in steps.iter().enumerate() {
             let ((x, width), height) = (self.column(*step), HEIGHT - TOP - BOTTOM);
             let title = escape(&tooltip(at));
+            let (start, end) = match address {
+                Some(address) => {
+                    let address = escape(&address(at));
+                    (
+                        format!(r#"<a href="{address}" aria-label="{title}">"#),
+                        "</a>",
+                    )
+                }
+                None => (String::new(), ""),
+            };
             self.draw(format_args!(
-                "<rect class=\"hit\" x=\"{x:.1}\" y=\"{TOP}\" width=\"{width:.1}\" \
-                 height=\"{height}\"><title>{title}</title></rect>"
+                "{start}<rect class=\"hit\" x=\"{x:.1}\" y=\"{TOP}\" width=\"{width:.1}\" \
+                 height=\"{height}\"><title>{title}</title></rect>{end}"
             ));
         }
-        let interval = steps.len().div_ceil(6).max(1);
-        for step in steps.iter().step_by(interval) {
-            let (x, y) = (self.middle(*step), HEIGHT - 7.0);
+        let (first, end) = self.steps;
+        let scale = (WIDTH - LEFT - RIGHT) / (end - first);
+        for step in step_labels(self.steps) {
+            let (x, y) = (LEFT + (step + 0.5 - first) * scale, HEIGHT - 7.0);
             self.draw(format_args!(
                 r#"<text class="axis" x="{x:.1}" y="{y}">{step}</text>"#
             ));
         }
-        self.svg.push_str("</svg>");
-        self.svg
+        // Assistive technology skips what is inside of an image, so one with links is a group.
+        let role = if address.is_some() { "group" } else { "img" };
+        format!(
+            "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"{role}\" \
+             aria-label=\"{}\">{}</svg>",
+            self.title, self.svg
+        )
     }
+}
+
+/// The steps with a label, from `first` up to before `end`: multiples of a round number.
+fn step_labels((first, end): (f64, f64)) -> impl Iterator<Item = f64> {
+    let tick = round_tick((end - first) / STEP_LABELS).max(1.0);
+    let (first, last) = ((first / tick).ceil(), ((end - 1.0) / tick).floor());
+    std::iter::successors(Some(first), |at| Some(at + 1.0))
+        .take_while(move |at| *at <= last)
+        .map(move |at| at * tick)
+}
+
+/// The smallest of 1, 2 or 5 times a power of ten that is at least `min`.
+fn round_tick(min: f64) -> f64 {
+    let power = 10f64.powf(min.log10().floor());
+    let tick = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|times| times * power)
+        .find(|tick| *tick >= min * 0.999);
+    tick.unwrap_or(10.0 * power)
 }
 
 /// The scale for values from `low` to `high`, and the distance of its grid lines: 1, 2 or 5 times a
@@ -146,13 +212,7 @@ fn rounded_scale((low, high): (f64, f64)) -> ((f64, f64), f64) {
     } else {
         (low - 0.5, high + 0.5)
     };
-    let min_tick = (high - low) / 5.0;
-    let power = 10f64.powf(min_tick.log10().floor());
-    let tick = [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .map(|times| times * power)
-        .find(|tick| *tick >= min_tick * 0.999);
-    let tick = tick.unwrap_or(10.0 * power);
+    let tick = round_tick((high - low) / 5.0);
     (
         (
             (low / tick + 1e-9).floor() * tick,
@@ -219,6 +279,54 @@ mod tests {
         assert_close(rounded_scale((-0.19, 1.15)), [-0.5, 1.5, 0.5]);
         assert_close(rounded_scale((0.0, 419_400.0)), [0.0, 500_000.0, 100_000.0]);
         assert_close(rounded_scale((0.3, 0.3)), [-0.2, 0.8, 0.2]);
+    }
+
+    #[test]
+    fn labels_steps_at_round_numbers() {
+        let labels = |first, end| step_labels((first, end)).collect::<Vec<_>>();
+        assert_eq!(labels(1.0, 4.0), [1.0, 2.0, 3.0]);
+        assert_eq!(labels(3.0, 97.0), [20.0, 40.0, 60.0, 80.0]);
+        assert_eq!(labels(0.0, 968.0), [0.0, 200.0, 400.0, 600.0, 800.0]);
+        assert_eq!(labels(7.0, 8.0), [7.0]);
+        assert_eq!(labels(-4.0, 1.0), [-4.0, -3.0, -2.0, -1.0, 0.0]);
+    }
+
+    #[test]
+    fn grid_lines_have_as_many_decimals_as_they_need() {
+        let labels = |values| {
+            let mut frame = Frame::new("t", &[1], 1, values).unwrap();
+            let decimals = frame.decimals();
+            frame.grid(|value| format!("{value:.decimals$}"));
+            let labels = frame.svg.split("</text>");
+            let labels = labels.filter_map(|label| label.rsplit_once('>'));
+            labels
+                .map(|(_, label)| label.to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            labels((0.0, 1.0)),
+            ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+        );
+        assert_eq!(
+            labels((-0.1, 0.1)),
+            ["-0.10", "-0.05", "0.00", "0.05", "0.10"]
+        );
+        assert_eq!(labels((0.0, 40.0)), ["0", "10", "20", "30", "40"]);
+    }
+
+    #[test]
+    fn a_linked_chart_names_its_links() {
+        let frame = Frame::new("t", &[1], 1, (0.0, 1.0)).unwrap();
+        let svg = frame.close_linked(
+            &[1],
+            |_| "step 1: \"x\"".to_owned(),
+            |_| "/a?b&c".to_owned(),
+        );
+        let link = r#"<a href="/a?b&amp;c" aria-label="step 1: &quot;x&quot;"><rect class="hit""#;
+        assert!(
+            svg.contains(link) && svg.contains(r#"role="group""#),
+            "{svg}"
+        );
     }
 
     #[test]

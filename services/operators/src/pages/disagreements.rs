@@ -84,7 +84,8 @@ async fn contradicted(record: &Record) -> Result<Vec<Row>> {
         grades.extend(record.grades(&filter, None, ROWS as u32).await?.grades);
     }
     grades.sort_by_key(|grade| std::cmp::Reverse(grade.grade.grade));
-    Ok(grades.iter().take(ROWS).map(Row::from).collect())
+    grades.truncate(ROWS);
+    Row::list(record, &grades).await
 }
 
 /// Results of judges and operators, by channel, judge and side.

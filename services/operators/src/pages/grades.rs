@@ -7,6 +7,7 @@ use assay_review::filter::{APPEALS, OUTCOMES};
 use http::StatusCode;
 
 use crate::display::text;
+use crate::facets::{Facet, facets};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::query::{Listing, Pairs};
@@ -36,6 +37,7 @@ pub(crate) struct Grades {
     /// Why the filter is rejected.
     problem: Option<String>,
     filtered: bool,
+    facets: Vec<Facet>,
     rows: Vec<Row>,
     first: Option<String>,
     next: Option<String>,
@@ -55,6 +57,7 @@ pub(crate) async fn page(
                 fields: fields(&review, &pairs, failure.parameter.as_deref()),
                 problem: Some(text(&redact(&failure.message))),
                 filtered: true,
+                facets: Vec::new(),
                 rows: Vec::new(),
                 first: None,
                 next: None,
@@ -76,7 +79,8 @@ async fn list(review: &Review, pairs: &Pairs, menu: Menu) -> Result<Grades> {
         filtered: fields.iter().any(|field| !field.value.is_empty()),
         fields,
         problem: None,
-        rows: page.grades.iter().map(Row::from).collect(),
+        rows: Row::list(record, &page.grades).await?,
+        facets: facets(record, &listing.filter, pairs).await?,
         first: listing.before.map(|_| Listing::link(pairs, None)),
         next: page.next.map(|next| Listing::link(pairs, Some(next))),
     })
@@ -97,6 +101,8 @@ fn fields(review: &Review, pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
     [
         ("run", "exact name", Vec::new()),
         ("step", "number", Vec::new()),
+        ("step_min", "first", Vec::new()),
+        ("step_max", "last", Vec::new()),
         ("grader", "", graders),
         ("channel", "math/default", Vec::new()),
         ("outcome", "", choices(OUTCOMES)),
@@ -104,6 +110,7 @@ fn fields(review: &Review, pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
         ("appeal", "", choices(APPEALS)),
         ("id", "id of the item", Vec::new()),
         ("group", "exact name", Vec::new()),
+        ("prompt_key", "key; needs run", Vec::new()),
         ("batch", "id of the batch", Vec::new()),
         ("score_min", "0", Vec::new()),
         ("score_max", "1", Vec::new()),

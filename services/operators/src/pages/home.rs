@@ -105,7 +105,7 @@ pub(crate) async fn page(
     let store = record_of(&review)?;
     let runs = store.runs(ROWS).await?;
     let failed = GradeFilter {
-        outcome: Some("failed".to_owned()),
+        outcomes: vec!["failed".to_owned()],
         ..GradeFilter::default()
     };
     let failed = store.grades(&failed, None, ROWS).await?;
@@ -152,7 +152,7 @@ pub(crate) async fn page(
         runs: runs.iter().map(RunRow::from).collect(),
         selectable: false,
         concerns: concerns.take(ROWS as usize).collect(),
-        rows: failed.grades.iter().map(Row::from).collect(),
+        rows: Row::list(store, &failed.grades).await?,
         name: caller.is_named().then(|| cell(caller.name())),
         has_session: caller.meter().is_some(),
         has_keys: gate.store().is_some(),

@@ -10,6 +10,7 @@ pub(crate) mod grade;
 pub(crate) mod grades;
 pub(crate) mod home;
 pub(crate) mod keys;
+pub(crate) mod prompts;
 pub(crate) mod queue;
 pub(crate) mod run;
 pub(crate) mod runs;

@@ -11,7 +11,7 @@ use crate::chart::{self, Line, Style, Svg, VerdictStyles, band, heat, lines, sha
 use crate::display::{bytes, cell, count, optional_number, percent, span, time};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
-use crate::pages::{self, suspects};
+use crate::pages::{self, prompts, suspects};
 use crate::query::{Pairs, link};
 use crate::record::record_of;
 use crate::site::Viewer;
@@ -54,6 +54,7 @@ pub(crate) struct Run {
     /// The name as the record has it.
     summary_name: String,
     grades_link: String,
+    prompts_link: String,
     suspects_link: String,
     facts: Vec<(&'static str, String)>,
     charts: Vec<Chart>,
@@ -100,9 +101,10 @@ pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> R
         name: crate::display::name(name),
         summary_name: name.to_owned(),
         grades_link: link("/ui/grades", &[("run", Some(name))]),
+        prompts_link: prompts::address(name),
         suspects_link: suspects::address(name),
         facts: facts(&summary, &all),
-        charts: charts(&steps, &all, width, &verdict_styles(&review)),
+        charts: charts(name, &steps, &all, width, &verdict_styles(&review)),
         width,
         steps: steps
             .iter()
@@ -213,7 +215,26 @@ fn verdict_styles(review: &Review) -> VerdictStyles {
     VerdictStyles::new(verdicts.map(|spec| (spec.verdict.as_str(), spec.pass == Some(true))))
 }
 
-fn charts(steps: &Steps, all: &Counted, width: i64, verdicts: &VerdictStyles) -> Vec<Chart> {
+/// The grades of the steps that start at `step`.
+fn grades_of(run: &str, step: i64, width: i64) -> String {
+    let first = step.to_string();
+    let last = step.saturating_add(width - 1).to_string();
+    let steps = if width == 1 {
+        [("step", Some(&*first)), ("step_max", None)]
+    } else {
+        [("step_min", Some(&*first)), ("step_max", Some(&*last))]
+    };
+    let [from, to] = steps;
+    link("/ui/grades", &[("run", Some(run)), from, to])
+}
+
+fn charts(
+    run: &str,
+    steps: &Steps,
+    all: &Counted,
+    width: i64,
+    verdicts: &VerdictStyles,
+) -> Vec<Chart> {
     let numbered: Vec<(i64, &Counted)> = steps
         .iter()
         .filter_map(|(step, counted)| Some(((*step)?, counted)))
@@ -222,7 +243,7 @@ fn charts(steps: &Steps, all: &Counted, width: i64, verdicts: &VerdictStyles) ->
         .iter()
         .filter_map(|(step, counted)| {
             let sums = counted.sums(Number::Reward);
-            Some((*step, (sums.mean()?, sums.deviation()?, sums.count)))
+            Some((*step, (sums.mean()?, sums.standard_error()?, sums.count)))
         })
         .collect();
     let histograms: Vec<_> = numbered
@@ -245,8 +266,10 @@ fn charts(steps: &Steps, all: &Counted, width: i64, verdicts: &VerdictStyles) ->
     let mut charts = vec![
         chart(
             "Reward",
-            "mean and standard deviation",
-            band("reward by step", width, &rewards),
+            "mean ± one standard error; a column opens its grades",
+            band("reward by step", width, &rewards, |step| {
+                grades_of(run, step, width)
+            }),
             Vec::new(),
         ),
         chart(
@@ -467,11 +490,8 @@ fn row(run: &str, step: Option<i64>, width: i64, counted: &Counted) -> StepRow {
         Some(step) if width == 1 => step.to_string(),
         Some(step) => format!("{step} to {}", step + width - 1),
     };
-    // The list of grades can be filtered by a single step only.
-    let single = step.filter(|_| width == 1).map(|step| step.to_string());
     StepRow {
-        address: single
-            .map(|step| link("/ui/grades", &[("run", Some(run)), ("step", Some(&step))])),
+        address: step.map(|step| grades_of(run, step, width)),
         step: shown,
         grades: count(grades),
         reward: optional_number(rewards.mean()),

@@ -218,8 +218,8 @@ impl DeletedFacets {
 pub(super) struct RequiredFacets {
     /// All of these, the rarest first, with their run.
     pub(super) all_of: Vec<(String, i64)>,
-    /// One of these, with the filter's run; empty if that does not restrict the batches.
-    pub(super) any_of: Vec<String>,
+    /// One of each of these, with the filter's run.
+    pub(super) any_of: Vec<Vec<String>>,
     /// Whether no batch can match.
     pub(super) matches_nothing: bool,
 }
@@ -230,29 +230,33 @@ pub(super) fn required(filter: &GradeFilter, run: i64) -> RequiredFacets {
     if let Some(group) = &filter.group {
         required.all_of.push((name("group", group), ANY_RUN));
     }
-    let outcome = filter
-        .outcome
-        .as_ref()
-        .filter(|outcome| *outcome != "graded");
-    for (property, value) in [("outcome", outcome), ("appeal", filter.appeal.as_ref())] {
-        required
-            .all_of
-            .extend(value.map(|value| (name(property, value), run)));
+    // Most batches contain graded items, so that outcome has no facet.
+    if filter.outcomes.iter().all(|outcome| outcome != "graded") {
+        required.add_one_of("outcome", &filter.outcomes, run);
     }
+    required.add_one_of("appeal", filter.appeal.as_slice(), run);
     add_scores(&mut required, filter, run);
-    let caller = filter.caller.as_ref();
-    let caller = caller.filter(|caller| *caller != LOCAL_CALLER);
-    for (property, value) in [
-        ("caller", &caller.cloned()),
-        ("verdict", &filter.verdict),
-        ("channel", &filter.channel),
-        ("grader", &filter.grader),
-    ] {
-        required
-            .all_of
-            .extend(value.as_ref().map(|value| (name(property, value), run)));
+    if filter.caller.as_deref() != Some(LOCAL_CALLER) {
+        required.add_one_of("caller", filter.caller.as_slice(), run);
     }
+    required.add_one_of("verdict", &filter.verdicts, run);
+    required.add_one_of("channel", filter.channel.as_slice(), run);
+    required.add_one_of("grader", filter.grader.as_slice(), run);
     required
+}
+
+impl RequiredFacets {
+    /// Adds the facets of the values that a filter accepts; none if it accepts any value.
+    fn add_one_of(&mut self, property: &str, values: &[String], run: i64) {
+        match values {
+            [] => {}
+            [value] => self.all_of.push((name(property, value), run)),
+            values => {
+                let names = values.iter().map(|value| name(property, value));
+                self.any_of.push(names.collect());
+            }
+        }
+    }
 }
 
 fn add_scores(required: &mut RequiredFacets, filter: &GradeFilter, run: i64) {
@@ -271,17 +275,17 @@ fn add_scores(required: &mut RequiredFacets, filter: &GradeFilter, run: i64) {
         required.all_of.push((score(SCORE_CLASSES[first]), run));
     } else if first > 0 && last < LAST_CLASS {
         required.all_of.push((score(BETWEEN), run));
-        required.any_of = SCORE_CLASSES[first..=last]
-            .iter()
-            .map(|value| score(value))
-            .collect();
+        let classes = SCORE_CLASSES[first..=last].iter();
+        required
+            .any_of
+            .push(classes.map(|value| score(value)).collect());
     } else if first > 0 || last < LAST_CLASS {
         let end = if first > 0 {
             SCORE_CLASSES[LAST_CLASS]
         } else {
             SCORE_CLASSES[0]
         };
-        required.any_of = vec![score(end), score(BETWEEN)];
+        required.any_of.push(vec![score(end), score(BETWEEN)]);
     }
 }
 
@@ -321,14 +325,14 @@ mod tests {
         );
         let middle = required_for(Some(0.31), Some(0.5));
         assert_eq!(middle.all_of, [("score=between".to_owned(), 7)]);
-        assert_eq!(middle.any_of, ["score=.3", "score=.4", "score=.5"]);
+        assert_eq!(middle.any_of, [["score=.3", "score=.4", "score=.5"]]);
         assert_eq!(
             required_for(Some(0.1), None).any_of,
-            ["score=1", "score=between"]
+            [["score=1", "score=between"]]
         );
         assert_eq!(
             required_for(None, Some(0.9)).any_of,
-            ["score=0", "score=between"]
+            [["score=0", "score=between"]]
         );
         assert!(required_for(Some(0.5), Some(0.4)).matches_nothing);
     }
@@ -338,8 +342,8 @@ mod tests {
         let text = |text: &str| Some(text.to_owned());
         let filter = GradeFilter {
             group: text("p1"),
-            verdict: text("correct"),
-            outcome: text("graded"),
+            verdicts: vec!["correct".to_owned()],
+            outcomes: vec!["graded".to_owned()],
             grader: text("math"),
             ..GradeFilter::default()
         };
@@ -351,6 +355,18 @@ mod tests {
         assert_eq!(
             required(&filter, 7).all_of,
             names.map(|(name, run)| (name.to_owned(), run))
+        );
+        let several = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let filter = GradeFilter {
+            outcomes: several(&["failed", "graded"]),
+            verdicts: several(&["wrong_answer", "no_answer"]),
+            ..GradeFilter::default()
+        };
+        let required = required(&filter, 7);
+        assert!(required.all_of.is_empty());
+        assert_eq!(
+            required.any_of,
+            [["verdict=wrong_answer", "verdict=no_answer"]]
         );
     }
 }

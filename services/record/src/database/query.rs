@@ -5,14 +5,15 @@
 //! adjacent under its number. The order by batch and key is the order by grade id, so lists need no
 //! sorting and stop after a page. There are three exceptions. Grades with a certain verdict,
 //! grader, channel, outcome or appeal are found by the index over kinds and sorted within the
-//! batch. Scores between 0 and 1 are found by their index, likewise. A list by item, which has few
-//! rows, is found by its own index and sorted as a whole.
+//! batch. Scores between 0 and 1 are found by their index, likewise. Lists by item and by prompt,
+//! which have few rows, are found by indexes of their own and sorted as a whole.
 
 use assay_core::{BatchId, GradeId};
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{QueryBuilder, Row};
 
 use super::facets::{self, ANY_RUN, RequiredFacets};
+use super::keys::NO_STEP;
 use super::rows::{POSITION_BITS, SELECT_GRADE, batch_id, id_bytes};
 use super::sqlite::indexed_by;
 use crate::GradeFilter;
@@ -73,13 +74,19 @@ enum ListSource<'f> {
     Batch,
     Item(&'f str),
     Step(i64),
+    /// The steps in which a prompt was visited.
+    Prompt(&'f str),
     /// A facet and its run.
     Facet(&'f (String, i64)),
     Run,
     All,
 }
 
-fn source<'f>(filter: &'f GradeFilter, required: &'f RequiredFacets) -> ListSource<'f> {
+fn source<'f>(
+    filter: &'f GradeFilter,
+    required: &'f RequiredFacets,
+    prompt_has_steps: bool,
+) -> ListSource<'f> {
     if filter.batch.is_some() {
         return ListSource::Batch;
     }
@@ -89,12 +96,18 @@ fn source<'f>(filter: &'f GradeFilter, required: &'f RequiredFacets) -> ListSour
     if let (Some(_), Some(step)) = (&filter.run, filter.step) {
         return ListSource::Step(step);
     }
+    if let (Some(_), Some(prompt), true) = (&filter.run, &filter.prompt_key, prompt_has_steps) {
+        return ListSource::Prompt(prompt);
+    }
     match required.all_of.first() {
         Some(facet) => ListSource::Facet(facet),
         None if filter.run.is_some() => ListSource::Run,
         None => ListSource::All,
     }
 }
+
+/// Ids of the first and the last of several batches, as they are stored.
+pub(crate) type BatchEnds = (Vec<u8>, Vec<u8>);
 
 /// The results of the lookups for a list.
 #[derive(Debug, Default)]
@@ -103,8 +116,58 @@ pub(crate) struct ListLookups {
     pub(crate) run: Option<i64>,
     /// Numbers of the kinds that match the filter; `None` if the filter does not restrict them.
     pub(crate) kinds: Option<Vec<i64>>,
+    /// Whether all visits of the filter's prompt have a step, by which they are found.
+    pub(crate) prompt_has_steps: bool,
+    /// The first and the last batch of the filter's run and range of steps; `None` without both.
+    pub(crate) step_ends: Option<BatchEnds>,
     /// The [`batches_around`] the position at which the page starts.
     pub(crate) cursor_batches: Vec<(i64, BatchId)>,
+}
+
+/// Whether all visits of a prompt have a step.
+pub(crate) async fn prompt_has_steps(
+    connection: &mut SqliteConnection,
+    run: i64,
+    prompt: &str,
+) -> Result<bool, DatabaseError> {
+    let without_step = "select count(*) from prompt_history \
+                        where run = $1 and prompt_key = $2 and step = $3";
+    let visits: i64 = sqlx::query_scalar(without_step)
+        .bind(run)
+        .bind(prompt)
+        .bind(NO_STEP)
+        .fetch_one(connection)
+        .await?;
+    Ok(visits == 0)
+}
+
+/// The first and the last batch of a run in a range of steps; `None` if it has none.
+pub(crate) async fn step_ends(
+    connection: &mut SqliteConnection,
+    run: i64,
+    (min, max): (i64, i64),
+) -> Result<Option<BatchEnds>, DatabaseError> {
+    const FIRST: &str = concat!(
+        "select id from batches",
+        indexed_by!("batches_by_step"),
+        " where run = $1 and step between $2 and $3 order by id limit 1"
+    );
+    const LAST: &str = concat!(
+        "select id from batches",
+        indexed_by!("batches_by_step"),
+        " where run = $1 and step between $2 and $3 order by id desc limit 1"
+    );
+    let mut ends = [None, None];
+    for (end, sql) in ends.iter_mut().zip([FIRST, LAST]) {
+        *end = sqlx::query_scalar(sql)
+            .bind(run)
+            .bind(min)
+            .bind(max)
+            .fetch_optional(&mut *connection)
+            .await?;
+    }
+    let [first, last] = ends;
+    Ok(first.zip(last))
 }
 
 /// Numbers of the kinds that match the filter; `None` if the filter does not restrict them.
@@ -112,22 +175,26 @@ pub(crate) async fn kinds(
     connection: &mut SqliteConnection,
     filter: &GradeFilter,
 ) -> Result<Option<Vec<i64>>, DatabaseError> {
-    let columns = [
-        ("grader", &filter.grader),
-        ("channel", &filter.channel),
-        ("outcome", &filter.outcome),
-        ("verdict", &filter.verdict),
-        ("appeal", &filter.appeal),
+    let one = Option::as_slice;
+    let columns: [(&str, &[String]); 5] = [
+        ("grader", one(&filter.grader)),
+        ("channel", one(&filter.channel)),
+        ("outcome", &filter.outcomes),
+        ("verdict", &filter.verdicts),
+        ("appeal", one(&filter.appeal)),
     ];
-    if columns.iter().all(|(_, value)| value.is_none()) {
+    if columns.iter().all(|(_, values)| values.is_empty()) {
         return Ok(None);
     }
     let mut query = QueryBuilder::<Sqlite>::new("select no from kinds where true");
-    for (column, value) in columns {
-        if let Some(value) = value {
-            query
-                .push(format_args!(" and {column} = "))
-                .push_bind(value.as_str());
+    for (column, values) in columns {
+        if !values.is_empty() {
+            query.push(format_args!(" and {column} in ("));
+            let mut names = query.separated(", ");
+            for value in values {
+                names.push_bind(value.as_str());
+            }
+            query.push(")");
         }
     }
     query.push(" order by no");
@@ -146,6 +213,8 @@ pub(crate) fn list(
     let ListLookups {
         run,
         kinds,
+        prompt_has_steps,
+        step_ends,
         cursor_batches,
     } = lookups;
     let run = *run;
@@ -169,7 +238,7 @@ pub(crate) fn list(
     );
     let mut query = QueryBuilder::new(SELECT_GRADE);
     let required = facets::required(filter, run.unwrap_or(ANY_RUN));
-    let source = source(filter, &required);
+    let source = source(filter, &required, *prompt_has_steps);
     let mut order = "b.id";
     match &source {
         ListSource::Item(item) => {
@@ -191,8 +260,19 @@ pub(crate) fn list(
             query.push(" from batches b").push(&grades_of_batch);
             query.push(" and b.step = ").push_bind(*step);
         }
+        ListSource::Prompt(prompt) => {
+            query
+                .push(concat!(" from batches b", indexed_by!("batches_by_step")))
+                .push(&grades_of_batch);
+            query.push(" and b.step in (select step from prompt_history where run = ");
+            query.push_bind(run);
+            query
+                .push(" and prompt_key = ")
+                .push_bind(*prompt)
+                .push(")");
+        }
         ListSource::All
-            if filter.since_us.is_some() || filter.until_us.is_some() || filter.step.is_some() =>
+            if filter.since_us.is_some() || filter.until_us.is_some() || has_step(filter) =>
         {
             // Most batches are skipped, which this index allows without reading the rows.
             query
@@ -219,6 +299,7 @@ pub(crate) fn list(
     {
         query.push(" and b.step = ").push_bind(step);
     }
+    narrow_steps(&mut query, filter, step_ends.as_ref(), &source, order);
     if let Some(batch) = filter.batch {
         query.push(" and b.id = ").push_bind(id_bytes(batch));
     }
@@ -284,10 +365,10 @@ fn narrow_batches(
         query.push(" and x.run = ").push_bind(*facet_run);
         query.push(format_args!(" and x.batch = {batch}) is true"));
     }
-    if !required.any_of.is_empty() {
+    for any_of in &required.any_of {
         query.push(" and exists (select 1 from facets x where x.facet in (");
         let mut facets = query.separated(", ");
-        for facet in &required.any_of {
+        for facet in any_of {
             facets.push_bind(facet.clone());
         }
         query.push(") and x.run = ").push_bind(run);
@@ -295,8 +376,47 @@ fn narrow_batches(
     }
 }
 
+fn has_step(filter: &GradeFilter) -> bool {
+    filter.step.is_some() || filter.step_min.is_some() || filter.step_max.is_some()
+}
+
+/// The first and last step of the filter's range.
+pub(crate) fn step_range(filter: &GradeFilter) -> (i64, i64) {
+    (
+        filter.step_min.unwrap_or(i64::MIN),
+        filter.step_max.unwrap_or(i64::MAX),
+    )
+}
+
+/// Restricts a list to a range of steps. Steps usually increase with time, so a list of a run that
+/// starts at its newest batch looks only between the first and last batch of the range.
+fn narrow_steps(
+    query: &mut QueryBuilder<Sqlite>,
+    filter: &GradeFilter,
+    ends: Option<&BatchEnds>,
+    source: &ListSource<'_>,
+    batch: &str,
+) {
+    if filter.step_min.is_none() && filter.step_max.is_none() {
+        return;
+    }
+    let (min, max) = step_range(filter);
+    query.push(" and b.step between ").push_bind(min);
+    query.push(" and ").push_bind(max);
+    if let (Some((first, last)), ListSource::Facet(_) | ListSource::Run) = (ends, source) {
+        query.push(format_args!(" and {batch} >= "));
+        query.push_bind(first.clone());
+        query.push(format_args!(" and {batch} <= "));
+        query.push_bind(last.clone());
+    }
+}
+
 fn filter_rows(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
-    for (column, value) in [("g.item", &filter.item), ("g.in_group", &filter.group)] {
+    for (column, value) in [
+        ("g.item", &filter.item),
+        ("g.in_group", &filter.group),
+        ("g.prompt_key", &filter.prompt_key),
+    ] {
         if let Some(value) = value {
             query.push(format_args!(" and {column} = "));
             query.push_bind(value.as_str());
@@ -332,6 +452,9 @@ mod tests {
         let lookups = ListLookups {
             run: filter.run.is_some().then_some(1),
             kinds,
+            prompt_has_steps: true,
+            step_ends: (filter.step_min.or(filter.step_max))
+                .map(|_| (id_bytes(1u128), id_bytes(2u128))),
             cursor_batches: vec![(1, BatchId::from(1))],
         };
         let sql = list(filter, &lookups, before, 100).into_string();
@@ -345,6 +468,7 @@ mod tests {
 
     fn filters() -> Vec<(&'static str, GradeFilter)> {
         let text = || Some("x".to_owned());
+        let texts = || vec!["x".to_owned()];
         let all = GradeFilter::default;
         vec![
             ("b USING INDEX sqlite_autoindex_batches_1 (id", all()),
@@ -365,7 +489,7 @@ mod tests {
             (
                 "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
                 GradeFilter {
-                    verdict: text(),
+                    verdicts: texts(),
                     ..all()
                 },
             ),
@@ -379,7 +503,7 @@ mod tests {
             (
                 "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
                 GradeFilter {
-                    outcome: text(),
+                    outcomes: texts(),
                     ..all()
                 },
             ),
@@ -387,7 +511,7 @@ mod tests {
                 "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
                 GradeFilter {
                     run: text(),
-                    verdict: text(),
+                    verdicts: texts(),
                     ..all()
                 },
             ),
@@ -417,7 +541,7 @@ mod tests {
                 "x USING PRIMARY KEY (facet=? AND run=? AND batch=?)",
                 GradeFilter {
                     caller: text(),
-                    verdict: text(),
+                    verdicts: texts(),
                     ..all()
                 },
             ),
@@ -433,7 +557,7 @@ mod tests {
                 "x USING PRIMARY KEY (facet=? AND run=? AND batch=?)",
                 GradeFilter {
                     grader: text(),
-                    verdict: text(),
+                    verdicts: texts(),
                     ..all()
                 },
             ),
@@ -494,7 +618,41 @@ mod tests {
                 GradeFilter {
                     run: text(),
                     step: Some(1),
-                    verdict: text(),
+                    verdicts: texts(),
+                    ..all()
+                },
+            ),
+            (
+                "batches_by_run (run=? AND id>? AND id<?)",
+                GradeFilter {
+                    run: text(),
+                    step_min: Some(1),
+                    step_max: Some(9),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch>? AND batch<?)",
+                GradeFilter {
+                    run: text(),
+                    verdicts: texts(),
+                    step_min: Some(1),
+                    ..all()
+                },
+            ),
+            (
+                "b USING INDEX batches_walked (id<?)",
+                GradeFilter {
+                    step_max: Some(1),
+                    ..all()
+                },
+            ),
+            (
+                "x USING PRIMARY KEY (facet=? AND run=? AND batch=?)",
+                GradeFilter {
+                    run: text(),
+                    verdicts: vec!["x".to_owned(), "y".to_owned()],
+                    outcomes: vec!["failed".to_owned(), "ungradable".to_owned()],
                     ..all()
                 },
             ),
@@ -523,14 +681,34 @@ mod tests {
                 by_kind,
                 filter.grader.is_some()
                     || filter.channel.is_some()
-                    || filter.verdict.is_some()
-                    || filter.outcome.is_some()
+                    || !filter.verdicts.is_empty()
+                    || !filter.outcomes.is_empty()
                     || filter.appeal.is_some(),
                 "{filter:?}\n{plan}"
             );
             assert!(plan.contains(index), "{filter:?}\n{plan}");
             let by_score = plan.contains("grades_by_score (<expr>=? AND score>? AND score<?)");
             assert_eq!(by_score, is_between(&filter), "{filter:?}\n{plan}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_list_by_prompt_reads_the_batches_of_its_steps() {
+        for verdicts in [Vec::new(), vec!["x".to_owned()]] {
+            let filter = GradeFilter {
+                run: Some("x".to_owned()),
+                prompt_key: Some("x".to_owned()),
+                verdicts,
+                ..GradeFilter::default()
+            };
+            let plan = plan(&filter).await;
+            for step in [
+                "batches_by_step (run=? AND step=?",
+                "prompt_history USING PRIMARY KEY (run=? AND prompt_key=?)",
+            ] {
+                assert!(plan.contains(step), "{plan}");
+            }
+            assert!(!plan.contains("SCAN"), "{plan}");
         }
     }
 

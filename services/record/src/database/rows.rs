@@ -28,9 +28,9 @@ pub(super) struct NewRow<'g> {
 
 pub(super) const INSERT_GRADES: Insert = Insert {
     prefix: "insert into grades (key, kind, checksum, document, document_start, document_size, \
-             item, in_group, task_hash, completion_hash, prompt_hash, score, reward, queue_us, \
+             item, in_group, prompt_key, task_hash, completion_hash, prompt_hash, score, reward, queue_us, \
              grade_us, work, time_us, redacted, bodies_omitted)",
-    columns: 19,
+    columns: 20,
     suffix: "",
 };
 
@@ -166,11 +166,12 @@ impl<'g> Cell<'g> {
 
 /// The values of the columns of `grades` that are written, in the order of [`INSERT_GRADES`] and of
 /// [`DIGESTED`].
-fn own_cells(stored: &StoredGrade) -> [(&'static str, Cell<'_>); 13] {
+fn own_cells(stored: &StoredGrade) -> [(&'static str, Cell<'_>); 14] {
     let StoredGrade { source, grade } = stored;
     [
         ("item", Cell::text(grade.id.as_deref())),
         ("in_group", Cell::text(grade.group.as_deref())),
+        ("prompt_key", Cell::text(grade.prompt_key.as_deref())),
         ("task_hash", Cell::hash(Some(&source.task_hash))),
         ("completion_hash", Cell::hash(Some(&source.completion_hash))),
         ("prompt_hash", Cell::hash(source.prompt_hash.as_ref())),

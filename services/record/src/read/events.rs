@@ -1,5 +1,7 @@
 //! Reads of adjudications and draws.
 
+use std::collections::BTreeMap;
+
 use assay_core::GradeId;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row};
@@ -24,6 +26,25 @@ impl Record {
         self.read(async {
             let mut snapshot = self.snapshot_after(|digest| digest.events).await?;
             Ok(adjudications(&mut snapshot, grade).await?)
+        })
+        .await
+    }
+
+    /// Returns those of `grades` that were adjudicated, with whether the answer is correct by the
+    /// last adjudication. Not restricted to a caller: ids come from lists, which are.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn adjudicated(
+        &self,
+        grades: &[GradeId],
+    ) -> Result<BTreeMap<GradeId, bool>, RecordError> {
+        if grades.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        self.read(async {
+            let mut snapshot = self.snapshot_after(|digest| digest.events).await?;
+            Ok(adjudicated(&mut snapshot, grades).await?)
         })
         .await
     }
@@ -70,6 +91,23 @@ async fn adjudications(
         .fetch_all(connection)
         .await?;
     rows.iter().map(read_adjudication).collect()
+}
+
+async fn adjudicated(
+    connection: &mut SqliteConnection,
+    grades: &[GradeId],
+) -> Result<BTreeMap<GradeId, bool>, DatabaseError> {
+    let select = "select pass from adjudications where grade = $1 order by time_us desc, id desc \
+                  limit 1";
+    let mut adjudicated = BTreeMap::new();
+    for grade in grades {
+        let pass: Option<bool> = sqlx::query_scalar(select)
+            .bind(id_bytes(*grade))
+            .fetch_optional(&mut *connection)
+            .await?;
+        adjudicated.extend(pass.map(|pass| (*grade, pass)));
+    }
+    Ok(adjudicated)
 }
 
 /// Ids sort by time.

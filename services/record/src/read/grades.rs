@@ -72,6 +72,12 @@ fn may_match(filter: &GradeFilter, before: Option<GradeId>, digest: &Digest) -> 
             .as_deref()
             .is_none_or(|run| digest.run.as_deref() == Some(run))
         && filter.step.is_none_or(|step| digest.step == Some(step))
+        && filter
+            .step_min
+            .is_none_or(|min| digest.step.is_some_and(|step| step >= min))
+        && filter
+            .step_max
+            .is_none_or(|max| digest.step.is_some_and(|step| step <= max))
 }
 
 /// Finds a grade by its key, which follows from its batch and position.
@@ -128,6 +134,20 @@ pub(super) async fn list(
     if kinds.as_ref().is_some_and(Vec::is_empty) {
         return Ok(Vec::new());
     }
+    let prompt_has_steps = match (run, &filter.prompt_key) {
+        (Some(run), Some(prompt)) => query::prompt_has_steps(connection, run, prompt).await?,
+        _ => false,
+    };
+    let step_ends = match (run, filter.step_min.or(filter.step_max)) {
+        (Some(run), Some(_)) => {
+            let ends = query::step_ends(connection, run, query::step_range(filter)).await?;
+            let Some(ends) = ends else {
+                return Ok(Vec::new());
+            };
+            Some(ends)
+        }
+        _ => None,
+    };
     let cursor_batches = match before {
         Some(before) => query::batches_around(connection, before.into()).await?,
         None => Vec::new(),
@@ -135,6 +155,8 @@ pub(super) async fn list(
     let lookups = ListLookups {
         run,
         kinds,
+        prompt_has_steps,
+        step_ends,
         cursor_batches,
     };
     let rows = query::list(filter, &lookups, before, limit)

@@ -10,6 +10,7 @@ mod grades;
 mod names;
 mod pairs;
 mod prompt_changes;
+mod prompt_list;
 mod prompts;
 pub(crate) mod recent;
 mod runs;

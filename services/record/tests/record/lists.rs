@@ -25,6 +25,7 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
             source.run = run.clone();
             source.step = step;
             grade.id = (!pick.is_multiple_of(3)).then(|| format!("item-{}", pick % 2));
+            grade.prompt_key = Some(format!("prompt-{}", pick % 3));
             grade.group = (!pick.is_multiple_of(5)).then(|| format!("group-{}", pick % 2));
             grade.grader.name = ["math", "code"][pick % 2].into();
             grade.channel = ["math/default", "math/gsm", "code/default"][pick % 3].into();
@@ -50,6 +51,14 @@ fn texts(values: &[&str]) -> impl Strategy<Value = Option<String>> + use<> {
     maybe(values.iter().map(|text| (*text).to_owned()).collect())
 }
 
+fn several(values: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
+    let some = prop::sample::subsequence(values, 1..=2);
+    prop::option::weighted(0.3, some).prop_map(|names| {
+        let names = names.into_iter().flatten();
+        names.map(str::to_owned).collect()
+    })
+}
+
 fn filters() -> impl Strategy<Value = GradeFilter> {
     let texts_of_filter = (
         prop::option::weighted(
@@ -62,14 +71,19 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
         ),
         texts(&["math", "code"]),
         texts(&["math/default", "math/gsm", "none"]),
-        texts(&["graded", "failed", "ungradable"]),
-        texts(&["correct", "wrong_answer"]),
+        several(&["graded", "failed", "ungradable"]),
+        several(&["correct", "wrong_answer", "no_answer"]),
         texts(&["item-0", "item-1", "item-9"]),
         texts(&["group-0", "group-1"]),
         texts(&["overturned", "upheld"]),
     );
     let numbers = (
-        prop::option::weighted(0.4, 0..3i64),
+        (
+            prop::option::weighted(0.4, 0..3i64),
+            maybe(vec![0, 1]),
+            maybe(vec![0, 1]),
+            texts(&["prompt-0", "prompt-1", "prompt-9"]),
+        ),
         maybe((0..7).map(batch).collect()),
         maybe(vec![0.0, 0.25, 0.5]),
         maybe(vec![0.5, 0.75, 1.0]),
@@ -77,20 +91,30 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
         maybe((0..8).map(|n| START_US + n).collect()),
     );
     (texts_of_filter, numbers).prop_map(
-        |((run, grader, channel, outcome, verdict, item, group, appeal), numbers)| {
-            let (step, batch, score_min, score_max, since_us, until_us) = numbers;
+        |((run, grader, channel, outcomes, verdicts, item, group, appeal), numbers)| {
+            let (
+                (step, step_min, step_max, prompt_key),
+                batch,
+                score_min,
+                score_max,
+                since_us,
+                until_us,
+            ) = numbers;
             GradeFilter {
                 run,
                 step,
+                step_min,
+                step_max,
                 grader,
                 channel,
-                outcome,
-                verdict,
+                outcomes,
+                verdicts,
                 appeal,
                 batch,
                 caller: None,
                 item,
                 group,
+                prompt_key,
                 score_min,
                 score_max,
                 since_us,

@@ -17,6 +17,7 @@ mod fixture;
 mod lists;
 mod names;
 mod pairs;
+mod prompts;
 mod reads;
 mod recent;
 mod recovery;

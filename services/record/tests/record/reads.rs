@@ -184,7 +184,7 @@ async fn counts_a_repeated_batch_once() {
     let check = async || {
         assert_eq!(store.runs(1).await.unwrap()[0].grades, 5);
         let changed = GradeFilter {
-            verdict: Some("changed".to_owned()),
+            verdicts: vec!["changed".to_owned()],
             ..GradeFilter::default()
         };
         let changed = all(&store, &changed, 10).await;

@@ -313,7 +313,7 @@ async fn read(
     let filter = GradeFilter {
         run: Some(choice.run.clone()),
         channel: choice.channel.clone(),
-        outcome: Some("graded".to_owned()),
+        outcomes: vec!["graded".to_owned()],
         since_us: choice.since_us,
         ..GradeFilter::default()
     };

@@ -22,14 +22,18 @@ pub(crate) struct ListQuery {
     run: Option<String>,
     /// Exact step.
     step: Option<i64>,
+    /// First step, inclusive.
+    step_min: Option<i64>,
+    /// Last step, inclusive.
+    step_max: Option<i64>,
     /// Exact name of the grader, such as `math`.
     grader: Option<String>,
     /// Exact channel, such as `math/default`.
     channel: Option<String>,
-    /// `graded`, `ungradable` or `failed`.
-    #[param(pattern = "^(graded|ungradable|failed)$")]
+    /// `graded`, `ungradable` or `failed`; several are separated by commas.
+    #[param(pattern = "^(graded|ungradable|failed)(,(graded|ungradable|failed))*$")]
     outcome: Option<String>,
-    /// Exact verdict, such as `wrong_answer`.
+    /// Exact verdict, such as `wrong_answer`; several are separated by commas.
     verdict: Option<String>,
     /// Result of the appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
     #[param(pattern = "^(overturned|upheld|disagreed|unjudged)$")]
@@ -43,6 +47,8 @@ pub(crate) struct ListQuery {
     id: Option<String>,
     /// Exact group, as sent.
     group: Option<String>,
+    /// Exact key of the prompt; requires `run`.
+    prompt_key: Option<String>,
     /// Minimum score, inclusive.
     score_min: Option<f64>,
     /// Maximum score, inclusive.
@@ -78,14 +84,17 @@ pub(crate) async fn list(api: Api, Query(query): Query<ListQuery>) -> ApiResult<
             .transpose()?,
         run: query.run,
         step: query.step,
+        step_min: query.step_min,
+        step_max: query.step_max,
         grader: query.grader,
         channel: query.channel,
-        outcome: query.outcome,
-        verdict: query.verdict,
+        outcomes: GradeFilter::values(query.outcome.as_deref()),
+        verdicts: GradeFilter::values(query.verdict.as_deref()),
         appeal: query.appeal,
         caller: query.caller,
         item: query.id,
         group: query.group,
+        prompt_key: query.prompt_key,
         score_min: query.score_min,
         score_max: query.score_max,
         since_us: query.since_us,

@@ -85,15 +85,18 @@ fn filter(selection: &GradeSelection) -> anyhow::Result<GradeFilter> {
     Ok(GradeFilter {
         run: selection.run.clone(),
         step: selection.step,
+        step_min: selection.step_min,
+        step_max: selection.step_max,
         grader: selection.grader.clone(),
         channel: selection.channel.clone(),
-        outcome: selection.outcome.clone(),
-        verdict: selection.verdict.clone(),
+        outcomes: GradeFilter::values(selection.outcome.as_deref()),
+        verdicts: GradeFilter::values(selection.verdict.as_deref()),
         appeal: selection.appeal.clone(),
         batch: selection.batch.as_deref().map(str::parse).transpose()?,
         caller: selection.caller.clone(),
         item: selection.id.clone(),
         group: selection.group.clone(),
+        prompt_key: selection.prompt.clone(),
         score_min: selection.score_min,
         score_max: selection.score_max,
         since_us: selection.since,
@@ -113,12 +116,19 @@ fn query(selection: &GradeSelection) -> Vec<(&'static str, String)> {
         ("caller", &selection.caller),
         ("id", &selection.id),
         ("group", &selection.group),
+        ("prompt_key", &selection.prompt),
     ];
     let mut query: Vec<_> = texts
         .into_iter()
         .filter_map(|(name, text)| Some((name, text.clone()?)))
         .collect();
-    query.extend(selection.step.map(|step| ("step", step.to_string())));
+    for (name, step) in [
+        ("step", selection.step),
+        ("step_min", selection.step_min),
+        ("step_max", selection.step_max),
+    ] {
+        query.extend(step.map(|step| (name, step.to_string())));
+    }
     query.extend(
         selection
             .score_min

@@ -14,6 +14,7 @@ use crate::database::{Database, Location};
 use crate::dataset_check::{self, DatasetCheck};
 use crate::event::{Adjudication, Draw};
 use crate::pair::{CollectedPair, Pair};
+use crate::prompt_list::{PromptFilter, PromptOrder, PromptStatus};
 use crate::retention_step::RetentionStep;
 use crate::storage::{ChannelFilter, PruneFilter, PruneState};
 use crate::{
@@ -218,8 +219,8 @@ fn filters() -> Vec<GradeFilter> {
         GradeFilter::default(),
         GradeFilter {
             channel: text("text/default"),
-            verdict: text("correct"),
-            outcome: text("graded"),
+            verdicts: vec!["correct".to_owned()],
+            outcomes: vec!["graded".to_owned()],
             appeal: text("disagreed"),
             ..grader.clone()
         },
@@ -229,6 +230,21 @@ fn filters() -> Vec<GradeFilter> {
         },
         GradeFilter {
             step: Some(1),
+            ..run.clone()
+        },
+        GradeFilter {
+            step_min: Some(0),
+            step_max: Some(9),
+            verdicts: vec!["correct".to_owned(), "wrong_answer".to_owned()],
+            outcomes: vec!["failed".to_owned(), "graded".to_owned()],
+            ..run.clone()
+        },
+        GradeFilter {
+            step_min: Some(0),
+            ..grader.clone()
+        },
+        GradeFilter {
+            prompt_key: text("prompt"),
             ..run.clone()
         },
         GradeFilter {
@@ -285,6 +301,7 @@ async fn read(record: &Record) {
     assert!(!record.channels().await.unwrap().graded.is_empty());
     assert_eq!(record.dataset_checks(None, 9).await.unwrap().len(), 1);
     assert_eq!(record.adjudications(grade).await.unwrap().len(), 1);
+    assert_eq!(record.adjudicated(&[grade]).await.unwrap().len(), 1);
     assert_eq!(record.last_adjudications(9).await.unwrap().len(), 1);
     assert_eq!(record.draws(&[grade]).await.unwrap().len(), 1);
     assert_eq!(record.used_names().await.unwrap().runs.len(), 2);
@@ -301,6 +318,21 @@ async fn read(record: &Record) {
     assert_eq!(changes.common, 1);
     let spread = record.prompt_spread(&steps, 0.5).await.unwrap();
     assert!(spread.rewards > 0);
+    for status in [None]
+        .into_iter()
+        .chain(PromptStatus::ALL.iter().copied().map(Some))
+    {
+        for order in PromptOrder::ALL {
+            let filter = PromptFilter {
+                step_min: Some(0),
+                status,
+                ..PromptFilter::default()
+            };
+            let prompts = record.prompt_list("run", &filter, *order, 0, 9);
+            let counts = record.prompt_counts("run", &filter).await.unwrap();
+            assert_eq!(prompts.await.unwrap().len() as u64, counts.of(status));
+        }
+    }
     let counts = record.run_counts("run", &(0..=i64::MAX)).await.unwrap();
     assert!(counts.grades() > 0);
     assert_eq!(record.runs(9).await.unwrap().len(), 2);
