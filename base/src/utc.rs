@@ -11,7 +11,7 @@ pub fn shown(unix_us: i64) -> Option<String> {
 }
 
 /// Reads `2026-11-22`, `2026-11-22T03:45` or `2026-11-22 03:45:10`, with or without a final `Z`, as
-/// microseconds since the Unix epoch. `None` if it is no time.
+/// microseconds since the Unix epoch. `None` if it is not a valid time.
 #[must_use]
 pub fn parse(text: &str) -> Option<i64> {
     let (date, clock) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));

@@ -144,13 +144,13 @@ async fn failures_without_a_step_and_truncated_completions_fire() {
     let failures = open(&service, "failures").await;
     assert_eq!(
         failures[0]["message"],
-        "5 of 25 items without a step failed"
+        "5 of 25 items without a run or step failed"
     );
     assert_eq!(failures[0]["run"], Value::Null);
     let truncation = open(&service, "truncation").await;
     assert_eq!(
         truncation[0]["message"],
-        "10 of 25 completions without a step were truncated"
+        "10 of 25 completions without a run or step were truncated"
     );
 }
 

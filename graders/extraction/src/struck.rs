@@ -61,7 +61,7 @@ pub(super) fn blanked(text: &str) -> Option<String> {
 }
 
 /// The pairs of marks in a line that surround text. In LaTeX, `~~` is a blank: between digits or in
-/// braces it is no mark.
+/// braces it is not a mark.
 fn marked(line: &str) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let mut open_braces = 0_usize;

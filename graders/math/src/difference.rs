@@ -10,7 +10,7 @@ const STEPS: u64 = 20_000;
 /// Approximate length of each side, in bytes.
 const MAX_SHOWN: usize = 100;
 
-/// Most steps of a path.
+/// Maximum number of steps of a path.
 const MAX_PATH: usize = 12;
 
 /// A part in which two answers differ.

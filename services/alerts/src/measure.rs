@@ -54,7 +54,7 @@ pub(crate) fn node(measure: Measure, totals: &Totals) -> Vec<Observation> {
             totals.without_step,
             totals.failed_without_step,
             format!(
-                "{} of {} items without a step failed",
+                "{} of {} items without a run or step failed",
                 totals.failed_without_step, totals.without_step
             ),
             Some(grades(&[("outcome", "failed")])),
@@ -64,7 +64,7 @@ pub(crate) fn node(measure: Measure, totals: &Totals) -> Vec<Observation> {
             totals.without_step,
             totals.truncated_without_step,
             format!(
-                "{} of {} completions without a step were truncated",
+                "{} of {} completions without a run or step were truncated",
                 totals.truncated_without_step, totals.without_step
             ),
             Some(grades(&[])),

@@ -8,7 +8,7 @@ use crate::measure::{Observation, Subject};
 use crate::rules::Rule;
 
 /// Number of evaluations in a row after which a problem whose cause has ended is closed.
-const CALM: u32 = 2;
+const CLEAR_AFTER: u32 = 2;
 
 /// The open problems, by rule and subject. Bounded by the number of subjects that are measured.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub(crate) struct OpenAlerts(BTreeMap<(&'static str, Subject), OpenAlert>);
 struct OpenAlert {
     alert: AlertBody,
     /// Evaluations in a row in which the cause had ended.
-    calm: u32,
+    clear_evaluations: u32,
 }
 
 impl OpenAlerts {
@@ -43,7 +43,7 @@ impl OpenAlerts {
                 // Too few items say nothing.
                 Some(observation) if observation.items < rule.minimum => return true,
                 Some(observation) if observation.lasting >= rule.clears_below => {
-                    open.calm = 0;
+                    open.clear_evaluations = 0;
                     // What a problem says and counts is that of its last evaluation in which it
                     // was met.
                     if observation.value >= rule.threshold {
@@ -51,9 +51,9 @@ impl OpenAlerts {
                     }
                     return true;
                 }
-                _ => open.calm += 1,
+                _ => open.clear_evaluations += 1,
             }
-            if open.calm < CALM {
+            if open.clear_evaluations < CLEAR_AFTER {
                 return true;
             }
             changes.push((AlertStatus::Resolved, open.alert.clone()));
@@ -64,7 +64,13 @@ impl OpenAlerts {
                 let key = (rule.name, observation.subject.clone());
                 let alert = alert(rule, observation, now_us);
                 changes.push((AlertStatus::Firing, alert.clone()));
-                self.0.insert(key, OpenAlert { alert, calm: 0 });
+                self.0.insert(
+                    key,
+                    OpenAlert {
+                        alert,
+                        clear_evaluations: 0,
+                    },
+                );
             }
         }
         changes

@@ -121,7 +121,7 @@ impl From<ReviewError> for ApiError {
 impl From<FilterError> for ApiError {
     fn from(error: FilterError) -> Self {
         match error {
-            FilterError::Unknown { message, .. } => Self::new(ErrorCode::InvalidParameter, message),
+            FilterError::Invalid { message, .. } => Self::new(ErrorCode::InvalidParameter, message),
             FilterError::Store(error) => error.into(),
         }
     }

@@ -43,11 +43,11 @@ pub(crate) fn target(
 ) -> anyhow::Result<Target> {
     // Read for servers too, because it configures the log.
     let config = configuration_of(file, database)?;
-    if let Some(url) = server_of(server, database.is_some()) {
+    if let Some(url) = named_server(server, database.is_some()) {
         return Ok(Target::Server(url));
     }
     if database.is_none()
-        && let Some(url) = assay_node::server_of(&config)
+        && let Some(url) = assay_node::published_server(&config)
     {
         return Ok(Target::Server(url));
     }
@@ -76,7 +76,7 @@ pub(crate) fn target(
     clippy::disallowed_methods,
     reason = "the variable is that of an option"
 )]
-pub(crate) fn server_of(named: Option<&str>, in_this_process: bool) -> Option<String> {
+pub(crate) fn named_server(named: Option<&str>, in_this_process: bool) -> Option<String> {
     let variable = || std::env::var_os(SERVER).filter(|url| !in_this_process && !url.is_empty());
     named
         .map(str::to_owned)
@@ -88,9 +88,9 @@ pub(crate) fn server_of(named: Option<&str>, in_this_process: bool) -> Option<St
 /// # Errors
 /// The configuration is invalid.
 pub(crate) fn server(file: Option<&Path>, named: Option<&str>) -> anyhow::Result<String> {
-    if let Some(server) = server_of(named, false) {
+    if let Some(server) = named_server(named, false) {
         return Ok(server);
     }
     let config = configuration(file, Vec::new())?;
-    Ok(assay_node::server_of(&config).unwrap_or_else(|| config.server.url()))
+    Ok(assay_node::published_server(&config).unwrap_or_else(|| config.server.url()))
 }

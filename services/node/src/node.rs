@@ -15,7 +15,7 @@ use assay_core::reward_model::RewardModels;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_engine::{Engine, EngineParts, Keeping, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
 use assay_record::access::{AccessStore, Quotas, Role};
-use assay_record::{Backup, BackupError, Published, Record, RecordOptions, Verification};
+use assay_record::{Backup, BackupError, PublishedServer, Record, RecordOptions, Verification};
 use assay_review::Review;
 use assay_templates::Templates;
 use assay_worker::{Confinement, Mechanism, WorkerError};
@@ -48,7 +48,7 @@ pub struct Node {
     /// Whether the node is warming up and therefore not ready.
     warming: Arc<AtomicBool>,
     /// The URL under which commands find this node, until it stops.
-    published: Mutex<Option<Published>>,
+    published: Mutex<Option<PublishedServer>>,
 }
 
 impl Node {
@@ -382,12 +382,12 @@ impl Node {
             Ok(published) => *self.published() = published,
             Err(error) => tracing::warn!(
                 %error,
-                "commands need `--server`: cannot publish the URL of the server"
+                "cannot publish the URL of the server; run commands with `--server`"
             ),
         }
     }
 
-    fn published(&self) -> MutexGuard<'_, Option<Published>> {
+    fn published(&self) -> MutexGuard<'_, Option<PublishedServer>> {
         self.published
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -458,8 +458,8 @@ pub fn database_file(config: &Config) -> Option<PathBuf> {
 
 /// The URL of the server that uses the configured database; `None` if no server does.
 #[must_use]
-pub fn server_of(config: &Config) -> Option<String> {
-    assay_record::server_of(&RecordOptions::new(&config.store.database))
+pub fn published_server(config: &Config) -> Option<String> {
+    assay_record::published_server(&RecordOptions::new(&config.store.database))
 }
 
 /// Opens the keys and the audit log of the configured database, which a node may be using. Creates

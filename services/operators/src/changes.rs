@@ -7,7 +7,7 @@ use crate::chart::{Svg, bar};
 use crate::display::{bytes, cell, count, number, optional_number, percent};
 use crate::query::link;
 
-/// Most parts of a topic that a page lists; the others contribute less.
+/// Maximum number of listed parts of a topic; the others contribute less.
 const MAX_PARTS: usize = 8;
 
 /// A comparison as a page shows it.
@@ -82,11 +82,11 @@ impl Changes {
                 })
                 .collect(),
         }
-        .without_totals_of_nothing(a, b)
+        .without_topics_of_empty_sets(a, b)
     }
 
-    /// Sets without grades have nothing to compare.
-    fn without_totals_of_nothing(mut self, a: &ComparedGrades, b: &ComparedGrades) -> Self {
+    /// Drops the topics if either set has no grades: there is nothing to attribute.
+    fn without_topics_of_empty_sets(mut self, a: &ComparedGrades, b: &ComparedGrades) -> Self {
         if a.grades == 0 || b.grades == 0 {
             self.topics.clear();
         }
@@ -96,7 +96,7 @@ impl Changes {
 
 fn sentence(comparison: &Comparison) -> String {
     let Some(reward) = comparison.reward else {
-        return "One of both has no rewards.".to_owned();
+        return "A or B has no rewards.".to_owned();
     };
     let interval = format!(
         "95 % interval {} to {}",
@@ -124,7 +124,7 @@ fn sentence(comparison: &Comparison) -> String {
     });
     if let Some(part) = main {
         sentence.push_str(&format!(
-            " Of the verdicts, `{}` contributes most: {} of grades, before {}.",
+            " Of the verdicts, `{}` contributes most: {} of the grades of B, {} of those of A.",
             cell(&part.value),
             share(&part.b),
             share(&part.a)
@@ -224,7 +224,7 @@ fn topics(parts: &[ComparedPart], b: &ComparedGrades) -> Vec<TopicRows> {
 }
 
 fn row(part: &ComparedPart, b: &ComparedGrades, largest: f64) -> PartRow {
-    // Causes and truncation are no filters of the list of grades.
+    // The list of grades has no filters for causes and truncation.
     let is_filter = ["verdict", "channel", "grader"].contains(&&*part.topic);
     PartRow {
         value: cell(&part.value),

@@ -10,7 +10,7 @@ use crate::display::{cell, count};
 use crate::failure::Result;
 use crate::query::{Listing, Pairs};
 
-/// Most values of a facet that are listed, the most frequent first.
+/// Maximum number of listed values of a facet, the most frequent first.
 const MAX_VALUES: usize = 8;
 
 /// A property with its values.

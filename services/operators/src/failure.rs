@@ -85,7 +85,7 @@ impl From<FilterError> for Failure {
     fn from(error: FilterError) -> Self {
         match error {
             FilterError::Store(error) => error.into(),
-            FilterError::Unknown { parameter, message } => Self::parameter(parameter, message),
+            FilterError::Invalid { parameter, message } => Self::parameter(parameter, message),
         }
     }
 }

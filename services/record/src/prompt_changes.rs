@@ -39,7 +39,7 @@ pub struct PromptChanges {
 }
 
 /// Sums over prompts, by which the error of a mean reward takes into account that rollouts of a
-/// prompt are alike.
+/// prompt are correlated.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PromptSpread {
     /// Rewards of prompts.

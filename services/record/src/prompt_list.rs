@@ -14,9 +14,9 @@ pub enum PromptStatus {
     AlwaysSolved,
     /// An earlier visit solved it, and the last one does not.
     Lost,
-    /// The last visit solves it, and an earlier one does not.
+    /// The last visit solves it, and at least one earlier visit does not.
     Gained,
-    /// Some visits solve it and others do not, and the last one is as the first.
+    /// Some visits solve it and others do not; the first and the last visit agree.
     Noisy,
 }
 
@@ -43,7 +43,7 @@ impl PromptStatus {
     }
 }
 
-/// The order of a list of prompts. Prompts that are alike are sorted by key.
+/// The order of a list of prompts. Ties are sorted by key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PromptOrder {
     /// Most visits first.
@@ -127,9 +127,9 @@ pub struct PromptCounts {
     pub always_solved: u64,
     /// Of those, solved by an earlier visit and not by the last one.
     pub lost: u64,
-    /// Of those, solved by the last visit and not by an earlier one.
+    /// Of those, solved by the last visit, but not by every earlier one.
     pub gained: u64,
-    /// Of those, solved by some visits and not by others, by the last one as by the first.
+    /// Of those, solved by some visits and not by others; the first and the last visit agree.
     pub noisy: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Compares two sets of grades: two runs, or two ranges of steps of one run. Says how far the mean
-//! reward differs, and which verdicts, channels, graders and truncated completions account for it.
+//! Compares two sets of grades: two runs, or two ranges of steps of one run. Attributes the
+//! difference of the mean rewards to verdicts, channels, graders and truncation.
 //!
 //! The difference of two means is attributed to the parts of each topic. With the shares s and the
 //! mean rewards m of a part in both sets, and M the mean of both sets, a part contributes
@@ -16,7 +16,7 @@ use assay_rewards::interval::Z;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Most prompts that a comparison lists.
+/// Maximum number of prompts that a comparison lists.
 pub const MAX_PROMPTS: u32 = 1_000;
 
 /// Share of the rewards that must belong to prompts for errors by prompt.
@@ -27,7 +27,7 @@ const MIN_IN_PROMPTS: f64 = 0.9;
 pub struct RunRange {
     /// Name of the run.
     pub run: String,
-    /// First step; null for grades of all steps up to the last, and those without a step.
+    /// First step; null without a limit. Grades without a step count only if both are null.
     pub from: Option<i64>,
     /// Last step; null without a limit.
     pub to: Option<i64>,
@@ -205,8 +205,8 @@ impl<'r> Set<'r> {
         let rewards = counted.sums(Number::Reward);
         let mut reward = independent(&rewards);
         if let Some(Mean { mean, error }) = &mut reward {
-            // Rollouts of one prompt are alike, so that they vary less than as many independent
-            // ones: the error is that of sums by prompt.
+            // Rollouts of one prompt are correlated, so their mean varies more than that of
+            // independent ones: the error is that of sums by prompt.
             let spread = record.prompt_spread(&range.run_steps(), *mean).await?;
             if real(spread.rewards) >= MIN_IN_PROMPTS * real(rewards.count) {
                 *error = error.max(spread.squares.sqrt() / real(spread.rewards));

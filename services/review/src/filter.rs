@@ -18,9 +18,9 @@ const MAX_RUNS: u32 = 1_000;
 /// Why a filter is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum FilterError {
-    /// A name that no grade can have, or a part that needs another part.
+    /// A name that does not exist, or a condition that requires another one.
     #[error("{message}")]
-    Unknown {
+    Invalid {
         /// The part of the filter.
         parameter: &'static str,
         /// What is wrong, and the known names.
@@ -75,7 +75,7 @@ impl Review {
             }
         }
         if filter.prompt_key.is_some() && filter.run.is_none() {
-            return Err(FilterError::Unknown {
+            return Err(FilterError::Invalid {
                 parameter: "prompt_key",
                 message: "`prompt_key` requires `run`: prompts are listed within a run".to_owned(),
             });
@@ -171,7 +171,7 @@ pub(crate) fn unknown<'n>(
 ) -> FilterError {
     let similar = did_you_mean(name, known);
     let end = if similar.is_empty() { listed } else { &similar };
-    FilterError::Unknown {
+    FilterError::Invalid {
         parameter,
         message: format!("unknown {what}{end}"),
     }

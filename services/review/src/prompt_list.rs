@@ -8,7 +8,7 @@ use crate::filter::{FilterError, unknown};
 /// The status with this name; `None` without a name.
 ///
 /// # Errors
-/// [`FilterError::Unknown`] with the most similar name.
+/// [`FilterError::Invalid`] with the most similar name.
 pub fn status(name: Option<&str>) -> Result<Option<PromptStatus>, FilterError> {
     named("status", name, PromptStatus::ALL, PromptStatus::name)
 }
@@ -16,7 +16,7 @@ pub fn status(name: Option<&str>) -> Result<Option<PromptStatus>, FilterError> {
 /// The order with this name; the default without a name.
 ///
 /// # Errors
-/// [`FilterError::Unknown`] with the most similar name.
+/// [`FilterError::Invalid`] with the most similar name.
 pub fn order(name: Option<&str>) -> Result<PromptOrder, FilterError> {
     let order = named("order", name, PromptOrder::ALL, PromptOrder::name)?;
     Ok(order.unwrap_or_default())

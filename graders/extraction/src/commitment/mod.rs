@@ -10,9 +10,9 @@
 //!    ([`denial`]). The search continues before it.
 //! 3. Among the answers that remain, a box precedes a statement ("the answer is 42"), and a
 //!    statement precedes the last value of the text. Of several, the last one decides.
-//! 4. An answer with an alternative is both: "3 (or 4)" is read as "3 or 4" ([`hedge`]), and so are
+//! 4. An alternative is part of the answer: "3 (or 4)" is read as "3 or 4" ([`hedge`]), as are
 //!    adjacent statements that contradict: "The answer is 4. The answer is 3." ([`adjacent`]). A
-//!    value that is asked ("42?") or guessed ("42, maybe") is no answer.
+//!    value that is asked ("42?") or guessed ("42, maybe") is not an answer.
 //!
 //! The words are in [`languages`](crate::languages) and [`phrases`](crate::phrases); the modules
 //! here only know their positions.

@@ -11,7 +11,7 @@ use super::terms::{Monomial, Terms};
 use crate::number::Rational;
 use crate::tree::{Constant, Expr, Function};
 
-/// Most additions of angles that are expanded.
+/// Maximum number of additions of angles that are expanded.
 const MAX_ADDITIONS: u64 = 6;
 
 /// A trigonometric function of an angle in lowest terms.

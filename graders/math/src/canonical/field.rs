@@ -9,7 +9,7 @@ use crate::budget::Budget;
 use crate::number::Rational;
 use crate::tree::Expr;
 
-/// Most generators of one value.
+/// Maximum number of generators of one value.
 const MAX_GENERATORS: usize = 24;
 
 /// Highest power of a sum that is expanded.

@@ -7,7 +7,7 @@ use super::Stop;
 use crate::budget::Budget;
 use crate::number::Rational;
 
-/// Most terms of a polynomial.
+/// Maximum number of terms of a polynomial.
 const MAX_TERMS: usize = 200;
 
 /// Largest coefficient, in bits.

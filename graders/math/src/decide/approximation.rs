@@ -15,7 +15,7 @@ const PREC: u64 = 128;
 /// often rounded.
 const SHARE: (i64, i64) = (1, 100);
 
-/// Most digits of an approximation.
+/// Maximum number of digits of an approximation.
 const MAX_DIGITS: i64 = 60;
 
 /// Whether two values without variables are far from each other: by more than a unit of the last

@@ -14,7 +14,7 @@ use crate::number::Rational;
 use crate::tree::charged::{charge_copy, replaced};
 use crate::tree::{Binder, Constant, Expr, Function};
 
-/// Most functions of which zeros are searched.
+/// Maximum number of functions of which zeros are searched.
 const MAX_FUNCTIONS: usize = 48;
 
 /// Most terms of a sum of which each is searched.
@@ -30,7 +30,7 @@ pub(super) struct Critical {
     pub(super) zeros: Vec<Expr>,
     /// A piece ends where one of these is an integer.
     pub(super) steps: Vec<Expr>,
-    /// Arguments of functions that are no quotients of polynomials, near whose extrema and small
+    /// Arguments of functions that are not quotients of polynomials, near whose extrema and small
     /// integers these functions have theirs; angles are in right angles.
     pub(super) hints: Vec<Expr>,
     /// Whether a piece may have another formula than the next one: there are absolute values,

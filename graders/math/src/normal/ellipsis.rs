@@ -7,7 +7,7 @@ use crate::number::Rational;
 use crate::tree::charged::charge_visit;
 use crate::tree::{Binder, Expr, Function};
 
-/// Most items of a list that is written out.
+/// Maximum number of items of a list that is written out.
 const MAX_ITEMS: i64 = 200;
 
 /// Terms that determine how a sequence of numbers goes on.

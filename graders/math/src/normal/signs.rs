@@ -9,7 +9,7 @@ use crate::budget::{Budget, Exhausted};
 use crate::tree::Expr;
 use crate::tree::charged::{charge_copy, charge_visit, copied};
 
-/// Most values of one expansion.
+/// Maximum number of values of one expansion.
 const MAX_VALUES: usize = 64;
 
 fn has_signs(expr: &Expr) -> bool {

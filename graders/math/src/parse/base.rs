@@ -53,7 +53,7 @@ pub(crate) fn base_ahead(input: Tokens<'_, '_>) -> Option<u32> {
 
 /// The digits of a decimal with a point, for a numeral in another base.
 pub(crate) fn digits_with_point(value: &Rational) -> Option<String> {
-    /// Most digits after the point.
+    /// Maximum number of digits after the point.
     const MAX_PLACES: i64 = 40;
     let scaled = |places: i64| {
         let value = value.mul(&Rational::small(10).pow(places, MAX_BITS)?)?;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// Longest text in quotation marks, in bytes.
 const MAX_QUOTED: usize = 60;
 
-/// Most texts in quotation marks.
+/// Maximum number of texts in quotation marks.
 const MAX_ITEMS: usize = 200;
 
 /// The text of a list without quotation marks, or of a dictionary as equations; the text as it is

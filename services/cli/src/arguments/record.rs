@@ -153,7 +153,7 @@ pub(crate) struct GradeSelection {
     /// Earliest time, in UTC such as `2026-11-22T03:45`, or how long ago, such as `2h`
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) since: Option<i64>,
-    /// Time before which grades were made, as for `--since`
+    /// Latest time, exclusive, in the form of `--since`
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) until: Option<i64>,
 }
@@ -210,7 +210,7 @@ pub(crate) struct CompareArguments {
     /// Name of the first run
     #[arg(value_name = "A")]
     pub(crate) a: String,
-    /// Name of the second run [default: the first, of which two ranges of steps are compared]
+    /// Name of the second run [default: A, to compare two ranges of its steps]
     #[arg(value_name = "B")]
     pub(crate) b: Option<String>,
     /// First step of the first run
@@ -225,7 +225,7 @@ pub(crate) struct CompareArguments {
     /// Last step of the second run
     #[arg(long, value_name = "STEP", allow_negative_numbers = true)]
     pub(crate) b_to: Option<i64>,
-    /// Maximum number of prompts that flipped, 0 to 1000
+    /// Maximum number of prompts to list that only one side solves, 0 to 1000
     #[arg(
         long,
         value_name = "N",

@@ -10,7 +10,7 @@ use crate::arguments::Audit;
 use crate::commands::record::require_database;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, client, configuration_of};
-use crate::target::server_of;
+use crate::target::named_server;
 use crate::{table, terminal};
 
 /// Number of entries that are read at once.
@@ -39,7 +39,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Audit) -> anyhow::Result<Comm
     // Also read when a server is named, because it configures the log.
     let config = configuration_of(file, arguments.database.as_deref())?;
     block_on(async {
-        let server = server_of(arguments.server.as_deref(), arguments.database.is_some());
+        let server = named_server(arguments.server.as_deref(), arguments.database.is_some());
         let source = match server {
             Some(server) => Source::Server(client(&server, &arguments.key)?),
             None => {

@@ -14,7 +14,7 @@ use assay_wire::channels::{PoliciesBody, PolicyBody};
 use crate::arguments::Policies;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, client, configuration};
-use crate::target::server_of;
+use crate::target::named_server;
 use crate::{table, terminal};
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<CommandStatus> {
@@ -51,8 +51,8 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<C
         return explain(&mut out, &render::policy_body(&policy), json);
     }
     let config = configuration(file, Vec::new())?;
-    let server = server_of(arguments.server.as_deref(), false);
-    let body = match server.or_else(|| assay_node::server_of(&config)) {
+    let server = named_server(arguments.server.as_deref(), false);
+    let body = match server.or_else(|| assay_node::published_server(&config)) {
         Some(server) => block_on(async { Ok(client(&server, &arguments.key)?.policies().await?) })?,
         None => {
             let policies = config

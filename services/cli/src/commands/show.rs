@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use assay_base::truncated;
-use assay_review::explanation::{Comparison, comparisons, sentence};
+use assay_review::explanation::{ExpectedActual, comparisons, sentence};
 use assay_wire::grades::GradeDetail;
 use serde::Serialize;
 use serde_json::Value;
@@ -35,7 +35,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Show) -> anyhow::Result<Comma
     Ok(CommandStatus::Done)
 }
 
-/// The grade, and when its grader returns its verdict.
+/// The grade, and the meaning of its verdict by the specification of its grader.
 async fn read(source: &Source, id: &str) -> anyhow::Result<(GradeDetail, Option<String>)> {
     let detail = source.grade(id).await?;
     let grade = &detail.stored.grade;
@@ -75,7 +75,7 @@ fn write(out: &mut impl Write, detail: &GradeDetail, meaning: Option<&str>) -> i
             width = width.unwrap_or_default()
         )?;
     }
-    for Comparison {
+    for ExpectedActual {
         title,
         expected,
         got,

@@ -15,7 +15,7 @@ const RIGHT: f64 = 10.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 27.0;
 
-/// Most labels on the axis of steps.
+/// Maximum number of labels on the axis of steps.
 const STEP_LABELS: f64 = 7.0;
 
 /// An unfinished drawing.

@@ -9,19 +9,19 @@ use crate::display::cell;
 
 /// A comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Comparison {
+pub(crate) struct MarkedComparison {
     pub(crate) title: String,
     pub(crate) diff: Diff,
 }
 
 /// All comparisons, in the order that explains the verdict. If it is a pass, the texts may differ,
 /// but their differences do not matter and are not marked.
-pub(super) fn compare(task: &Value, evidence: &Value, passed: bool) -> Vec<Comparison> {
+pub(super) fn compare(task: &Value, evidence: &Value, passed: bool) -> Vec<MarkedComparison> {
     let found = explanation::comparisons(task, evidence).into_iter();
     found
         .map(|comparison| {
             let diff = Diff::new(&comparison.expected, &comparison.got);
-            Comparison {
+            MarkedComparison {
                 title: cell(&comparison.title),
                 diff: if passed { diff.unmarked() } else { diff },
             }

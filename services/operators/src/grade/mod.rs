@@ -10,7 +10,7 @@ use assay_record::event::Adjudication;
 use assay_record::{Appeal, Body, BodyKind, GradeSource, Record, StoredGrade};
 use serde_json::Value;
 
-pub(crate) use compare::Comparison;
+pub(crate) use compare::MarkedComparison;
 pub(crate) use content::Part;
 pub(crate) use facts::{Fact, FactValue, Table};
 pub(crate) use programs::Tests;
@@ -58,7 +58,7 @@ pub(crate) struct View {
     pub(crate) attributes: Vec<Attribute>,
     /// Why there is no score.
     pub(crate) error: Vec<Fact>,
-    pub(crate) comparisons: Vec<Comparison>,
+    pub(crate) comparisons: Vec<MarkedComparison>,
     pub(crate) tests: Option<Tests>,
     pub(crate) evidence: Vec<Fact>,
     pub(crate) appeal: Vec<Fact>,

@@ -1,4 +1,4 @@
-//! Two runs, or two ranges of steps of one run, compared. The page is in the URL.
+//! Two runs, or two ranges of steps of one run, compared. The URL contains all parameters.
 
 use std::collections::BTreeSet;
 
@@ -120,7 +120,7 @@ fn chosen<'p>(pairs: &'p Pairs, parameter: &str) -> Option<&'p str> {
 async fn compared(review: &Review, pairs: &Pairs) -> Result<(Svg, Changes)> {
     pairs.reject_unknown(&["run", "a", "a_from", "a_to", "b", "b_from", "b_to"])?;
     if pairs.all("run").count() > 2 {
-        let message = "two runs can be compared; choose two";
+        let message = "cannot compare more than two runs; choose two";
         return Err(Failure::parameter("b", message));
     }
     let record = record_of(review)?;

@@ -73,8 +73,8 @@ impl From<AlertBody> for Problem {
 #[template(path = "home.html")]
 pub(crate) struct Home {
     menu: Menu,
-    /// Open problems, for operators.
-    problems: Vec<Problem>,
+    /// Open problems, for operators; `None` if the node evaluates no rules.
+    problems: Option<Vec<Problem>>,
     open: bool,
     in_flight: String,
     /// What callers use, for operators.
@@ -128,14 +128,12 @@ pub(crate) async fn page(
             reason,
         })
     });
+    let current = caller.role().sees_all().then(|| alerts.current());
+    let current = current.filter(|current| !current.rules.is_empty());
+    let problems = current.map(|current| current.alerts.into_iter().map(Problem::from).collect());
     Ok(Page(Home {
         menu: menu.at(Section::Home),
-        problems: if caller.role().sees_all() {
-            let open = alerts.current().alerts.into_iter();
-            open.map(Problem::from).collect()
-        } else {
-            Vec::new()
-        },
+        problems,
         open: review.engine().admission().is_open(),
         in_flight: count(review.engine().admission().items_in_flight() as u64),
         callers: if caller.role().sees_all() {

@@ -1,5 +1,5 @@
 //! The prompts of a run: how often each was visited, how many rollouts passed, and which prompts
-//! are never solved, always solved, lost, gained or noisy. The list is in the URL.
+//! are never solved, always solved, lost, gained or noisy. The URL contains all parameters.
 
 use askama::Template;
 use assay_access::redact;
@@ -203,10 +203,13 @@ fn described(status: PromptStatus) -> (&'static str, &'static str) {
         PromptStatus::NeverSolved => ("never solved", "no rollout passed"),
         PromptStatus::AlwaysSolved => ("always solved", "all rollouts passed"),
         PromptStatus::Lost => ("lost", "solved by an earlier visit, not by the last one"),
-        PromptStatus::Gained => ("gained", "solved by the last visit, not by an earlier one"),
+        PromptStatus::Gained => (
+            "gained",
+            "solved by the last visit, but not by every earlier one",
+        ),
         PromptStatus::Noisy => (
             "noisy",
-            "solved by some visits and not by others, by the last one as by the first",
+            "solved by some visits and not by others; the first and the last visit agree",
         ),
     }
 }

@@ -16,7 +16,7 @@ use crate::query::{Pairs, link};
 use crate::record::record_of;
 use crate::site::Viewer;
 
-/// Number of prompts that flipped.
+/// Maximum number of listed prompts that only one side solves.
 const MAX_PROMPTS: u32 = 10;
 
 /// Number of recent steps in the table below the charts.

@@ -2,7 +2,8 @@
 //! [`Record`](crate::Record) are in `read`.
 //!
 //! Statements are written in the part of SQL that SQLite and PostgreSQL share, with parameters like
-//! `$1`; the test in `statements` prepares all of them on both. What differs is in [`sqlite`], the
+//! `$1`; the test in `statements` executes them on SQLite and prepares them on PostgreSQL. What
+//! differs is in [`sqlite`], the
 //! module of the database: connections, transactions, migrations, codes of errors, statements for
 //! many rows, hints for indexes, and all that concerns files and pages.
 

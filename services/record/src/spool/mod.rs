@@ -9,7 +9,7 @@
 //!   00000001.end   how far that segment is synced; see `ends`
 //!   set-aside/     entries that the database rejected and damaged parts of segments, one file
 //!                  each; see `set_aside`
-//!   server         URL of the server that uses the record, while there is one; see `serving`
+//!   server         URL of the server that uses the record, while there is one; see `server_file`
 //! ```
 
 pub(crate) mod commit;

@@ -7,7 +7,7 @@ const MAX_COMPARISONS: usize = 20;
 
 /// An expected and an actual value. The texts are not shortened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Comparison {
+pub struct ExpectedActual {
     /// What is compared, such as `Answer` or the position of a value in a document.
     pub title: String,
     /// The expected value; empty if nothing is expected.
@@ -16,8 +16,8 @@ pub struct Comparison {
     pub got: String,
 }
 
-fn comparison(title: &str, expected: &str, got: &str) -> Comparison {
-    Comparison {
+fn comparison(title: &str, expected: &str, got: &str) -> ExpectedActual {
+    ExpectedActual {
         title: title.to_owned(),
         expected: expected.to_owned(),
         got: got.to_owned(),
@@ -26,7 +26,7 @@ fn comparison(title: &str, expected: &str, got: &str) -> Comparison {
 
 /// At most 20 comparisons, in the order that explains the verdict.
 #[must_use]
-pub fn comparisons(task: &Value, evidence: &Value) -> Vec<Comparison> {
+pub fn comparisons(task: &Value, evidence: &Value) -> Vec<ExpectedActual> {
     let mut found = Vec::new();
     answers(task, evidence, &mut found);
     failed_test(&evidence["first_failure"], &mut found);
@@ -38,7 +38,7 @@ pub fn comparisons(task: &Value, evidence: &Value) -> Vec<Comparison> {
 }
 
 /// `math`: the answer as written, and the normal forms.
-fn answers(task: &Value, evidence: &Value, found: &mut Vec<Comparison>) {
+fn answers(task: &Value, evidence: &Value, found: &mut Vec<ExpectedActual>) {
     let text = |name: &str| evidence[name].as_str();
     if let (Some(gold), Some(extracted)) = (text("gold"), text("extracted")) {
         found.push(comparison("Answer", gold, extracted));
@@ -53,7 +53,7 @@ fn answers(task: &Value, evidence: &Value, found: &mut Vec<Comparison>) {
 }
 
 /// `code`: the first failed test.
-fn failed_test(failure: &Value, found: &mut Vec<Comparison>) {
+fn failed_test(failure: &Value, found: &mut Vec<ExpectedActual>) {
     if !failure.is_object() {
         return;
     }
@@ -90,7 +90,7 @@ fn failed_test(failure: &Value, found: &mut Vec<Comparison>) {
 }
 
 /// `sql`: the rows, then the statements.
-fn rows(evidence: &Value, found: &mut Vec<Comparison>) {
+fn rows(evidence: &Value, found: &mut Vec<ExpectedActual>) {
     let difference = &evidence["difference"];
     if let (Some(gold), Some(got)) = (
         difference["gold_rows"].as_array(),
@@ -118,7 +118,7 @@ fn table(rows: &[Value]) -> String {
 }
 
 /// `structured` documents and `tools` states: the values that differ.
-fn differences(differences: &Value, found: &mut Vec<Comparison>) {
+fn differences(differences: &Value, found: &mut Vec<ExpectedActual>) {
     for difference in differences.as_array().into_iter().flatten() {
         let text = |name: &str| difference[name].as_str().unwrap_or_default();
         let title = if text("place").is_empty() {
@@ -131,7 +131,7 @@ fn differences(differences: &Value, found: &mut Vec<Comparison>) {
 }
 
 /// `tools`: the calls of each turn, then the states.
-fn calls(task: &Value, evidence: &Value, found: &mut Vec<Comparison>) {
+fn calls(task: &Value, evidence: &Value, found: &mut Vec<ExpectedActual>) {
     let turns: Vec<&Value> = match evidence["turns"].as_array() {
         Some(turns) => turns.iter().collect(),
         None => vec![evidence],

@@ -4,14 +4,14 @@
 mod compare;
 mod reasons;
 
-pub use compare::{Comparison, comparisons};
+pub use compare::{ExpectedActual, comparisons};
 pub use reasons::{extracted, reason};
 
 use assay_record::ItemGrade;
 use serde_json::Value;
 
-/// One sentence that says why the grade is what it is. `meaning` says when the grader returns the
-/// verdict; it is part of the specification of the grader, and `None` if that is not known.
+/// Explains a grade in one sentence. `meaning` is the description of the verdict in the
+/// specification of its grader; `None` if the grader or verdict is unknown.
 #[must_use]
 pub fn sentence(grade: &ItemGrade, meaning: Option<&str>, evidence: &Value) -> String {
     if let Some(fault) = &grade.error {

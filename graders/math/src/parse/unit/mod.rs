@@ -152,7 +152,7 @@ fn all_units(text: &str) -> Option<Vec<Unit>> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Glued {
     Never,
-    /// Those that are no unit: `Nm`.
+    /// Those that are not a unit: `Nm`.
     Unknown,
     /// Also units before a negative power: `ms^{-1}`.
     Raised,

@@ -38,7 +38,7 @@ pub(crate) struct CompareQuery {
 
 /// Compares two runs, or two ranges of steps of one run: the difference of the mean rewards with
 /// its interval, how much each verdict, channel and grader contributes to it, and the prompts that
-/// only one of both solves.
+/// only one of the two solves.
 #[utoipa::path(get, path = "/v1/runs/compare", tag = "record", params(CompareQuery),
     responses(
         (status = 200, description = "The comparison", body = Comparison),

@@ -26,7 +26,7 @@ use crate::exit::CommandStatus;
 use crate::image_progress;
 use crate::process::{block_on, client, configuration, stop_signal};
 use crate::progress::Progress;
-use crate::target::server_of;
+use crate::target::named_server;
 use crate::terminal;
 use chunk::{ChunkResults, ResultFormat};
 use input::{Division, MAX_BATCH_ITEMS};
@@ -41,7 +41,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Comm
         || arguments.jobs.is_some()
         || arguments.one_batch
         || arguments.explain;
-    let server = server_of(arguments.server.as_deref(), has_local_options);
+    let server = named_server(arguments.server.as_deref(), has_local_options);
     let is_recorded = arguments.database.is_some() || server.is_some();
     ensure!(
         is_recorded || !has_run,

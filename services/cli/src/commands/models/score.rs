@@ -22,7 +22,7 @@ use crate::commands::grade;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, client, configuration};
 use crate::progress::Progress;
-use crate::target::server_of;
+use crate::target::named_server;
 use crate::terminal;
 
 /// Maximum number of inputs per request.
@@ -76,7 +76,7 @@ pub(super) fn run(
     };
     let lines = open(&arguments.file)?;
     block_on(async {
-        let scorer = match server_of(server, directory(arguments).is_some()) {
+        let scorer = match named_server(server, directory(arguments).is_some()) {
             Some(server) => remote(&server, key, arguments).await?,
             None => local(file, arguments).await?,
         };

@@ -100,7 +100,7 @@ pub(crate) async fn open_database(file: Option<&Path>, record: &Record) -> anyho
 }
 
 async fn start(config: Config) -> anyhow::Result<Source> {
-    let server = assay_node::server_of(&config);
+    let server = assay_node::published_server(&config);
     let node = Node::start(config).await.with_context(|| match server {
         Some(url) => {
             format!("cannot open the record; name the server that uses it: `--server {url}`")

@@ -1,4 +1,4 @@
-//! Migrations of the schema, which are described in `migrations/sqlite`.
+//! Applies the migrations in `migrations/sqlite`.
 
 use std::borrow::Cow;
 

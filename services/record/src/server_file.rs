@@ -18,12 +18,12 @@ const MAX_URL_BYTES: u64 = 4_096;
 
 /// The URL of a server, published until this is dropped.
 #[derive(Debug)]
-pub struct Published {
+pub struct PublishedServer {
     path: PathBuf,
     _lock: File,
 }
 
-impl Drop for Published {
+impl Drop for PublishedServer {
     fn drop(&mut self) {
         // Without the lock, the file is recognised as left over.
         let _ = fs::remove_file(&self.path);
@@ -34,7 +34,7 @@ impl Drop for Published {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn publish_server(options: &RecordOptions, url: &str) -> io::Result<Option<Published>> {
+pub fn publish_server(options: &RecordOptions, url: &str) -> io::Result<Option<PublishedServer>> {
     let Some(spool) = spool(options) else {
         return Ok(None);
     };
@@ -50,13 +50,13 @@ pub fn publish_server(options: &RecordOptions, url: &str) -> io::Result<Option<P
     file.lock()?;
     file.write_all(url.as_bytes())?;
     fs::rename(&partial, &path)?;
-    Ok(Some(Published { path, _lock: file }))
+    Ok(Some(PublishedServer { path, _lock: file }))
 }
 
 /// The URL of the server that uses the record; `None` if no server does, or if it cannot be
 /// determined.
 #[must_use]
-pub fn server_of(options: &RecordOptions) -> Option<String> {
+pub fn published_server(options: &RecordOptions) -> Option<String> {
     read(&spool(options)?.join(SERVER))
 }
 
@@ -86,11 +86,14 @@ mod tests {
             spool: Some(folder.path().to_owned()),
             ..RecordOptions::new("sqlite://unused.db")
         };
-        assert_eq!(server_of(&options), None);
+        assert_eq!(published_server(&options), None);
         let published = publish_server(&options, "http://127.0.0.1:1").unwrap();
-        assert_eq!(server_of(&options).as_deref(), Some("http://127.0.0.1:1"));
+        assert_eq!(
+            published_server(&options).as_deref(),
+            Some("http://127.0.0.1:1")
+        );
         drop(published);
-        assert_eq!(server_of(&options), None);
+        assert_eq!(published_server(&options), None);
         assert_eq!(folder.path().read_dir().unwrap().count(), 0);
     }
 
@@ -102,8 +105,11 @@ mod tests {
             ..RecordOptions::new("sqlite://unused.db")
         };
         std::fs::write(folder.path().join(SERVER), "http://127.0.0.1:1").unwrap();
-        assert_eq!(server_of(&options), None);
+        assert_eq!(published_server(&options), None);
         let _published = publish_server(&options, "http://127.0.0.1:2").unwrap();
-        assert_eq!(server_of(&options).as_deref(), Some("http://127.0.0.1:2"));
+        assert_eq!(
+            published_server(&options).as_deref(),
+            Some("http://127.0.0.1:2")
+        );
     }
 }
