@@ -634,15 +634,18 @@ fn call(
             Ball::small(total).into()
         }
         Function::Min | Function::Max => {
-            let mut best = real(0)?;
+            let mut best = real(0)?.clone();
             for at in 1..arguments.len() {
                 let next = real(at)?;
-                let sign = next.sub(best, prec)?.sign()?;
-                if (sign < 0) == (function == Function::Min) {
-                    best = next;
+                let difference = next.sub(&best, prec)?;
+                match difference.sign() {
+                    Ok(sign) if (sign < 0) == (function == Function::Min) => best = next.clone(),
+                    Ok(_) => {}
+                    // Either may be the extreme: the ball contains both.
+                    Err(_) => best = best.widened(&difference.abs(), prec)?,
                 }
             }
-            best.clone().into()
+            best.into()
         }
         Function::Det | Function::Residue => return Err(NoValue::Unsupported),
     })

@@ -181,10 +181,10 @@ fn set<'t, 'a>(input: Tokens<'t, 'a>, shape: Shape) -> Parsed<'t, 'a> {
                 .map(|(rest, value)| (rest.back_to(input), value)),
         };
     }
-    let braced = shape == Shape::Set || has_bar(inside);
-    let (rest, first) = statement(deeper(inside, braced)?)?;
+    let divided = is_divided(inside, shape);
+    let (rest, first) = statement(deeper(inside, divided)?)?;
     match rest.first() {
-        Some(Kind::Bar | Kind::Colon) if braced => {
+        Some(Kind::Bar | Kind::Colon) if divided => {
             let (rest, conditions) = conditions(deeper(rest.skip(1), false)?)?;
             let (rest, ()) = expect(rest, close)?;
             Ok((
@@ -257,17 +257,22 @@ fn conditions<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
     ))
 }
 
-/// Whether a `|` divides the group that starts here: then it is a set with unescaped braces.
-fn has_bar(input: Tokens<'_, '_>) -> bool {
+/// Whether a `|` or `:` divides the group that starts here, as in `{x | x > 0}`. Bars of absolute
+/// values are in pairs.
+fn is_divided(input: Tokens<'_, '_>, shape: Shape) -> bool {
+    let (mut bars, mut colon, mut depth) = (0, false, 0);
     // Few tokens are searched, so that nested groups stay linear.
-    for at in 0..8 {
+    for at in 0..64 {
         match input.kind(at) {
-            Some(Kind::Bar) => return at > 0,
-            Some(Kind::Open(_) | Kind::Close(_)) | None => return false,
+            Some(Kind::Bar) if depth == 0 => bars += 1,
+            Some(Kind::Colon) if depth == 0 => colon = true,
+            Some(Kind::Open(_)) => depth += 1,
+            Some(Kind::Close(_)) if depth > 0 => depth -= 1,
+            Some(Kind::Close(_)) | None => break,
             _ => {}
         }
     }
-    false
+    bars % 2 == 1 || colon && (bars > 0 || shape == Shape::Set)
 }
 
 /// `\begin{…} … \end{…}`.

@@ -1,7 +1,7 @@
 //! Number tokens: points, groups of three, powers of ten, the one-digit arguments of `\frac`.
 
-use super::super::call;
 use super::super::token::Kind;
+use super::super::{call, names};
 use super::{Commas, Lexer};
 
 impl Lexer<'_> {
@@ -21,10 +21,24 @@ impl Lexer<'_> {
         }
     }
 
+    /// Whether the number is the power of a function's command. As in LaTeX, it is one digit:
+    /// `\sin^22x` is sin²(2x).
+    fn raises_command(&self) -> bool {
+        let [.., function, caret] = self.tokens.as_slice() else {
+            return false;
+        };
+        let (Kind::Command(name) | Kind::Word(name)) = function.kind else {
+            return false;
+        };
+        caret.kind == Kind::Caret
+            && self.text[function.start..].starts_with('\\')
+            && names::function(name).is_some()
+    }
+
     pub(super) fn number(&mut self) {
         let rest = self.rest();
         let bytes = rest.as_bytes();
-        if self.argument_started() && bytes.first() != Some(&b'.') {
+        if (self.argument_started() || self.raises_command()) && bytes.first() != Some(&b'.') {
             let text = rest.get(..1).unwrap_or_default();
             self.push(Kind::Number { text, point: None }, 1);
             return;
