@@ -95,7 +95,7 @@ async fn failures_fire_are_shown_and_sent_and_end() {
     );
     assert!(alert["since_us"].as_i64().unwrap() > 0);
     let link = alert["link"].as_str().unwrap();
-    assert_eq!(link, "/ui/grades?run=run+a&outcome=failed");
+    assert_eq!(link, "/ui/grades?run=run+a&outcome=failed&step_min=1");
     assert_eq!(service.get(link).await.status, StatusCode::OK);
     let grades = service.get(&link.replace("/ui/", "/v1/")).await.json();
     assert_eq!(grades["grades"].as_array().unwrap().len(), 3, "{grades}");
@@ -104,7 +104,7 @@ async fn failures_fire_are_shown_and_sent_and_end() {
     assert!(problems.contains("Open problems"), "{page}");
     assert!(problems.contains("3 of 40 items failed"), "{page}");
     assert!(
-        problems.contains("href=\"/ui/grades?run=run+a&#38;outcome=failed\""),
+        problems.contains("href=\"/ui/grades?run=run+a&#38;outcome=failed&#38;step_min=1\""),
         "{page}"
     );
     let sent = received.recv().await.unwrap();

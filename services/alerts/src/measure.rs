@@ -99,6 +99,7 @@ pub(crate) fn run(
     run.steps
         .range(first..)
         .for_each(|(_, counted)| newest.add(counted));
+    let from = run.steps.range(first..).next()?.0.to_string();
     let observed = |value, lasting, items, causes, message, link| {
         Some(Observation {
             subject: Subject::Run(name.to_owned()),
@@ -115,7 +116,7 @@ pub(crate) fn run(
             let (failed, items) = (newest.grades_of(Topic::Outcome, "failed"), newest.grades());
             let value = share(failed, items);
             let message = format!("{failed} of {items} items failed in the last {steps} steps");
-            let link = grades(&[("run", name), ("outcome", "failed")]);
+            let link = grades(&[("run", name), ("outcome", "failed"), ("step_min", &from)]);
             observed(value, value, items, failed, message, link)
         }
         Measure::Truncation => {
@@ -124,7 +125,7 @@ pub(crate) fn run(
             let message = format!(
                 "{truncated} of {items} completions were truncated in the last {steps} steps"
             );
-            let link = grades(&[("run", name)]);
+            let link = grades(&[("run", name), ("step_min", &from)]);
             observed(value, value, items, truncated, message, link)
         }
         Measure::RewardDrop => {

@@ -1989,7 +1989,7 @@ class PromptCounts(View):
 
     @property
     def gained(self) -> int:
-        """Of those, solved by the last visit and not by an earlier one."""
+        """Of those, solved by the last visit, but not by every earlier one."""
         value: int = self._get("gained")
         return value
 
@@ -2007,7 +2007,7 @@ class PromptCounts(View):
 
     @property
     def noisy(self) -> int:
-        """Of those, solved by some visits and not by others, by the last one as by the first."""
+        """Of those, solved by some visits and not by others; the first and the last visit agree."""
         value: int = self._get("noisy")
         return value
 
@@ -2881,7 +2881,8 @@ class RunRange(View):
 
     @property
     def from_(self) -> int | None:
-        """First step; `None` for grades of all steps up to the last, and those without a step."""
+        """First step; `None` without a limit. Grades without a step count only if both are `None`.
+        """
         value: int | None = self._get("from")
         return value
 

@@ -417,7 +417,7 @@ mod tests {
         }
     }
 
-    /// Values at a low precision contain those at a higher one, also next to zeros of the functions.
+    /// Balls of a low precision contain values of a higher one, also next to zeros.
     #[test]
     fn balls_contain_the_values_of_higher_precision() {
         let near = |value: Ball, distance: i64| {
