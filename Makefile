@@ -59,7 +59,7 @@ cuda: ## build the binary with CUDA and FlashAttention and print its path; needs
 
 ##@ Test
 
-test: fmt clippy docs scripts prometheus images postgres browser unit openapi-minute chaos-short native-short documents python ## run everything that CI runs
+test: fmt clippy docs scripts images postgres browser unit openapi-minute chaos-short native-short documents python ## run everything that CI runs
 
 fmt:
 	$(CARGO) fmt --all --check
