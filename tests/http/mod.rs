@@ -17,6 +17,7 @@ mod grading;
 mod images;
 mod keys;
 mod limits;
+mod lists;
 mod models;
 mod names;
 mod noise;

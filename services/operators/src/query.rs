@@ -15,6 +15,31 @@ use crate::failure::Failure;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Pairs(Vec<(String, String)>);
 
+/// A text field of a form.
+pub(crate) struct Field {
+    pub(crate) parameter: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
+    /// Whether its value is why the form is rejected.
+    pub(crate) invalid: bool,
+}
+
+impl Field {
+    /// A field with what was entered. `invalid` is the parameter for which the form is rejected.
+    pub(crate) fn new(
+        (parameter, name): (&'static str, &'static str),
+        value: Option<&str>,
+        invalid: Option<&str>,
+    ) -> Self {
+        Self {
+            parameter,
+            name,
+            value: value.unwrap_or_default().to_owned(),
+            invalid: invalid == Some(parameter),
+        }
+    }
+}
+
 impl Pairs {
     /// Reads a query or form. Empty fields are dropped.
     pub(crate) fn read(query: &str) -> Self {

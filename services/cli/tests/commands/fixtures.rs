@@ -12,6 +12,16 @@ pub(crate) fn assay(folder: &Path, arguments: &[&str]) -> Output {
     command(folder).args(arguments).output().unwrap()
 }
 
+/// Records the grades of items, one JSON object per line, in the database `assay.db` of a folder.
+pub(crate) fn record_items(folder: &Path, items: &[String], run: &str, step: &str) {
+    std::fs::write(folder.join("items.jsonl"), items.join("\n")).unwrap();
+    let grade = ["grade", "items.jsonl", "-o", "/dev/null"];
+    let of_run = ["--run", run, "--step", step];
+    let database = ["--database", "sqlite://assay.db"];
+    let output = assay(folder, &[&grade[..], &of_run, &database].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
 /// A command that runs in a folder.
 pub(crate) fn command(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::fixtures::{assay, assert_fails, command, lines, serve, text};
+use crate::fixtures::{assay, assert_fails, command, lines, record_items, serve, text};
 
 const DATABASE: [&str; 2] = ["--database", "sqlite://assay.db"];
 
@@ -19,20 +19,8 @@ fn recorded() -> TempDir {
         })
         .to_string()
     };
-    let items = [item("right", "2/4"), item("wrong", "0.4")].join("\n");
-    std::fs::write(folder.path().join("items.jsonl"), items).unwrap();
-    let grade = [
-        "grade",
-        "items.jsonl",
-        "-o",
-        "/dev/null",
-        "--run",
-        "r",
-        "--step",
-        "7",
-    ];
-    let output = assay(folder.path(), &[&grade[..], &DATABASE].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let items = [item("right", "2/4"), item("wrong", "0.4")];
+    record_items(folder.path(), &items, "r", "7");
     folder
 }
 

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::fixtures::{Running, assay, assert_fails, command, lines, serve, text};
+use crate::fixtures::{Running, assay, assert_fails, command, lines, record_items, serve, text};
 
 /// The items of the golden cases of these graders.
 fn cases(graders: &[&str]) -> Vec<String> {
@@ -95,20 +95,7 @@ fn compares_two_runs_and_lists_grades_by_step_verdict_and_prompt() {
         let items: Vec<String> = items
             .map(|(key, answer)| item(key, &format!("\\boxed{{{answer}}}")))
             .collect();
-        std::fs::write(folder.path().join("items.jsonl"), items.join("\n")).unwrap();
-        let database = ["--database", "sqlite://assay.db"];
-        let grade = [
-            "grade",
-            "items.jsonl",
-            "-o",
-            "/dev/null",
-            "--run",
-            run,
-            "--step",
-            step,
-        ];
-        let output = assay(folder.path(), &[&grade[..], &database[..]].concat());
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        record_items(folder.path(), &items, run, step);
     }
     let output = assay(folder.path(), &["compare", "base", "tuned"]);
     assert!(output.status.success(), "{}", text(&output.stderr));

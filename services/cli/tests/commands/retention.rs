@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::fixtures::{assay, assert_fails, lines, serve, text};
+use crate::fixtures::{assay, assert_fails, lines, record_items, serve, text};
 
 const DATABASE: [&str; 2] = ["--database", "sqlite://assay.db"];
 
@@ -21,19 +21,7 @@ fn record(folder: &Path, run: &str, items: usize) {
             .to_string()
         })
         .collect();
-    std::fs::write(folder.join("items.jsonl"), lines.join("\n")).unwrap();
-    let grade = [
-        "grade",
-        "items.jsonl",
-        "-o",
-        "/dev/null",
-        "--run",
-        run,
-        "--step",
-        "1",
-    ];
-    let output = assay(folder, &[&grade[..], &DATABASE[..]].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    record_items(folder, &lines, run, "1");
 }
 
 /// The JSON that a command prints.

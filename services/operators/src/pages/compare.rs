@@ -14,7 +14,7 @@ use crate::chart::{self, Line, Svg, lines};
 use crate::display::{number, text};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
-use crate::query::{Pairs, link};
+use crate::query::{Field, Pairs, link};
 use crate::record::record_of;
 use crate::site::Viewer;
 
@@ -30,14 +30,6 @@ const FIELDS: [(&str, &str); 6] = [
     ("b_from", "B from step"),
     ("b_to", "B to step"),
 ];
-
-struct Field {
-    parameter: &'static str,
-    name: &'static str,
-    value: String,
-    /// Whether its value is why nothing is compared.
-    invalid: bool,
-}
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -98,13 +90,9 @@ pub(crate) async fn page(
 }
 
 fn fields(pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
-    let field = |(parameter, name)| Field {
-        parameter,
-        name,
-        value: chosen(pairs, parameter).unwrap_or_default().to_owned(),
-        invalid: invalid == Some(parameter),
-    };
-    FIELDS.map(field).into()
+    FIELDS
+        .map(|field| Field::new(field, chosen(pairs, field.0), invalid))
+        .into()
 }
 
 /// The value of a parameter. The list of runs sends both runs as `run`.

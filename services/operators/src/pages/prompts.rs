@@ -12,7 +12,7 @@ use http::StatusCode;
 use crate::display::{cell, count, optional_number, percent, text};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
-use crate::query::{Pairs, link};
+use crate::query::{Field, Pairs, link};
 use crate::record::record_of;
 use crate::site::Viewer;
 
@@ -44,13 +44,6 @@ struct PromptRow {
     last: String,
     /// Whether the first and the last visit solve it.
     solved: String,
-}
-
-struct Field {
-    parameter: &'static str,
-    name: &'static str,
-    value: String,
-    invalid: bool,
 }
 
 #[derive(Template)]
@@ -136,12 +129,7 @@ async fn list(review: &Review, pairs: &Pairs, menu: Menu) -> Result<Prompts> {
 impl Prompts {
     /// The page without a list.
     fn empty(pairs: &Pairs, menu: Menu, invalid: Option<&str>) -> Self {
-        let field = |(parameter, name)| Field {
-            parameter,
-            name,
-            value: pairs.get(parameter).unwrap_or_default().to_owned(),
-            invalid: invalid == Some(parameter),
-        };
+        let field = |field: (_, _)| Field::new(field, pairs.get(field.0), invalid);
         let kept = |name| Some((name, pairs.get(name)?.to_owned()));
         Self {
             menu,
