@@ -1,6 +1,8 @@
 //! Evidence for a grade, as a JSON object that people can read.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// Maximum length of one text, in characters. Evidence explains the grade; the completion itself is
@@ -8,9 +10,17 @@ use serde_json::{Map, Value};
 pub const MAX_TEXT: usize = 2_000;
 
 /// Named facts that explain a verdict, in the order in which the grader added them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Evidence(Map<String, Value>);
+///
+/// They are kept as the text of a JSON object: replies, the record and the cache contain the same
+/// text, and few of their readers need the values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence(String);
+
+impl Default for Evidence {
+    fn default() -> Self {
+        Self("{}".to_owned())
+    }
+}
 
 impl Evidence {
     /// Creates empty evidence.
@@ -21,43 +31,114 @@ impl Evidence {
 
     /// Adds a text. It is truncated to [`MAX_TEXT`] characters, with a note of its length in bytes.
     #[must_use]
-    pub fn text(mut self, name: &str, text: &str) -> Self {
-        let truncated = match text.char_indices().nth(MAX_TEXT) {
-            Some((end, _)) => format!("{}… ({} bytes in all)", &text[..end], text.len()),
-            None => text.to_owned(),
-        };
-        self.0.insert(name.to_owned(), Value::String(truncated));
-        self
+    pub fn text(self, name: &str, text: &str) -> Self {
+        match text.char_indices().nth(MAX_TEXT) {
+            Some((end, _)) => {
+                let truncated = format!("{}… ({} bytes in all)", &text[..end], text.len());
+                self.fact(name, &truncated)
+            }
+            None => self.fact(name, text),
+        }
     }
 
     /// Adds any other JSON value. The grader must bound its size.
     #[must_use]
-    pub fn value(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.0.insert(name.to_owned(), value.into());
+    pub fn value(self, name: &str, value: impl Into<Value>) -> Self {
+        self.fact(name, &value.into())
+    }
+
+    /// Adds a fact, or replaces the fact of that name. Texts and JSON values can be serialised.
+    fn fact(mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Self {
+        let key = serde_json::to_string(name).unwrap_or_default() + ":";
+        if self.0.contains(&key) {
+            let mut facts = self.facts();
+            facts.insert(
+                name.to_owned(),
+                serde_json::to_value(value).unwrap_or_default(),
+            );
+            return Self::from(facts);
+        }
+        let separator = if self.is_empty() { "" } else { "," };
+        let value = serde_json::to_string(value).unwrap_or_default();
+        self.0.pop();
+        self.0.extend([separator, &key, &value, "}"]);
         self
     }
 
-    /// The facts.
+    /// The facts as values.
     #[must_use]
-    pub fn as_map(&self) -> &Map<String, Value> {
+    pub fn facts(&self) -> Map<String, Value> {
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+
+    /// Reads some of the facts; `None` if their types differ from those of `T`.
+    #[must_use]
+    pub fn read<'e, T: Deserialize<'e>>(&'e self) -> Option<T> {
+        serde_json::from_str(&self.0).ok()
+    }
+
+    /// The text of the JSON object.
+    #[must_use]
+    pub fn get(&self) -> &str {
         &self.0
     }
 
     /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0 == "{}"
+    }
+}
+
+/// Maps with string keys can be serialised.
+impl From<Map<String, Value>> for Evidence {
+    fn from(facts: Map<String, Value>) -> Self {
+        serde_json::to_string(&facts).map_or_else(|_| Self::default(), Self)
+    }
+}
+
+impl Serialize for Evidence {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+/// Deserialises through a [`Map`]: a [`RawValue`] cannot be read inside an internally tagged enum
+/// such as a line of a stream.
+impl<'de> Deserialize<'de> for Evidence {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Map::deserialize(deserializer).map(Self::from)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn truncates_long_texts_at_a_character() {
         let evidence = Evidence::new().text("extracted", &"é".repeat(MAX_TEXT + 1));
-        let kept = evidence.as_map()["extracted"].as_str().unwrap();
+        let facts = evidence.facts();
+        let kept = facts["extracted"].as_str().unwrap();
         assert!(kept.ends_with("… (4002 bytes in all)"), "{kept}");
+    }
+
+    #[test]
+    fn keeps_order_and_replaces_facts_of_the_same_name() {
+        let evidence = Evidence::new()
+            .text("b", r#"\frac "a":1"#)
+            .value("a", json!([1, { "b": null }]))
+            .value("b", 2);
+        assert_eq!(
+            serde_json::to_string(&evidence).unwrap(),
+            r#"{"b":2,"a":[1,{"b":null}]}"#
+        );
+        assert_eq!(serde_json::to_value(&evidence).unwrap()["b"], 2);
+        let read: Evidence = serde_json::from_str(evidence.get()).unwrap();
+        assert_eq!(read, evidence);
+        assert!(Evidence::new().is_empty() && !evidence.is_empty());
     }
 }

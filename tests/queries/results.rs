@@ -78,7 +78,7 @@ async fn compares_large_results() {
                 .evidence
                 .as_ref()
                 .unwrap()
-                .as_map()
+                .facts()
                 .get("database")
                 .cloned()
                 .unwrap_or_default();

@@ -336,7 +336,7 @@ mod tests {
             .map(|_| result(verdict::ACCEPTED, ProgramEnd::Finished, "1"))
             .collect();
         let evidence = evidence(&tests(MAX_LISTED), &results);
-        let fields = evidence.as_map();
+        let fields = evidence.facts();
         assert_eq!(fields["results"].as_array().unwrap().len(), MAX_LISTED);
         assert_eq!(
             (&fields["tests"], &fields["tests_run"]),
@@ -359,7 +359,7 @@ mod tests {
             result(verdict::TIME_LIMIT, ProgramEnd::OutOfWork, "").without_failure(),
         ];
         let evidence = evidence(&tests(5), &results);
-        let fields = evidence.as_map();
+        let fields = evidence.facts();
         assert_eq!(
             (&fields["tests"], &fields["tests_run"]),
             (&json!(5), &json!(3))
@@ -400,7 +400,7 @@ mod tests {
             }],
             &[failed],
         );
-        let failure = &evidence.as_map()["first_failure"];
+        let failure = &evidence.facts()["first_failure"];
         let expected = json!({
             "test": 0, "verdict": "runtime_error", "assert": "assert f() == 4",
             "message": message, "lines": [4], "file": "test.py", "line": 1,
@@ -426,7 +426,7 @@ mod tests {
                 ProgramEnd::Returned("4".to_owned()),
                 "",
             );
-            evidence(&[test], &[failed]).as_map()["first_failure"].clone()
+            evidence(&[test], &[failed]).facts()["first_failure"].clone()
         };
         assert_eq!(
             failure(call("{}", false)),

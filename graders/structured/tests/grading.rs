@@ -52,7 +52,7 @@ fn locates_syntax_errors_in_the_completion() {
         &json!({}),
         "<think>{}</think>Well:\n```json\n{\"a\": 1,\n \"b\": tru}\n```\n",
     );
-    let evidence = grade.evidence.as_map();
+    let evidence = grade.evidence.facts();
     assert_eq!(grade.verdict.as_str(), "malformed");
     assert_eq!(evidence["reason"], "expected a value");
     assert_eq!(
@@ -76,9 +76,9 @@ fn reports_pointer_and_keyword_of_a_violation() {
     let task = json!({"schema": {"properties": {"a": {"items": {"maximum": 5}}}}});
     let grade = grade(&task, r#"{"a":[1,9]}"#);
     assert_eq!(grade.verdict.as_str(), "invalid");
-    assert_eq!(grade.evidence.as_map()["violation"]["place"], "/a/1");
+    assert_eq!(grade.evidence.facts()["violation"]["place"], "/a/1");
     assert_eq!(
-        grade.evidence.as_map()["violation"]["keyword"],
+        grade.evidence.facts()["violation"]["keyword"],
         "/properties/a/items/maximum"
     );
 }
@@ -87,7 +87,7 @@ fn reports_pointer_and_keyword_of_a_violation() {
 fn lists_at_most_twenty_differences() {
     let task = json!({"expected": (0..50).collect::<Vec<_>>()});
     let grade = grade(&task, &json!((1..51).collect::<Vec<_>>()).to_string());
-    let differences = grade.evidence.as_map()["differences"]
+    let differences = grade.evidence.facts()["differences"]
         .as_array()
         .cloned()
         .unwrap_or_default();
@@ -124,9 +124,9 @@ fn scores_partial_documents_by_level() {
     assert_eq!(score("{}"), ("partial", 0.1));
     assert_eq!(score("{"), ("malformed", 0.0));
     let grade = grade(&task, r#"{"a":1}"#);
-    assert_eq!(grade.evidence.as_map()["reason"], "invalid");
-    assert_eq!(grade.evidence.as_map()["levels"][1]["level"], "required");
-    assert_eq!(grade.evidence.as_map()["levels"][1]["share"], 0.5);
+    assert_eq!(grade.evidence.facts()["reason"], "invalid");
+    assert_eq!(grade.evidence.facts()["levels"][1]["level"], "required");
+    assert_eq!(grade.evidence.facts()["levels"][1]["share"], 0.5);
 }
 
 #[test]
@@ -331,10 +331,10 @@ proptest! {
         let spec = StructuredGrader.spec();
         prop_assert!(spec.verdicts.iter().any(|known| known.verdict == grade.verdict));
         prop_assert_eq!(grade.score.get() >= 1.0, grade.verdict.as_str() == "correct");
-        if let Some(at) = grade.evidence.as_map().get("at") {
+        if let Some(at) = grade.evidence.facts().get("at") {
             prop_assert!(at.as_u64().is_some_and(|at| at <= completion.len() as u64));
         }
-        if let Some(span) = grade.evidence.as_map().get("span") {
+        if let Some(span) = grade.evidence.facts().get("span") {
             let (start, end) = (span[0].as_u64().unwrap_or(0), span[1].as_u64().unwrap_or(0));
             prop_assert!(start <= end && end <= completion.len() as u64);
         }

@@ -96,7 +96,7 @@ fn reports_the_bytes_of_a_malformed_call() {
         &json!({"type": "tools", "expected": expected(&["a"])}),
         text,
     );
-    let attempt = &grade.evidence.as_map()["turns"][0]["malformed"][0];
+    let attempt = &grade.evidence.facts()["turns"][0]["malformed"][0];
     let at = |key: &Value| usize::try_from(key.as_u64().unwrap()).unwrap();
     let (start, end) = (at(&attempt["span"][0]), at(&attempt["span"][1]));
     assert_eq!(&text[start..end], "<tool_call>{\"name\": get}</tool_call>");
@@ -112,7 +112,7 @@ fn explains_a_mismatch_by_the_nearest_call() {
     let expected = json!([{"name": "f", "any_of": {"x": [1, 2]}, "arguments": {"y": "b"}}]);
     let task = json!({"type": "tools", "expected": expected});
     let text = r#"[g(), f(x=3, y="b"), f()]"#;
-    let missing = grade(&task, text).evidence.as_map()["turns"][0]["missing"][0].clone();
+    let missing = grade(&task, text).evidence.facts()["turns"][0]["missing"][0].clone();
     assert_eq!(missing["nearest_call"], 1);
     assert_eq!(
         missing["difference"],
@@ -146,7 +146,7 @@ fn masks_steps_of_void_turns() {
         .collect();
     assert_eq!(steps, [(1.0, false), (1.0, true), (0.0, false)]);
     assert_eq!(grade.score.get(), 2.0 / 3.0);
-    assert_eq!(grade.evidence.as_map()["void_turns"], json!([2]));
+    assert_eq!(grade.evidence.facts()["void_turns"], json!([2]));
     let measure = |name: &str| grade.measures[name].get();
     assert_eq!(
         ["calls", "turns", "void_turns", "malformed"].map(measure),
@@ -223,7 +223,7 @@ fn reports_where_states_differ() {
         "state": {"initial": {"n": 0, "log": []}, "effects": effects},
     });
     let grade = grade(&task, "[set(to=3), unset()]");
-    let turn = &grade.evidence.as_map()["turns"][0];
+    let turn = &grade.evidence.facts()["turns"][0];
     assert_eq!(grade.verdict.as_str(), "wrong_state");
     assert_eq!(
         turn["state"],
@@ -249,7 +249,7 @@ fn refuses_all_changes_after_the_budget_of_added_bytes() {
     let grade = grade(&task, &calls(&["copy", "copy", "copy", "note"]));
     let reason = "the calls add too many bytes to the state";
     assert_eq!(
-        grade.evidence.as_map()["turns"][0]["refused"],
+        grade.evidence.facts()["turns"][0]["refused"],
         json!([{"call": 2, "reason": reason}, {"call": 3, "reason": reason}])
     );
 }
@@ -281,7 +281,7 @@ fn toolrl_mode_scales_its_reward_to_the_score() {
     // 1 for the name of the tool, 0.5 for half of the parameter names, and 1 for one correct value,
     // of a maximum of 1 + (1 + 2).
     let correctness = 6.0 * (1.0 + 0.5 + 1.0) / 4.0 - 3.0;
-    assert_eq!(grade.evidence.as_map()["raw"], json!(1.0 + correctness));
+    assert_eq!(grade.evidence.facts()["raw"], json!(1.0 + correctness));
     assert_eq!(grade.score.get(), (1.0 + correctness + 3.0) / 7.0);
 }
 

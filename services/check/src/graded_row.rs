@@ -84,7 +84,8 @@ impl ProbeResult {
     pub(crate) fn new(purpose: Purpose, completion: &str, grade: &ItemGrade) -> Self {
         let result = match (&grade.error, &grade.evidence) {
             (None, evidence) => {
-                let facts = evidence.as_ref().map(Evidence::as_map);
+                let facts = evidence.as_ref().map(Evidence::facts);
+                let facts = facts.as_ref();
                 let text = |name: &str| facts?.get(name)?.as_str().map(str::to_owned);
                 let passed = grade.pass == Some(true);
                 Ok(ProbeGrade {

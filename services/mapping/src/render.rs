@@ -276,7 +276,7 @@ pub fn replay_body(replay: &Replay) -> ReplayBody {
         recorded: ReplaySide::from(&replay.recorded),
         replayed: ReplaySide::from(&replay.replayed),
         evidence: evidence.map_or(serde_json::Value::Null, |evidence| {
-            serde_json::Value::Object(evidence.as_map().clone())
+            serde_json::Value::Object(evidence.facts())
         }),
     }
 }

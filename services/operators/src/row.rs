@@ -96,7 +96,7 @@ impl Row {
     /// Fills in what is compared.
     fn compare(&mut self, StoredGrade { grade, .. }: &StoredGrade, task: &Value) {
         let evidence = grade.evidence.as_ref();
-        let evidence = evidence.map_or(Value::Null, |facts| Value::Object(facts.as_map().clone()));
+        let evidence = evidence.map_or(Value::Null, |facts| Value::Object(facts.facts()));
         let compared = explanation::comparisons(task, &evidence).into_iter().next();
         let (expected, got) = match compared {
             Some(compared) => (compared.expected, compared.got),

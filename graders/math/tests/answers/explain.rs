@@ -110,7 +110,8 @@ fn explained_rule_is_that_of_the_grade() {
         let text = explained(case.task.get(), &case.completion);
         match grading::graded(&case.task, &case.completion) {
             Outcome::Graded(grade) => {
-                let rule = grade.evidence.as_map()["rule"].as_str().unwrap();
+                let facts = grade.evidence.facts();
+                let rule = facts["rule"].as_str().unwrap();
                 let equal = match rule {
                     "nothing_extracted" => "contains none".to_owned(),
                     _ if grade.score.get() > 0.0 => format!(": equal by `{rule}`"),

@@ -143,7 +143,7 @@ async fn stops_running_a_statement_after_its_first_mismatch() {
     for columns in ["strict", "permute"] {
         let (prepared, server) = task_on_three("select a", columns, 1 << 30);
         let grade = grade_of(&prepared, "select a -- s1").await;
-        let evidence = grade.evidence.as_map();
+        let evidence = grade.evidence.facts();
         assert_eq!(
             (grade.verdict, &evidence["database"]),
             (Verdict::WRONG_ANSWER, &json!(1))
@@ -169,7 +169,7 @@ async fn limits_the_retained_results_of_a_prediction() {
     let (low_limit, _) = task_on_three("select a", "superset", 4 * RESULT_BYTES);
     let grade = grade_of(&low_limit, wide).await;
     assert_eq!(
-        (grade.verdict, &grade.evidence.as_map()["database"]),
+        (grade.verdict, &grade.evidence.facts()["database"]),
         (verdict::ROW_LIMIT, &json!(1))
     );
     let (high_limit, _) = task_on_three("select a", "superset", 13 * RESULT_BYTES);

@@ -65,7 +65,7 @@ pub(super) fn fields(StoredGrade { source, grade }: &StoredGrade) -> [String; CO
             .collect::<String>()
     };
     let evidence = grade.evidence.as_ref();
-    let evidence = evidence.map_or(Value::Null, |facts| Value::Object(facts.as_map().clone()));
+    let evidence = evidence.map_or(Value::Null, |facts| Value::Object(facts.facts()));
     [
         grade.grade.to_string(),
         table::time(grade.time_us),

@@ -8,6 +8,8 @@ use assay_record::{ComponentGrade, ItemGrade, RewardBreakdown};
 use assay_rewards::Rates;
 use assay_rewards::channel::Report;
 use assay_rewards::policy::{Part, RewardResult, Sample};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::stages::plan::Plan;
 
@@ -110,6 +112,7 @@ struct SampleInputs<'a> {
     text: Cow<'a, str>,
     tokens: Option<f64>,
     truncated: bool,
+    answer: Option<Cow<'a, str>>,
     model: Option<String>,
 }
 
@@ -138,6 +141,7 @@ impl<'a> SampleInputs<'a> {
             text: item.completion.text(),
             tokens,
             truncated: item.meta.truncated,
+            answer: answer(grade),
             model: item.meta.text("model"),
         }
     }
@@ -154,7 +158,7 @@ impl<'a> SampleInputs<'a> {
             text: &self.text,
             tokens: self.tokens,
             truncated: self.truncated,
-            answer: answer(grade),
+            answer: self.answer.as_deref(),
             model: self.model.as_deref(),
             steps: &self.steps,
         }
@@ -163,10 +167,34 @@ impl<'a> SampleInputs<'a> {
 
 /// The answer of an item, such that equal texts are equal answers according to the grader: the gold
 /// for every correct answer, otherwise the normal form, or the extracted text.
-pub(crate) fn answer(grade: &ItemGrade) -> Option<&str> {
-    let evidence = grade.evidence.as_ref()?.as_map();
-    let text = |name: &str| evidence.get(name)?.as_str().map(str::trim);
-    let gold = (grade.pass == Some(true)).then(|| text("gold")).flatten();
-    gold.or_else(|| text("answer_normal"))
-        .or_else(|| text("extracted"))
+pub(crate) fn answer(grade: &ItemGrade) -> Option<Cow<'_, str>> {
+    /// Facts that are no texts are errors, which `text` ignores.
+    #[derive(Deserialize)]
+    struct Answers<'e> {
+        #[serde(borrow)]
+        gold: Option<&'e RawValue>,
+        #[serde(borrow)]
+        answer_normal: Option<&'e RawValue>,
+        #[serde(borrow)]
+        extracted: Option<&'e RawValue>,
+    }
+    let answers: Answers<'_> = grade.evidence.as_ref()?.read()?;
+    let gold = answers.gold.filter(|_| grade.pass == Some(true));
+    [gold, answers.answer_normal, answers.extracted]
+        .into_iter()
+        .flatten()
+        .find_map(text)
+}
+
+/// A JSON text without spaces around it; `None` for other values.
+fn text(json: &RawValue) -> Option<Cow<'_, str>> {
+    /// Borrows a text without escapes.
+    #[derive(Deserialize)]
+    struct Text<'e>(#[serde(borrow)] Cow<'e, str>);
+
+    let Text(text) = serde_json::from_str(json.get()).ok()?;
+    Some(match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
+        Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
+    })
 }

@@ -6,6 +6,8 @@
 //! direction of the gradient. In a batch of several channels each advantage is multiplied by 1/J of
 //! its channel, if J is known precisely enough for all of them.
 
+use std::borrow::Cow;
+
 use assay_core::Reward;
 use assay_record::{GroupResult, ItemGrade};
 use assay_rewards::Visit;
@@ -27,7 +29,8 @@ const MIN_GROUP_FOR_ZFIX: usize = 16;
 pub(crate) fn correct(plan: &Plan, wave: &mut [ItemGrade]) -> Summary {
     let (advantages, summary) = {
         let grades: Vec<&ItemGrade> = wave.iter().collect();
-        let groups = Groups::of(plan, &grades);
+        let answers = answers(plan, &grades);
+        let groups = Groups::of(plan, &grades, &answers);
         (groups.advantages(plan, &grades), groups.summary(plan))
     };
     for (at, advantage, rule) in advantages {
@@ -41,7 +44,16 @@ pub(crate) fn correct(plan: &Plan, wave: &mut [ItemGrade]) -> Summary {
 pub(super) fn summary<'a>(plan: &'a Plan, grades: impl Iterator<Item = &'a ItemGrade>) -> Summary {
     let mut grades: Vec<&ItemGrade> = grades.collect();
     grades.sort_by_key(|grade| grade.position);
-    Groups::of(plan, &grades).summary(plan)
+    let answers = answers(plan, &grades);
+    Groups::of(plan, &grades, &answers).summary(plan)
+}
+
+/// The answers of the grades, which only statistics use; empty if the batch asks for none.
+fn answers<'a>(plan: &Plan, grades: &[&'a ItemGrade]) -> Vec<Option<Cow<'a, str>>> {
+    if plan.batch.statistics.is_empty() {
+        return Vec::new();
+    }
+    grades.iter().map(|grade| answer(grade)).collect()
 }
 
 /// The groups of a finished batch. Grades are in the order of the batch.
@@ -59,11 +71,13 @@ struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    fn of(plan: &'a Plan, grades: &[&'a ItemGrade]) -> Self {
+    fn of(plan: &'a Plan, grades: &[&'a ItemGrade], answers: &'a [Option<Cow<'a, str>>]) -> Self {
+        let member = |at: &usize| {
+            let answer = answers.get(*at).and_then(Option::as_deref);
+            member(plan, grades[*at], answer)
+        };
         let positions = &plan.context.groups;
-        let members = positions
-            .iter()
-            .map(|of| of.iter().map(|at| member(plan, grades[*at])).collect());
+        let members = positions.iter().map(|of| of.iter().map(member).collect());
         let graded = positions.iter().map(|of| {
             let graded = of.iter().filter(|at| grades[**at].outcome == "graded");
             graded.count()
@@ -268,7 +282,7 @@ fn applicable_rule(requested: Estimator, group: &Group<'_>) -> Rule {
     }
 }
 
-fn member<'a>(plan: &Plan, grade: &'a ItemGrade) -> Member<'a> {
+fn member<'a>(plan: &Plan, grade: &ItemGrade, answer: Option<&'a str>) -> Member<'a> {
     let tokens = plan.batch.items[grade.position as usize]
         .item
         .meta
@@ -278,6 +292,6 @@ fn member<'a>(plan: &Plan, grade: &'a ItemGrade) -> Member<'a> {
         reward: grade.reward.and_then(|reward| Reward::new(reward).ok()),
         pass: grade.pass_after_appeal(),
         tokens,
-        answer: answer(grade),
+        answer,
     }
 }

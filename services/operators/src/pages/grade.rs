@@ -133,7 +133,7 @@ impl From<&Replay> for ReplayResult {
         let replayed = &replay.replayed;
         let evidence = replayed.evidence.as_ref();
         let evidence = evidence
-            .map(|evidence| Fact::all(evidence.as_map()))
+            .map(|evidence| Fact::all(&evidence.facts()))
             .unwrap_or_default();
         let fault = replayed.error.as_ref();
         let fault = fault.map(|fault| Fact::one("message", &fault.message));

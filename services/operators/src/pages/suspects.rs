@@ -139,7 +139,7 @@ pub(crate) async fn page(
 /// The answer that a grader extracted from a completion. The rest of the evidence is dropped,
 /// because it may list many tests.
 fn answer(stored: &StoredGrade) -> Option<String> {
-    let evidence = stored.grade.evidence.as_ref()?.as_map();
+    let evidence = stored.grade.evidence.as_ref()?.facts();
     let names = ["extracted", "program", "statement", "document"];
     names
         .iter()

@@ -198,7 +198,7 @@ pub(crate) fn two_forms(outcome: &Outcome) -> Option<[String; 2]> {
     let Outcome::Graded(grade) = outcome else {
         return None;
     };
-    let evidence = grade.evidence.as_map();
+    let evidence = grade.evidence.facts();
     let form = |key| {
         let text = evidence.get(key).and_then(|text| text.as_str())?;
         assay_math::normal_form(text, &assay_math::Options::default())

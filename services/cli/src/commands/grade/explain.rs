@@ -56,7 +56,7 @@ fn part(out: &mut String, task: &Task, item: &Item, grade: &ItemGrade) {
             push(out, format_args!("  {line}\n"));
         }
     } else {
-        let evidence = grade.evidence.as_ref().map(Evidence::as_map);
+        let evidence = grade.evidence.as_ref().map(Evidence::facts);
         for (name, value) in evidence.into_iter().flatten() {
             let value = value
                 .as_str()

@@ -46,7 +46,7 @@ impl TemplateVariables<'_> {
                 .map(|prompt| Value::from(prompt_text(prompt))),
             "completion" => Some(Value::from(item.completion.text())),
             "task" => serde_json::from_str(self.task.body.get()).ok(),
-            "evidence" => Some(Value::Object(self.evidence.as_map().clone())),
+            "evidence" => Some(Value::Object(self.evidence.facts())),
             "channel" => Some(Value::from(self.channel)),
             // Metadata was parsed from JSON, so serialising it does not fail.
             "meta" => serde_json::to_value(&item.meta).ok(),
