@@ -1,5 +1,8 @@
 //! Evidence for a grade, as a JSON object that people can read.
 
+use std::fmt;
+
+use serde::de::{MapAccess, Visitor};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -13,8 +16,15 @@ pub const MAX_TEXT: usize = 2_000;
 ///
 /// They are kept as the text of a JSON object: replies, the record and the cache contain the same
 /// text, and few of their readers need the values.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Evidence(String);
+
+/// The order of the facts does not matter.
+impl PartialEq for Evidence {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0 || self.facts() == other.facts()
+    }
+}
 
 impl Default for Evidence {
     fn default() -> Self {
@@ -50,19 +60,26 @@ impl Evidence {
     /// Adds a fact, or replaces the fact of that name. Texts and JSON values can be serialised.
     fn fact(mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Self {
         let key = serde_json::to_string(name).unwrap_or_default() + ":";
-        if self.0.contains(&key) {
-            let mut facts = self.facts();
-            facts.insert(
-                name.to_owned(),
-                serde_json::to_value(value).unwrap_or_default(),
-            );
-            return Self::from(facts);
+        if self.0.contains(&key) && self.facts().contains_key(name) {
+            return self.replaced(name, value);
         }
         let separator = if self.is_empty() { "" } else { "," };
         let value = serde_json::to_string(value).unwrap_or_default();
         self.0.pop();
         self.0.extend([separator, &key, &value, "}"]);
         self
+    }
+
+    /// The evidence with another value for the fact `name`.
+    fn replaced(&self, name: &str, value: &(impl Serialize + ?Sized)) -> Self {
+        let Ordered(facts) = self.read().unwrap_or_default();
+        facts.iter().fold(Self::new(), |evidence, (key, old)| {
+            if key == name {
+                evidence.fact(key, value)
+            } else {
+                evidence.fact(key, old)
+            }
+        })
     }
 
     /// The facts as values.
@@ -90,13 +107,6 @@ impl Evidence {
     }
 }
 
-/// Maps with string keys can be serialised.
-impl From<Map<String, Value>> for Evidence {
-    fn from(facts: Map<String, Value>) -> Self {
-        serde_json::to_string(&facts).map_or_else(|_| Self::default(), Self)
-    }
-}
-
 impl Serialize for Evidence {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let raw: &RawValue = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
@@ -104,11 +114,41 @@ impl Serialize for Evidence {
     }
 }
 
-/// Deserialises through a [`Map`]: a [`RawValue`] cannot be read inside an internally tagged enum
+/// Deserialises through [`Value`]s: a [`RawValue`] cannot be read inside an internally tagged enum
 /// such as a line of a stream.
 impl<'de> Deserialize<'de> for Evidence {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Map::deserialize(deserializer).map(Self::from)
+        let Ordered(facts) = Ordered::deserialize(deserializer)?;
+        let add = |evidence: Self, (name, value): &(String, Value)| evidence.fact(name, value);
+        Ok(facts.iter().fold(Self::new(), add))
+    }
+}
+
+/// The facts in their order, which a [`Map`] does not keep.
+#[derive(Default)]
+struct Ordered(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Ordered {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Facts;
+
+        impl<'de> Visitor<'de> for Facts {
+            type Value = Ordered;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of facts")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut facts: A) -> Result<Ordered, A::Error> {
+                let mut ordered = Vec::new();
+                while let Some(fact) = facts.next_entry()? {
+                    ordered.push(fact);
+                }
+                Ok(Ordered(ordered))
+            }
+        }
+
+        deserializer.deserialize_map(Facts)
     }
 }
 
@@ -138,7 +178,13 @@ mod tests {
         );
         assert_eq!(serde_json::to_value(&evidence).unwrap()["b"], 2);
         let read: Evidence = serde_json::from_str(evidence.get()).unwrap();
-        assert_eq!(read, evidence);
+        assert_eq!(read.get(), evidence.get());
+        assert_eq!(
+            read,
+            Evidence::new()
+                .value("a", json!([1, { "b": null }]))
+                .value("b", 2)
+        );
         assert!(Evidence::new().is_empty() && !evidence.is_empty());
     }
 }
