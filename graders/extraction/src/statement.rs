@@ -77,14 +77,18 @@ fn search<'a>(text: &'a str, options: &Options<'_>) -> Option<(usize, RuleMatch<
         let short = length <= MAX_SHORT_NAME_BYTES && is_spaced(first);
         if let Some((value, connector)) = connected
             && (!short || opens && connector == Connector::Colon)
-            && !is_conditional_or_denied(text, at)
+            && !is_conditional(text, at)
         {
             // `"answer": null` in JSON
             if text[..at].ends_with('"') && value.starts_with("null") {
                 return Some((at, RuleMatch::slice(&value[..0], Rule::Stated)));
             }
             let found = value_of(value, connector, is_item(text, value), options);
-            if let Some(found) = found {
+            let denied = || {
+                let value = super::slices::byte_range(text, value).start;
+                commitment::denies_clause(text, at, value)
+            };
+            if let Some(found) = found.filter(|_| !denied()) {
                 return Some((at, found));
             }
         }
@@ -169,9 +173,8 @@ fn folded_prefix(rest: &str, name: &str) -> Option<usize> {
     Some(chars.offset())
 }
 
-/// Whether the words before a name make it a condition or a denial: "if the answer is 5", "the
-/// wrong answer is 5".
-fn is_conditional_or_denied(text: &str, at: usize) -> bool {
+/// Whether the words before a name make the statement a condition: "if the answer is 5".
+fn is_conditional(text: &str, at: usize) -> bool {
     const MAX_WORDS_BEFORE: usize = 3;
     const MAX_BYTES_BEFORE: usize = 48;
     let start = (0..=at)

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::phrases::{MODALS, OTHERWISE, RESTATES};
+use crate::phrases::{ABOUT_WRITER, DOUBTS_AFTER, MODALS, OTHERWISE, RESTATES};
 use crate::rule::{Rule, RuleMatch};
 use crate::tokens::{Lexed, TokenKind};
 use crate::value_runs::{self, ValueRun};
@@ -23,6 +23,19 @@ pub(super) fn is_doubted(lexed: &Lexed<'_>, end: usize) -> bool {
     }
     let at = end + usize::from(lexed.kind(end) == Some(TokenKind::Separator));
     lexed.roles(at).guess() && (mark(at + 1) || lexed.kind(at + 1).is_none())
+        || is_left_open(lexed, at)
+}
+
+/// Whether the words at a token leave the value before it open: "or so", "unless n is odd".
+fn is_left_open(lexed: &Lexed<'_>, at: usize) -> bool {
+    DOUBTS_AFTER.iter().any(|phrase| {
+        let mut end = at;
+        let matches = phrase.split(' ').all(|part| {
+            end += 1;
+            lexed.kind(end - 1) == Some(TokenKind::Word) && lower(lexed.str(end - 1)) == part
+        });
+        matches && !ABOUT_WRITER.contains(&&*lower(lexed_str(lexed, end)))
+    })
 }
 
 /// A found value with the alternative that the words after its run offer; `None` if they offer

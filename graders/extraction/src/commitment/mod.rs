@@ -20,21 +20,23 @@
 mod adjacent;
 mod denial;
 mod hedge;
+mod polarity;
+mod predicate;
 mod retraction;
 
 pub(super) use adjacent::contradiction;
-pub(super) use denial::denies_box;
+pub(super) use denial::{denies_box, denies_clause};
 pub(super) use hedge::offer;
 pub(super) use retraction::{after_box, after_retraction, correction};
 
-use crate::qualifiers::{self, Modifier};
+use crate::qualifiers;
 use crate::tokens::Lexed;
 use crate::value_runs::ValueRun;
 
 /// Whether the words around a value assert it.
 pub(super) fn asserts(lexed: &Lexed<'_>, run: ValueRun) -> bool {
-    qualifiers::modifier_before(lexed, run.first) != Modifier::Denied
+    !denial::denied_before(lexed, run.first)
         && !qualifiers::is_hypothetical(lexed, run.first)
-        && !denial::denied_after(lexed, run.end)
+        && !predicate::denies(lexed, run.end)
         && !hedge::is_doubted(lexed, run.end)
 }

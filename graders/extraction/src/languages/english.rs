@@ -70,8 +70,10 @@ pub(super) const ENGLISH: Language = Language {
         "so",
         "precisely",
         "obviously",
-        "nearly",
-        "almost",
+        "always",
+        "undoubtedly",
+        "surely",
+        "possibly",
     ],
     conclusion: &[
         "therefore",
@@ -103,7 +105,7 @@ pub(super) const ENGLISH: Language = Language {
         "shouldn't",
     ],
     and: &["and"],
-    or: &["or"],
+    or: &["or", "vs", "versus"],
     never_unit: &[
         "a",
         "an",

@@ -1,0 +1,320 @@
+//! The clause before a value: whether the words that govern it deny it, as in "I do not think that
+//! the answer is 42", "the wrong answer is 42". A denial counts only if its grammar reaches the
+//! value: "it is not hard to see that the answer is 42" denies nothing, and a denial of a denial
+//! asserts.
+//!
+//! The words of the clause are read from its start. Each word for a belief, a denial, a truth or a
+//! falsehood that has the value's clause or an answer as its object reverses the verdict or, if it
+//! is negated itself, keeps it.
+
+use crate::characters::is_spaced;
+use crate::phrases::verdicts::{
+    INFINITIVES, WAYS, WIDE_AFFIRMATIONS_BEFORE, WIDE_DENIALS_BEFORE, YIELDS,
+};
+use crate::tokens::{Lexed, TokenKind};
+use crate::word_roles::lower;
+
+/// Maximum number of tokens before a value that are read.
+const MAX_TOKENS: usize = 28;
+
+/// Maximum number of tokens between a negation and the word that it negates: "nobody in the class
+/// would say".
+const MAX_REACH: usize = 6;
+
+/// Maximum number of tokens between a verb and the name of an answer: "I doubt that the final
+/// answer".
+const MAX_NOUN_DISTANCE: usize = 4;
+
+/// Whether the clause before the token `first` denies the value there, apart from a negation of the
+/// verb between the name of an answer and the value.
+pub(super) fn is_denied(lexed: &Lexed<'_>, first: usize) -> bool {
+    let start = clause_start(lexed, first);
+    let mut denied = false;
+    let mut negation = None;
+    for at in start..first {
+        if !is_word(lexed, at) {
+            continue;
+        }
+        let clause = Clause {
+            lexed,
+            start,
+            first,
+            negation: negation.filter(|negation| at - negation <= MAX_REACH),
+        };
+        match clause.effect(at) {
+            Effect::None => {}
+            Effect::Negates => negation = negation.or(Some(at)),
+            Effect::Cancels => negation = None,
+            Effect::Reverses => {
+                denied = !denied;
+                negation = None;
+            }
+            Effect::Affirms => {
+                denied = false;
+                negation = None;
+            }
+        }
+    }
+    denied
+}
+
+/// What a word does to the verdict of its clause.
+enum Effect {
+    None,
+    /// It negates the next word for a belief or a truth.
+    Negates,
+    /// It ends the reach of a negation.
+    Cancels,
+    /// It reverses the verdict and uses up the negation before it.
+    Reverses,
+    /// What follows is true.
+    Affirms,
+}
+
+/// The clause from the token `start` to the value at `first`.
+struct Clause<'a, 'b> {
+    lexed: &'b Lexed<'a>,
+    start: usize,
+    first: usize,
+    /// The negation that reaches the word that is read.
+    negation: Option<usize>,
+}
+
+impl Clause<'_, '_> {
+    fn effect(&self, at: usize) -> Effect {
+        let lexed = self.lexed;
+        let word = lexed.str(at);
+        let roles = lexed.roles(at);
+        if !word.starts_with(is_spaced) {
+            return wide_effect(word);
+        }
+        let negated = self.negation.is_some();
+        let reverses = |denies: bool| {
+            if denies {
+                Effect::Reverses
+            } else {
+                Effect::Cancels
+            }
+        };
+        if self.names_way(at) {
+            return Effect::Reverses;
+        }
+        if roles.formerly() && self.was_so(at) || roles.falsely() && !negated {
+            return Effect::Reverses;
+        }
+        if is_negation(lexed, at) {
+            return Effect::Negates;
+        }
+        if roles.presupposes() {
+            return Effect::Affirms;
+        }
+        // "wrong to say", "refuse to believe": a negation of the infinitive.
+        let infinitive = at + 1 < self.first && INFINITIVES.contains(&lexed.str(at + 1));
+        if infinitive && (roles.falsehood() || roles.refuses()) {
+            return if negated {
+                Effect::Cancels
+            } else {
+                Effect::Negates
+            };
+        }
+        if roles.falsehood() && (self.precedes_clause(at) || self.describes_answer(at)) {
+            return reverses(!negated);
+        }
+        if roles.disbelieves() && self.has_object(at) {
+            return reverses(!negated);
+        }
+        if roles.believes() && self.has_object(at) {
+            // "ich glaube nicht, dass"
+            let negated = negated || is_negation(lexed, at + 1);
+            return if negated {
+                Effect::Reverses
+            } else {
+                Effect::None
+            };
+        }
+        if roles.truth() {
+            let negated = negated || is_negation(lexed, at + 1);
+            if self.describes_answer(at) {
+                return if negated && self.is_label(at) {
+                    Effect::Reverses
+                } else {
+                    Effect::Affirms
+                };
+            }
+            if negated && self.precedes_clause(at) {
+                return Effect::Reverses;
+            }
+        }
+        // "Not the answer: 42"
+        if roles.answer_noun() && negated && self.is_label(at) {
+            return Effect::Reverses;
+        }
+        Effect::None
+    }
+
+    /// Whether the clause of the value is the object of the word: "false *that*", "доказано, *что*".
+    fn precedes_clause(&self, at: usize) -> bool {
+        // "stimmt nicht, dass"
+        let after = at + 1 + usize::from(is_negation(self.lexed, at + 1));
+        let separator = self.lexed.kind(after) == Some(TokenKind::Separator);
+        let next = after + usize::from(separator);
+        next < self.first && self.lexed.roles(next).complementizer()
+            // "Wrong: 42"
+            || at == self.start && next == at + 1 && self.is_label(at)
+    }
+
+    /// Whether the object of a verb is the clause of the value, or the value: "doubt that", "doubt
+    /// the answer is", "doubt 42".
+    fn has_object(&self, at: usize) -> bool {
+        let lexed = self.lexed;
+        if self.precedes_clause(at) {
+            return true;
+        }
+        let next = at + 1 + usize::from(is_negation(lexed, at + 1));
+        let next = next + usize::from(lexed.kind(next) == Some(TokenKind::Separator));
+        let names_answer = (next..self.first)
+            .take(MAX_NOUN_DISTANCE)
+            .any(|at| lexed.roles(at).answer_noun());
+        let refers = next < self.first
+            && (lexed.roles(next).refers()
+                || matches!(&*lower(lexed.str(next)), "we" | "you" | "they" | "x" | "n"));
+        names_answer || refers || self.leads_to_value(at + 1)
+    }
+
+    /// Whether the word describes an answer: "the *wrong* answer", "la respuesta *incorrecta*", or
+    /// what leads to one: "a common *mistake* gives".
+    fn describes_answer(&self, at: usize) -> bool {
+        let lexed = self.lexed;
+        let noun = |at: usize| at < self.first && lexed.roles(at).answer_noun();
+        let leads = at + 1 < self.first
+            && YIELDS.contains(&lexed.str(at + 1))
+            && matches!(
+                &*lower(lexed.str(self.start)),
+                "a" | "an" | "one" | "un" | "une" | "ein" | "una" | "um"
+            );
+        noun(at + 1) || at > self.start && noun(at - 1) || leads
+    }
+
+    /// Whether a colon and the value follow a word that starts the clause, with at most a negation
+    /// and an article before it: "Not the answer: 42".
+    fn is_label(&self, at: usize) -> bool {
+        let lexed = self.lexed;
+        let colon = |at: usize| at < self.first && matches!(lexed.str(at), ":" | "：");
+        let near = self.start == at || self.negation == Some(self.start);
+        near && at - self.start <= 3 && (colon(at + 1) || colon(at + 2))
+    }
+
+    /// "no *way* that", "by no *means*", but not "no way to".
+    fn names_way(&self, at: usize) -> bool {
+        let lexed = self.lexed;
+        at > self.start
+            && WAYS.contains(&lexed.str(at))
+            && lower(lexed.str(at - 1)) == "no"
+            && (at + 1 >= self.first || !matches!(lexed.str(at + 1), "to" | "of"))
+    }
+
+    /// "is no *longer*", "*used* to be", "was *previously* thought to be": only verbs separate the
+    /// word from the value.
+    fn was_so(&self, at: usize) -> bool {
+        let lexed = self.lexed;
+        let idiom = match &*lower(lexed.str(at)) {
+            "used" => at + 1 < self.first && lexed.str(at + 1) == "to",
+            "longer" => at > self.start && lexed.str(at - 1) == "no",
+            _ => true,
+        };
+        idiom
+            && (at + 1..self.first).all(|at| {
+                let roles = lexed.roles(at);
+                roles.verb() || roles.before_value() || roles.believes() || roles.filler()
+            })
+    }
+
+    /// Whether only words without a meaning of their own separate a token from the value.
+    fn leads_to_value(&self, from: usize) -> bool {
+        (from..self.first).all(|at| {
+            let roles = self.lexed.roles(at);
+            roles.verb() || roles.before_value() || !is_word(self.lexed, at)
+        })
+    }
+}
+
+fn is_word(lexed: &Lexed<'_>, at: usize) -> bool {
+    matches!(lexed.kind(at), Some(TokenKind::Word | TokenKind::Name))
+}
+
+/// Whether a token negates a clause or its verb.
+fn is_negation(lexed: &Lexed<'_>, at: usize) -> bool {
+    let roles = lexed.roles(at);
+    // "ni" negates in French and is a verb in Swahili.
+    roles.negation() && !roles.verb()
+        || roles.negates_clause()
+        || is_word(lexed, at) && lexed.str(at).ends_with("n't")
+}
+
+/// [`Clause::effect`] in a script without blanks between words, where a token is a clause.
+fn wide_effect(clause: &str) -> Effect {
+    let contains = |parts: &[&str]| parts.iter().any(|part| clause.contains(part));
+    if contains(WIDE_DENIALS_BEFORE) && !contains(WIDE_AFFIRMATIONS_BEFORE) {
+        Effect::Reverses
+    } else {
+        Effect::None
+    }
+}
+
+/// The first token of the clause that contains the value at `first`, with the clauses that have it
+/// as their object.
+fn clause_start(lexed: &Lexed<'_>, first: usize) -> usize {
+    let floor = first.saturating_sub(MAX_TOKENS);
+    // A colon before the value belongs to its clause: "Wrong answer: 42".
+    let mut at = (floor..first)
+        .rev()
+        .take_while(|at| matches!(lexed.str(*at), ":" | "：" | "\"" | "'" | "“"))
+        .last()
+        .unwrap_or(first);
+    while at > floor && !ends_clause(lexed, at - 1) {
+        at -= 1;
+    }
+    at
+}
+
+/// Whether a token ends a clause or starts another one.
+fn ends_clause(lexed: &Lexed<'_>, at: usize) -> bool {
+    let next = at + 1;
+    match lexed.tokens[at].kind {
+        TokenKind::Stop | TokenKind::Open | TokenKind::Close => true,
+        TokenKind::Separator => {
+            let believes = at > 0 && {
+                let before = lexed.roles(at - 1);
+                before.believes() || before.disbelieves()
+            };
+            !lexed.roles(next).complementizer() && !believes
+        }
+        TokenKind::Other => matches!(lexed.str(at), ":" | "：" | "—" | "–"),
+        TokenKind::Operator => matches!(lexed.str(at), "—" | "–") && !lexed.is_glued(next),
+        TokenKind::Word | TokenKind::Name => {
+            let roles = lexed.roles(at);
+            // "anything but 42"
+            let excepts = at > 0 && is_negation(lexed, at - 1)
+                || at > 0
+                    && matches!(
+                        &*lower(lexed.str(at - 1)),
+                        "anything" | "everything" | "all"
+                    );
+            let joins = roles.joins_and() && {
+                let after = lexed.roles(next);
+                after.connective()
+                    || after.filler() && lexed.roles(next + 1).answer_noun()
+                    || after.refers()
+                    || lower_is(lexed, next, "we")
+            };
+            roles.connective() && !excepts
+                || joins
+                || lexed.str(at).starts_with(['而', '但', '所', '故', '因'])
+        }
+        _ => false,
+    }
+}
+
+fn lower_is(lexed: &Lexed<'_>, at: usize, word: &str) -> bool {
+    at < lexed.tokens.len() && lower(lexed.str(at)) == word
+}

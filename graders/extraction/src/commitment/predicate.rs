@@ -1,0 +1,293 @@
+//! The words after a value that say whether it is the answer: "42 is wrong", "42, which does not
+//! satisfy the equation", "42 (rejected)". What has another subject ("41 is wrong"), or only
+//! describes the value ("42 is not prime"), says nothing.
+
+use crate::characters::is_spaced;
+use crate::phrases::verdicts::{
+    CROSSES, EXPECTATIONS, INFINITIVES, WIDE_AFFIRMATIONS_AFTER, WIDE_DENIALS_AFTER,
+};
+use crate::phrases::{PARTICLES, retractions::FAILS};
+use crate::tokens::{Lexed, TokenKind};
+use crate::word_roles::lower;
+
+/// Maximum number of words before the head of a predicate: "would also have to be".
+const MAX_WORDS: usize = 8;
+
+/// Maximum number of clauses after a value that may refer to it.
+const MAX_CLAUSES: usize = 2;
+
+/// Maximum number of tokens of a clause between the value and the next one.
+const MAX_TOKENS: usize = 24;
+
+/// Whether the words from the token `end`, which follows a value, deny it.
+pub(super) fn denies(lexed: &Lexed<'_>, end: usize) -> bool {
+    if lexed.kind(end).is_none() {
+        return false;
+    }
+    if CROSSES.contains(&lexed.str(end)) || denies_after_particle(lexed, end) {
+        return true;
+    }
+    let word = |at: usize| is_word(lexed, at);
+    if word(end) {
+        if !lexed.str(end).starts_with(is_spaced) {
+            return wide_denies(lexed, end);
+        }
+        let own = if lexed.roles(end).turns() && refers(lexed, end + 1) {
+            remark(lexed, end)
+        } else {
+            predicate(lexed, end, Position::Verb)
+        };
+        if own {
+            return true;
+        }
+    }
+    let mut from = end;
+    for _ in 0..MAX_CLAUSES {
+        let Some(mark) = (from..lexed.tokens.len().min(from + MAX_TOKENS))
+            .find(|at| !word(*at) && !is_value(lexed, *at))
+        else {
+            return false;
+        };
+        if !sets_off(lexed, mark) || mark > end && is_value_before(lexed, from, mark) {
+            return false;
+        }
+        if remark(lexed, mark + 1) {
+            return true;
+        }
+        from = mark + 1;
+    }
+    false
+}
+
+/// Whether a token is a value, whose predicate says nothing about the value before it.
+fn is_value(lexed: &Lexed<'_>, at: usize) -> bool {
+    matches!(
+        lexed.kind(at),
+        Some(TokenKind::Number | TokenKind::Maths | TokenKind::Command)
+    )
+}
+
+fn is_value_before(lexed: &Lexed<'_>, from: usize, to: usize) -> bool {
+    (from..to).any(|at| is_value(lexed, at))
+}
+
+/// Whether a token sets a remark off: a comma, a bracket or a dash.
+fn sets_off(lexed: &Lexed<'_>, at: usize) -> bool {
+    match lexed.kind(at) {
+        Some(TokenKind::Separator | TokenKind::Open) => true,
+        Some(TokenKind::Operator | TokenKind::Other) => {
+            matches!(lexed.str(at), "-" | "–" | "—" | "（" | "→" | "...")
+        }
+        _ => false,
+    }
+}
+
+fn is_word(lexed: &Lexed<'_>, at: usize) -> bool {
+    matches!(lexed.kind(at), Some(TokenKind::Word | TokenKind::Name))
+}
+
+/// "42 değil", "42 ではない", "42 답이 아니다": a denial that follows its object.
+fn denies_after_particle(lexed: &Lexed<'_>, end: usize) -> bool {
+    let particle = is_word(lexed, end) && PARTICLES.contains(&lexed.str(end));
+    let mut at = end + usize::from(particle);
+    // "42 उत्तर नहीं है": the name of an answer precedes the denial.
+    while is_word(lexed, at) && (lexed.roles(at).answer_noun() || lexed.roles(at).truth()) {
+        at += 1;
+    }
+    is_word(lexed, at) && lexed.roles(at).denies_after()
+}
+
+/// Whether a clause in a script without blanks denies the value before it.
+fn wide_denies(lexed: &Lexed<'_>, at: usize) -> bool {
+    let starts = (at..lexed.tokens.len())
+        .take(4)
+        .take_while(|at| is_word(lexed, *at) && !lexed.str(*at).starts_with(is_spaced));
+    let mut starts = starts.map(|at| lexed.str(at));
+    let contains = |word: &str, parts: &[&str]| parts.iter().any(|part| word.contains(part));
+    starts.any(|word| {
+        super::denial::starts_with_denial(word)
+            || contains(word, WIDE_DENIALS_AFTER) && !contains(word, WIDE_AFFIRMATIONS_AFTER)
+    })
+}
+
+fn refers(lexed: &Lexed<'_>, at: usize) -> bool {
+    is_word(lexed, at) && lexed.roles(at).refers()
+}
+
+/// Where a predicate is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Position {
+    /// After its subject, so that a verb must precede an adjective.
+    Verb,
+    /// After the subject and a verb.
+    Object,
+    /// Set off, without a subject: "(wrong)". It must be the whole remark.
+    Bare,
+}
+
+/// Whether the remark that starts at a token denies the value before it: ", which is wrong", ",
+/// but that cannot be", "(rejected)".
+fn remark(lexed: &Lexed<'_>, from: usize) -> bool {
+    let mut at = from;
+    while is_word(lexed, at) && lexed.roles(at).turns() && at < from + 2 {
+        at += 1;
+    }
+    if is_word(lexed, at) && !lexed.str(at).starts_with(is_spaced) {
+        return wide_remark(lexed, at);
+    }
+    if refers(lexed, at) {
+        let contracted = lexed.str(at).ends_with("'s") || lower(lexed.str(at)) == "c'est";
+        let position = if contracted {
+            Position::Object
+        } else {
+            Position::Verb
+        };
+        return predicate(lexed, at + 1, position);
+    }
+    predicate(lexed, at, Position::Bare)
+}
+
+/// [`remark`] in a script without blanks between words: only a demonstrative or the denial itself
+/// may start it.
+fn wide_remark(lexed: &Lexed<'_>, at: usize) -> bool {
+    let word = lexed.str(at);
+    let word = word.trim_start_matches([
+        '但', '可', '而', '却', '应', '需', '故', '要', '是', '也', '且',
+    ]);
+    let rest = word.trim_start_matches([
+        '这', '那', '此', '它', '其', '该', '个', '答', '案', '结', '果',
+    ]);
+    let starts = rest.len() < word.len()
+        || WIDE_DENIALS_AFTER
+            .iter()
+            .any(|denial| word.starts_with(denial));
+    starts && wide_denies(lexed, at)
+}
+
+/// Whether a predicate denies its subject.
+fn predicate(lexed: &Lexed<'_>, from: usize, position: Position) -> bool {
+    let mut negated = false;
+    let mut verb = position != Position::Verb;
+    let mut at = from;
+    let end = lexed.tokens.len().min(from + MAX_WORDS);
+    // Verbs, negations, articles and adverbs lead to the head.
+    while at < end && (is_word(lexed, at) || is_dash(lexed, at)) {
+        let roles = lexed.roles(at);
+        if is_dash(lexed, at) {
+            verb = true;
+        } else if is_negation(lexed, at) {
+            negated = true;
+            let word = lower(lexed.str(at));
+            verb |= word.ends_with("n't") || matches!(&*word, "cannot" | "n'est" | "ليس" | "ليست");
+        } else if is_head(lexed, at) {
+            break;
+        } else if roles.verb() || roles.auxiliary() {
+            verb = true;
+        } else if is_pronoun(lexed, at) && at == from && position == Position::Verb {
+            // "which we reject"
+            verb = true;
+        } else if !(roles.filler() || roles.before_value() || roles.formerly()) {
+            return false;
+        }
+        at += 1;
+    }
+    at < end && head(lexed, at, negated, verb, position)
+}
+
+/// Whether the head of a predicate at a token denies the subject.
+fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Position) -> bool {
+    if !is_word(lexed, at) {
+        return false;
+    }
+    let roles = lexed.roles(at);
+    let bare = position == Position::Bare;
+    let postposed = is_negation(lexed, at + 1) || negates_at_end(lexed, at);
+    if roles.failure() || FAILS.contains(&lexed.str(at)) {
+        return !negated && !postposed && (!bare || closes(lexed, at + 1));
+    }
+    // "impossible to simplify", "not possible to simplify"
+    let next = at + 1;
+    let infinitive = is_word(lexed, next) && INFINITIVES.contains(&lexed.str(next));
+    if infinitive && !roles.answer_noun() {
+        return false;
+    }
+    if roles.rejects() {
+        // Scripts other than Latin may leave the verb out.
+        let says = verb || !lexed.str(at).starts_with(|c: char| c < '\u{250}');
+        let after = next
+            + usize::from(is_word(lexed, next) && lexed.roles(next).answer_noun())
+            + usize::from(matches!(&*lower(lexed.str(at)), "ruled" | "scheidet"));
+        return says && !negated && !postposed && (!bare || closes(lexed, after));
+    }
+    if roles.fits() || roles.answer_noun() {
+        // "la respuesta incorrecta", "the answer wrong"
+        let described = at + 1 < lexed.tokens.len() && lexed.roles(next).falsehood();
+        let noun = roles.fits() && is_word(lexed, next) && lexed.roles(next).answer_noun();
+        let after = next + usize::from(noun);
+        if !negated && !postposed {
+            return described && verb && !bare;
+        }
+        return (!bare || closes(lexed, after)) && !is_expectation(lexed, after);
+    }
+    false
+}
+
+fn is_head(lexed: &Lexed<'_>, at: usize) -> bool {
+    let roles = lexed.roles(at);
+    // "out" and "to" are parts of verbs: "turns out to be".
+    let part = lower(lexed.str(at)) == "out" && lower_is(lexed, at + 1, "to");
+    !part && (roles.rejects() || roles.fits() || roles.failure() || roles.answer_noun())
+}
+
+fn is_pronoun(lexed: &Lexed<'_>, at: usize) -> bool {
+    matches!(&*lower(lexed.str(at)), "we" | "i" | "you" | "one")
+}
+
+fn lower_is(lexed: &Lexed<'_>, at: usize, word: &str) -> bool {
+    at < lexed.tokens.len() && lower(lexed.str(at)) == word
+}
+
+fn is_dash(lexed: &Lexed<'_>, at: usize) -> bool {
+    matches!(lexed.kind(at), Some(TokenKind::Operator | TokenKind::Other))
+        && matches!(lexed.str(at), "—" | "–")
+}
+
+fn is_negation(lexed: &Lexed<'_>, at: usize) -> bool {
+    let roles = lexed.roles(at);
+    is_word(lexed, at)
+        && (roles.negation() && !roles.verb()
+            || roles.negates_clause()
+            || roles.denies_after()
+            || lexed.str(at).ends_with("n't"))
+}
+
+/// "erfüllt die Gleichung nicht": a negation ends the clause.
+fn negates_at_end(lexed: &Lexed<'_>, at: usize) -> bool {
+    const MAX_OBJECT: usize = 4;
+    let end = (at + 1..lexed.tokens.len())
+        .take(MAX_OBJECT)
+        .take_while(|at| is_word(lexed, *at))
+        .last();
+    end.is_some_and(|last| last > at && is_negation(lexed, last) && closes(lexed, last + 1))
+}
+
+/// Whether a remark ends before a token, or a reason follows.
+fn closes(lexed: &Lexed<'_>, at: usize) -> bool {
+    match lexed.kind(at) {
+        None | Some(TokenKind::Stop | TokenKind::Close | TokenKind::Separator) => true,
+        Some(TokenKind::Word) => {
+            lexed.roles(at).subordinate() || matches!(&*lower(lexed.str(at)), "as" | "here")
+        }
+        Some(TokenKind::Suffix | TokenKind::Other) => matches!(lexed.str(at), "!" | "）" | ")"),
+        _ => false,
+    }
+}
+
+/// "the answer *I expected*"
+fn is_expectation(lexed: &Lexed<'_>, from: usize) -> bool {
+    const MAX_DISTANCE: usize = 6;
+    (from..lexed.tokens.len())
+        .take(MAX_DISTANCE)
+        .take_while(|at| is_word(lexed, *at))
+        .any(|at| EXPECTATIONS.contains(&&*lower(lexed.str(at))))
+}
