@@ -35,15 +35,10 @@ pub(super) enum Modifier {
 pub(super) fn modifier_before(lexed: &Lexed<'_>, first: usize) -> Modifier {
     let end = introduction_end(lexed, first);
     if let Some(start) = exception_start(lexed, end) {
-        // "no answer other than 7" is 7.
-        let negated = (start.saturating_sub(MAX_WORDS)..=start).any(|at| {
-            let roles = lexed.roles(at);
-            roles.negation() || roles.negates_clause()
-        });
-        return if negated {
-            Modifier::None
-        } else {
+        return if is_excepted(lexed, end) {
             Modifier::Qualified(start)
+        } else {
+            Modifier::None
         };
     }
     if negates_verb(lexed, end) {
@@ -104,6 +99,17 @@ fn negates_verb(lexed: &Lexed<'_>, end: usize) -> bool {
         && (word.ends_with("n't")
             || matches!(&*word, "never" | "cannot")
             || word == "not" && auxiliary)
+}
+
+/// Whether a phrase before the token `end` excepts the value there: "anything but 7". "No answer
+/// other than 7" is 7.
+pub(super) fn is_excepted(lexed: &Lexed<'_>, end: usize) -> bool {
+    exception_start(lexed, end).is_some_and(|start| {
+        !(start.saturating_sub(MAX_WORDS)..=start).any(|at| {
+            let roles = lexed.roles(at);
+            roles.negation() || roles.negates_clause()
+        })
+    })
 }
 
 /// The first token of the phrase before the token `end` that excepts the value there.

@@ -473,6 +473,12 @@ impl Lexer<'_> {
             ':' if digits(before) && digits(next) => self.push(TokenKind::Operator, 1),
             '(' | '[' | '{' => self.push(TokenKind::Open, 1),
             ')' | ']' | '}' => self.push(TokenKind::Close, 1),
+            // "5 & 6"
+            '&' if before.is_some_and(char::is_whitespace)
+                && next.is_some_and(char::is_whitespace) =>
+            {
+                self.push(TokenKind::Word, 1);
+            }
             ',' | '，' | '、' | ';' | '；' => self.push(TokenKind::Separator, length),
             '.' | '。' | '．' | '।' | '?' | '？' => self.push(TokenKind::Stop, length),
             '%' | '％' | '‰' | '°' | '′' | '″' | '℃' | '℉' => {

@@ -41,7 +41,7 @@ pub(super) fn starts_with_denial(word: &str) -> bool {
 pub(crate) fn denies_clause(text: &str, name: usize, value: usize) -> bool {
     let sentence = &text[sentence_start(text, name)..value];
     let lexed = Lexed::read(sentence);
-    polarity::is_denied(&lexed, lexed.tokens.len())
+    denied_before(&lexed, lexed.tokens.len())
 }
 
 /// The start of the sentence that contains the byte `at`, at most [`MAX_BYTES`] before it.
@@ -70,7 +70,7 @@ fn denies_before(before: &str) -> bool {
     let before = before.trim_end_matches(NOTATION);
     let lexed = Lexed::read(before);
     let end = lexed.tokens.len();
-    if denied_before(&lexed, end) {
+    if denied_before(&lexed, end) || qualifiers::is_excepted(&lexed, end) {
         return true;
     }
     let words: Vec<&str> = words(before).collect();

@@ -26,17 +26,31 @@ mod retraction;
 
 pub(super) use adjacent::contradiction;
 pub(super) use denial::{denies_box, denies_clause};
-pub(super) use hedge::offer;
+pub(super) use hedge::{offer, restated};
 pub(super) use retraction::{after_box, after_retraction, correction};
 
 use crate::qualifiers;
 use crate::tokens::Lexed;
-use crate::value_runs::ValueRun;
+use crate::value_runs::{self, ValueRun};
 
-/// Whether the words around a value assert it.
-pub(super) fn asserts(lexed: &Lexed<'_>, run: ValueRun) -> bool {
-    !denial::denied_before(lexed, run.first)
+/// Whether a clause denies the value in it by more than a negation of its verb: "42 is wrong",
+/// "Wrong: 42".
+pub(super) fn refutes(lexed: &Lexed<'_>, run: ValueRun) -> bool {
+    polarity::is_denied(lexed, run.first) || predicate::denies(lexed, run.end)
+}
+
+/// The part of a run that the words around it assert; `None` if they deny, doubt or only suppose it.
+/// In "42 and 41 is wrong" the words after the last value are about that value.
+pub(super) fn asserted(lexed: &Lexed<'_>, run: ValueRun) -> Option<ValueRun> {
+    let stated = !denial::denied_before(lexed, run.first)
         && !qualifiers::is_hypothetical(lexed, run.first)
-        && !predicate::denies(lexed, run.end)
-        && !hedge::is_doubted(lexed, run.end)
+        && !hedge::is_doubted(lexed, run.end);
+    if !stated {
+        return None;
+    }
+    if predicate::denies(lexed, run.end) {
+        value_runs::without_last(lexed, run)
+    } else {
+        Some(run)
+    }
 }

@@ -31,6 +31,8 @@ pub(super) fn is_denied(lexed: &Lexed<'_>, first: usize) -> bool {
     let start = clause_start(lexed, first);
     let mut denied = false;
     let mut negation = None;
+    // The clause is denied because its subject is a wrong answer.
+    let mut by_subject = false;
     for at in start..first {
         if !is_word(lexed, at) {
             continue;
@@ -42,11 +44,14 @@ pub(super) fn is_denied(lexed: &Lexed<'_>, first: usize) -> bool {
             negation: negation.filter(|negation| at - negation <= MAX_REACH),
         };
         match clause.effect(at) {
+            // "The wrong answer is avoided by checking that": the value is in another clause.
+            Effect::None if by_subject && lexed.roles(at).complementizer() => denied = false,
             Effect::None => {}
             Effect::Negates => negation = negation.or(Some(at)),
             Effect::Cancels => negation = None,
             Effect::Reverses => {
                 denied = !denied;
+                by_subject = denied && lexed.roles(at).falsehood() && clause.describes_answer(at);
                 negation = None;
             }
             Effect::Affirms => {
@@ -105,17 +110,18 @@ impl Clause<'_, '_> {
         if is_negation(lexed, at) {
             return Effect::Negates;
         }
-        if roles.presupposes() {
-            return Effect::Affirms;
-        }
-        // "wrong to say", "refuse to believe": a negation of the infinitive.
+        // "wrong to say", "refuse to believe", "hard to deny": a negation of the infinitive.
         let infinitive = at + 1 < self.first && INFINITIVES.contains(&lexed.str(at + 1));
-        if infinitive && (roles.falsehood() || roles.refuses()) {
+        let hard = roles.presupposes() && lexed.roles(at + 2).disbelieves();
+        if infinitive && (roles.falsehood() || roles.refuses() || hard) {
             return if negated {
                 Effect::Cancels
             } else {
                 Effect::Negates
             };
+        }
+        if roles.presupposes() {
+            return Effect::Affirms;
         }
         if roles.falsehood() && (self.precedes_clause(at) || self.describes_answer(at)) {
             return reverses(!negated);
@@ -268,7 +274,7 @@ fn clause_start(lexed: &Lexed<'_>, first: usize) -> usize {
     // A colon before the value belongs to its clause: "Wrong answer: 42".
     let mut at = (floor..first)
         .rev()
-        .take_while(|at| matches!(lexed.str(*at), ":" | "：" | "\"" | "'" | "“"))
+        .take_while(|at| matches!(lexed.str(*at), ":" | "：" | "\"" | "'" | "“" | "—"))
         .last()
         .unwrap_or(first);
     while at > floor && !ends_clause(lexed, at - 1) {

@@ -181,7 +181,10 @@ fn predicate(lexed: &Lexed<'_>, from: usize, position: Position) -> bool {
             verb |= word.ends_with("n't") || matches!(&*word, "cannot" | "n'est" | "ليس" | "ليست");
         } else if is_head(lexed, at) {
             break;
-        } else if roles.verb() || roles.auxiliary() {
+        } else if roles.presupposes() {
+            // "not only a solution"
+            return false;
+        } else if is_part(lexed, at) || roles.verb() || roles.auxiliary() {
             verb = true;
         } else if is_pronoun(lexed, at) && at == from && position == Position::Verb {
             // "which we reject"
@@ -191,7 +194,9 @@ fn predicate(lexed: &Lexed<'_>, from: usize, position: Position) -> bool {
         }
         at += 1;
     }
-    at < end && head(lexed, at, negated, verb, position)
+    // "42 - not!"
+    let only_negation = negated && at == from + 1 && position == Position::Bare;
+    only_negation && closes(lexed, at) || at < end && head(lexed, at, negated, verb, position)
 }
 
 /// Whether the head of a predicate at a token denies the subject.
@@ -201,6 +206,8 @@ fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Posit
     }
     let roles = lexed.roles(at);
     let bare = position == Position::Bare;
+    // Languages with other scripts than Latin may leave the verb out.
+    let omits_verb = !lexed.str(at).starts_with(|c: char| c < '\u{250}');
     let postposed = is_negation(lexed, at + 1) || negates_at_end(lexed, at);
     if roles.failure() || FAILS.contains(&lexed.str(at)) {
         return !negated && !postposed && (!bare || closes(lexed, at + 1));
@@ -212,8 +219,8 @@ fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Posit
         return false;
     }
     if roles.rejects() {
-        // Scripts other than Latin may leave the verb out.
-        let says = verb || !lexed.str(at).starts_with(|c: char| c < '\u{250}');
+        // "was falsch ist"
+        let says = verb || is_word(lexed, next) && lexed.roles(next).verb() || omits_verb;
         let after = next
             + usize::from(is_word(lexed, next) && lexed.roles(next).answer_noun())
             + usize::from(matches!(&*lower(lexed.str(at)), "ruled" | "scheidet"));
@@ -225,7 +232,7 @@ fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Posit
         let noun = roles.fits() && is_word(lexed, next) && lexed.roles(next).answer_noun();
         let after = next + usize::from(noun);
         if !negated && !postposed {
-            return described && verb && !bare;
+            return described && (verb || omits_verb) && !bare;
         }
         return (!bare || closes(lexed, after)) && !is_expectation(lexed, after);
     }
@@ -234,9 +241,13 @@ fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Posit
 
 fn is_head(lexed: &Lexed<'_>, at: usize) -> bool {
     let roles = lexed.roles(at);
-    // "out" and "to" are parts of verbs: "turns out to be".
-    let part = lower(lexed.str(at)) == "out" && lower_is(lexed, at + 1, "to");
-    !part && (roles.rejects() || roles.fits() || roles.failure() || roles.answer_noun())
+    !is_part(lexed, at)
+        && (roles.rejects() || roles.fits() || roles.failure() || roles.answer_noun())
+}
+
+/// Whether a token is a part of a verb: "turns *out* to be".
+fn is_part(lexed: &Lexed<'_>, at: usize) -> bool {
+    lower_is(lexed, at, "out") && lower_is(lexed, at + 1, "to")
 }
 
 fn is_pronoun(lexed: &Lexed<'_>, at: usize) -> bool {

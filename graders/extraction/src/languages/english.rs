@@ -104,7 +104,7 @@ pub(super) const ENGLISH: Language = Language {
         "wouldn't",
         "shouldn't",
     ],
-    and: &["and"],
+    and: &["and", "&"],
     or: &["or", "vs", "versus"],
     never_unit: &[
         "a",

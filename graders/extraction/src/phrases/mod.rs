@@ -331,8 +331,6 @@ pub(super) const EXCLUDES: &[&str] = &[
     "distinct from",
     "unequal to",
     "nowhere near",
-    "by no means",
-    "in no way",
     "hardly",
     "scarcely",
     "fails to",
@@ -340,6 +338,7 @@ pub(super) const EXCLUDES: &[&str] = &[
     "différent de",
     "différente de",
     "n'est plus",
+    "non è più",
     "keineswegs",
     "nicht mehr",
     "verschieden von",
@@ -357,6 +356,11 @@ pub(super) const EXCEPTS: &[&str] = &[
     "nothing but",
     "other than",
     "else than",
+    "other answer than",
+    "other solution than",
+    "other value than",
+    "other number than",
+    "other possibility than",
     "except",
     "besides",
     "autre que",
@@ -416,6 +420,37 @@ pub(super) const QUALIFIES_AFTER: &[&str] = &[
     "times as",
 ];
 
+/// Phrases before the only answer: "*none other than* 7".
+pub(super) const ONLY: &[&str] = &[
+    "none other than",
+    "nothing but",
+    "nothing other than",
+    "nothing else than",
+];
+
+/// Phrases between a calculation in words and its value: "half of 84, *that is*, 42".
+pub(super) const RESULTS: &[&str] = &[
+    "i.e.",
+    "that is",
+    "which is",
+    "which equals",
+    "so",
+    "so it is",
+    "namely",
+    "hence",
+    "thus",
+    "giving",
+    "c'est-à-dire",
+    "also",
+    "das heißt",
+    "es decir",
+    "ou seja",
+    "cioè",
+];
+
+/// Phrases before a further answer: "42 *as well as* 43".
+pub(super) const ADDS: &[&str] = &["as well as", "along with", "together with", "and also"];
+
 /// Phrases directly after a value that leave it open: "42 *or so*", "42, *give or take*".
 pub(super) const DOUBTS_AFTER: &[&str] = &[
     "or so",
@@ -425,6 +460,28 @@ pub(super) const DOUBTS_AFTER: &[&str] = &[
     "give or take",
     "plus or minus",
     "unless",
+    "से अधिक",
+    "से कम",
+    "से ज़्यादा",
+];
+
+/// In scripts without blanks between words: the start of what makes the value before it a bound.
+pub(super) const WIDE_BOUNDS_AFTER: &[&str] = &[
+    "より大",
+    "より小",
+    "より多",
+    "より少",
+    "より上",
+    "より下",
+    "未満",
+    "以上",
+    "以下",
+    "を超え",
+    "보다",
+    "이상",
+    "이하",
+    "미만",
+    "초과",
 ];
 
 /// Words after a phrase that leaves a value open which make it a remark about the writer: "unless

@@ -240,6 +240,7 @@ pub(crate) const TRUTHS: &[&str] = &[
     "certo",
     "verdade",
     "correta",
+    "correto",
     "vero",
     "corretta",
     "corretto",
@@ -293,6 +294,10 @@ pub(crate) const PRESUPPOSES: &[&str] = &[
     "further",
     "different",
     "second",
+    "avoided",
+    "corrected",
+    "replaced",
+    "fixed",
     "difficile",
     "voir",
     "surprenant",
@@ -472,6 +477,7 @@ pub(crate) const FALSELY: &[&str] = &[
     "fälschlich",
     "fälschlicherweise",
     "ошибочно",
+    "вряд",
 ];
 
 /// Words for what was so in the past: "is no *longer*", "*used* to be", "was *previously*".
@@ -738,6 +744,7 @@ pub(crate) const AUXILIARIES: &[&str] = &[
     "должно",
     "быть",
     "wäre",
+    "se",
     "sería",
     "zijn",
     "to",
@@ -798,7 +805,6 @@ pub(crate) const FILLERS: &[&str] = &[
     "ein",
     "einer",
     "à",
-    "se",
     "aussi",
     "clairement",
     "auch",
@@ -927,6 +933,7 @@ pub(crate) const WIDE_AFFIRMATIONS_BEFORE: &[&str] = &[
     "人人会说",
     "每个人会说",
     "所有人会说",
+    "是不是",
 ];
 
 /// In scripts without blanks between words: parts of a clause that deny the value before it.
@@ -962,6 +969,8 @@ pub(crate) const WIDE_DENIALS_AFTER: &[&str] = &[
     "틀렸",
     "틀린",
     "틀립",
+    "생각하지",
+    "믿지",
     "오답",
 ];
 
