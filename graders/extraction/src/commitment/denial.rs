@@ -24,7 +24,7 @@ const CLAUSE_ENDS: &[char] = &[',', ';', ':', '(', ')', '，', '；', '：'];
 const NOTATION: &[char] = &['$', '*', '_', '`', ' ', '{', '}', '\\', '(', '[', ')', ']'];
 
 /// Such marks between an answer and the rest of its sentence. An opening bracket may start a remark.
-const AFTER_NOTATION: &[char] = &['$', '*', '_', '`', ' ', '}', '\\', ')', ']'];
+const AFTER_NOTATION: &[char] = &['$', '*', '_', '`', ' ', '}'];
 
 /// Whether a token of a script without blanks between words starts with a denial.
 pub(super) fn starts_with_denial(word: &str) -> bool {
@@ -97,8 +97,18 @@ pub(super) fn denied_before(lexed: &Lexed<'_>, first: usize) -> bool {
 /// Whether the words after an answer in its sentence refute it: "is wrong", ", which fails", ", but
 /// that is impossible".
 fn refutes(after: &str) -> bool {
-    let after = after.trim_start_matches(AFTER_NOTATION);
-    predicate::denies(&Lexed::read(after), 0)
+    let mut rest = after;
+    loop {
+        let before = rest.len();
+        rest = rest.trim_start_matches(AFTER_NOTATION);
+        rest = ["\\)", "\\]"]
+            .iter()
+            .find_map(|close| rest.strip_prefix(close))
+            .unwrap_or(rest);
+        if rest.len() == before {
+            return predicate::denies(&Lexed::read(rest), 0);
+        }
+    }
 }
 
 /// The words of a text.

@@ -191,7 +191,16 @@ impl Clause<'_, '_> {
     /// what leads to one: "a common *mistake* gives".
     fn describes_answer(&self, at: usize) -> bool {
         let lexed = self.lexed;
-        let noun = |at: usize| at < self.first && lexed.roles(at).answer_noun();
+        // "something returned the wrong number of rows 21000"
+        let states = |noun: usize| {
+            self.leads_to_value(noun + 1)
+                || (noun + 1..self.first).any(|at| {
+                    lexed.roles(at).verb()
+                        || YIELDS.contains(&lexed.str(at))
+                        || lexed.kind(at) != Some(TokenKind::Word)
+                })
+        };
+        let noun = |at: usize| at < self.first && lexed.roles(at).answer_noun() && states(at);
         let leads = at + 1 < self.first
             && YIELDS.contains(&lexed.str(at + 1))
             && matches!(
@@ -289,10 +298,11 @@ fn ends_clause(lexed: &Lexed<'_>, at: usize) -> bool {
     match lexed.tokens[at].kind {
         TokenKind::Stop | TokenKind::Open | TokenKind::Close => true,
         TokenKind::Separator => {
-            let believes = at > 0 && {
-                let before = lexed.roles(at - 1);
-                before.believes() || before.disbelieves()
-            };
+            // "ich glaube nicht, die Antwort ist"
+            let believes = at > 0
+                && lexed.roles(at - 1).believes()
+                && next < lexed.tokens.len()
+                && matches!(lexed.str(next), "die" | "das" | "es" | "der");
             !lexed.roles(next).complementizer() && !believes
         }
         TokenKind::Other => matches!(lexed.str(at), ":" | "：" | "—" | "–"),

@@ -16,6 +16,10 @@ const MAX_WORDS: usize = 8;
 /// Maximum number of clauses after a value that may refer to it.
 const MAX_CLAUSES: usize = 2;
 
+/// Maximum number of words set off between a value and a remark about it: "42, I think, which is
+/// wrong".
+const MAX_ASIDE: usize = 3;
+
 /// Maximum number of tokens of a clause between the value and the next one.
 const MAX_TOKENS: usize = 24;
 
@@ -48,7 +52,16 @@ pub(super) fn denies(lexed: &Lexed<'_>, end: usize) -> bool {
         else {
             return false;
         };
-        if !sets_off(lexed, mark) || mark > end && is_value_before(lexed, from, mark) {
+        if !sets_off(lexed, mark) {
+            return false;
+        }
+        let turns = lexed.roles(mark + 1).turns();
+        // "it is 42 that we test, which fails": the remark is about the clause before it.
+        let is_about_clause = (from..mark).any(|at| {
+            let roles = lexed.roles(at);
+            is_value(lexed, at) || !turns && (roles.verb() || roles.auxiliary())
+        });
+        if is_about_clause || from > end && mark - from > MAX_ASIDE {
             return false;
         }
         if remark(lexed, mark + 1) {
@@ -65,10 +78,6 @@ fn is_value(lexed: &Lexed<'_>, at: usize) -> bool {
         lexed.kind(at),
         Some(TokenKind::Number | TokenKind::Maths | TokenKind::Command)
     )
-}
-
-fn is_value_before(lexed: &Lexed<'_>, from: usize, to: usize) -> bool {
-    (from..to).any(|at| is_value(lexed, at))
 }
 
 /// Whether a token sets a remark off: a comma, a bracket or a dash.
@@ -142,7 +151,9 @@ fn remark(lexed: &Lexed<'_>, from: usize) -> bool {
         } else {
             Position::Verb
         };
-        return predicate(lexed, at + 1, position);
+        // "but this value is too large"
+        let noun = usize::from(is_word(lexed, at + 1) && lexed.roles(at + 1).answer_noun());
+        return predicate(lexed, at + 1 + noun, position);
     }
     predicate(lexed, at, Position::Bare)
 }
@@ -195,7 +206,8 @@ fn predicate(lexed: &Lexed<'_>, from: usize, position: Position) -> bool {
         at += 1;
     }
     // "42 - not!"
-    let only_negation = negated && at == from + 1 && position == Position::Bare;
+    let only_negation =
+        at == from + 1 && position == Position::Bare && lower_is(lexed, from, "not");
     only_negation && closes(lexed, at) || at < end && head(lexed, at, negated, verb, position)
 }
 
@@ -208,14 +220,24 @@ fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Posit
     let bare = position == Position::Bare;
     // Languages with other scripts than Latin may leave the verb out.
     let omits_verb = !lexed.str(at).starts_with(|c: char| c < '\u{250}');
-    let postposed = is_negation(lexed, at + 1) || negates_at_end(lexed, at);
+    let postposed = roles.fits() && (is_negation(lexed, at + 1) || negates_at_end(lexed, at))
+        || lexed.roles(at + 1).denies_after();
     if roles.failure() || FAILS.contains(&lexed.str(at)) {
-        return !negated && !postposed && (!bare || closes(lexed, at + 1));
+        // "fails to abort", "failed attempts"
+        let infinitive = lower_is(lexed, at + 1, "to") && !lexed.roles(at + 2).fits();
+        let participle = lower_is(lexed, at, "failed") && !ends_phrase(lexed, at + 1);
+        let ends = !infinitive && !participle && (!bare || closes(lexed, at + 1));
+        return ends && !negated && !postposed;
     }
     // "impossible to simplify", "not possible to simplify"
     let next = at + 1;
     let infinitive = is_word(lexed, next) && INFINITIVES.contains(&lexed.str(next));
     if infinitive && !roles.answer_noun() {
+        return false;
+    }
+    // "not a valid key": an adjective before another noun describes that.
+    let adjective = roles.rejects() || roles.truth();
+    if adjective && !omits_verb && !ends_phrase(lexed, next) && !postposed {
         return false;
     }
     if roles.rejects() {
@@ -280,6 +302,24 @@ fn negates_at_end(lexed: &Lexed<'_>, at: usize) -> bool {
         .take_while(|at| is_word(lexed, *at))
         .last();
     end.is_some_and(|last| last > at && is_negation(lexed, last) && closes(lexed, last + 1))
+}
+
+/// Whether an adjective before a token describes no noun after it, or one for an answer.
+fn ends_phrase(lexed: &Lexed<'_>, at: usize) -> bool {
+    let roles = lexed.roles(at);
+    !is_word(lexed, at)
+        || roles.never_unit()
+        || roles.answer_noun()
+        || roles.subordinate()
+        || roles.connective()
+        || roles.verb()
+        || roles.falsehood()
+        || roles.place()
+        || roles.of()
+        || matches!(
+            &*lower(lexed.str(at)),
+            "here" | "either" | "anymore" | "too" | "out" | "aus" | "anyway" | "under" | "due"
+        )
 }
 
 /// Whether a remark ends before a token, or a reason follows.

@@ -35,7 +35,6 @@ pub(crate) const BELIEFS: &[&str] = &[
     "convinced",
     "sure",
     "certain",
-    "given",
     "assume",
     "assumes",
     "pense",
@@ -257,6 +256,24 @@ pub(crate) const TRUTHS: &[&str] = &[
     "juist",
     "sant",
     "rätt",
+    "valid",
+    "acceptable",
+    "admissible",
+    "allowed",
+    "permitted",
+    "feasible",
+    "valable",
+    "valide",
+    "juste",
+    "gültig",
+    "zulässig",
+    "möglich",
+    "válido",
+    "válida",
+    "posible",
+    "possível",
+    "valido",
+    "possibile",
 ];
 
 /// Words after which the clause is true whether or not they are negated: "it is not *hard* to *see*
@@ -481,15 +498,7 @@ pub(crate) const FALSELY: &[&str] = &[
 ];
 
 /// Words for what was so in the past: "is no *longer*", "*used* to be", "was *previously*".
-pub(crate) const FORMERLY: &[&str] = &[
-    "used",
-    "longer",
-    "previously",
-    "formerly",
-    "once",
-    "originally",
-    "initially",
-];
+pub(crate) const FORMERLY: &[&str] = &["used", "longer", "previously", "formerly"];
 
 /// Verbs between a wrong step and its result: "a sign error *gives*".
 pub(crate) const YIELDS: &[&str] = &[
@@ -633,12 +642,6 @@ pub(crate) const FAILURES: &[&str] = &[
 
 /// Words that accept their subject, in addition to truths: "42 does not *satisfy* the equation".
 pub(crate) const FITS: &[&str] = &[
-    "valid",
-    "acceptable",
-    "admissible",
-    "allowed",
-    "permitted",
-    "feasible",
     "satisfies",
     "satisfy",
     "satisfied",
@@ -654,33 +657,21 @@ pub(crate) const FITS: &[&str] = &[
     "qualifies",
     "do",
     "suffice",
-    "valable",
-    "valide",
     "convient",
     "vérifie",
     "satisfait",
     "fonctionne",
-    "juste",
-    "gültig",
-    "zulässig",
     "erfüllt",
     "passt",
     "löst",
-    "möglich",
     "sirve",
     "satisface",
     "cumple",
     "funciona",
-    "válido",
-    "válida",
-    "posible",
     "serve",
     "satisfaz",
-    "possível",
     "soddisfa",
     "funziona",
-    "valido",
-    "possibile",
     "подходит",
     "удовлетворяет",
     "годится",
@@ -747,7 +738,6 @@ pub(crate) const AUXILIARIES: &[&str] = &[
     "se",
     "sería",
     "zijn",
-    "to",
 ];
 
 /// Words that do not change a predicate: articles, adverbs, "a *common* mistake".
