@@ -74,6 +74,7 @@ pub(super) fn modifier_before(lexed: &Lexed<'_>, first: usize) -> Modifier {
         // Only fillers may separate the phrase from the value: verbs, articles, "exactly",
         // "perhaps".
         if !(roles.verb()
+            || roles.auxiliary()
             || roles.before_value()
             || roles.hedge()
             || matches!(&*word, "the" | "a" | "an"))
@@ -87,7 +88,9 @@ pub(super) fn modifier_before(lexed: &Lexed<'_>, first: usize) -> Modifier {
 /// Whether a negated auxiliary and one other verb precede the token `end`: "do not answer 7",
 /// "doesn't give 7", "never write 7".
 fn negates_verb(lexed: &Lexed<'_>, end: usize) -> bool {
-    let Some(not) = end.checked_sub(2) else {
+    // "does not come to 7"
+    let to = end > 0 && lower(lexed.str(end - 1)) == "to";
+    let Some(not) = (end - usize::from(to)).checked_sub(2) else {
         return false;
     };
     let verb = lexed.roles(not + 1);

@@ -9,7 +9,7 @@
 
 use crate::characters::is_spaced;
 use crate::phrases::verdicts::{
-    INFINITIVES, WAYS, WIDE_AFFIRMATIONS_BEFORE, WIDE_DENIALS_BEFORE, YIELDS,
+    INFINITIVES, REPORTED, WAYS, WIDE_AFFIRMATIONS_BEFORE, WIDE_DENIALS_BEFORE, YIELDS,
 };
 use crate::tokens::{Lexed, TokenKind};
 use crate::word_roles::lower;
@@ -104,7 +104,7 @@ impl Clause<'_, '_> {
         if self.names_way(at) {
             return Effect::Reverses;
         }
-        if roles.formerly() && self.was_so(at) || roles.falsely() && !negated {
+        if roles.formerly() && self.was_so(at) || roles.falsely() && self.reports(at) {
             return Effect::Reverses;
         }
         if is_negation(lexed, at) {
@@ -200,7 +200,17 @@ impl Clause<'_, '_> {
                         || lexed.kind(at) != Some(TokenKind::Word)
                 })
         };
-        let noun = |at: usize| at < self.first && lexed.roles(at).answer_noun() && states(at);
+        // "the wrong answer 41 becomes 42"
+        let has_value = |noun: usize| {
+            noun + 1 < self.first
+                && matches!(
+                    lexed.kind(noun + 1),
+                    Some(TokenKind::Number | TokenKind::Maths | TokenKind::Command)
+                )
+        };
+        let noun = |at: usize| {
+            at < self.first && lexed.roles(at).answer_noun() && states(at) && !has_value(at)
+        };
         let leads = at + 1 < self.first
             && YIELDS.contains(&lexed.str(at + 1))
             && matches!(
@@ -226,6 +236,17 @@ impl Clause<'_, '_> {
             && WAYS.contains(&lexed.str(at))
             && lower(lexed.str(at - 1)) == "no"
             && (at + 1 >= self.first || !matches!(lexed.str(at + 1), "to" | "of"))
+    }
+
+    /// Whether what an adverb calls false is a report of the value: "*wrongly* said to be". A few
+    /// adverbs need no verb.
+    fn reports(&self, at: usize) -> bool {
+        let lexed = self.lexed;
+        let next = at + 1;
+        let verb = next < self.first
+            && (lexed.roles(next).believes() && self.has_object(next)
+                || REPORTED.contains(&lexed.str(next)));
+        verb || !lexed.str(at).ends_with("ly")
     }
 
     /// "is no *longer*", "*used* to be", "was *previously* thought to be": only verbs separate the
@@ -263,6 +284,7 @@ fn is_negation(lexed: &Lexed<'_>, at: usize) -> bool {
     // "ni" negates in French and is a verb in Swahili.
     roles.negation() && !roles.verb()
         || roles.negates_clause()
+            && (!lower_is(lexed, at, "far") || lower_is(lexed, at + 1, "from"))
         || is_word(lexed, at) && lexed.str(at).ends_with("n't")
 }
 
@@ -319,7 +341,9 @@ fn ends_clause(lexed: &Lexed<'_>, at: usize) -> bool {
             let joins = roles.joins_and() && {
                 let after = lexed.roles(next);
                 after.connective()
-                    || after.filler() && lexed.roles(next + 1).answer_noun()
+                    || after.filler()
+                        && (lexed.roles(next + 1).answer_noun()
+                            || lexed.roles(next + 2).answer_noun())
                     || after.refers()
                     || lower_is(lexed, next, "we")
             };

@@ -85,7 +85,7 @@ fn sets_off(lexed: &Lexed<'_>, at: usize) -> bool {
     match lexed.kind(at) {
         Some(TokenKind::Separator | TokenKind::Open) => true,
         Some(TokenKind::Operator | TokenKind::Other) => {
-            matches!(lexed.str(at), "-" | "–" | "—" | "（" | "→" | "...")
+            matches!(lexed.str(at), "-" | "–" | "—" | "（" | ":" | "：")
         }
         _ => false,
     }
@@ -155,7 +155,11 @@ fn remark(lexed: &Lexed<'_>, from: usize) -> bool {
         let noun = usize::from(is_word(lexed, at + 1) && lexed.roles(at + 1).answer_noun());
         return predicate(lexed, at + 1 + noun, position);
     }
-    predicate(lexed, at, Position::Bare)
+    // "(0, false)" lists truth values.
+    let lists = at == from
+        && from.checked_sub(1).and_then(|mark| lexed.kind(mark)) == Some(TokenKind::Separator)
+        && lower_is(lexed, at, "false");
+    !lists && predicate(lexed, at, Position::Bare)
 }
 
 /// [`remark`] in a script without blanks between words: only a demonstrative or the denial itself
@@ -179,6 +183,8 @@ fn wide_remark(lexed: &Lexed<'_>, at: usize) -> bool {
 fn predicate(lexed: &Lexed<'_>, from: usize, position: Position) -> bool {
     let mut negated = false;
     let mut verb = position != Position::Verb;
+    // "does not satisfy the equation": the verb may have an object.
+    let mut auxiliary = false;
     let mut at = from;
     let end = lexed.tokens.len().min(from + MAX_WORDS);
     // Verbs, negations, articles and adverbs lead to the head.
@@ -189,6 +195,7 @@ fn predicate(lexed: &Lexed<'_>, from: usize, position: Position) -> bool {
         } else if is_negation(lexed, at) {
             negated = true;
             let word = lower(lexed.str(at));
+            auxiliary |= word.ends_with("n't");
             verb |= word.ends_with("n't") || matches!(&*word, "cannot" | "n'est" | "ليس" | "ليست");
         } else if is_head(lexed, at) {
             break;
@@ -197,6 +204,7 @@ fn predicate(lexed: &Lexed<'_>, from: usize, position: Position) -> bool {
             return false;
         } else if is_part(lexed, at) || roles.verb() || roles.auxiliary() {
             verb = true;
+            auxiliary |= roles.auxiliary();
         } else if is_pronoun(lexed, at) && at == from && position == Position::Verb {
             // "which we reject"
             verb = true;
@@ -207,7 +215,12 @@ fn predicate(lexed: &Lexed<'_>, from: usize, position: Position) -> bool {
     }
     // "42 - not!"
     let only_negation =
-        at == from + 1 && position == Position::Bare && lower_is(lexed, from, "not");
+        at == from + 1 && position == Position::Bare && matches_any(lexed, from, &["not", "no"]);
+    let position = if auxiliary && position == Position::Bare {
+        Position::Object
+    } else {
+        position
+    };
     only_negation && closes(lexed, at) || at < end && head(lexed, at, negated, verb, position)
 }
 
@@ -215,6 +228,13 @@ fn predicate(lexed: &Lexed<'_>, from: usize, position: Position) -> bool {
 fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Position) -> bool {
     if !is_word(lexed, at) {
         return false;
+    }
+    let idiom = ["out", "of", "the", "question"];
+    if (at..)
+        .zip(idiom)
+        .all(|(at, word)| lower_is(lexed, at, word))
+    {
+        return verb && !negated;
     }
     let roles = lexed.roles(at);
     let bare = position == Position::Bare;
@@ -232,7 +252,7 @@ fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Posit
     // "impossible to simplify", "not possible to simplify"
     let next = at + 1;
     let infinitive = is_word(lexed, next) && INFINITIVES.contains(&lexed.str(next));
-    if infinitive && !roles.answer_noun() {
+    if infinitive && !roles.answer_noun() && (roles.rejects() || roles.truth()) {
         return false;
     }
     // "not a valid key": an adjective before another noun describes that.
@@ -263,8 +283,9 @@ fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Posit
 
 fn is_head(lexed: &Lexed<'_>, at: usize) -> bool {
     let roles = lexed.roles(at);
-    !is_part(lexed, at)
-        && (roles.rejects() || roles.fits() || roles.failure() || roles.answer_noun())
+    let out = lower_is(lexed, at, "out") && lower_is(lexed, at + 1, "of");
+    let part = is_part(lexed, at);
+    out || !part && (roles.rejects() || roles.fits() || roles.failure() || roles.answer_noun())
 }
 
 /// Whether a token is a part of a verb: "turns *out* to be".
@@ -274,6 +295,10 @@ fn is_part(lexed: &Lexed<'_>, at: usize) -> bool {
 
 fn is_pronoun(lexed: &Lexed<'_>, at: usize) -> bool {
     matches!(&*lower(lexed.str(at)), "we" | "i" | "you" | "one")
+}
+
+fn matches_any(lexed: &Lexed<'_>, at: usize, words: &[&str]) -> bool {
+    at < lexed.tokens.len() && words.contains(&&*lower(lexed.str(at)))
 }
 
 fn lower_is(lexed: &Lexed<'_>, at: usize, word: &str) -> bool {
@@ -326,9 +351,7 @@ fn ends_phrase(lexed: &Lexed<'_>, at: usize) -> bool {
 fn closes(lexed: &Lexed<'_>, at: usize) -> bool {
     match lexed.kind(at) {
         None | Some(TokenKind::Stop | TokenKind::Close | TokenKind::Separator) => true,
-        Some(TokenKind::Word) => {
-            lexed.roles(at).subordinate() || matches!(&*lower(lexed.str(at)), "as" | "here")
-        }
+        Some(TokenKind::Word) => lexed.roles(at).subordinate() || lower_is(lexed, at, "here"),
         Some(TokenKind::Suffix | TokenKind::Other) => matches!(lexed.str(at), "!" | "）" | ")"),
         _ => false,
     }

@@ -156,6 +156,11 @@ pub(super) const QUALIFIES_BEFORE: &[&str] = &[
     "beyond",
     "exceeds",
     "exceeding",
+    "exceed",
+    "surpass",
+    "surpasses",
+    "much as",
+    "many as",
     "between",
     "within",
     "except",
@@ -353,6 +358,8 @@ pub(super) const EXCLUDES: &[&str] = &[
 /// value itself: "no answer *other than* 7", "cannot be *anything but* 7".
 pub(super) const EXCEPTS: &[&str] = &[
     "anything but",
+    "any number but",
+    "any value but",
     "nothing but",
     "other than",
     "else than",

@@ -211,6 +211,8 @@ pub(crate) const FALSEHOODS: &[&str] = &[
     "nieprawda",
     "salah",
     "sai",
+    "bad",
+    "nonsense",
 ];
 
 /// Words that call a clause or an answer right: "it is not *true* that".
@@ -274,6 +276,8 @@ pub(crate) const TRUTHS: &[&str] = &[
     "possível",
     "valido",
     "possibile",
+    "accepted",
+    "gültige",
 ];
 
 /// Words after which the clause is true whether or not they are negated: "it is not *hard* to *see*
@@ -378,6 +382,7 @@ pub(crate) const NEGATORS: &[&str] = &[
     "nikt",
     "ingen",
     "niemand",
+    "far",
 ];
 
 /// Verbs that negate the infinitive after them: "I *refuse* to believe".
@@ -497,6 +502,20 @@ pub(crate) const FALSELY: &[&str] = &[
     "вряд",
 ];
 
+/// Participles of a report: "is mistakenly *given* as".
+pub(crate) const REPORTED: &[&str] = &[
+    "given",
+    "stated",
+    "reported",
+    "listed",
+    "taken",
+    "quoted",
+    "written",
+    "computed",
+    "calculated",
+    "called",
+];
+
 /// Words for what was so in the past: "is no *longer*", "*used* to be", "was *previously*".
 pub(crate) const FORMERLY: &[&str] = &["used", "longer", "previously", "formerly"];
 
@@ -552,6 +571,16 @@ pub(crate) const ANSWER_NOUNS: &[&str] = &[
     "हल",
     "oplossing",
     "lösningen",
+    "claim",
+    "claims",
+    "idea",
+    "notion",
+    "hypothesis",
+    "assumption",
+    "statement",
+    "belief",
+    "suggestion",
+    "решением",
 ];
 
 /// Words that reject the value before them, in addition to falsehoods: "42 is *extraneous*".
@@ -569,7 +598,6 @@ pub(crate) const REJECTIONS: &[&str] = &[
     "disproved",
     "discounted",
     "ruled",
-    "out",
     "trap",
     "decoy",
     "slip",
@@ -678,6 +706,8 @@ pub(crate) const FITS: &[&str] = &[
     "valt",
     "klopt",
     "stämmer",
+    "stimmen",
+    "bene",
 ];
 
 /// Verbs that may precede a predicate, in addition to the verbs between an answer and its value.
@@ -738,6 +768,9 @@ pub(crate) const AUXILIARIES: &[&str] = &[
     "se",
     "sería",
     "zijn",
+    "gets",
+    "get",
+    "может",
 ];
 
 /// Words that do not change a predicate: articles, adverbs, "a *common* mistake".
@@ -962,6 +995,15 @@ pub(crate) const WIDE_DENIALS_AFTER: &[&str] = &[
     "생각하지",
     "믿지",
     "오답",
+    "不是解",
+    "不是根",
+    "并非答案",
+    "不是答",
+    "はずがな",
+    "はずはな",
+    "옳지",
+    "맞지",
+    "리가",
 ];
 
 /// Such parts that contain a denial and deny nothing.
