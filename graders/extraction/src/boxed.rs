@@ -75,12 +75,11 @@ pub(super) fn read(text: &str) -> Boxes<'_> {
         let skipped = outermost.len() - asserted.len();
         let place = frames[*index].start..*end;
         let own = unwrapped(text, &frames, *index);
-        let sentence = commitment::denies_box(text, place.clone());
         // "We get \boxed{7}. But \boxed{7} is extraneous."
-        let again = denied_texts.contains(&own).then_some(place);
-        let Some(sentence) = sentence.or(again) else {
+        if !denied_texts.contains(&own) && !commitment::denies_box(text, place.clone()) {
             break;
-        };
+        }
+        let sentence = commitment::sentence(text, place);
         denied_texts.push(own);
         if skipped == MAX_DENIED {
             asserted = &[];

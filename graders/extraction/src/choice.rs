@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use crate::commitment;
-use crate::phrases::{EXCLUDES, MODALS};
+use crate::phrases::MODALS;
+use crate::phrases::qualifying::EXCLUDES;
 use crate::rule::{Rule, RuleMatch};
 use crate::slices::tail;
 use crate::tokens::{Lexed, TokenKind};

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 
 use crate::characters::is_spaced;
 use crate::choice::ends_in_denial;
-use crate::phrases::{
+use crate::phrases::qualifying::{
     COMPARES_AFTER, EXCEPTS, EXCLUDES, PRECISIONS, QUALIFIES_AFTER, QUALIFIES_BEFORE,
-    QUALIFIES_BEFORE_VALUE, SIGNS, SUPPOSITIONS,
+    QUALIFIES_BEFORE_VALUE,
 };
+use crate::phrases::{SIGNS, SUPPOSITIONS};
 use crate::rule::{Rule, RuleMatch};
 use crate::tokens::{Lexed, TokenKind};
 use crate::trim::tidy;

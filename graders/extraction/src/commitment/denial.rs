@@ -53,15 +53,20 @@ fn sentence_start(text: &str, at: usize) -> usize {
     })
 }
 
-/// The sentence around the box at `place`, if it denies the box or only supposes it.
-pub(crate) fn denies_box(text: &str, place: Range<usize>) -> Option<Range<usize>> {
-    let before = &text[sentence_start(text, place.start)..place.start];
-    let rest = head(&text[place.end..], MAX_BYTES);
-    let after = &rest[..rest.find(ENDS).unwrap_or(rest.len())];
+/// Whether the sentence around the box at `place` denies the box or only supposes it.
+pub(crate) fn denies_box(text: &str, place: Range<usize>) -> bool {
+    let sentence = sentence(text, place.clone());
+    let after = &text[place.end..sentence.end];
     // What follows another box refers to that.
     let own = &after[..after.find("boxed").unwrap_or(after.len())];
-    let denied = denies_before(before) || refutes(own);
-    denied.then(|| place.start - before.len()..place.end + after.len())
+    denies_before(&text[sentence.start..place.start]) || refutes(own)
+}
+
+/// The sentence around a part of a text, at most [`MAX_BYTES`] on each side.
+pub(crate) fn sentence(text: &str, place: Range<usize>) -> Range<usize> {
+    let rest = head(&text[place.end..], MAX_BYTES);
+    let end = place.end + rest.find(ENDS).unwrap_or(rest.len());
+    sentence_start(text, place.start)..end
 }
 
 /// Whether the start of a sentence denies or supposes the answer that follows it: "it cannot be",
@@ -124,7 +129,7 @@ mod tests {
     fn denied(text: &str) -> bool {
         let start = text.find("\\boxed").unwrap();
         let end = start + text[start..].find('}').unwrap() + 1;
-        denies_box(text, start..end).is_some()
+        denies_box(text, start..end)
     }
 
     #[test]

@@ -3,9 +3,8 @@
 
 use std::borrow::Cow;
 
-use crate::phrases::{
-    ABOUT_WRITER, ADDS, DOUBTS_AFTER, MODALS, OTHERWISE, RESTATES, RESULTS, WIDE_BOUNDS_AFTER,
-};
+use crate::phrases::qualifying::{ABOUT_WRITER, DOUBTS_AFTER, WIDE_BOUNDS_AFTER};
+use crate::phrases::{ADDS, MODALS, OTHERWISE, RESTATES, RESULTS};
 use crate::rule::{Rule, RuleMatch};
 use crate::tokens::{Lexed, TokenKind};
 use crate::value_runs::{self, ValueRun};

@@ -25,7 +25,7 @@ mod predicate;
 mod retraction;
 
 pub(super) use adjacent::contradiction;
-pub(super) use denial::{denies_box, denies_clause};
+pub(super) use denial::{denies_box, denies_clause, sentence};
 pub(super) use hedge::{offer, restated};
 pub(super) use retraction::{after_box, after_retraction, correction};
 

@@ -8,9 +8,8 @@
 //! is negated itself, keeps it.
 
 use crate::characters::is_spaced;
-use crate::phrases::verdicts::{
-    INFINITIVES, REPORTED, WAYS, WIDE_AFFIRMATIONS_BEFORE, WIDE_DENIALS_BEFORE, YIELDS,
-};
+use crate::phrases::beliefs::{INFINITIVES, WAYS, WIDE_AFFIRMATIONS_BEFORE, WIDE_DENIALS_BEFORE};
+use crate::phrases::judgements::{REPORTED, YIELDS};
 use crate::tokens::{Lexed, TokenKind};
 use crate::word_roles::lower;
 
@@ -34,7 +33,7 @@ pub(super) fn is_denied(lexed: &Lexed<'_>, first: usize) -> bool {
     // The clause is denied because its subject is a wrong answer.
     let mut by_subject = false;
     for at in start..first {
-        if !is_word(lexed, at) {
+        if !lexed.is_word(at) {
             continue;
         }
         let clause = Clause {
@@ -269,23 +268,19 @@ impl Clause<'_, '_> {
     fn leads_to_value(&self, from: usize) -> bool {
         (from..self.first).all(|at| {
             let roles = self.lexed.roles(at);
-            roles.verb() || roles.before_value() || !is_word(self.lexed, at)
+            roles.verb() || roles.before_value() || !self.lexed.is_word(at)
         })
     }
 }
 
-fn is_word(lexed: &Lexed<'_>, at: usize) -> bool {
-    matches!(lexed.kind(at), Some(TokenKind::Word | TokenKind::Name))
-}
-
 /// Whether a token negates a clause or its verb.
-fn is_negation(lexed: &Lexed<'_>, at: usize) -> bool {
+pub(super) fn is_negation(lexed: &Lexed<'_>, at: usize) -> bool {
     let roles = lexed.roles(at);
-    // "ni" negates in French and is a verb in Swahili.
+    // "ni" negates in French and is a verb in Swahili; "far" negates in "far from".
     roles.negation() && !roles.verb()
         || roles.negates_clause()
-            && (!lower_is(lexed, at, "far") || lower_is(lexed, at + 1, "from"))
-        || is_word(lexed, at) && lexed.str(at).ends_with("n't")
+            && (!lexed.is_one_of(at, &["far"]) || lexed.is_one_of(at + 1, &["from"]))
+        || lexed.is_word(at) && (lexed.str(at).ends_with("n't") || lexed.str(at).ends_with("n’t"))
 }
 
 /// [`Clause::effect`] in a script without blanks between words, where a token is a clause.
@@ -345,7 +340,7 @@ fn ends_clause(lexed: &Lexed<'_>, at: usize) -> bool {
                         && (lexed.roles(next + 1).answer_noun()
                             || lexed.roles(next + 2).answer_noun())
                     || after.refers()
-                    || lower_is(lexed, next, "we")
+                    || lexed.is_one_of(next, &["we"])
             };
             roles.connective() && !excepts
                 || joins
@@ -353,8 +348,4 @@ fn ends_clause(lexed: &Lexed<'_>, at: usize) -> bool {
         }
         _ => false,
     }
-}
-
-fn lower_is(lexed: &Lexed<'_>, at: usize, word: &str) -> bool {
-    at < lexed.tokens.len() && lower(lexed.str(at)) == word
 }

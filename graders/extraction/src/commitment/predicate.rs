@@ -2,9 +2,11 @@
 //! satisfy the equation", "42 (rejected)". What has another subject ("41 is wrong"), or only
 //! describes the value ("42 is not prime"), says nothing.
 
+use super::polarity;
 use crate::characters::is_spaced;
-use crate::phrases::verdicts::{
-    CROSSES, EXPECTATIONS, INFINITIVES, WIDE_AFFIRMATIONS_AFTER, WIDE_DENIALS_AFTER,
+use crate::phrases::beliefs::INFINITIVES;
+use crate::phrases::predicates::{
+    CROSSES, EXPECTATIONS, WIDE_AFFIRMATIONS_AFTER, WIDE_DENIALS_AFTER,
 };
 use crate::phrases::{PARTICLES, retractions::FAILS};
 use crate::tokens::{Lexed, TokenKind};
@@ -31,7 +33,7 @@ pub(super) fn denies(lexed: &Lexed<'_>, end: usize) -> bool {
     if CROSSES.contains(&lexed.str(end)) || denies_after_particle(lexed, end) {
         return true;
     }
-    let word = |at: usize| is_word(lexed, at);
+    let word = |at: usize| lexed.is_word(at);
     if word(end) {
         if !lexed.str(end).starts_with(is_spaced) {
             return wide_denies(lexed, end);
@@ -91,26 +93,22 @@ fn sets_off(lexed: &Lexed<'_>, at: usize) -> bool {
     }
 }
 
-fn is_word(lexed: &Lexed<'_>, at: usize) -> bool {
-    matches!(lexed.kind(at), Some(TokenKind::Word | TokenKind::Name))
-}
-
 /// "42 değil", "42 ではない", "42 답이 아니다": a denial that follows its object.
 fn denies_after_particle(lexed: &Lexed<'_>, end: usize) -> bool {
-    let particle = is_word(lexed, end) && PARTICLES.contains(&lexed.str(end));
+    let particle = lexed.is_word(end) && PARTICLES.contains(&lexed.str(end));
     let mut at = end + usize::from(particle);
     // "42 उत्तर नहीं है": the name of an answer precedes the denial.
-    while is_word(lexed, at) && (lexed.roles(at).answer_noun() || lexed.roles(at).truth()) {
+    while lexed.is_word(at) && (lexed.roles(at).answer_noun() || lexed.roles(at).truth()) {
         at += 1;
     }
-    is_word(lexed, at) && lexed.roles(at).denies_after()
+    lexed.is_word(at) && lexed.roles(at).denies_after()
 }
 
 /// Whether a clause in a script without blanks denies the value before it.
 fn wide_denies(lexed: &Lexed<'_>, at: usize) -> bool {
     let starts = (at..lexed.tokens.len())
         .take(4)
-        .take_while(|at| is_word(lexed, *at) && !lexed.str(*at).starts_with(is_spaced));
+        .take_while(|at| lexed.is_word(*at) && !lexed.str(*at).starts_with(is_spaced));
     let mut starts = starts.map(|at| lexed.str(at));
     let contains = |word: &str, parts: &[&str]| parts.iter().any(|part| word.contains(part));
     starts.any(|word| {
@@ -120,7 +118,7 @@ fn wide_denies(lexed: &Lexed<'_>, at: usize) -> bool {
 }
 
 fn refers(lexed: &Lexed<'_>, at: usize) -> bool {
-    is_word(lexed, at) && lexed.roles(at).refers()
+    lexed.is_word(at) && lexed.roles(at).refers()
 }
 
 /// Where a predicate is.
@@ -138,10 +136,10 @@ enum Position {
 /// but that cannot be", "(rejected)".
 fn remark(lexed: &Lexed<'_>, from: usize) -> bool {
     let mut at = from;
-    while is_word(lexed, at) && lexed.roles(at).turns() && at < from + 2 {
+    while lexed.is_word(at) && lexed.roles(at).turns() && at < from + 2 {
         at += 1;
     }
-    if is_word(lexed, at) && !lexed.str(at).starts_with(is_spaced) {
+    if lexed.is_word(at) && !lexed.str(at).starts_with(is_spaced) {
         return wide_remark(lexed, at);
     }
     if refers(lexed, at) {
@@ -152,13 +150,13 @@ fn remark(lexed: &Lexed<'_>, from: usize) -> bool {
             Position::Verb
         };
         // "but this value is too large"
-        let noun = usize::from(is_word(lexed, at + 1) && lexed.roles(at + 1).answer_noun());
+        let noun = usize::from(lexed.is_word(at + 1) && lexed.roles(at + 1).answer_noun());
         return predicate(lexed, at + 1 + noun, position);
     }
     // "(0, false)" lists truth values.
     let lists = at == from
         && from.checked_sub(1).and_then(|mark| lexed.kind(mark)) == Some(TokenKind::Separator)
-        && lower_is(lexed, at, "false");
+        && lexed.is_one_of(at, &["false"]);
     !lists && predicate(lexed, at, Position::Bare)
 }
 
@@ -188,7 +186,7 @@ fn predicate(lexed: &Lexed<'_>, from: usize, position: Position) -> bool {
     let mut at = from;
     let end = lexed.tokens.len().min(from + MAX_WORDS);
     // Verbs, negations, articles and adverbs lead to the head.
-    while at < end && (is_word(lexed, at) || is_dash(lexed, at)) {
+    while at < end && (lexed.is_word(at) || is_dash(lexed, at)) {
         let roles = lexed.roles(at);
         if is_dash(lexed, at) {
             verb = true;
@@ -215,7 +213,7 @@ fn predicate(lexed: &Lexed<'_>, from: usize, position: Position) -> bool {
     }
     // "42 - not!"
     let only_negation =
-        at == from + 1 && position == Position::Bare && matches_any(lexed, from, &["not", "no"]);
+        at == from + 1 && position == Position::Bare && lexed.is_one_of(from, &["not", "no"]);
     let position = if auxiliary && position == Position::Bare {
         Position::Object
     } else {
@@ -226,13 +224,13 @@ fn predicate(lexed: &Lexed<'_>, from: usize, position: Position) -> bool {
 
 /// Whether the head of a predicate at a token denies the subject.
 fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Position) -> bool {
-    if !is_word(lexed, at) {
+    if !lexed.is_word(at) {
         return false;
     }
     let idiom = ["out", "of", "the", "question"];
     if (at..)
         .zip(idiom)
-        .all(|(at, word)| lower_is(lexed, at, word))
+        .all(|(at, word)| lexed.is_one_of(at, &[word]))
     {
         return verb && !negated;
     }
@@ -244,14 +242,14 @@ fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Posit
         || lexed.roles(at + 1).denies_after();
     if roles.failure() || FAILS.contains(&lexed.str(at)) {
         // "fails to abort", "failed attempts"
-        let infinitive = lower_is(lexed, at + 1, "to") && !lexed.roles(at + 2).fits();
-        let participle = lower_is(lexed, at, "failed") && !ends_phrase(lexed, at + 1);
+        let infinitive = lexed.is_one_of(at + 1, &["to"]) && !lexed.roles(at + 2).fits();
+        let participle = lexed.is_one_of(at, &["failed"]) && !ends_phrase(lexed, at + 1);
         let ends = !infinitive && !participle && (!bare || closes(lexed, at + 1));
         return ends && !negated && !postposed;
     }
     // "impossible to simplify", "not possible to simplify"
     let next = at + 1;
-    let infinitive = is_word(lexed, next) && INFINITIVES.contains(&lexed.str(next));
+    let infinitive = lexed.is_word(next) && INFINITIVES.contains(&lexed.str(next));
     if infinitive && !roles.answer_noun() && (roles.rejects() || roles.truth()) {
         return false;
     }
@@ -262,16 +260,16 @@ fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Posit
     }
     if roles.rejects() {
         // "was falsch ist"
-        let says = verb || is_word(lexed, next) && lexed.roles(next).verb() || omits_verb;
+        let says = verb || lexed.is_word(next) && lexed.roles(next).verb() || omits_verb;
         let after = next
-            + usize::from(is_word(lexed, next) && lexed.roles(next).answer_noun())
+            + usize::from(lexed.is_word(next) && lexed.roles(next).answer_noun())
             + usize::from(matches!(&*lower(lexed.str(at)), "ruled" | "scheidet"));
         return says && !negated && !postposed && (!bare || closes(lexed, after));
     }
     if roles.fits() || roles.answer_noun() {
         // "la respuesta incorrecta", "the answer wrong"
         let described = at + 1 < lexed.tokens.len() && lexed.roles(next).falsehood();
-        let noun = roles.fits() && is_word(lexed, next) && lexed.roles(next).answer_noun();
+        let noun = roles.fits() && lexed.is_word(next) && lexed.roles(next).answer_noun();
         let after = next + usize::from(noun);
         if !negated && !postposed {
             return described && (verb || omits_verb) && !bare;
@@ -283,26 +281,18 @@ fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Posit
 
 fn is_head(lexed: &Lexed<'_>, at: usize) -> bool {
     let roles = lexed.roles(at);
-    let out = lower_is(lexed, at, "out") && lower_is(lexed, at + 1, "of");
+    let out = lexed.is_one_of(at, &["out"]) && lexed.is_one_of(at + 1, &["of"]);
     let part = is_part(lexed, at);
     out || !part && (roles.rejects() || roles.fits() || roles.failure() || roles.answer_noun())
 }
 
 /// Whether a token is a part of a verb: "turns *out* to be".
 fn is_part(lexed: &Lexed<'_>, at: usize) -> bool {
-    lower_is(lexed, at, "out") && lower_is(lexed, at + 1, "to")
+    lexed.is_one_of(at, &["out"]) && lexed.is_one_of(at + 1, &["to"])
 }
 
 fn is_pronoun(lexed: &Lexed<'_>, at: usize) -> bool {
     matches!(&*lower(lexed.str(at)), "we" | "i" | "you" | "one")
-}
-
-fn matches_any(lexed: &Lexed<'_>, at: usize, words: &[&str]) -> bool {
-    at < lexed.tokens.len() && words.contains(&&*lower(lexed.str(at)))
-}
-
-fn lower_is(lexed: &Lexed<'_>, at: usize, word: &str) -> bool {
-    at < lexed.tokens.len() && lower(lexed.str(at)) == word
 }
 
 fn is_dash(lexed: &Lexed<'_>, at: usize) -> bool {
@@ -311,12 +301,7 @@ fn is_dash(lexed: &Lexed<'_>, at: usize) -> bool {
 }
 
 fn is_negation(lexed: &Lexed<'_>, at: usize) -> bool {
-    let roles = lexed.roles(at);
-    is_word(lexed, at)
-        && (roles.negation() && !roles.verb()
-            || roles.negates_clause()
-            || roles.denies_after()
-            || lexed.str(at).ends_with("n't"))
+    polarity::is_negation(lexed, at) || lexed.roles(at).denies_after()
 }
 
 /// "erfüllt die Gleichung nicht": a negation ends the clause.
@@ -324,7 +309,7 @@ fn negates_at_end(lexed: &Lexed<'_>, at: usize) -> bool {
     const MAX_OBJECT: usize = 4;
     let end = (at + 1..lexed.tokens.len())
         .take(MAX_OBJECT)
-        .take_while(|at| is_word(lexed, *at))
+        .take_while(|at| lexed.is_word(*at))
         .last();
     end.is_some_and(|last| last > at && is_negation(lexed, last) && closes(lexed, last + 1))
 }
@@ -332,7 +317,7 @@ fn negates_at_end(lexed: &Lexed<'_>, at: usize) -> bool {
 /// Whether an adjective before a token describes no noun after it, or one for an answer.
 fn ends_phrase(lexed: &Lexed<'_>, at: usize) -> bool {
     let roles = lexed.roles(at);
-    !is_word(lexed, at)
+    !lexed.is_word(at)
         || roles.never_unit()
         || roles.answer_noun()
         || roles.subordinate()
@@ -351,7 +336,7 @@ fn ends_phrase(lexed: &Lexed<'_>, at: usize) -> bool {
 fn closes(lexed: &Lexed<'_>, at: usize) -> bool {
     match lexed.kind(at) {
         None | Some(TokenKind::Stop | TokenKind::Close | TokenKind::Separator) => true,
-        Some(TokenKind::Word) => lexed.roles(at).subordinate() || lower_is(lexed, at, "here"),
+        Some(TokenKind::Word) => lexed.roles(at).subordinate() || lexed.is_one_of(at, &["here"]),
         Some(TokenKind::Suffix | TokenKind::Other) => matches!(lexed.str(at), "!" | "）" | ")"),
         _ => false,
     }
@@ -362,6 +347,6 @@ fn is_expectation(lexed: &Lexed<'_>, from: usize) -> bool {
     const MAX_DISTANCE: usize = 6;
     (from..lexed.tokens.len())
         .take(MAX_DISTANCE)
-        .take_while(|at| is_word(lexed, *at))
+        .take_while(|at| lexed.is_word(*at))
         .any(|at| EXPECTATIONS.contains(&&*lower(lexed.str(at))))
 }
