@@ -59,7 +59,7 @@ pub(super) fn modifier_before(lexed: &Lexed<'_>, first: usize) -> Modifier {
                 .filter(|phrase| phrase.ends_with(&*word))
                 .any(|phrase| phrase_start(lexed, at, phrase).is_some())
         };
-        if negates || word.ends_with("n't") || ends_in_denial(&word) || excludes() {
+        if negates || ends_in_denial(&word) || excludes() {
             return Modifier::Denied;
         }
         // Scripts without blanks may put the phrase and other words into one token.

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::characters::is_spaced;
 use crate::languages::LANGUAGES;
 use crate::phrases::beliefs::{
-    BELIEFS, COMPLEMENTIZERS, CONNECTIVES, DISBELIEFS, NEGATORS, PRESUPPOSES, REFUSALS,
+    BELIEFS, COMPLEMENTIZERS, CONNECTIVES, DISBELIEFS, NEGATORS, PRESUPPOSES, REFUSALS, WAYS,
 };
 use crate::phrases::judgements::{ANSWER_NOUNS, FALSEHOODS, FALSELY, FORMERLY, TRUTHS};
 use crate::phrases::predicates::{AUXILIARIES, FAILURES, FILLERS, FITS, REFERS, REJECTIONS, TURNS};
@@ -157,9 +158,41 @@ roles! {
     formerly = 43;
     /// The last word of a phrase that excepts the value after it: "other *than*".
     ends_exception = 44;
+    /// A way in which a clause could be true: "there is no *way* that".
+    way = 45;
+    /// Of a script without blanks between words: a part of a clause or a whole one.
+    wide = 46;
 }
 
 impl Roles {
+    /// Whether the word may change the verdict of the clause after it. Nearly all words do not.
+    pub(super) const fn judges(self) -> bool {
+        const ANY: u64 = bit::negation
+            | bit::believes
+            | bit::disbelieves
+            | bit::falsehood
+            | bit::truth
+            | bit::negates_clause
+            | bit::refuses
+            | bit::falsely
+            | bit::formerly
+            | bit::way
+            | bit::wide;
+        self.0 & ANY != 0
+    }
+
+    /// Whether the word may change the verdict of the value before it. Nearly all words do not.
+    pub(super) const fn refutes(self) -> bool {
+        const ANY: u64 = bit::negation
+            | bit::negates_clause
+            | bit::denies_after
+            | bit::rejects
+            | bit::disbelieves
+            | bit::failure
+            | bit::wide;
+        self.0 & ANY != 0
+    }
+
     /// The joiner that the word is, if any. "or" decides if a word is both.
     pub(super) const fn joiner(self) -> Option<Joiner> {
         if self.joins_or() {
@@ -230,6 +263,7 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
     add(TURNS, bit::turns);
     add(FALSELY, bit::falsely);
     add(FORMERLY, bit::formerly);
+    add(WAYS, bit::way);
     let last_word = |phrase: &&'static str| phrase.rsplit(' ').next().unwrap_or(phrase);
     for phrase in QUALIFIES_BEFORE {
         add(&[last_word(phrase)], bit::ends_qualifier);
@@ -243,10 +277,17 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
 /// The roles of `word`, in any case.
 pub(super) fn roles(word: &str) -> Roles {
     if word.len() > MAX_WORD_BYTES {
-        return Roles::default();
+        let wide = !word.starts_with(is_spaced);
+        return Roles(if wide { bit::wide } else { 0 });
     }
     let word = lower(word);
     let mut roles = TABLE.get(&*word).copied().unwrap_or_default();
+    if word.ends_with("n't") {
+        roles.0 |= bit::negation;
+    }
+    if !word.starts_with(is_spaced) {
+        roles.0 |= bit::wide;
+    }
     if UNIT_ENDINGS.iter().any(|ending| word.ends_with(ending)) {
         roles.0 |= bit::unit;
     }

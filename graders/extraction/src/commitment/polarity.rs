@@ -7,8 +7,7 @@
 //! falsehood that has the value's clause or an answer as its object reverses the verdict or, if it
 //! is negated itself, keeps it.
 
-use crate::characters::is_spaced;
-use crate::phrases::beliefs::{INFINITIVES, WAYS, WIDE_AFFIRMATIONS_BEFORE, WIDE_DENIALS_BEFORE};
+use crate::phrases::beliefs::{INFINITIVES, WIDE_AFFIRMATIONS_BEFORE, WIDE_DENIALS_BEFORE};
 use crate::phrases::judgements::{REPORTED, YIELDS};
 use crate::tokens::{Lexed, TokenKind};
 use crate::word_roles::lower;
@@ -27,6 +26,10 @@ const MAX_NOUN_DISTANCE: usize = 4;
 /// Whether the clause before the token `first` denies the value there, apart from a negation of the
 /// verb between the name of an answer and the value.
 pub(super) fn is_denied(lexed: &Lexed<'_>, first: usize) -> bool {
+    let floor = first.saturating_sub(MAX_TOKENS);
+    if !(floor..first).any(|at| lexed.roles(at).judges()) {
+        return false;
+    }
     let start = clause_start(lexed, first);
     let mut denied = false;
     let mut negation = None;
@@ -89,7 +92,7 @@ impl Clause<'_, '_> {
         let lexed = self.lexed;
         let word = lexed.str(at);
         let roles = lexed.roles(at);
-        if !word.starts_with(is_spaced) {
+        if roles.wide() {
             return wide_effect(word);
         }
         let negated = self.negation.is_some();
@@ -232,7 +235,7 @@ impl Clause<'_, '_> {
     fn names_way(&self, at: usize) -> bool {
         let lexed = self.lexed;
         at > self.start
-            && WAYS.contains(&lexed.str(at))
+            && lexed.roles(at).way()
             && lower(lexed.str(at - 1)) == "no"
             && (at + 1 >= self.first || !matches!(lexed.str(at + 1), "to" | "of"))
     }
@@ -280,7 +283,6 @@ pub(super) fn is_negation(lexed: &Lexed<'_>, at: usize) -> bool {
     roles.negation() && !roles.verb()
         || roles.negates_clause()
             && (!lexed.is_one_of(at, &["far"]) || lexed.is_one_of(at + 1, &["from"]))
-        || lexed.is_word(at) && (lexed.str(at).ends_with("n't") || lexed.str(at).ends_with("n’t"))
 }
 
 /// [`Clause::effect`] in a script without blanks between words, where a token is a clause.

@@ -3,7 +3,6 @@
 //! describes the value ("42 is not prime"), says nothing.
 
 use super::polarity;
-use crate::characters::is_spaced;
 use crate::phrases::beliefs::INFINITIVES;
 use crate::phrases::predicates::{
     CROSSES, EXPECTATIONS, WIDE_AFFIRMATIONS_AFTER, WIDE_DENIALS_AFTER,
@@ -34,8 +33,16 @@ pub(super) fn denies(lexed: &Lexed<'_>, end: usize) -> bool {
         return true;
     }
     let word = |at: usize| lexed.is_word(at);
+    let reach = lexed.tokens.len().min(end + MAX_CLAUSES * MAX_TOKENS);
+    let stops = |at: &usize| lexed.kind(*at) == Some(TokenKind::Stop);
+    if !(end..reach)
+        .take_while(|at| !stops(at))
+        .any(|at| lexed.roles(at).refutes())
+    {
+        return false;
+    }
     if word(end) {
-        if !lexed.str(end).starts_with(is_spaced) {
+        if lexed.roles(end).wide() {
             return wide_denies(lexed, end);
         }
         let own = if lexed.roles(end).turns() && refers(lexed, end + 1) {
@@ -108,7 +115,7 @@ fn denies_after_particle(lexed: &Lexed<'_>, end: usize) -> bool {
 fn wide_denies(lexed: &Lexed<'_>, at: usize) -> bool {
     let starts = (at..lexed.tokens.len())
         .take(4)
-        .take_while(|at| lexed.is_word(*at) && !lexed.str(*at).starts_with(is_spaced));
+        .take_while(|at| lexed.is_word(*at) && lexed.roles(*at).wide());
     let mut starts = starts.map(|at| lexed.str(at));
     let contains = |word: &str, parts: &[&str]| parts.iter().any(|part| word.contains(part));
     starts.any(|word| {
@@ -139,7 +146,7 @@ fn remark(lexed: &Lexed<'_>, from: usize) -> bool {
     while lexed.is_word(at) && lexed.roles(at).turns() && at < from + 2 {
         at += 1;
     }
-    if lexed.is_word(at) && !lexed.str(at).starts_with(is_spaced) {
+    if lexed.is_word(at) && lexed.roles(at).wide() {
         return wide_remark(lexed, at);
     }
     if refers(lexed, at) {
