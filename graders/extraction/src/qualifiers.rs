@@ -54,10 +54,10 @@ pub(super) fn modifier_before(lexed: &Lexed<'_>, first: usize) -> Modifier {
         // "ni" negates in French and is a verb in Swahili.
         let negates = roles.negation() && !roles.verb();
         let excludes = || {
-            EXCLUDES
-                .iter()
-                .filter(|phrase| phrase.ends_with(&*word))
-                .any(|phrase| phrase_start(lexed, at, phrase).is_some())
+            roles.ends_exclusion()
+                && EXCLUDES
+                    .iter()
+                    .any(|phrase| phrase_start(lexed, at, phrase).is_some())
         };
         if negates || ends_in_denial(&word) || excludes() {
             return Modifier::Denied;

@@ -12,7 +12,7 @@ use crate::phrases::beliefs::{
 };
 use crate::phrases::judgements::{ANSWER_NOUNS, FALSEHOODS, FALSELY, FORMERLY, TRUTHS};
 use crate::phrases::predicates::{AUXILIARIES, FAILURES, FILLERS, FITS, REFERS, REJECTIONS, TURNS};
-use crate::phrases::qualifying::{EXCEPTS, QUALIFIES_BEFORE};
+use crate::phrases::qualifying::{EXCEPTS, EXCLUDES, QUALIFIES_BEFORE};
 use crate::phrases::retractions::{INTERJECTIONS, OPENERS, WAITS};
 use crate::phrases::{
     ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, NUMBERED, SUBORDINATES, SUPPOSITIONS,
@@ -162,6 +162,8 @@ roles! {
     way = 45;
     /// Of a script without blanks between words: a part of a clause or a whole one.
     wide = 46;
+    /// The last word of a phrase that excludes the value after it: "instead *of*".
+    ends_exclusion = 47;
 }
 
 impl Roles {
@@ -267,6 +269,9 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
     let last_word = |phrase: &&'static str| phrase.rsplit(' ').next().unwrap_or(phrase);
     for phrase in QUALIFIES_BEFORE {
         add(&[last_word(phrase)], bit::ends_qualifier);
+    }
+    for phrase in EXCLUDES {
+        add(&[last_word(phrase)], bit::ends_exclusion);
     }
     for phrase in EXCEPTS {
         add(&[last_word(phrase)], bit::ends_exception);

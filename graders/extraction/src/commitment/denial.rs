@@ -23,7 +23,8 @@ const CLAUSE_ENDS: &[char] = &[',', ';', ':', '(', ')', '，', '；', '：'];
 /// Marks between a sentence and an answer in it that belong to the notation.
 const NOTATION: &[char] = &['$', '*', '_', '`', ' ', '{', '}', '\\', '(', '[', ')', ']'];
 
-/// Such marks between an answer and the rest of its sentence. An opening bracket may start a remark.
+/// Such marks between an answer and the rest of its sentence. An opening bracket may start a
+/// remark.
 const AFTER_NOTATION: &[char] = &['$', '*', '_', '`', ' ', '}'];
 
 /// Whether a token of a script without blanks between words starts with a denial.
@@ -35,9 +36,9 @@ pub(super) fn starts_with_denial(word: &str) -> bool {
             .any(|denial| word.starts_with(denial))
 }
 
-/// Whether the sentence up to the value of a statement denies it: "I do not think the answer is 42",
-/// "the wrong answer is 42". The name of the answer is at the byte `name`, and what follows its
-/// connector at `value`.
+/// Whether the sentence up to the value of a statement denies it: "I do not think the answer is
+/// 42", "the wrong answer is 42". The name of the answer is at the byte `name`, and what follows
+/// its connector at `value`.
 pub(crate) fn denies_clause(text: &str, name: usize, value: usize) -> bool {
     let sentence = &text[sentence_start(text, name)..value];
     let lexed = Lexed::read(sentence);

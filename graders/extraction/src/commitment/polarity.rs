@@ -160,7 +160,7 @@ impl Clause<'_, '_> {
         Effect::None
     }
 
-    /// Whether the clause of the value is the object of the word: "false *that*", "доказано, *что*".
+    /// Whether the clause of the value is the object of the word: "false *that*", "falsch, *dass*".
     fn precedes_clause(&self, at: usize) -> bool {
         // "stimmt nicht, dass"
         let after = at + 1 + usize::from(is_negation(self.lexed, at + 1));
@@ -185,7 +185,7 @@ impl Clause<'_, '_> {
             .any(|at| lexed.roles(at).answer_noun());
         let refers = next < self.first
             && (lexed.roles(next).refers()
-                || matches!(&*lower(lexed.str(next)), "we" | "you" | "they" | "x" | "n"));
+                || lexed.is_one_of(next, &["we", "you", "they", "x", "n"]));
         names_answer || refers || self.leads_to_value(at + 1)
     }
 
@@ -215,9 +215,9 @@ impl Clause<'_, '_> {
         };
         let leads = at + 1 < self.first
             && YIELDS.contains(&lexed.str(at + 1))
-            && matches!(
-                &*lower(lexed.str(self.start)),
-                "a" | "an" | "one" | "un" | "une" | "ein" | "una" | "um"
+            && lexed.is_one_of(
+                self.start,
+                &["a", "an", "one", "un", "une", "ein", "una", "um"],
             );
         noun(at + 1) || at > self.start && noun(at - 1) || leads
     }
@@ -329,12 +329,10 @@ fn ends_clause(lexed: &Lexed<'_>, at: usize) -> bool {
         TokenKind::Word | TokenKind::Name => {
             let roles = lexed.roles(at);
             // "anything but 42"
-            let excepts = at > 0 && is_negation(lexed, at - 1)
-                || at > 0
-                    && matches!(
-                        &*lower(lexed.str(at - 1)),
-                        "anything" | "everything" | "all"
-                    );
+            let excepts = at.checked_sub(1).is_some_and(|before| {
+                is_negation(lexed, before)
+                    || lexed.is_one_of(before, &["anything", "everything", "all"])
+            });
             let joins = roles.joins_and() && {
                 let after = lexed.roles(next);
                 after.connective()

@@ -1,5 +1,5 @@
-//! Words that call a clause, an answer or what leads to it right or wrong: "it is *false* that", "the
-//! *wrong* answer is". Contains no logic. The words of all languages are in one list per role.
+//! Words that call a clause, an answer or what leads to it right or wrong: "it is *false* that",
+//! "the *wrong* answer is". Contains no logic. The words of all languages are in one list per role.
 
 /// Words that call a clause or an answer false: "it is *false* that", "the *wrong* answer is".
 pub(crate) const FALSEHOODS: &[&str] = &[

@@ -1,5 +1,5 @@
-//! Words after a value that say whether it is the answer: "42 is *extraneous*", "42 does not *fit*".
-//! Contains no logic. The words of all languages are in one list per role.
+//! Words after a value that say whether it is the answer: "42 is *extraneous*", "42 does not
+//! *work*". Contains no logic. The words of all languages are in one list per role.
 
 /// Words that reject the value before them, in addition to falsehoods: "42 is *extraneous*".
 pub(crate) const REJECTIONS: &[&str] = &[
