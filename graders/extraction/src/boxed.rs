@@ -70,11 +70,17 @@ pub(super) fn read(text: &str) -> Boxes<'_> {
     // The last box that the text asserts, and the sentences of those after it.
     let mut asserted = outermost.as_slice();
     let mut denied: Option<std::ops::Range<usize>> = None;
+    let mut denied_texts: Vec<&str> = Vec::new();
     while let Some(((index, end), earlier)) = asserted.split_last() {
         let skipped = outermost.len() - asserted.len();
-        let Some(sentence) = commitment::denies_box(text, frames[*index].start..*end) else {
+        let place = frames[*index].start..*end;
+        let own = unwrapped(text, &frames, *index);
+        // "We get \boxed{7}. But \boxed{7} is extraneous."
+        if !denied_texts.contains(&own) && !commitment::denies_box(text, place.clone()) {
             break;
-        };
+        }
+        let sentence = commitment::sentence(text, place);
+        denied_texts.push(own);
         if skipped == MAX_DENIED {
             asserted = &[];
             break;

@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 
-use crate::phrases::{EXCLUDES, MODALS};
+use crate::commitment;
+use crate::phrases::MODALS;
+use crate::phrases::qualifying::EXCLUDES;
 use crate::rule::{Rule, RuleMatch};
 use crate::slices::tail;
 use crate::tokens::{Lexed, TokenKind};
@@ -57,6 +59,9 @@ struct Letter {
     is_possible: bool,
 }
 
+/// Maximum number of letters that the words of their clause deny before one that they assert.
+const MAX_DENIED: usize = 8;
+
 /// Bytes at the end of a text that are searched for a letter.
 const TAIL_BYTES: usize = 1 << 13;
 
@@ -66,20 +71,34 @@ const MAX_CLAUSE_BYTES: usize = 512;
 /// The letter that a text selects, or the alternatives it offers.
 pub(super) fn in_prose(text: &str) -> Option<RuleMatch<'_>> {
     let text = tail(text, TAIL_BYTES);
-    let letters = letters(text);
-    // An explicit choice or correction comes first, then the letter that starts the text, then the
-    // only letter that is not denied.
-    let chosen = letters
-        .iter()
-        .rposition(|letter| letter.status == LetterStatus::Selected || letter.corrects)
-        .or_else(|| leading_letter(text, &letters))
-        .or_else(|| only(text, &letters));
-    match chosen {
+    let mut letters = letters(text);
+    for _ in 0..MAX_DENIED {
+        let chosen = chosen(text, &letters).map(|chosen| &mut letters[chosen]);
+        match chosen.filter(|letter| commitment::denies_clause(text, letter.at, letter.at)) {
+            Some(letter) => {
+                letter.status = LetterStatus::Denied;
+                letter.corrects = false;
+            }
+            None => break,
+        }
+    }
+    match chosen(text, &letters) {
         Some(chosen) => {
             Some(possible(text, &letters, chosen).unwrap_or_else(|| found(text, &letters, chosen)))
         }
         None => letters.is_empty().then(|| lower_case(text)).flatten(),
     }
+}
+
+/// The letter that decides, which the clause around it may still deny.
+fn chosen(text: &str, letters: &[Letter]) -> Option<usize> {
+    // An explicit choice or correction comes first, then the letter that starts the text, then the
+    // only letter that is not denied.
+    letters
+        .iter()
+        .rposition(|letter| letter.status == LetterStatus::Selected || letter.corrects)
+        .or_else(|| leading_letter(text, letters))
+        .or_else(|| only(text, letters))
 }
 
 /// A lower-case letter that starts a text of one line and is set off by a mark, or that is the
@@ -426,7 +445,7 @@ fn is_denied(clause: &str) -> bool {
     const MAX_WORDS: usize = 4;
     let negates = |word: &str| {
         let negation = roles(word).negation() && !roles(word).verb();
-        negation || lower(word).ends_with("n't") || ends_in_denial(word)
+        negation || ends_in_denial(word)
     };
     words(clause).take(MAX_WORDS).any(negates) || ends_with_exclusion(clause)
 }
@@ -460,9 +479,22 @@ fn is_possible(clause: &str) -> bool {
 
 /// Whether a token of a script without blanks ends with a denial.
 pub(super) fn ends_in_denial(word: &str) -> bool {
-    ["不是", "不选", "不可能是", "不能是", "排除", "并非"]
-        .iter()
-        .any(|denial| word.ends_with(denial))
+    [
+        "不是",
+        "不选",
+        "不可能是",
+        "不能是",
+        "排除",
+        "并非",
+        "不等于",
+        "不会是",
+        "不该是",
+        "不应是",
+        "不应该是",
+        "不为",
+    ]
+    .iter()
+    .any(|denial| word.ends_with(denial))
 }
 
 /// Whether the words after a letter refute it: "A is wrong".

@@ -26,7 +26,7 @@ pub(super) fn find(text: &str) -> Option<RuleMatch<'_>> {
     expression(text)
         .or_else(|| few_words(text).filter(|found| is_qualified(found.source)))
         .or_else(|| paragraphs(text).into_iter().rev().find_map(paragraph))
-        .or_else(|| few_words(text))
+        .or_else(|| few_words(text).filter(|found| !is_refuted(found.source)))
 }
 
 /// The whole text, if it consists of one expression.
@@ -160,10 +160,10 @@ fn paragraph(text: &str) -> Option<RuleMatch<'_>> {
         return None;
     }
     let lexed = Lexed::read(text);
-    let is_asserted = |run: &ValueRun| run.strong && commitment::asserts(&lexed, *run);
     let runs: Vec<ValueRun> = value_runs::runs(&lexed)
         .into_iter()
-        .filter(is_asserted)
+        .filter(|run| run.strong)
+        .filter_map(|run| commitment::asserted(&lexed, run))
         .collect();
     let runs = asides::without_asides(&lexed, runs);
     bold(&lexed, &runs)
@@ -354,6 +354,14 @@ fn value_with_words<'a>(
             Rule::LastExpression
         },
     })
+}
+
+/// Whether a short text refutes a value in it: "42 is wrong". "Not 42" is returned as written.
+fn is_refuted(text: &str) -> bool {
+    let lexed = Lexed::read(text);
+    value_runs::runs(&lexed)
+        .into_iter()
+        .any(|run| run.strong && commitment::refutes(&lexed, run))
 }
 
 /// Whether the words of a short text qualify its value: "less than 7" is not 7.

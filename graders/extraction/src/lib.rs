@@ -16,10 +16,9 @@
 //! 8. the last expression or number of the text that is not part of a word
 //!    ([`Rule::LastExpression`], [`Rule::LastNumber`]).
 //!
-//! The order follows how explicit a rule is. Models are given to box or tag their answer, so a box
-//! decides even if a later sentence contradicts it. An answer without a box, tag or `####` is
-//! retracted by a sentence that says so ("Wait, that's wrong"); only the text after that sentence
-//! is read.
+//! The order follows how explicit a rule is. A box or a statement that the text denies ("I do not
+//! think the answer is 42", "42 is wrong") or takes back ("Wait, that's wrong") is not an answer;
+//! `commitment` has the order of precedence.
 //!
 //! The extracted text keeps whatever changes the meaning of a value, so that no grader can mistake
 //! it for the bare value:

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 
 use crate::characters::is_spaced;
 use crate::choice::ends_in_denial;
-use crate::phrases::{
-    COMPARES_AFTER, EXCLUDES, PRECISIONS, QUALIFIES_AFTER, QUALIFIES_BEFORE,
-    QUALIFIES_BEFORE_VALUE, SIGNS, SUPPOSITIONS,
+use crate::phrases::qualifying::{
+    COMPARES_AFTER, EXCEPTS, EXCLUDES, PRECISIONS, QUALIFIES_AFTER, QUALIFIES_BEFORE,
+    QUALIFIES_BEFORE_VALUE,
 };
+use crate::phrases::{SIGNS, SUPPOSITIONS};
 use crate::rule::{Rule, RuleMatch};
 use crate::tokens::{Lexed, TokenKind};
 use crate::trim::tidy;
@@ -33,7 +34,18 @@ pub(super) enum Modifier {
 /// How the words before the token `first` change the meaning of the value there. Reads backwards
 /// and stops at the first word that is not a filler: in "not one of the 7" nothing denies the 7.
 pub(super) fn modifier_before(lexed: &Lexed<'_>, first: usize) -> Modifier {
-    for at in (0..introduction_end(lexed, first)).rev().take(MAX_WORDS) {
+    let end = introduction_end(lexed, first);
+    if let Some(start) = exception_start(lexed, end) {
+        return if is_excepted(lexed, end) {
+            Modifier::Qualified(start)
+        } else {
+            Modifier::None
+        };
+    }
+    if negates_verb(lexed, end) {
+        return Modifier::Denied;
+    }
+    for at in (0..end).rev().take(MAX_WORDS) {
         if !matches!(lexed.tokens[at].kind, TokenKind::Word | TokenKind::Name) {
             break;
         }
@@ -42,12 +54,12 @@ pub(super) fn modifier_before(lexed: &Lexed<'_>, first: usize) -> Modifier {
         // "ni" negates in French and is a verb in Swahili.
         let negates = roles.negation() && !roles.verb();
         let excludes = || {
-            EXCLUDES
-                .iter()
-                .filter(|phrase| phrase.ends_with(&*word))
-                .any(|phrase| phrase_start(lexed, at, phrase).is_some())
+            roles.ends_exclusion()
+                && EXCLUDES
+                    .iter()
+                    .any(|phrase| phrase_start(lexed, at, phrase).is_some())
         };
-        if negates || word.ends_with("n't") || ends_in_denial(&word) || excludes() {
+        if negates || ends_in_denial(&word) || excludes() {
             return Modifier::Denied;
         }
         // Scripts without blanks may put the phrase and other words into one token.
@@ -63,6 +75,7 @@ pub(super) fn modifier_before(lexed: &Lexed<'_>, first: usize) -> Modifier {
         // Only fillers may separate the phrase from the value: verbs, articles, "exactly",
         // "perhaps".
         if !(roles.verb()
+            || roles.auxiliary()
             || roles.before_value()
             || roles.hedge()
             || matches!(&*word, "the" | "a" | "an"))
@@ -71,6 +84,46 @@ pub(super) fn modifier_before(lexed: &Lexed<'_>, first: usize) -> Modifier {
         }
     }
     Modifier::None
+}
+
+/// Whether a negated auxiliary and one other verb precede the token `end`: "do not answer 7",
+/// "doesn't give 7", "never write 7".
+fn negates_verb(lexed: &Lexed<'_>, end: usize) -> bool {
+    // "does not come to 7"
+    let to = end > 0 && lower(lexed.str(end - 1)) == "to";
+    let Some(not) = (end - usize::from(to)).checked_sub(2) else {
+        return false;
+    };
+    let verb = lexed.roles(not + 1);
+    let is_verb = lexed.kind(not + 1) == Some(TokenKind::Word)
+        && !(verb.presupposes() || verb.before_value() || verb.ends_qualifier() || verb.verb());
+    let word = lower(lexed.str(not));
+    let auxiliary = not > 0 && lexed.roles(not - 1).auxiliary();
+    is_verb
+        && (word.ends_with("n't")
+            || matches!(&*word, "never" | "cannot")
+            || word == "not" && auxiliary)
+}
+
+/// Whether a phrase before the token `end` excepts the value there: "anything but 7". "No answer
+/// other than 7" is 7.
+pub(super) fn is_excepted(lexed: &Lexed<'_>, end: usize) -> bool {
+    exception_start(lexed, end).is_some_and(|start| {
+        !(start.saturating_sub(MAX_WORDS)..=start).any(|at| {
+            let roles = lexed.roles(at);
+            roles.negation() || roles.negates_clause()
+        })
+    })
+}
+
+/// The first token of the phrase before the token `end` that excepts the value there.
+fn exception_start(lexed: &Lexed<'_>, end: usize) -> Option<usize> {
+    let last = end.checked_sub(1)?;
+    if !lexed.roles(last).ends_exception() {
+        return None;
+    }
+    let mut phrases = EXCEPTS.iter();
+    phrases.find_map(|phrase| phrase_start(lexed, last, phrase))
 }
 
 /// The end of the words that introduce the value at `first`. Display maths is on a separate line,

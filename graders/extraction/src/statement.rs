@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use crate::characters::is_spaced;
 use crate::connector::{Connector, after_connector};
+use crate::phrases::ONLY;
 use crate::rule::{Options, Rule, RuleMatch};
 use crate::tokens::{Lexed, TokenKind};
 use crate::trim::tidy;
@@ -77,14 +78,18 @@ fn search<'a>(text: &'a str, options: &Options<'_>) -> Option<(usize, RuleMatch<
         let short = length <= MAX_SHORT_NAME_BYTES && is_spaced(first);
         if let Some((value, connector)) = connected
             && (!short || opens && connector == Connector::Colon)
-            && !is_conditional_or_denied(text, at)
+            && !is_conditional(text, at)
         {
             // `"answer": null` in JSON
             if text[..at].ends_with('"') && value.starts_with("null") {
                 return Some((at, RuleMatch::slice(&value[..0], Rule::Stated)));
             }
             let found = value_of(value, connector, is_item(text, value), options);
-            if let Some(found) = found {
+            let denied = || {
+                let value = super::slices::byte_range(text, value).start;
+                commitment::denies_clause(text, at, value)
+            };
+            if let Some(found) = found.filter(|_| !denied()) {
                 return Some((at, found));
             }
         }
@@ -169,9 +174,8 @@ fn folded_prefix(rest: &str, name: &str) -> Option<usize> {
     Some(chars.offset())
 }
 
-/// Whether the words before a name make it a condition or a denial: "if the answer is 5", "the
-/// wrong answer is 5".
-fn is_conditional_or_denied(text: &str, at: usize) -> bool {
+/// Whether the words before a name make the statement a condition: "if the answer is 5".
+fn is_conditional(text: &str, at: usize) -> bool {
     const MAX_WORDS_BEFORE: usize = 3;
     const MAX_BYTES_BEFORE: usize = 48;
     let start = (0..=at)
@@ -225,13 +229,16 @@ fn value_of<'a>(
     while first < lexed.tokens.len() {
         let word = lexed.str(first);
         match lexed.tokens[first].kind {
-            // "no" is an answer, "not 5" is not.
+            // "no" is an answer, "not 5" is not, "none other than 5" is 5.
             TokenKind::Word
                 if lexed.roles(first).negation() && !matches!(&*lower(word), "no" | "non") =>
             {
                 return None;
             }
             TokenKind::Word if lexed.roles(first).before_value() => first += 1,
+            TokenKind::Word if only_length(&lexed, first) > 0 => {
+                first += only_length(&lexed, first);
+            }
             TokenKind::Other if !word.starts_with(char::is_alphanumeric) => first += 1,
             TokenKind::Separator if first > 0 => first += 1,
             _ => break,
@@ -286,18 +293,33 @@ fn value_of<'a>(
     committed(&lexed, first, run)
 }
 
+/// Number of words at a token that say that what follows is the only answer: "none other than".
+fn only_length(lexed: &Lexed<'_>, first: usize) -> usize {
+    ONLY.iter()
+        .map(|phrase| phrase.split(' '))
+        .find(|parts| {
+            (first..).zip(parts.clone()).all(|(at, part)| {
+                lexed.kind(at) == Some(TokenKind::Word) && lower(lexed.str(at)) == part
+            })
+        })
+        .map_or(0, Iterator::count)
+}
+
 /// A run as the answer of a statement, with the alternative that follows it. If the words after it
 /// deny it, the next value of its sentence: "not 42 but 24".
 fn committed<'a>(lexed: &Lexed<'a>, first: usize, run: ValueRun) -> Option<RuleMatch<'a>> {
     let end = sentence_end(lexed, first);
-    let run = if commitment::asserts(lexed, run) {
-        run
-    } else {
+    let run = commitment::asserted(lexed, run).or_else(|| {
         value_runs::runs(lexed)
             .into_iter()
-            .filter(|next| next.first >= run.end && next.end <= end)
-            .find(|next| next.strong && commitment::asserts(lexed, *next))?
-    };
+            .filter(|next| next.first >= run.end && next.end <= end && next.strong)
+            .find_map(|next| commitment::asserted(lexed, next))
+    })?;
+    if qualifiers::qualifier_start(lexed, None, run).is_some()
+        && let Some(value) = commitment::restated(lexed, run)
+    {
+        return qualifiers::signed_value(lexed, value.first, value, Rule::Stated);
+    }
     let found = qualifiers::signed_value(lexed, first, run, Rule::Stated)?;
     Some(commitment::offer(lexed, run, &found).unwrap_or(found))
 }

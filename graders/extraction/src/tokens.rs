@@ -6,7 +6,7 @@ use crate::characters::{
 };
 use crate::maths_spans::{self, Span};
 use crate::slices::head;
-use crate::word_roles::{Roles, roles};
+use crate::word_roles::{Roles, lower, roles};
 
 /// The kind of a token. The rules above this module read kinds instead of characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +100,16 @@ impl<'a> Lexed<'a> {
     /// The kind of a token, if there is one.
     pub(super) fn kind(&self, index: usize) -> Option<TokenKind> {
         self.tokens.get(index).map(|token| token.kind)
+    }
+
+    /// Whether a token is a word or a name.
+    pub(super) fn is_word(&self, index: usize) -> bool {
+        matches!(self.kind(index), Some(TokenKind::Word | TokenKind::Name))
+    }
+
+    /// Whether a token is one of some words, in any case.
+    pub(super) fn is_one_of(&self, index: usize, words: &[&str]) -> bool {
+        self.is_word(index) && words.contains(&&*lower(self.str(index)))
     }
 
     /// The text of a token without its delimiters.
@@ -473,6 +483,12 @@ impl Lexer<'_> {
             ':' if digits(before) && digits(next) => self.push(TokenKind::Operator, 1),
             '(' | '[' | '{' => self.push(TokenKind::Open, 1),
             ')' | ']' | '}' => self.push(TokenKind::Close, 1),
+            // "5 & 6"
+            '&' if before.is_some_and(char::is_whitespace)
+                && next.is_some_and(char::is_whitespace) =>
+            {
+                self.push(TokenKind::Word, 1);
+            }
             ',' | '，' | '、' | ';' | '；' => self.push(TokenKind::Separator, length),
             '.' | '。' | '．' | '।' | '?' | '？' => self.push(TokenKind::Stop, length),
             '%' | '％' | '‰' | '°' | '′' | '″' | '℃' | '℉' => {

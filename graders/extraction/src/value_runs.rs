@@ -128,6 +128,42 @@ pub(super) fn without_count(lexed: &Lexed<'_>, first: usize, end: usize) -> usiz
     }
 }
 
+/// A list without its last value and the marks and words that join it; `None` if the run is no list
+/// of things that apply together.
+pub(super) fn without_last(lexed: &Lexed<'_>, run: ValueRun) -> Option<ValueRun> {
+    let mut depth = 0usize;
+    let mut last = None;
+    for at in run.first..run.end {
+        match lexed.tokens[at].kind {
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let joiner = joiner_at(lexed, run.first, at);
+        if joiner == Some(Joiner::Or) {
+            return None;
+        }
+        let joins = lexed.tokens[at].kind == TokenKind::Separator || joiner.is_some();
+        if depth == 0 && joins {
+            last = Some(at);
+        }
+    }
+    let mut end = last?;
+    while end > run.first
+        && (lexed.tokens[end - 1].kind == TokenKind::Separator
+            || joiner_at(lexed, run.first, end - 1).is_some())
+    {
+        end -= 1;
+    }
+    (end > run.first)
+        .then(|| ValueRun {
+            first: run.first,
+            end,
+            strong: is_strong(lexed, run.first, end),
+        })
+        .filter(|run| run.strong)
+}
+
 /// Whether a run contains a separator or joiner outside brackets.
 fn is_list(lexed: &Lexed<'_>, first: usize, end: usize) -> bool {
     let mut depth = 0usize;

@@ -5,11 +5,18 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::characters::is_spaced;
 use crate::languages::LANGUAGES;
+use crate::phrases::beliefs::{
+    BELIEFS, COMPLEMENTIZERS, CONNECTIVES, DISBELIEFS, NEGATORS, PRESUPPOSES, REFUSALS, WAYS,
+};
+use crate::phrases::judgements::{ANSWER_NOUNS, FALSEHOODS, FALSELY, FORMERLY, TRUTHS};
+use crate::phrases::predicates::{AUXILIARIES, FAILURES, FILLERS, FITS, REFERS, REJECTIONS, TURNS};
+use crate::phrases::qualifying::{EXCEPTS, EXCLUDES, QUALIFIES_BEFORE};
 use crate::phrases::retractions::{INTERJECTIONS, OPENERS, WAITS};
 use crate::phrases::{
-    ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, NUMBERED, QUALIFIES_BEFORE, SUBORDINATES,
-    SUPPOSITIONS, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
+    ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, NUMBERED, SUBORDINATES, SUPPOSITIONS,
+    UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
 };
 use crate::scales::POWERS;
 
@@ -40,7 +47,7 @@ const MAX_WORD_BYTES: usize = 32;
 /// The roles of a word, as a set of bits. A word may have several: "so" opens a conclusion and may
 /// precede a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Roles(u32);
+pub(super) struct Roles(u64);
 
 macro_rules! roles {
     ($($(#[$doc:meta])* $name:ident = $bit:literal;)*) => {
@@ -54,7 +61,7 @@ macro_rules! roles {
         mod bit {
             $(
                 #[expect(non_upper_case_globals, reason = "named like the method")]
-                pub(super) const $name: u32 = 1 << $bit;
+                pub(super) const $name: u64 = 1 << $bit;
             )*
         }
     };
@@ -111,9 +118,83 @@ roles! {
     of = 23;
     /// Before the place of a value: "42 *when* n = 7".
     place = 24;
+    /// Accepts the clause after it: "I do not *think* that".
+    believes = 25;
+    /// Denies the clause after it: "I *doubt* that".
+    disbelieves = 26;
+    /// Calls a clause or an answer false: "it is *false* that".
+    falsehood = 27;
+    /// Calls a clause or an answer right: "it is not *true* that".
+    truth = 28;
+    /// Its clause is true, negated or not: "it is not *hard* to see that".
+    presupposes = 29;
+    /// Negates a clause: "*nobody* would say that".
+    negates_clause = 30;
+    /// Negates the infinitive after it: "I *refuse* to believe".
+    refuses = 31;
+    /// Starts a clause of its own: "but".
+    connective = 32;
+    /// Starts a clause that is the object of a verb: "I doubt *that*".
+    complementizer = 33;
+    /// A noun for an answer: "a wrong *solution* gives".
+    answer_noun = 34;
+    /// Rejects the value before it: "42 is *extraneous*".
+    rejects = 35;
+    /// Rejects its subject: "42 *fails* the check".
+    failure = 36;
+    /// Accepts its subject: "42 does not *satisfy* the equation".
+    fits = 37;
+    /// May precede a predicate: "42 *must* be rejected".
+    auxiliary = 38;
+    /// Does not change a predicate: "a *common* mistake".
+    filler = 39;
+    /// Refers to the value before it: "42, *which* is wrong".
+    refers = 40;
+    /// May precede such a subject: "42, *but* that is wrong".
+    turns = 41;
+    /// Calls the statement around it a fault: "is *wrongly* said to be".
+    falsely = 42;
+    /// What was so in the past: "is no *longer*".
+    formerly = 43;
+    /// The last word of a phrase that excepts the value after it: "other *than*".
+    ends_exception = 44;
+    /// A way in which a clause could be true: "there is no *way* that".
+    way = 45;
+    /// Of a script without blanks between words: a part of a clause or a whole one.
+    wide = 46;
+    /// The last word of a phrase that excludes the value after it: "instead *of*".
+    ends_exclusion = 47;
 }
 
 impl Roles {
+    /// Whether the word may change the verdict of the clause after it. Nearly all words do not.
+    pub(super) const fn judges(self) -> bool {
+        const ANY: u64 = bit::negation
+            | bit::believes
+            | bit::disbelieves
+            | bit::falsehood
+            | bit::truth
+            | bit::negates_clause
+            | bit::refuses
+            | bit::falsely
+            | bit::formerly
+            | bit::way
+            | bit::wide;
+        self.0 & ANY != 0
+    }
+
+    /// Whether the word may change the verdict of the value before it. Nearly all words do not.
+    pub(super) const fn refutes(self) -> bool {
+        const ANY: u64 = bit::negation
+            | bit::negates_clause
+            | bit::denies_after
+            | bit::rejects
+            | bit::disbelieves
+            | bit::failure
+            | bit::wide;
+        self.0 & ANY != 0
+    }
+
     /// The joiner that the word is, if any. "or" decides if a word is both.
     pub(super) const fn joiner(self) -> Option<Joiner> {
         if self.joins_or() {
@@ -129,7 +210,7 @@ impl Roles {
 /// The roles of every word of the tables.
 static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
     let mut table: HashMap<&'static str, Roles> = HashMap::new();
-    let mut add = |words: &[&'static str], bit: u32| {
+    let mut add = |words: &[&'static str], bit: u64| {
         for word in words {
             table.entry(word).or_default().0 |= bit;
         }
@@ -146,6 +227,7 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
         add(language.not_after, bit::denies_after);
         add(language.of, bit::of);
         add(language.place, bit::place);
+        add(language.answer, bit::answer_noun);
     }
     add(UNITS, bit::unit);
     add(UNIT_PREFIXES, bit::unit | bit::unit_prefix);
@@ -164,11 +246,35 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
     add(INTERJECTIONS, bit::interjection);
     add(WAITS, bit::interjection);
     add(OPENERS, bit::opener);
+    add(BELIEFS, bit::believes);
+    add(DISBELIEFS, bit::disbelieves);
+    add(FALSEHOODS, bit::falsehood | bit::rejects);
+    add(TRUTHS, bit::truth | bit::fits);
+    add(PRESUPPOSES, bit::presupposes);
+    add(NEGATORS, bit::negates_clause);
+    add(REFUSALS, bit::refuses);
+    add(CONNECTIVES, bit::connective);
+    add(COMPLEMENTIZERS, bit::complementizer);
+    add(ANSWER_NOUNS, bit::answer_noun);
+    add(REJECTIONS, bit::rejects);
+    add(FAILURES, bit::failure);
+    add(FITS, bit::fits);
+    add(AUXILIARIES, bit::auxiliary);
+    add(FILLERS, bit::filler);
+    add(REFERS, bit::refers);
+    add(TURNS, bit::turns);
+    add(FALSELY, bit::falsely);
+    add(FORMERLY, bit::formerly);
+    add(WAYS, bit::way);
+    let last_word = |phrase: &&'static str| phrase.rsplit(' ').next().unwrap_or(phrase);
     for phrase in QUALIFIES_BEFORE {
-        add(
-            &[phrase.rsplit(' ').next().unwrap_or(phrase)],
-            bit::ends_qualifier,
-        );
+        add(&[last_word(phrase)], bit::ends_qualifier);
+    }
+    for phrase in EXCLUDES {
+        add(&[last_word(phrase)], bit::ends_exclusion);
+    }
+    for phrase in EXCEPTS {
+        add(&[last_word(phrase)], bit::ends_exception);
     }
     table
 });
@@ -176,10 +282,17 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
 /// The roles of `word`, in any case.
 pub(super) fn roles(word: &str) -> Roles {
     if word.len() > MAX_WORD_BYTES {
-        return Roles::default();
+        let wide = !word.starts_with(is_spaced);
+        return Roles(if wide { bit::wide } else { 0 });
     }
     let word = lower(word);
     let mut roles = TABLE.get(&*word).copied().unwrap_or_default();
+    if word.ends_with("n't") {
+        roles.0 |= bit::negation;
+    }
+    if !word.starts_with(is_spaced) {
+        roles.0 |= bit::wide;
+    }
     if UNIT_ENDINGS.iter().any(|ending| word.ends_with(ending)) {
         roles.0 |= bit::unit;
     }

@@ -22,6 +22,12 @@ const READING_STEPS: u64 = 8;
 /// Bytes of tokens and nodes for a byte of text, at most.
 const READING_BYTES: u64 = 128;
 
+/// Most alternatives of an answer that are compared with a gold one by one.
+const MAX_ALTERNATIVES: usize = 4;
+
+/// Longest answer that is searched for alternatives, in bytes.
+const MAX_ALTERNATIVES_BYTES: usize = 400;
+
 /// Approximate length to which the tree of an answer is cut for evidence, in bytes.
 const MAX_READ: usize = 200;
 
@@ -276,7 +282,18 @@ impl Gold {
             _ => None,
         };
         let decided = match &normal.expr {
-            Ok(expr) => self.decide(expr, reading, &cx),
+            Ok(expr) => match self.decide(expr, reading, &cx) {
+                Ok((false, _)) if answer.offers_alternatives() => {
+                    let rule = cx.rule();
+                    self.equals_each(expr, &cx).map(|equal| {
+                        if !equal {
+                            cx.set_rule(rule);
+                        }
+                        (equal, None)
+                    })
+                }
+                decided => decided,
+            },
             Err(Exhausted) => Err(Exhausted),
         };
         let used = Comparison {
@@ -355,6 +372,22 @@ impl Gold {
         }
     }
 
+    /// Whether the gold is one value and equals each alternative of an answer: `3/4 or 0.75`.
+    fn equals_each(&self, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+        let (Some(gold), Expr::List(items)) = (self.readings.first(), answer) else {
+            return Ok(false);
+        };
+        if matches!(gold, Expr::List(_)) || items.len() > MAX_ALTERNATIVES {
+            return Ok(false);
+        }
+        for item in items {
+            if !decide::equivalent(gold, item, cx)? {
+                return Ok(false);
+            }
+        }
+        Ok(!items.is_empty())
+    }
+
     /// Whether the answer is equivalent, and its normal form if it is that of another reading.
     fn decide(
         &self,
@@ -431,6 +464,12 @@ impl<'a> Answer<'a> {
             normal: OnceCell::new(),
             canonical: OnceCell::new(),
         }
+    }
+
+    /// Whether it may be several alternatives: `3/4 or 0.75`.
+    fn offers_alternatives(&self) -> bool {
+        let words = self.text.split(|c: char| !c.is_alphabetic());
+        self.text.len() <= MAX_ALTERNATIVES_BYTES && words.into_iter().any(|word| word == "or")
     }
 
     fn reading(&self) -> Option<&parse::Reading> {

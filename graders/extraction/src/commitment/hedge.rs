@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use crate::phrases::{MODALS, OTHERWISE, RESTATES};
+use crate::phrases::qualifying::{ABOUT_WRITER, DOUBTS_AFTER, WIDE_BOUNDS_AFTER};
+use crate::phrases::{ADDS, MODALS, OTHERWISE, RESTATES, RESULTS};
 use crate::rule::{Rule, RuleMatch};
 use crate::tokens::{Lexed, TokenKind};
 use crate::value_runs::{self, ValueRun};
@@ -23,6 +24,47 @@ pub(super) fn is_doubted(lexed: &Lexed<'_>, end: usize) -> bool {
     }
     let at = end + usize::from(lexed.kind(end) == Some(TokenKind::Separator));
     lexed.roles(at).guess() && (mark(at + 1) || lexed.kind(at + 1).is_none())
+        || is_left_open(lexed, at)
+}
+
+/// Whether the words at a token leave the value before it open: "or so", "unless n is odd".
+fn is_left_open(lexed: &Lexed<'_>, at: usize) -> bool {
+    let word = lexed_str(lexed, at);
+    let bound = WIDE_BOUNDS_AFTER
+        .iter()
+        .any(|bound| word.starts_with(bound));
+    bound
+        || phrase_end(lexed, at, DOUBTS_AFTER)
+            .is_some_and(|end| !ABOUT_WRITER.contains(&&*lower(lexed_str(lexed, end))))
+}
+
+/// The token after the longest of some phrases that starts at a token.
+fn phrase_end(lexed: &Lexed<'_>, at: usize, phrases: &[&str]) -> Option<usize> {
+    let end = |phrase: &&str| {
+        let mut end = at;
+        let matches = phrase.split(' ').all(|part| {
+            end += 1;
+            lexed.kind(end - 1) == Some(TokenKind::Word) && lower(lexed.str(end - 1)) == part
+        });
+        matches.then_some(end)
+    };
+    phrases.iter().filter_map(end).max()
+}
+
+/// The value of a calculation in words, if the words after its run state it: "half of 84, which is
+/// 42".
+pub(crate) fn restated(lexed: &Lexed<'_>, run: ValueRun) -> Option<ValueRun> {
+    let separates = |at: usize| usize::from(lexed.kind(at) == Some(TokenKind::Separator));
+    if separates(run.end) == 0 {
+        return None;
+    }
+    let end = phrase_end(lexed, run.end + 1, RESULTS)?;
+    run_within(lexed, end + separates(end), lexed.tokens.len())
+}
+
+/// The value that the words after the token before `end` add to an answer: "42 as well as 43".
+fn added(lexed: &Lexed<'_>, end: usize) -> Option<ValueRun> {
+    run_within(lexed, phrase_end(lexed, end, ADDS)?, lexed.tokens.len())
 }
 
 /// A found value with the alternative that the words after its run offer; `None` if they offer
@@ -32,12 +74,15 @@ pub(crate) fn offer<'a>(
     run: ValueRun,
     found: &RuleMatch<'a>,
 ) -> Option<RuleMatch<'a>> {
-    let other = alternative(lexed, run.end)?;
+    let (other, joiner) = match added(lexed, run.end) {
+        Some(other) => (other, Joiner::And),
+        None => (alternative(lexed, run.end)?, Joiner::Or),
+    };
     let (text, _) = value_runs::text(lexed, other.first, other.end);
     if text == found.text {
         return None;
     }
-    let joined = format!("{}{}{text}", found.text, Joiner::Or.as_str());
+    let joined = format!("{}{}{text}", found.text, joiner.as_str());
     Some(RuleMatch {
         text: Cow::Owned(joined),
         source: &lexed.text[lexed.tokens[run.first].start..lexed.tokens[other.end - 1].end],

@@ -70,8 +70,10 @@ pub(super) const ENGLISH: Language = Language {
         "so",
         "precisely",
         "obviously",
-        "nearly",
-        "almost",
+        "always",
+        "undoubtedly",
+        "surely",
+        "possibly",
     ],
     conclusion: &[
         "therefore",
@@ -102,8 +104,8 @@ pub(super) const ENGLISH: Language = Language {
         "wouldn't",
         "shouldn't",
     ],
-    and: &["and"],
-    or: &["or"],
+    and: &["and", "&"],
+    or: &["or", "vs", "versus"],
     never_unit: &[
         "a",
         "an",

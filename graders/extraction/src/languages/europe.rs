@@ -15,6 +15,7 @@ pub(super) const FRENCH: Language = Language {
         "est",
         "donc",
         "de",
+        "être",
         "environ",
         "exactement",
         "égale",
@@ -206,6 +207,7 @@ pub(super) const ITALIAN: Language = Language {
     ],
     before_value: &[
         "è",
+        "essere",
         "di",
         "circa",
         "esattamente",

@@ -2,24 +2,16 @@
 //! meaning of a statement or a value, units, retractions. Contains no logic. The words that differ
 //! by language are in [`languages`](super::languages).
 
+pub(super) mod beliefs;
+pub(super) mod judgements;
+pub(super) mod predicates;
+pub(super) mod qualifying;
 pub(super) mod retractions;
 
 /// Words before the name of an answer that change the meaning of the statement: "if the answer is
 /// 5", "to answer is …".
 pub(super) const UNDERMINES: &[&str] = &[
-    "if",
-    "suppose",
-    "assume",
-    "assuming",
-    "whether",
-    "wrong",
-    "incorrect",
-    "to",
-    "si",
-    "wenn",
-    "falls",
-    "如果",
-    "假设",
+    "if", "suppose", "assume", "assuming", "whether", "to", "si", "wenn", "falls", "如果", "假设",
 ];
 
 /// Words that an answer in words may not start with, because they announce an answer: "as follows".
@@ -145,145 +137,36 @@ pub(super) const SIGNS: &[&str] = &[
     "負",
 ];
 
-/// Phrases directly before a value that make it a bound, an exception or part of a sum: "*less
-/// than* 7". A longer phrase precedes the phrases that it ends with, because the first match is
-/// used.
-pub(super) const QUALIFIES_BEFORE: &[&str] = &[
-    "less than",
-    "fewer than",
-    "more than",
-    "greater than",
-    "larger than",
-    "smaller than",
-    "than",
-    "at least",
-    "at most",
-    "up to",
-    "above",
-    "below",
-    "under",
-    "over",
-    "beyond",
-    "exceeds",
-    "exceeding",
-    "between",
-    "within",
-    "except",
-    "excluding",
-    "besides",
-    "without",
-    "anything but",
-    "everything but",
+/// Phrases before the only answer: "*none other than* 7".
+pub(super) const ONLY: &[&str] = &[
+    "none other than",
     "nothing but",
-    "all but",
-    "any but",
-    "half",
-    "half of",
-    "twice",
-    "double",
-    "triple",
-    "thrice",
-    "minus",
-    "plus",
-    "times",
-    "entre",
-    "zwischen",
-    "sauf",
-    "außer",
-    "als",
-    "mindestens",
-    "höchstens",
-    "au moins",
-    "au plus",
-    "plus de",
-    "moins de",
-    "al menos",
-    "más de",
-    "menos de",
-    "小于",
-    "大于",
-    "少于",
-    "多于",
-    "至少",
-    "至多",
-    "最多",
-    "超过",
-    "除了",
+    "nothing other than",
+    "nothing else than",
 ];
 
-/// Phrases directly before a value that exclude it: "18 *instead of* 24".
-pub(super) const EXCLUDES: &[&str] = &[
-    "rather than",
-    "instead of",
-    "opposed to",
-    "plutôt que",
-    "au lieu de",
-    "statt",
-    "anstelle von",
-    "en lugar de",
-    "en vez de",
-    "em vez de",
-    "invece di",
-    "вместо",
-    "in plaats van",
-    "zamiast",
-    "invece che",
-    "anziché",
-    "stället för",
+/// Phrases between a calculation in words and its value: "half of 84, *that is*, 42".
+pub(super) const RESULTS: &[&str] = &[
+    "i.e.",
+    "that is",
+    "which is",
+    "which equals",
+    "so",
+    "so it is",
+    "namely",
+    "hence",
+    "thus",
+    "giving",
+    "c'est-à-dire",
+    "also",
+    "das heißt",
+    "es decir",
+    "ou seja",
+    "cioè",
 ];
 
-/// Words directly after a value that, if another value follows, calculate with it or start a range:
-/// "7 *times* 8".
-pub(super) const QUALIFIES_BEFORE_VALUE: &[&str] = &[
-    "to", "times", "plus", "minus", "over", "through", "till", "until", "modulo", "mod", "bis",
-    "mal", "fois", "至", "到",
-];
-
-/// Words after the second value that make it a precision: "3.14 to 2 *decimal* places".
-pub(super) const PRECISIONS: &[&str] = &[
-    "decimal",
-    "decimals",
-    "significant",
-    "sig",
-    "dp",
-    "d.p",
-    "sf",
-    "places",
-    "digits",
-    "figures",
-];
-
-/// Phrases directly after a value that change its meaning: "7 *squared*", "7 *or more*".
-pub(super) const QUALIFIES_AFTER: &[&str] = &[
-    "squared",
-    "cubed",
-    "factorial",
-    "divided",
-    "multiplied",
-    "raised",
-    "dozen",
-    "halves",
-    "thirds",
-    "to the power",
-    "or more",
-    "or less",
-    "or fewer",
-    "or greater",
-    "or higher",
-    "or lower",
-    "or above",
-    "or below",
-    "and above",
-    "and below",
-    "and up",
-    "at most",
-    "at least",
-];
-
-/// Phrases that change the meaning of the value before them if another value follows: "7 *less
-/// than* 10", but not "7 *less than* her sister".
-pub(super) const COMPARES_AFTER: &[&str] =
-    &["more than", "less than", "fewer than", "greater than"];
+/// Phrases before a further answer: "42 *as well as* 43".
+pub(super) const ADDS: &[&str] = &["as well as", "along with", "together with", "and also"];
 
 /// Words that make the rest of their clause hypothetical: "*if* it is 7".
 pub(super) const SUPPOSITIONS: &[&str] = &[

@@ -33,6 +33,7 @@ mod quantity;
 mod reaction;
 mod script;
 pub(crate) mod sentence;
+mod spoken;
 pub(crate) mod text;
 mod token;
 pub(crate) mod unit;
@@ -128,6 +129,7 @@ pub(crate) fn read_observed(text: &str, observe: &mut dyn FnMut(Form<'_>)) -> Op
     let clean = announcement::strip(&clean);
     let clean = unit::siunitx::rewritten(&clean);
     let clean = except::rewritten(&clean).map_or(clean, Cow::Owned);
+    let clean = spoken::rewritten(&clean).map_or(clean, Cow::Owned);
     observe(Form::Cleaned(&clean));
     if let Some(whole) = reaction::reaction(&clean).or_else(|| base::spelled(&clean)) {
         return alone(whole);

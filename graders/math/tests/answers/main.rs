@@ -5,6 +5,7 @@ mod allocations;
 mod attacks;
 mod canonical;
 mod cases;
+mod commitments;
 mod evidence;
 mod explain;
 mod grading;

@@ -1,0 +1,359 @@
+//! The words after a value that say whether it is the answer: "42 is wrong", "42, which does not
+//! satisfy the equation", "42 (rejected)". What has another subject ("41 is wrong"), or only
+//! describes the value ("42 is not prime"), says nothing.
+
+use super::polarity;
+use crate::phrases::beliefs::INFINITIVES;
+use crate::phrases::predicates::{
+    CROSSES, EXPECTATIONS, WIDE_AFFIRMATIONS_AFTER, WIDE_DENIALS_AFTER,
+};
+use crate::phrases::{PARTICLES, retractions::FAILS};
+use crate::tokens::{Lexed, TokenKind};
+use crate::word_roles::lower;
+
+/// Maximum number of words before the head of a predicate: "would also have to be".
+const MAX_WORDS: usize = 8;
+
+/// Maximum number of clauses after a value that may refer to it.
+const MAX_CLAUSES: usize = 2;
+
+/// Maximum number of words set off between a value and a remark about it: "42, I think, which is
+/// wrong".
+const MAX_ASIDE: usize = 3;
+
+/// Maximum number of tokens of a clause between the value and the next one.
+const MAX_TOKENS: usize = 24;
+
+/// Whether the words from the token `end`, which follows a value, deny it.
+pub(super) fn denies(lexed: &Lexed<'_>, end: usize) -> bool {
+    if lexed.kind(end).is_none() {
+        return false;
+    }
+    if CROSSES.contains(&lexed.str(end)) || denies_after_particle(lexed, end) {
+        return true;
+    }
+    let word = |at: usize| lexed.is_word(at);
+    let reach = lexed.tokens.len().min(end + MAX_CLAUSES * MAX_TOKENS);
+    let stops = |at: &usize| lexed.kind(*at) == Some(TokenKind::Stop);
+    if !(end..reach)
+        .take_while(|at| !stops(at))
+        .any(|at| lexed.roles(at).refutes())
+    {
+        return false;
+    }
+    if word(end) {
+        if lexed.roles(end).wide() {
+            return wide_denies(lexed, end);
+        }
+        let own = if lexed.roles(end).turns() && refers(lexed, end + 1) {
+            remark(lexed, end)
+        } else {
+            predicate(lexed, end, Position::Verb)
+        };
+        if own {
+            return true;
+        }
+    }
+    let mut from = end;
+    for _ in 0..MAX_CLAUSES {
+        let Some(mark) = (from..lexed.tokens.len().min(from + MAX_TOKENS))
+            .find(|at| !word(*at) && !is_value(lexed, *at))
+        else {
+            return false;
+        };
+        if !sets_off(lexed, mark) {
+            return false;
+        }
+        let turns = lexed.roles(mark + 1).turns();
+        // "it is 42 that we test, which fails": the remark is about the clause before it.
+        let is_about_clause = (from..mark).any(|at| {
+            let roles = lexed.roles(at);
+            is_value(lexed, at) || !turns && (roles.verb() || roles.auxiliary())
+        });
+        if is_about_clause || from > end && mark - from > MAX_ASIDE {
+            return false;
+        }
+        if remark(lexed, mark + 1) {
+            return true;
+        }
+        from = mark + 1;
+    }
+    false
+}
+
+/// Whether a token is a value, whose predicate says nothing about the value before it.
+fn is_value(lexed: &Lexed<'_>, at: usize) -> bool {
+    matches!(
+        lexed.kind(at),
+        Some(TokenKind::Number | TokenKind::Maths | TokenKind::Command)
+    )
+}
+
+/// Whether a token sets a remark off: a comma, a bracket or a dash.
+fn sets_off(lexed: &Lexed<'_>, at: usize) -> bool {
+    match lexed.kind(at) {
+        Some(TokenKind::Separator | TokenKind::Open) => true,
+        Some(TokenKind::Operator | TokenKind::Other) => {
+            matches!(lexed.str(at), "-" | "–" | "—" | "（" | ":" | "：")
+        }
+        _ => false,
+    }
+}
+
+/// "42 değil", "42 ではない", "42 답이 아니다": a denial that follows its object.
+fn denies_after_particle(lexed: &Lexed<'_>, end: usize) -> bool {
+    let particle = lexed.is_word(end) && PARTICLES.contains(&lexed.str(end));
+    let mut at = end + usize::from(particle);
+    // "42 उत्तर नहीं है": the name of an answer precedes the denial.
+    while lexed.is_word(at) && (lexed.roles(at).answer_noun() || lexed.roles(at).truth()) {
+        at += 1;
+    }
+    lexed.is_word(at) && lexed.roles(at).denies_after()
+}
+
+/// Whether a clause in a script without blanks denies the value before it.
+fn wide_denies(lexed: &Lexed<'_>, at: usize) -> bool {
+    let starts = (at..lexed.tokens.len())
+        .take(4)
+        .take_while(|at| lexed.is_word(*at) && lexed.roles(*at).wide());
+    let mut starts = starts.map(|at| lexed.str(at));
+    let contains = |word: &str, parts: &[&str]| parts.iter().any(|part| word.contains(part));
+    starts.any(|word| {
+        super::denial::starts_with_denial(word)
+            || contains(word, WIDE_DENIALS_AFTER) && !contains(word, WIDE_AFFIRMATIONS_AFTER)
+    })
+}
+
+fn refers(lexed: &Lexed<'_>, at: usize) -> bool {
+    lexed.is_word(at) && lexed.roles(at).refers()
+}
+
+/// Where a predicate is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Position {
+    /// After its subject, so that a verb must precede an adjective.
+    Verb,
+    /// After the subject and a verb.
+    Object,
+    /// Set off, without a subject: "(wrong)". It must be the whole remark.
+    Bare,
+}
+
+/// Whether the remark that starts at a token denies the value before it: ", which is wrong", ",
+/// but that cannot be", "(rejected)".
+fn remark(lexed: &Lexed<'_>, from: usize) -> bool {
+    let mut at = from;
+    while lexed.is_word(at) && lexed.roles(at).turns() && at < from + 2 {
+        at += 1;
+    }
+    if lexed.is_word(at) && lexed.roles(at).wide() {
+        return wide_remark(lexed, at);
+    }
+    if refers(lexed, at) {
+        let contracted = lexed.str(at).ends_with("'s") || lower(lexed.str(at)) == "c'est";
+        let position = if contracted {
+            Position::Object
+        } else {
+            Position::Verb
+        };
+        // "but this value is too large"
+        let noun = usize::from(lexed.is_word(at + 1) && lexed.roles(at + 1).answer_noun());
+        return predicate(lexed, at + 1 + noun, position);
+    }
+    // "(0, false)" lists truth values.
+    let lists = at == from
+        && from.checked_sub(1).and_then(|mark| lexed.kind(mark)) == Some(TokenKind::Separator)
+        && lexed.is_one_of(at, &["false"]);
+    !lists && predicate(lexed, at, Position::Bare)
+}
+
+/// [`remark`] in a script without blanks between words: only a demonstrative or the denial itself
+/// may start it.
+fn wide_remark(lexed: &Lexed<'_>, at: usize) -> bool {
+    let word = lexed.str(at);
+    let word = word.trim_start_matches([
+        '但', '可', '而', '却', '应', '需', '故', '要', '是', '也', '且',
+    ]);
+    let rest = word.trim_start_matches([
+        '这', '那', '此', '它', '其', '该', '个', '答', '案', '结', '果',
+    ]);
+    let starts = rest.len() < word.len()
+        || WIDE_DENIALS_AFTER
+            .iter()
+            .any(|denial| word.starts_with(denial));
+    starts && wide_denies(lexed, at)
+}
+
+/// Whether a predicate denies its subject.
+fn predicate(lexed: &Lexed<'_>, from: usize, position: Position) -> bool {
+    let mut negated = false;
+    let mut verb = position != Position::Verb;
+    // "does not satisfy the equation": the verb may have an object.
+    let mut auxiliary = false;
+    let mut at = from;
+    let end = lexed.tokens.len().min(from + MAX_WORDS);
+    // Verbs, negations, articles and adverbs lead to the head.
+    while at < end && (lexed.is_word(at) || is_dash(lexed, at)) {
+        let roles = lexed.roles(at);
+        if is_dash(lexed, at) {
+            verb = true;
+        } else if is_negation(lexed, at) {
+            negated = true;
+            let word = lower(lexed.str(at));
+            auxiliary |= word.ends_with("n't");
+            verb |= word.ends_with("n't") || matches!(&*word, "cannot" | "n'est" | "ليس" | "ليست");
+        } else if is_head(lexed, at) {
+            break;
+        } else if roles.presupposes() {
+            // "not only a solution"
+            return false;
+        } else if is_part(lexed, at) || roles.verb() || roles.auxiliary() {
+            verb = true;
+            auxiliary |= roles.auxiliary();
+        } else if is_pronoun(lexed, at) && at == from && position == Position::Verb {
+            // "which we reject"
+            verb = true;
+        } else if !(roles.filler() || roles.before_value() || roles.formerly()) {
+            return false;
+        }
+        at += 1;
+    }
+    // "42 - not!"
+    let only_negation =
+        at == from + 1 && position == Position::Bare && lexed.is_one_of(from, &["not", "no"]);
+    let position = if auxiliary && position == Position::Bare {
+        Position::Object
+    } else {
+        position
+    };
+    only_negation && closes(lexed, at) || at < end && head(lexed, at, negated, verb, position)
+}
+
+/// Whether the head of a predicate at a token denies the subject.
+fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Position) -> bool {
+    if !lexed.is_word(at) {
+        return false;
+    }
+    let idiom = ["out", "of", "the", "question"];
+    if (at..)
+        .zip(idiom)
+        .all(|(at, word)| lexed.is_one_of(at, &[word]))
+    {
+        return verb && !negated;
+    }
+    let roles = lexed.roles(at);
+    let bare = position == Position::Bare;
+    // Languages with other scripts than Latin may leave the verb out.
+    let omits_verb = !lexed.str(at).starts_with(|c: char| c < '\u{250}');
+    let postposed = roles.fits() && (is_negation(lexed, at + 1) || negates_at_end(lexed, at))
+        || lexed.roles(at + 1).denies_after();
+    if roles.failure() || FAILS.contains(&lexed.str(at)) {
+        // "fails to abort", "failed attempts"
+        let infinitive = lexed.is_one_of(at + 1, &["to"]) && !lexed.roles(at + 2).fits();
+        let participle = lexed.is_one_of(at, &["failed"]) && !ends_phrase(lexed, at + 1);
+        let ends = !infinitive && !participle && (!bare || closes(lexed, at + 1));
+        return ends && !negated && !postposed;
+    }
+    // "impossible to simplify", "not possible to simplify"
+    let next = at + 1;
+    let infinitive = lexed.is_word(next) && INFINITIVES.contains(&lexed.str(next));
+    if infinitive && !roles.answer_noun() && (roles.rejects() || roles.truth()) {
+        return false;
+    }
+    // "not a valid key": an adjective before another noun describes that.
+    let adjective = roles.rejects() || roles.truth();
+    if adjective && !omits_verb && !ends_phrase(lexed, next) && !postposed {
+        return false;
+    }
+    if roles.rejects() {
+        // "was falsch ist"
+        let says = verb || lexed.is_word(next) && lexed.roles(next).verb() || omits_verb;
+        let after = next
+            + usize::from(lexed.is_word(next) && lexed.roles(next).answer_noun())
+            + usize::from(matches!(&*lower(lexed.str(at)), "ruled" | "scheidet"));
+        return says && !negated && !postposed && (!bare || closes(lexed, after));
+    }
+    if roles.fits() || roles.answer_noun() {
+        // "la respuesta incorrecta", "the answer wrong"
+        let described = at + 1 < lexed.tokens.len() && lexed.roles(next).falsehood();
+        let noun = roles.fits() && lexed.is_word(next) && lexed.roles(next).answer_noun();
+        let after = next + usize::from(noun);
+        if !negated && !postposed {
+            return described && (verb || omits_verb) && !bare;
+        }
+        return (!bare || closes(lexed, after)) && !is_expectation(lexed, after);
+    }
+    false
+}
+
+fn is_head(lexed: &Lexed<'_>, at: usize) -> bool {
+    let roles = lexed.roles(at);
+    let out = lexed.is_one_of(at, &["out"]) && lexed.is_one_of(at + 1, &["of"]);
+    let part = is_part(lexed, at);
+    out || !part && (roles.rejects() || roles.fits() || roles.failure() || roles.answer_noun())
+}
+
+/// Whether a token is a part of a verb: "turns *out* to be".
+fn is_part(lexed: &Lexed<'_>, at: usize) -> bool {
+    lexed.is_one_of(at, &["out"]) && lexed.is_one_of(at + 1, &["to"])
+}
+
+fn is_pronoun(lexed: &Lexed<'_>, at: usize) -> bool {
+    matches!(&*lower(lexed.str(at)), "we" | "i" | "you" | "one")
+}
+
+fn is_dash(lexed: &Lexed<'_>, at: usize) -> bool {
+    matches!(lexed.kind(at), Some(TokenKind::Operator | TokenKind::Other))
+        && matches!(lexed.str(at), "—" | "–")
+}
+
+fn is_negation(lexed: &Lexed<'_>, at: usize) -> bool {
+    polarity::is_negation(lexed, at) || lexed.roles(at).denies_after()
+}
+
+/// "erfüllt die Gleichung nicht": a negation ends the clause.
+fn negates_at_end(lexed: &Lexed<'_>, at: usize) -> bool {
+    const MAX_OBJECT: usize = 4;
+    let end = (at + 1..lexed.tokens.len())
+        .take(MAX_OBJECT)
+        .take_while(|at| lexed.is_word(*at))
+        .last();
+    end.is_some_and(|last| last > at && is_negation(lexed, last) && closes(lexed, last + 1))
+}
+
+/// Whether an adjective before a token describes no noun after it, or one for an answer.
+fn ends_phrase(lexed: &Lexed<'_>, at: usize) -> bool {
+    let roles = lexed.roles(at);
+    !lexed.is_word(at)
+        || roles.never_unit()
+        || roles.answer_noun()
+        || roles.subordinate()
+        || roles.connective()
+        || roles.verb()
+        || roles.falsehood()
+        || roles.place()
+        || roles.of()
+        || matches!(
+            &*lower(lexed.str(at)),
+            "here" | "either" | "anymore" | "too" | "out" | "aus" | "anyway" | "under" | "due"
+        )
+}
+
+/// Whether a remark ends before a token, or a reason follows.
+fn closes(lexed: &Lexed<'_>, at: usize) -> bool {
+    match lexed.kind(at) {
+        None | Some(TokenKind::Stop | TokenKind::Close | TokenKind::Separator) => true,
+        Some(TokenKind::Word) => lexed.roles(at).subordinate() || lexed.is_one_of(at, &["here"]),
+        Some(TokenKind::Suffix | TokenKind::Other) => matches!(lexed.str(at), "!" | "）" | ")"),
+        _ => false,
+    }
+}
+
+/// "the answer *I expected*"
+fn is_expectation(lexed: &Lexed<'_>, from: usize) -> bool {
+    const MAX_DISTANCE: usize = 6;
+    (from..lexed.tokens.len())
+        .take(MAX_DISTANCE)
+        .take_while(|at| lexed.is_word(*at))
+        .any(|at| EXPECTATIONS.contains(&&*lower(lexed.str(at))))
+}
