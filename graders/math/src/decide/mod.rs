@@ -118,6 +118,9 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
             return normal_inside(&pairs, cx);
         }
         Expr::Chain(sides, relations) => {
+            if let Some(named) = statement::with_named_letter(sides, relations, cx.budget)? {
+                return normal_inside(&named, cx);
+            }
             if let Some(congruence) = congruence::in_one_form(sides, relations) {
                 return normal_inside(&congruence, cx);
             }

@@ -9,7 +9,7 @@ use super::{Context, approach, approximation, rename, scalar};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::fold;
 use crate::number::Rational;
-use crate::tree::charged::{charge_visit, copied, identical, replaced, substituted};
+use crate::tree::charged::{charge_copy, charge_visit, copied, identical, replaced, substituted};
 use crate::tree::{Constant, End, Expr, Function, Name, Relation};
 
 /// A value and the names that it is assigned to.
@@ -44,13 +44,27 @@ pub(crate) fn is_name(expr: &Expr) -> bool {
     }
 }
 
-/// Whether `sum` is a sum of different variables, as in `m + n = 42` and `100a + 10b + c = 42`,
-/// with a number as its value. It names the quantity that is asked for. `2x = 6` and `x + 2 = 5` do
-/// not: they are equations to solve.
-fn is_total(sum: &Expr, value: &Expr) -> bool {
-    let Expr::Sum(terms) = sum else {
-        return false;
-    };
+/// Whether an expression with names of variables is the quantity that is asked for, because its
+/// value is a constant: `m + n = 42`, `100a + 10b + c = 42`, `ab = 6`, `gcd(a, b) = 3`, `sin A = 3/5`,
+/// `|z| = 5`. `2x = 6`, `x + 2 = 5`, `sin x = 1/2` and `|x| = 3` are equations to solve.
+fn is_quantity(expr: &Expr, value: &Expr) -> bool {
+    match expr {
+        Expr::Sum(terms) => {
+            is_total(terms) && matches!(value, Expr::Number(_) | Expr::Quantity(..))
+        }
+        Expr::Product(factors) => are_variables(factors) && is_closed(value),
+        Expr::Call(function, items) => is_measure(*function, items) && is_closed(value),
+        _ => false,
+    }
+}
+
+fn is_closed(value: &Expr) -> bool {
+    let is_value = matches!(value, Expr::Quantity(..)) || super::real_set::is_scalar(value);
+    is_value && !value.any(&|part| matches!(part, Expr::Symbol(_) | Expr::Apply(..)))
+}
+
+/// Whether terms are multiples of different variables.
+fn is_total(terms: &[Expr]) -> bool {
     let variable = |factor: &Expr| match factor {
         Expr::Symbol(name) => Some(name.clone()),
         Expr::Call(Function::Abs, items) => match items.as_slice() {
@@ -72,7 +86,86 @@ fn is_total(sum: &Expr, value: &Expr) -> bool {
     };
     let names: Option<BTreeSet<Name>> = terms.iter().map(in_term).collect();
     names.is_some_and(|names| names.len() > 1 && names.len() == terms.len())
-        && matches!(value, Expr::Number(_) | Expr::Quantity(..))
+}
+
+/// Whether factors are different variables, or divide by them: `ab`, `a/b`.
+fn are_variables(factors: &[Expr]) -> bool {
+    let variable = |factor: &Expr| match factor {
+        Expr::Symbol(name) => Some(name.clone()),
+        Expr::Power(pair) if pair.1.is_int(-1) => match &pair.0 {
+            Expr::Symbol(name) => Some(name.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let names: Option<BTreeSet<Name>> = factors.iter().map(variable).collect();
+    names.is_some_and(|names| names.len() > 1 && names.len() == factors.len())
+}
+
+/// Whether a function of names is a property of what they name: of numbers, of an angle of a
+/// figure, of a complex number.
+fn is_measure(function: Function, items: &[Expr]) -> bool {
+    let symbol = |item: &Expr| matches!(item, Expr::Symbol(_));
+    let letter_in = |item: &Expr, letters: &[&str]| {
+        matches!(item, Expr::Symbol(name)
+            if letters.contains(&name.split_once("_{").map_or(&**name, |(stem, _)| stem)))
+    };
+    let angle = |item: &Expr| match item {
+        Expr::Symbol(name) => {
+            name.starts_with(|c: char| c.is_ascii_uppercase()) || letter_in(item, &ANGLES)
+        }
+        Expr::Apply(name, _) => &**name == "angle",
+        _ => false,
+    };
+    match function {
+        Function::Gcd | Function::Lcm | Function::Max | Function::Min => {
+            items.len() > 1 && items.iter().all(symbol)
+        }
+        Function::Det => items.iter().all(symbol),
+        Function::Abs | Function::Arg | Function::Re | Function::Im => {
+            items.iter().all(|item| letter_in(item, &["z", "w"]))
+        }
+        Function::Sin
+        | Function::Cos
+        | Function::Tan
+        | Function::Cot
+        | Function::Sec
+        | Function::Csc => items.iter().all(|item| match item {
+            Expr::Sum(terms) => terms.iter().all(angle),
+            one => angle(one),
+        }),
+        _ => false,
+    }
+}
+
+/// Names of angles.
+const ANGLES: [&str; 7] = ["alpha", "beta", "gamma", "delta", "theta", "phi", "psi"];
+
+/// The sides of a chain in which `e` or `i` is a name, as in `e = 1/2` for an eccentricity: it is
+/// one side, and no other side contains it.
+pub(crate) fn with_named_letter(
+    sides: &[Expr],
+    relations: &[Relation],
+    budget: &Budget,
+) -> Result<Option<Expr>, Exhausted> {
+    let Some((Expr::Constant(letter @ (Constant::E | Constant::I)), rest)) = sides.split_first()
+    else {
+        return Ok(None);
+    };
+    let is_equation = relations
+        .iter()
+        .all(|relation| matches!(relation, Relation::Equal | Relation::Approx));
+    for side in rest {
+        charge_copy(side, budget)?;
+    }
+    let is_letter = |part: &Expr| *part == Expr::Constant(*letter);
+    if !is_equation || rest.iter().any(|side| side.any(&is_letter)) {
+        return Ok(None);
+    }
+    let name = if *letter == Constant::E { "e" } else { "i" };
+    let mut named = vec![Expr::symbol(name)];
+    named.extend(rest.iter().cloned());
+    Ok(Some(Expr::Chain(named, relations.to_vec())))
 }
 
 fn is_natural(value: &Rational) -> bool {
@@ -138,7 +231,7 @@ pub(crate) fn solved<'a>(sides: &'a [Expr], relations: &[Relation]) -> Option<So
     }
     if before
         .iter()
-        .all(|side| is_name(side) || is_total(side, last))
+        .all(|side| is_name(side) || is_quantity(side, last))
     {
         return Some(Solved {
             names: before,
@@ -210,7 +303,7 @@ pub(crate) fn reduced(
     }
     without_formulas(&mut sides, &mut relations, cx.budget)?;
     let value = sides.last().unwrap_or(&Expr::Ellipsis);
-    let is_named = |side: &&Expr| is_name(side) || is_total(side, value);
+    let is_named = |side: &&Expr| is_name(side) || is_quantity(side, value);
     let names = sides.iter().take_while(is_named).count();
     let values = sides.get(names..).unwrap_or_default();
     if values.len() < 2 {
