@@ -20,6 +20,7 @@ pub(crate) mod family;
 #[cfg(test)]
 mod forgeries;
 mod formal;
+mod index;
 mod inverse;
 mod line;
 pub(crate) mod measured;
@@ -27,6 +28,7 @@ mod parameters;
 mod pieces;
 pub(crate) mod points;
 mod polynomial;
+mod progressions;
 pub(crate) mod real_set;
 pub(crate) mod rename;
 mod resolved;
@@ -241,7 +243,8 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     match (gold, answer) {
         (Expr::Where(a, a_text), Expr::Where(b, b_text)) => {
             // Different conditions make different statements.
-            if a_text != b_text {
+            cx.budget.charge((a_text.len() + b_text.len()) as u64)?;
+            if a_text != b_text && !same_index((a, a_text), (b, b_text)) {
                 cx.set_rule(Rule::Text);
                 return Ok(false);
             }
@@ -277,6 +280,16 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     }
 }
 
+/// Whether two conditions say the same about the indices of two sequences.
+fn same_index((a, a_text): (&Expr, &str), (b, b_text): (&Expr, &str)) -> bool {
+    let (Some((a_name, a_start)), Some((b_name, b_start))) =
+        (index::range(a_text), index::range(b_text))
+    else {
+        return false;
+    };
+    a_start.agrees(b_start) && index::is_term(a, a_name) && index::is_term(b, b_name)
+}
+
 /// Whether a condition restricts the variables of the value itself: `n + 1 if n is even` is not `n
 /// + 1`. Conditions that a parameter is an integer, real or not zero do not count.
 fn restricts(condition: &str, value: &Expr) -> bool {
@@ -299,6 +312,9 @@ fn restricts(condition: &str, value: &Expr) -> bool {
     if matches!(value, Expr::Chain(_, relations) if relations.iter().any(|relation| relation.is_order()))
     {
         return mentions(value);
+    }
+    if index::range(condition).is_some_and(|(name, _)| index::is_term(value, name)) {
+        return false;
     }
     // For a definition only the variables of its right side count.
     let value = match value {

@@ -74,7 +74,7 @@ pub(crate) fn closes_reversed(input: Tokens<'_, '_>) -> bool {
 }
 
 /// Statements with commas or semicolons between them.
-fn listed<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
+pub(crate) fn listed<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
     let (mut rest, first) = statement(input)?;
     let mut items = vec![first];
     while matches!(rest.first(), Some(Kind::Comma | Kind::Semicolon)) {
