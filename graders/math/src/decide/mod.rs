@@ -5,6 +5,7 @@
 //! to the precision that [`approach`] reaches. Everything else is decided exactly or with an error
 //! probability below `2^-60`. Answers that cannot be decided are not equal.
 
+mod affine;
 pub(crate) mod approach;
 mod approximation;
 mod ball_cost;
@@ -36,6 +37,7 @@ pub(crate) mod rule;
 mod sampled;
 pub(crate) mod scalar;
 pub(crate) mod separation;
+mod solution;
 pub(crate) mod statement;
 pub(crate) mod text_answers;
 pub(crate) mod tolerance;

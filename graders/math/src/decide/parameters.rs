@@ -7,7 +7,9 @@
 use std::collections::BTreeSet;
 
 use super::family::Family;
-use super::{Context, family, normal, rename, restricts, same as same_answers, statement};
+use super::{
+    Context, family, normal, rename, restricts, same as same_answers, solution, statement,
+};
 use crate::budget::Exhausted;
 use crate::normal::fold;
 use crate::tree::charged::{charge_visit, substituted};
@@ -57,6 +59,10 @@ pub(super) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     if let Some(equal) = same_families(gold, answer, cx)? {
         return Ok(equal);
     }
+    Ok(same_renamed(gold, answer, cx)? || solution::same(gold, answer, cx)?)
+}
+
+fn same_renamed(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     let (own, others) = (rename::symbols(gold), rename::symbols(answer));
     let Some(Renaming { from, to, form }) = parameters((gold, &own), (answer, &others)) else {
         return Ok(false);
@@ -163,7 +169,7 @@ fn unconditional(expr: &Expr) -> Option<&Expr> {
 }
 
 /// The value of a solved equation, with its name.
-fn solved(expr: &Expr) -> (Option<&Expr>, &Expr) {
+pub(super) fn solved(expr: &Expr) -> (Option<&Expr>, &Expr) {
     if let Expr::Chain(sides, relations) = expr
         && let Some(solved) = statement::solved(sides, relations)
         && let [name] = solved.names
@@ -235,7 +241,7 @@ fn parameters<'a>(
 }
 
 /// The letter of a name, and whether it has a number as its index: `C_1`, `c1`.
-fn stem(name: &str) -> (&str, bool) {
+pub(super) fn stem(name: &str) -> (&str, bool) {
     match name.split_once("_{") {
         Some((stem, index)) => {
             let digits = index.trim_end_matches('}');

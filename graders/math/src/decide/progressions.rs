@@ -6,10 +6,11 @@ use std::ops::Neg as _;
 use num_bigint::BigInt;
 use num_integer::Integer as _;
 
+use super::affine::{coefficients, mentions};
 use super::evaluate::{NoValue, Point, ball};
 use super::polynomial::simplest_between;
 use super::{Context, real_set, scalar};
-use crate::budget::{Budget, Exhausted};
+use crate::budget::Exhausted;
 use crate::normal::fold;
 use crate::number::Rational;
 use crate::number::ball::Ball;
@@ -172,45 +173,6 @@ fn linear(
     }))
 }
 
-fn coefficients(
-    value: &Expr,
-    parameter: &str,
-    budget: &Budget,
-) -> Result<Option<(Expr, Expr)>, Exhausted> {
-    charge_copy(value, budget)?;
-    Ok(match value {
-        constant if !mentions(constant, parameter) => Some((constant.clone(), Expr::int(0))),
-        Expr::Symbol(_) => Some((Expr::int(0), Expr::int(1))),
-        Expr::Sum(terms) => {
-            let (mut starts, mut steps) = (Vec::new(), Vec::new());
-            for term in terms {
-                let Some((start, step)) = coefficients(term, parameter, budget)? else {
-                    return Ok(None);
-                };
-                starts.push(start);
-                steps.push(step);
-            }
-            Some((Expr::Sum(starts), Expr::Sum(steps)))
-        }
-        Expr::Product(factors) => {
-            let varies = |factor: &&Expr| mentions(factor, parameter);
-            let mut varying = factors.iter().filter(varies);
-            let (Some(factor), None) = (varying.next(), varying.next()) else {
-                return Ok(None);
-            };
-            let Some((start, step)) = coefficients(factor, parameter, budget)? else {
-                return Ok(None);
-            };
-            let times = |part| {
-                let constants = factors.iter().filter(|factor| !varies(factor));
-                Expr::Product(constants.cloned().chain([part]).collect())
-            };
-            Some((times(start), times(step)))
-        }
-        _ => None,
-    })
-}
-
 /// The value with 1 or -1 for powers of -1, for even or odd values of the parameter.
 fn with_sign(
     value: &Expr,
@@ -251,10 +213,6 @@ fn sign_inside(
         return Ok(Expr::int(1 - 2 * first));
     }
     value.try_map_children(&mut |child| sign_inside(child, parameter, parity, is_known, cx))
-}
-
-fn mentions(expr: &Expr, name: &str) -> bool {
-    expr.any(&|part| matches!(part, Expr::Symbol(own) if **own == *name))
 }
 
 /// The least common multiple of positive rationals.
