@@ -16,6 +16,7 @@ mod choices;
 pub(crate) mod collection;
 mod congruence;
 mod critical;
+mod curves;
 pub(crate) mod evaluate;
 pub(crate) mod family;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod formal;
 mod index;
 mod inverse;
 mod line;
+mod lines;
 pub(crate) mod measured;
 mod parameters;
 mod pieces;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::family::Family;
 use super::{
-    Context, family, normal, rename, restricts, same as same_answers, solution, statement,
+    Context, family, lines, normal, rename, restricts, same as same_answers, solution, statement,
 };
 use crate::budget::Exhausted;
 use crate::normal::fold;
@@ -59,7 +59,9 @@ pub(super) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     if let Some(equal) = same_families(gold, answer, cx)? {
         return Ok(equal);
     }
-    Ok(same_renamed(gold, answer, cx)? || solution::same(gold, answer, cx)?)
+    Ok(same_renamed(gold, answer, cx)?
+        || solution::same(gold, answer, cx)?
+        || lines::same(gold, answer, cx)?)
 }
 
 fn same_renamed(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {

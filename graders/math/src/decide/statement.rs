@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Neg as _;
 
 use super::evaluate::{NoValue, Point, ball};
-use super::{Context, approach, approximation, rename, scalar};
+use super::{Context, approach, approximation, curves, rename, scalar};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::fold;
 use crate::number::Rational;
@@ -418,8 +418,8 @@ fn difference(sides: &[&Expr], cx: &Context<'_>) -> Result<Option<Expr>, Exhaust
     Ok(Some(fold(&difference, cx.budget)?))
 }
 
-/// Whether two equations are multiples of each other by a constant other than 0. For inequalities
-/// in one direction the constant must be positive.
+/// Whether two equations are multiples of each other by a constant other than 0, or by denominators.
+/// For inequalities in one direction the constant must be positive.
 pub(crate) fn multiples(
     a: &[&Expr],
     b: &[&Expr],
@@ -427,7 +427,23 @@ pub(crate) fn multiples(
     cx: &Context<'_>,
 ) -> Result<bool, Exhausted> {
     match (difference(a, cx)?, difference(b, cx)?) {
-        (Some(a), Some(b)) => scalar::proportional(&a, &b, positive, cx.budget),
+        (Some(a), Some(b)) => {
+            if scalar::proportional(&a, &b, positive, cx.budget)? {
+                return Ok(true);
+            }
+            if positive {
+                return Ok(false);
+            }
+            match (
+                curves::without_denominators(&a, cx)?,
+                curves::without_denominators(&b, cx)?,
+            ) {
+                (Some((a, a_divides)), Some((b, b_divides))) if a_divides || b_divides => {
+                    scalar::proportional(&a, &b, false, cx.budget)
+                }
+                _ => Ok(false),
+            }
+        }
         _ => Ok(false),
     }
 }
