@@ -633,6 +633,12 @@ fn call(
             }
             total.into()
         }
+        Function::Mod
+            if let (Ok(a), Ok(m)) = (integer(0), integer(1))
+                && m > 0 =>
+        {
+            Ball::small(a.rem_euclid(m)).into()
+        }
         Function::Mod => {
             let (a, m) = (real(0)?, real(1)?);
             let times = a.mul(&m.recip(prec)?, prec)?.floor()?;

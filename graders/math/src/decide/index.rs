@@ -46,8 +46,13 @@ pub(super) fn range(condition: &str) -> Option<(&str, Start)> {
     index(first, start)
 }
 
+/// Whether a name is usually an index.
+pub(super) fn is_index(name: &str) -> bool {
+    INDICES.contains(&name)
+}
+
 fn index(name: &str, start: Start) -> Option<(&str, Start)> {
-    INDICES.contains(&name).then_some((name, start))
+    is_index(name).then_some((name, start))
 }
 
 /// `n = 1, 2, 3, …`
@@ -83,7 +88,7 @@ fn in_words(condition: &str) -> Option<(&str, Start)> {
                 counts = true;
                 None
             }
-            word if INDICES.contains(&word) && name.is_none() => {
+            word if is_index(word) && name.is_none() => {
                 name = Some(word);
                 None
             }

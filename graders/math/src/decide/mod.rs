@@ -197,7 +197,13 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
         Expr::Cases(rows) => {
             let mut normal = Vec::with_capacity(rows.len());
             for row in rows {
-                normal.push(all(row)?);
+                normal.push(match row.as_slice() {
+                    [value, condition] => {
+                        let condition = branches::condition(condition, cx.budget)?;
+                        vec![normal_inside(value, cx)?, normal_inside(&condition, cx)?]
+                    }
+                    row => all(row)?,
+                });
             }
             // Rows of one column are a system.
             if normal.iter().all(|row| row.len() == 1) {
