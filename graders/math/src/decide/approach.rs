@@ -13,6 +13,7 @@ use num_bigint::BigInt;
 use num_traits::One;
 
 use super::evaluate::{NoValue, Point, ball};
+use super::segments::{self, Integrand};
 use crate::budget::Budget;
 use crate::number::Rational;
 use crate::number::ball::{Ball, BallError, BallResult};
@@ -239,11 +240,72 @@ pub(crate) fn integral(
         return Err(NoValue::Unsupported);
     }
     let [low, high] = ends;
-    match (end(low)?, end(high)?) {
-        (End::Finite(low), End::Finite(high)) => bounded(&function, &low, &high),
-        (End::Finite(low), End::Infinite(1)) => half_line(&function, &low, 1),
-        (End::Infinite(-1), End::Finite(high)) => half_line(&function, &high, -1),
-        (End::Infinite(-1), End::Infinite(1)) => real_line(&function),
+    let (low, high) = (end(low)?, end(high)?);
+    let integrand = Integrand::of(name, body, point);
+    let kinks = match &integrand {
+        Some(integrand) => kinks(integrand, &low, &high, budget)?,
+        None => Vec::new(),
+    };
+    let mut total = Complex::from(Ball::small(0));
+    let mut start = low;
+    for kink in kinks {
+        let kink = End::Finite(Ball::rational(&kink, PREC)?);
+        total = total.add(&piece(&function, integrand.as_ref(), &start, &kink)?, PREC)?;
+        start = kink;
+    }
+    Ok(total.add(&piece(&function, integrand.as_ref(), &start, &high)?, PREC)?)
+}
+
+/// The kinks of an integrand between two ends, in the direction of the integral.
+fn kinks(
+    integrand: &Integrand<'_>,
+    low: &End,
+    high: &End,
+    budget: &Budget,
+) -> Result<Vec<Rational>, NoValue> {
+    let middle = |end: &End| match end {
+        End::Finite(value) => value.exact_midpoint(),
+        End::Infinite(_) => None,
+    };
+    let (from, to) = (middle(low), middle(high));
+    let sizes: Vec<Rational> = from.iter().chain(&to).map(Rational::abs).collect();
+    let reversed = matches!((&from, &to), (Some(from), Some(to)) if to.less(from) == Some(true));
+    let (least, most) = if reversed { (&to, &from) } else { (&from, &to) };
+    let found = integrand.kinks(&sizes, budget)?;
+    let mut inside = segments::between(found, least.as_ref(), most.as_ref())
+        .ok_or(NoValue::AtPoint(BallError::TooLarge))?;
+    if reversed {
+        inside.reverse();
+    }
+    Ok(inside)
+}
+
+/// The integral over a piece.
+fn piece(
+    function: &Univariate<'_>,
+    integrand: Option<&Integrand<'_>>,
+    low: &End,
+    high: &End,
+) -> Result<Complex, NoValue> {
+    match (low, high) {
+        (End::Finite(low), End::Finite(high)) => {
+            if let (Some(integrand), Some(from), Some(to)) =
+                (integrand, low.exact_midpoint(), high.exact_midpoint())
+                && let Some((area, size)) = integrand.exactly(&from, &to, function.budget)?
+            {
+                let area = Ball::rational(&area, PREC)?;
+                if area.is_zero() {
+                    return Ok(area.into());
+                }
+                let bits = Ball::rational(&size, PREC)?.magnitude() - AGREED_BITS;
+                let uncertainty = Ball::within(BigInt::ZERO, 1, bits.max(-8_000));
+                return Ok(area.add(&uncertainty, PREC)?.into());
+            }
+            bounded(function, low, high)
+        }
+        (End::Finite(low), End::Infinite(1)) => half_line(function, low, 1),
+        (End::Infinite(-1), End::Finite(high)) => half_line(function, high, -1),
+        (End::Infinite(-1), End::Infinite(1)) => real_line(function),
         _ => Err(NoValue::Unsupported),
     }
 }

@@ -205,7 +205,8 @@ impl<'a> Point<'a> {
         inner
     }
 
-    fn value(&self, name: &str) -> Option<&Rational> {
+    /// The value of a name.
+    pub(super) fn value(&self, name: &str) -> Option<&Rational> {
         let bound = self.bound.iter().rev().find(|(own, _)| *own == name);
         let found = bound.or_else(|| {
             let at = self.free.binary_search_by(|(own, _)| (*own).cmp(name));

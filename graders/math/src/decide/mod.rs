@@ -38,6 +38,7 @@ mod resolved;
 pub(crate) mod rule;
 mod sampled;
 pub(crate) mod scalar;
+mod segments;
 pub(crate) mod separation;
 mod solution;
 pub(crate) mod statement;

@@ -477,7 +477,9 @@ fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
     let points = Points::of(a, b, seed(a, b, budget)?, complex);
     let required = if points.symbols().is_empty() { 1 } else { 2 };
     let mut agreed = 0;
-    for round in 0..MAX_ROUNDS / 2 {
+    // The second point is negative.
+    let rounds = [0, 3, 1, 2].into_iter().chain(4..MAX_ROUNDS / 2);
+    for round in rounds {
         let point = points.at(round, approach::PREC, budget)?;
         let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(left), Ok(right)) => (left, right),
