@@ -27,6 +27,7 @@ mod inverse;
 mod line;
 mod lines;
 pub(crate) mod measured;
+mod oscillating;
 mod parameters;
 mod pieces;
 pub(crate) mod points;
