@@ -88,15 +88,15 @@ fn is_total(terms: &[Expr]) -> bool {
     names.is_some_and(|names| names.len() > 1 && names.len() == terms.len())
 }
 
-/// Whether factors are different variables, or divide by them: `ab`, `a/b`.
+/// Whether factors are different names, or divide by them: `ab`, `a/b`. `xy = 6` is a curve.
 fn are_variables(factors: &[Expr]) -> bool {
-    let variable = |factor: &Expr| match factor {
-        Expr::Symbol(name) => Some(name.clone()),
-        Expr::Power(pair) if pair.1.is_int(-1) => match &pair.0 {
-            Expr::Symbol(name) => Some(name.clone()),
-            _ => None,
-        },
+    let name = |factor: &Expr| match factor {
+        Expr::Symbol(name) if !matches!(&**name, "x" | "y" | "z") => Some(name.clone()),
         _ => None,
+    };
+    let variable = |factor: &Expr| match factor {
+        Expr::Power(pair) if pair.1.is_int(-1) => name(&pair.0),
+        factor => name(factor),
     };
     let names: Option<BTreeSet<Name>> = factors.iter().map(variable).collect();
     names.is_some_and(|names| names.len() > 1 && names.len() == factors.len())
