@@ -34,7 +34,8 @@ pub(crate) fn of(expr: &Expr, budget: &Budget) -> Result<Option<Family>, Exhaust
             if items.len() > 1 && items.iter().all(|item| matches!(item, Expr::Where(..))) =>
         {
             charge_copy(expr, budget)?;
-            united(items.iter().map(described).collect(), budget)
+            let all: Option<Vec<Family>> = items.iter().map(described).collect();
+            united(all.as_deref().unwrap_or_default(), budget)
         }
         Expr::Chain(sides, relations) => match (sides.as_slice(), relations.as_slice()) {
             ([Expr::Symbol(_), set @ Expr::SetBuilder(..)], [Relation::In]) => of(set, budget),
@@ -45,8 +46,8 @@ pub(crate) fn of(expr: &Expr, budget: &Budget) -> Result<Option<Family>, Exhaust
 }
 
 /// Families of one name over one set as one family.
-fn united(all: Option<Vec<Family>>, budget: &Budget) -> Result<Option<Family>, Exhausted> {
-    let Some((first, rest)) = all.as_deref().and_then(<[Family]>::split_first) else {
+fn united(all: &[Family], budget: &Budget) -> Result<Option<Family>, Exhausted> {
+    let Some((first, rest)) = all.split_first() else {
         return Ok(None);
     };
     let mut values = vec![first.value.clone()];

@@ -27,6 +27,7 @@ mod inverse;
 mod line;
 mod lines;
 pub(crate) mod measured;
+mod measures;
 mod oscillating;
 mod parameters;
 mod pieces;

@@ -70,7 +70,7 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
                 return match base {
                     Expr::Symbol(name) => Ok((after, Expr::Symbol(format!("{name}*").into()))),
                     Expr::Named(NamedSet::Naturals | NamedSet::Integers) => {
-                        naturals(after, base, "*")
+                        naturals(after, &base, "*")
                     }
                     _ => no_parse(),
                 };
@@ -78,7 +78,7 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
             Some(Kind::Plus)
                 if matches!(base, Expr::Named(NamedSet::Naturals | NamedSet::Integers)) =>
             {
-                return naturals(after, base, "+");
+                return naturals(after, &base, "+");
             }
             Some(Kind::Plus | Kind::Minus) if group => {
                 return Ok((after, one_sided(base, inside.first())));
@@ -141,8 +141,8 @@ fn half_line(positive: bool, with_zero: bool) -> Expr {
 }
 
 /// `ℕ` or `ℤ` with a sign, a star or a bound that says at which number it begins.
-fn naturals<'t, 'a>(rest: Tokens<'t, 'a>, base: Expr, mark: &str) -> Parsed<'t, 'a> {
-    let is_natural = base == Expr::Named(NamedSet::Naturals);
+fn naturals<'t, 'a>(rest: Tokens<'t, 'a>, base: &Expr, mark: &str) -> Parsed<'t, 'a> {
+    let is_natural = *base == Expr::Named(NamedSet::Naturals);
     let set = match mark {
         "+" | ">0" | ">=1" => NamedSet::PositiveIntegers,
         "*" if is_natural => NamedSet::PositiveIntegers,
@@ -277,7 +277,7 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
         }
         Expr::Named(NamedSet::Naturals | NamedSet::Integers) => {
             let (rest, text) = subscript_text(input.skip(1))?;
-            naturals(rest, base, &text)
+            naturals(rest, &base, &text)
         }
         Expr::Named(NamedSet::Reals) => {
             let (rest, text) = subscript_text(input.skip(1))?;
