@@ -41,16 +41,28 @@ pub fn publish_server(options: &RecordOptions, url: &str) -> io::Result<Option<P
     let path = spool.join(SERVER);
     // Locked under another name first, so that no reader sees the file without its lock.
     let partial = spool.join("server.part");
+    match locked(&partial, url).and_then(|lock| fs::rename(&partial, &path).map(|()| lock)) {
+        Ok(lock) => Ok(Some(PublishedServer { path, _lock: lock })),
+        Err(error) => {
+            // Neither is needed: no server is found by the file of a killed one.
+            let _ = fs::remove_file(&partial);
+            let _ = fs::remove_file(&path);
+            Err(error)
+        }
+    }
+}
+
+/// Creates a locked file with a URL.
+fn locked(path: &Path, url: &str) -> io::Result<File> {
     let mut file = OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(true)
         .mode(0o600)
-        .open(&partial)?;
+        .open(path)?;
     file.lock()?;
     file.write_all(url.as_bytes())?;
-    fs::rename(&partial, &path)?;
-    Ok(Some(PublishedServer { path, _lock: file }))
+    Ok(file)
 }
 
 /// The URL of the server that uses the record; `None` if no server does, or if it cannot be
@@ -106,10 +118,25 @@ mod tests {
         };
         std::fs::write(folder.path().join(SERVER), "http://127.0.0.1:1").unwrap();
         assert_eq!(published_server(&options), None);
-        let _published = publish_server(&options, "http://127.0.0.1:2").unwrap();
+        let published = publish_server(&options, "http://127.0.0.1:2").unwrap();
         assert_eq!(
             published_server(&options).as_deref(),
             Some("http://127.0.0.1:2")
         );
+        drop(published);
+    }
+
+    #[test]
+    fn leaves_no_file_if_it_cannot_publish() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = RecordOptions {
+            spool: Some(folder.path().to_owned()),
+            ..RecordOptions::new("sqlite://unused.db")
+        };
+        std::fs::write(folder.path().join(SERVER), "http://127.0.0.1:1").unwrap();
+        // The disk is full.
+        std::os::unix::fs::symlink("/dev/full", folder.path().join("server.part")).unwrap();
+        assert!(publish_server(&options, "http://127.0.0.1:2").is_err());
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
     }
 }

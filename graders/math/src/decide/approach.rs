@@ -13,6 +13,8 @@ use num_bigint::BigInt;
 use num_traits::One;
 
 use super::evaluate::{NoValue, Point, ball};
+use super::oscillating::{self, Wave};
+use super::segments::{self, Integrand};
 use crate::budget::Budget;
 use crate::number::Rational;
 use crate::number::ball::{Ball, BallError, BallResult};
@@ -28,7 +30,7 @@ const _: () = assert!(2 * QUADRATURE_BITS >= AGREED_BITS);
 
 /// Bits to which two sums of a quadrature agree. Halving the step squares the error, so the finer
 /// sum has twice as many correct bits.
-const QUADRATURE_BITS: i64 = 44;
+pub(super) const QUADRATURE_BITS: i64 = 44;
 
 /// Precision of the values that are added, in bits.
 pub(crate) const PREC: u64 = 256;
@@ -68,7 +70,12 @@ pub(crate) fn is_approached(expr: &Expr) -> bool {
 
 /// The finer of two values that agree to `bits` beyond `size`, which makes it correct to
 /// [`AGREED_BITS`].
-fn agreed(coarse: &Complex, fine: Complex, size: i64, bits: i64) -> Result<Complex, NoValue> {
+pub(super) fn agreed(
+    coarse: &Complex,
+    fine: Complex,
+    size: i64,
+    bits: i64,
+) -> Result<Complex, NoValue> {
     if coarse.sub(&fine, PREC)?.magnitude() > size.saturating_sub(bits) {
         return Err(NoValue::AtPoint(BallError::Undefined));
     }
@@ -83,12 +90,12 @@ fn agreed(coarse: &Complex, fine: Complex, size: i64, bits: i64) -> Result<Compl
 }
 
 /// A function of one variable that is evaluated at exact arguments.
-struct Univariate<'a> {
-    name: &'a str,
-    body: &'a Expr,
-    point: &'a Point<'a>,
-    prec: u64,
-    budget: &'a Budget,
+pub(super) struct Univariate<'a> {
+    pub(super) name: &'a str,
+    pub(super) body: &'a Expr,
+    pub(super) point: &'a Point<'a>,
+    pub(super) prec: u64,
+    pub(super) budget: &'a Budget,
 }
 
 impl Univariate<'_> {
@@ -108,7 +115,7 @@ impl Univariate<'_> {
     }
 
     /// The value at the midpoint of a ball.
-    fn at_midpoint(&self, argument: &Ball) -> Result<Complex, NoValue> {
+    pub(super) fn at_midpoint(&self, argument: &Ball) -> Result<Complex, NoValue> {
         self.at(argument
             .exact_midpoint()
             .ok_or(NoValue::AtPoint(BallError::TooLarge))?)
@@ -239,13 +246,100 @@ pub(crate) fn integral(
         return Err(NoValue::Unsupported);
     }
     let [low, high] = ends;
-    match (end(low)?, end(high)?) {
-        (End::Finite(low), End::Finite(high)) => bounded(&function, &low, &high),
-        (End::Finite(low), End::Infinite(1)) => half_line(&function, &low, 1),
-        (End::Infinite(-1), End::Finite(high)) => half_line(&function, &high, -1),
-        (End::Infinite(-1), End::Infinite(1)) => real_line(&function),
+    let (low, high) = (end(low)?, end(high)?);
+    let integrand = Integrand::of(name, body, point);
+    let kinks = match &integrand {
+        Some(integrand) => kinks(integrand, &low, &high, budget)?,
+        None => Vec::new(),
+    };
+    let mut total = Complex::from(Ball::small(0));
+    let mut start = low;
+    for kink in kinks {
+        let kink = End::Finite(Ball::rational(&kink, PREC)?);
+        total = total.add(&piece(&function, integrand.as_ref(), &start, &kink)?, PREC)?;
+        start = kink;
+    }
+    Ok(total.add(&piece(&function, integrand.as_ref(), &start, &high)?, PREC)?)
+}
+
+/// The kinks of an integrand between two ends, in the direction of the integral.
+fn kinks(
+    integrand: &Integrand<'_>,
+    low: &End,
+    high: &End,
+    budget: &Budget,
+) -> Result<Vec<Rational>, NoValue> {
+    let middle = |end: &End| match end {
+        End::Finite(value) => value.exact_midpoint(),
+        End::Infinite(_) => None,
+    };
+    let (from, to) = (middle(low), middle(high));
+    let sizes: Vec<Rational> = from.iter().chain(&to).map(Rational::abs).collect();
+    let reversed = matches!((&from, &to), (Some(from), Some(to)) if to.less(from) == Some(true));
+    let (least, most) = if reversed { (&to, &from) } else { (&from, &to) };
+    let found = integrand.kinks(&sizes, budget)?;
+    let mut inside = segments::between(found, least.as_ref(), most.as_ref())
+        .ok_or(NoValue::AtPoint(BallError::TooLarge))?;
+    if reversed {
+        inside.reverse();
+    }
+    Ok(inside)
+}
+
+/// The integral over a piece.
+fn piece(
+    function: &Univariate<'_>,
+    integrand: Option<&Integrand<'_>>,
+    low: &End,
+    high: &End,
+) -> Result<Complex, NoValue> {
+    if let Some(value) = wave(function, low, high)? {
+        return Ok(value);
+    }
+    match (low, high) {
+        (End::Finite(low), End::Finite(high)) => {
+            if let (Some(integrand), Some(from), Some(to)) =
+                (integrand, low.exact_midpoint(), high.exact_midpoint())
+                && let Some((area, size)) = integrand.exactly(&from, &to, function.budget)?
+            {
+                let area = Ball::rational(&area, PREC)?;
+                if area.is_zero() {
+                    return Ok(area.into());
+                }
+                let bits = Ball::rational(&size, PREC)?.magnitude() - AGREED_BITS;
+                let uncertainty = Ball::within(BigInt::ZERO, 1, bits.max(-8_000));
+                return Ok(area.add(&uncertainty, PREC)?.into());
+            }
+            bounded(function, low, high)
+        }
+        (End::Finite(low), End::Infinite(1)) => half_line(function, low, 1),
+        (End::Infinite(-1), End::Finite(high)) => half_line(function, high, -1),
+        (End::Infinite(-1), End::Infinite(1)) => real_line(function),
         _ => Err(NoValue::Unsupported),
     }
+}
+
+/// The integral of a wave over a half-line from 0, or over the whole line; `None` for others.
+fn wave(function: &Univariate<'_>, low: &End, high: &End) -> Result<Option<Complex>, NoValue> {
+    let signs: &[i64] = match (low, high) {
+        (End::Finite(low), End::Infinite(1)) if low.is_zero() => &[1],
+        (End::Infinite(-1), End::Finite(high)) if high.is_zero() => &[-1],
+        (End::Infinite(-1), End::Infinite(1)) => &[1, -1],
+        _ => return Ok(None),
+    };
+    let function = oscillating::with_precision(function);
+    let mut total = Complex::from(Ball::small(0));
+    for sign in signs {
+        let Some(wave) = Wave::of(&function, *sign)? else {
+            return Ok(None);
+        };
+        let half = wave.integral(&function, *sign)?;
+        total = total.add(&half, PREC)?;
+        if signs.len() > 1 && oscillating::is_even(&function)? {
+            return Ok(Some(total.add(&half, PREC)?));
+        }
+    }
+    Ok(Some(total))
 }
 
 /// Argument and weight for one value of the parameter. The argument of an interval of length one is

@@ -67,11 +67,7 @@ impl Critical {
             Expr::Cases(rows) => {
                 self.has_pieces = true;
                 for part in rows.iter().flatten() {
-                    if let Expr::Chain(sides, _) = part {
-                        for pair in sides.windows(2) {
-                            self.difference(pair, bound, budget)?;
-                        }
-                    }
+                    self.collect_condition(part, bound, budget)?;
                 }
             }
             Expr::Bound(binder, name, parts) => {
@@ -81,6 +77,24 @@ impl Critical {
         }
         expr.children()
             .try_for_each(|child| self.collect(child, bound, budget))
+    }
+
+    /// The differences of the sides of a condition, or of its parts.
+    fn collect_condition(
+        &mut self,
+        part: &Expr,
+        bound: &[&str],
+        budget: &Budget,
+    ) -> Result<(), Exhausted> {
+        match part {
+            Expr::Chain(sides, _) => sides
+                .windows(2)
+                .try_for_each(|pair| self.difference(pair, bound, budget)),
+            Expr::SetOp(_, parts) => parts
+                .iter()
+                .try_for_each(|part| self.collect_condition(part, bound, budget)),
+            _ => Ok(()),
+        }
     }
 
     /// The terms of a short sum each, because their pieces end at different values.

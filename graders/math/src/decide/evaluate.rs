@@ -15,6 +15,7 @@ use crate::number::ball::{Ball, BallError};
 use crate::number::complex::Complex;
 use crate::number::elementary;
 use crate::number::residue::{Field, Residue, mix};
+use crate::tree::charged::charge_visit;
 use crate::tree::{Binder, Constant, Expr, Function};
 
 /// Most terms of a sum, or factors of a product, that are evaluated.
@@ -204,7 +205,8 @@ impl<'a> Point<'a> {
         inner
     }
 
-    fn value(&self, name: &str) -> Option<&Rational> {
+    /// The value of a name.
+    pub(super) fn value(&self, name: &str) -> Option<&Rational> {
         let bound = self.bound.iter().rev().find(|(own, _)| *own == name);
         let found = bound.or_else(|| {
             let at = self.free.binary_search_by(|(own, _)| (*own).cmp(name));
@@ -401,7 +403,11 @@ fn series<'a>(
             Err(NoValue::Unsupported)
         };
     }
+    let ends = [low, high];
     let (low, high) = (end(low)?, end(high)?);
+    if high < low && has_free_end(ends, point, budget)? {
+        return Err(NoValue::AtPoint(BallError::Undefined));
+    }
     if high.checked_sub(low).is_none_or(|count| count > MAX_TERMS) {
         return Err(NoValue::AtPoint(BallError::TooLarge));
     }
@@ -421,6 +427,25 @@ fn series<'a>(
         };
     }
     Ok(total)
+}
+
+/// Whether the ends of a sum are functions of free variables only. Such a sum has a value only where
+/// it has a term: `n` is a natural number in `\sum_{k=1}^n k`. Sums in the range of another index
+/// may be empty.
+fn has_free_end(ends: [&Expr; 2], point: &Point<'_>, budget: &Budget) -> Result<bool, Exhausted> {
+    let mut symbols = false;
+    for end in ends {
+        charge_visit(end, 1 + point.bound.len() as u64 / 4, budget)?;
+        let is_bound = |part: &Expr| {
+            matches!(part, Expr::Symbol(name)
+                if point.bound.iter().any(|(own, _)| **own == **name))
+        };
+        if end.any(&is_bound) {
+            return Ok(false);
+        }
+        symbols |= end.any(&|part| matches!(part, Expr::Symbol(_)));
+    }
+    Ok(symbols)
 }
 
 fn call(
@@ -608,6 +633,12 @@ fn call(
                     .mul(&Ball::small(j).recip(prec)?, prec)?;
             }
             total.into()
+        }
+        Function::Mod
+            if let (Ok(a), Ok(m)) = (integer(0), integer(1))
+                && m > 0 =>
+        {
+            Ball::small(a.rem_euclid(m)).into()
         }
         Function::Mod => {
             let (a, m) = (real(0)?, real(1)?);

@@ -3,14 +3,12 @@
 
 use std::ops::Neg as _;
 
-use super::evaluate::{NoValue, Point, ball};
 use super::rule::Rule;
-use super::{Context, real_set, same as same_answers, scalar, statement};
+use super::{Context, progressions, same as same_answers, scalar, statement};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::fold;
-use crate::number::Rational;
 use crate::tree::charged::{charge_copy, charge_visit, copied, replaced};
-use crate::tree::{Expr, Function, NamedSet, Relation};
+use crate::tree::{Constant, Expr, Function, NamedSet, Relation};
 
 /// The parameter of a canonical form.
 const PARAMETER: &str = "#k";
@@ -31,12 +29,45 @@ pub(crate) fn of(expr: &Expr, budget: &Budget) -> Result<Option<Family>, Exhaust
         charge_copy(expr, budget)?;
     }
     match expr {
+        // `x = kπ, k ∈ ℤ or x = π/4 + nπ, n ∈ ℤ`
+        Expr::List(items)
+            if items.len() > 1 && items.iter().all(|item| matches!(item, Expr::Where(..))) =>
+        {
+            charge_copy(expr, budget)?;
+            let all: Option<Vec<Family>> = items.iter().map(described).collect();
+            united(all.as_deref().unwrap_or_default(), budget)
+        }
         Expr::Chain(sides, relations) => match (sides.as_slice(), relations.as_slice()) {
             ([Expr::Symbol(_), set @ Expr::SetBuilder(..)], [Relation::In]) => of(set, budget),
             _ => Ok(None),
         },
         other => Ok(described(other)),
     }
+}
+
+/// Families of one name over one set as one family.
+fn united(all: &[Family], budget: &Budget) -> Result<Option<Family>, Exhausted> {
+    let Some((first, rest)) = all.split_first() else {
+        return Ok(None);
+    };
+    let mut values = vec![first.value.clone()];
+    for family in rest {
+        let value = family.with_parameter(&first.parameter, budget)?;
+        match value {
+            Some(value) if family.subject == first.subject && family.within == first.within => {
+                values.push(value);
+            }
+            _ => return Ok(None),
+        }
+    }
+    let flat = values.into_iter().flat_map(|value| match value {
+        Expr::List(items) => items,
+        one => vec![one],
+    });
+    Ok(Some(Family {
+        value: Expr::List(flat.collect()),
+        ..first.clone()
+    }))
 }
 
 fn described(expr: &Expr) -> Option<Family> {
@@ -156,18 +187,50 @@ fn membership(condition: &str) -> Option<(&str, String)> {
         | "is arbitrary integer"
         | "is integers"
         | "are integers" => named(NamedSet::Integers),
-        "in naturals"
-        | "in n"
-        | "is natural number"
-        | "is positive integer"
-        | "is any positive integer" => named(NamedSet::Naturals),
+        "in naturals" | "in n" | "is natural number" => named(NamedSet::Naturals),
+        "is positive integer" | "is any positive integer" => named(NamedSet::PositiveIntegers),
+        "is nonnegative integer" | "is any nonnegative integer" => {
+            named(NamedSet::NonnegativeIntegers)
+        }
+        // `n = 0, ±1, ±2, …`
+        other if is_every_integer(other) => named(NamedSet::Integers),
+        "equal 1, 2, …" | "equal 1, 2, 3, …" => named(NamedSet::PositiveIntegers),
+        "equal 0, 1, 2, …" | "equal 0, 1, 2, 3, …" => named(NamedSet::NonnegativeIntegers),
+
         "in reals" | "in r" | "is real" | "is real number" | "is any real number" => {
             named(NamedSet::Reals)
+        }
+        other if other.starts_with("equal ") && other.contains(", ") => {
+            let values = rest.trim_start_matches("Equal ");
+            Some((parameter, format!("{{{values}}}")))
         }
         other => other
             .strip_prefix("in ")
             .map(|_| (parameter, rest.trim_start_matches("In ").to_owned())),
     }
+}
+
+/// Whether a condition lists all integers: `= 0, ±1, ±2, …`.
+fn is_every_integer(condition: &str) -> bool {
+    let Some(values) = condition
+        .strip_prefix("equal 0, ")
+        .and_then(|all| all.strip_suffix(", …"))
+    else {
+        return false;
+    };
+    (1i64..).zip(values.split(", ")).all(|(next, value)| {
+        let value = value.strip_prefix(['±', '∓']);
+        value.is_some_and(|value| value.parse() == Ok(next))
+    })
+}
+
+/// Whether two sets of a parameter may be the same: natural numbers begin at 0 or at 1.
+fn same_set(a: &str, b: &str) -> bool {
+    let is = |name: &str, set: NamedSet| name == Expr::Named(set).to_string();
+    let begins = |name: &str| {
+        is(name, NamedSet::PositiveIntegers) || is(name, NamedSet::NonnegativeIntegers)
+    };
+    a == b || is(a, NamedSet::Naturals) && begins(b) || is(b, NamedSet::Naturals) && begins(a)
 }
 
 impl Family {
@@ -180,9 +243,37 @@ impl Family {
         matches!(&self.subject, Some(Expr::Symbol(own)) if **own == *name)
     }
 
+    pub(super) fn is_parameter(&self, name: &str) -> bool {
+        *self.parameter == *name
+    }
+
+    /// Whether every value that depends on the parameter contains a multiple of pi.
+    pub(super) fn is_angle(&self) -> bool {
+        let is_angle = |value: &Expr| {
+            let varies =
+                value.any(&|part| matches!(part, Expr::Symbol(own) if *own == self.parameter));
+            !varies || value.any(&|part| *part == Expr::Constant(Constant::Pi))
+        };
+        match &self.value {
+            Expr::List(items) => items.iter().all(is_angle),
+            value => is_angle(value),
+        }
+    }
+
     /// Whether the parameter runs through this set.
     pub(super) fn is_over(&self, set: NamedSet) -> bool {
         self.within == Expr::Named(set).to_string()
+    }
+
+    /// The values of an answer with a parameter that is an integer.
+    pub(super) fn over_integers(expr: &Expr, parameter: &str) -> Self {
+        let (subject, value) = named(expr);
+        Self {
+            subject,
+            value,
+            parameter: parameter.into(),
+            within: Expr::Named(NamedSet::Integers).to_string(),
+        }
     }
 
     /// The values of an answer that does not name the set of its parameter.
@@ -240,7 +331,7 @@ impl Family {
 pub(crate) fn same(gold: &Family, answer: &Family, cx: &Context<'_>) -> Result<bool, Exhausted> {
     cx.set_rule(Rule::Family);
     let other_subject = matches!((&gold.subject, &answer.subject), (Some(a), Some(b)) if a != b);
-    if gold.within != answer.within || other_subject {
+    if !same_set(&gold.within, &answer.within) || other_subject {
         return Ok(false);
     }
     let Some(renamed) = answer.with_parameter(&gold.parameter, cx.budget)? else {
@@ -255,69 +346,7 @@ pub(crate) fn same(gold: &Family, answer: &Family, cx: &Context<'_>) -> Result<b
     if gold.within != Expr::Named(NamedSet::Integers).to_string() {
         return Ok(false);
     }
-    match (&gold.value, &answer_value) {
-        (Expr::List(a), Expr::List(b)) if a.len() == b.len() => {
-            let mut free: Vec<&Expr> = b.iter().collect();
-            for a in a {
-                let mut found = None;
-                for (at, b) in free.iter().enumerate() {
-                    if shifted(a, b, &gold.parameter, cx)? {
-                        found = Some(at);
-                        break;
-                    }
-                }
-                match found {
-                    Some(at) => drop(free.swap_remove(at)),
-                    None => return Ok(false),
-                }
-            }
-            Ok(true)
-        }
-        (a, b) => shifted(a, b, &gold.parameter, cx),
-    }
-}
-
-/// Whether two progressions over the integers are the same: equal steps up to the sign, and starts
-/// that differ by a multiple of the step.
-fn shifted(a: &Expr, b: &Expr, parameter: &str, cx: &Context<'_>) -> Result<bool, Exhausted> {
-    if !real_set::is_scalar(a) || !real_set::is_scalar(b) {
-        return Ok(false);
-    }
-    let (Some((a_start, a_step)), Some((b_start, b_step))) = (
-        progression(a, parameter, cx)?,
-        progression(b, parameter, cx)?,
-    ) else {
-        return Ok(false);
-    };
-    let same_step = scalar::same(&a_step, &b_step, cx.budget)?.0
-        || scalar::same(&a_step, &fold(&b_step.neg(), cx.budget)?, cx.budget)?.0;
-    if !same_step {
-        return Ok(false);
-    }
-    let apart = Expr::quotient(Expr::Sum(vec![a_start, b_start.neg()]), a_step);
-    let apart = fold(&apart, cx.budget)?;
-    let nearest = fold(
-        &Expr::Call(
-            Function::Floor,
-            vec![Expr::Sum(vec![
-                apart.clone(),
-                Expr::Number(Rational::ratio(1, 2)),
-            ])],
-        ),
-        cx.budget,
-    )?;
-    let point = Point::of_constant(false, 128);
-    let whole = match ball(&nearest, &point, cx.budget) {
-        Ok(value) => value.real().ok().and_then(|real| real.floor().ok()),
-        Err(NoValue::Exhausted) => return Err(Exhausted),
-        Err(_) => None,
-    };
-    match whole {
-        Some(whole) => {
-            Ok(scalar::same(&apart, &Expr::Number(Rational::integer(whole)), cx.budget)?.0)
-        }
-        None => Ok(false),
-    }
+    progressions::same_unions(&gold.value, &answer_value, &gold.parameter, cx)
 }
 
 /// Start and step of an expression that is linear in the parameter; `None` if it is not.

@@ -47,7 +47,7 @@ pub(super) struct Line<'a, 'v> {
 }
 
 /// A numerator and a denominator.
-type Quotient = (Polynomial, Polynomial);
+pub(super) type Quotient = (Polynomial, Polynomial);
 
 impl<'a> Line<'a, '_> {
     pub(super) fn name(&self) -> &'a str {
@@ -76,7 +76,7 @@ impl<'a> Line<'a, '_> {
 
     /// A quotient of polynomials in the variable; `None` if the function is not one. With a
     /// `sample`, functions that are one near this value, such as absolute values, count as well.
-    fn quotient(
+    pub(super) fn quotient(
         &self,
         expr: &'a Expr,
         sample: Option<&Rational>,

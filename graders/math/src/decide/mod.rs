@@ -5,6 +5,7 @@
 //! to the precision that [`approach`] reaches. Everything else is decided exactly or with an error
 //! probability below `2^-60`. Answers that cannot be decided are not equal.
 
+mod affine;
 pub(crate) mod approach;
 mod approximation;
 mod ball_cost;
@@ -15,25 +16,33 @@ mod choices;
 pub(crate) mod collection;
 mod congruence;
 mod critical;
+mod curves;
 pub(crate) mod evaluate;
 pub(crate) mod family;
 #[cfg(test)]
 mod forgeries;
 mod formal;
+mod index;
 mod inverse;
 mod line;
+mod lines;
 pub(crate) mod measured;
+mod measures;
+mod oscillating;
 mod parameters;
 mod pieces;
 pub(crate) mod points;
 mod polynomial;
+mod progressions;
 pub(crate) mod real_set;
 pub(crate) mod rename;
 mod resolved;
 pub(crate) mod rule;
 mod sampled;
 pub(crate) mod scalar;
+mod segments;
 pub(crate) mod separation;
+mod solution;
 pub(crate) mod statement;
 pub(crate) mod text_answers;
 pub(crate) mod tolerance;
@@ -118,6 +127,9 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
             return normal_inside(&pairs, cx);
         }
         Expr::Chain(sides, relations) => {
+            if let Some(named) = statement::with_named_letter(sides, relations, cx.budget)? {
+                return normal_inside(&named, cx);
+            }
             if let Some(congruence) = congruence::in_one_form(sides, relations) {
                 return normal_inside(&congruence, cx);
             }
@@ -188,7 +200,13 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
         Expr::Cases(rows) => {
             let mut normal = Vec::with_capacity(rows.len());
             for row in rows {
-                normal.push(all(row)?);
+                normal.push(match row.as_slice() {
+                    [value, condition] => {
+                        let condition = branches::condition(condition, cx.budget)?;
+                        vec![normal_inside(value, cx)?, normal_inside(&condition, cx)?]
+                    }
+                    row => all(row)?,
+                });
             }
             // Rows of one column are a system.
             if normal.iter().all(|row| row.len() == 1) {
@@ -238,7 +256,8 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     match (gold, answer) {
         (Expr::Where(a, a_text), Expr::Where(b, b_text)) => {
             // Different conditions make different statements.
-            if a_text != b_text {
+            cx.budget.charge((a_text.len() + b_text.len()) as u64)?;
+            if a_text != b_text && !same_index((a, a_text), (b, b_text)) {
                 cx.set_rule(Rule::Text);
                 return Ok(false);
             }
@@ -274,6 +293,16 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     }
 }
 
+/// Whether two conditions say the same about the indices of two sequences.
+fn same_index((a, a_text): (&Expr, &str), (b, b_text): (&Expr, &str)) -> bool {
+    let (Some((a_name, a_start)), Some((b_name, b_start))) =
+        (index::range(a_text), index::range(b_text))
+    else {
+        return false;
+    };
+    a_start.agrees(b_start) && index::is_term(a, a_name) && index::is_term(b, b_name)
+}
+
 /// Whether a condition restricts the variables of the value itself: `n + 1 if n is even` is not `n
 /// + 1`. Conditions that a parameter is an integer, real or not zero do not count.
 fn restricts(condition: &str, value: &Expr) -> bool {
@@ -296,6 +325,9 @@ fn restricts(condition: &str, value: &Expr) -> bool {
     if matches!(value, Expr::Chain(_, relations) if relations.iter().any(|relation| relation.is_order()))
     {
         return mentions(value);
+    }
+    if index::range(condition).is_some_and(|(name, _)| index::is_term(value, name)) {
+        return false;
     }
     // For a definition only the variables of its right side count.
     let value = match value {

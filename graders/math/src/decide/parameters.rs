@@ -6,7 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Context, family, normal, rename, restricts, same as same_answers, statement};
+use super::family::Family;
+use super::{
+    Context, family, lines, normal, rename, restricts, same as same_answers, solution, statement,
+};
 use crate::budget::Exhausted;
 use crate::normal::fold;
 use crate::tree::charged::{charge_visit, substituted};
@@ -14,6 +17,9 @@ use crate::tree::{Constant, Expr, NamedSet};
 
 /// Names of a parameter that runs through the integers.
 const INTEGERS: [&str; 5] = ["k", "n", "m", "l", "j"];
+
+/// Names of an unknown of a trigonometric equation.
+const VARIABLES: [&str; 8] = ["x", "y", "z", "t", "theta", "phi", "alpha", "beta"];
 
 /// Names of a parameter of a line or a curve.
 const CURVE: [&str; 11] = [
@@ -50,6 +56,15 @@ pub(super) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     let (Some(gold), Some(answer)) = (unconditional(gold), unconditional(answer)) else {
         return Ok(false);
     };
+    if let Some(equal) = same_families(gold, answer, cx)? {
+        return Ok(equal);
+    }
+    Ok(same_renamed(gold, answer, cx)?
+        || solution::same(gold, answer, cx)?
+        || lines::same(gold, answer, cx)?)
+}
+
+fn same_renamed(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     let (own, others) = (rename::symbols(gold), rename::symbols(answer));
     let Some(Renaming { from, to, form }) = parameters((gold, &own), (answer, &others)) else {
         return Ok(false);
@@ -91,7 +106,9 @@ fn same_as_family(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option
     let known = rename::symbols(given.value());
     let new = rename::symbols(other);
     let mut unknown = new.iter().filter(|name| {
-        !known.contains(**name) && !given.is_subject(name) && INTEGERS.contains(name)
+        (!known.contains(**name) || given.is_parameter(name))
+            && !given.is_subject(name)
+            && INTEGERS.contains(name)
     });
     let (Some(parameter), None) = (unknown.next(), unknown.next()) else {
         return Ok(None);
@@ -103,6 +120,48 @@ fn same_as_family(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option
     family::same(&given, &implied, cx).map(Some)
 }
 
+/// Compares two families of angles that both leave the set of their parameter out: `x = π/4 + nπ/2`
+/// and `x = π/4 + kπ, x = 3π/4 + kπ`; `None` if they are not. A value without a name may be a formula
+/// in `n`, such as `(n - 2)π`, unless the other side has several values.
+fn same_families(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
+    let parameter = |expr: &Expr| {
+        let names = rename::symbols(expr);
+        let mut found = names.iter().filter(|name| INTEGERS.contains(name));
+        let only = found.next().filter(|_| names.len() <= 2)?;
+        found.next().is_none().then(|| (*only).to_owned())
+    };
+    let is_family = |expr: &Expr| {
+        let is_angle = |value: &Expr| {
+            value.any(&|part| matches!(part, Expr::Constant(Constant::Pi)))
+                && super::real_set::is_scalar(value)
+        };
+        match expr {
+            Expr::List(items) => {
+                items.len() > 1 && items.iter().any(|item| is_angle(solved(item).1))
+            }
+            _ => {
+                let (name, value) = solved(expr);
+                is_angle(value)
+                    && matches!(name, Some(Expr::Symbol(name)) if VARIABLES.contains(&&**name))
+            }
+        }
+    };
+    if !is_family(gold) && !is_family(answer) {
+        return Ok(None);
+    }
+    let (Some(own), Some(other)) = (parameter(gold), parameter(answer)) else {
+        return Ok(None);
+    };
+    let (gold, answer) = (
+        Family::over_integers(gold, &own),
+        Family::over_integers(answer, &other),
+    );
+    if !gold.is_angle() || !answer.is_angle() {
+        return Ok(None);
+    }
+    family::same(&gold, &answer, cx).map(Some)
+}
+
 /// An answer without a condition that only says which values its parameters take.
 fn unconditional(expr: &Expr) -> Option<&Expr> {
     match expr {
@@ -112,7 +171,7 @@ fn unconditional(expr: &Expr) -> Option<&Expr> {
 }
 
 /// The value of a solved equation, with its name.
-fn solved(expr: &Expr) -> (Option<&Expr>, &Expr) {
+pub(super) fn solved(expr: &Expr) -> (Option<&Expr>, &Expr) {
     if let Expr::Chain(sides, relations) = expr
         && let Some(solved) = statement::solved(sides, relations)
         && let [name] = solved.names
@@ -184,7 +243,7 @@ fn parameters<'a>(
 }
 
 /// The letter of a name, and whether it has a number as its index: `C_1`, `c1`.
-fn stem(name: &str) -> (&str, bool) {
+pub(super) fn stem(name: &str) -> (&str, bool) {
     match name.split_once("_{") {
         Some((stem, index)) => {
             let digits = index.trim_end_matches('}');

@@ -188,7 +188,7 @@ impl Pieces<'_, '_> {
     }
 
     /// The sorted ends of the pieces on a line, with those of functions of any form if `any`.
-    fn ends(
+    pub(super) fn ends(
         &self,
         line: &Line<'_, '_>,
         turns: bool,

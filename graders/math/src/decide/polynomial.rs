@@ -72,6 +72,36 @@ impl Polynomial {
         Ok(items.try_fold(Rational::small(0), next))
     }
 
+    /// The integral between two numbers, and the larger of the two values of the antiderivative, of
+    /// which it is the difference; `None` if it is too large.
+    pub(super) fn integral(
+        &self,
+        low: &Rational,
+        high: &Rational,
+        budget: &Budget,
+    ) -> Result<Option<(Rational, Rational)>, Exhausted> {
+        charge(self.0.len(), self.bits(), budget)?;
+        let over = |(degree, value): (i64, &Rational)| value.mul(&Rational::ratio(1, degree));
+        let antiderivative = (1..).zip(&self.0).map(over).collect::<Option<Vec<_>>>();
+        let Some(mut coefficients) = antiderivative else {
+            return Ok(None);
+        };
+        coefficients.insert(0, Rational::small(0));
+        let antiderivative = Self(coefficients);
+        let (Some(low), Some(high)) = (
+            antiderivative.value(low, budget)?,
+            antiderivative.value(high, budget)?,
+        ) else {
+            return Ok(None);
+        };
+        let larger = if low.abs().less(&high.abs()) == Some(true) {
+            high.abs()
+        } else {
+            low.abs()
+        };
+        Ok(high.sub(&low).map(|area| (area, larger)))
+    }
+
     /// `self + other`; `None` if it is too large.
     pub(super) fn add(&self, other: &Self, budget: &Budget) -> Result<Option<Self>, Exhausted> {
         let length = self.0.len().max(other.0.len());

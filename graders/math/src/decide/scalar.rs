@@ -20,7 +20,7 @@ use crate::number::ball::{Ball, BallError, BallResult};
 use crate::number::complex::Complex;
 use crate::number::elementary;
 use crate::number::residue::{Field, mix};
-use crate::tree::charged::{charge_visit, identical, substituted};
+use crate::tree::charged::{charge_visit, copied, identical, substituted};
 use crate::tree::{Binder, Constant, Expr, Function};
 
 /// Whether two values are equal, and the rule that decided.
@@ -32,6 +32,9 @@ const MAX_PRECISION: u64 = 24_000;
 
 // `Complex::pow` computes logarithms with up to 80 bits more.
 const _: () = assert!(MAX_PRECISION + 80 <= elementary::MAX_PRECISION);
+
+/// Most terms that are compared to find a common one.
+const MAX_CONSTANTS: usize = 4;
 
 /// Steps of hashing a node.
 const HASH_STEPS: u64 = 3;
@@ -110,6 +113,9 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     if let Some(equal) = antiderivatives(a, b, budget)? {
         return Ok((equal, Rule::Antiderivative));
     }
+    if let Some((a, b)) = without_common_constant(a, b, budget)? {
+        return same(&a, &b, budget);
+    }
     if found.symbols && formal::same(a, b, found.imaginary, budget)? {
         return Ok((true, Rule::Identity));
     }
@@ -123,6 +129,45 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
         return Ok((false, Rule::Sampled));
     }
     sampled(a, b, found.imaginary, budget)
+}
+
+/// Two sums without a term that both have, a symbol that occurs nowhere else: the constant of
+/// integration in `ln x + C`.
+fn without_common_constant(
+    a: &Expr,
+    b: &Expr,
+    budget: &Budget,
+) -> Result<Option<(Expr, Expr)>, Exhausted> {
+    let (Expr::Sum(left), Expr::Sum(right)) = (a, b) else {
+        return Ok(None);
+    };
+    budget.charge((left.len() + right.len()) as u64)?;
+    let names = left.iter().filter(|term| matches!(term, Expr::Symbol(_)));
+    for common in names.take(MAX_CONSTANTS) {
+        let rest = |terms: &[Expr]| -> Result<Option<Expr>, Exhausted> {
+            budget.charge(2 * terms.len() as u64)?;
+            let Some(at) = terms.iter().position(|term| term == common) else {
+                return Ok(None);
+            };
+            let mut others = Vec::with_capacity(terms.len());
+            for (_, term) in terms.iter().enumerate().filter(|(own, _)| *own != at) {
+                others.push(copied(term, budget)?);
+            }
+            if others.iter().any(|term| term.any(&|part| part == common)) {
+                return Ok(None);
+            }
+            let one = if others.len() == 1 {
+                others.pop()
+            } else {
+                None
+            };
+            Ok(Some(one.unwrap_or(Expr::Sum(others))))
+        };
+        if let (Some(left), Some(right)) = (rest(left)?, rest(right)?) {
+            return Ok(Some((left, right)));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether two expressions with jumps differ at integers or simple fractions, which random points
@@ -432,7 +477,9 @@ fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
     let points = Points::of(a, b, seed(a, b, budget)?, complex);
     let required = if points.symbols().is_empty() { 1 } else { 2 };
     let mut agreed = 0;
-    for round in 0..MAX_ROUNDS / 2 {
+    // The second point is negative.
+    let rounds = [0, 3, 1, 2].into_iter().chain(4..MAX_ROUNDS / 2);
+    for round in rounds {
         let point = points.at(round, approach::PREC, budget)?;
         let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(left), Ok(right)) => (left, right),

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Neg as _;
 
 use super::evaluate::{NoValue, Point, ball};
-use super::{Context, approach, approximation, rename, scalar};
+use super::measures::is_quantity;
+use super::{Context, approach, approximation, curves, rename, scalar};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::fold;
-use crate::number::Rational;
-use crate::tree::charged::{charge_visit, copied, identical, replaced, substituted};
-use crate::tree::{Constant, End, Expr, Function, Name, Relation};
+use crate::tree::charged::{charge_copy, charge_visit, copied, identical, replaced, substituted};
+use crate::tree::{Constant, End, Expr, Function, Relation};
 
 /// A value and the names that it is assigned to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,39 +44,31 @@ pub(crate) fn is_name(expr: &Expr) -> bool {
     }
 }
 
-/// Whether `sum` is a sum of different variables, as in `m + n = 42` and `100a + 10b + c = 42`,
-/// with a number as its value. It names the quantity that is asked for. `2x = 6` and `x + 2 = 5` do
-/// not: they are equations to solve.
-fn is_total(sum: &Expr, value: &Expr) -> bool {
-    let Expr::Sum(terms) = sum else {
-        return false;
+/// The sides of a chain in which `e` or `i` is a name, as in `e = 1/2` for an eccentricity: it is
+/// one side, and no other side contains it.
+pub(crate) fn with_named_letter(
+    sides: &[Expr],
+    relations: &[Relation],
+    budget: &Budget,
+) -> Result<Option<Expr>, Exhausted> {
+    let Some((Expr::Constant(letter @ (Constant::E | Constant::I)), rest)) = sides.split_first()
+    else {
+        return Ok(None);
     };
-    let variable = |factor: &Expr| match factor {
-        Expr::Symbol(name) => Some(name.clone()),
-        Expr::Call(Function::Abs, items) => match items.as_slice() {
-            [Expr::Symbol(name)] => Some(name.clone()),
-            _ => None,
-        },
-        Expr::Power(pair) if pair.1.as_number().is_some_and(is_natural) => match &pair.0 {
-            Expr::Symbol(name) => Some(name.clone()),
-            _ => None,
-        },
-        _ => None,
-    };
-    let in_term = |term: &Expr| match term {
-        Expr::Product(factors) => match factors.as_slice() {
-            [Expr::Number(_), factor] => variable(factor),
-            _ => None,
-        },
-        factor => variable(factor),
-    };
-    let names: Option<BTreeSet<Name>> = terms.iter().map(in_term).collect();
-    names.is_some_and(|names| names.len() > 1 && names.len() == terms.len())
-        && matches!(value, Expr::Number(_) | Expr::Quantity(..))
-}
-
-fn is_natural(value: &Rational) -> bool {
-    value.is_integer() && !value.is_negative()
+    let is_equation = relations
+        .iter()
+        .all(|relation| matches!(relation, Relation::Equal | Relation::Approx));
+    for side in rest {
+        charge_copy(side, budget)?;
+    }
+    let is_letter = |part: &Expr| *part == Expr::Constant(*letter);
+    if !is_equation || rest.iter().any(|side| side.any(&is_letter)) {
+        return Ok(None);
+    }
+    let name = if *letter == Constant::E { "e" } else { "i" };
+    let mut named = vec![Expr::symbol(name)];
+    named.extend(rest.iter().cloned());
+    Ok(Some(Expr::Chain(named, relations.to_vec())))
 }
 
 /// Whether two chains of names assign the value to different quantities: `AB = BC = 5` and `AB = CD
@@ -138,7 +130,7 @@ pub(crate) fn solved<'a>(sides: &'a [Expr], relations: &[Relation]) -> Option<So
     }
     if before
         .iter()
-        .all(|side| is_name(side) || is_total(side, last))
+        .all(|side| is_name(side) || is_quantity(side, last))
     {
         return Some(Solved {
             names: before,
@@ -210,7 +202,7 @@ pub(crate) fn reduced(
     }
     without_formulas(&mut sides, &mut relations, cx.budget)?;
     let value = sides.last().unwrap_or(&Expr::Ellipsis);
-    let is_named = |side: &&Expr| is_name(side) || is_total(side, value);
+    let is_named = |side: &&Expr| is_name(side) || is_quantity(side, value);
     let names = sides.iter().take_while(is_named).count();
     let values = sides.get(names..).unwrap_or_default();
     if values.len() < 2 {
@@ -325,8 +317,8 @@ fn difference(sides: &[&Expr], cx: &Context<'_>) -> Result<Option<Expr>, Exhaust
     Ok(Some(fold(&difference, cx.budget)?))
 }
 
-/// Whether two equations are multiples of each other by a constant other than 0. For inequalities
-/// in one direction the constant must be positive.
+/// Whether two equations are multiples of each other by a constant other than 0, or by denominators.
+/// For inequalities in one direction the constant must be positive.
 pub(crate) fn multiples(
     a: &[&Expr],
     b: &[&Expr],
@@ -334,7 +326,23 @@ pub(crate) fn multiples(
     cx: &Context<'_>,
 ) -> Result<bool, Exhausted> {
     match (difference(a, cx)?, difference(b, cx)?) {
-        (Some(a), Some(b)) => scalar::proportional(&a, &b, positive, cx.budget),
+        (Some(a), Some(b)) => {
+            if scalar::proportional(&a, &b, positive, cx.budget)? {
+                return Ok(true);
+            }
+            if positive {
+                return Ok(false);
+            }
+            match (
+                curves::without_denominators(&a, cx)?,
+                curves::without_denominators(&b, cx)?,
+            ) {
+                (Some((a, a_divides)), Some((b, b_divides))) if a_divides || b_divides => {
+                    scalar::proportional(&a, &b, false, cx.budget)
+                }
+                _ => Ok(false),
+            }
+        }
         _ => Ok(false),
     }
 }

@@ -155,6 +155,11 @@ pub(crate) fn expanded<'a>(expr: &'a Expr, budget: &Budget) -> Result<Cow<'a, Ex
     }
     Ok(Cow::Owned(match expr {
         Expr::List(items) => Expr::List(first_values(items, budget)?),
+        // A condition applies to all values.
+        Expr::Where(inner, condition) => Expr::Where(
+            Box::new(expanded(inner, budget)?.into_owned()),
+            condition.clone(),
+        ),
         Expr::Set(items) => Expr::Set(first_values(items, budget)?),
         // `(±1, ∓2)`: the signs of all components are chosen together.
         Expr::Bracket(..) if expr.any(&is_minus_plus) => Expr::List(both(expr, budget)?),

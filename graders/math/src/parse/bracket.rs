@@ -3,8 +3,9 @@
 
 use super::answer::{Join, connective};
 use super::expression::{Parsed, deeper, expect, no_parse, statement, sum};
+use super::piecewise;
 use super::token::{Kind, Shape, Tokens};
-use crate::tree::{End, Expr, Function, NamedSet, SetOp};
+use crate::tree::{End, Expr, Function, NamedSet};
 
 /// Parses a bracketed expression.
 pub(crate) fn bracket<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
@@ -74,7 +75,7 @@ pub(crate) fn closes_reversed(input: Tokens<'_, '_>) -> bool {
 }
 
 /// Statements with commas or semicolons between them.
-fn listed<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
+pub(crate) fn listed<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
     let (mut rest, first) = statement(input)?;
     let mut items = vec![first];
     while matches!(rest.first(), Some(Kind::Comma | Kind::Semicolon)) {
@@ -244,17 +245,7 @@ fn conditions<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
     if alternatives.len() == 1 {
         return Ok((rest, alternatives.pop().unwrap_or_default()));
     }
-    let together = |mut alternative: Vec<Expr>| match alternative.len() {
-        1 => alternative.pop().unwrap_or(Expr::Ellipsis),
-        _ => Expr::SetOp(SetOp::Intersection, alternative),
-    };
-    Ok((
-        rest,
-        vec![Expr::SetOp(
-            SetOp::Union,
-            alternatives.into_iter().map(together).collect(),
-        )],
-    ))
+    Ok((rest, vec![piecewise::united(alternatives)]))
 }
 
 /// Whether a `|` or `:` divides the group that starts here, as in `{x | x > 0}`. Bars of absolute
@@ -280,9 +271,22 @@ pub(crate) fn environment<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let Some(Kind::Text(name)) = input.kind(1) else {
         return no_parse();
     };
+    let piecewise = matches!(name, "cases" | "dcases" | "rcases");
     let mut rest = deeper(input.skip(2), false)?;
-    let mut rows = vec![Vec::new()];
+    let mut rows: Vec<Vec<piecewise::Cell>> = vec![Vec::new()];
+    let mut join = None;
     loop {
+        if piecewise
+            && rows.last().is_some_and(|row| row.len() > 1)
+            && let Some(next) = rest.run().first().and_then(connective)
+        {
+            // `, or` has one separator.
+            if join.is_none() || next != Join::Comma {
+                join = Some(next);
+            }
+            rest = rest.skip(1);
+            continue;
+        }
         match rest.first() {
             Some(Kind::Command("end")) => {
                 rest = rest.skip(2);
@@ -290,6 +294,7 @@ pub(crate) fn environment<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             }
             Some(Kind::Row) => {
                 rows.push(Vec::new());
+                join = None;
                 rest = rest.skip(1);
             }
             Some(Kind::Ampersand | Kind::Comma | Kind::Semicolon | Kind::Stray('.')) => {
@@ -300,7 +305,7 @@ pub(crate) fn environment<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
                 let (after, cell) = cell(rest)?;
                 rest = after;
                 if let Some(row) = rows.last_mut() {
-                    row.push(cell);
+                    row.push((join.take(), cell));
                 }
             }
         }
@@ -309,6 +314,12 @@ pub(crate) fn environment<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     if rows.is_empty() {
         return no_parse();
     }
+    let plain = |row: Vec<piecewise::Cell>| row.into_iter().map(|(_, cell)| cell).collect();
+    let mut rows: Vec<Vec<Expr>> = if piecewise {
+        rows.into_iter().map(piecewise::row).collect()
+    } else {
+        rows.into_iter().map(plain).collect()
+    };
     let rest = rest.back_to(input);
     let width = rows.first().map_or(0, Vec::len);
     let even = rows.iter().all(|row| row.len() == width);
@@ -316,7 +327,7 @@ pub(crate) fn environment<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         "vmatrix" | "Vmatrix" if even => {
             Ok((rest, Expr::Call(Function::Det, vec![Expr::Matrix(rows)])))
         }
-        "cases" | "dcases" | "rcases" => Ok((rest, Expr::Cases(rows))),
+        _ if piecewise => Ok((rest, Expr::Cases(rows))),
         _ if name.contains("matrix")
             || name.starts_with("array")
             || name.starts_with("tabular") =>

@@ -1,10 +1,12 @@
 //! Conditions of an answer: the words that begin one, and a form in which two can be compared.
 
 use super::apply::is_probability;
+use super::bracket::listed;
 use super::expression::statement;
 use super::text;
 use super::token::{Kind, Shape, Tokens};
-use crate::tree::Relation;
+use crate::number::Rational;
+use crate::tree::{Expr, Relation};
 
 /// The first word of a piece, if it begins a condition.
 pub(crate) fn condition_word<'a>(piece: Tokens<'_, 'a>) -> Option<&'a str> {
@@ -39,8 +41,45 @@ pub(crate) fn condition(tokens: Tokens<'_, '_>, source: &str) -> String {
     }
     match statement(rest) {
         Ok((left, stated)) if left.is_empty() => stated.shown(400),
-        _ => text::comparable(rest.text(source)),
+        _ => match listed(rest) {
+            // `k = 0, ±1, ±2, …`
+            Ok((left, items)) if left.is_empty() && enumerates(&items) => {
+                Expr::List(items).shown(400)
+            }
+            _ => text::comparable(rest.text(source)),
+        },
     }
+}
+
+/// Whether the items are the values of a name that runs through integers: `n = 1, 2, 3, …`, `k = 0,
+/// ±1, ±2, …`, `k = 0, 1, 2`.
+pub(crate) fn enumerates(items: &[Expr]) -> bool {
+    let Some((Expr::Chain(sides, relations), rest)) = items.split_first() else {
+        return false;
+    };
+    let ([Expr::Symbol(_), first], [Relation::Equal]) = (sides.as_slice(), relations.as_slice())
+    else {
+        return false;
+    };
+    let integer = |item: &Expr| match item {
+        Expr::PlusMinus { term, .. } => term.as_number().and_then(Rational::to_i64),
+        Expr::Number(value) => value.to_i64(),
+        _ => None,
+    };
+    let (last, before) = match rest.split_last() {
+        Some((Expr::Ellipsis, before)) => (None, before),
+        Some((last, [before @ .., Expr::Ellipsis])) => (Some(last), before),
+        _ => (None, rest),
+    };
+    let mut values = [first].into_iter().chain(before).map(integer);
+    let Some(Some(start)) = values.next() else {
+        return false;
+    };
+    !before.is_empty()
+        && (start + 1..)
+            .zip(values)
+            .all(|(next, value)| value == Some(next))
+        && !matches!(last, Some(Expr::Chain(..) | Expr::Text(_) | Expr::Word(_)))
 }
 
 /// The value and the condition of a piece that ends in a condition in brackets, as in `kπ (k ∈ ℤ)`.
@@ -68,8 +107,15 @@ pub(crate) fn bracketed_condition<'t, 'a>(
     let closes = inside
         .iter()
         .any(|token| matches!(token.kind, Kind::Close(_) | Kind::Bar | Kind::Colon));
+    let enumerated = matches!(
+        (
+            inside.get(1).map(|token| token.kind),
+            inside.get(3).map(|token| token.kind)
+        ),
+        (Some(Kind::Relation(Relation::Equal)), Some(Kind::Comma))
+    );
     let round = matches!(run.get(open)?.kind, Kind::Open(Shape::End(_)));
-    (open > 0 && member && !closes && round).then(|| {
+    (open > 0 && (member || enumerated) && !closes && round).then(|| {
         (
             nom::Input::take(&piece, open),
             nom::Input::take(&piece.skip(open + 1), inside.len()),

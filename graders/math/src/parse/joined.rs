@@ -2,6 +2,7 @@
 //! solutions.
 
 use super::answer::Join;
+use super::condition::enumerates;
 use crate::tree::{End, Expr, Function, Relation, SetOp};
 
 /// Pieces as one answer.
@@ -37,8 +38,39 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
         && !items.first().is_some_and(domain)
         && let Some(condition) = items.pop()
     {
-        let rest = joined(items, joins)?;
+        // `x = kπ, k ∈ ℤ or x = π/4 + kπ, k ∈ ℤ`
+        let mut joins = joins.to_vec();
+        while let Some(at) = items.iter().rposition(|item| *item == condition) {
+            items.remove(at);
+            let before = at.checked_sub(1).filter(|before| *before < joins.len());
+            joins.remove(before?);
+        }
+        let rest = joined(items, &joins)?;
         return Some(Expr::Where(Box::new(rest), condition.to_string().into()));
+    }
+    // `a_n = 2n + 1 for n = 1, 2, 3, …`: only the first value is in the condition.
+    if let [Expr::Where(inner, condition), rest @ ..] = items.as_slice()
+        && joins.iter().all(|join| *join == Join::Comma)
+        && let Some((name, value)) = condition.split_once(" Equal ")
+        && let Ok(value) = value.parse()
+    {
+        let first = Expr::Chain(
+            vec![Expr::symbol(name), Expr::int(value)],
+            vec![Relation::Equal],
+        );
+        let range: Vec<Expr> = [first].into_iter().chain(rest.iter().cloned()).collect();
+        if enumerates(&range) {
+            let range = Expr::List(range).to_string();
+            return Some(Expr::Where(inner.clone(), range.into()));
+        }
+    }
+    // `x = kπ, k = 0, ±1, ±2, …`
+    if let Some(at) = enumeration(&items)
+        && joins.iter().skip(at).all(|join| *join == Join::Comma)
+    {
+        let range = Expr::List(items.split_off(at));
+        let rest = joined(items, joins.get(..at - 1).unwrap_or_default())?;
+        return Some(Expr::Where(Box::new(rest), range.to_string().into()));
     }
     // `y = x^2 + 1, x > 0`: a condition on a variable of the first piece.
     if let [first, Expr::Chain(sides, relations)] = items.as_slice()
@@ -192,6 +224,25 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
         }
     }
     Some(Expr::List(flat))
+}
+
+/// The index of the item from which on the items are the values of an index in those before it.
+fn enumeration(items: &[Expr]) -> Option<usize> {
+    let at = items
+        .iter()
+        .rposition(|item| matches!(item, Expr::Chain(..)))?;
+    let (before, range) = items.split_at(at);
+    let Some(Expr::Chain(sides, _)) = range.first() else {
+        return None;
+    };
+    let index = sides.first()?;
+    let is_indexed = |item: &Expr| match item {
+        Expr::Chain(sides, _) => sides
+            .last()
+            .is_some_and(|side| side.any(&|part| part == index)),
+        other => other.any(&|part| part == index),
+    };
+    (at > 0 && enumerates(range) && before.iter().all(is_indexed)).then_some(at)
 }
 
 fn is_equation(item: &Expr) -> bool {

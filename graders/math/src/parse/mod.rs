@@ -27,6 +27,7 @@ mod literal;
 mod names;
 mod number_words;
 mod option_mark;
+mod piecewise;
 mod printed;
 mod prose;
 mod quantity;

@@ -67,10 +67,18 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
                 return no_parse();
             }
             Some(Kind::Times) => {
-                if let Expr::Symbol(name) = base {
-                    return Ok((after, Expr::Symbol(format!("{name}*").into())));
-                }
-                return no_parse();
+                return match base {
+                    Expr::Symbol(name) => Ok((after, Expr::Symbol(format!("{name}*").into()))),
+                    Expr::Named(NamedSet::Naturals | NamedSet::Integers) => {
+                        naturals(after, &base, "*")
+                    }
+                    _ => no_parse(),
+                };
+            }
+            Some(Kind::Plus)
+                if matches!(base, Expr::Named(NamedSet::Naturals | NamedSet::Integers)) =>
+            {
+                return naturals(after, &base, "+");
             }
             Some(Kind::Plus | Kind::Minus) if group => {
                 return Ok((after, one_sided(base, inside.first())));
@@ -130,6 +138,19 @@ fn half_line(positive: bool, with_zero: bool) -> Expr {
     } else {
         Expr::Bracket(End::Round, vec![infinity.neg(), Expr::int(0)], zero)
     }
+}
+
+/// `ℕ` or `ℤ` with a sign, a star or a bound that says at which number it begins.
+fn naturals<'t, 'a>(rest: Tokens<'t, 'a>, base: &Expr, mark: &str) -> Parsed<'t, 'a> {
+    let is_natural = *base == Expr::Named(NamedSet::Naturals);
+    let set = match mark {
+        "+" | ">0" | ">=1" => NamedSet::PositiveIntegers,
+        "*" if is_natural => NamedSet::PositiveIntegers,
+        ">=0" => NamedSet::NonnegativeIntegers,
+        "0" if is_natural => NamedSet::NonnegativeIntegers,
+        _ => return no_parse(),
+    };
+    Ok((rest, Expr::Named(set)))
 }
 
 /// A superscript: a group, or one signed factor with no postfix except a power or a subscript.
@@ -253,6 +274,10 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
                 rest,
                 Expr::Apply(format!("{name}_{{{text}}}").into(), arguments),
             ))
+        }
+        Expr::Named(NamedSet::Naturals | NamedSet::Integers) => {
+            let (rest, text) = subscript_text(input.skip(1))?;
+            naturals(rest, &base, &text)
         }
         Expr::Named(NamedSet::Reals) => {
             let (rest, text) = subscript_text(input.skip(1))?;

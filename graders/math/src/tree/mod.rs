@@ -170,6 +170,9 @@ pub enum SetOp {
 #[expect(missing_docs, reason = "the names are standard terms")]
 pub enum NamedSet {
     Naturals,
+    /// The natural numbers from 1, and from 0, by a notation that says so.
+    PositiveIntegers,
+    NonnegativeIntegers,
     Integers,
     Rationals,
     Reals,

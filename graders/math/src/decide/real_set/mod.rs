@@ -58,7 +58,7 @@ impl RealSet {
     }
 }
 
-fn is_infinite(expr: &Expr) -> Option<bool> {
+pub(super) fn is_infinite(expr: &Expr) -> Option<bool> {
     match expr {
         Expr::Constant(Constant::Infinity) => Some(true),
         Expr::Product(items) if items.iter().any(|item| is_infinite(item).is_some()) => {
