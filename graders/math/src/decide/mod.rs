@@ -17,9 +17,11 @@ mod congruence;
 mod critical;
 pub(crate) mod evaluate;
 pub(crate) mod family;
+mod float;
 #[cfg(test)]
 mod forgeries;
 mod formal;
+mod integers;
 mod inverse;
 mod line;
 pub(crate) mod measured;
@@ -33,6 +35,7 @@ mod resolved;
 pub(crate) mod rule;
 mod sampled;
 pub(crate) mod scalar;
+mod scan;
 pub(crate) mod separation;
 pub(crate) mod statement;
 pub(crate) mod text_answers;
@@ -250,6 +253,15 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
                 cx.set_rule(Rule::Text);
                 return Ok(false);
             }
+            let conditional = if matches!(gold, Expr::Where(..)) {
+                gold
+            } else {
+                answer
+            };
+            if parameters::is_continuous(conditional, cx)? {
+                cx.set_rule(Rule::Family);
+                return Ok(false);
+            }
             if matches!(gold, Expr::Where(..)) {
                 same(inner, other, cx)
             } else {
@@ -297,8 +309,17 @@ fn restricts(condition: &str, value: &Expr) -> bool {
     {
         return mentions(value);
     }
-    // For a definition only the variables of its right side count.
+    // For a definition only the variables of its right side count. Other equations are curves, of
+    // which an inequality selects a part.
+    let is_order = ["Less", "Greater", "<", ">", r"\le", r"\ge", "≤", "≥"]
+        .iter()
+        .any(|word| condition.contains(word));
     let value = match value {
+        Expr::Chain(sides, _)
+            if is_order && !matches!(sides.first(), Some(Expr::Symbol(_) | Expr::Apply(..))) =>
+        {
+            value
+        }
         Expr::Chain(sides, _) => sides.last().unwrap_or(value),
         other => other,
     };
