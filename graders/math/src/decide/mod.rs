@@ -19,6 +19,8 @@ pub(crate) mod evaluate;
 pub(crate) mod family;
 mod float;
 #[cfg(test)]
+mod forged_pieces;
+#[cfg(test)]
 mod forgeries;
 mod formal;
 mod integers;

@@ -30,7 +30,7 @@ const MAX_PLACES: usize = 16;
 
 /// Largest number of extrema of a function that are found, and of values to find one.
 const MAX_TURNS: usize = 20;
-const TURN_VALUES: usize = 24;
+const TURN_VALUES: usize = 28;
 
 /// Most changes of a function that are found, and most between the same two signs or floors.
 const MAX_CHANGES: usize = 20;
@@ -53,7 +53,7 @@ const SIMPLE_BITS: u64 = 16;
 
 /// Extrema are as near to the ends of parts of the range as this share of the distance of values
 /// beside them.
-const TOUCHING: f64 = 1e-7;
+const TOUCHING: f64 = 1e-6;
 
 /// The share of an interval at which functions without jumps have another value.
 const BESIDE: f64 = 1e-3;
@@ -226,6 +226,8 @@ impl Scan {
                 }
             } else if is_near_end(kind, own, level) {
                 let touches = true;
+                let width = BESIDE * (high - low);
+                let (low, high) = (at - width, at + width);
                 wide.push((Change { low, high, touches }, before, f64::INFINITY));
             }
         }
