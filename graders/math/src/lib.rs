@@ -31,8 +31,8 @@
 //! - `7 m` equals 7, because it may also be seven times m; `7m` does not.
 //! - `10 pounds` equals both `£10` and `10 lb`, `¥10` both ten yen and ten yuan, and `01/02/2024`
 //!   both possible days.
-//! - Functions with jumps are compared at random points and at ten integers and simple fractions;
-//!   differences elsewhere are not found.
+//! - Functions with jumps, poles and waves are compared where their pieces are found: near 0, near
+//!   the numbers in them, and on a coarse grid elsewhere.
 //! - Expressions are compared where both are real, so `ln(x²)` equals `2 ln x`, although only for
 //!   positive x.
 //!

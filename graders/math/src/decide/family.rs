@@ -234,8 +234,17 @@ fn same_set(a: &str, b: &str) -> bool {
 }
 
 impl Family {
+    /// Whether the parameters of two families run through different sets.
+    pub(super) fn is_over_other_set(&self, other: &Self) -> bool {
+        self.within != other.within
+    }
+
     pub(super) fn value(&self) -> &Expr {
         &self.value
+    }
+
+    pub(super) fn parameter(&self) -> &str {
+        &self.parameter
     }
 
     /// Whether these are the values of this name.
@@ -359,13 +368,13 @@ pub(super) fn progression(
         let member = replaced(value, parameter, &Expr::int(k), cx.budget)?;
         fold(&member, cx.budget)
     };
-    let (start, next, third) = (at(0)?, at(1)?, at(2)?);
-    let step = fold(
-        &Expr::Sum(vec![next.clone(), start.clone().neg()]),
-        cx.budget,
-    )?;
-    let second = fold(&Expr::Sum(vec![third, next.neg()]), cx.budget)?;
-    Ok(scalar::same(&step, &second, cx.budget)?
+    let (start, next) = (at(0)?, at(1)?);
+    let step = fold(&Expr::Sum(vec![next, start.clone().neg()]), cx.budget)?;
+    // `|k|` is linear only where k is positive.
+    charge_copy(&step, cx.budget)?;
+    let term = Expr::Product(vec![step.clone(), Expr::symbol(parameter)]);
+    let linear = fold(&Expr::Sum(vec![start.clone(), term]), cx.budget)?;
+    Ok(scalar::same(value, &linear, cx.budget)?
         .0
         .then_some((start, step)))
 }

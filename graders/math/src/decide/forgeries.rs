@@ -2,10 +2,11 @@
 //! large integers, in a digit far behind the point. None may be accepted. For each kind there are
 //! equalities of the same shape, all of which must be.
 
+use super::forged_pieces;
 use crate::{Options, equivalent};
 
 /// Pairs of a gold and an answer.
-type Pairs = Vec<(String, String)>;
+pub(super) type Pairs = Vec<(String, String)>;
 
 const NAMES: [&str; 5] = ["x", "t", "u", "y", "z"];
 const PLACES: [(&str, &str); 6] = [
@@ -17,7 +18,7 @@ const PLACES: [(&str, &str); 6] = [
     ("1000", "1001"),
 ];
 
-fn pair(gold: impl Into<String>, answer: impl Into<String>) -> (String, String) {
+pub(super) fn pair(gold: impl Into<String>, answer: impl Into<String>) -> (String, String) {
     (gold.into(), answer.into())
 }
 
@@ -461,12 +462,26 @@ fn wrong(pairs: &Pairs, expected: bool) -> Vec<String> {
 
 /// Pairs that differ.
 pub(super) fn forged() -> Pairs {
-    [bumps(), spikes(), written(FORGED), seeded(false)].concat()
+    [
+        bumps(),
+        spikes(),
+        written(FORGED),
+        seeded(false),
+        forged_pieces::forged(),
+    ]
+    .concat()
 }
 
 /// Pairs that are equal.
 pub(super) fn equal() -> Pairs {
-    [true_bumps(), true_spikes(), written(EQUAL), seeded(true)].concat()
+    [
+        true_bumps(),
+        true_spikes(),
+        written(EQUAL),
+        seeded(true),
+        forged_pieces::equal(),
+    ]
+    .concat()
 }
 
 fn written(pairs: &[(&str, &str)]) -> Pairs {
@@ -484,7 +499,7 @@ fn written(pairs: &[(&str, &str)]) -> Pairs {
 fn rejects_forgeries() {
     let pairs = forged();
     println!("{} forgeries", pairs.len());
-    assert!(pairs.len() >= 300, "only {} pairs", pairs.len());
+    assert!(pairs.len() >= 500, "only {} pairs", pairs.len());
     let accepted = wrong(&pairs, false);
     assert!(accepted.is_empty(), "{}", accepted.join("\n"));
 }
@@ -497,7 +512,7 @@ fn rejects_forgeries() {
 fn accepts_equalities_of_the_same_shapes() {
     let pairs = equal();
     println!("{} equalities", pairs.len());
-    assert!(pairs.len() >= 200, "only {} pairs", pairs.len());
+    assert!(pairs.len() >= 300, "only {} pairs", pairs.len());
     let rejected = wrong(&pairs, true);
     assert!(rejected.is_empty(), "{}", rejected.join("\n"));
 }

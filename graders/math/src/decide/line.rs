@@ -1,8 +1,8 @@
 //! A real function of several variables on a line on which all but one are fixed: where it may
 //! change its sign.
 //!
-//! Quotients of polynomials have exact roots. Other functions are evaluated at a grid, and a root
-//! is searched for between two values of different signs.
+//! Quotients of polynomials have exact roots. Those of other functions are approximated between two
+//! values of different signs.
 
 use std::rc::Rc;
 
@@ -10,7 +10,9 @@ use num_bigint::BigInt;
 use num_traits::One as _;
 
 use super::evaluate::{NoValue, Point, ball};
-use super::polynomial::{Polynomial, simplest_between};
+use super::polynomial::{Polynomial, SIMPLEST_STEPS, simplest_between};
+use super::resolved;
+use super::scan::{Change, exact};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::derive::derivative;
 use crate::normal::fold;
@@ -18,15 +20,15 @@ use crate::number::Rational;
 use crate::number::ball::Ball;
 use crate::tree::{Expr, Function};
 
-/// Precision of constants in a polynomial, and of the values at a grid, in bits.
+/// Precision of constants in a polynomial, and of values next to a change, in bits.
 const CONSTANT_PREC: u64 = 128;
-const GRID_PREC: u64 = 64;
+const VALUE_PREC: u64 = 224;
 
-/// Most changes of sign that are searched for.
-const MAX_CHANGES: usize = 4;
+/// Bits to which a change of sign is found.
+const CHANGE_BITS: u64 = 140;
 
-/// Steps of finding the simplest rational in an interval.
-const SIMPLEST_STEPS: u64 = 400;
+/// Bits of a value in double precision that are right.
+const ROUNDING_BITS: i64 = 44;
 
 /// Most values that are taken to find a change of sign.
 const MAX_ITERATIONS: usize = 60;
@@ -272,7 +274,7 @@ impl<'a> Line<'a, '_> {
         value: &Rational,
         budget: &Budget,
     ) -> Result<Option<Rational>, Exhausted> {
-        let point = self.point(value, GRID_PREC + self.resolution);
+        let point = self.point(value, VALUE_PREC + self.resolution);
         let found = match ball(expr, &point, budget) {
             Ok(found) => found,
             Err(NoValue::Exhausted) => return Err(Exhausted),
@@ -282,57 +284,75 @@ impl<'a> Line<'a, '_> {
         Ok(real.and_then(Ball::exact_midpoint))
     }
 
-    /// Approximate values at which a function that is no quotient of polynomials, or its
-    /// derivative, changes its sign between two neighbours of a sorted grid.
-    pub(super) fn changes(
+    /// A value at which a function changes its sign or touches 0, to more than double precision.
+    pub(super) fn refined(
         &self,
-        expr: &'a Expr,
-        grid: &[Rational],
+        expr: &Expr,
+        change: Change,
         budget: &Budget,
-    ) -> Result<Vec<Rational>, Exhausted> {
-        let mut grid = grid.to_vec();
-        let mut found = Vec::new();
-        if let Some(slope) = derivative(expr, self.name(), budget)? {
-            let slope = fold(&slope, budget)?;
-            if !is_positive(&slope) {
-                found = self.sign_changes(&slope, &grid, budget)?;
-                grid.extend(found.iter().cloned());
-                sort(&mut grid);
-            }
+    ) -> Result<Option<Rational>, Exhausted> {
+        let Some((low, high)) = exact(change.low).zip(exact(change.high)) else {
+            return Ok(None);
+        };
+        if change.touches {
+            return self.extremum(expr, &low, &high, budget);
         }
-        found.extend(self.sign_changes(expr, &grid, budget)?);
-        Ok(found)
+        // The last bits of values in double precision may be wrong.
+        let wider = |end: &Rational, sign: i64| {
+            let rounding = Rational::small(2).pow(-ROUNDING_BITS, 4_000)?;
+            let size = end.abs().add(&rounding)?.mul(&rounding)?;
+            end.add(&size.mul(&Rational::small(sign))?)
+        };
+        let line: Line<'_, '_> = self.clone();
+        let found = match (wider(&low, -1), wider(&high, 1)) {
+            (Some(low), Some(high)) => line.between(expr, &low, &high, budget)?,
+            _ => None,
+        };
+        Ok(found.or(Some(high)))
     }
 
-    fn sign_changes<'b>(
+    /// Where the formula that a function has between two values has its extremum.
+    fn extremum(
         &self,
-        expr: &'b Expr,
-        grid: &[Rational],
+        expr: &Expr,
+        low: &Rational,
+        high: &Rational,
         budget: &Budget,
-    ) -> Result<Vec<Rational>, Exhausted>
-    where
-        'a: 'b,
-    {
-        let line: Line<'b, '_> = self.clone();
-        let mut found = Vec::new();
-        let mut before: Option<(&Rational, Rational)> = None;
-        for at in grid {
-            let Some(value) = line.value(expr, at, budget)? else {
-                continue;
-            };
-            if value.is_zero() {
-                found.push(at.clone());
-            } else if found.len() < MAX_CHANGES
-                && let Some((low, below)) = before
-                && !below.is_zero()
-                && below.is_negative() != value.is_negative()
-            {
-                let change = line.change(expr, (low, &below), (at, &value), budget)?;
-                found.extend(change);
+    ) -> Result<Option<Rational>, Exhausted> {
+        let Some(middle) = inside(low, high, &Rational::ratio(1, 2), 8) else {
+            return Ok(None);
+        };
+        let line: Line<'_, '_> = self.clone();
+        let point = line.point(&middle, CONSTANT_PREC);
+        let Some(formula) = resolved::near(expr, &point, budget)? else {
+            return Ok(None);
+        };
+        let Some(slope) = derivative(&formula, self.name(), budget)? else {
+            return Ok(None);
+        };
+        let slope = fold(&slope, budget)?;
+        let line: Line<'_, '_> = self.clone();
+        line.between(&slope, low, high, budget)
+    }
+
+    /// Where a function changes its sign between two values, if its signs at them differ.
+    fn between(
+        &self,
+        expr: &'a Expr,
+        low: &Rational,
+        high: &Rational,
+        budget: &Budget,
+    ) -> Result<Option<Rational>, Exhausted> {
+        let (below, above) = (
+            self.value(expr, low, budget)?,
+            self.value(expr, high, budget)?,
+        );
+        match (below, above) {
+            (Some(below), Some(above)) if below.is_negative() != above.is_negative() => {
+                self.change(expr, (low, &below), (high, &above), budget)
             }
-            before = Some((at, value));
+            _ => Ok(None),
         }
-        Ok(found)
     }
 
     /// Where a function changes its sign between two values: by the Illinois method (Dowell and
@@ -349,8 +369,10 @@ impl<'a> Line<'a, '_> {
         let (mut low, mut below) = (low.0.clone(), low.1.abs());
         let (mut high, mut above) = (high.0.clone(), high.1.abs());
         let half = Rational::ratio(1, 2);
-        let narrow =
-            Rational::small(2).pow(-i64::try_from(self.resolution + 24).unwrap_or(24), 8_000);
+        let narrow = Rational::small(2).pow(
+            -i64::try_from(self.resolution + CHANGE_BITS).unwrap_or(0),
+            8_000,
+        );
         for step in 0..MAX_ITERATIONS {
             let share = if step % 3 == 2 {
                 Some(half.clone())

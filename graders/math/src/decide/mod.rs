@@ -19,10 +19,14 @@ mod critical;
 mod curves;
 pub(crate) mod evaluate;
 pub(crate) mod family;
+mod float;
+#[cfg(test)]
+mod forged_pieces;
 #[cfg(test)]
 mod forgeries;
 mod formal;
 mod index;
+mod integers;
 mod inverse;
 mod line;
 mod lines;
@@ -40,6 +44,7 @@ mod resolved;
 pub(crate) mod rule;
 mod sampled;
 pub(crate) mod scalar;
+mod scan;
 mod segments;
 pub(crate) mod separation;
 mod solution;
@@ -269,6 +274,15 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
                 cx.set_rule(Rule::Text);
                 return Ok(false);
             }
+            let conditional = if matches!(gold, Expr::Where(..)) {
+                gold
+            } else {
+                answer
+            };
+            if parameters::is_continuous(conditional, cx)? {
+                cx.set_rule(Rule::Family);
+                return Ok(false);
+            }
             if matches!(gold, Expr::Where(..)) {
                 same(inner, other, cx)
             } else {
@@ -329,8 +343,17 @@ fn restricts(condition: &str, value: &Expr) -> bool {
     if index::range(condition).is_some_and(|(name, _)| index::is_term(value, name)) {
         return false;
     }
-    // For a definition only the variables of its right side count.
+    // For a definition only the variables of its right side count. Other equations are curves, of
+    // which an inequality selects a part.
+    let is_order = ["Less", "Greater", "<", ">", r"\le", r"\ge", "≤", "≥"]
+        .iter()
+        .any(|word| condition.contains(word));
     let value = match value {
+        Expr::Chain(sides, _)
+            if is_order && !matches!(sides.first(), Some(Expr::Symbol(_) | Expr::Apply(..))) =>
+        {
+            value
+        }
         Expr::Chain(sides, _) => sides.last().unwrap_or(value),
         other => other,
     };

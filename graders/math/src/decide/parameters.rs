@@ -101,8 +101,14 @@ fn same_as_family(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option
     let (given, other) = match (family::of(gold, cx.budget)?, family::of(answer, cx.budget)?) {
         (Some(given), None) => (given, answer),
         (None, Some(given)) => (given, gold),
-        _ => return Ok(None),
+        (Some(given), Some(other)) => {
+            return Ok(given.is_over_other_set(&other).then_some(false));
+        }
+        (None, None) => return Ok(None),
     };
+    if is_continuous(gold, cx)? || is_continuous(answer, cx)? {
+        return Ok(Some(false));
+    }
     let known = rename::symbols(given.value());
     let new = rename::symbols(other);
     let mut unknown = new.iter().filter(|name| {
@@ -160,6 +166,19 @@ fn same_families(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option<
         return Ok(None);
     }
     family::same(&gold, &answer, cx).map(Some)
+}
+
+/// Whether an answer is periodic only by its form: its parameter is real, as in `kπ, k ∈ ℝ`.
+pub(super) fn is_continuous(expr: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    let Some(given) = family::of(expr, cx.budget)? else {
+        return Ok(false);
+    };
+    let value = given.value();
+    let has_pi = value.any(&|part| matches!(part, Expr::Constant(Constant::Pi)));
+    Ok(has_pi
+        && given.is_over(NamedSet::Reals)
+        && INTEGERS.contains(&given.parameter())
+        && is_linear(value, given.parameter(), true, cx)?)
 }
 
 /// An answer without a condition that only says which values its parameters take.

@@ -4,16 +4,22 @@
 //! values fixed so far, and between two ends at a share that a hash of both functions selects.
 
 use super::critical::Critical;
+use super::float::{Float, nearest};
 use super::line::{Line, inside, sort};
+use super::scan::{Kind, Scan, exact};
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::number::residue::mix;
+use crate::tree::{Expr, Function};
 
 /// Values of an argument of a floor at which it jumps.
 const LEVELS: [i64; 6] = [-2, -1, 0, 1, 2, 3];
 
-/// Values at which functions are evaluated whose zeros are not known.
-const GRID: [i64; 4] = [-30, -5, 5, 30];
+/// Ends that are found in double precision and differ by a smaller share are the same.
+const SAME_END: f64 = 1e-9;
+
+/// Most ends of one function that are found to more than double precision.
+const MAX_REFINED: usize = 3;
 
 /// Most corners from which pieces of more variables are searched.
 const MAX_CORNERS: usize = 8;
@@ -40,10 +46,52 @@ pub(super) struct Pieces<'a, 'v> {
     pub(super) symbols: &'v [(&'a str, bool)],
     /// Sizes of the numbers in the functions.
     pub(super) sizes: &'v [Rational],
+    /// The same with their signs, and further ones.
+    pub(super) places: &'v [Rational],
+    pub(super) floats: &'v Floats,
     pub(super) complex: bool,
     /// Bits beyond the usual ones to which ends are found.
     pub(super) resolution: u64,
     pub(super) seed: u64,
+}
+
+/// The functions in double precision, as far as they have real values.
+#[derive(Default)]
+pub(super) struct Floats {
+    sides: Option<(Float, Float)>,
+    /// The zeros of [`Critical`], then the steps.
+    functions: Vec<Option<Float>>,
+    hints: Vec<Option<Float>>,
+}
+
+impl Floats {
+    /// The functions in double precision, if they have pieces.
+    pub(super) fn of(
+        (a, b): (&Expr, &Expr),
+        critical: &Critical,
+        symbols: &[(&str, bool)],
+        complex: bool,
+        budget: &Budget,
+    ) -> Result<Self, Exhausted> {
+        if !critical.has_pieces || complex {
+            return Ok(Self::default());
+        }
+        let float = |expr: &Expr| Float::of(expr, symbols, budget);
+        let functions = critical.zeros.iter().chain(&critical.steps).map(float);
+        Ok(Self {
+            sides: float(a)?.zip(float(b)?),
+            functions: functions.collect::<Result<_, _>>()?,
+            hints: critical.hints.iter().map(float).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// The ends of the pieces on a line.
+struct Ends {
+    /// Sorted.
+    values: Vec<Rational>,
+    /// The line in double precision, if not all ends are exact.
+    scan: Option<Scan>,
 }
 
 /// What to do with a point: its values, and whether it lies between ends. Returns whether to stop.
@@ -91,7 +139,7 @@ impl Pieces<'_, '_> {
         let mut ends = Vec::with_capacity(base.len());
         for varying in 0..base.len() {
             let line = self.line(base, varying);
-            ends.push(self.ends(&line, true, false, budget)?);
+            ends.push(self.ends(&line, true, false, budget)?.values);
         }
         let corner = |at: usize| {
             let values = ends.iter().zip(base).map(|(ends, own)| {
@@ -164,8 +212,12 @@ impl Pieces<'_, '_> {
     ) -> Result<Vec<(Rational, bool)>, Exhausted> {
         let line = self.line(values, varying);
         let whole = self.symbols.get(varying).is_some_and(|(_, whole)| *whole);
-        let ends = self.ends(&line, turns, !whole, budget)?;
+        let Ends { values: ends, scan } = self.ends(&line, turns, !whole, budget)?;
         let mut stops = Vec::new();
+        if let (false, Some(mut scan), Some((a, b))) = (turns, scan, &self.floats.sides) {
+            let suspects = scan.suspects(a, b, budget)?;
+            stops.extend(suspects.into_iter().map(|value| (value, false)));
+        }
         if self.critical.has_pieces || turns {
             stops.extend(ends.iter().map(|end| (end.clone(), false)));
         }
@@ -187,42 +239,87 @@ impl Pieces<'_, '_> {
         Ok(stops)
     }
 
-    /// The sorted ends of the pieces on a line, with those of functions of any form if `any`.
-    pub(super) fn ends(
+    /// The sorted ends of the pieces on a line, as far as functions have roots in closed form.
+    pub(super) fn on_line(
+        &self,
+        line: &Line<'_, '_>,
+        budget: &Budget,
+    ) -> Result<Vec<Rational>, Exhausted> {
+        Ok(self.closed_ends(line, false, true, budget)?.0)
+    }
+
+    /// The ends of the pieces on a line, with those of functions of any form if `any`.
+    fn ends(
         &self,
         line: &Line<'_, '_>,
         turns: bool,
         any: bool,
         budget: &Budget,
-    ) -> Result<Vec<Rational>, Exhausted> {
+    ) -> Result<Ends, Exhausted> {
+        let any = any && self.critical.has_pieces;
+        let (mut ends, inexact) = self.closed_ends(line, turns, any, budget)?;
+        if !self.critical.has_pieces {
+            return Ok(Ends {
+                values: ends,
+                scan: None,
+            });
+        }
+        let scan = if any && !inexact.is_empty() {
+            Some(self.scan(line, &inexact, &mut ends, budget)?)
+        } else {
+            None
+        };
+        self.merge(&mut ends, budget)?;
+        Ok(Ends { values: ends, scan })
+    }
+
+    /// The sorted ends of the pieces of functions with roots in closed form, and the numbers of the
+    /// functions that have other roots, or roots that are rounded.
+    fn closed_ends(
+        &self,
+        line: &Line<'_, '_>,
+        turns: bool,
+        any: bool,
+        budget: &Budget,
+    ) -> Result<(Vec<Rational>, Vec<usize>), Exhausted> {
         let zeros = self.critical.zeros.iter().map(|zero| (zero, &[0][..]));
         let steps = self.critical.steps.iter().map(|step| (step, &LEVELS[..]));
         let mut ends = Vec::new();
         let mut later = Vec::new();
+        let mut inexact = Vec::new();
         let mut places = Vec::new();
         for size in self.sizes {
             places.extend([size.clone(), size.neg()]);
         }
-        let any = any && self.critical.has_pieces;
-        for (function, levels) in zeros.chain(steps) {
+        for (at, (function, levels)) in zeros.chain(steps).enumerate() {
             let found = match line.roots(function, levels, turns, None, budget)? {
-                None if any => line.inverse_roots(function, levels, None, &places, budget)?,
+                None if any => {
+                    let found = line.inverse_roots(function, levels, None, &places, budget)?;
+                    if found.is_some() {
+                        inexact.push(at);
+                    }
+                    found
+                }
                 found => found,
             };
             match found {
                 Some(found) => ends.extend(found),
-                None => later.push((function, levels)),
+                None => later.push((at, function, levels)),
             }
         }
         budget.charge(20 * ends.len() as u64)?;
         sort(&mut ends);
         if !self.critical.has_pieces {
-            return Ok(ends);
+            return Ok((ends, inexact));
         }
         // The functions inside of others come after these.
-        let mut unknown = Vec::new();
-        'functions: for (function, levels) in later.into_iter().rev() {
+        'functions: for (at, function, levels) in later.into_iter().rev() {
             let mut found = Vec::new();
+            let has_floors = function
+                .any(&|part| matches!(part, Expr::Call(Function::Floor | Function::Ceil, _)));
+            if has_floors {
+                inexact.push(at);
+            }
             for sample in self.between(&ends, line.varying, line.values) {
                 let roots = match line.roots(function, levels, turns, Some(&sample), budget)? {
                     None if any => {
@@ -233,7 +330,7 @@ impl Pieces<'_, '_> {
                 match roots {
                     Some(roots) => found.extend(roots),
                     None => {
-                        unknown.push(function);
+                        inexact.push(at);
                         continue 'functions;
                     }
                 }
@@ -245,23 +342,70 @@ impl Pieces<'_, '_> {
                 return Err(Exhausted);
             }
         }
-        if any && !unknown.is_empty() {
-            let mut grid: Vec<Rational> = GRID.into_iter().map(Rational::small).collect();
-            grid.extend(places);
-            for hint in &self.critical.hints {
-                let found = line.roots(hint, &LEVELS, true, None, budget)?;
-                grid.extend(found.unwrap_or_default());
-            }
-            grid.extend(self.between(&ends, line.varying, line.values));
-            sort(&mut grid);
-            budget.charge(20 * grid.len() as u64)?;
-            for function in unknown {
-                ends.extend(line.changes(function, &grid, budget)?);
-            }
-            sort(&mut ends);
+        Ok((ends, inexact))
+    }
+
+    /// Adds the ends of the pieces of functions whose roots are not exact.
+    fn scan(
+        &self,
+        line: &Line<'_, '_>,
+        inexact: &[usize],
+        ends: &mut Vec<Rational>,
+        budget: &Budget,
+    ) -> Result<Scan, Exhausted> {
+        for hint in &self.critical.hints {
+            ends.extend(
+                line.roots(hint, &[0], true, None, budget)?
+                    .unwrap_or_default(),
+            );
         }
-        self.merge(&mut ends, budget)?;
-        Ok(ends)
+        sort(ends);
+        let mut scan = Scan::new((line.values, line.varying), self.places, ends, self.seed);
+        let mut known: Vec<f64> = ends.iter().map(nearest).collect();
+        for hint in self.floats.hints.iter().flatten() {
+            scan.add_turns(hint, budget)?;
+        }
+        let zeros = self.critical.zeros.iter().map(|zero| (zero, Kind::Sign));
+        let steps = self.critical.steps.iter().map(|step| (step, Kind::Floor));
+        let functions = zeros.chain(steps).zip(&self.floats.functions).enumerate();
+        let functions: Vec<_> = functions.collect();
+        for (at, ((function, kind), float)) in functions.into_iter().rev() {
+            let (Some(float), true) = (float, inexact.contains(&at)) else {
+                continue;
+            };
+            let mut refined = 0;
+            for change in scan.changes(float, kind, budget)? {
+                let is_known = |known: &[f64], own: f64| {
+                    let most = SAME_END * own.abs().max(1.0);
+                    known.iter().any(|other| (own - other).abs() <= most)
+                };
+                budget.charge(2 * known.len() as u64)?;
+                if !change.touches && is_known(&known, change.high) {
+                    continue;
+                }
+                let double = exact(change.high).filter(|_| !change.touches);
+                let end = match change.simplest(budget)? {
+                    Some(end) => Some(end),
+                    None if refined < MAX_REFINED && (change.touches || kind == Kind::Sign) => {
+                        refined += 1;
+                        line.refined(function, change, budget)?.or(double)
+                    }
+                    None => double,
+                };
+                if let Some(end) = end
+                    && !is_known(&known, nearest(&end))
+                {
+                    known.push(nearest(&end));
+                    ends.push(end);
+                }
+            }
+        }
+        budget.charge(20 * ends.len() as u64)?;
+        sort(ends);
+        if ends.len() > MAX_ENDS {
+            return Err(Exhausted);
+        }
+        Ok(scan)
     }
 
     /// Removes approximations of ends that are known already.

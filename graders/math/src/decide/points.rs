@@ -29,6 +29,14 @@ const SYMBOL_STEPS: u64 = 30;
 /// Largest number in the functions next to which integers are tried.
 const MAX_INTEGER: i64 = 1_000;
 
+/// Most symbols of functions that are compared at many integers, and most numbers in them near
+/// which they are.
+const MAX_INTEGER_SYMBOLS: usize = 6;
+const MAX_NUMBERS: usize = 24;
+
+/// Smaller factors of numbers are found.
+const MAX_FACTOR: i64 = 3_000;
+
 /// Values for symbols that take integers: even and odd, with and without small factors.
 const INTEGERS: [i64; 10] = [6, 5, 12, 7, 4, 9, 10, 15, 8, 3];
 
@@ -37,8 +45,12 @@ pub(crate) struct Points<'a> {
     /// Sorted, each with whether it takes only integers.
     symbols: Vec<(&'a str, bool)>,
     sizes: Vec<Rational>,
+    /// All of the sizes with both signs.
+    places: Vec<Rational>,
     /// Sorted integers above 4 in the functions.
     numbers: Vec<i64>,
+    /// Integers above 4 in functions of divisors.
+    moduli: Vec<i64>,
     seed: u64,
     complex: bool,
 }
@@ -47,17 +59,26 @@ impl<'a> Points<'a> {
     pub(crate) fn of(a: &'a Expr, b: &'a Expr, seed: u64, complex: bool) -> Self {
         let mut symbols = BTreeMap::new();
         let mut sizes = Vec::new();
+        let mut moduli = Vec::new();
         for side in [a, b] {
             collect_symbols(side, false, &mut symbols);
             collect_sizes(side, &mut sizes);
+            collect_moduli(side, &mut moduli);
         }
+        let mut moduli: Vec<i64> = moduli.iter().filter_map(Rational::to_i64).collect();
+        moduli.sort_unstable();
+        moduli.dedup();
         let mut numbers: Vec<i64> = sizes.iter().filter_map(Rational::to_i64).collect();
         numbers.sort_unstable();
+        let places = sizes.iter().flat_map(|size| [size.clone(), size.neg()]);
+        let places = places.collect();
         sizes.truncate(MAX_SIZES);
         Self {
             symbols: symbols.into_iter().collect(),
             sizes,
+            places,
             numbers,
+            moduli,
             seed,
             complex,
         }
@@ -91,6 +112,11 @@ impl<'a> Points<'a> {
     /// The sizes of numbers that get points.
     pub(crate) fn sizes(&self) -> &[Rational] {
         &self.sizes
+    }
+
+    /// All sizes of numbers, with both signs.
+    pub(crate) fn places(&self) -> &[Rational] {
+        &self.places
     }
 
     /// The values of a round, counted from 0, in the order of the symbols.
@@ -137,7 +163,10 @@ impl<'a> Points<'a> {
             let bits = mix(self.seed ^ at as u64);
             let mut values = Vec::new();
             let numbers = self.numbers.iter().rev();
-            for number in numbers.filter(|number| **number <= MAX_INTEGER).take(24) {
+            for number in numbers
+                .filter(|number| **number <= MAX_INTEGER)
+                .take(MAX_NUMBERS)
+            {
                 values.extend([number + 1, *number]);
             }
             let random = |shift: u32, least: i64, count: u64| {
@@ -157,6 +186,51 @@ impl<'a> Points<'a> {
             }
         }
         found
+    }
+
+    /// More values, if symbols take only integers: near all numbers in the functions, at their
+    /// prime factors, where divisors matter, and up to about 60.
+    pub(crate) fn many_integers(&self, budget: &Budget) -> Result<Vec<Vec<i64>>, Exhausted> {
+        let count = self.symbols.len();
+        let usual = |at: usize| self.integer_value(at, 0).to_i64().unwrap_or(1);
+        if count > MAX_INTEGER_SYMBOLS || !self.symbols.iter().any(|(_, whole)| *whole) {
+            return Ok(Vec::new());
+        }
+        let mut values = Vec::new();
+        for number in self.numbers.iter().rev().take(MAX_NUMBERS) {
+            values.extend([1, 0, 2, -1].map(|step| number.saturating_add(step)));
+        }
+        let mut factors = Vec::new();
+        for number in &self.moduli {
+            factors.extend(prime_factors(*number, budget)?);
+            factors.push(*number);
+        }
+        factors.sort_unstable();
+        factors.dedup();
+        factors.retain(|factor| *factor > 4);
+        let mut found = Vec::new();
+        for factor in factors.iter().rev().take(MAX_NUMBERS) {
+            // All symbols are multiples.
+            let multiple = |at: usize| factor.saturating_mul(usual(at));
+            found.push((0..count).map(multiple).collect());
+            values.extend([0, -1, 1, -2, 2].map(|step| factor.saturating_add(step)));
+            values.push(factor.saturating_mul(6));
+        }
+        let bits = mix(self.seed);
+        for (shift, least, size) in [(0, 65, 40), (20, 110, 90)] {
+            values.push(least + i64::try_from((bits >> shift) % size).unwrap_or(0));
+        }
+        values.extend(3..=60);
+        for value in values {
+            for (at, (_, whole)) in self.symbols.iter().enumerate() {
+                budget.charge(SYMBOL_STEPS)?;
+                if *whole {
+                    let own = |other| if other == at { value } else { usual(other) };
+                    found.push((0..count).map(own).collect());
+                }
+            }
+        }
+        Ok(found)
     }
 
     fn integer_value(&self, at: usize, round: u64) -> Rational {
@@ -246,6 +320,32 @@ fn collect_symbols<'a>(expr: &'a Expr, whole: bool, found: &mut BTreeMap<&'a str
             }
         }
     }
+}
+
+/// The sizes of the numbers in functions of divisors.
+fn collect_moduli(expr: &Expr, found: &mut Vec<Rational>) {
+    match expr {
+        Expr::Call(Function::Gcd | Function::Lcm | Function::Mod, _) => collect_sizes(expr, found),
+        other => (other.children()).for_each(|child| collect_moduli(child, found)),
+    }
+}
+
+/// The prime factors of a number below a bound, and the rest.
+fn prime_factors(number: i64, budget: &Budget) -> Result<Vec<i64>, Exhausted> {
+    let mut found = Vec::new();
+    let mut rest = number;
+    for factor in 2..MAX_FACTOR {
+        if factor * factor > rest {
+            break;
+        }
+        budget.charge(1)?;
+        while rest % factor == 0 {
+            rest /= factor;
+            found.push(factor);
+        }
+    }
+    found.push(rest);
+    Ok(found)
 }
 
 /// The sizes of the numbers in an expression that differ from 1 by more than a factor of four,

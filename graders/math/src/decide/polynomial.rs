@@ -10,6 +10,9 @@ use num_traits::{One as _, Signed as _, Zero as _};
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 
+/// Steps of finding the simplest rational in an interval.
+pub(super) const SIMPLEST_STEPS: u64 = 400;
+
 /// Highest degree of which roots are searched.
 const MAX_DEGREE: usize = 24;
 

@@ -63,6 +63,19 @@ pub(super) fn same(
         || canonical::same(&a, &b, budget)?)
 }
 
+/// The formula of a function near a point, if it is known.
+pub(super) fn near(
+    expr: &Expr,
+    point: &Point<'_>,
+    budget: &Budget,
+) -> Result<Option<Expr>, Exhausted> {
+    match Resolving::new(point, false, budget).formula(expr) {
+        Ok(formula) => fold(&formula, budget).map(Some),
+        Err(Stop::Exhausted) => Err(Exhausted),
+        Err(Stop::Unknown) => Ok(None),
+    }
+}
+
 /// Whether two functions differ at the end of a piece that the point approximates: at `√2`, the
 /// sign of `x² - 2` is 0.
 pub(super) fn differ_at_end(

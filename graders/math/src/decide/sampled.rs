@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use super::critical::Critical;
 use super::evaluate::{NoValue, Point, ball};
-use super::pieces::{Pieces, is_approximate};
+use super::pieces::{Floats, Pieces, is_approximate};
 use super::points::Points;
 use super::rule::Rule;
 use super::scalar::Decision;
-use super::{resolved, separation};
+use super::{integers, resolved, separation};
 use crate::budget::{Budget, Exhausted};
 use crate::normal::fold;
 use crate::number::Rational;
@@ -62,6 +62,13 @@ enum Agreement {
     Outside,
     /// The values cannot be computed or are not precise enough.
     Undecided,
+}
+
+/// What is known at a point to one precision.
+enum Found {
+    Known(Agreement),
+    /// Values are not known well enough; exponentials need so many bits.
+    Wide(u64),
 }
 
 /// The points that were compared without a difference.
@@ -125,10 +132,13 @@ pub(super) fn differ_on_pieces<'a>(
     if !critical.has_pieces || critical.incomplete {
         return Ok(critical.has_pieces);
     }
+    let floats = Floats::of(sides, &critical, points.symbols(), complex, budget)?;
     let pieces = Pieces {
         critical: &critical,
         symbols: points.symbols(),
         sizes: points.sizes(),
+        places: points.places(),
+        floats: &floats,
         complex,
         resolution: 0,
         seed: points.seed(),
@@ -144,6 +154,12 @@ pub(super) fn differ_on_pieces<'a>(
 
 impl<'a> Sampling<'a> {
     fn decide(&self, seed: u64, complex: bool) -> Result<bool, Exhausted> {
+        let part = self.budget.part(self.budget.left() / 4);
+        let different = integers::differ(self.a, self.b, self.points, &part);
+        self.budget.absorb(&part)?;
+        if different == Ok(true) {
+            return Ok(false);
+        }
         let mut seen = Seen::default();
         if self.differ_at_random(FIRST_ROUNDS, REQUIRED_POINTS, &mut seen)? {
             return Ok(false);
@@ -164,10 +180,14 @@ impl<'a> Sampling<'a> {
         if critical.has_pieces && critical.incomplete {
             return Ok(false);
         }
+        let symbols = self.points.symbols();
+        let floats = Floats::of((self.a, self.b), &critical, symbols, complex, self.budget)?;
         let pieces = Pieces {
             critical: &critical,
-            symbols: self.points.symbols(),
+            symbols,
             sizes: self.points.sizes(),
+            places: self.points.places(),
+            floats: &floats,
             complex,
             resolution: self.extra,
             seed,
@@ -300,7 +320,8 @@ impl<'a> Sampling<'a> {
                     return Ok(false);
                 }
                 if has_pieces && !within && values.iter().any(is_approximate) {
-                    different = has_jumps && sampling.differ_at_end(values, pass)?;
+                    different = has_jumps && sampling.differ_at_end(values, pass)?
+                        || sampling.differ_once(values, pass)?;
                     return Ok(different);
                 }
                 let mut found = sampling.at(values, pass, 128, limit)?;
@@ -344,6 +365,12 @@ impl<'a> Sampling<'a> {
         resolved::same(self.a, self.b, &point, self.budget)
     }
 
+    /// Whether the functions differ at a point to a precision at which ends are known.
+    fn differ_once(&self, values: &[Rational], round: u64) -> Result<bool, Exhausted> {
+        let found = self.once(values, round, EXACT_PREC / 2 + self.extra, MAX_PREC)?;
+        Ok(matches!(found, Found::Known(Agreement::Different)))
+    }
+
     /// Whether the functions differ at an irrational end of a piece.
     fn differ_at_end(&self, values: &[Rational], round: u64) -> Result<bool, Exhausted> {
         let point = self.points.point(values, round, EXACT_PREC + self.extra);
@@ -373,6 +400,7 @@ impl<'a> Sampling<'a> {
         Ok(different)
     }
 
+    /// What is known at a point, to at most `limit` bits for small terms.
     fn at(
         &self,
         values: &[Rational],
@@ -380,55 +408,65 @@ impl<'a> Sampling<'a> {
         prec: u64,
         limit: u64,
     ) -> Result<Agreement, Exhausted> {
+        let most = MAX_WEAK_PREC + self.extra;
         let mut prec = prec + self.extra;
         for _ in 0..3 {
-            let point = self.points.point(values, round, prec);
-            let (left, right) = match (
-                ball(self.a, &point, self.budget),
-                ball(self.b, &point, self.budget),
-            ) {
-                (Ok(left), Ok(right)) => (left, right),
-                (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => {
-                    return Err(Exhausted);
-                }
-                // Functions that are not evaluated are equal only as trees, and a piecewise
-                // definition has a row wherever the other function has a value.
-                (Err(NoValue::Unsupported), _)
-                | (_, Err(NoValue::Unsupported))
-                | (Err(NoValue::NoRow), Ok(_))
-                | (Ok(_), Err(NoValue::NoRow)) => {
-                    return Ok(Agreement::Different);
-                }
-                (Err(NoValue::AtPoint(BallError::Undefined)), _)
-                | (_, Err(NoValue::AtPoint(BallError::Undefined)))
-                | (Err(NoValue::NoRow), Err(NoValue::NoRow)) => return Ok(Agreement::Outside),
-                _ => return Ok(Agreement::Undecided),
-            };
-            let Ok(difference) = left.sub(&right, prec) else {
-                return Ok(Agreement::Undecided);
-            };
-            if !difference.contains_zero() {
-                return Ok(Agreement::Different);
+            match self.once(values, round, prec, limit)? {
+                Found::Known(found) => return Ok(found),
+                // Balls that are far too wide say nothing about the precision that is needed.
+                Found::Wide(_) if prec >= most => break,
+                Found::Wide(needed) => prec = (2 * prec).max(needed).min(most),
             }
-            let size = left.magnitude().max(right.magnitude()).max(0);
-            let required = i64::try_from(prec / 2).unwrap_or(96).max(96);
-            let close =
-                difference.is_zero() || difference.magnitude() <= size.saturating_sub(required);
-            let needed = point.growth().saturating_add(MARGIN);
-            if close && (needed <= prec + MARGIN / 2 || difference.is_zero()) {
-                return Ok(Agreement::Agreed);
-            }
-            if close && needed > limit + self.extra {
-                return Ok(Agreement::Weak(needed));
-            }
-            // Balls that are far too wide say nothing about the precision that is needed.
-            let most = MAX_WEAK_PREC + self.extra;
-            if prec >= most {
-                break;
-            }
-            prec = (2 * prec).max(needed).min(most);
         }
         Ok(Agreement::Undecided)
+    }
+
+    /// What is known at a point to one precision.
+    fn once(
+        &self,
+        values: &[Rational],
+        round: u64,
+        prec: u64,
+        limit: u64,
+    ) -> Result<Found, Exhausted> {
+        let known = |found| Ok(Found::Known(found));
+        let point = self.points.point(values, round, prec);
+        let (left, right) = match (
+            ball(self.a, &point, self.budget),
+            ball(self.b, &point, self.budget),
+        ) {
+            (Ok(left), Ok(right)) => (left, right),
+            (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => {
+                return Err(Exhausted);
+            }
+            // Functions that are not evaluated are equal only as trees, and a piecewise definition
+            // has a row wherever the other function has a value.
+            (Err(NoValue::Unsupported), _)
+            | (_, Err(NoValue::Unsupported))
+            | (Err(NoValue::NoRow), Ok(_))
+            | (Ok(_), Err(NoValue::NoRow)) => return known(Agreement::Different),
+            (Err(NoValue::AtPoint(BallError::Undefined)), _)
+            | (_, Err(NoValue::AtPoint(BallError::Undefined)))
+            | (Err(NoValue::NoRow), Err(NoValue::NoRow)) => return known(Agreement::Outside),
+            _ => return known(Agreement::Undecided),
+        };
+        let Ok(difference) = left.sub(&right, prec) else {
+            return known(Agreement::Undecided);
+        };
+        if !difference.contains_zero() {
+            return known(Agreement::Different);
+        }
+        let size = left.magnitude().max(right.magnitude()).max(0);
+        let required = i64::try_from(prec / 2).unwrap_or(96).max(96);
+        let close = difference.is_zero() || difference.magnitude() <= size.saturating_sub(required);
+        let needed = point.growth().saturating_add(MARGIN);
+        if close && (needed <= prec + MARGIN / 2 || difference.is_zero()) {
+            return known(Agreement::Agreed);
+        }
+        if close && needed > limit + self.extra {
+            return known(Agreement::Weak(needed));
+        }
+        Ok(Found::Wide(needed))
     }
 
     /// What is known with the values in place of the symbols, after exact arithmetic: balls do not

@@ -4,7 +4,7 @@
 use super::critical::Critical;
 use super::evaluate::{NoValue, Point};
 use super::line::Line;
-use super::pieces::Pieces;
+use super::pieces::{Floats, Pieces};
 use super::rename;
 use crate::budget::Budget;
 use crate::number::Rational;
@@ -61,6 +61,8 @@ impl<'a> Integrand<'a> {
             critical: &critical,
             symbols: &self.symbols,
             sizes,
+            places: &[],
+            floats: &Floats::default(),
             complex: false,
             resolution: RESOLUTION,
             seed: 0,
@@ -72,7 +74,7 @@ impl<'a> Integrand<'a> {
             complex: false,
             resolution: RESOLUTION,
         };
-        Ok(pieces.ends(&line, false, true, budget)?)
+        Ok(pieces.on_line(&line, budget)?)
     }
 
     /// The integral over a piece if the integrand is a polynomial there, and the size of the terms of
