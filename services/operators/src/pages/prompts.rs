@@ -215,7 +215,7 @@ fn described(status: PromptStatus) -> (&'static str, &'static str) {
         PromptStatus::GoldSuspect => (
             "gold suspect",
             "at least half of the rollouts agree on one wrong answer and few pass; in simulations \
-             with 2 % wrong golds, about half of the suspects have a wrong gold",
+             with 2 % wrong golds, 0.2 to 0.5 of the suspects have a wrong gold",
         ),
     }
 }
