@@ -274,8 +274,8 @@ create table slow_grades (
     primary key (run, grader, grade_us, key)
 );
 
--- Answers of rollouts of runs: those that pass although they differ from the expected answer, and of
--- each visit of a prompt the wrong answer that most of its rollouts give.
+-- Answers of rollouts of runs: those that pass although they differ from the expected answer, and
+-- of each visit of a prompt the wrong answer that most of its rollouts give.
 create table answers (
     run         bigint not null,  -- `runs.no`
     prompt_key  text collate "C" not null,  -- key of the prompt

@@ -1,7 +1,7 @@
--- Counts of passes are those after appeals, as those of `prompt_history` were before: `runs.passed`,
--- `rollups.passes` and the topic `pass` of `step_words`. The statements below convert them for the
--- grades that are stored. Lengths of completions that passed, in `step_numbers`, are converted for
--- new grades only.
+-- Counts of passes are those after appeals, as those of `prompt_history` were before:
+-- `runs.passed`, `rollups.passes` and the topic `pass` of `step_words`. The statements below
+-- convert them for the grades that are stored. Lengths of completions that passed, in
+-- `step_numbers`, are converted for new grades only.
 create temporary table overturned as
 select b.run as run, coalesce(b.step, -9223372036854775807 - 1) as step, k.grader as grader,
     k.version as version, k.outcome as outcome, coalesce(k.verdict, '') as verdict,

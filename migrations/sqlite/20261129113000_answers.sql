@@ -1,6 +1,6 @@
--- Answers of rollouts of runs: those that pass although they differ from the expected answer, and of
--- each visit of a prompt the wrong answer that most of its rollouts give. Answers recorded before
--- this migration are not in it.
+-- Answers of rollouts of runs: those that pass although they differ from the expected answer, and
+-- of each visit of a prompt the wrong answer that most of its rollouts give. Answers recorded
+-- before this migration are not in it.
 create table answers (
     run         integer not null,          -- `runs.no`
     prompt_key  text    not null,          -- key of the prompt

@@ -1,13 +1,13 @@
 //! Differences of two means or shares whose rollouts are correlated because they share prompts.
 //!
 //! Prompts are the clusters. With the count n and the sum s of each prompt in both sets, the totals
-//! N and the means m, a prompt contributes to the difference of the means
-//! `u = (s_b - n_b m_b) / N_b - (s_a - n_a m_a) / N_a`, the linearised residual of a ratio of sums.
-//! The variance of the difference is `K / (K - 1)` times the sum of `u²` (Liang and Zeger 1986, doi
+//! N and the means m, a prompt contributes to the difference of the means `u = (s_b - n_b m_b) /
+//! N_b - (s_a - n_a m_a) / N_a`, the linearised residual of a ratio of sums. The variance of the
+//! difference is `K / (K - 1)` times the sum of `u²` (Liang and Zeger 1986, doi
 //! 10.1093/biomet/73.1.13; for evaluations Miller 2024, arXiv 2411.00640). A prompt that both sets
 //! contain has one `u`, so that what makes it easy or hard in both cancels. K is the number of
-//! prompts of the set that has fewer, and the interval uses the t distribution with K - 1 degrees of
-//! freedom, which is wider than needed if the sets have different prompts.
+//! prompts of the set that has fewer, and the interval uses the t distribution with K - 1 degrees
+//! of freedom, which is wider than needed if the sets have different prompts.
 
 use crate::interval::{Estimate, Interval, Z};
 

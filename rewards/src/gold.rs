@@ -40,8 +40,8 @@ mod tests {
     ///
     /// A policy gives the right answer with a probability that is logistic normal with median 1/2.
     /// For `traps` of the prompts its wrong answers agree: each is the same one with a probability
-    /// from 0.3 to 0.9; for the others, from 0 to 0.3. If the gold is wrong, right answers fail, and
-    /// one of 50 rollouts gives the gold.
+    /// from 0.3 to 0.9; for the others, from 0 to 0.3. If the gold is wrong, right answers fail,
+    /// and one of 50 rollouts gives the gold.
     fn simulate(wrong_golds: f64, traps: f64, rollouts: u32) -> [u32; 3] {
         let mut random = Random::new(3);
         let mut counts = [0; 3];

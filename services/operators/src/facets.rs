@@ -1,6 +1,6 @@
 //! Counts above the list of grades: how many grades that match the rest of the filter have each
-//! verdict, outcome, grader and cause, or are truncated, each with a link that adds the value to the
-//! filter or removes it.
+//! verdict, outcome, grader and cause, or are truncated, each with a link that adds the value to
+//! the filter or removes it.
 
 use std::collections::BTreeMap;
 

@@ -33,8 +33,8 @@ pub enum FilterError {
 
 impl Review {
     /// Checks the outcome, the appeal, the grader, the verdict and the cause of a filter, and the
-    /// grader of its channel. Graders, verdicts and causes that this node does not have are accepted
-    /// if a recorded grade has them.
+    /// grader of its channel. Graders, verdicts and causes that this node does not have are
+    /// accepted if a recorded grade has them.
     ///
     /// # Errors
     /// [`FilterError`].

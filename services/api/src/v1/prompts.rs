@@ -52,9 +52,9 @@ pub(crate) struct PromptsQuery {
     limit: Option<PageLimit>,
 }
 
-/// Lists the prompts of a run with the results of their visits and their most frequent wrong answer,
-/// in pages, and counts those that are never solved, always solved, lost, gained and noisy, and those
-/// whose expected answer may be wrong.
+/// Lists the prompts of a run with the results of their visits and their most frequent wrong
+/// answer, in pages, and counts those that are never solved, always solved, lost, gained and noisy,
+/// and those whose expected answer may be wrong.
 #[utoipa::path(get, path = "/v1/prompts", tag = "record", params(PromptsQuery), responses(
     (status = 200, description = "A page of prompts", body = PromptsBody),
     (status = 404, description = "No run has this name", body = assay_wire::ProblemBody),

@@ -20,8 +20,8 @@ const UPSERT: &str = "insert into kinds (spec, channel, grader, version, image, 
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
      on conflict (spec) do update set spec = excluded.spec returning no";
 
-/// The columns of `kinds`. The encoding of this struct is the start of `kinds.spec`, so the order of
-/// fields must not change.
+/// The columns of `kinds`. The encoding of this struct is the start of `kinds.spec`, so the order
+/// of fields must not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub(super) struct Kind<'g> {
     pub(super) channel: &'g str,

@@ -1,5 +1,5 @@
-//! Reads of prompts in two sets of rollouts: which were solved in one and not in the other, and what
-//! they contribute to the errors of means.
+//! Reads of prompts in two sets of rollouts: which were solved in one and not in the other, and
+//! what they contribute to the errors of means.
 
 use std::ops::RangeInclusive;
 

@@ -2,9 +2,9 @@
 //!
 //! A frame is a header of [`HEADER`] bytes (magic number, length of the payload, checksum of both)
 //! and the payload: the length of the head, whose top bit says that grades have documents; the head
-//! (the entry without contents, the sizes of the documents, the indices of unjudged grades, and what
-//! was measured of each grade, in postcard); then the packs of documents, the packs of bodies and the reply, as
-//! compressed.
+//! (the entry without contents, the sizes of the documents, the indices of unjudged grades, and
+//! what was measured of each grade, in postcard); then the packs of documents, the packs of bodies
+//! and the reply, as compressed.
 //!
 //! Contents are sent by clients, and a client may send the bytes of a frame. The magic number and
 //! the checksum therefore depend on the secret key of the spool ([`Seal`]): after damage, recovery

@@ -132,8 +132,8 @@ impl GradedItems {
     }
 }
 
-/// What a unit cost, in microseconds. Units of the `Cpu` lane keep a thread busy, and several of them
-/// are charged together.
+/// What a unit cost, in microseconds. Units of the `Cpu` lane keep a thread busy, and several of
+/// them are charged together.
 fn charged(unit: &GradedUnit) -> u64 {
     match unit.spec.lane {
         Lane::Cpu => unit.grade_us,
