@@ -5,6 +5,9 @@ use serde_json::Value;
 
 use super::reason;
 
+/// The rule of completions without an answer.
+pub(super) const NOTHING_EXTRACTED: &str = "nothing_extracted";
+
 /// A rule, and what it means for an answer that passes and for one that does not.
 const RULES: &[(&str, &str, &str)] = &[
     (
@@ -161,7 +164,7 @@ pub fn cause(grade: &ItemGrade, evidence: &Value, task: &Value) -> String {
     }
     let passes = grade.pass == Some(true);
     if let Some(rule) = evidence["rule"].as_str() {
-        if rule == "nothing_extracted" {
+        if rule == NOTHING_EXTRACTED {
             return nothing_extracted(task).to_owned();
         }
         let known = RULES.iter().find(|(name, ..)| *name == rule);

@@ -28,6 +28,8 @@ pub fn sentence(
     }
     let verdict = grade.verdict.as_deref().unwrap_or(&grade.outcome);
     let cause = cause(grade, evidence, task);
+    // Its cause says the same more precisely.
+    let meaning = meaning.filter(|_| evidence["rule"] != causes::NOTHING_EXTRACTED);
     let parts = [meaning.unwrap_or_default(), &cause];
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     match parts.as_slice() {
