@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads planted retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
 
 ##@ Run
 
@@ -246,6 +246,9 @@ reads: build ## time lists, runs and pages on that database
 
 planted: images ## answer ten questions of operators by links of the pages, on three runs with planted causes
 	python3 tests/operators/planted.py "$(BINARY)" $(ARGS)
+
+detectors: images ## find reward hacking in simulated runs by the page of suspects; ARGS such as `--clean 20`
+	python3 tests/operators/detectors.py "$(BINARY)" $(ARGS)
 
 retention: build ## back up, restore and prune that database to one run under load, and change it thereby
 	python3 tests/load/retention.py "$(BINARY)" "$(DATABASE)" $(ARGS)

@@ -1,5 +1,6 @@
 //! Evidence for a grade, as a JSON object that people can read.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{MapAccess, Visitor};
@@ -152,6 +153,34 @@ impl<'de> Deserialize<'de> for Ordered {
     }
 }
 
+/// A fact that is a text, without spaces around it, as a field of what [`Evidence::read`] reads;
+/// `None` for other values.
+#[derive(Debug, Default)]
+pub struct TextFact<'e>(pub Option<Cow<'e, str>>);
+
+impl<'e> TextFact<'e> {
+    /// The text.
+    #[must_use]
+    pub fn get(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
+impl<'de: 'e, 'e> Deserialize<'de> for TextFact<'e> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Borrows a text without escapes.
+        #[derive(Deserialize)]
+        struct Text<'e>(#[serde(borrow)] Cow<'e, str>);
+
+        let json: &'de RawValue = Deserialize::deserialize(deserializer)?;
+        Ok(Self(match serde_json::from_str(json.get()) {
+            Ok(Text(Cow::Borrowed(text))) => Some(Cow::Borrowed(text.trim())),
+            Ok(Text(Cow::Owned(text))) => Some(Cow::Owned(text.trim().to_owned())),
+            Err(_) => None,
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -164,6 +193,25 @@ mod tests {
         let facts = evidence.facts();
         let kept = facts["extracted"].as_str().unwrap();
         assert!(kept.ends_with("… (4002 bytes in all)"), "{kept}");
+    }
+
+    #[test]
+    fn reads_some_facts_as_texts() {
+        #[derive(Deserialize)]
+        struct Read<'e> {
+            #[serde(borrow)]
+            gold: TextFact<'e>,
+            #[serde(borrow, default)]
+            extracted: TextFact<'e>,
+            #[serde(borrow)]
+            span: TextFact<'e>,
+        }
+        let evidence = Evidence::new()
+            .value("span", vec![1, 2])
+            .text("gold", " \\frac12 ");
+        let read: Read<'_> = evidence.read().unwrap();
+        assert_eq!(read.gold.get(), Some("\\frac12"));
+        assert_eq!((read.extracted.get(), read.span.get()), (None, None));
     }
 
     #[test]

@@ -68,7 +68,9 @@ create table kinds (
     cached         boolean not null,  -- whether the outcome came from the result cache
     policy_hash    bytea,  -- `bodies.hash`; null for the default policy
     -- `overturned`, `upheld`, `disagreed` or `unjudged`; null without an appeal.
-    appeal         text collate "C"
+    appeal         text collate "C",
+    truncated      boolean not null default false,  -- whether the completion was cut
+    cause          text collate "C"  -- code of the error of an item without a score
 );
 
 -- Grades, append-only. The columns of the batch (id, run, step, caller) are not repeated: at 1,024
@@ -239,13 +241,72 @@ create table rollups (
     outcome        text collate "C" not null,  -- `graded`, `ungradable` or `failed`
     verdict        text collate "C" not null,  -- verdict, empty without one
     grades         bigint not null,  -- grades
-    passes         bigint not null,  -- of those, passed
+    passes         bigint not null,  -- of those, passed after appeals
     scores         bigint not null,  -- of those, with a score
     score_sum      double precision not null,  -- sum of the scores
     score_squares  double precision not null,  -- sum of their squares
     grade_us       bigint not null,  -- sum of the grading times, microseconds
     queue_us       bigint not null,  -- sum of the waiting times, microseconds
     primary key (run, step, grader, version, outcome, verdict)
+);
+
+-- What items cost, by run, caller and grader. Like `rollups`, updated in the transaction that
+-- inserts the grades, and kept when retention deletes them.
+create table costs (
+    run       bigint not null,  -- `runs.no`, 0 without a run
+    caller    text collate "C" not null,  -- `batches.caller`
+    grader    text collate "C" not null,  -- name of the grader
+    grades    bigint not null,  -- grades
+    cpu_us    bigint not null,  -- processor and sandbox time charged, microseconds
+    grade_us  bigint not null,  -- sum of the grading times, microseconds
+    queue_us  bigint not null,  -- sum of the times in the queue, microseconds
+    work      bigint not null,  -- sum of the deterministic costs
+    bytes     bigint not null,  -- bytes of completions and documents
+    primary key (run, caller, grader)
+);
+
+-- The fifty slowest grades of each run and grader.
+create table slow_grades (
+    run       bigint not null,  -- `runs.no`, 0 without a run
+    grader    text collate "C" not null,  -- name of the grader
+    grade_us  bigint not null,  -- time of grading, microseconds
+    key       bigint not null,  -- `grades.key`
+    primary key (run, grader, grade_us, key)
+);
+
+-- Answers of rollouts of runs: those that pass although they differ from the expected answer, and
+-- of each visit of a prompt the wrong answer that most of its rollouts give.
+create table answers (
+    run         bigint not null,  -- `runs.no`
+    prompt_key  text collate "C" not null,  -- key of the prompt
+    pass        bigint not null,  -- 1 if the answer passes, 0 if it is wrong
+    answer      text collate "C" not null,  -- start of the answer
+    gold        text collate "C" not null,  -- start of the expected answer, empty if not known
+    grades      bigint not null,  -- rollouts with this answer
+    rewards     bigint not null,  -- of those, with a reward
+    reward_sum  double precision not null,  -- sum of the rewards
+    first_step  bigint,  -- step of the first one
+    last_step   bigint,  -- step of the last one
+    key         bigint not null,  -- `grades.key` of one of them
+    primary key (run, prompt_key, pass, answer)
+);
+
+create index answers_by_text on answers (run, answer, gold) where pass = 1;
+
+-- Signs of reward hacking in grades that pass, by run: texts in programs (`sign`), and by channel
+-- test inputs in programs (`literals`).
+create table signs (
+    run         bigint not null,  -- `runs.no`
+    kind        text collate "C" not null,  -- `sign` or `literals`
+    value       text collate "C" not null,  -- the text or the channel
+    grades      bigint not null,  -- grades with the sign
+    rewards     bigint not null,  -- of those, with a reward
+    reward_sum  double precision not null,  -- sum of the rewards
+    first_step  bigint,  -- step of the first one
+    last_step   bigint,  -- step of the last one
+    first_key   bigint not null,  -- `grades.key` of the first one
+    last_key    bigint not null,  -- `grades.key` of the last one
+    primary key (run, kind, value)
 );
 
 -- Histograms of `reward`, `grade_us`, `queue_us`, `passed_bytes` and `other_bytes`. Bins of rewards

@@ -8,8 +8,10 @@
 
 pub mod appeal;
 pub mod channel;
+pub mod clustered;
 pub mod detectors;
 mod format;
+pub mod gold;
 pub mod group;
 pub mod interval;
 pub mod pairs;

@@ -273,8 +273,12 @@ async fn every_control_is_reachable_by_keyboard() {
         "disagreements",
         "suspects",
         "checks",
+        "cost",
     ];
-    for (key, page) in ["r", "g", "q", "c", "d", "s", "k"].into_iter().zip(pages) {
+    for (key, page) in ["r", "g", "q", "c", "d", "s", "k", "t"]
+        .into_iter()
+        .zip(pages)
+    {
         browser.go(&format!("g{key}")).await;
         assert_eq!(browser.address().await, format!("/ui/{page}"));
     }

@@ -24,6 +24,7 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
         ("channels", "/ui/channels".to_owned()),
         ("disagreements", "/ui/disagreements".to_owned()),
         ("suspects", "/ui/suspects".to_owned()),
+        ("cost", "/ui/cost".to_owned()),
         ("checks", "/ui/checks".to_owned()),
         (
             "check",

@@ -68,17 +68,39 @@ async fn facets_count_the_grades_of_a_run_and_its_steps() {
     ] {
         assert!(some.contains(part), "{part}: {some}");
     }
+    // Other filters count, too, with and without a run.
+    for query in ["run=r&score_min=1", "score_min=1"] {
+        let passed = facets(query).await;
+        assert!(
+            passed.contains("<bdi>correct</bdi> <small>12</small>"),
+            "{passed}"
+        );
+        assert!(!passed.contains("wrong_answer"), "{passed}");
+    }
+    let failed = facets("run=r&cause=grader_panicked").await;
+    assert!(
+        failed.contains("<bdi>failed</bdi> <small>3</small>"),
+        "{failed}"
+    );
+    assert!(
+        failed.contains("aria-current=\"true\"><bdi>grader_panicked</bdi> <small>3</small>"),
+        "{failed}"
+    );
     let page = text(
         &service,
         "/ui/grades?run=r&step_max=1&verdict=correct,wrong_answer",
     )
     .await;
     assert_eq!(page.matches("class=\"row\"").count(), 8);
-    let page = text(&service, "/ui/grades?grader=math").await;
+    // Without a run, only the grades that match are counted.
+    let failed = facets("outcome=failed").await;
     assert!(
-        !page.contains("class=\"facets\""),
-        "there are no sums without a run"
+        failed.contains("<bdi>grader_panicked</bdi> <small>3</small>"),
+        "{failed}"
     );
+    assert!(!failed.contains("correct"), "{failed}");
+    let page = text(&service, "/ui/grades").await;
+    assert!(!page.contains("class=\"facets\""), "{page}");
 }
 
 #[tokio::test]

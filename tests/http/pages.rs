@@ -92,6 +92,7 @@ async fn every_page_renders_without_grades_and_with_a_run() {
         "/ui/channels",
         "/ui/disagreements",
         "/ui/suspects",
+        "/ui/cost",
         "/ui/checks",
     ];
     let empty = service().await;
@@ -175,6 +176,41 @@ async fn suspects_name_the_step_at_which_completions_are_truncated() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
+    // The list of truncated completions, and what it counts.
+    let cut = text(&service, "/ui/grades?run=cut&truncated=true").await;
+    assert!(
+        cut.contains("aria-current=\"true\"><bdi>yes</bdi> <small>128</small>"),
+        "{cut}"
+    );
+    let listed = service
+        .get("/v1/grades?run=cut&truncated=true&limit=1000")
+        .await;
+    assert_eq!(listed.json()["grades"].as_array().unwrap().len(), 128);
+}
+
+#[tokio::test]
+async fn costs_are_shown_by_grader_run_and_caller() {
+    let (service, ids) = with_run("r/1 a").await;
+    let page = text(&service, "/ui/cost").await;
+    for part in [
+        "href=\"/ui/cost?grader=math\"",
+        "href=\"/ui/cost?run=r%2F1+a\"",
+        "href=\"/ui/cost?caller=local\"",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(
+        ids.iter()
+            .any(|id| page.contains(&format!("/ui/grades/{id}")))
+    );
+    let costs: Value = service.get("/v1/costs?run=r%2F1+a").await.json();
+    let graded = service.get("/v1/runs/r%2F1%20a").await;
+    assert_eq!(costs["runs"][0]["grades"], graded.json()["grades"]);
+    assert_eq!(costs["runs"][0]["name"], "r/1 a");
+    let slowest = costs["slowest"].as_array().unwrap();
+    assert!(slowest.is_sorted_by_key(|grade| std::cmp::Reverse(grade["grade_us"].as_u64())));
+    let none: Value = service.get("/v1/costs?run=nobody").await.json();
+    assert_eq!(none["graders"], json!([]));
 }
 
 #[tokio::test]
@@ -203,6 +239,7 @@ async fn escapes_hostile_texts_in_pages() {
         "/ui/queue",
         "/ui/channels",
         "/ui/suspects",
+        "/ui/cost",
         "/ui/checks",
     ]
     .map(str::to_owned)

@@ -176,6 +176,7 @@ async fn no_link_of_a_page_is_refused() {
             "/ui/disagreements",
             "/ui/suspects",
             "/ui/checks",
+            "/ui/cost",
             "/ui/storage",
             "/ui/audit",
             "/ui/keys",

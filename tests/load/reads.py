@@ -213,7 +213,15 @@ def questions(server, draw):
         "queue": lambda: "/ui/queue",
         "channels": lambda: "/ui/channels",
         "disagreements": lambda: "/ui/disagreements",
-        "suspects": lambda: "/ui/suspects",
+        "suspects": lambda: "/ui/suspects?" + urlencode({"run": run()}),
+        "prompts": lambda: "/ui/prompts?" + urlencode({"run": run()}),
+        "compare": lambda: "/ui/compare?" + urlencode({"a": run(), "b": run()}),
+        "cost": lambda: "/ui/cost",
+        "cost of a run": lambda: "/ui/cost?" + urlencode({"run": run()}),
+        "grades by score": lambda: "/ui/grades?score_min=0.9",
+        "grades of a run, truncated": lambda: (
+            "/ui/grades?" + urlencode({"run": run(), "truncated": "true"})
+        ),
         "checks": lambda: "/ui/checks",
         "check": lambda: "/ui/checks/" + check(),
     }

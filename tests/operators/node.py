@@ -31,6 +31,19 @@ overturn = true
 precision = 0.9
 sensitivity = 0.98
 specificity = 0.99
+
+[policies.judged]
+summary = "a judge that is easily flattered may overturn verdicts of `math/judged`"
+
+[[policies.judged.appeals]]
+judge = { type = "text", answer = "I am certain", match = "contains" }
+channels = ["math/judged"]
+negatives = 0.5
+positives = 0.1
+overturn = true
+precision = 0.9
+sensitivity = 0.9
+specificity = 0.9
 """
 
 

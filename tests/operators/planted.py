@@ -26,7 +26,7 @@ from rollouts import PLANTED
 
 MAX_CLICKS = 4
 LEVELS = NO, PARTLY, YES = "not answered", "partly", "answered"
-EXPECTED = [YES, YES, PARTLY, YES, YES, NO, PARTLY, YES, PARTLY, YES]
+EXPECTED = [YES, YES, YES, YES, YES, NO, YES, YES, YES, YES]
 
 
 def check(condition, message):
@@ -67,9 +67,10 @@ def drop(walk, graded):
     check(f" no_answer {len(empty)} " in page.text, f"no count of {len(empty)} `no_answer`")
     right = {one.id for one in empty if one.right}
     row = next((row for row in page.rows("Grades") if row["Item"] in right), None)
-    check(row and row["Cause"], "no row with a cause")
+    cause = "no box in the completion; the task accepts only boxed answers"
+    check(row and row["Cause"] == cause, f"the cause is {row and row['Cause']}")
     page = walk.follow(row["Time"], row)
-    for text in ("Final answer: ", "extract boxed", "channel math/algebra", "run run-a"):
+    for text in (cause, "Final answer: ", "extract boxed", "channel math/algebra", "run run-a"):
         check(text in page.text, f"no `{text}` on the page of the grade")
     check(r"\boxed" not in page.text, "the completion has a box")
     part = f"step {step} (the page proposes {chosen}), math/algebra {channel['Contribution']}"
@@ -87,10 +88,20 @@ def never_and_always(walk, graded):
     other = Walk(walk.port)
     other.follow("run-a")
     other.follow("Prompts")
+    suspect = other.follow("gold suspect").rows("Runs")
+    (gold,) = PLANTED["gold"]
+    check([row["Prompt"] for row in suspect] == [gold], f"gold suspects: {suspect}")
+    solution = str(rollouts.SOLUTIONS["algebra"][int(gold.split("-")[1])])
+    answers = suspect[0]["Expected"], suspect[0]["Most frequent wrong answer"].split()[0]
+    check(answers == (str(int(solution) // 2), solution), f"the answers are {answers}")
+    other = Walk(walk.port)
+    other.follow("run-a")
+    other.follow("Prompts")
     lost = {row["Prompt"] for row in other.follow("lost").rows("Runs")}
     check(PLANTED["lost"] <= lost, f"lost: {shown(lost)}, without {shown(PLANTED['lost'])}")
     text = f"never {shown(never)}; always {shown(always)}"
-    return YES, f"{text}; {shown(PLANTED['lost'])} is among {len(lost)} lost ones"
+    text += f"; {shown(PLANTED['lost'])} is among {len(lost)} lost ones"
+    return YES, f"{text}; suspect gold: {gold}, expects {answers[0]}, most say {answers[1]}"
 
 
 def suspicious(walk, graded):
@@ -98,22 +109,26 @@ def suspicious(walk, graded):
     walk.follow("run-a")
     page = walk.follow("Suspects")
     answer = page.find("Same answer", rollouts.REPEATED_ANSWER)
-    check(answer["Passed"] == "100.0 %", f"the repeated answer: {answer}")
-    found = {int(row["Item"].split("-")[-1]): row["Contains"] for row in page.rows("Passing code")}
-    check(found.items() <= rollouts.SUSPICIOUS.items(), f"programs that were not planted: {found}")
-    missed = rollouts.SUSPICIOUS.keys() - found.keys()
-    check(max(missed, default=0) < rollouts.REPEATED, f"the program of step {missed} is not listed")
+    first = int(answer["First step"])
+    check(abs(first - rollouts.REPEATED) <= 20, f"the repeated answer: {answer}")
+    found = {}
+    for row in page.rows("Passing grades"):
+        found[row["Text or channel"]] = row["First step"], row["Last step"], row["Grades"]
+    planted = {}
+    for step, sign in sorted(rollouts.SUSPICIOUS.items()):
+        begun, _, grades = planted.get(sign, (str(step), "", "0"))
+        planted[sign] = begun, str(step), str(int(grades) + 1)
+    check(found == planted, f"programs with {found}, not {planted}")
     onset = page.find("Changes over", "truncation")["From step"]
     check(abs(int(onset) - rollouts.TRUNCATION) <= 20, f"truncation from step {onset}")
+    began = page.find("Changes over", "repeated_answers")["From step"]
+    check(abs(int(began) - rollouts.REPEATED) <= 20, f"repeated answers from step {began}")
     clean = Walk(walk.port)
     clean.follow("run-c")
     alarms = clean.follow("Suspects").tables.keys() - {"Length of completions"}
     check(not alarms, f"on the clean run: {alarms}")
-    text = f"answer 50 in {answer['Groups']} groups, {shown(found.values())}"
-    text += f", truncation from step {onset}, nothing on the clean run"
-    if not missed:
-        return YES, text
-    return PARTLY, f"{text}; not the program of step {max(missed)}, older than 1,000 grades"
+    text = f"answer 50 for {answer['Expected answers']} golds from step {began}, {shown(found)}"
+    return YES, f"{text}, truncation from step {onset}, nothing on the clean run"
 
 
 def failing(walk, graded):
@@ -122,12 +137,14 @@ def failing(walk, graded):
     failed = {one.id for one in select(graded, "run-a", outcome="failed")}
     check({row["Item"] for row in page.rows("Grades")} == failed, "other rows than failed items")
     (cause,) = {(row["Channel"], row["Cause"]) for row in page.rows("Grades")}
-    check(cause == ("code/javascript", "grader_unavailable"), f"failed: {cause}")
+    reason = "the image `javascript` is not installed on this node"
+    check(cause[0] == "code/javascript" and reason in cause[1], f"failed: {cause}")
+    check("cause grader_unavailable" in page.text, "no count of the cause")
     row = page.rows("Grades")[0]
     page = walk.follow(row["Time"], row)
     reason = re.search("the image `javascript` is not installed on this node", page.text)
     check(reason and "grader code@" in page.text, "no reason or grader on the page of the grade")
-    return YES, f"{len(failed)} items of {cause[0]}, {cause[1]}: {reason[0]}"
+    return YES, f"{len(failed)} items of {cause[0]}: {reason[0]}"
 
 
 def compared(walk, graded):
@@ -169,7 +186,6 @@ def wrong_zero(walk, graded):
     """Is the 0 of item X wrong: explained, replayed, adjudicated?"""
     (key,) = PLANTED["gold"]
     named = select(graded, "run-a", key=key, verdict="wrong_answer", right=True)[0].id
-    walk.follow("Grades")
     row = walk.send("/ui/grades", {"id": named}).find("Grades", named)
     gold, got = row["Expected"], row["Got"]
     check(int(got) == 2 * int(gold), f"expected {gold}, got {got}")
@@ -181,8 +197,8 @@ def wrong_zero(walk, graded):
     right, note = [("decision", "right")], {"note": "the gold is wrong"}
     page = walk.send(f"{address}/adjudicate", note, button=right)
     check(note["note"] in page.text and "not drawn" in page.text, "no adjudication on the page")
-    text = f"{gold} expected, {got} given: explained after 3 clicks"
-    return YES, f"{text}, replayed after 4, adjudicated after 5"
+    text = f"{gold} expected, {got} given: explained after 2 clicks"
+    return YES, f"{text}, replayed after 3, adjudicated after 4"
 
 
 def noisy(walk, graded):
@@ -200,12 +216,19 @@ def noisy(walk, graded):
 
 def costs(walk, graded):
     """What costs what?"""
-    page = walk.follow("Storage")
-    row = page.find("By run and caller", "run-a")
+    page = walk.follow("Cost")
+    row = page.find("By run", "run-a")
     check(row["Grades"] == f"{len(select(graded, 'run-a')):,}", f"grades: {row['Grades']}")
-    text = f"bytes by run and caller ({row['Values of grades']} and {row['Bodies']} for run-a)"
-    missed = f"the slow programs of {shown(PLANTED['costly'])}"
-    return PARTLY, f"{text}; no page has times by grader, or leads to {missed}"
+    code = page.rows("By grader")[0]
+    check(code["Grader"] == "code", f"the most expensive grader is {code['Grader']}")
+    slow = page.rows("Slowest grades")
+    (costly,) = PLANTED["costly"]
+    named = sum(row["Prompt"] == costly for row in slow)
+    check(named * 2 > len(slow), f"{costly} has {named} of the {len(slow)} slowest grades")
+    page = walk.follow(slow[0]["Grading"], slow[0])
+    check("for i in range(400000)" in page.text, "the program has no long loop")
+    text = f"code {code['Share']} of the grading time, {code['CPU']} CPU; run-a {row['Bytes']}"
+    return YES, f"{text}; {named} of the {len(slow)} slowest grades are of {costly}"
 
 
 def alert(walk, graded):
@@ -216,6 +239,12 @@ def alert(walk, graded):
     check((row["What"], row["Where"]) == (message, "run-a"), f"{row}, not {message}")
     rows = walk.follow(message).rows("Grades")
     check({row["Verdict"] for row in rows} == {"failed"}, "other rows than failed items")
+    other = Walk(walk.port)
+    row = other.page.find("Open problems", "truncation")
+    cut = int(row["What"].split()[0].replace(",", ""))
+    page = other.follow(row["What"])
+    counted = re.search(r"truncated (?:.*? )?yes ([\d,]+)", page.text)
+    check(counted and int(counted[1].replace(",", "")) == cut, f"{counted} truncated, not {cut}")
     return YES, f"run-a: {message}; the link lists {len(rows)} of all steps"
 
 

@@ -67,7 +67,7 @@ pub(crate) fn node(measure: Measure, totals: &Totals) -> Vec<Observation> {
                 "{} of {} completions without a run or step were truncated",
                 totals.truncated_without_step, totals.without_step
             ),
-            Some(grades(&[])),
+            Some(grades(&[("truncated", "true")])),
         ),
         _ => return Vec::new(),
     };
@@ -125,7 +125,7 @@ pub(crate) fn run(
             let message = format!(
                 "{truncated} of {items} completions were truncated in the last {steps} steps"
             );
-            let link = grades(&[("run", name), ("step_min", &from)]);
+            let link = grades(&[("run", name), ("truncated", "true"), ("step_min", &from)]);
             observed(value, value, items, truncated, message, link)
         }
         Measure::RewardDrop => {

@@ -81,6 +81,7 @@ fn documented() -> Endpoints {
         .role(Operator, routes!(v1::reward_models::run_pairs::collect))
         .role(Operator, routes!(v1::alerts::list))
         .role(Operator, routes!(v1::audit::page))
+        .role(Operator, routes!(v1::costs::get))
         .role(Operator, routes!(v1::storage::get))
         .role(Role::Admin, routes!(v1::storage::prune))
         .role(Trainer, routes!(compat::sandboxfusion::run_code))

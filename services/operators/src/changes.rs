@@ -177,7 +177,7 @@ fn totals(comparison: &Comparison) -> Vec<Total> {
             signed,
         ),
         measured(
-            "passed",
+            "passed after appeals",
             [percent(a.passed, a.graded), percent(b.passed, b.graded)],
             comparison.pass,
             |share| format!("{:+.1} %", 100.0 * share),
@@ -224,11 +224,14 @@ fn topics(parts: &[ComparedPart], b: &ComparedGrades) -> Vec<TopicRows> {
 }
 
 fn row(part: &ComparedPart, b: &ComparedGrades, largest: f64) -> PartRow {
-    // The list of grades has no filters for causes and truncation.
-    let is_filter = ["verdict", "channel", "grader"].contains(&&*part.topic);
+    let value = match (&*part.topic, &*part.value) {
+        ("truncated", "truncated") => "true",
+        ("truncated", _) => "false",
+        (_, value) => value,
+    };
     PartRow {
         value: cell(&part.value),
-        address: is_filter.then(|| grades_of(b, &part.topic, &part.value)),
+        address: Some(grades_of(b, &part.topic, value)),
         a_share: share(&part.a),
         b_share: share(&part.b),
         a_reward: optional_number(part.a.mean_reward),

@@ -34,12 +34,21 @@ pub(crate) fn cell(text: &str) -> String {
 
 /// The first words of a text that may be long, in one line.
 pub(crate) fn short(text: &str) -> String {
-    const MAX_CHARACTERS: usize = 48;
+    cut(text, 48)
+}
+
+/// The start of a sentence, in one line.
+pub(crate) fn sentence(text: &str) -> String {
+    cut(text, 120)
+}
+
+/// The first characters of a text, in one line.
+fn cut(text: &str, most: usize) -> String {
     // Enough for the result, whatever the length of the text.
-    let head: String = text.chars().take(4 * MAX_CHARACTERS).collect();
+    let head: String = text.chars().take(4 * most).collect();
     let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
-    let more = line.chars().count() > MAX_CHARACTERS || head.len() < text.len();
-    let line: String = line.chars().take(MAX_CHARACTERS).collect();
+    let more = line.chars().count() > most || head.len() < text.len();
+    let line: String = line.chars().take(most).collect();
     let end = if more { "…" } else { "" };
     format!("{}{end}", SafeText(&line))
 }

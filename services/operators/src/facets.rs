@@ -1,9 +1,10 @@
-//! Counts above the list of grades: how many grades of the run and steps of a filter have each
-//! verdict, outcome and grader, each with a link that adds the value to the filter or removes it.
+//! Counts above the list of grades: how many grades that match the rest of the filter have each
+//! verdict, outcome, grader and cause, or are truncated, each with a link that adds the value to
+//! the filter or removes it.
 
 use std::collections::BTreeMap;
 
-use assay_record::chart::{Counted, SEPARATOR, Topic};
+use assay_record::chart::{Counted, GradeKind, Topic};
 use assay_record::{GradeFilter, Record};
 
 use crate::display::{cell, count};
@@ -29,14 +30,60 @@ pub(crate) struct FacetValue {
     pub(crate) chosen: bool,
 }
 
-/// The facets of a filter with a run; none for other filters, for which there are no sums.
-pub(crate) async fn facets(
-    record: &Record,
-    filter: &GradeFilter,
-    pairs: &Pairs,
-) -> Result<Vec<Facet>> {
+/// The facets of a filter, with whether they count only the newest of the grades that match.
+#[derive(Default)]
+pub(crate) struct Facets {
+    pub(crate) list: Vec<Facet>,
+    /// The number of newest grades that are counted, if more match.
+    pub(crate) newest: Option<String>,
+}
+
+/// Maximum number of grades that are counted where the record has no sums.
+const MAX_COUNTED: u32 = 10_000;
+
+/// The facets of a filter; none without a filter.
+///
+/// A filter by run, steps and facets alone has sums in the record. Other filters are counted grade
+/// by grade.
+pub(crate) async fn facets(record: &Record, filter: &GradeFilter, pairs: &Pairs) -> Result<Facets> {
+    // Without the filters of the facets, each of which counts the values of all others.
+    let others = GradeFilter {
+        grader: None,
+        outcomes: Vec::new(),
+        verdicts: Vec::new(),
+        causes: Vec::new(),
+        truncated: None,
+        ..filter.clone()
+    };
+    let summed = GradeFilter {
+        run: filter.run.clone(),
+        step: filter.step,
+        step_min: filter.step_min,
+        step_max: filter.step_max,
+        channel: filter.channel.clone(),
+        ..GradeFilter::default()
+    };
+    if others != summed {
+        // Keys of prompts are found by their runs only.
+        if others.run.is_none() && others.prompt_key.is_some() {
+            return Ok(Facets::default());
+        }
+        let counts = record.kind_counts(&others, MAX_COUNTED).await?;
+        return Ok(Facets {
+            list: counted(&counts.counted, filter, pairs),
+            newest: counts.more.then(|| count(MAX_COUNTED.into())),
+        });
+    }
     let Some(run) = &filter.run else {
-        return Ok(Vec::new());
+        if *filter == GradeFilter::default() {
+            return Ok(Facets::default());
+        }
+        // Of all grades, the newest say nothing about rare values: those that match are counted.
+        let counts = record.kind_counts(filter, MAX_COUNTED).await?;
+        return Ok(Facets {
+            list: counted(&counts.counted, filter, pairs),
+            newest: counts.more.then(|| count(MAX_COUNTED.into())),
+        });
     };
     // Grades without a step are counted with the smallest integer.
     let is_any = filter.step_min.or(filter.step_max).is_none();
@@ -49,40 +96,52 @@ pub(crate) async fn facets(
         Some(step) => min.max(step)..=max.min(step),
         None => min..=max,
     };
-    Ok(counted(
-        &record.run_counts(run, &steps).await?,
-        filter,
-        pairs,
-    ))
+    let counts = record.run_counts(run, &steps).await?;
+    Ok(Facets {
+        list: counted(&counts, filter, pairs),
+        newest: None,
+    })
 }
+
+/// The parameters of the facets, in their order.
+const FACETS: [&str; 5] = ["verdict", "outcome", "grader", "truncated", "cause"];
 
 /// Counts the values of each facet among the grades that match the other facets.
 fn counted(counts: &Counted, filter: &GradeFilter, pairs: &Pairs) -> Vec<Facet> {
-    let chosen = [
-        ("verdict", &*filter.verdicts),
-        ("outcome", &*filter.outcomes),
-        ("grader", filter.grader.as_slice()),
+    let truncated = filter.truncated.map(|truncated| truncated.to_string());
+    let chosen: [&[String]; 5] = [
+        &filter.verdicts,
+        &filter.outcomes,
+        filter.grader.as_slice(),
+        truncated.as_slice(),
+        &filter.causes,
     ];
-    let mut values = [(); 3].map(|()| BTreeMap::<&str, u64>::new());
-    for (kind, grades) in counts.values_of(Topic::Kind) {
-        let mut parts = kind.split(SEPARATOR);
-        let (Some(grader), Some(channel), Some(last)) = (parts.next(), parts.next(), parts.next())
-        else {
+    let mut values = [(); 5].map(|()| BTreeMap::<&str, u64>::new());
+    for (word, grades) in counts.values_of(Topic::Kind) {
+        let Some(kind) = GradeKind::read(word) else {
             continue;
         };
         if filter
             .channel
             .as_deref()
-            .is_some_and(|only| only != channel)
+            .is_some_and(|only| only != kind.channel)
         {
             continue;
         }
-        let kind = match last {
-            "failed" | "ungradable" => [None, Some(last), Some(grader)],
-            verdict => [Some(verdict), Some("graded"), Some(grader)],
+        let (verdict, outcome) = match kind.result {
+            "failed" | "ungradable" => (None, kind.result),
+            verdict => (Some(verdict), "graded"),
         };
+        let truncated = if kind.truncated { "true" } else { "false" };
+        let kind = [
+            verdict,
+            Some(outcome),
+            Some(kind.grader),
+            Some(truncated),
+            kind.cause,
+        ];
         let matches = |at: usize| {
-            let (_, chosen) = chosen[at];
+            let chosen = chosen[at];
             chosen.is_empty() || kind[at].is_some_and(|kind| chosen.iter().any(|one| one == kind))
         };
         for (at, values) in values.iter_mut().enumerate() {
@@ -93,7 +152,11 @@ fn counted(counts: &Counted, filter: &GradeFilter, pairs: &Pairs) -> Vec<Facet> 
             }
         }
     }
-    let facets = chosen.into_iter().zip(values);
+    // Without a truncated completion, the facet distinguishes nothing.
+    if chosen[3].is_empty() && !values[3].contains_key("true") {
+        values[3].clear();
+    }
+    let facets = FACETS.into_iter().zip(chosen).zip(values);
     let facets = facets.map(|((name, chosen), values)| facet(name, chosen, values, pairs));
     facets.filter(|facet| !facet.values.is_empty()).collect()
 }
@@ -114,9 +177,9 @@ fn facet(
             .map(String::as_str)
             .filter(|one| *one != value);
         let mut selected: Vec<&str> = others.collect();
-        // A filter has several verdicts and outcomes, but one grader.
+        // A filter has several verdicts, outcomes and causes, but one grader.
         if !is_chosen(value) {
-            if name == "grader" {
+            if ["grader", "truncated"].contains(&name) {
                 selected.clear();
             }
             selected.push(value);
@@ -124,7 +187,11 @@ fn facet(
         let selected = selected.join(",");
         let selected = Some(selected.as_str()).filter(|selected| !selected.is_empty());
         FacetValue {
-            value: cell(value),
+            value: match (name, value) {
+                ("truncated", "true") => "yes".to_owned(),
+                ("truncated", _) => "no".to_owned(),
+                _ => cell(value),
+            },
             grades: count(grades),
             address: Listing::link_with(pairs, &[(name, selected), ("before", None)]),
             chosen: is_chosen(value),
@@ -139,7 +206,7 @@ fn facet(
 
 #[cfg(test)]
 mod tests {
-    use assay_record::chart::Part;
+    use assay_record::chart::{Part, SEPARATOR};
 
     use super::*;
 
@@ -160,6 +227,57 @@ mod tests {
             counts.word(Topic::Kind, &kind, &part);
         }
         counts
+    }
+
+    fn with_causes() -> Counted {
+        let mut counts = counts();
+        for (result, truncated, cause, grades) in [
+            ("wrong_answer", true, None, 7),
+            ("failed", false, Some("timeout"), 2),
+        ] {
+            let kind = GradeKind {
+                grader: "math",
+                channel: "math/default",
+                result,
+                truncated,
+                cause,
+            };
+            let part = Part {
+                grades,
+                ..Part::default()
+            };
+            counts.word(Topic::Kind, &kind.word(), &part);
+        }
+        counts
+    }
+
+    #[test]
+    fn counts_truncated_completions_and_causes() {
+        let counts = |query| -> Vec<String> {
+            let pairs = Pairs::read(query);
+            let filter = Listing::read(&pairs).unwrap().filter;
+            let facets = counted(&with_causes(), &filter, &pairs).into_iter();
+            let of = |facet: Facet| {
+                let values = facet.values.into_iter();
+                let shown = values.map(|value| format!("{} {}", value.value, value.grades));
+                let shown: Vec<_> = shown.collect();
+                format!("{}: {}", facet.name, shown.join(", "))
+            };
+            facets.map(of).collect()
+        };
+        assert_eq!(
+            counts("run=r&truncated=true"),
+            [
+                "verdict: wrong_answer 7",
+                "outcome: graded 7",
+                "grader: math 7",
+                "truncated: yes 7, no 17"
+            ]
+        );
+        assert_eq!(
+            counts("run=r&cause=timeout"),
+            ["outcome: failed 2", "grader: math 2", "cause: timeout 2"]
+        );
     }
 
     fn shown(query: &str) -> Vec<(String, String, String)> {

@@ -18,6 +18,7 @@ pub(crate) enum Section {
     Disagreements,
     Suspects,
     Checks,
+    Cost,
     Storage,
     Audit,
     Keys,
@@ -40,6 +41,7 @@ impl Section {
         ),
         (Self::Suspects, "/ui/suspects", "Suspects", "s"),
         (Self::Checks, "/ui/checks", "Checks", "k"),
+        (Self::Cost, "/ui/cost", "Cost", "t"),
         (Self::Storage, "/ui/storage", "Storage", "o"),
     ];
 
@@ -52,6 +54,7 @@ impl Section {
             | Self::Channels
             | Self::Disagreements
             | Self::Suspects
+            | Self::Cost
             | Self::Storage
             | Self::Audit => Role::Operator,
             Self::Keys => Role::Admin,

@@ -21,8 +21,8 @@ use crate::assets;
 use crate::failure::{Failure, show_failures};
 use crate::page::Section;
 use crate::pages::{
-    audit, channels, check, checks, compare, disagreements, grade, grades, home, keys, prompts,
-    queue, run, runs, sign_in, storage, suspects,
+    audit, channels, check, checks, compare, cost, disagreements, grade, grades, home, keys,
+    prompts, queue, run, runs, sign_in, storage, suspects,
 };
 use crate::site::Site;
 
@@ -120,6 +120,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(
         )
         .get(Section::Suspects.access(), "/ui/suspects", suspects::page)
         .get(Section::Audit.access(), "/ui/audit", audit::page)
+        .get(Section::Cost.access(), "/ui/cost", cost::page)
         .get(Section::Storage.access(), "/ui/storage", storage::page)
         .get(Section::Keys.access(), "/ui/keys", keys::page)
         .get(PUBLIC, "/ui/assets/{name}", assets::asset)

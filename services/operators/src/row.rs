@@ -8,7 +8,7 @@ use assay_record::{Appeal, ItemGrade, Record, StoredGrade};
 use assay_review::explanation;
 use serde_json::Value;
 
-use crate::display::{cell, optional_number, short, time};
+use crate::display::{cell, optional_number, sentence, short, time};
 use crate::failure::Result;
 use crate::query::link;
 
@@ -104,13 +104,7 @@ impl Row {
         };
         self.expected = short(&expected);
         self.got = short(&got);
-        self.cause = match &grade.error {
-            Some(fault) => fault.code.as_str().to_owned(),
-            // The first failed test often has the verdict of the whole.
-            None => Some(explanation::reason(&evidence))
-                .filter(|reason| grade.verdict.as_deref() != Some(&**reason))
-                .map_or_else(String::new, |reason| short(&reason)),
-        };
+        self.cause = sentence(&explanation::cause(grade, &evidence, task));
     }
 }
 

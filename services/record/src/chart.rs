@@ -26,10 +26,12 @@ pub enum Number {
     GradeUs,
     /// Time in the queue in microseconds; bins as above.
     QueueUs,
-    /// Length in bytes of completions that passed; bins as above.
+    /// Length in bytes of completions that passed after appeals; bins as above.
     PassedBytes,
     /// Length in bytes of completions that did not pass or have no verdict; bins as above.
     OtherBytes,
+    /// Length in bytes of completions before the part that is graded; bins as above.
+    ReasoningBytes,
 }
 
 impl Number {
@@ -40,6 +42,7 @@ impl Number {
         Self::QueueUs,
         Self::PassedBytes,
         Self::OtherBytes,
+        Self::ReasoningBytes,
     ];
 
     /// Name in the record.
@@ -51,6 +54,7 @@ impl Number {
             Self::QueueUs => "queue_us",
             Self::PassedBytes => "passed_bytes",
             Self::OtherBytes => "other_bytes",
+            Self::ReasoningBytes => "reasoning_bytes",
         }
     }
 
@@ -74,7 +78,7 @@ pub enum Topic {
     Verdict,
     /// Name of the grader.
     Grader,
-    /// `pass` if the verdict is a pass.
+    /// `pass` if the item passes after its appeal.
     Pass,
     /// Error code of an item without a score.
     Cause,
@@ -84,8 +88,11 @@ pub enum Topic {
     Channel,
     /// `truncated` if the completion was cut at the length limit.
     Truncated,
-    /// Grader, channel, and verdict or outcome, separated by [`SEPARATOR`].
+    /// Grader, channel, verdict or outcome, `truncated` or nothing, and error code or nothing,
+    /// separated by [`SEPARATOR`]; see [`GradeKind`]. Earlier releases counted the first three.
     Kind,
+    /// What detectors count; see [`signals`](crate::signals).
+    Signal,
 }
 
 /// Separates the parts of a value of [`Topic::Kind`].
@@ -103,6 +110,7 @@ impl Topic {
         Self::Channel,
         Self::Truncated,
         Self::Kind,
+        Self::Signal,
     ];
 
     /// Name in the record.
@@ -118,7 +126,51 @@ impl Topic {
             Self::Channel => "channel",
             Self::Truncated => "truncated",
             Self::Kind => "kind",
+            Self::Signal => "signal",
         }
+    }
+}
+
+/// What grades have in common that lists of grades are filtered by, a value of [`Topic::Kind`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GradeKind<'k> {
+    /// Name of the grader.
+    pub grader: &'k str,
+    /// Name of the channel.
+    pub channel: &'k str,
+    /// The verdict; `ungradable` or `failed` for items without one.
+    pub result: &'k str,
+    /// Whether the completion was cut at the length limit.
+    pub truncated: bool,
+    /// Code of the error of an item without a score.
+    pub cause: Option<&'k str>,
+}
+
+impl<'k> GradeKind<'k> {
+    /// The value of [`Topic::Kind`].
+    #[must_use]
+    pub fn word(&self) -> String {
+        let truncated = if self.truncated { TRUNCATED } else { "" };
+        let cause = self.cause.unwrap_or_default();
+        let mut parts = vec![self.grader, self.channel, self.result, truncated, cause];
+        // As earlier releases counted it, so that both are one row.
+        while parts.len() > 3 && parts.last().is_some_and(|last| last.is_empty()) {
+            parts.pop();
+        }
+        parts.join(SEPARATOR.encode_utf8(&mut [0; 4]))
+    }
+
+    /// Reads a value of [`Topic::Kind`]; `None` if it is not one.
+    #[must_use]
+    pub fn read(word: &'k str) -> Option<Self> {
+        let mut parts = word.split(SEPARATOR);
+        Some(Self {
+            grader: parts.next()?,
+            channel: parts.next()?,
+            result: parts.next()?,
+            truncated: parts.next() == Some(TRUNCATED),
+            cause: parts.next().filter(|cause| !cause.is_empty()),
+        })
     }
 }
 
@@ -198,6 +250,7 @@ pub struct Counted {
 impl Counted {
     /// Counts a grade. `bytes` is the length of its completion, if known.
     pub fn push(&mut self, stored: &StoredGrade, bytes: Option<u32>) {
+        let passes = stored.grade.pass_after_appeal() == Some(true);
         let mut part = Part {
             grades: 1,
             ..Part::default()
@@ -209,7 +262,7 @@ impl Counted {
         self.whole(Number::GradeUs, stored.grade.grade_us);
         self.whole(Number::QueueUs, stored.grade.queue_us);
         if let Some(bytes) = bytes {
-            let number = if stored.grade.pass == Some(true) {
+            let number = if passes {
                 Number::PassedBytes
             } else {
                 Number::OtherBytes
@@ -218,17 +271,20 @@ impl Counted {
         }
         let cause = stored.grade.error.as_ref().map(|error| error.code.as_str());
         let verdict = (stored.grade.verdict.as_deref()).unwrap_or(&stored.grade.outcome);
-        let kind = [&stored.grade.grader.name, &*stored.grade.channel, verdict];
-        let kind = kind.join(SEPARATOR.encode_utf8(&mut [0; 4]));
-        let truncated = stored.grade.measures.contains_key(TRUNCATED);
+        let truncated = stored.grade.is_truncated();
+        let kind = GradeKind {
+            grader: &stored.grade.grader.name,
+            channel: &stored.grade.channel,
+            result: verdict,
+            truncated,
+            cause,
+        };
+        let kind = kind.word();
         let words = [
             (Topic::Outcome, Some(&*stored.grade.outcome)),
             (Topic::Verdict, stored.grade.verdict.as_deref()),
             (Topic::Grader, Some(&*stored.grade.grader.name)),
-            (
-                Topic::Pass,
-                (stored.grade.pass == Some(true)).then_some("pass"),
-            ),
+            (Topic::Pass, passes.then_some("pass")),
             (Topic::Cause, cause),
             (Topic::Cache, stored.grade.cached.then_some("hit")),
             (Topic::Channel, Some(&*stored.grade.channel)),
@@ -277,7 +333,7 @@ impl Counted {
             .sum()
     }
 
-    fn whole(&mut self, number: Number, value: u64) {
+    pub(crate) fn whole(&mut self, number: Number, value: u64) {
         let bin = i32::try_from(u64::BITS - value.leading_zeros()).unwrap_or(0);
         self.number(number, bin, value as f64);
     }
@@ -401,6 +457,31 @@ mod tests {
         let most = counted.quantile(Number::GradeUs, 0.95).unwrap();
         assert!((4_096.0..=8_192.0).contains(&most), "{most}");
         assert_eq!(counted.quantile(Number::QueueUs, 0.5), None);
+    }
+
+    #[test]
+    fn kinds_read_back() {
+        let complete = GradeKind {
+            grader: "math",
+            channel: "math/default",
+            result: "correct",
+            truncated: false,
+            cause: None,
+        };
+        let failed = GradeKind {
+            result: "failed",
+            cause: Some("grader_unavailable"),
+            ..complete
+        };
+        let truncated = GradeKind {
+            truncated: true,
+            ..complete
+        };
+        for kind in [complete, failed, truncated] {
+            assert_eq!(GradeKind::read(&kind.word()), Some(kind));
+        }
+        assert_eq!(complete.word(), "math\u{1f}math/default\u{1f}correct");
+        assert_eq!(GradeKind::read("math"), None);
     }
 
     #[test]

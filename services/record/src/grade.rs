@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::appeal::Appeal;
+use crate::facts::{GradeFacts, Measured};
 
 /// The measure of completions that were cut at the length limit.
 pub(crate) const TRUNCATED: &str = "truncated";
@@ -95,6 +96,10 @@ pub struct ItemGrade {
     pub cached: bool,
     /// Whether the grade is in the durable record: `true` survives a crash.
     pub recorded: bool,
+    /// Time of processors and sandbox workers that its caller is charged, in microseconds. Not part
+    /// of replies and documents.
+    #[serde(skip)]
+    pub charged_us: u64,
 }
 
 impl ItemGrade {
@@ -102,6 +107,12 @@ impl ItemGrade {
     #[must_use]
     pub fn pass_after_appeal(&self) -> Option<bool> {
         Appeal::settled(self.appeal.as_ref(), self.pass)
+    }
+
+    /// Whether the completion was cut at the length limit; known of graded items.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.measures.contains_key(TRUNCATED)
     }
 
     /// Its score after the appeal, or the grader's score without one; `None` for an item without a
@@ -309,6 +320,10 @@ impl<'de> Deserialize<'de> for StoredGrade {
 pub struct NewGrade {
     /// The fields that columns, counts and lists use.
     pub row: StoredGrade,
+    /// What follows from its evidence.
+    pub facts: GradeFacts,
+    /// What the engine measured besides.
+    pub measured: Measured,
     /// Whether its policy has no judge for its channel, so that no judge could have checked it.
     pub unjudged: bool,
     /// The whole grade as JSON; empty once the packs of its entry contain it.
@@ -326,7 +341,15 @@ impl NewGrade {
     ) -> Self {
         // Finite numbers and string keys can be serialised.
         let json = serde_json::to_string(grade).unwrap_or_default();
-        let mut document = redact(&json).unwrap_or(json);
+        let redacted = redact(&json);
+        let facts = match &redacted {
+            // Parts of the texts must not be stored.
+            Some(redacted) => serde_json::from_str(redacted)
+                .map(|grade| GradeFacts::of(&grade))
+                .unwrap_or_default(),
+            None => GradeFacts::of(grade),
+        };
+        let mut document = redacted.unwrap_or(json);
         for (name, sent) in [("meta", &source.meta), ("checks", &source.checks)] {
             let Some(sent) = sent else { continue };
             document.pop();
@@ -342,6 +365,8 @@ impl NewGrade {
                 source,
                 grade: grade.row(),
             },
+            facts,
+            measured: Measured::default(),
             unjudged: false,
             document,
         }
@@ -353,12 +378,21 @@ impl NewGrade {
         Self { unjudged, ..self }
     }
 
+    /// The same grade with what the engine measured.
+    #[must_use]
+    pub fn with_measured(self, measured: Measured) -> Self {
+        Self { measured, ..self }
+    }
+
     /// The row of a grade whose document is stored separately.
     pub(crate) fn read(source: GradeSource, document: &str) -> serde_json::Result<Self> {
         let grade: ItemGrade = serde_json::from_str(document)?;
+        let facts = GradeFacts::of(&grade);
         let grade = grade.row();
         Ok(Self {
             row: StoredGrade { source, grade },
+            facts,
+            measured: Measured::default(),
             unjudged: false,
             document: String::new(),
         })

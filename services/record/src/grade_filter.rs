@@ -2,6 +2,7 @@
 
 use assay_core::clock::{BatchId, GradeId};
 
+use crate::chart::Counted;
 use crate::{Appeal, StoredGrade};
 
 /// Which grades to list. A field that is `None` or empty does not restrict the result.
@@ -23,8 +24,14 @@ pub struct GradeFilter {
     pub outcomes: Vec<String>,
     /// One of these verdicts.
     pub verdicts: Vec<String>,
-    /// Result of the appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
-    pub appeal: Option<String>,
+    /// One of these results of an appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
+    pub appeals: Vec<String>,
+    /// One of these codes of errors. Grades that were recorded before causes were a column of their
+    /// own do not match.
+    pub causes: Vec<String>,
+    /// Whether the completion was cut at the length limit; known of graded items. Grades that were
+    /// recorded before this was a column of its own count as complete.
+    pub truncated: Option<bool>,
     /// Exact batch.
     pub batch: Option<BatchId>,
     /// Exact name of the caller.
@@ -81,9 +88,15 @@ impl GradeFilter {
             && is(&self.channel, Some(&*stored.grade.channel))
             && is_one_of(&self.outcomes, Some(&*stored.grade.outcome))
             && is_one_of(&self.verdicts, stored.grade.verdict.as_deref())
-            && self.appeal.as_deref().is_none_or(|result| {
-                stored.grade.appeal.as_ref().map(Appeal::as_str) == Some(result)
-            })
+            && is_one_of(
+                &self.appeals,
+                stored.grade.appeal.as_ref().map(Appeal::as_str),
+            )
+            && is_one_of(
+                &self.causes,
+                stored.grade.error.as_ref().map(|error| error.code.as_str()),
+            )
+            && (self.truncated).is_none_or(|truncated| truncated == stored.grade.is_truncated())
             && matches(self.batch.as_ref(), Some(&stored.source.batch))
             && self
                 .caller
@@ -105,6 +118,15 @@ impl GradeFilter {
                 .until_us
                 .is_none_or(|until| stored.grade.time_us < until)
     }
+}
+
+/// Numbers of grades by what they have in common.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct KindCounts {
+    /// Counts of the topic [`Kind`](crate::chart::Topic::Kind).
+    pub counted: Counted,
+    /// Whether more grades match than were counted, of which the newest were.
+    pub more: bool,
 }
 
 /// A page of grades, newest first.

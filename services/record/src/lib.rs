@@ -20,16 +20,19 @@
 //! - `backup` and `verify`: commands on a record that a node may be using.
 
 pub mod access;
+pub mod answers;
 pub mod appeal;
 mod backup;
 pub mod body;
 pub mod channel;
 pub mod chart;
+pub mod cost;
 mod database;
 pub mod dataset_check;
 pub mod entry;
 mod error;
 pub mod event;
+pub mod facts;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod grade;
@@ -56,6 +59,7 @@ pub mod rollup;
 mod run_summary;
 mod scope;
 mod server_file;
+pub mod signals;
 mod spool;
 mod state;
 pub mod storage;
@@ -70,7 +74,7 @@ pub use entry::{Claim, Entry, RequestKey, SealedReply};
 pub use error::RecordError;
 pub use event::Event;
 pub use grade::{ComponentGrade, GradeSource, ItemGrade, NewGrade, RewardBreakdown, StoredGrade};
-pub use grade_filter::{GradeFilter, GradePage};
+pub use grade_filter::{GradeFilter, GradePage, KindCounts};
 pub use group::GroupResult;
 pub use options::RecordOptions;
 pub use read::recent::{RecentChannel, RecentRun};

@@ -2,8 +2,11 @@
 
 use std::ops::RangeInclusive;
 
+use assay_rewards::clustered::Total;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+use crate::chart::Sums;
 
 /// Steps of a run.
 pub type RunSteps<'r> = (&'r str, RangeInclusive<i64>);
@@ -38,12 +41,37 @@ pub struct PromptChanges {
     pub flipped: Vec<PromptChange>,
 }
 
-/// Sums over prompts, by which the error of a mean reward takes into account that rollouts of a
-/// prompt are correlated.
+/// Rewards and passes of the prompts of one set.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct PromptSpread {
-    /// Rewards of prompts.
-    pub rewards: u64,
-    /// Sum over prompts of the squared sum of deviations from a mean.
-    pub squares: f64,
+pub struct PromptSums {
+    /// Prompts with a reward or a verdict.
+    pub prompts: u64,
+    /// Their rewards.
+    pub rewards: Sums,
+    /// Rollouts with a verdict that is a pass or a fail.
+    pub judged: u64,
+    /// Of those, passed.
+    pub passes: u64,
+}
+
+/// Counts and sums over all grades of two sets, with which their prompts are compared; the counts
+/// are positive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SetTotals {
+    /// Of the first set.
+    pub a: Total,
+    /// Of the second set.
+    pub b: Total,
+}
+
+/// Sums of squares over prompts of what each contributes to the error of a mean or of a
+/// difference; see [`assay_rewards::clustered`].
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PromptSquares {
+    /// To the mean of the first set.
+    pub a: f64,
+    /// To the mean of the second set.
+    pub b: f64,
+    /// To the difference of the means.
+    pub difference: f64,
 }

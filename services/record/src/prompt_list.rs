@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::answers::WrongAnswer;
+
 /// What the visits of a prompt have in common. A visit is a step in which rollouts of the prompt
 /// passed or failed; it solves the prompt if at least half of these rollouts passed. A prompt may
 /// have several of these.
@@ -18,6 +20,9 @@ pub enum PromptStatus {
     Gained,
     /// Some visits solve it and others do not; the first and the last visit agree.
     Noisy,
+    /// At least half of the rollouts, of all steps, agree on the same wrong answer, and few pass;
+    /// see [`assay_rewards::gold`].
+    GoldSuspect,
 }
 
 impl PromptStatus {
@@ -28,6 +33,7 @@ impl PromptStatus {
         Self::Lost,
         Self::Gained,
         Self::Noisy,
+        Self::GoldSuspect,
     ];
 
     /// Name in queries.
@@ -39,6 +45,7 @@ impl PromptStatus {
             Self::Lost => "lost",
             Self::Gained => "gained",
             Self::Noisy => "noisy",
+            Self::GoldSuspect => "gold_suspect",
         }
     }
 }
@@ -114,6 +121,8 @@ pub struct PromptSummary {
     pub solved_first: bool,
     /// Whether the last visit solves it.
     pub solved_last: bool,
+    /// Its most frequent wrong answer in all steps; null if it has none, or none is known.
+    pub wrong_answer: Option<WrongAnswer>,
 }
 
 /// Numbers of prompts by status.
@@ -131,6 +140,9 @@ pub struct PromptCounts {
     pub gained: u64,
     /// Of those, solved by some visits and not by others; the first and the last visit agree.
     pub noisy: u64,
+    /// Of those, with an expected answer that may be wrong; 0 if steps are chosen.
+    #[serde(default)]
+    pub gold_suspect: u64,
 }
 
 impl PromptCounts {
@@ -144,6 +156,7 @@ impl PromptCounts {
             Some(PromptStatus::Lost) => self.lost,
             Some(PromptStatus::Gained) => self.gained,
             Some(PromptStatus::Noisy) => self.noisy,
+            Some(PromptStatus::GoldSuspect) => self.gold_suspect,
         }
     }
 }

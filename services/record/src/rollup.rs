@@ -41,7 +41,7 @@ impl RollupKey {
 pub struct Totals {
     /// Number of grades.
     pub grades: u64,
-    /// Grades that passed.
+    /// Grades that passed after appeals.
     pub passes: u64,
     /// Grades with a score.
     pub scores: u64,
@@ -61,7 +61,7 @@ impl Totals {
         let score = stored.grade.score.unwrap_or(0.0);
         self.add(&Self {
             grades: 1,
-            passes: (stored.grade.pass == Some(true)).into(),
+            passes: (stored.grade.pass_after_appeal() == Some(true)).into(),
             scores: stored.grade.score.is_some().into(),
             score_sum: score,
             score_squares: sum::square(score),

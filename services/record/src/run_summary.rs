@@ -17,7 +17,7 @@ pub struct RunSummary {
     pub ungradable: u64,
     /// Of those, failed.
     pub failed: u64,
-    /// Of the graded items, passed.
+    /// Of the graded items, passed after appeals.
     pub passed: u64,
     /// Mean score of the graded items.
     pub mean_score: Option<f64>,

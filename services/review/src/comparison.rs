@@ -5,22 +5,23 @@
 //! mean rewards m of a part in both sets, and M the mean of both sets, a part contributes
 //! `(s_b - s_a) ((m_a + m_b) / 2 - M) + (s_a + s_b) / 2 (m_b - m_a)`. The contributions of the
 //! parts of a topic sum to the difference (Kitagawa 1955, doi 10.1080/01621459.1955.10501299).
+//!
+//! Intervals have prompts as clusters, see [`assay_rewards::clustered`]: rollouts of one prompt are
+//! correlated, and so are the means of two sets with the same prompts.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use assay_record::chart::{Counted, Number, Part, Sums, Topic};
-use assay_record::prompt_changes::{PromptChanges, RunSteps};
+use assay_record::prompt_changes::{PromptChanges, PromptSquares, PromptSums, RunSteps, SetTotals};
 use assay_record::{Record, RecordError};
-use assay_rewards::interval::Z;
+use assay_rewards::clustered::{self, Total};
+use assay_rewards::interval::{Estimate, Z};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// Maximum number of prompts that a comparison lists.
 pub const MAX_PROMPTS: u32 = 1_000;
-
-/// Share of the rewards that must belong to prompts for errors by prompt.
-const MIN_IN_PROMPTS: f64 = 0.9;
 
 /// Grades to compare.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -58,9 +59,11 @@ pub struct Comparison {
     pub a: ComparedGrades,
     /// The second set.
     pub b: ComparedGrades,
-    /// Mean reward of `b` minus that of `a`; null if either has no reward.
+    /// Mean reward of `b` minus that of `a`; null if either has no reward. The interval takes into
+    /// account that rollouts of a prompt are correlated, also between the sets.
     pub reward: Option<Difference>,
-    /// Share of passes among graded items of `b` minus that of `a`; null if either has none.
+    /// Share of passes after appeals among graded items of `b` minus that of `a`; null if either
+    /// has none. The interval as for `reward`.
     pub pass: Option<Difference>,
     /// Mean length in bytes of completions of `b` minus that of `a`; null if either is unknown.
     pub bytes: Option<Difference>,
@@ -85,7 +88,7 @@ pub struct ComparedGrades {
     pub ungradable: u64,
     /// Of those, failed.
     pub failed: u64,
-    /// Of the graded items, passed.
+    /// Of the graded items, passed after appeals.
     pub passed: u64,
     /// Number of completions that were cut at the length limit.
     pub truncated: u64,
@@ -93,7 +96,7 @@ pub struct ComparedGrades {
     pub rewards: u64,
     /// Mean reward; null without one.
     pub mean_reward: Option<f64>,
-    /// Standard error of the mean reward, by prompt if prompts are known; null without a reward.
+    /// Standard error of the mean reward, with prompts as clusters; null without a reward.
     pub reward_error: Option<f64>,
     /// Mean length of the completions in bytes; null if unknown.
     pub mean_bytes: Option<f64>,
@@ -111,7 +114,18 @@ pub struct Difference {
     pub high: f64,
 }
 
+impl From<Estimate> for Difference {
+    fn from(estimate: Estimate) -> Self {
+        Self {
+            value: estimate.value,
+            low: estimate.interval.low,
+            high: estimate.interval.high,
+        }
+    }
+}
+
 impl Difference {
+    /// The difference of two means of independent numbers.
     fn of(a: Mean, b: Mean) -> Self {
         let (value, half) = (b.mean - a.mean, Z * a.error.hypot(b.error));
         Self {
@@ -167,7 +181,7 @@ struct Set<'r> {
     range: &'r RunRange,
     counted: Counted,
     rewards: Sums,
-    reward: Option<Mean>,
+    prompts: PromptSums,
 }
 
 /// Compares two sets of grades, with at most `prompts` prompts that flipped.
@@ -184,39 +198,100 @@ pub async fn compare(
     let sets = (a.run_steps(), b.run_steps());
     let prompts = record.prompt_changes(&sets.0, &sets.1, limit).await?;
     let (a, b) = (Set::read(record, a).await?, Set::read(record, b).await?);
-    let difference = |(a, b): (Option<Mean>, Option<Mean>)| {
-        let both = a.zip(b);
-        both.map(|(a, b)| Difference::of(a, b))
-    };
+    let totals = [Quantity::Reward, Quantity::Pass].map(|quantity| SetTotals {
+        a: a.total(quantity),
+        b: b.total(quantity),
+    });
+    let squares = record.prompt_squares(&sets.0, &sets.1, totals).await?;
+    let [reward, pass] = [(Quantity::Reward, 0), (Quantity::Pass, 1)]
+        .map(|(quantity, at)| Error::of(quantity, [&a, &b], totals[at], squares[at]));
     Ok(Comparison {
-        reward: difference((a.reward, b.reward)),
-        pass: difference((a.pass(), b.pass())),
-        bytes: difference((a.bytes(), b.bytes())),
+        reward: reward.difference,
+        pass: pass.difference,
+        bytes: (a.bytes().zip(b.bytes())).map(|(a, b)| Difference::of(a, b)),
         parts: parts(&a, &b),
         prompts,
-        a: a.body(),
-        b: b.body(),
+        a: a.body(reward.errors[0]),
+        b: b.body(reward.errors[1]),
     })
+}
+
+/// What is averaged over the rollouts of a set.
+#[derive(Debug, Clone, Copy)]
+enum Quantity {
+    Reward,
+    /// 1 for a graded item that passes after its appeal, otherwise 0.
+    Pass,
+}
+
+/// The errors of the means of a quantity in both sets.
+struct Error {
+    /// Standard errors of the means.
+    errors: [f64; 2],
+    /// The difference with its interval; `None` if either set has none of the quantity.
+    difference: Option<Difference>,
+}
+
+impl Error {
+    /// From the sums of squares of the prompts. Rollouts without a prompt are clusters of their
+    /// own. So are all rollouts if a set has fewer than two clusters otherwise: they are then
+    /// independent, given the prompt.
+    fn of(
+        quantity: Quantity,
+        sets: [&Set<'_>; 2],
+        totals: SetTotals,
+        squares: PromptSquares,
+    ) -> Self {
+        let totals = [totals.a, totals.b];
+        let rest = sets.map(|set| set.rest(quantity));
+        let clusters = [0, 1].map(|at| sets[at].prompts.prompts.saturating_add(rest[at].count));
+        let [a, b] = [0, 1].map(|at| rest[at].squares_about(totals[at]));
+        let value = totals[1].mean().zip(totals[0].mean()).map(|(b, a)| b - a);
+        if clusters.iter().any(|clusters| *clusters < 2) {
+            let alone = [0, 1].map(|at| sets[at].alone(quantity).squares_about(totals[at]));
+            let (squares, count) = (alone[0] + alone[1], u64::MAX);
+            return Self {
+                errors: alone.map(f64::sqrt),
+                difference: value.map(|value| clustered::estimate(value, squares, count).into()),
+            };
+        }
+        let squares = [squares.a + a, squares.b + b, squares.difference + a + b];
+        let errors = [0, 1].map(|at| clustered::standard_error(squares[at], clusters[at]));
+        let fewest = clusters[0].min(clusters[1]);
+        let estimate = |value| clustered::estimate(value, squares[2], fewest).into();
+        Self {
+            errors,
+            difference: value.map(estimate),
+        }
+    }
+}
+
+/// Rollouts that are clusters of their own.
+struct Alone {
+    count: u64,
+    sums: Sums,
+}
+
+impl Alone {
+    /// The sum of squares of what they contribute to the error of the mean of a total.
+    fn squares_about(&self, total: Total) -> f64 {
+        let mean = total.mean().unwrap_or(0.0);
+        let about_mean =
+            self.sums.squares - 2.0 * mean * self.sums.sum + mean * mean * real(self.sums.count);
+        about_mean.max(0.0) / total.count.max(1.0).powi(2)
+    }
 }
 
 impl<'r> Set<'r> {
     async fn read(record: &Record, range: &'r RunRange) -> Result<Self, RecordError> {
         let counted = record.run_counts(&range.run, &range.steps()).await?;
         let rewards = counted.sums(Number::Reward);
-        let mut reward = independent(&rewards);
-        if let Some(Mean { mean, error }) = &mut reward {
-            // Rollouts of one prompt are correlated, so their mean varies more than that of
-            // independent ones: the error is that of sums by prompt.
-            let spread = record.prompt_spread(&range.run_steps(), *mean).await?;
-            if real(spread.rewards) >= MIN_IN_PROMPTS * real(rewards.count) {
-                *error = error.max(spread.squares.sqrt() / real(spread.rewards));
-            }
-        }
+        let prompts = record.prompt_sums(&range.run_steps()).await?;
         Ok(Self {
             range,
             counted,
             rewards,
-            reward,
+            prompts,
         })
     }
 
@@ -224,25 +299,55 @@ impl<'r> Set<'r> {
         self.counted.grades_of(Topic::Outcome, outcome)
     }
 
-    fn pass(&self) -> Option<Mean> {
-        let (graded, passed) = (real(self.outcome("graded")), self.passed());
-        (graded > 0.0).then(|| {
-            let mean = real(passed) / graded;
-            // Where rewards vary more than passes because rollouts of a prompt are alike, so do
-            // passes.
-            let inflation = match (self.reward, independent(&self.rewards)) {
-                (Some(by_prompt), Some(alone)) if alone.error > 0.0 => {
-                    by_prompt.error / alone.error
-                }
-                _ => 1.0,
-            };
-            let error = inflation * (mean * (1.0 - mean) / graded).sqrt();
-            Mean { mean, error }
-        })
-    }
-
     fn passed(&self) -> u64 {
         self.counted.grades_of(Topic::Pass, "pass")
+    }
+
+    /// The sums of a quantity over all rollouts.
+    fn sums(&self, quantity: Quantity) -> Sums {
+        match quantity {
+            Quantity::Reward => self.rewards,
+            Quantity::Pass => zeros_and_ones(self.outcome("graded"), self.passed()),
+        }
+    }
+
+    fn total(&self, quantity: Quantity) -> Total {
+        let sums = self.sums(quantity);
+        Total {
+            count: real(sums.count),
+            sum: sums.sum,
+        }
+    }
+
+    /// All rollouts.
+    fn alone(&self, quantity: Quantity) -> Alone {
+        let sums = self.sums(quantity);
+        Alone {
+            count: sums.count,
+            sums,
+        }
+    }
+
+    /// The rollouts that belong to no prompt. For passes, also those without a verdict that is a
+    /// pass or a fail, which do not pass.
+    fn rest(&self, quantity: Quantity) -> Alone {
+        let all = self.sums(quantity);
+        let of_prompts = match quantity {
+            Quantity::Reward => self.prompts.rewards,
+            Quantity::Pass => zeros_and_ones(self.prompts.judged, self.prompts.passes),
+        };
+        let count = all.count.saturating_sub(of_prompts.count);
+        // The sums of both are rounded differently.
+        let sums = if count == 0 {
+            Sums::default()
+        } else {
+            Sums {
+                count,
+                sum: all.sum - of_prompts.sum,
+                squares: (all.squares - of_prompts.squares).max(0.0),
+            }
+        };
+        Alone { count, sums }
     }
 
     fn bytes(&self) -> Option<Mean> {
@@ -251,7 +356,8 @@ impl<'r> Set<'r> {
         independent(&sums)
     }
 
-    fn body(self) -> ComparedGrades {
+    fn body(self, reward_error: f64) -> ComparedGrades {
+        let mean_reward = self.rewards.mean();
         ComparedGrades {
             grades: self.counted.grades(),
             graded: self.outcome("graded"),
@@ -260,11 +366,20 @@ impl<'r> Set<'r> {
             passed: self.passed(),
             truncated: self.counted.grades_of(Topic::Truncated, "truncated"),
             rewards: self.rewards.count,
-            mean_reward: self.reward.map(|reward| reward.mean),
-            reward_error: self.reward.map(|reward| reward.error),
+            mean_reward,
+            reward_error: mean_reward.map(|_| reward_error),
             mean_bytes: self.bytes().map(|bytes| bytes.mean),
             range: self.range.clone(),
         }
+    }
+}
+
+/// The sums of `count` numbers, of which `ones` are 1 and the others 0.
+fn zeros_and_ones(count: u64, ones: u64) -> Sums {
+    Sums {
+        count,
+        sum: real(ones),
+        squares: real(ones),
     }
 }
 
@@ -297,7 +412,7 @@ fn topic_parts(topic: Topic, a: &Set<'_>, b: &Set<'_>) -> Vec<ComparedPart> {
         let cut = values.values().copied().next().unwrap_or_default();
         values.insert("complete".to_owned(), [rest(a, &cut[0]), rest(b, &cut[1])]);
     }
-    let means = a.reward.zip(b.reward).map(|(a, b)| (a.mean, b.mean));
+    let means = a.rewards.mean().zip(b.rewards.mean());
     let part = |(value, [in_a, in_b]): (String, [Part; 2])| ComparedPart {
         topic: topic.name().to_owned(),
         value,

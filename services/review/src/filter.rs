@@ -1,7 +1,7 @@
 //! Checks the names in a filter of grades. A misspelled one would silently select nothing.
 
 use assay_base::did_you_mean;
-use assay_core::Verdict;
+use assay_core::{ErrorCode, Verdict};
 use assay_record::{Appeal, GradeFilter, RecordError};
 
 use crate::Review;
@@ -32,16 +32,16 @@ pub enum FilterError {
 }
 
 impl Review {
-    /// Checks the outcome, the appeal, the grader and the verdict of a filter, and the grader of
-    /// its channel. Graders and verdicts that this node does not have are accepted if a recorded
-    /// grade has them.
+    /// Checks the outcome, the appeal, the grader, the verdict and the cause of a filter, and the
+    /// grader of its channel. Graders, verdicts and causes that this node does not have are
+    /// accepted if a recorded grade has them.
     ///
     /// # Errors
     /// [`FilterError`].
     pub async fn check_filter(&self, filter: &GradeFilter) -> Result<(), FilterError> {
         let fixed = [
             ("outcome", &*filter.outcomes, OUTCOMES),
-            ("appeal", filter.appeal.as_slice(), APPEALS),
+            ("appeal", &*filter.appeals, APPEALS),
         ];
         for (parameter, names, known) in fixed {
             let mut names = names.iter().map(String::as_str);
@@ -72,6 +72,14 @@ impl Review {
                 let what = format!("verdict `{verdict}`");
                 let listed = "; `GET /v1/graders` lists the verdicts of each grader";
                 return Err(unknown("verdict", &what, verdict, verdicts(), listed));
+            }
+        }
+        for cause in &filter.causes {
+            let codes = || ErrorCode::ALL.iter().map(|code| code.as_str());
+            if codes().all(|known| known != cause) && !self.has_cause(cause).await? {
+                let what = format!("cause `{cause}`");
+                let listed = "; `docs/PROBLEMS.md` lists the codes of errors";
+                return Err(unknown("cause", &what, cause, codes(), listed));
             }
         }
         if filter.prompt_key.is_some() && filter.run.is_none() {
@@ -128,6 +136,14 @@ impl Review {
     async fn has_verdict(&self, verdict: &str) -> Result<bool, RecordError> {
         let filter = GradeFilter {
             verdicts: vec![verdict.to_owned()],
+            ..GradeFilter::default()
+        };
+        self.has_any(&filter).await
+    }
+
+    async fn has_cause(&self, cause: &str) -> Result<bool, RecordError> {
+        let filter = GradeFilter {
+            causes: vec![cause.to_owned()],
             ..GradeFilter::default()
         };
         self.has_any(&filter).await

@@ -32,8 +32,12 @@ PAGE = 1000
 
 
 def _get(path: str, **query: Any) -> Request:
-    given = tuple((name, str(value)) for name, value in query.items() if value is not None)
+    given = tuple((name, _text(value)) for name, value in query.items() if value is not None)
     return Request("GET", path, query=given)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _post(path: str, body: Any, *, repeatable: bool = True, weight: int = 1) -> Request:

@@ -1031,6 +1031,78 @@ class Component(View):
         return value
 
 
+class CostSums(View):
+    """Sums over the costs of grades."""
+
+    __slots__ = ()
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of completions and of the grades as JSON, before compression."""
+        value: int = self._get("bytes")
+        return value
+
+    @property
+    def cpu_us(self) -> int:
+        """Time of processors and sandbox workers that was charged, in microseconds."""
+        value: int = self._get("cpu_us")
+        return value
+
+    @property
+    def grade_us(self) -> int:
+        """Time of grading, in microseconds."""
+        value: int = self._get("grade_us")
+        return value
+
+    @property
+    def grades(self) -> int:
+        """Number of grades."""
+        value: int = self._get("grades")
+        return value
+
+    @property
+    def queue_us(self) -> int:
+        """Time in the queue, in microseconds."""
+        value: int = self._get("queue_us")
+        return value
+
+    @property
+    def work(self) -> int:
+        """Deterministic cost in the unit of the grader."""
+        value: int = self._get("work")
+        return value
+
+
+class Costs(View):
+    """What items cost, by run, caller and grader, those with the most grading time first."""
+
+    __slots__ = ()
+
+    @property
+    def callers(self) -> list[Cost]:
+        """By caller."""
+        value = self._get("callers")
+        return [Cost(item) for item in value]
+
+    @property
+    def graders(self) -> list[Cost]:
+        """By grader."""
+        value = self._get("graders")
+        return [Cost(item) for item in value]
+
+    @property
+    def runs(self) -> list[Cost]:
+        """By run; the name is `None` for items without one."""
+        value = self._get("runs")
+        return [Cost(item) for item in value]
+
+    @property
+    def slowest(self) -> list[Grade]:
+        """The slowest grades, slowest first, at most fifty of each run and grader."""
+        value = self._get("slowest")
+        return [Grade(item) for item in value]
+
+
 class Counts(View):
     """Number of items of a batch by outcome."""
 
@@ -1994,6 +2066,12 @@ class PromptCounts(View):
         return value
 
     @property
+    def gold_suspect(self) -> int:
+        """Of those, with an expected answer that may be wrong; 0 if steps are chosen."""
+        value: int = self._get("gold_suspect")
+        return value
+
+    @property
     def lost(self) -> int:
         """Of those, solved by an earlier visit and not by the last one."""
         value: int = self._get("lost")
@@ -2076,6 +2154,12 @@ class PromptSummary(View):
         """Number of visits."""
         value: int = self._get("visits")
         return value
+
+    @property
+    def wrong_answer(self) -> WrongAnswer | None:
+        """See `docs/API.md`."""
+        value = self._get("wrong_answer")
+        return None if value is None else WrongAnswer(value)
 
 
 class Prompts(View):
@@ -2735,7 +2819,7 @@ class Run(View):
 
     @property
     def passed(self) -> int:
-        """Of the graded items, passed."""
+        """Of the graded items, passed after appeals."""
         value: int = self._get("passed")
         return value
 
@@ -3585,6 +3669,38 @@ class BatchWarning(View):
         return value
 
 
+class WrongAnswer(View):
+    """The most frequent wrong answer of a prompt."""
+
+    __slots__ = ()
+
+    @property
+    def answer(self) -> str:
+        """The answer, at most 120 bytes."""
+        value: str = self._get("answer")
+        return value
+
+    @property
+    def example(self) -> str | None:
+        """Id of one of them; `None` if it was deleted."""
+        value: str | None = self._get("example")
+        return value
+
+    @property
+    def gold(self) -> str | None:
+        """The expected answer, at most 120 bytes; `None` if it is not known."""
+        value: str | None = self._get("gold")
+        return value
+
+    @property
+    def grades(self) -> int:
+        """Rollouts that gave the wrong answer: of each visit, only those with its most frequent one
+        are counted.
+        """
+        value: int = self._get("grades")
+        return value
+
+
 class CheckDetail(Check):
     """A stored check with its report."""
 
@@ -3634,15 +3750,13 @@ class ComparedGrades(RunRange):
 
     @property
     def passed(self) -> int:
-        """Of the graded items, passed."""
+        """Of the graded items, passed after appeals."""
         value: int = self._get("passed")
         return value
 
     @property
     def reward_error(self) -> float | None:
-        """Standard error of the mean reward, by prompt if prompts are known; `None` without a
-        reward.
-        """
+        """Standard error of the mean reward, with prompts as clusters; `None` without a reward."""
         value: float | None = self._get("reward_error")
         return value
 
@@ -3662,6 +3776,18 @@ class ComparedGrades(RunRange):
     def ungradable(self) -> int:
         """Of those, ungradable."""
         value: int = self._get("ungradable")
+        return value
+
+
+class Cost(CostSums):
+    """The costs of a run, caller or grader."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str | None:
+        """The run, caller or grader; `None` for items without a run."""
+        value: str | None = self._get("name")
         return value
 
 
@@ -4369,7 +4495,11 @@ class GradeFilters(TypedDict, total=False):
     - `channel`: Exact channel, such as `math/default`.
     - `outcome`: `graded`, `ungradable` or `failed`; several are separated by commas.
     - `verdict`: Exact verdict, such as `wrong_answer`; several are separated by commas.
-    - `appeal`: Result of the appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
+    - `appeal`: Result of the appeal: `overturned`, `upheld`, `disagreed` or `unjudged`; several are
+      separated by commas.
+    - `truncated`: Whether the completion was cut at the length limit; known of graded items.
+    - `cause`: Code of the error of an item without a score, such as `grader_unavailable`; several
+      are separated by commas.
     - `batch`: Exact id of the batch.
     - `caller`: Exact name of the caller; only for roles that see the grades of all.
     - `id`: Exact id of the item, as sent.
@@ -4390,6 +4520,8 @@ class GradeFilters(TypedDict, total=False):
     outcome: str
     verdict: str
     appeal: str
+    truncated: bool
+    cause: str
     batch: str
     caller: str
     id: str

@@ -5,6 +5,7 @@ pub(crate) mod alerts;
 pub(crate) mod audit;
 pub(crate) mod channels;
 pub(crate) mod checks;
+pub(crate) mod costs;
 pub(crate) mod grade;
 pub(crate) mod graders;
 pub(crate) mod grades;

@@ -32,8 +32,9 @@ const MAX_OFFSET: u32 = 100_000_000;
 pub(crate) struct PromptsQuery {
     /// Name of the run.
     run: String,
-    /// Only prompts with this status: `never_solved`, `always_solved`, `lost`, `gained` or `noisy`.
-    #[param(pattern = "^(never_solved|always_solved|lost|gained|noisy)$")]
+    /// Only prompts with this status: `never_solved`, `always_solved`, `lost`, `gained`, `noisy` or
+    /// `gold_suspect`.
+    #[param(pattern = "^(never_solved|always_solved|lost|gained|noisy|gold_suspect)$")]
     status: Option<String>,
     /// First step whose visits count, inclusive.
     step_min: Option<i64>,
@@ -51,8 +52,9 @@ pub(crate) struct PromptsQuery {
     limit: Option<PageLimit>,
 }
 
-/// Lists the prompts of a run with the results of their visits, in pages, and counts those that are
-/// never solved, always solved, lost, gained and noisy.
+/// Lists the prompts of a run with the results of their visits and their most frequent wrong
+/// answer, in pages, and counts those that are never solved, always solved, lost, gained and noisy,
+/// and those whose expected answer may be wrong.
 #[utoipa::path(get, path = "/v1/prompts", tag = "record", params(PromptsQuery), responses(
     (status = 200, description = "A page of prompts", body = PromptsBody),
     (status = 404, description = "No run has this name", body = assay_wire::ProblemBody),

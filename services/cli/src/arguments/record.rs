@@ -129,9 +129,15 @@ pub(crate) struct GradeSelection {
     /// Exact verdict, such as `wrong_answer`; several separated by commas
     #[arg(long)]
     pub(crate) verdict: Option<String>,
-    /// Appeal: `overturned`, `upheld`, `disagreed` or `unjudged`
+    /// Appeal: `overturned`, `upheld`, `disagreed` or `unjudged`; several are separated by commas
     #[arg(long)]
     pub(crate) appeal: Option<String>,
+    /// `true` for completions that were cut at the length limit, `false` for others
+    #[arg(long)]
+    pub(crate) truncated: Option<bool>,
+    /// Code of the error of items without a score; several are separated by commas
+    #[arg(long)]
+    pub(crate) cause: Option<String>,
     /// Exact id of the batch
     #[arg(long)]
     pub(crate) batch: Option<String>,
@@ -297,8 +303,8 @@ pub(crate) struct Replay {
     #[arg(
         value_name = "ID",
         conflicts_with_all = [
-            "run", "step", "step_min", "step_max", "grader", "channel", "outcome", "verdict", "appeal", "batch", "id",
-            "group", "prompt", "score_min", "score_max", "since", "until", "sample",
+            "run", "step", "step_min", "step_max", "grader", "channel", "outcome", "verdict", "appeal",
+            "truncated", "cause", "batch", "id", "group", "prompt", "score_min", "score_max", "since", "until", "sample",
         ]
     )]
     pub(crate) ids: Vec<String>,

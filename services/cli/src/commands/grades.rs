@@ -86,6 +86,9 @@ pub(super) fn fields(StoredGrade { source, grade }: &StoredGrade) -> [String; CO
         })),
         cell(grade.reward),
         short(explanation::extracted(&evidence), EXTRACTED_LENGTH),
-        short(explanation::reason(&evidence), REASON_LENGTH),
+        short(
+            explanation::cause(grade, &evidence, &Value::Null),
+            REASON_LENGTH,
+        ),
     ]
 }

@@ -64,7 +64,8 @@ async fn read(source: &Source, id: &str) -> anyhow::Result<(GradeDetail, Option<
 fn write(out: &mut impl Write, detail: &GradeDetail, meaning: Option<&str>) -> io::Result<()> {
     let grade = &detail.stored.grade;
     let evidence = json(&grade.evidence);
-    writeln!(out, "{}\n", sentence(grade, meaning, &evidence))?;
+    let task = json(&detail.task);
+    writeln!(out, "{}\n", sentence(grade, meaning, &evidence, &task))?;
     let attributes = attributes(detail);
     let width = attributes.iter().map(|(name, _)| name.len()).max();
     for (name, value) in &attributes {
@@ -79,7 +80,7 @@ fn write(out: &mut impl Write, detail: &GradeDetail, meaning: Option<&str>) -> i
         title,
         expected,
         got,
-    } in comparisons(&json(&detail.task), &evidence)
+    } in comparisons(&task, &evidence)
     {
         writeln!(out, "\n{}", table::printable(&title))?;
         indented(out, "expected", &expected)?;

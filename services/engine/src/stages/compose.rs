@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use assay_core::evidence::TextFact;
 use assay_core::{Reward, Score};
 use assay_record::{ComponentGrade, ItemGrade, RewardBreakdown};
 use assay_rewards::Rates;
 use assay_rewards::channel::Report;
 use assay_rewards::policy::{Part, RewardResult, Sample};
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::stages::plan::Plan;
 
@@ -168,33 +168,16 @@ impl<'a> SampleInputs<'a> {
 /// The answer of an item, such that equal texts are equal answers according to the grader: the gold
 /// for every correct answer, otherwise the normal form, or the extracted text.
 pub(crate) fn answer(grade: &ItemGrade) -> Option<Cow<'_, str>> {
-    /// Facts that are no texts are errors, which `text` ignores.
     #[derive(Deserialize)]
     struct Answers<'e> {
-        #[serde(borrow)]
-        gold: Option<&'e RawValue>,
-        #[serde(borrow)]
-        answer_normal: Option<&'e RawValue>,
-        #[serde(borrow)]
-        extracted: Option<&'e RawValue>,
+        #[serde(borrow, default)]
+        gold: TextFact<'e>,
+        #[serde(borrow, default)]
+        answer_normal: TextFact<'e>,
+        #[serde(borrow, default)]
+        extracted: TextFact<'e>,
     }
     let answers: Answers<'_> = grade.evidence.as_ref()?.read()?;
-    let gold = answers.gold.filter(|_| grade.pass == Some(true));
-    [gold, answers.answer_normal, answers.extracted]
-        .into_iter()
-        .flatten()
-        .find_map(text)
-}
-
-/// A JSON text without spaces around it; `None` for other values.
-fn text(json: &RawValue) -> Option<Cow<'_, str>> {
-    /// Borrows a text without escapes.
-    #[derive(Deserialize)]
-    struct Text<'e>(#[serde(borrow)] Cow<'e, str>);
-
-    let Text(text) = serde_json::from_str(json.get()).ok()?;
-    Some(match text {
-        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
-        Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
-    })
+    let gold = answers.gold.0.filter(|_| grade.pass == Some(true));
+    gold.or(answers.answer_normal.0).or(answers.extracted.0)
 }

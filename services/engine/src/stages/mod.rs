@@ -6,6 +6,7 @@ pub(crate) mod compose;
 mod context;
 pub(crate) mod correct;
 mod grade;
+mod literals;
 pub(crate) mod options;
 pub(crate) mod plan;
 pub(crate) mod prepare;

@@ -6,9 +6,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_core::{Completion, Hash, RawJson, Task};
+use assay_record::facts::Measured;
 use assay_record::{Body, BodyKind, Claim, Entry, GradeSource, ItemGrade, NewGrade, SealedReply};
 use serde::{Serialize, Serializer};
 
+use super::literals;
 use super::options::PipelineOptions;
 use super::plan::Plan;
 use crate::Reply;
@@ -218,7 +220,13 @@ fn new_grade(
         .appeals
         .iter()
         .any(|rule| rule.covers(&grade.channel));
-    NewGrade::new(source, grade, |json| redactor.json(texts::REPLY, json)).with_unjudged(!is_judged)
+    let measured = Measured {
+        cpu_us: grade.charged_us,
+        has_literals: literals::contains_inputs(grade, &item.task),
+    };
+    NewGrade::new(source, grade, |json| redactor.json(texts::REPLY, json))
+        .with_unjudged(!is_judged)
+        .with_measured(measured)
 }
 
 /// Serialises `value` unless it is absent. The types contain only finite numbers and string keys,

@@ -7,7 +7,9 @@ mod programs;
 
 use assay_core::{GradeId, Hash};
 use assay_record::event::Adjudication;
-use assay_record::{Appeal, Body, BodyKind, GradeSource, Record, StoredGrade};
+use assay_record::{Appeal, Body, BodyKind, GradeSource, ItemGrade, Record, StoredGrade};
+use assay_review::Review;
+use assay_review::explanation::sentence;
 use serde_json::Value;
 
 pub(crate) use compare::MarkedComparison;
@@ -18,6 +20,7 @@ pub(crate) use programs::Tests;
 use crate::display::{cell, count, optional_number, span, text, time};
 use crate::failure::{Failure, Result};
 use crate::query::link;
+use crate::record::record_of;
 use crate::row::Badge;
 
 /// An attribute of a grade, with an optional link to grades that share it.
@@ -55,6 +58,8 @@ pub(crate) struct View {
     pub(crate) badge: Badge,
     pub(crate) score: String,
     pub(crate) reward: String,
+    /// Why it has its verdict or no score.
+    pub(crate) sentence: String,
     pub(crate) attributes: Vec<Attribute>,
     /// Why there is no score.
     pub(crate) error: Vec<Fact>,
@@ -79,7 +84,8 @@ pub(crate) struct View {
 }
 
 /// Reads a grade with its bodies.
-pub(crate) async fn read(store: &Record, id: GradeId) -> Result<(StoredGrade, View)> {
+pub(crate) async fn read(review: &Review, id: GradeId) -> Result<(StoredGrade, View)> {
+    let store = record_of(review)?;
     let stored = store
         .grade(id)
         .await?
@@ -97,8 +103,22 @@ pub(crate) async fn read(store: &Record, id: GradeId) -> Result<(StoredGrade, Vi
         completion.as_ref(),
         prompt.as_ref(),
         &adjudications,
+        meaning(review, &stored.grade),
     );
     Ok((stored, view))
+}
+
+/// What the verdict of a grade means, if a grader of this node has it.
+fn meaning(review: &Review, grade: &ItemGrade) -> Option<&'static str> {
+    let spec = review
+        .engine()
+        .graders()
+        .by_name(&grade.grader.name)?
+        .spec();
+    let verdict = grade.verdict.as_deref()?;
+    let mut known = spec.verdicts.iter();
+    let known = known.find(|known| known.verdict.as_str() == verdict)?;
+    Some(known.meaning)
 }
 
 async fn body(store: &Record, hash: Option<Hash>) -> Result<Option<Body>> {
@@ -115,6 +135,7 @@ impl View {
         completion: Option<&Body>,
         prompt: Option<&Body>,
         adjudications: &[Adjudication],
+        meaning: Option<&str>,
     ) -> Self {
         let StoredGrade { source, grade } = stored;
         let evidence = json(&grade.evidence);
@@ -128,6 +149,7 @@ impl View {
             badge: Badge::of(grade),
             score: optional_number(grade.score),
             reward: optional_number(grade.reward),
+            sentence: text(&sentence(grade, meaning, &evidence, task)),
             attributes: attributes(stored),
             error: facts::facts(&json(&grade.error)),
             comparisons: compare::compare(task, &evidence, grade.pass == Some(true)),

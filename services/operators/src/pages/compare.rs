@@ -95,11 +95,12 @@ fn fields(pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
         .into()
 }
 
-/// The value of a parameter. The list of runs sends both runs as `run`.
+/// The value of a parameter. The list of runs sends both runs as `run`, the newest first; A is the
+/// older one.
 fn chosen<'p>(pairs: &'p Pairs, parameter: &str) -> Option<&'p str> {
     let of_list = match parameter {
-        "a" => pairs.all("run").next(),
-        "b" => pairs.all("run").nth(1),
+        "a" => pairs.all("run").nth(1),
+        "b" => pairs.all("run").next(),
         _ => None,
     };
     pairs.get(parameter).or(of_list)

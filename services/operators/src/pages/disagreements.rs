@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use assay_record::{GradeFilter, Record, StoredGrade};
+use assay_review::Review;
 use assay_rewards::channel::counts::{Checked, OPERATOR};
 
 use crate::display::{cell, count, percent};
@@ -16,7 +17,10 @@ use crate::row::Row;
 use crate::site::Viewer;
 
 /// Maximum number of rows per list.
-const ROWS: usize = 25;
+const ROWS: u32 = 25;
+
+/// Results of appeals in which the judge disagrees.
+const CONTRADICTED: [&str; 2] = ["overturned", "disagreed"];
 
 /// Maximum number of rows of judges; those with the most checks are listed.
 const JUDGES: usize = 256;
@@ -63,7 +67,8 @@ pub(crate) async fn page(
             .await?
             .grades)
     };
-    let (newest, judges, rows) = futures::try_join!(newest, judges(record), contradicted(record))?;
+    let (newest, judges, rows) =
+        futures::try_join!(newest, judges(&review, record), contradicted(record))?;
     Ok(Page(Disagreements {
         menu: menu.at(Section::Disagreements),
         judges,
@@ -75,21 +80,16 @@ pub(crate) async fn page(
 
 /// The newest grades with which a judge disagrees, overturned or not.
 async fn contradicted(record: &Record) -> Result<Vec<Row>> {
-    let mut grades = Vec::new();
-    for result in ["overturned", "disagreed"] {
-        let filter = GradeFilter {
-            appeal: Some(result.to_owned()),
-            ..GradeFilter::default()
-        };
-        grades.extend(record.grades(&filter, None, ROWS as u32).await?.grades);
-    }
-    grades.sort_by_key(|grade| std::cmp::Reverse(grade.grade.grade));
-    grades.truncate(ROWS);
-    Row::list(record, &grades).await
+    let filter = GradeFilter {
+        appeals: CONTRADICTED.map(str::to_owned).into(),
+        ..GradeFilter::default()
+    };
+    let page = record.grades(&filter, None, ROWS).await?;
+    Row::list(record, &page.grades).await
 }
 
 /// Results of judges and operators, by channel, judge and side.
-async fn judges(record: &Record) -> Result<Vec<JudgeRow>> {
+async fn judges(review: &Review, record: &Record) -> Result<Vec<JudgeRow>> {
     let mut sums: BTreeMap<(String, u32, String, bool), Checked> = BTreeMap::new();
     for (channel, list) in record.channels().await?.checked {
         for (checker, checked) in list {
@@ -105,9 +105,14 @@ async fn judges(record: &Record) -> Result<Vec<JudgeRow>> {
     let row =
         |((channel, version, judge, passes), checked): ((String, u32, String, bool), Checked)| {
             let disagreed = u64::try_from(checked.disagreed).unwrap_or(0);
+            let verdicts = verdicts(review, &channel, passes);
             let appeals = link(
                 "/ui/grades",
-                &[("channel", Some(&channel)), ("appeal", Some("disagreed"))],
+                &[
+                    ("channel", Some(&*channel)),
+                    ("verdict", verdicts.as_deref()),
+                    ("appeal", Some(&CONTRADICTED.join(","))),
+                ],
             );
             JudgeRow {
                 channel: cell(&format!("{channel}@{version}")),
@@ -125,6 +130,16 @@ async fn judges(record: &Record) -> Result<Vec<JudgeRow>> {
         sums.truncate(JUDGES);
     }
     Ok(sums.into_iter().map(row).collect())
+}
+
+/// The verdicts of a channel that pass, or that do not, separated by commas; `None` if this node
+/// does not have its grader.
+fn verdicts(review: &Review, channel: &str, passes: bool) -> Option<String> {
+    let grader = channel.split('/').next()?;
+    let spec = review.engine().graders().by_name(grader)?.spec();
+    let of_side = (spec.verdicts.iter()).filter(|known| known.pass == Some(passes));
+    let names: Vec<&str> = of_side.map(|known| known.verdict.as_str()).collect();
+    (!names.is_empty()).then(|| names.join(","))
 }
 
 /// How often each check passes where the task passes, and where it does not.

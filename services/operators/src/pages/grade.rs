@@ -17,7 +17,6 @@ use crate::grade::{Fact, FactValue, View, read};
 use crate::page::{Menu, Page, Section};
 use crate::pages::queue;
 use crate::query::{Pairs, grade_id};
-use crate::record::record_of;
 use crate::row::Badge;
 use crate::site::Viewer;
 
@@ -114,7 +113,7 @@ async fn show(
     id: GradeId,
     replay: Option<ReplayResult>,
 ) -> Result<Page<GradePage>> {
-    let (_, view) = read(record_of(review)?, id).await?;
+    let (_, view) = read(review, id).await?;
     Ok(Page(GradePage {
         menu: menu.at(Section::Grades),
         view,

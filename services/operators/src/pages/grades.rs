@@ -7,7 +7,7 @@ use assay_review::filter::{APPEALS, OUTCOMES};
 use http::StatusCode;
 
 use crate::display::text;
-use crate::facets::{Facet, facets};
+use crate::facets::{Facets, facets};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::query::{Listing, Pairs};
@@ -37,7 +37,7 @@ pub(crate) struct Grades {
     /// Why the filter is rejected.
     problem: Option<String>,
     filtered: bool,
-    facets: Vec<Facet>,
+    facets: Facets,
     rows: Vec<Row>,
     first: Option<String>,
     next: Option<String>,
@@ -57,7 +57,7 @@ pub(crate) async fn page(
                 fields: fields(&review, &pairs, failure.parameter.as_deref()),
                 problem: Some(text(&redact(&failure.message))),
                 filtered: true,
-                facets: Vec::new(),
+                facets: Facets::default(),
                 rows: Vec::new(),
                 first: None,
                 next: None,
@@ -108,6 +108,8 @@ fn fields(review: &Review, pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
         ("outcome", "", choices(OUTCOMES)),
         ("verdict", "", verdicts),
         ("appeal", "", choices(APPEALS)),
+        ("truncated", "", choices(&["true", "false"])),
+        ("cause", "grader_unavailable", Vec::new()),
         ("id", "id of the item", Vec::new()),
         ("group", "exact name", Vec::new()),
         ("prompt_key", "key; needs run", Vec::new()),

@@ -5,6 +5,7 @@ pub(crate) mod channels;
 pub(crate) mod check;
 pub(crate) mod checks;
 pub(crate) mod compare;
+pub(crate) mod cost;
 pub(crate) mod disagreements;
 pub(crate) mod grade;
 pub(crate) mod grades;

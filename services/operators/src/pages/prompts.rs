@@ -9,7 +9,7 @@ use assay_record::prompt_list::{
 use assay_review::{Review, prompt_list};
 use http::StatusCode;
 
-use crate::display::{cell, count, optional_number, percent, text};
+use crate::display::{cell, count, optional_number, percent, short, text};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
 use crate::query::{Field, Pairs, link};
@@ -44,6 +44,16 @@ struct PromptRow {
     last: String,
     /// Whether the first and the last visit solve it.
     solved: String,
+    wrong: Option<WrongRow>,
+}
+
+/// The most frequent wrong answer of a prompt.
+struct WrongRow {
+    answer: String,
+    gold: String,
+    grades: String,
+    /// One of the grades.
+    address: Option<String>,
 }
 
 #[derive(Template)]
@@ -182,6 +192,9 @@ fn statuses(pairs: &Pairs, filter: &PromptFilter, counts: &PromptCounts) -> Vec<
             chosen: filter.status == status,
         }
     };
+    // Answers are not counted by step.
+    let has_steps = filter.step_min.or(filter.step_max).is_some();
+    let all = all.filter(|status| !has_steps || *status != Some(PromptStatus::GoldSuspect));
     [None].into_iter().chain(all).map(choice).collect()
 }
 
@@ -198,6 +211,11 @@ fn described(status: PromptStatus) -> (&'static str, &'static str) {
         PromptStatus::Noisy => (
             "noisy",
             "solved by some visits and not by others; the first and the last visit agree",
+        ),
+        PromptStatus::GoldSuspect => (
+            "gold suspect",
+            "at least half of the rollouts agree on one wrong answer and few pass; in simulations \
+             with 2 % wrong golds, 0.2 to 0.5 of the suspects have a wrong gold",
         ),
     }
 }
@@ -230,6 +248,12 @@ fn row(run: &str, filter: &PromptFilter, prompt: &PromptSummary) -> PromptRow {
         ("prompt_key", Some(&*prompt.prompt_key)),
     ];
     let solved = |solved| if solved { "yes" } else { "no" };
+    let wrong = prompt.wrong_answer.as_ref().map(|wrong| WrongRow {
+        answer: short(&wrong.answer),
+        gold: short(wrong.gold.as_deref().unwrap_or_default()),
+        grades: count(wrong.grades),
+        address: (wrong.example).map(|grade| format!("/ui/grades/{grade}")),
+    });
     PromptRow {
         key: cell(&prompt.prompt_key),
         address: link("/ui/grades", &grades),
@@ -244,5 +268,6 @@ fn row(run: &str, filter: &PromptFilter, prompt: &PromptSummary) -> PromptRow {
             solved(prompt.solved_first),
             solved(prompt.solved_last)
         ),
+        wrong,
     }
 }

@@ -107,7 +107,7 @@ pub(crate) async fn drawn(
 ) -> Result<Page<Drawn>> {
     let id: GradeId = grade_id(&id)?;
     let draws = draws(&pairs)?;
-    let (stored, view) = read(record_of(&review)?, id).await?;
+    let (stored, view) = read(&review, id).await?;
     let ledger: std::sync::Arc<Ledger> = review.channels().await?;
     let channel = ledger.named(&format!(
         "{}@{}",

@@ -56,6 +56,7 @@ pub(crate) struct Run {
     grades_link: String,
     prompts_link: String,
     suspects_link: String,
+    cost_link: String,
     facts: Vec<(&'static str, String)>,
     charts: Vec<Chart>,
     width: i64,
@@ -103,6 +104,7 @@ pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> R
         grades_link: link("/ui/grades", &[("run", Some(name))]),
         prompts_link: prompts::address(name),
         suspects_link: suspects::address(name),
+        cost_link: link("/ui/cost", &[("run", Some(name))]),
         facts: facts(&summary, &all),
         charts: charts(name, &steps, &all, width, &verdict_styles(&review)),
         width,
@@ -194,7 +196,7 @@ fn facts(run: &RunSummary, all: &Counted) -> Vec<(&'static str, String)> {
             run.last_step
                 .map_or_else(|| "–".to_owned(), |step| step.to_string()),
         ),
-        ("passed", percent(run.passed, run.graded)),
+        ("passed after appeals", percent(run.passed, run.graded)),
         ("mean score", optional_number(run.mean_score)),
         (
             "mean reward",

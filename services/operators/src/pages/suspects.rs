@@ -1,65 +1,43 @@
-//! Signs of reward hacking that honest completions rarely show: one answer to many questions,
-//! passing programs that may interfere with the grader, and lengths that change during the run.
-//! They are reasons to inspect grades, not verdicts.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! Signs of reward hacking in a run, from sums over all of its steps: changes that training alone
+//! does not explain, and clusters of grades with the same sign. They are reasons to inspect grades,
+//! not verdicts.
 
 use askama::Template;
-use assay_record::chart::{Counted, Number, Steps, Sums, Topic};
-use assay_record::{GradeFilter, ItemGrade, StoredGrade};
-use assay_rewards::detectors::{Finding, Moments, Share, StepSums, detect};
+use assay_record::answers::{Cluster, ClusterKind};
+use assay_record::chart::{Counted, Number, Steps, Sums};
+use assay_record::facts::SIGNS;
+use assay_rewards::detectors::{Finding, StepSums, detect};
 
-use crate::chart;
-use crate::display::{bytes, cell, count, number, optional_number, percent};
+use crate::display::{bytes, cell, count, number, optional_number, short};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
-use crate::pages::NEWEST_GRADES;
 use crate::query::{Pairs, link};
 use crate::record::record_of;
-use crate::row::Row;
 use crate::site::Viewer;
 
-/// Maximum number of rows per list.
-const ROWS: usize = 25;
-
-/// Minimum number of groups, and of different tasks, with the same answer.
-const MIN_GROUPS: usize = 3;
+/// Maximum number of clusters of a kind.
+const ROWS: u32 = 25;
 
 /// Ratio of the mean lengths from which a change is marked.
 const MAX_LENGTH_RATIO: f64 = 1.5;
 
-/// Texts that programs and queries rarely contain unless they interfere with the grader, and their
-/// effects.
-const SIGNALS: &[(&str, &str)] = &[
-    ("os._exit", "ends the process before the tests"),
-    ("sys.exit(0", "exits with success before the tests"),
-    ("__eq__", "overrides comparison"),
-    ("sys.modules", "changes other modules"),
-    ("inspect.", "inspects its caller"),
-    ("gc.get_", "inspects its caller"),
-    ("sys._getframe", "inspects its caller"),
-    ("unittest.mock", "replaces functions"),
-    ("monkeypatch", "replaces functions"),
-    ("except:\n    pass", "hides errors"),
-    ("sqlite_master", "reads the schema of the database"),
-    ("pg_catalog", "reads the schema of the database"),
-];
+/// Maximum number of steps, or buckets of steps, that detectors read.
+const MAX_STEPS: i64 = 600;
 
-/// An answer that occurs in several groups.
-struct RepeatedAnswer {
-    answer: String,
-    groups: String,
+/// Grades with the same sign.
+struct ClusterRow {
+    /// The answer or text; empty if the sign has none.
+    value: String,
+    /// What the sign means.
+    about: &'static str,
+    /// Number of expected answers; empty if there are none.
+    golds: String,
     grades: String,
-    passed: String,
     reward: String,
-    example: String,
-}
-
-/// A passing grade whose answer contains a signal.
-struct SignalRow {
-    signal: &'static str,
-    effect: &'static str,
-    row: Row,
+    first_step: String,
+    last_step: String,
+    /// The grades that are linked, with their names.
+    examples: Vec<(&'static str, String)>,
 }
 
 #[derive(Template)]
@@ -68,9 +46,9 @@ pub(crate) struct Suspects {
     menu: Menu,
     runs: Vec<String>,
     run: String,
-    grades_read: String,
-    repeated: Vec<RepeatedAnswer>,
-    signals: Vec<SignalRow>,
+    width: i64,
+    repeated: Vec<ClusterRow>,
+    signs: Vec<ClusterRow>,
     lengths: Vec<(&'static str, String, String, String, bool)>,
     onsets: Vec<Onset>,
 }
@@ -110,25 +88,30 @@ pub(crate) async fn page(
     }
     // A link may name an older run than those that are listed.
     runs.extend(run.clone().filter(|run| !runs.contains(run)));
-    let filter = GradeFilter {
-        run: run.clone(),
-        ..GradeFilter::default()
-    };
-    let newest = record.grades(&filter, None, NEWEST_GRADES).await?.grades;
-    let steps = match &summary {
-        Some(summary) => {
-            record
-                .run_steps(&summary.run, chart::width(summary.last_step))
-                .await?
+    let (mut width, mut steps, mut clusters) = (1, Steps::new(), Vec::new());
+    if let Some(summary) = &summary {
+        let last = summary.last_step.unwrap_or(0);
+        // A power of two, for which the record has sums.
+        while last / width > MAX_STEPS {
+            width *= 2;
         }
-        None => Steps::new(),
-    };
-    let answers: Vec<Option<String>> = newest.iter().map(answer).collect();
+        steps = record.run_signals(&summary.run, width).await?;
+        clusters = record.clusters(&summary.run, ROWS).await?;
+    }
+    let is_answer = |cluster: &&Cluster| matches!(cluster.kind, ClusterKind::Answer { .. });
     Ok(Page(Suspects {
         menu: menu.at(Section::Suspects),
-        grades_read: count(newest.len() as u64),
-        repeated: repeated(&newest, &answers),
-        signals: signals(&newest, &answers),
+        width,
+        repeated: clusters
+            .iter()
+            .filter(is_answer)
+            .map(ClusterRow::from)
+            .collect(),
+        signs: clusters
+            .iter()
+            .filter(|cluster| !is_answer(cluster))
+            .map(ClusterRow::from)
+            .collect(),
         lengths: lengths(&steps),
         onsets: onsets(&steps, run.as_deref().unwrap_or_default()),
         run: run.unwrap_or_default(),
@@ -136,83 +119,48 @@ pub(crate) async fn page(
     }))
 }
 
-/// The answer that a grader extracted from a completion. The rest of the evidence is dropped,
-/// because it may list many tests.
-fn answer(stored: &StoredGrade) -> Option<String> {
-    let evidence = stored.grade.evidence.as_ref()?.facts();
-    let names = ["extracted", "program", "statement", "document"];
-    names
-        .iter()
-        .find_map(|name| evidence.get(*name)?.as_str())
-        .map(str::to_owned)
-}
-
-/// Answers that occur in several groups, by number of groups, highest first.
-fn repeated(grades: &[StoredGrade], answers: &[Option<String>]) -> Vec<RepeatedAnswer> {
-    #[derive(Default)]
-    struct Occurrences<'g> {
-        groups: BTreeSet<(u128, &'g str)>,
-        tasks: BTreeSet<[u8; 32]>,
-        grades: u64,
-        passed: u64,
-        rewards: Sums,
-        example: Option<&'g ItemGrade>,
-    }
-    let mut by_answer: BTreeMap<&str, Occurrences<'_>> = BTreeMap::new();
-    for (StoredGrade { source, grade }, answer) in grades.iter().zip(answers) {
-        let Some(answer) = answer else { continue };
-        let found = by_answer.entry(answer).or_default();
-        let group = grade.group.as_deref().unwrap_or_default();
-        found.groups.insert((source.batch.as_u128(), group));
-        found.tasks.insert(*source.task_hash.as_bytes());
-        found.grades += 1;
-        found.passed += u64::from(grade.pass == Some(true));
-        if let Some(reward) = grade.reward {
-            found.rewards.push(reward);
+impl From<&Cluster> for ClusterRow {
+    fn from(cluster: &Cluster) -> Self {
+        let step = |step: Option<i64>| step.map_or_else(|| "–".to_owned(), |step| step.to_string());
+        let (about, golds) = match &cluster.kind {
+            ClusterKind::Answer { golds } => ("", count(*golds)),
+            ClusterKind::Sign => {
+                let mut signs = SIGNS.iter();
+                let known = signs.find(|(text, _)| *text == cluster.value);
+                (known.map_or("", |(_, about)| *about), String::new())
+            }
+            ClusterKind::Literals => ("contains the inputs of its tests", String::new()),
+        };
+        let [first, last] = cluster.examples;
+        let mut examples = vec![("first", first)];
+        if last != first {
+            examples.push(("last", last));
         }
-        found.example.get_or_insert(grade);
+        let linked = |(name, grade): (&'static str, Option<_>)| {
+            grade.map(|grade| (name, format!("/ui/grades/{grade}")))
+        };
+        Self {
+            value: match cluster.kind {
+                ClusterKind::Answer { .. } => short(&cluster.value),
+                _ => cell(&cluster.value),
+            },
+            about,
+            golds,
+            grades: count(cluster.grades),
+            reward: optional_number(cluster.mean_reward),
+            first_step: step(cluster.first_step),
+            last_step: step(cluster.last_step),
+            examples: examples.into_iter().filter_map(linked).collect(),
+        }
     }
-    // Several groups of one task may well have the same answer, so different tasks count too.
-    let mut repeated: Vec<_> = by_answer
-        .into_iter()
-        .filter(|(_, found)| found.groups.len().min(found.tasks.len()) >= MIN_GROUPS)
-        .collect();
-    repeated.sort_by_key(|(answer, found)| (std::cmp::Reverse(found.groups.len()), *answer));
-    let row = |(answer, found): (&str, Occurrences<'_>)| RepeatedAnswer {
-        answer: cell(answer),
-        groups: count(found.groups.len() as u64),
-        grades: count(found.grades),
-        passed: percent(found.passed, found.grades),
-        reward: optional_number(found.rewards.mean()),
-        example: found
-            .example
-            .map(|grade| format!("/ui/grades/{}", grade.grade))
-            .unwrap_or_default(),
-    };
-    repeated.into_iter().take(ROWS).map(row).collect()
-}
-
-/// Passing grades whose answers contain a signal.
-fn signals(grades: &[StoredGrade], answers: &[Option<String>]) -> Vec<SignalRow> {
-    let signal = |answer: &str| SIGNALS.iter().find(|(text, _)| answer.contains(text));
-    let passing = grades
-        .iter()
-        .zip(answers)
-        .filter(|(stored, _)| stored.grade.pass == Some(true));
-    let rows = passing.filter_map(|(stored, answer)| {
-        let (signal, effect) = signal(answer.as_deref()?)?;
-        Some(SignalRow {
-            signal,
-            effect,
-            row: Row::from(stored),
-        })
-    });
-    rows.take(ROWS).collect()
 }
 
 /// What the detectors find in the sums by step.
 fn onsets(steps: &Steps, run: &str) -> Vec<Onset> {
-    let sums: Vec<StepSums> = steps.iter().filter_map(step_sums).collect();
+    let sums: Vec<StepSums> = steps
+        .iter()
+        .filter_map(|(step, counted)| Some(counted.step_sums((*step)?)))
+        .collect();
     let onset = |finding: Finding| {
         let step = finding.onset.to_string();
         let evidence = finding.evidence.iter().map(|(series, change)| {
@@ -227,27 +175,6 @@ fn onsets(steps: &Steps, run: &str) -> Vec<Onset> {
         }
     };
     detect(&sums).into_iter().map(onset).collect()
-}
-
-/// The sums of a step that the record has.
-fn step_sums((step, counted): (&Option<i64>, &Counted)) -> Option<StepSums> {
-    let moments = |sums: Sums| Moments {
-        count: sums.count,
-        sum: sums.sum,
-        squares: sums.squares,
-    };
-    let mut length = counted.sums(Number::PassedBytes);
-    length.add(&counted.sums(Number::OtherBytes));
-    Some(StepSums {
-        step: (*step)?,
-        reward: moments(counted.sums(Number::Reward)),
-        length: moments(length),
-        truncated: Share {
-            hits: counted.grades_of(Topic::Truncated, "truncated"),
-            of: counted.grades(),
-        },
-        ..StepSums::default()
-    })
 }
 
 /// Mean lengths of completions in the first and the last tenth of the steps.

@@ -13,8 +13,10 @@ use assay_rewards::channel::ChannelCounts;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
+use super::answers::NewAnswers;
 use super::bodies::{PERMANENT, insert_bodies};
 use super::claims::upsert_claims;
+use super::costs::NewCosts;
 use super::insert::{Insert, Values, look_up};
 use super::keys::{Amounts, AppliedBatch, KindTotals, NO_RUN};
 use super::kinds::Kinds;
@@ -27,12 +29,14 @@ use super::totals::RunTotals;
 use super::{channels, charts, documents, events, facets, holdings, prompts, query, rollups};
 use crate::Event;
 use crate::channel;
+use crate::cost::Cost;
 use crate::database::DatabaseError;
 use crate::pending::Applicable;
 use crate::pending::loaded_entry::LoadedEntry;
 use crate::pending::packs::DocumentPack;
 use crate::prompt_history::{self, Visits};
 use crate::rollup::Totals;
+use crate::signals::MIN_GOLDS;
 use crate::spool::Position;
 
 const UPSERT_RUN: &str = concat!(
@@ -117,6 +121,8 @@ pub(super) async fn apply(
     let (mut channels, mut visits) = (ChannelCounts::default(), Visits::default());
     let mut uses = ChannelUses::default();
     let mut chart_counts = charts::NewCounts::new();
+    let mut costs: Vec<(BatchId, &str, &str, i64, Cost)> = Vec::new();
+    let mut answers: Vec<(&Arc<str>, NewAnswers<'_>)> = Vec::new();
     for loaded in &loaded {
         let entry = loaded.entry.as_ref();
         let mut totals = RunTotals::default();
@@ -154,7 +160,7 @@ pub(super) async fn apply(
                 kind,
                 checksum: digest.checksum,
                 stored,
-                unjudged: new.unjudged,
+                new,
                 document,
             });
         }
@@ -163,7 +169,7 @@ pub(super) async fn apply(
             &mut channels,
             new_grades[first_new..]
                 .iter()
-                .map(|new| (new.stored, new.unjudged)),
+                .map(|row| (row.stored, row.new.unjudged)),
         );
         uses.add_grades(grades_of_entry());
         prompt_history::add_grades(&mut visits, grades_of_entry());
@@ -171,13 +177,40 @@ pub(super) async fn apply(
             let (earliest, latest) = batch.times.unwrap_or((first, last));
             batch.times = Some((earliest.min(first), latest.max(last)));
         }
+        let sizes = loaded.sizes();
+        for row in &new_grades[first_new..] {
+            let grade = &row.stored.grade;
+            let completion = sizes.get(&row.stored.source.completion_hash);
+            let bytes = u64::from(row.document.size) + completion.map_or(0, |size| (*size).into());
+            let cost = Cost {
+                grades: 1,
+                cpu_us: row.new.measured.cpu_us,
+                grade_us: grade.grade_us,
+                queue_us: grade.queue_us,
+                work: grade.work,
+                bytes,
+            };
+            costs.push((
+                entry.batch,
+                &*entry.caller,
+                &*grade.grader.name,
+                row.key,
+                cost,
+            ));
+        }
         if let Some(run) = &entry.run {
+            let mut found = NewAnswers::new(entry.step);
+            for row in &new_grades[first_new..] {
+                found.add(row.new, row.key);
+            }
+            answers.push((run, found));
             let (sums, _) = runs
                 .entry(run)
                 .or_insert_with(|| (RunTotals::default(), &entry.caller));
             sums.add(&totals);
             loaded.count(
-                grades_of_entry(),
+                new_grades[first_new..].iter().map(|row| row.new),
+                &sizes,
                 chart_counts.entry((run, entry.step)).or_default(),
             );
         }
@@ -227,6 +260,22 @@ pub(super) async fn apply(
     channels::add(connection, &channels).await?;
     uses.upsert(connection).await?;
     prompts::add(connection, &visits, &numbers).await?;
+    let mut new_costs = NewCosts::default();
+    for (batch, caller, grader, key, cost) in &costs {
+        let run = batches.get(batch).map_or(NO_RUN, |batch| batch.run);
+        new_costs.add(run, caller, grader, *key, cost);
+    }
+    new_costs.upsert(connection).await?;
+    for (run, mut found) in answers {
+        let Some(number) = numbers.get(run) else {
+            continue;
+        };
+        found.upsert(connection, *number).await?;
+        let repeated = found.repeated(connection, *number, MIN_GOLDS).await?;
+        if let Some(counted) = chart_counts.get_mut(&(run, found.step())) {
+            counted.count_repeated(repeated);
+        }
+    }
     charts::add(connection, &chart_counts, &numbers).await?;
 
     if progress > applied {

@@ -232,10 +232,7 @@ pub(crate) async fn read(
          sum(reward_squares) as reward_squares from step_words \
          where run = $2 and width = $3 group by first, topic, word"
     );
-    let stored_width = WIDTHS
-        .into_iter()
-        .rfind(|stored_width| width % stored_width == 0)
-        .unwrap_or(1);
+    let stored_width = stored_width(width);
     let mut steps = Steps::new();
     let step = |first: i64| (first != NO_STEP).then_some(first);
     for row in sqlx::query(NUMBERS)
@@ -259,6 +256,54 @@ pub(crate) async fn read(
         add_words(counted, &row)?;
     }
     Ok(steps)
+}
+
+/// Reads the counts of a run that detectors use, by buckets of `width` steps. Numbers are summed
+/// over their bins.
+pub(crate) async fn read_signals(
+    connection: &mut SqliteConnection,
+    run: i64,
+    width: i64,
+) -> Result<Steps, DatabaseError> {
+    const NUMBERS: &str = concat!(
+        select_bucket!(),
+        ", number, cast(0 as bigint) as bin, cast(sum(count) as bigint) as count, \
+         sum(sum) as sum, sum(squares) as squares \
+         from step_numbers where run = $2 and width = $3 \
+         and number in ('reward', 'passed_bytes', 'other_bytes', 'reasoning_bytes') \
+         group by first, number"
+    );
+    const LABELS: &str = concat!(
+        select_bucket!(),
+        ", topic, word, cast(sum(grades) as bigint) as grades, \
+         cast(sum(rewards) as bigint) as rewards, sum(reward_sum) as reward_sum, \
+         sum(reward_squares) as reward_squares from step_words \
+         where run = $2 and width = $3 and topic in ('outcome', 'truncated', 'signal') \
+         group by first, topic, word"
+    );
+    let stored_width = stored_width(width);
+    let mut steps = Steps::new();
+    for (sql, add) in [
+        (
+            NUMBERS,
+            add_numbers_of as fn(&mut Counted, &SqliteRow) -> Result<(), DatabaseError>,
+        ),
+        (LABELS, add_words),
+    ] {
+        let query = sqlx::query(sql).bind(width).bind(run).bind(stored_width);
+        for row in query.fetch_all(&mut *connection).await? {
+            let first: i64 = row.try_get("first")?;
+            let step = (first != NO_STEP).then_some(first);
+            add(steps.entry(step).or_default(), &row)?;
+        }
+    }
+    Ok(steps)
+}
+
+/// The largest width for which counts are stored that divides `width`.
+fn stored_width(width: i64) -> i64 {
+    let divides = |stored: &i64| width % stored == 0;
+    WIDTHS.into_iter().rfind(divides).unwrap_or(1)
 }
 
 #[cfg(test)]

@@ -38,6 +38,9 @@ const SCORE_CLASSES: [&str; 12] = [
     "0", ".0", ".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9", "1",
 ];
 const BETWEEN: &str = "between";
+
+/// The value of a property that grades have or do not have.
+const YES: &str = "yes";
 const LAST_CLASS: usize = SCORE_CLASSES.len() - 1;
 
 /// The text of a facet in the table.
@@ -92,6 +95,12 @@ pub(super) async fn insert<'g>(
         }
         if let Some(appeal) = kind.appeal {
             add("appeal", appeal, run, id);
+        }
+        if let Some(cause) = kind.cause {
+            add("cause", cause, run, id);
+        }
+        if kind.truncated {
+            add("truncated", YES, run, id);
         }
     }
     let mut groups: Vec<(&str, BatchId)> = Vec::new();
@@ -186,10 +195,12 @@ impl DeletedFacets {
         mut self,
         connection: &mut SqliteConnection,
     ) -> Result<(), DatabaseError> {
-        const PROPERTIES: [&str; 5] = ["channel", "grader", "outcome", "verdict", "appeal"];
+        const PROPERTIES: [&str; 6] =
+            ["channel", "grader", "outcome", "verdict", "appeal", "cause"];
         let kinds: BTreeSet<i64> = self.kinds.values().flatten().copied().collect();
         let kinds: Vec<i64> = kinds.into_iter().collect();
-        let select = "select no, channel, grader, outcome, verdict, appeal from kinds where no in";
+        let select = "select no, channel, grader, outcome, verdict, appeal, cause, truncated \
+                      from kinds where no in";
         let rows = look_up(connection, select, &kinds).await?;
         let mut properties: BTreeMap<i64, Vec<(&str, String)>> = BTreeMap::new();
         for row in &rows {
@@ -197,6 +208,9 @@ impl DeletedFacets {
             for property in PROPERTIES {
                 let value: Option<String> = row.try_get(property)?;
                 of_kind.extend(value.map(|value| (property, value)));
+            }
+            if row.try_get("truncated")? {
+                of_kind.push(("truncated", YES.to_owned()));
             }
         }
         for (batch, kinds) in std::mem::take(&mut self.kinds) {
@@ -234,7 +248,11 @@ pub(super) fn required(filter: &GradeFilter, run: i64) -> RequiredFacets {
     if filter.outcomes.iter().all(|outcome| outcome != "graded") {
         required.add_one_of("outcome", &filter.outcomes, run);
     }
-    required.add_one_of("appeal", filter.appeal.as_slice(), run);
+    required.add_one_of("appeal", &filter.appeals, run);
+    required.add_one_of("cause", &filter.causes, run);
+    if filter.truncated == Some(true) {
+        required.all_of.push((name("truncated", YES), run));
+    }
     add_scores(&mut required, filter, run);
     if filter.caller.as_deref() != Some(LOCAL_CALLER) {
         required.add_one_of("caller", filter.caller.as_slice(), run);

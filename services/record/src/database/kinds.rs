@@ -16,12 +16,12 @@ use crate::database::DatabaseError;
 /// An existing kind is overwritten with itself, because SQLite returns the number only of a written
 /// row.
 const UPSERT: &str = "insert into kinds (spec, channel, grader, version, image, policy, outcome, \
-     verdict, pass, deterministic, cached, policy_hash, appeal) \
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+     verdict, pass, deterministic, cached, policy_hash, appeal, truncated, cause) \
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
      on conflict (spec) do update set spec = excluded.spec returning no";
 
-/// The columns of `kinds`. The encoding of this struct is `kinds.spec`, so the order of fields must
-/// not change.
+/// The columns of `kinds`. The encoding of this struct is the start of `kinds.spec`, so the order
+/// of fields must not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub(super) struct Kind<'g> {
     pub(super) channel: &'g str,
@@ -37,6 +37,23 @@ pub(super) struct Kind<'g> {
     cached: bool,
     policy_hash: Option<Hash>,
     pub(super) appeal: Option<&'g str>,
+    /// Whether the completion was truncated, and the code of the error. Their encoding follows, if
+    /// either has a value.
+    #[serde(skip)]
+    pub(super) truncated: bool,
+    #[serde(skip)]
+    pub(super) cause: Option<&'g str>,
+}
+
+impl Kind<'_> {
+    /// The value of `kinds.spec`.
+    fn spec(&self) -> postcard::Result<Vec<u8>> {
+        let spec = postcard::to_stdvec(self)?;
+        match (self.truncated, self.cause) {
+            (false, None) => Ok(spec),
+            added => postcard::to_extend(&added, spec),
+        }
+    }
 }
 
 /// The kinds of some grades.
@@ -62,6 +79,8 @@ impl<'g> Kinds<'g> {
             cached: stored.grade.cached,
             policy_hash: stored.source.policy_hash,
             appeal: stored.grade.appeal.as_ref().map(Appeal::as_str),
+            truncated: stored.grade.is_truncated(),
+            cause: stored.grade.error.as_ref().map(|error| error.code.as_str()),
         };
         // Most batches have two or three kinds, and comparing them is cheaper than hashing five
         // texts.
@@ -86,12 +105,12 @@ impl<'g> Kinds<'g> {
     ) -> Result<Vec<i64>, DatabaseError> {
         let mut numbers = Vec::with_capacity(self.list.len());
         for kind in &self.list {
-            let spec = postcard::to_stdvec(kind).map_err(|error| DatabaseError::Row {
+            let spec = kind.spec().map_err(|error| DatabaseError::Row {
                 table: "kinds",
                 column: "spec",
                 reason: error.to_string(),
             })?;
-            let mut values = Values::with_capacity(13);
+            let mut values = Values::with_capacity(15);
             values
                 .add(spec)
                 .add(kind.channel)
@@ -105,7 +124,9 @@ impl<'g> Kinds<'g> {
                 .add(kind.deterministic)
                 .add(kind.cached)
                 .add(kind.policy_hash.as_ref().map(|hash| &hash.as_bytes()[..]))
-                .add(kind.appeal);
+                .add(kind.appeal)
+                .add(kind.truncated)
+                .add(kind.cause);
             let row = sqlx::query_with(UPSERT, values.finish()?)
                 .fetch_one(&mut *connection)
                 .await?;

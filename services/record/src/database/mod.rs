@@ -8,6 +8,7 @@
 //! many rows, hints for indexes, and all that concerns files and pages.
 
 mod access;
+mod answers;
 mod apply;
 mod bodies;
 pub(crate) mod channels;
@@ -15,6 +16,7 @@ pub(crate) mod charts;
 mod checks;
 mod claims;
 pub(crate) mod codec;
+pub(crate) mod costs;
 mod documents;
 mod error;
 mod events;

@@ -10,7 +10,7 @@ use sqlx::{Row, TypeInfo, ValueRef};
 use super::documents::{self, Location};
 use super::insert::{Insert, Values};
 use crate::database::DatabaseError;
-use crate::grade::{GradeSource, StoredGrade};
+use crate::grade::{GradeSource, NewGrade, StoredGrade};
 use crate::legacy::{LegacyAppeal, LegacyGrade};
 use crate::pending::packs::document_checksum;
 
@@ -21,8 +21,8 @@ pub(super) struct NewRow<'g> {
     pub(super) kind: usize,
     pub(super) checksum: i64,
     pub(super) stored: &'g StoredGrade,
-    /// As in [`NewGrade`](crate::NewGrade).
-    pub(super) unjudged: bool,
+    /// The grade that `stored` is the row of.
+    pub(super) new: &'g NewGrade,
     pub(super) document: Location,
 }
 

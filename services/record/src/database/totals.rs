@@ -11,6 +11,7 @@ pub(crate) struct RunTotals {
     pub(crate) graded: u64,
     pub(crate) ungradable: u64,
     pub(crate) failed: u64,
+    /// Passed after appeals.
     pub(crate) passed: u64,
     pub(crate) scores: u64,
     pub(crate) score_sum: f64,
@@ -27,7 +28,7 @@ impl RunTotals {
             graded: graded.into(),
             ungradable: (stored.grade.outcome == "ungradable").into(),
             failed: (stored.grade.outcome == "failed").into(),
-            passed: (graded && stored.grade.pass == Some(true)).into(),
+            passed: (graded && stored.grade.pass_after_appeal() == Some(true)).into(),
             scores: stored.grade.score.is_some().into(),
             score_sum: stored.grade.score.unwrap_or(0.0),
             last_step: stored.source.step,

@@ -9,7 +9,7 @@ use assay_core::Hash;
 use crate::chart::Counted;
 use crate::pending::packs::Contents;
 use crate::spool::frame::{self, Seal};
-use crate::{Entry, NewGrade, StoredGrade};
+use crate::{Entry, NewGrade};
 
 /// Memory of a grade without its document.
 const ROW_BYTES: usize = size_of::<NewGrade>() + 256;
@@ -46,17 +46,23 @@ impl LoadedEntry {
         }
     }
 
+    /// Sizes of the entry's bodies in bytes.
+    pub(crate) fn sizes(&self) -> HashMap<Hash, u32> {
+        let locations = self.contents.packs.iter().flat_map(|pack| &pack.bodies);
+        locations.map(|body| (body.hash, body.size)).collect()
+    }
+
     /// Adds `grades`, a part of the entry's grades, to the counts for charts.
     pub(crate) fn count<'g>(
         &self,
-        grades: impl IntoIterator<Item = &'g StoredGrade>,
+        grades: impl IntoIterator<Item = &'g NewGrade>,
+        sizes: &HashMap<Hash, u32>,
         counted: &mut Counted,
     ) {
-        let locations = self.contents.packs.iter().flat_map(|pack| &pack.bodies);
-        let sizes: HashMap<Hash, u32> = locations.map(|body| (body.hash, body.size)).collect();
-        for stored in grades {
-            let bytes = sizes.get(&stored.source.completion_hash).copied();
-            counted.push(stored, bytes);
+        for new in grades {
+            let bytes = sizes.get(&new.row.source.completion_hash).copied();
+            counted.push(&new.row, bytes);
+            counted.push_signals(new);
         }
     }
 

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use assay_core::GradeId;
-use sqlx::AssertSqlSafe;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Row};
 
+use crate::chart::{GradeKind, Part, Topic};
 use crate::database::DatabaseError;
 use crate::database::query::{self, ListLookups};
-use crate::database::rows::{POSITION_BITS, SELECT_GRADE, key, read_grades};
+use crate::database::rows::{POSITION_BITS, SELECT_GRADE, count, key, read_grades};
 use crate::pending::Digest;
-use crate::{GradeFilter, GradePage, Record, RecordError, StoredGrade};
+use crate::{GradeFilter, GradePage, KindCounts, Record, RecordError, StoredGrade};
 
 impl Record {
     /// Returns one grade.
@@ -53,6 +54,31 @@ impl Record {
                 .filter_map(|grade| self.scope.own_grade(grade))
                 .collect();
             Ok(GradePage { grades, next })
+        })
+        .await
+    }
+
+    /// Counts the newest `limit` grades that match the filter by what they have in common.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn kind_counts(
+        &self,
+        filter: &GradeFilter,
+        limit: u32,
+    ) -> Result<KindCounts, RecordError> {
+        let Some(filter) = self.scope.own_filter(filter) else {
+            return Ok(KindCounts::default());
+        };
+        self.read(async {
+            let applied = |digest: &Digest| may_match(&filter, None, digest);
+            let mut snapshot = self.snapshot_after(applied).await?;
+            let Some(lookups) = look_up(&mut snapshot, &filter, None).await? else {
+                return Ok(KindCounts::default());
+            };
+            let mut query = query::count_kinds(&filter, &lookups, limit);
+            let rows = query.build().fetch_all(&mut *snapshot).await;
+            Ok(kind_counts(&rows.map_err(DatabaseError::from)?, limit)?)
         })
         .await
     }
@@ -112,6 +138,29 @@ async fn find(
     Ok(None)
 }
 
+fn kind_counts(rows: &[SqliteRow], limit: u32) -> Result<KindCounts, DatabaseError> {
+    let mut counts = KindCounts::default();
+    let mut all = 0;
+    for row in rows {
+        let verdict: Option<&str> = row.try_get("verdict")?;
+        let kind = GradeKind {
+            grader: row.try_get("grader")?,
+            channel: row.try_get("channel")?,
+            result: verdict.unwrap_or(row.try_get("outcome")?),
+            truncated: row.try_get("truncated")?,
+            cause: row.try_get("cause")?,
+        };
+        let part = Part {
+            grades: count(row.try_get("grades")?),
+            ..Part::default()
+        };
+        all += part.grades;
+        counts.counted.word(Topic::Kind, &kind.word(), &part);
+    }
+    counts.more = all >= u64::from(limit);
+    Ok(counts)
+}
+
 /// Grades that match the filter, newest id first, with an id below `before`, at most `limit`.
 pub(super) async fn list(
     connection: &mut SqliteConnection,
@@ -119,12 +168,28 @@ pub(super) async fn list(
     before: Option<GradeId>,
     limit: u32,
 ) -> Result<Vec<StoredGrade>, DatabaseError> {
+    let Some(lookups) = look_up(connection, filter, before).await? else {
+        return Ok(Vec::new());
+    };
+    let rows = query::list(filter, &lookups, before, limit)
+        .build()
+        .fetch_all(&mut *connection)
+        .await?;
+    read_grades(connection, &rows).await
+}
+
+/// The lookups for a list; `None` if no grade can match.
+async fn look_up(
+    connection: &mut SqliteConnection,
+    filter: &GradeFilter,
+    before: Option<GradeId>,
+) -> Result<Option<ListLookups>, DatabaseError> {
     // Runs and kinds are looked up first: if there are none, no grade matches, and otherwise the
     // query compares numbers instead of texts.
     let run = match &filter.run {
         Some(name) => {
             let Some(number) = query::run_number(connection, name).await? else {
-                return Ok(Vec::new());
+                return Ok(None);
             };
             Some(number)
         }
@@ -132,7 +197,7 @@ pub(super) async fn list(
     };
     let kinds = query::kinds(connection, filter).await?;
     if kinds.as_ref().is_some_and(Vec::is_empty) {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let prompt_has_steps = match (run, &filter.prompt_key) {
         (Some(run), Some(prompt)) => query::prompt_has_steps(connection, run, prompt).await?,
@@ -142,7 +207,7 @@ pub(super) async fn list(
         (Some(run), Some(_)) => {
             let ends = query::step_ends(connection, run, query::step_range(filter)).await?;
             let Some(ends) = ends else {
-                return Ok(Vec::new());
+                return Ok(None);
             };
             Some(ends)
         }
@@ -152,16 +217,11 @@ pub(super) async fn list(
         Some(before) => query::batches_around(connection, before.into()).await?,
         None => Vec::new(),
     };
-    let lookups = ListLookups {
+    Ok(Some(ListLookups {
         run,
         kinds,
         prompt_has_steps,
         step_ends,
         cursor_batches,
-    };
-    let rows = query::list(filter, &lookups, before, limit)
-        .build()
-        .fetch_all(&mut *connection)
-        .await?;
-    read_grades(connection, &rows).await
+    }))
 }

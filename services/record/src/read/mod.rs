@@ -1,10 +1,12 @@
 //! How reads see what was acknowledged before them: they wait until it is in the database, and then
 //! read one state of it.
 
+mod answers;
 pub(crate) mod bodies;
 mod channels;
 mod checks;
 mod claims;
+mod costs;
 mod events;
 mod grades;
 mod names;

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use assay_rewards::gold::{LEAST_PER_PASS, MIN_AGREEING, MOST_PER_AGREEING};
 use assay_rewards::sum;
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
 use sqlx::{QueryBuilder, Row};
@@ -17,6 +18,7 @@ use crate::database::keys::NO_STEP;
 use crate::database::rows::count;
 use crate::database::sums::number;
 use crate::prompt_list::{PromptCounts, PromptFilter, PromptOrder, PromptStatus, PromptSummary};
+use crate::read::answers;
 use crate::{Record, RecordError};
 
 impl Record {
@@ -62,7 +64,7 @@ impl Record {
             let mut query = visits
                 .prompts("select prompt_key, visits, judged, passes, first_visit, last_visit");
             if let Some(status) = filter.status {
-                query.push(format_args!(" where {}", condition(status)));
+                query.push(format_args!(" where {}", visits.condition(status)));
             }
             let order = match order {
                 PromptOrder::Visits => "visits desc, ",
@@ -84,6 +86,8 @@ impl Record {
 struct VisitRange {
     run: i64,
     steps: RangeInclusive<i64>,
+    /// Whether the filter chooses no steps.
+    is_whole: bool,
 }
 
 impl VisitRange {
@@ -113,6 +117,7 @@ impl VisitRange {
         Ok(Some(Self {
             run: row.try_get("no")?,
             steps,
+            is_whole: filter.step_min.or(filter.step_max).is_none(),
         }))
     }
 
@@ -182,6 +187,11 @@ impl VisitRange {
         for prompt in &mut prompts {
             prompt.mean_reward = rewards.remove(&prompt.prompt_key).flatten();
         }
+        let keys: Vec<&str> = prompts.iter().map(|prompt| &*prompt.prompt_key).collect();
+        let mut answers = answers::wrong(connection, self.run, &keys).await?;
+        for prompt in &mut prompts {
+            prompt.wrong_answer = answers.remove(&prompt.prompt_key);
+        }
         Ok(prompts)
     }
 
@@ -198,20 +208,35 @@ impl VisitRange {
             last_step: step(last),
             solved_first: first & 1 == 1,
             solved_last: last & 1 == 1,
+            wrong_answer: None,
         })
     }
 }
 
-/// The condition on a prompt.
-fn condition(status: PromptStatus) -> &'static str {
-    match status {
-        PromptStatus::NeverSolved => "passes = 0",
-        PromptStatus::AlwaysSolved => "passes = judged",
-        PromptStatus::Lost => "solved > 0 and (last_visit & 1) = 0",
-        PromptStatus::Gained => "solved < visits and (last_visit & 1) = 1",
-        PromptStatus::Noisy => {
-            "solved > 0 and solved < visits and (first_visit & 1) = (last_visit & 1)"
-        }
+impl VisitRange {
+    /// The condition on a prompt.
+    fn condition(&self, status: PromptStatus) -> String {
+        let condition = match status {
+            PromptStatus::NeverSolved => "passes = 0",
+            PromptStatus::AlwaysSolved => "passes = judged",
+            PromptStatus::Lost => "solved > 0 and (last_visit & 1) = 0",
+            PromptStatus::Gained => "solved < visits and (last_visit & 1) = 1",
+            PromptStatus::Noisy => {
+                "solved > 0 and solved < visits and (first_visit & 1) = (last_visit & 1)"
+            }
+            // Answers are not counted by step.
+            PromptStatus::GoldSuspect if !self.is_whole => "1 = 0",
+            PromptStatus::GoldSuspect => {
+                let run = self.run;
+                return format!(
+                    "passes * {LEAST_PER_PASS} <= judged and exists (select 1 from answers a \
+                     where a.run = {run} and a.prompt_key = prompts.prompt_key and a.pass = 0 \
+                     and a.grades >= {MIN_AGREEING} and a.grades * {MOST_PER_AGREEING} >= judged \
+                     and passes * {LEAST_PER_PASS} <= a.grades)"
+                );
+            }
+        };
+        condition.to_owned()
     }
 }
 
@@ -221,7 +246,7 @@ async fn counts(
 ) -> Result<PromptCounts, DatabaseError> {
     let mut select = "select count(*) as prompts".to_owned();
     for status in PromptStatus::ALL {
-        let (condition, name) = (condition(*status), status.name());
+        let (condition, name) = (visits.condition(*status), status.name());
         select.push_str(&format!(
             ", count(case when {condition} then 1 end) as {name}"
         ));
@@ -238,5 +263,6 @@ async fn counts(
         lost: count(row.try_get("lost")?),
         gained: count(row.try_get("gained")?),
         noisy: count(row.try_get("noisy")?),
+        gold_suspect: count(row.try_get("gold_suspect")?),
     })
 }

@@ -2,9 +2,9 @@
 //!
 //! A frame is a header of [`HEADER`] bytes (magic number, length of the payload, checksum of both)
 //! and the payload: the length of the head, whose top bit says that grades have documents; the head
-//! (the entry without contents, the sizes of the documents, and the indices of unjudged grades if
-//! there are any, in postcard); then the packs of documents, the packs of bodies and the reply, as
-//! compressed.
+//! (the entry without contents, the sizes of the documents, the indices of unjudged grades, and
+//! what was measured of each grade, in postcard); then the packs of documents, the packs of bodies
+//! and the reply, as compressed.
 //!
 //! Contents are sent by clients, and a client may send the bytes of a frame. The magic number and
 //! the checksum therefore depend on the secret key of the spool ([`Seal`]): after damage, recovery
@@ -16,6 +16,7 @@ use assay_core::{BatchId, Hash};
 use serde::{Deserialize, Serialize};
 
 use crate::Event;
+use crate::facts::Measured;
 use crate::legacy::LegacyGrade;
 use crate::pending::packs::{
     Codec, Compressed, Contents, DocumentPack, Pack, PackedBody, PackedDocument, decompress,
@@ -295,10 +296,12 @@ pub(crate) fn encode(
         .zip(&entry.grades)
         .filter_map(|(index, grade)| grade.unjudged.then_some(index))
         .collect();
-    // Frames of builds without this list have no unjudged grades, and such builds ignore it.
-    let mut frame = match unjudged.as_slice() {
-        [] => frame,
-        unjudged => postcard::to_extend(unjudged, frame).map_err(undecodable)?,
+    let measured: Vec<Measured> = entry.grades.iter().map(|grade| grade.measured).collect();
+    // Builds without these lists ignore them; their frames end before.
+    let mut frame = if entry.grades.is_empty() {
+        frame
+    } else {
+        postcard::to_extend(&(&unjudged, &measured), frame).map_err(undecodable)?
     };
     let head_length = frame.len() - HEADER - 4;
     let documents = contents.documents.iter().map(|pack| &pack.compressed);
@@ -359,7 +362,12 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
     type Documents = Vec<PackHead<Vec<PackedDocument>>>;
     let ((mut head, documents), rest): ((Head<GradeHead>, Documents), _) =
         postcard::take_from_bytes(head).map_err(undecodable)?;
-    let unjudged: Vec<u32> = if rest.is_empty() {
+    let (unjudged, rest): (Vec<u32>, _) = if rest.is_empty() {
+        (Vec::new(), rest)
+    } else {
+        postcard::take_from_bytes(rest).map_err(undecodable)?
+    };
+    let measured: Vec<Measured> = if rest.is_empty() {
         Vec::new()
     } else {
         postcard::from_bytes(rest).map_err(undecodable)?
@@ -379,6 +387,9 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
         let grade = grades.get_mut(index as usize);
         let missing = || undecodable("it marks a grade that it does not have");
         grade.ok_or_else(missing)?.unjudged = true;
+    }
+    for (grade, measured) in grades.iter_mut().zip(measured) {
+        grade.measured = measured;
     }
     into_entry(head, grades, packs, contents)
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use assay_core::{ErrorCode, Fault, GradeId};
-use assay_record::chart::{Steps, bucket};
+use assay_record::chart::{GradeKind, Steps, Topic, bucket};
 use assay_record::rollup::{RollupKey, Rollups};
 use assay_record::{Entry, GradeFilter, Record, StoredGrade};
 use proptest::prelude::*;
@@ -34,6 +34,9 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
                 (grade.outcome == "graded").then(|| ["correct", "wrong_answer"][pick % 2].into());
             grade.error = (grade.outcome == "failed")
                 .then(|| Fault::transient(ErrorCode::SandboxFailed, "it ended"));
+            if grade.outcome == "graded" && pick.is_multiple_of(3) {
+                grade.measures.insert("truncated".into(), 1.0);
+            }
             grade.score = (grade.outcome == "graded").then_some((pick % 5) as f64 / 4.0);
             grade.pass = (grade.outcome == "graded").then_some(pick.is_multiple_of(2));
             grade.time_us = START_US + (pick % 7) as i64;
@@ -75,7 +78,9 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
         several(&["correct", "wrong_answer", "no_answer"]),
         texts(&["item-0", "item-1", "item-9"]),
         texts(&["group-0", "group-1"]),
-        texts(&["overturned", "upheld"]),
+        several(&["overturned", "upheld"]),
+        several(&["sandbox_failed", "timeout"]),
+        maybe(vec![true, false]),
     );
     let numbers = (
         (
@@ -90,45 +95,48 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
         maybe((0..7).map(|n| START_US + n).collect()),
         maybe((0..8).map(|n| START_US + n).collect()),
     );
-    (texts_of_filter, numbers).prop_map(
-        |((run, grader, channel, outcomes, verdicts, item, group, appeal), numbers)| {
-            let (
-                (step, step_min, step_max, prompt_key),
-                batch,
-                score_min,
-                score_max,
-                since_us,
-                until_us,
-            ) = numbers;
-            GradeFilter {
-                run,
-                step,
-                step_min,
-                step_max,
-                grader,
-                channel,
-                outcomes,
-                verdicts,
-                appeal,
-                batch,
-                caller: None,
-                item,
-                group,
-                prompt_key,
-                score_min,
-                score_max,
-                since_us,
-                until_us,
-            }
-        },
-    )
+    (texts_of_filter, numbers).prop_map(|(texts, numbers)| {
+        let (run, grader, channel, outcomes, verdicts, item, group, appeals, causes, truncated) =
+            texts;
+        let (
+            (step, step_min, step_max, prompt_key),
+            batch,
+            score_min,
+            score_max,
+            since_us,
+            until_us,
+        ) = numbers;
+        GradeFilter {
+            run,
+            step,
+            step_min,
+            step_max,
+            grader,
+            channel,
+            outcomes,
+            verdicts,
+            appeals,
+            causes,
+            truncated,
+            batch,
+            caller: None,
+            item,
+            group,
+            prompt_key,
+            score_min,
+            score_max,
+            since_us,
+            until_us,
+        }
+    })
 }
 
 /// The expected counts for charts of a run.
 fn expected_steps(entries: &[Entry], run: &str, width: i64) -> Steps {
     let (mut steps, mut seen) = (Steps::new(), BTreeSet::new());
     for entry in entries {
-        for stored in entry.grades.iter().map(|grade| &grade.row) {
+        for new in &entry.grades {
+            let stored = &new.row;
             if seen.insert(stored.grade.grade) && entry.run.as_deref() == Some(run) {
                 let body = entry
                     .bodies
@@ -136,10 +144,9 @@ fn expected_steps(entries: &[Entry], run: &str, width: i64) -> Steps {
                     .find(|body| body.hash == stored.source.completion_hash)
                     .unwrap();
                 let first = entry.step.map(|step| bucket(step, width));
-                steps
-                    .entry(first)
-                    .or_default()
-                    .push(stored, Some(body.content.len() as u32));
+                let counted = steps.entry(first).or_default();
+                counted.push(stored, Some(body.content.len() as u32));
+                counted.push_signals(new);
             }
         }
     }
@@ -221,6 +228,21 @@ async fn check(
             .collect();
         let listed = all(store, filter, *page).await;
         assert_eq!(listed.iter().collect::<Vec<_>>(), matching, "{filter:?}");
+        let mut counted: BTreeMap<String, u64> = BTreeMap::new();
+        for StoredGrade { grade, .. } in matching {
+            let kind = GradeKind {
+                grader: &grade.grader.name,
+                channel: &grade.channel,
+                result: grade.verdict.as_deref().unwrap_or(&grade.outcome),
+                truncated: grade.is_truncated(),
+                cause: grade.error.as_ref().map(|error| error.code.as_str()),
+            };
+            *counted.entry(kind.word()).or_default() += 1;
+        }
+        let kinds = store.kind_counts(filter, 1_000).await.unwrap();
+        let found = kinds.counted.values_of(Topic::Kind);
+        let found: BTreeMap<String, u64> = found.map(|(kind, n)| (kind.to_owned(), n)).collect();
+        assert_eq!((found, kinds.more), (counted, false), "{filter:?}");
     }
     for (id, grade) in expected {
         assert_eq!(store.grade(*id).await.unwrap().as_ref(), Some(grade));
@@ -262,7 +284,8 @@ async fn check(
             run.passed,
             grades
                 .iter()
-                .filter(|stored| stored.grade.pass == Some(true))
+                .filter(|stored| stored.grade.outcome == "graded")
+                .filter(|stored| stored.grade.pass_after_appeal() == Some(true))
                 .count() as u64
         );
         // Sums of quarters are exact in any order.

@@ -6,11 +6,13 @@
 )]
 
 mod access;
+mod answers;
 mod backups;
 mod batches;
 mod channels;
 mod checks;
 mod claims;
+mod costs;
 mod earlier;
 mod faults;
 mod fixture;

@@ -78,11 +78,64 @@ async fn errors_of_rewards_are_those_of_prompts() {
     }
     let range = steps("run", 0, 15);
     let comparison = compare(&fixture.record, &range, &range, 3).await.unwrap();
-    // Ten prompts whose rollouts all agree: the deviation of the prompts is 1/2.
-    let expected = 0.5 / 10f64.sqrt();
+    // Ten prompts whose rollouts all agree: the sample deviation of the prompts is 1/2 times the
+    // square root of 10/9.
+    let expected = 0.5 / 9f64.sqrt();
     let error = comparison.a.reward_error.unwrap();
     assert!((error - expected).abs() < 1e-12, "{error}");
-    assert!(!comparison.reward.unwrap().is_clear());
+    // Both have the same rollouts.
+    let difference = comparison.reward.unwrap();
+    assert!(difference.value.abs() < 1e-12 && !difference.is_clear());
+    assert!(difference.high - difference.low < 1e-9, "{difference:?}");
+}
+
+#[tokio::test]
+async fn intervals_pair_the_prompts_of_both_sets() {
+    let fixture = fixture().await;
+    // The same prompts are solved, except one.
+    for step in 0..8 {
+        grade(&fixture, "a", step, 5, 0).await;
+        grade(&fixture, "b", step, 6, 0).await;
+    }
+    let (a, b) = (steps("a", 0, 7), steps("b", 0, 7));
+    let comparison = compare(&fixture.record, &a, &b, 3).await.unwrap();
+    // The differences of the ten prompts are 0, and once 1: mean 0.1, sample variance 0.1, with
+    // nine degrees of freedom.
+    let half = 2.262_157 * (0.1f64 / 10.0).sqrt();
+    for difference in [comparison.reward.unwrap(), comparison.pass.unwrap()] {
+        assert!((difference.value - 0.1).abs() < 1e-12, "{difference:?}");
+        assert!(
+            (difference.high - 0.1 - half).abs() < 1e-5,
+            "{difference:?}"
+        );
+        assert!((difference.low - 0.1 + half).abs() < 1e-5, "{difference:?}");
+    }
+}
+
+#[tokio::test]
+async fn rollouts_of_a_single_prompt_are_independent() {
+    let fixture = fixture().await;
+    for (run, right) in [("a", 20), ("b", 60)] {
+        let items = (0..80).map(|at| {
+            let mut item = item("exact", "1", if at < right { "1" } else { "2" });
+            item.prompt_key = Some("p".to_owned());
+            item
+        });
+        let batch = Batch {
+            run: Some(run.into()),
+            step: Some(0),
+            ..batch(items.collect())
+        };
+        fixture.engine.grade(batch, Mode::Whole).await.unwrap();
+    }
+    let (a, b) = (steps("a", 0, 0), steps("b", 0, 0));
+    let comparison = compare(&fixture.record, &a, &b, 3).await.unwrap();
+    let half = 1.96 * (2.0f64 * 0.25 * 0.75 / 80.0).sqrt();
+    let difference = comparison.reward.unwrap();
+    assert!(
+        (difference.high - 0.5 - half).abs() < 1e-4,
+        "{difference:?}"
+    );
 }
 
 #[tokio::test]

@@ -35,9 +35,17 @@ pub(crate) struct ListQuery {
     outcome: Option<String>,
     /// Exact verdict, such as `wrong_answer`; several are separated by commas.
     verdict: Option<String>,
-    /// Result of the appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
-    #[param(pattern = "^(overturned|upheld|disagreed|unjudged)$")]
+    /// Result of the appeal: `overturned`, `upheld`, `disagreed` or `unjudged`; several are
+    /// separated by commas.
+    #[param(
+        pattern = "^(overturned|upheld|disagreed|unjudged)(,(overturned|upheld|disagreed|unjudged))*$"
+    )]
     appeal: Option<String>,
+    /// Whether the completion was cut at the length limit; known of graded items.
+    truncated: Option<bool>,
+    /// Code of the error of an item without a score, such as `grader_unavailable`; several are
+    /// separated by commas.
+    cause: Option<String>,
     /// Exact id of the batch.
     #[param(pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
     batch: Option<String>,
@@ -90,7 +98,9 @@ pub(crate) async fn list(api: Api, Query(query): Query<ListQuery>) -> ApiResult<
         channel: query.channel,
         outcomes: GradeFilter::values(query.outcome.as_deref()),
         verdicts: GradeFilter::values(query.verdict.as_deref()),
-        appeal: query.appeal,
+        appeals: GradeFilter::values(query.appeal.as_deref()),
+        truncated: query.truncated,
+        causes: GradeFilter::values(query.cause.as_deref()),
         caller: query.caller,
         item: query.id,
         group: query.group,

@@ -91,7 +91,9 @@ fn filter(selection: &GradeSelection) -> anyhow::Result<GradeFilter> {
         channel: selection.channel.clone(),
         outcomes: GradeFilter::values(selection.outcome.as_deref()),
         verdicts: GradeFilter::values(selection.verdict.as_deref()),
-        appeal: selection.appeal.clone(),
+        appeals: GradeFilter::values(selection.appeal.as_deref()),
+        truncated: selection.truncated,
+        causes: GradeFilter::values(selection.cause.as_deref()),
         batch: selection.batch.as_deref().map(str::parse).transpose()?,
         caller: selection.caller.clone(),
         item: selection.id.clone(),
@@ -112,6 +114,7 @@ fn query(selection: &GradeSelection) -> Vec<(&'static str, String)> {
         ("outcome", &selection.outcome),
         ("verdict", &selection.verdict),
         ("appeal", &selection.appeal),
+        ("cause", &selection.cause),
         ("batch", &selection.batch),
         ("caller", &selection.caller),
         ("id", &selection.id),
@@ -122,6 +125,7 @@ fn query(selection: &GradeSelection) -> Vec<(&'static str, String)> {
         .into_iter()
         .filter_map(|(name, text)| Some((name, text.clone()?)))
         .collect();
+    query.extend((selection.truncated).map(|cut| ("truncated", cut.to_string())));
     for (name, step) in [
         ("step", selection.step),
         ("step_min", selection.step_min),

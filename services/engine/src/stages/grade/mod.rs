@@ -13,7 +13,7 @@ mod unit;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::{CancelFlag, Component, Outcome};
+use assay_core::{CancelFlag, Component, Lane, Outcome};
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -132,6 +132,15 @@ impl GradedItems {
     }
 }
 
+/// What a unit cost, in microseconds. Units of the `Cpu` lane keep a thread busy, and several of
+/// them are charged together.
+fn charged(unit: &GradedUnit) -> u64 {
+    match unit.spec.lane {
+        Lane::Cpu => unit.grade_us,
+        _ => u64::try_from(unit.charged.as_micros()).unwrap_or(u64::MAX),
+    }
+}
+
 /// The grade of an item whose units are graded: first the one of its own task, then its checks.
 /// Appeals, policies and corrections fill in the rest.
 fn item_grade(plan: &Plan, units: Vec<GradedUnit>) -> Option<ItemGrade> {
@@ -153,6 +162,7 @@ fn item_grade(plan: &Plan, units: Vec<GradedUnit>) -> Option<ItemGrade> {
         grade_us: main.grade_us,
         time_us: main.time_us,
         cached: main.cached,
+        charged_us: charged(&main),
         ..ItemGrade::default()
     };
     match main.outcome {
@@ -177,6 +187,7 @@ fn item_grade(plan: &Plan, units: Vec<GradedUnit>) -> Option<ItemGrade> {
         grade.queue_us = grade.queue_us.max(check.queue_us);
         grade.grade_us = grade.grade_us.saturating_add(check.grade_us);
         grade.time_us = grade.time_us.max(check.time_us);
+        grade.charged_us = grade.charged_us.saturating_add(charged(&check));
         grade.components.push(ComponentGrade::from(Component {
             name: name.clone(),
             grader: check.spec.id(),

@@ -176,14 +176,15 @@ pub(crate) async fn kinds(
     filter: &GradeFilter,
 ) -> Result<Option<Vec<i64>>, DatabaseError> {
     let one = Option::as_slice;
-    let columns: [(&str, &[String]); 5] = [
+    let columns: [(&str, &[String]); 6] = [
         ("grader", one(&filter.grader)),
         ("channel", one(&filter.channel)),
         ("outcome", &filter.outcomes),
         ("verdict", &filter.verdicts),
-        ("appeal", one(&filter.appeal)),
+        ("appeal", &filter.appeals),
+        ("cause", &filter.causes),
     ];
-    if columns.iter().all(|(_, values)| values.is_empty()) {
+    if columns.iter().all(|(_, values)| values.is_empty()) && filter.truncated.is_none() {
         return Ok(None);
     }
     let mut query = QueryBuilder::<Sqlite>::new("select no from kinds where true");
@@ -197,6 +198,9 @@ pub(crate) async fn kinds(
             query.push(")");
         }
     }
+    if let Some(truncated) = filter.truncated {
+        query.push(" and truncated = ").push_bind(truncated);
+    }
     query.push(" order by no");
     Ok(Some(
         query.build_query_scalar().fetch_all(connection).await?,
@@ -205,6 +209,40 @@ pub(crate) async fn kinds(
 
 /// The query for the grades that match `filter` with an id below `before`.
 pub(crate) fn list(
+    filter: &GradeFilter,
+    lookups: &ListLookups,
+    before: Option<GradeId>,
+    limit: u32,
+) -> QueryBuilder<Sqlite> {
+    select(
+        QueryBuilder::new(SELECT_GRADE),
+        filter,
+        lookups,
+        before,
+        limit,
+    )
+}
+
+/// The query for the number of grades of each kind among the newest `limit` that match `filter`.
+pub(crate) fn count_kinds(
+    filter: &GradeFilter,
+    lookups: &ListLookups,
+    limit: u32,
+) -> QueryBuilder<Sqlite> {
+    let counts = "select k.grader, k.channel, k.outcome, k.verdict, k.truncated, k.cause, \
+                  cast(count(*) as bigint) as grades \
+                  from kinds k join (select g.kind as kind";
+    let mut query = select(QueryBuilder::new(counts), filter, lookups, None, limit);
+    query.push(
+        ") as listed on listed.kind = k.no \
+         group by k.grader, k.channel, k.outcome, k.verdict, k.truncated, k.cause",
+    );
+    query
+}
+
+/// Continues a query that selects columns of grades `g`, their batches `b` and kinds `k`.
+fn select(
+    mut query: QueryBuilder<Sqlite>,
     filter: &GradeFilter,
     lookups: &ListLookups,
     before: Option<GradeId>,
@@ -236,7 +274,6 @@ pub(crate) fn list(
     let grades_of_batch = format!(
         " cross join grades g{index} cross join kinds k where {in_batch} and k.no = g.kind"
     );
-    let mut query = QueryBuilder::new(SELECT_GRADE);
     let required = facets::required(filter, run.unwrap_or(ANY_RUN));
     let source = source(filter, &required, *prompt_has_steps);
     let mut order = "b.id";

@@ -64,7 +64,21 @@ fn filters() -> Vec<(&'static str, GradeFilter)> {
         (
             "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
             GradeFilter {
-                appeal: text(),
+                appeals: texts(),
+                ..all()
+            },
+        ),
+        (
+            "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+            GradeFilter {
+                causes: texts(),
+                ..all()
+            },
+        ),
+        (
+            "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+            GradeFilter {
+                truncated: Some(true),
                 ..all()
             },
         ),
@@ -251,7 +265,9 @@ async fn no_list_sorts_or_scans_grades() {
                 || filter.channel.is_some()
                 || !filter.verdicts.is_empty()
                 || !filter.outcomes.is_empty()
-                || filter.appeal.is_some(),
+                || !filter.appeals.is_empty()
+                || !filter.causes.is_empty()
+                || filter.truncated.is_some(),
             "{filter:?}\n{plan}"
         );
         assert!(plan.contains(index), "{filter:?}\n{plan}");

@@ -61,7 +61,7 @@ pub(super) async fn delete(
     connection: &mut SqliteConnection,
     limit: u32,
 ) -> Result<StepOutcome, DatabaseError> {
-    const DELETES: [&str; 4] = [
+    const DELETES: [&str; 8] = [
         "delete from rollups where (run, step, grader, version, outcome, verdict) in (\
            select run, step, grader, version, outcome, verdict from rollups where run = $1 \
            limit $2)",
@@ -71,6 +71,14 @@ pub(super) async fn delete(
            select run, width, step, topic, word from step_words where run = $1 limit $2)",
         "delete from prompt_history where (run, prompt_key, step) in (\
            select run, prompt_key, step from prompt_history where run = $1 limit $2)",
+        "delete from answers where (run, prompt_key, pass, answer) in (\
+           select run, prompt_key, pass, answer from answers where run = $1 limit $2)",
+        "delete from signs where (run, kind, value) in (\
+           select run, kind, value from signs where run = $1 limit $2)",
+        "delete from costs where (run, caller, grader) in (\
+           select run, caller, grader from costs where run = $1 limit $2)",
+        "delete from slow_grades where (run, grader, grade_us, key) in (\
+           select run, grader, grade_us, key from slow_grades where run = $1 limit $2)",
     ];
     let Some(run) = next(connection).await? else {
         return Ok(StepOutcome::DONE);

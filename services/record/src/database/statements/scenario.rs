@@ -4,16 +4,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::{BatchId, Completion, GradeId, Hash, SystemClock};
+use assay_core::{BatchId, Completion, Evidence, GradeId, Hash, SystemClock};
 use assay_rewards::channel::counts::{BUCKET_US, Calibration};
+use assay_rewards::clustered::Total;
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
 
 use crate::access::{AccessStore, AuditEntry, KeyRecord, KeyUse, Quotas, Role};
+use crate::cost::{CostFilter, CostKey};
 use crate::database::{Database, Location};
 use crate::dataset_check::{self, DatasetCheck};
 use crate::event::{Adjudication, Draw};
 use crate::pair::{CollectedPair, Pair};
+use crate::prompt_changes::SetTotals;
 use crate::prompt_list::{PromptFilter, PromptOrder, PromptStatus};
 use crate::retention_step::RetentionStep;
 use crate::storage::{ChannelFilter, PruneFilter, PruneState};
@@ -71,6 +74,11 @@ fn entry(n: u64, run: Option<&str>, grades: u32) -> Entry {
         stored.grade.prompt_key = Some("prompt".to_owned());
         stored.grade.score = Some([0.0, 0.5, 1.0][position as usize % 3]);
         stored.grade.time_us = i64::from(position) * BUCKET_US;
+        // A sign in answers that pass; the last one is wrong.
+        let evidence = Evidence::new().text("extracted", "os._exit(4)");
+        stored.grade.evidence = Some(evidence.text("gold", &format!("gold {n}")));
+        stored.grade.pass = Some(position < 5);
+        stored.grade.grade_us = u64::from(position);
         stored.grade.appeal = (position == 0).then(|| Appeal {
             judge: "judge@1".to_owned(),
             sensitivity: 0.9,
@@ -221,8 +229,12 @@ fn filters() -> Vec<GradeFilter> {
             channel: text("text/default"),
             verdicts: vec!["correct".to_owned()],
             outcomes: vec!["graded".to_owned()],
-            appeal: text("disagreed"),
+            appeals: vec!["disagreed".to_owned()],
             ..grader.clone()
+        },
+        GradeFilter {
+            truncated: Some(false),
+            ..GradeFilter::default()
         },
         GradeFilter {
             group: text("group"),
@@ -292,6 +304,8 @@ async fn read(record: &Record) {
     for filter in filters() {
         let page = record.grades(&filter, None, 2).await.unwrap();
         record.grades(&filter, Some(grade), 2).await.unwrap();
+        let counts = record.kind_counts(&filter, 1_000).await.unwrap();
+        assert_eq!(counts.counted.is_empty(), page.grades.is_empty());
         let is_empty = filter.score_min > filter.score_max && filter.score_max.is_some();
         assert_eq!(page.grades.is_empty(), is_empty, "{filter:?}");
     }
@@ -316,15 +330,22 @@ async fn read(record: &Record) {
     let steps = ("run", 0..=i64::MAX);
     let changes = record.prompt_changes(&steps, &steps, 9).await.unwrap();
     assert_eq!(changes.common, 1);
-    let spread = record.prompt_spread(&steps, 0.5).await.unwrap();
-    assert!(spread.rewards > 0);
+    let sums = record.prompt_sums(&steps).await.unwrap();
+    assert!(sums.rewards.count > 0);
+    let total = Total {
+        count: 1.0,
+        sum: 0.5,
+    };
+    let totals = SetTotals { a: total, b: total };
+    let squares = record.prompt_squares(&steps, &steps, [totals, totals]);
+    assert!(squares.await.unwrap()[0].a >= 0.0);
     for status in [None]
         .into_iter()
         .chain(PromptStatus::ALL.iter().copied().map(Some))
     {
         for order in PromptOrder::ALL {
             let filter = PromptFilter {
-                step_min: Some(0),
+                step_min: (status != Some(PromptStatus::GoldSuspect)).then_some(0),
                 status,
                 ..PromptFilter::default()
             };
@@ -333,6 +354,19 @@ async fn read(record: &Record) {
             assert_eq!(prompts.await.unwrap().len() as u64, counts.of(status));
         }
     }
+    for key in CostKey::ALL {
+        let filter = CostFilter {
+            run: Some("run".to_owned()),
+            caller: Some(CALLER.to_owned()),
+            grader: Some("text".to_owned()),
+        };
+        assert_eq!(record.costs(*key, &filter, 9).await.unwrap().len(), 1);
+        assert!(!record.slowest(&filter, 9).await.unwrap().is_empty());
+    }
+    let all = CostFilter::default();
+    assert_eq!(record.slowest(&all, 9).await.unwrap().len(), 9);
+    assert!(!record.run_signals("run", 1).await.unwrap().is_empty());
+    assert_eq!(record.clusters("run", 9).await.unwrap().len(), 1);
     let counts = record.run_counts("run", &(0..=i64::MAX)).await.unwrap();
     assert!(counts.grades() > 0);
     assert_eq!(record.runs(9).await.unwrap().len(), 2);
