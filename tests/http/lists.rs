@@ -26,7 +26,7 @@ async fn lists_show_what_was_expected_and_what_operators_decided() {
     assert!(!row(&ids[7]).contains("adjudicated"));
     let failed = row(&ids[8]);
     assert!(
-        failed.contains("data-label=\"Cause\">grader_panicked"),
+        failed.contains("data-label=\"Cause\">`panicking@1` panicked on this item"),
         "{failed}"
     );
 }
@@ -159,7 +159,8 @@ async fn lists_the_prompts_of_a_run_by_status() {
     assert_eq!(
         listed["counts"],
         json!({
-            "prompts": 4, "never_solved": 1, "always_solved": 1, "lost": 1, "gained": 1, "noisy": 2
+            "prompts": 4, "never_solved": 1, "always_solved": 1, "lost": 1, "gained": 1, "noisy": 2,
+            "gold_suspect": 0
         })
     );
     let keys: Vec<_> = listed["prompts"].as_array().unwrap().iter().collect();

@@ -4,9 +4,9 @@ reads from the page of suspects what is found.
 
 usage: detectors.py PATH/TO/assay [--clean N] [--steps N] [--items N]
 
-Rewards grow, lengths drift by up to a third, and prompts differ from step to step. A hack grows over
-20 steps from the step `ONSET`. Prints what each detector finds, with its step; exits with 1 if a
-hack is not found within 20 steps of its onset, or if a detector finds something in a clean run.
+Rewards grow, lengths drift by up to a third, and prompts differ from step to step. A hack grows
+over 20 steps from the step `ONSET`. Prints what each detector finds, with its step; exits with 1 if
+a hack is not found within 20 steps of its onset, or if a detector finds something in a clean run.
 """
 
 import argparse

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use crate::commitment;
 use crate::phrases::MODALS;
 use crate::phrases::qualifying::EXCLUDES;
+use crate::qualifiers::ends_in_denial;
 use crate::rule::{Rule, RuleMatch};
 use crate::slices::tail;
 use crate::tokens::{Lexed, TokenKind};
@@ -475,26 +476,6 @@ fn is_possible(clause: &str) -> bool {
     words(clause)
         .take_while(|word| leads(word) || is_modal(word))
         .any(is_modal)
-}
-
-/// Whether a token of a script without blanks ends with a denial.
-pub(super) fn ends_in_denial(word: &str) -> bool {
-    [
-        "不是",
-        "不选",
-        "不可能是",
-        "不能是",
-        "排除",
-        "并非",
-        "不等于",
-        "不会是",
-        "不该是",
-        "不应是",
-        "不应该是",
-        "不为",
-    ]
-    .iter()
-    .any(|denial| word.ends_with(denial))
 }
 
 /// Whether the words after a letter refute it: "A is wrong".

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use crate::characters::is_spaced;
-use crate::choice::ends_in_denial;
 use crate::phrases::qualifying::{
     COMPARES_AFTER, EXCEPTS, EXCLUDES, PRECISIONS, QUALIFIES_AFTER, QUALIFIES_BEFORE,
     QUALIFIES_BEFORE_VALUE,
@@ -368,4 +367,24 @@ pub(super) fn whole_clause<'a>(
         Cow::Borrowed(source)
     };
     RuleMatch { text, source, rule }
+}
+
+/// Whether a token of a script without blanks ends with a denial.
+pub(super) fn ends_in_denial(word: &str) -> bool {
+    [
+        "不是",
+        "不选",
+        "不可能是",
+        "不能是",
+        "排除",
+        "并非",
+        "不等于",
+        "不会是",
+        "不该是",
+        "不应是",
+        "不应该是",
+        "不为",
+    ]
+    .iter()
+    .any(|denial| word.ends_with(denial))
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
 use crate::event::Event;
-use crate::grade::NewGrade;
+use crate::new_grade::NewGrade;
 
 /// Identifies a request: repeated requests have the same key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -135,6 +135,19 @@ impl Difference {
         }
     }
 
+    fn width(&self) -> f64 {
+        self.high - self.low
+    }
+
+    /// A difference of shares, which is at most 1.
+    fn of_shares(self) -> Self {
+        Self {
+            low: self.low.max(-1.0),
+            high: self.high.min(1.0),
+            ..self
+        }
+    }
+
     /// Whether the interval excludes 0.
     #[must_use]
     pub fn is_clear(&self) -> bool {
@@ -207,7 +220,7 @@ pub async fn compare(
         .map(|(quantity, at)| Error::of(quantity, [&a, &b], totals[at], squares[at]));
     Ok(Comparison {
         reward: reward.difference,
-        pass: pass.difference,
+        pass: pass.difference.map(Difference::of_shares),
         bytes: (a.bytes().zip(b.bytes())).map(|(a, b)| Difference::of(a, b)),
         parts: parts(&a, &b),
         prompts,
@@ -215,6 +228,9 @@ pub async fn compare(
         b: b.body(reward.errors[1]),
     })
 }
+
+/// Fewer clusters than this may have equal differences by chance.
+const FEW_CLUSTERS: u64 = 10;
 
 /// What is averaged over the rollouts of a set.
 #[derive(Debug, Clone, Copy)]
@@ -234,8 +250,9 @@ struct Error {
 
 impl Error {
     /// From the sums of squares of the prompts. Rollouts without a prompt are clusters of their
-    /// own. So are all rollouts if a set has fewer than two clusters otherwise: they are then
-    /// independent, given the prompt.
+    /// own. The differences of a few prompts may be equal by chance, so the wider interval counts
+    /// then: the clustered one, or that of independent rollouts. Of fewer than two clusters only the
+    /// latter is known.
     fn of(
         quantity: Quantity,
         sets: [&Set<'_>; 2],
@@ -243,25 +260,38 @@ impl Error {
         squares: PromptSquares,
     ) -> Self {
         let totals = [totals.a, totals.b];
+        let value = totals[1].mean().zip(totals[0].mean()).map(|(b, a)| b - a);
         let rest = sets.map(|set| set.rest(quantity));
         let clusters = [0, 1].map(|at| sets[at].prompts.prompts.saturating_add(rest[at].count));
-        let [a, b] = [0, 1].map(|at| rest[at].squares_about(totals[at]));
-        let value = totals[1].mean().zip(totals[0].mean()).map(|(b, a)| b - a);
-        if clusters.iter().any(|clusters| *clusters < 2) {
-            let alone = [0, 1].map(|at| sets[at].alone(quantity).squares_about(totals[at]));
-            let (squares, count) = (alone[0] + alone[1], u64::MAX);
-            return Self {
-                errors: alone.map(f64::sqrt),
-                difference: value.map(|value| clustered::estimate(value, squares, count).into()),
-            };
-        }
-        let squares = [squares.a + a, squares.b + b, squares.difference + a + b];
-        let errors = [0, 1].map(|at| clustered::standard_error(squares[at], clusters[at]));
         let fewest = clusters[0].min(clusters[1]);
-        let estimate = |value| clustered::estimate(value, squares[2], fewest).into();
+        let alone = [0, 1].map(|at| sets[at].alone(quantity).squares_about(totals[at]));
+        let independent = Self {
+            errors: alone.map(f64::sqrt),
+            difference: value
+                .map(|value| clustered::estimate(value, alone[0] + alone[1], u64::MAX).into()),
+        };
+        if fewest < 2 {
+            return independent;
+        }
+        let [a, b] = [0, 1].map(|at| rest[at].squares_about(totals[at]));
+        let squares = [squares.a + a, squares.b + b, squares.difference + a + b];
+        let clustered = Self {
+            errors: [0, 1].map(|at| clustered::standard_error(squares[at], clusters[at])),
+            difference: value.map(|value| clustered::estimate(value, squares[2], fewest).into()),
+        };
+        if fewest < FEW_CLUSTERS {
+            clustered.or_wider(independent)
+        } else {
+            clustered
+        }
+    }
+
+    /// The larger errors of the two, and the wider interval.
+    fn or_wider(self, other: Self) -> Self {
+        let difference = self.difference.zip(other.difference);
         Self {
-            errors,
-            difference: value.map(estimate),
+            errors: [0, 1].map(|at| self.errors[at].max(other.errors[at])),
+            difference: difference.map(|(a, b)| if b.width() > a.width() { b } else { a }),
         }
     }
 }

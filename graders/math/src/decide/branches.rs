@@ -58,8 +58,8 @@ fn is_decidable(condition: &Expr) -> bool {
     }
 }
 
-/// A condition with inequalities and equations in place of sets: `x ∈ (0, 1]` is `0 < x ≤ 1`. That an
-/// index is an integer is left out next to another condition.
+/// A condition with inequalities and equations in place of sets: `x ∈ (0, 1]` is `0 < x ≤ 1`. That
+/// an index is an integer is left out next to another condition.
 pub(super) fn condition(part: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
     charge_copy(part, budget)?;
     Ok(match part {

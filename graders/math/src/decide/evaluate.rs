@@ -429,9 +429,9 @@ fn series<'a>(
     Ok(total)
 }
 
-/// Whether the ends of a sum are functions of free variables only. Such a sum has a value only where
-/// it has a term: `n` is a natural number in `\sum_{k=1}^n k`. Sums in the range of another index
-/// may be empty.
+/// Whether the ends of a sum are functions of free variables only. Such a sum has a value only
+/// where it has a term: `n` is a natural number in `\sum_{k=1}^n k`. Sums in the range of another
+/// index may be empty.
 fn has_free_end(ends: [&Expr; 2], point: &Point<'_>, budget: &Budget) -> Result<bool, Exhausted> {
     let mut symbols = false;
     for end in ends {

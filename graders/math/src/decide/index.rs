@@ -105,8 +105,8 @@ fn in_words(condition: &str) -> Option<(&str, Start)> {
     Some((name.filter(|_| counts)?, start?))
 }
 
-/// Whether a value is the term of a sequence with this index: `a_n = 2n + 1`, `f(n) = 2n`, `2n + 1`,
-/// but not `x = 2n` and `nπ`, which are all values of a family.
+/// Whether a value is the term of a sequence with this index: `a_n = 2n + 1`, `f(n) = 2n`,
+/// `2n + 1`, but not `x = 2n` and `nπ`, which are all values of a family.
 pub(super) fn is_term(value: &Expr, name: &str) -> bool {
     let mentions =
         |expr: &Expr| expr.any(&|part| matches!(part, Expr::Symbol(own) if **own == *name));

@@ -6,8 +6,9 @@ use crate::number::Rational;
 use crate::tree::{Expr, Function, Name};
 
 /// Whether an expression with names of variables is the quantity that is asked for, because its
-/// value is a constant: `m + n = 42`, `100a + 10b + c = 42`, `ab = 6`, `gcd(a, b) = 3`, `sin A = 3/5`,
-/// `|z| = 5`. `2x = 6`, `x + 2 = 5`, `sin x = 1/2` and `|x| = 3` are equations to solve.
+/// value is a constant: `m + n = 42`, `100a + 10b + c = 42`, `ab = 6`, `gcd(a, b) = 3`,
+/// `sin A = 3/5`, `|z| = 5`. `2x = 6`, `x + 2 = 5`, `sin x = 1/2` and `|x| = 3` are equations to
+/// solve.
 pub(super) fn is_quantity(expr: &Expr, value: &Expr) -> bool {
     match expr {
         Expr::Sum(terms) => {

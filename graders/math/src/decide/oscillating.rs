@@ -1,6 +1,6 @@
-//! Integrals of waves over a half-line, `∫ g(x) sin ωx dx` from 0 on: the double exponential formula
-//! whose nodes approach the zeros of the wave (Ooura and Mori, "The double exponential formula for
-//! oscillatory functions over the half infinite interval", 1991).
+//! Integrals of waves over a half-line, `∫ g(x) sin ωx dx` from 0 on: the double exponential
+//! formula whose nodes approach the zeros of the wave (Ooura and Mori, "The double exponential
+//! formula for oscillatory functions over the half infinite interval", 1991).
 
 use std::ops::Neg as _;
 use std::sync::OnceLock;

@@ -127,8 +127,8 @@ fn same_as_family(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option
 }
 
 /// Compares two families of angles that both leave the set of their parameter out: `x = π/4 + nπ/2`
-/// and `x = π/4 + kπ, x = 3π/4 + kπ`; `None` if they are not. A value without a name may be a formula
-/// in `n`, such as `(n - 2)π`, unless the other side has several values.
+/// and `x = π/4 + kπ, x = 3π/4 + kπ`; `None` if they are not. A value without a name may be a
+/// formula in `n`, such as `(n - 2)π`, unless the other side has several values.
 fn same_families(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
     let parameter = |expr: &Expr| {
         let names = rename::symbols(expr);

@@ -1,5 +1,5 @@
-//! The pieces of an integrand: where it has a kink or a jump, and its integral over a piece on which
-//! it is a polynomial.
+//! The pieces of an integrand: where it has a kink or a jump, and its integral over a piece on
+//! which it is a polynomial.
 
 use super::critical::Critical;
 use super::evaluate::{NoValue, Point};
@@ -77,8 +77,8 @@ impl<'a> Integrand<'a> {
         Ok(pieces.on_line(&line, budget)?)
     }
 
-    /// The integral over a piece if the integrand is a polynomial there, and the size of the terms of
-    /// which it is the difference. Constants in the polynomial are rounded.
+    /// The integral over a piece if the integrand is a polynomial there, and the size of the terms
+    /// of which it is the difference. Constants in the polynomial are rounded.
     pub(super) fn exactly(
         &self,
         low: &Rational,

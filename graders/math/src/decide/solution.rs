@@ -1,10 +1,10 @@
 //! General solutions, in which arbitrary constants may be written otherwise: `x²/2 + C` and
 //! `(x² + C)/2`, `C_1 e^x + C_2 e^-x` and `C_1 e^-x + C_2 e^x`, `y² = x² + C` and `x² - y² = C`.
 //!
-//! A solution that is linear in its constants is a function `f_0` plus all combinations of functions
-//! `f_i`. Two of them are the same set if each `g_i` and `g_0 - f_0` are combinations of the `f_i`.
-//! The coefficients are computed from values at a few points, and the combination is compared as a
-//! function.
+//! A solution that is linear in its constants is a function `f_0` plus all combinations of
+//! functions `f_i`. Two of them are the same set if each `g_i` and `g_0 - f_0` are combinations of
+//! the `f_i`. The coefficients are computed from values at a few points, and the combination is
+//! compared as a function.
 
 use std::collections::BTreeSet;
 use std::ops::Neg as _;
@@ -346,8 +346,8 @@ fn value_at(
     }
 }
 
-/// Compares solutions that are not linear in their only constant, with other multiples of it: `1/(x +
-/// C)` and `1/(x - C)`.
+/// Compares solutions that are not linear in their only constant, with other multiples of it:
+/// `1/(x + C)` and `1/(x - C)`.
 fn same_otherwise(
     gold: &Expr,
     own: &[String],

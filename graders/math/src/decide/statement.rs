@@ -317,8 +317,8 @@ fn difference(sides: &[&Expr], cx: &Context<'_>) -> Result<Option<Expr>, Exhaust
     Ok(Some(fold(&difference, cx.budget)?))
 }
 
-/// Whether two equations are multiples of each other by a constant other than 0, or by denominators.
-/// For inequalities in one direction the constant must be positive.
+/// Whether two equations are multiples of each other by a constant other than 0, or by
+/// denominators. For inequalities in one direction the constant must be positive.
 pub(crate) fn multiples(
     a: &[&Expr],
     b: &[&Expr],

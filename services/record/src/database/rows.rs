@@ -9,8 +9,9 @@ use sqlx::{Row, TypeInfo, ValueRef};
 
 use super::documents::{self, Location};
 use super::insert::{Insert, Values};
+use crate::NewGrade;
 use crate::database::DatabaseError;
-use crate::grade::{GradeSource, NewGrade, StoredGrade};
+use crate::grade::{GradeSource, StoredGrade};
 use crate::legacy::{LegacyAppeal, LegacyGrade};
 use crate::pending::packs::document_checksum;
 
