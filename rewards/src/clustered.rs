@@ -191,6 +191,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::print_stdout, reason = "the figures are part of the result")]
     fn intervals_cover_the_difference_on_correlated_and_uncorrelated_rollouts() {
         for prompts in [12, 60] {
             for spread in [0.0, 2.0] {

@@ -70,6 +70,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::print_stdout, reason = "the figures are part of the result")]
     fn precision_is_as_documented() {
         let mut table = Vec::new();
         for (wrong_golds, traps) in [(0.01, 0.1), (0.02, 0.1), (0.05, 0.1), (0.02, 0.3)] {

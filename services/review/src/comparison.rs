@@ -251,8 +251,8 @@ struct Error {
 impl Error {
     /// From the sums of squares of the prompts. Rollouts without a prompt are clusters of their
     /// own. The differences of a few prompts may be equal by chance, so the wider interval counts
-    /// then: the clustered one, or that of independent rollouts. Of fewer than two clusters only the
-    /// latter is known.
+    /// then: the clustered one, or that of independent rollouts. Of fewer than two clusters only
+    /// the latter is known.
     fn of(
         quantity: Quantity,
         sets: [&Set<'_>; 2],
@@ -280,14 +280,14 @@ impl Error {
             difference: value.map(|value| clustered::estimate(value, squares[2], fewest).into()),
         };
         if fewest < FEW_CLUSTERS {
-            clustered.or_wider(independent)
+            clustered.or_wider(&independent)
         } else {
             clustered
         }
     }
 
     /// The larger errors of the two, and the wider interval.
-    fn or_wider(self, other: Self) -> Self {
+    fn or_wider(self, other: &Self) -> Self {
         let difference = self.difference.zip(other.difference);
         Self {
             errors: [0, 1].map(|at| self.errors[at].max(other.errors[at])),

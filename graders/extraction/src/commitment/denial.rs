@@ -3,8 +3,6 @@
 use std::ops::Range;
 
 use super::{polarity, predicate};
-use crate::characters::is_spaced;
-use crate::languages::LANGUAGES;
 use crate::phrases::retractions::SUBJUNCTIVES;
 use crate::qualifiers::{self, Modifier};
 use crate::slices::head;
@@ -26,15 +24,6 @@ const NOTATION: &[char] = &['$', '*', '_', '`', ' ', '{', '}', '\\', '(', '[', '
 /// Such marks between an answer and the rest of its sentence. An opening bracket may start a
 /// remark.
 const AFTER_NOTATION: &[char] = &['$', '*', '_', '`', ' ', '}'];
-
-/// Whether a token of a script without blanks between words starts with a denial.
-pub(super) fn starts_with_denial(word: &str) -> bool {
-    word.starts_with(|c| !is_spaced(c))
-        && LANGUAGES
-            .iter()
-            .flat_map(|language| language.not_after)
-            .any(|denial| word.starts_with(denial))
-}
 
 /// Whether the sentence up to the value of a statement denies it: "I do not think the answer is
 /// 42", "the wrong answer is 42". The name of the answer is at the byte `name`, and what follows

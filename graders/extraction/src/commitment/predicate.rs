@@ -3,6 +3,8 @@
 //! describes the value ("42 is not prime"), says nothing.
 
 use super::polarity;
+use crate::characters::is_spaced;
+use crate::languages::LANGUAGES;
 use crate::phrases::beliefs::INFINITIVES;
 use crate::phrases::predicates::{
     CROSSES, EXPECTATIONS, WIDE_AFFIRMATIONS_AFTER, WIDE_DENIALS_AFTER,
@@ -119,7 +121,7 @@ fn wide_denies(lexed: &Lexed<'_>, at: usize) -> bool {
     let mut starts = starts.map(|at| lexed.str(at));
     let contains = |word: &str, parts: &[&str]| parts.iter().any(|part| word.contains(part));
     starts.any(|word| {
-        super::denial::starts_with_denial(word)
+        starts_with_denial(word)
             || contains(word, WIDE_DENIALS_AFTER) && !contains(word, WIDE_AFFIRMATIONS_AFTER)
     })
 }
@@ -356,4 +358,13 @@ fn is_expectation(lexed: &Lexed<'_>, from: usize) -> bool {
         .take(MAX_DISTANCE)
         .take_while(|at| lexed.is_word(*at))
         .any(|at| EXPECTATIONS.contains(&&*lower(lexed.str(at))))
+}
+
+/// Whether a token of a script without blanks between words starts with a denial.
+fn starts_with_denial(word: &str) -> bool {
+    word.starts_with(|c| !is_spaced(c))
+        && LANGUAGES
+            .iter()
+            .flat_map(|language| language.not_after)
+            .any(|denial| word.starts_with(denial))
 }
