@@ -47,7 +47,7 @@ pub struct GradeFacts {
     pub reasoning_bytes: Option<u32>,
     /// Whether the completion has a part that can be graded; `None` if it was not looked for.
     pub is_formatted: Option<bool>,
-    /// The answer, at most [`MAX_ANSWER`] bytes.
+    /// The answer, at most `MAX_ANSWER` bytes.
     pub answer: Option<String>,
     /// The expected answer, if the evidence has it.
     pub gold: Option<String>,
