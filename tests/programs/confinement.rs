@@ -199,20 +199,11 @@ async fn a_worker_rejects_unknown_mechanisms() {
 #[tokio::test]
 async fn stderr_of_workers_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
-    let (script, written) = (
-        folder.path().join("worker.sh"),
-        folder.path().join("written"),
-    );
-    let flood = format!(
-        "#!/bin/sh\nhead -c 50000000 /dev/zero | tr '\\0' x >&2\ntouch {}\nexec sleep 1000\n",
-        written.display()
-    );
-    std::fs::write(&script, flood).unwrap();
-    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let written = folder.path().join("written");
     let before = resident();
     let workers = WorkerPool::new(WorkerOptions {
-        program: script,
-        arguments: Vec::new(),
+        program: concat!(env!("CARGO_MANIFEST_DIR"), "/programs/scripts/flooding.sh").into(),
+        arguments: vec![written.clone().into()],
         count: 1,
         uses: u32::MAX,
     });

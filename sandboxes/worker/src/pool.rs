@@ -185,7 +185,6 @@ impl WorkerPool {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
 
     use super::*;
@@ -194,20 +193,12 @@ mod tests {
 
     /// A pool with one worker that writes its process id to a file and never answers.
     fn unresponsive_pool(folder: &std::path::Path) -> (WorkerPool, std::path::PathBuf) {
-        let (script, id) = (folder.join("worker.sh"), folder.join("id"));
-        std::fs::write(
-            &script,
-            format!(
-                "#!/bin/sh\necho $$ > {0}.part\nmv {0}.part {0}\nexec sleep 1000\n",
-                id.display()
-            ),
-        )
-        .unwrap();
-        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let id = folder.join("id");
         (
             WorkerPool::new(WorkerOptions {
-                program: script,
-                arguments: Vec::new(),
+                program: concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scripts/unresponsive.sh")
+                    .into(),
+                arguments: vec![id.clone().into()],
                 count: 1,
                 uses: u32::MAX,
             }),

@@ -3,7 +3,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,22 +15,9 @@ use tokio::task::JoinHandle;
 
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// A worker. It reads the length of a frame, the kind of the request, the length of its name, and
-/// the name. Its reply is a frame that contains the status byte 0.
-const SCRIPT: &str = r#"#!/bin/sh
-cd "$(dirname "$0")" || exit 1
-while :; do
-  length=$(dd bs=1 count=4 status=none | od -An -tu4 | tr -d ' ')
-  [ -n "$length" ] || exit 0
-  name=$(dd bs=1 count="$length" status=none | tail -c +3)
-  echo "$$ $name" >> received
-  case $name in
-    long*) while [ ! -e finish ]; do sleep 0.01; done ;;
-  esac
-  echo "$$ $name" >> answered
-  printf '\001\000\000\000\000'
-done
-"#;
+/// A worker that answers. Scripts are not written by tests: a process that another thread starts
+/// meanwhile would keep them open for writing, so that they could not be run.
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scripts/answering.sh");
 
 /// A request with a name. Those whose name starts with `long` are answered when [`Pool::finish`]
 /// was called.
@@ -61,12 +47,9 @@ type Answer = (Result<(), WorkerError>, WorkerTime);
 impl Pool {
     fn new(count: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let script = folder.path().join("worker.sh");
-        std::fs::write(&script, SCRIPT).unwrap();
-        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
         let workers = WorkerPool::new(WorkerOptions {
-            program: script,
-            arguments: Vec::new(),
+            program: SCRIPT.into(),
+            arguments: vec![folder.path().into()],
             count,
             uses: u32::MAX,
         });
