@@ -415,7 +415,43 @@ fn built() -> Option<Table> {
             enter(&mut table, name, &unit, false);
         }
     }
+    let prefixed = prefixed(&table)?;
+    for (name, unit) in prefixed {
+        table.entry(name).or_insert_with(|| Entry {
+            units: vec![unit],
+            ..Entry::default()
+        });
+    }
     Some(table)
+}
+
+/// The units of a table with their prefixes.
+fn prefixed(table: &Table) -> Option<Vec<(String, Unit)>> {
+    let mut all = Vec::new();
+    for (short, long, power) in PREFIXES {
+        let scale = scale(power)?;
+        let small = matches!(*short, "c" | "d" | "h" | "da");
+        for (stem, entry) in table {
+            let symbol = entry
+                .symbol
+                .is_some_and(|takes| takes == Prefixes::All || !small);
+            // Chinese prefixes belong to Chinese names.
+            let words =
+                names(long).filter(|prefix| entry.word && is_chinese(stem) == is_chinese(prefix));
+            for prefix in symbol.then_some(*short).into_iter().chain(words) {
+                let unit = entry.units.first()?;
+                let scale = unit.scale.mul(&scale)?;
+                all.push((
+                    format!("{prefix}{stem}"),
+                    Unit {
+                        scale,
+                        ..unit.clone()
+                    },
+                ));
+            }
+        }
+    }
+    Some(all)
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| built().unwrap_or_default());
@@ -448,37 +484,10 @@ fn lookup_exact(name: &str) -> Option<Vec<Unit>> {
     if let Some(entry) = TABLE.get(name) {
         return Some(entry.units.clone());
     }
-    if let Some(symbol) = name
+    let symbol = name
         .strip_suffix('s')
-        .filter(|symbol| PLURAL_SYMBOLS.contains(symbol))
-    {
-        return lookup_exact(symbol);
-    }
-    PREFIXES.iter().find_map(|(short, long, power)| {
-        let symbol = || {
-            let entry = TABLE.get(name.strip_prefix(short)?)?;
-            let small = matches!(*short, "c" | "d" | "h" | "da");
-            entry
-                .symbol
-                .is_some_and(|takes| takes == Prefixes::All || !small)
-                .then_some(entry)
-        };
-        let word = |prefix: &str| {
-            let stem = name.strip_prefix(prefix)?;
-            // Chinese prefixes belong to Chinese names.
-            TABLE
-                .get(stem)
-                .filter(|entry| entry.word && is_chinese(stem) == is_chinese(prefix))
-        };
-        let unit = symbol()
-            .or_else(|| names(long).find_map(word))?
-            .units
-            .first()?;
-        Some(vec![Unit {
-            scale: unit.scale.mul(&scale(power)?)?,
-            ..unit.clone()
-        }])
-    })
+        .filter(|symbol| PLURAL_SYMBOLS.contains(symbol))?;
+    lookup_exact(symbol)
 }
 
 #[cfg(test)]
