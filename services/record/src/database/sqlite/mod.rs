@@ -35,6 +35,7 @@ mod file;
 mod log;
 mod migrate;
 mod pages;
+pub(crate) mod texts;
 
 pub(crate) use check::{has_column, has_table, integrity_problems, is_empty};
 pub(crate) use codes::is_damage;
@@ -45,7 +46,7 @@ pub(crate) use copy::{copy_into, open_copy};
 pub(super) use file::DatabaseFile;
 pub(super) use log::{LogPages, checkpoint, truncate_log};
 pub(super) use migrate::migrate;
-pub(super) use pages::{return_pages, size};
+pub(super) use pages::{Size, return_pages, size};
 #[cfg(test)]
 pub(super) use {connect::test_name, migrate::migrations};
 

@@ -490,7 +490,7 @@ async fn retain(record: &Record, url: &str) {
 /// does after an entry was rejected.
 async fn small_steps(url: &str) {
     let location = Location::parse(url).unwrap();
-    let database = Database::open(&location, "spool".to_owned(), 1);
+    let database = Database::open(&location, "spool".to_owned(), 1, true);
     let database = database.await.unwrap();
     let grades = RetentionStep::Grades([2].into());
     assert!(!database.retain(&grades, 1).await.unwrap().done);
@@ -504,7 +504,10 @@ async fn small_steps(url: &str) {
 /// Uses a record in `folder`. All its connections are closed at the end.
 pub(super) async fn run(folder: &Path) {
     let url = format!("sqlite://{}", folder.join("assay.db").display());
-    let options = RecordOptions::new(&url);
+    let options = RecordOptions {
+        text_search: true,
+        ..RecordOptions::new(&url)
+    };
     let clock = Arc::new(SystemClock::new());
     let record = Record::open(&options, clock.clone()).await.unwrap();
     write(&record).await;
