@@ -99,6 +99,7 @@ fn fields(review: &Review, pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
     verdicts.sort();
     verdicts.dedup();
     [
+        ("text", "word \"a phrase\" pre* -not", Vec::new()),
         ("run", "exact name", Vec::new()),
         ("step", "number", Vec::new()),
         ("step_min", "first", Vec::new()),

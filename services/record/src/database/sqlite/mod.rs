@@ -46,7 +46,7 @@ pub(crate) use copy::{copy_into, open_copy};
 pub(super) use file::DatabaseFile;
 pub(super) use log::{LogPages, checkpoint, truncate_log};
 pub(super) use migrate::migrate;
-pub(super) use pages::{Size, return_pages, size};
+pub(super) use pages::{return_pages, size};
 #[cfg(test)]
 pub(super) use {connect::test_name, migrate::migrations};
 

@@ -15,7 +15,7 @@ use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::connect::{BEGIN_WRITING, Location, connect_one, connect_readers};
-use super::pages::{self, Size};
+use super::pages;
 use super::{codes, log};
 use crate::database::DatabaseError;
 use crate::database::insert::Insert;
@@ -121,9 +121,15 @@ impl TextFile {
         Ok(self.readers.acquire().await?)
     }
 
-    /// The size of the file.
-    pub(crate) async fn size(&self) -> Result<Size, DatabaseError> {
-        pages::size(&mut *self.reader().await?).await
+    /// Bytes of the file and of its log.
+    pub(crate) async fn bytes(&self) -> Result<u64, DatabaseError> {
+        let size = pages::size(&mut *self.reader().await?).await?;
+        let log_bytes = self.path.clone().map_or(0, |path| {
+            let mut log = path.into_os_string();
+            log.push("-wal");
+            fs::metadata(log).map_or(0, |log| log.len())
+        });
+        Ok(size.file_bytes + log_bytes)
     }
 
     /// Merges some segments in which rows were deleted; `done` if there is nothing to merge.
