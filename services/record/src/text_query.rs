@@ -5,10 +5,10 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Longest search, in bytes.
-pub const MAX_TEXT_BYTES: usize = 256;
+const MAX_TEXT_BYTES: usize = 256;
 
 /// Fewest characters of a prefix. A shorter one stands for so many words that it takes long.
-pub const MIN_PREFIX: usize = 3;
+const MIN_PREFIX: usize = 3;
 
 /// A search in completions and prompts: `word "a phrase" prefix* -excluded`. A grade matches if all
 /// terms occur in its completion or its prompt, and no excluded term does. Case, diacritics and

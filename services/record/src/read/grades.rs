@@ -68,26 +68,31 @@ impl Record {
     ///
     /// # Errors
     /// As [`grades`](Self::grades).
-    pub async /// Sums rows of [`query::count_kinds`]; also returns the number of grades.
-pub(super) fn count_kinds(rows: &[SqliteRow]) -> Result<(Counted, u64), DatabaseError> {
-    let (mut counted, mut all) = (Counted::default(), 0);
-    for row in rows {
-        let verdict: Option<&str> = row.try_get("verdict")?;
-        let kind = GradeKind {
-            grader: row.try_get("grader")?,
-            channel: row.try_get("channel")?,
-            result: verdict.unwrap_or(row.try_get("outcome")?),
-            truncated: row.try_get("truncated")?,
-            cause: row.try_get("cause")?,
+    pub async fn kind_counts(
+        &self,
+        filter: &GradeFilter,
+        limit: u32,
+    ) -> Result<KindCounts, RecordError> {
+        let Some(filter) = self.scope.own_filter(filter) else {
+            return Ok(KindCounts::default());
         };
-        let part = Part {
-            grades: count(row.try_get("grades")?),
-            ..Part::default()
-        };
-        all += part.grades;
-        counted.word(Topic::Kind, &kind.word(), &part);
+        if let Some(text) = &filter.text {
+            return self.count_found(text, &filter).await;
+        }
+        self.read(async {
+            let applied = |digest: &Digest| may_match(&filter, None, digest);
+            let mut snapshot = self.snapshot_after(applied).await?;
+            let Some(lookups) = look_up(&mut snapshot, &filter, None).await? else {
+                return Ok(KindCounts::default());
+            };
+            let mut query = query::count_kinds(&filter, &lookups, limit);
+            let rows = query.build().fetch_all(&mut *snapshot).await;
+            let (counted, all) = count_kinds(&rows.map_err(DatabaseError::from)?)?;
+            let more = all >= u64::from(limit);
+            Ok(KindCounts { counted, more })
+        })
+        .await
     }
-    Ok((counted, all))
 }
 
 /// Whether an entry with this digest may contain a grade of the list.
@@ -144,9 +149,9 @@ async fn find(
     Ok(None)
 }
 
-fn kind_counts(rows: &[SqliteRow], limit: u32) -> Result<KindCounts, DatabaseError> {
-    let mut counts = KindCounts::default();
-    let mut all = 0;
+/// Sums rows of [`query::count_kinds`]; also returns the number of grades.
+pub(super) fn count_kinds(rows: &[SqliteRow]) -> Result<(Counted, u64), DatabaseError> {
+    let (mut counted, mut all) = (Counted::default(), 0);
     for row in rows {
         let verdict: Option<&str> = row.try_get("verdict")?;
         let kind = GradeKind {
@@ -161,10 +166,9 @@ fn kind_counts(rows: &[SqliteRow], limit: u32) -> Result<KindCounts, DatabaseErr
             ..Part::default()
         };
         all += part.grades;
-        counts.counted.word(Topic::Kind, &kind.word(), &part);
+        counted.word(Topic::Kind, &kind.word(), &part);
     }
-    counts.more = all >= u64::from(limit);
-    Ok(counts)
+    Ok((counted, all))
 }
 
 /// Grades that match the filter, newest id first, with an id below `before`, at most `limit`.
