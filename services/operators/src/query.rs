@@ -237,9 +237,9 @@ impl Listing {
 /// Reads a search for texts.
 fn search(pairs: &Pairs) -> Result<Option<TextQuery>, Failure> {
     let search = pairs.get("text").map(str::parse);
-    search.transpose().map_err(|error: TextQueryError| {
-        Failure::parameter("text", format!("`text`: {error}"))
-    })
+    search
+        .transpose()
+        .map_err(|error: TextQueryError| Failure::parameter("text", format!("`text`: {error}")))
 }
 
 /// Reads a time in UTC, such as `2026-11-22`, `2026-11-22T03:45` or `2026-11-22T03:45:10`, as

@@ -52,7 +52,9 @@ pub enum TextQueryError {
     #[error("`{0}` is too short; at least {MIN_PREFIX} letters or digits must precede `*`")]
     ShortPrefix(String),
     /// All terms are excluded.
-    #[error("all terms are excluded; add one that must occur, or quote a text that begins with `-`")]
+    #[error(
+        "all terms are excluded; add one that must occur, or quote a text that begins with `-`"
+    )]
     OnlyExcluded,
 }
 
@@ -114,9 +116,7 @@ fn next_term(text: &str) -> Result<(TextTerm, &str), TextQueryError> {
         }
         (phrase, rest, false)
     } else {
-        let end = unsigned
-            .find(char::is_whitespace)
-            .unwrap_or(unsigned.len());
+        let end = unsigned.find(char::is_whitespace).unwrap_or(unsigned.len());
         let (word, rest) = unsigned.split_at(end);
         if word.contains('"') {
             return Err(TextQueryError::Quotes);
@@ -188,7 +188,10 @@ mod tests {
             ("a -", TextQueryError::NoWord("-".to_owned())),
             ("==", TextQueryError::NoWord("==".to_owned())),
             ("ab*", TextQueryError::ShortPrefix("ab*".to_owned())),
-            ("long-ab*", TextQueryError::ShortPrefix("long-ab*".to_owned())),
+            (
+                "long-ab*",
+                TextQueryError::ShortPrefix("long-ab*".to_owned()),
+            ),
             ("*", TextQueryError::ShortPrefix("*".to_owned())),
             ("-word -\"a b\"", TextQueryError::OnlyExcluded),
             (&*long, TextQueryError::TooLong(long.len())),

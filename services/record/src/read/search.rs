@@ -262,7 +262,11 @@ impl Search<'_> {
         self.lookups.run.is_some()
             || filter.batch.is_some()
             || filter.caller.is_some()
-            || filter.step.or(filter.step_min).or(filter.step_max).is_some()
+            || filter
+                .step
+                .or(filter.step_min)
+                .or(filter.step_max)
+                .is_some()
             || filter.since_us.or(filter.until_us).is_some()
     }
 

@@ -124,9 +124,7 @@ pub(super) async fn delete(
 /// Removes what deleted batches leave behind.
 pub(super) async fn sweep(steps: &Steps) -> Result<(), Interruption> {
     steps.progress.enter("sweeping");
-    steps
-        .repeat(RetentionStep::Sweep, &mut Pace::new())
-        .await?;
+    steps.repeat(RetentionStep::Sweep, &mut Pace::new()).await?;
     let Some(texts) = steps.database.texts() else {
         return Ok(());
     };

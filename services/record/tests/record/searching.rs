@@ -107,7 +107,10 @@ async fn finds_words_phrases_and_prefixes_in_completions_and_prompts() {
         0,
         0,
         &[
-            ("The answer is \\boxed{42}.", Some("What is six times seven?")),
+            (
+                "The answer is \\boxed{42}.",
+                Some("What is six times seven?"),
+            ),
             ("I think it is 41", Some("What is six times seven?")),
             ("Élan vital, AND more", None),
             ("a \"quoted\" word, x-ray", Some("completion: NEAR(a b)")),
@@ -158,7 +161,10 @@ async fn searches_only_with_the_setting() {
     let store = fixture.open().await;
     record(&store, entry(0, 2)).await;
     assert!(!store.searches_texts());
-    let error = store.grades(&text("completion"), None, 9).await.unwrap_err();
+    let error = store
+        .grades(&text("completion"), None, 9)
+        .await
+        .unwrap_err();
     assert!(
         matches!(&error, RecordError::Unavailable(message) if message.contains("store.text_search")),
         "{error}"
@@ -230,7 +236,10 @@ async fn completes_the_index_after_a_crash_on_either_side() {
     store.close().await.unwrap();
     fixture.options.text_search = true;
     let store = fixture.open().await;
-    assert_eq!(found(&store, &text("first")).await, [(0, 2), (0, 1), (0, 0)]);
+    assert_eq!(
+        found(&store, &text("first")).await,
+        [(0, 2), (0, 1), (0, 0)]
+    );
     assert_eq!(found(&store, &text("second")).await, [(1, 0)]);
     // Another part of a batch of which the index has all others.
     record(&store, texts(0, 3, &[("first", None)])).await;
@@ -389,10 +398,15 @@ const WORDS: [&str; 8] = [
 ];
 
 fn passage() -> impl Strategy<Value = String> {
-    let word = (select(&WORDS[..]), select(&[" ", ", ", "\n", "(", "\"", " -"][..]));
+    let word = (
+        select(&WORDS[..]),
+        select(&[" ", ", ", "\n", "(", "\"", " -"][..]),
+    );
     prop::collection::vec(word, 0..8).prop_map(|words| {
         let words = words.into_iter();
-        words.map(|(word, separator)| format!("{word}{separator}")).collect()
+        words
+            .map(|(word, separator)| format!("{word}{separator}"))
+            .collect()
     })
 }
 
@@ -430,7 +444,10 @@ impl Term {
 fn tokens_of(text: &str) -> Vec<String> {
     let text = text.to_lowercase().replace('é', "e");
     let words = text.split(|c: char| !c.is_alphanumeric());
-    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn term() -> impl Strategy<Value = Term> {
@@ -444,12 +461,14 @@ fn term() -> impl Strategy<Value = Term> {
         is_prefix: true,
         is_excluded: false,
     });
-    (prop_oneof![3 => phrase, 2 => prefix], prop::bool::weighted(0.3)).prop_map(
-        |(term, is_excluded)| Term {
+    (
+        prop_oneof![3 => phrase, 2 => prefix],
+        prop::bool::weighted(0.3),
+    )
+        .prop_map(|(term, is_excluded)| Term {
             is_excluded,
             ..term
-        },
-    )
+        })
 }
 
 fn filters() -> impl Strategy<Value = (Vec<Term>, GradeFilter)> {

@@ -112,7 +112,9 @@ fn source<'f>(
     if let (Some(_), Some(step)) = (&filter.run, filter.step) {
         return ListSource::Step(step);
     }
-    if let (Some(_), Some(prompt), true) = (&filter.run, &filter.prompt_key, lookups.prompt_has_steps) {
+    if let (Some(_), Some(prompt), true) =
+        (&filter.run, &filter.prompt_key, lookups.prompt_has_steps)
+    {
         return ListSource::Prompt(prompt);
     }
     match required.all_of.first() {

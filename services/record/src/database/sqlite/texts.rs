@@ -290,16 +290,18 @@ pub(crate) async fn unset_indexed(
     Ok(())
 }
 
-/// The keys from `first` to `last` that are in the index.
+/// The keys from `first` to `last` that are in the index, at most `limit`.
 pub(crate) async fn indexed_keys(
     connection: &mut SqliteConnection,
     first: i64,
     last: i64,
+    limit: u32,
 ) -> Result<HashSet<i64>, DatabaseError> {
     let keys: Vec<i64> =
-        sqlx::query_scalar("select id from texts_docsize where id between $1 and $2")
+        sqlx::query_scalar("select id from texts_docsize where id between $1 and $2 limit $3")
             .bind(first)
             .bind(last)
+            .bind(limit)
             .fetch_all(connection)
             .await?;
     Ok(keys.into_iter().collect())
@@ -321,27 +323,18 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Deletes at most `limit` rows with keys from `first` to `last`, and returns their number.
+/// Deletes grades by their keys.
 pub(crate) async fn delete(
     connection: &mut SqliteConnection,
-    first: i64,
-    last: i64,
-    limit: u32,
-) -> Result<u32, DatabaseError> {
-    let keys: Vec<i64> =
-        sqlx::query_scalar("select id from texts_docsize where id between $1 and $2 limit $3")
-            .bind(first)
-            .bind(last)
-            .bind(limit)
-            .fetch_all(&mut *connection)
-            .await?;
-    for key in &keys {
+    keys: impl IntoIterator<Item = i64>,
+) -> Result<(), DatabaseError> {
+    for key in keys {
         sqlx::query("delete from texts where rowid = $1")
             .bind(key)
             .execute(&mut *connection)
             .await?;
     }
-    Ok(u32::try_from(keys.len()).unwrap_or(u32::MAX))
+    Ok(())
 }
 
 /// The keys of the grades that match a search, from `from` downward.
@@ -359,19 +352,15 @@ pub(crate) fn matching<'c>(
 }
 
 /// The search in the syntax of FTS5. All that a caller wrote is in quotes, in which no character
-/// but a quote has a meaning.
+/// but a quote has a meaning. Terms without an operator must all occur.
 fn expression(query: &TextQuery) -> String {
-    let joined = |terms: &mut dyn Iterator<Item = &TextTerm>, operator: &str| {
-        let quoted: Vec<String> = terms.map(quoted).collect();
-        quoted.join(operator)
-    };
-    let required = joined(&mut query.required(), " AND ");
-    let excluded = joined(&mut query.excluded(), " OR ");
-    if excluded.is_empty() {
-        required
-    } else {
-        format!("({required}) NOT ({excluded})")
+    let required: Vec<String> = query.required().map(quoted).collect();
+    let mut expression = format!("({})", required.join(" "));
+    for term in query.excluded() {
+        expression.push_str(" NOT ");
+        expression.push_str(&quoted(term));
     }
+    expression
 }
 
 fn quoted(term: &TextTerm) -> String {

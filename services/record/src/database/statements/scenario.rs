@@ -294,6 +294,15 @@ fn filters() -> Vec<GradeFilter> {
             score_max: Some(0.3),
             ..GradeFilter::default()
         },
+        GradeFilter {
+            text: "completion".parse().ok(),
+            ..GradeFilter::default()
+        },
+        GradeFilter {
+            step_min: Some(0),
+            text: "\"completion 1\" -missing".parse().ok(),
+            ..grader.clone()
+        },
         grader,
     ]
 }
@@ -309,6 +318,13 @@ async fn read(record: &Record) {
         let is_empty = filter.score_min > filter.score_max && filter.score_max.is_some();
         assert_eq!(page.grades.is_empty(), is_empty, "{filter:?}");
     }
+    let search = GradeFilter {
+        text: "completion".parse().ok(),
+        ..GradeFilter::default()
+    };
+    let deleted = Some(batch(1 << 30).grade(0));
+    let page = record.grades(&search, deleted, 2).await.unwrap();
+    assert_eq!(page.grades.len(), 2);
     let task = body(BodyKind::Task, r#"{"type":"text","text":"4"}"#);
     assert_eq!(record.body(task.hash).await.unwrap(), Some(task));
     assert!(record.claim(&request_key()).await.unwrap().is_some());

@@ -225,7 +225,7 @@ async fn add_grades(
         let positions = batches.get(&stored.id).into_iter().flatten();
         let mut keys: Vec<i64> = positions.map(|position| key(number, *position)).collect();
         if let (Some(_), Some(first), Some(last)) = (known, keys.first(), keys.last()) {
-            let indexed = file::indexed_keys(index, *first, *last).await?;
+            let indexed = file::indexed_keys(index, *first, *last, u32::MAX).await?;
             keys.retain(|key| !indexed.contains(key));
         }
         add_keys(index, &mut snapshot, &keys).await?;
@@ -274,8 +274,10 @@ async fn step(
         }
         let is_stale = |known: &&IndexedBatch| stored.is_none_or(|batch| batch.id != known.id);
         if known.is_some_and(|known| is_stale(&known)) {
-            let removed = file::delete(index, key(number, 0), key(number + 1, 0) - 1, left).await?;
-            left -= removed;
+            let (first, last) = keys_of(number);
+            let keys = file::indexed_keys(index, first, last, left).await?;
+            left -= length(keys.len());
+            file::delete(index, keys).await?;
             if left == 0 {
                 let next = Some(number - 1);
                 return Ok(Step { next, last });
@@ -284,7 +286,8 @@ async fn step(
             known = None;
         }
         if let (Some(batch), TextPass::Complete) = (stored, pass) {
-            left = complete_batch(index, &mut snapshot, number, batch, known.is_some(), left).await?;
+            left =
+                complete_batch(index, &mut snapshot, number, batch, known.is_some(), left).await?;
             if left == 0 {
                 let next = Some(number - 1);
                 return Ok(Step { next, last });
@@ -295,8 +298,17 @@ async fn step(
     Ok(Step { next, last })
 }
 
-/// Adds at most `limit` of the missing grades of a batch; returns how many more could be added: 0 if
-/// some may still be missing.
+/// The keys of the first and the last grade that a batch may have.
+fn keys_of(number: i64) -> (i64, i64) {
+    (key(number, 0), key(number + 1, 0) - 1)
+}
+
+fn length(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// Adds at most `limit` of the missing grades of a batch, and removes those that it does not have;
+/// returns how many more could be added: 0 if some may still be missing.
 async fn complete_batch(
     index: &mut SqliteConnection,
     snapshot: &mut SqliteConnection,
@@ -305,7 +317,7 @@ async fn complete_batch(
     is_known: bool,
     limit: u32,
 ) -> Result<u32, DatabaseError> {
-    let (first, last) = (key(number, 0), key(number + 1, 0) - 1);
+    let (first, last) = keys_of(number);
     let mut keys: Vec<i64> =
         sqlx::query_scalar("select key from grades where key between $1 and $2")
             .bind(first)
@@ -313,8 +325,10 @@ async fn complete_batch(
             .fetch_all(&mut *snapshot)
             .await?;
     if is_known {
-        let indexed = file::indexed_keys(index, first, last).await?;
-        keys.retain(|key| !indexed.contains(key));
+        let mut indexed = file::indexed_keys(index, first, last, u32::MAX).await?;
+        keys.retain(|key| !indexed.remove(key));
+        // The database lost them in a power loss, after which they may be recorded again.
+        file::delete(index, indexed).await?;
     }
     let more = keys.len() >= limit as usize;
     keys.truncate(limit as usize);
@@ -324,7 +338,7 @@ async fn complete_batch(
         ..*batch
     };
     file::set_indexed(index, number, &batch).await?;
-    Ok(limit - u32::try_from(keys.len()).unwrap_or(limit))
+    Ok(limit - length(keys.len()))
 }
 
 /// The batches with a number above `after` and at most `up_to` whose bodies are stored, as the index
