@@ -51,6 +51,7 @@ async fn a_search_without_the_setting_names_it() {
     let got = service.get("/ui/grades?text=boxed").await;
     assert_eq!(got.status, 400);
     assert!(got.text().contains("store.text_search = true"), "{}", got.text());
+    assert!(!text(&service, "/ui/grades").await.contains("name=\"text\""));
     let storage = service.get("/v1/storage").await.json();
     assert_eq!(storage["text_bytes"], Value::Null);
     assert!(!text(&service, "/ui/storage").await.contains("index of texts"));
