@@ -13,11 +13,15 @@ async fn searching() -> Service {
 
 /// Grades completions, each with a prompt that names its position.
 async fn grade(service: &Service, run: &str, completions: &[&str]) {
-    let items = completions.iter().enumerate().map(|(position, completion)| {
-        let mut item = item("42", completion);
-        item["prompt"] = json!([{ "role": "user", "content": format!("Question {position}?") }]);
-        item
-    });
+    let items = completions
+        .iter()
+        .enumerate()
+        .map(|(position, completion)| {
+            let mut item = item("42", completion);
+            item["prompt"] =
+                json!([{ "role": "user", "content": format!("Question {position}?") }]);
+            item
+        });
     let mut request = batch(items);
     request["run"] = json!(run);
     request["step"] = json!(1);
@@ -33,7 +37,11 @@ async fn found(service: &Service, query: &str) -> Vec<u64> {
         assert_eq!(got.status, 200, "{}", got.text());
         let page = got.json();
         let grades = page["grades"].as_array().unwrap();
-        positions.extend(grades.iter().map(|grade| grade["position"].as_u64().unwrap()));
+        positions.extend(
+            grades
+                .iter()
+                .map(|grade| grade["position"].as_u64().unwrap()),
+        );
         match &page["next"] {
             Value::String(next) => before = format!("&before={next}"),
             _ => return positions,
@@ -47,14 +55,26 @@ async fn a_search_without_the_setting_names_it() {
     grade(&service, "r", &["so \\boxed{42}"]).await;
     let got = service.get("/v1/grades?text=boxed").await;
     assert_eq!(got.status, 400);
-    assert!(got.text().contains("store.text_search = true"), "{}", got.text());
+    assert!(
+        got.text().contains("store.text_search = true"),
+        "{}",
+        got.text()
+    );
     let got = service.get("/ui/grades?text=boxed").await;
     assert_eq!(got.status, 400);
-    assert!(got.text().contains("store.text_search = true"), "{}", got.text());
+    assert!(
+        got.text().contains("store.text_search = true"),
+        "{}",
+        got.text()
+    );
     assert!(!text(&service, "/ui/grades").await.contains("name=\"text\""));
     let storage = service.get("/v1/storage").await.json();
     assert_eq!(storage["text_bytes"], Value::Null);
-    assert!(!text(&service, "/ui/storage").await.contains("index of texts"));
+    assert!(
+        !text(&service, "/ui/storage")
+            .await
+            .contains("index of texts")
+    );
 }
 
 #[tokio::test]
@@ -96,7 +116,11 @@ async fn finds_words_with_other_filters_page_by_page() {
     }
     let storage = service.get("/v1/storage").await.json();
     assert!(storage["text_bytes"].as_u64() > Some(0));
-    assert!(text(&service, "/ui/storage").await.contains("index of texts"));
+    assert!(
+        text(&service, "/ui/storage")
+            .await
+            .contains("index of texts")
+    );
 }
 
 #[tokio::test]
@@ -121,7 +145,9 @@ async fn the_page_keeps_a_search_in_its_form_and_links() {
 #[tokio::test]
 async fn a_caller_does_not_find_the_grades_of_others() {
     let keyed = Keyed::start_with(|config| config.store.text_search = true).await;
-    let alice = keyed.create("alice", Role::Trainer, Quotas::default()).await;
+    let alice = keyed
+        .create("alice", Role::Trainer, Quotas::default())
+        .await;
     let bob = keyed.create("bob", Role::Trainer, Quotas::default()).await;
     for (key, word) in [(&alice, "apple"), (&bob, "banana")] {
         let request = batch([item("42", &format!("{word} shared \\boxed{{42}}"))]);

@@ -193,7 +193,10 @@ fn searches(last_run: u64) -> Outcome<Vec<(String, GradeFilter)>> {
     };
     searches.extend([
         ("frequent, oldest run".to_owned(), oldest(&frequent)),
-        ("frequent, run, steps, verdict".to_owned(), of_run(&frequent)),
+        (
+            "frequent, run, steps, verdict".to_owned(),
+            of_run(&frequent),
+        ),
         ("prefix, run, steps, verdict".to_owned(), of_run(&prefix)),
         ("frequent, rest never matches".to_owned(), never),
     ]);
@@ -216,10 +219,16 @@ async fn main() -> Outcome<()> {
     let per_grade = |seconds: f64| seconds * 1e6 / grades as f64;
     let without = fill(&options("without.db", false), &clock, grades).await?;
     println!("{grades} grades");
-    println!("recorded without a search: {without:.0} s, {:.0} us a grade", per_grade(without));
+    println!(
+        "recorded without a search: {without:.0} s, {:.0} us a grade",
+        per_grade(without)
+    );
     let searched = options("with.db", true);
     let with = fill(&searched, &clock, grades).await?;
-    println!("recorded with a search:    {with:.0} s, {:.0} us a grade", per_grade(with));
+    println!(
+        "recorded with a search:    {with:.0} s, {:.0} us a grade",
+        per_grade(with)
+    );
     for (name, file) in [("database", "with.db"), ("index of texts", "with.db.texts")] {
         let bytes = bytes(&folder.path().join(file));
         println!(
@@ -229,7 +238,10 @@ async fn main() -> Outcome<()> {
         );
     }
     let record = Record::open(&searched, Arc::clone(&clock)).await?;
-    println!("{:32} {:>8} {:>8} {:>8} {:>8}", "ms", "p50", "p95", "max", "grades");
+    println!(
+        "{:32} {:>8} {:>8} {:>8} {:>8}",
+        "ms", "p50", "p95", "max", "grades"
+    );
     let last_run = grades / u64::from(GRADES) / RUN;
     for (name, filter) in searches(last_run)? {
         measure(&record, &clock, &name, &filter).await?;

@@ -58,7 +58,7 @@ impl TextCompletion {
         let mut after = Some(0);
         while let Some(position) = after {
             let started = self.clock.monotonic();
-            let step = texts.step(&self.database, TextPass::Complete, position, pace.amount());
+            let step = texts.step(TextPass::Complete, position, pace.amount());
             after = step.await?;
             let took = self.clock.monotonic().saturating_sub(started);
             pace.adapt(took);

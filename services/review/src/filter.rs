@@ -32,9 +32,9 @@ pub enum FilterError {
 }
 
 impl Review {
-    /// Checks the outcome, the appeal, the grader, the verdict and the cause of a filter, and the
-    /// grader of its channel, and whether texts are searched. Graders, verdicts and causes that this node does not have are
-    /// accepted if a recorded grade has them.
+    /// Checks the outcome, the appeal, the grader, the verdict and the cause of a filter, the grader
+    /// of its channel, and whether texts are searched. Graders, verdicts and causes that this node
+    /// does not have are accepted if a recorded grade has them.
     ///
     /// # Errors
     /// [`FilterError`].

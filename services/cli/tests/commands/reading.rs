@@ -148,7 +148,9 @@ fn searches_texts_with_the_setting() {
     let items = |text: &str| {
         let listed = printed(folder, &["grades", "--json", "--text", text]);
         let rows = lines(listed.as_bytes());
-        let ids = rows.iter().map(|row| row["id"].as_str().unwrap().to_owned());
+        let ids = rows
+            .iter()
+            .map(|row| row["id"].as_str().unwrap().to_owned());
         ids.collect::<Vec<_>>()
     };
     let check = || {

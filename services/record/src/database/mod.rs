@@ -22,6 +22,7 @@ mod error;
 mod events;
 mod facets;
 mod holdings;
+pub(crate) mod indexed;
 mod insert;
 pub(crate) mod keys;
 mod kinds;
@@ -108,7 +109,7 @@ impl Database {
         let readers = sqlite::connect_readers(location, &writer, connections);
         let file = location.path.as_deref().map(DatabaseFile::at).transpose()?;
         let texts = if text_search {
-            Some(Texts::open(location, connections).await?)
+            Some(Texts::open(location, readers.clone(), connections).await?)
         } else {
             None
         };
@@ -128,7 +129,7 @@ impl Database {
 
     async fn add_texts(&self, entries: &[Applicable]) {
         if let Some(texts) = &self.texts {
-            texts.add(self, entries).await;
+            texts.add(entries).await;
         }
     }
 

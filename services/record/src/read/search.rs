@@ -30,8 +30,8 @@ const MAX_SKIPS: u32 = 8;
 /// How long a search waits until the index is complete: it usually is, except after a crash.
 const INDEX_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why texts cannot be searched without [`text_search`](crate::RecordOptions::text_search), and what
-/// to do.
+/// Why texts cannot be searched without [`text_search`](crate::RecordOptions::text_search), and
+/// what to do.
 pub const SEARCH_IS_OFF: &str =
     "texts are not searched; set `store.text_search = true` and restart the node";
 

@@ -129,7 +129,7 @@ pub(super) async fn sweep(steps: &Steps) -> Result<(), Interruption> {
         return Ok(());
     };
     steps.progress.enter("removing texts");
-    let remove = |after, amount| texts.step(&steps.database, TextPass::Remove, after, amount);
+    let remove = |after, amount| texts.step(TextPass::Remove, after, amount);
     steps.repeat_texts(remove).await
 }
 

@@ -10,17 +10,17 @@ use std::fs;
 use std::path::PathBuf;
 
 use futures::stream::BoxStream;
+use sqlx::AssertSqlSafe;
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool};
-use sqlx::{AssertSqlSafe, Row};
 
 use super::connect::{BEGIN_WRITING, Location, connect_one, connect_readers};
 use super::pages;
 use super::{codes, log};
 use crate::database::DatabaseError;
+use crate::database::indexed::{GradeTexts, IndexedBatch, read_batches};
 use crate::database::insert::Insert;
-use crate::database::rows::{batch_id, id_bytes};
-use crate::database::texts::{GradeTexts, IndexedBatch};
+use crate::database::rows::id_bytes;
 use crate::retention_step::StepOutcome;
 use crate::text_query::{TextQuery, TextTerm};
 
@@ -233,22 +233,13 @@ pub(crate) async fn indexed_batches(
     after: i64,
     up_to: i64,
 ) -> Result<BTreeMap<i64, IndexedBatch>, DatabaseError> {
-    let rows = sqlx::query(
-        "select batch, id, grades from indexed where batch > $1 and batch <= $2 order by batch",
-    )
-    .bind(after)
-    .bind(up_to)
-    .fetch_all(connection)
-    .await?;
-    rows.iter()
-        .map(|row| {
-            let indexed = IndexedBatch {
-                id: batch_id(row.try_get("id")?, "indexed")?,
-                grades: row.try_get("grades")?,
-            };
-            Ok((row.try_get("batch")?, indexed))
-        })
-        .collect()
+    let rows =
+        sqlx::query("select batch as no, id, grades from indexed where batch > $1 and batch <= $2")
+            .bind(after)
+            .bind(up_to)
+            .fetch_all(connection)
+            .await?;
+    read_batches(&rows, "indexed")
 }
 
 /// The largest number of a batch in the index.

@@ -28,7 +28,7 @@ const ONLY_SQLITE: [&str; 18] = [
     "insert into texts ",
     "insert or replace into texts ",
     "pragma ",
-    "select batch, id, grades from indexed ",
+    "select batch as no, id, grades from indexed ",
     "select coalesce(max(batch), 0) from indexed",
     "select exists (select 1 from pragma_table_info(",
     "select exists (select 1 from sqlite_schema",

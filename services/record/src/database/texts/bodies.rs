@@ -6,10 +6,11 @@ use assay_core::Hash;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::{GradeTexts, extract};
+use super::extract;
 use crate::database::DatabaseError;
 use crate::database::bodies::unpack;
 use crate::database::codec::packed_body;
+use crate::database::indexed::GradeTexts;
 use crate::database::insert::look_up;
 use crate::database::rows::hash;
 use crate::pending::packs::{PackedBody, body_of};

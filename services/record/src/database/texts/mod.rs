@@ -14,14 +14,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use assay_core::BatchId;
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use tokio::sync::watch;
 
+use super::indexed::{IndexedBatch, read_batches};
 use super::insert::look_up;
-use super::rows::{batch_id, id_bytes, key};
+use super::rows::{id_bytes, key};
 use super::sqlite::texts::{self as file, TextFile};
-use super::{Database, DatabaseError, Location};
+use crate::database::{DatabaseError, Location};
 use crate::panics::CatchPanic;
 use crate::pending::Applicable;
 
@@ -30,24 +30,6 @@ const CHUNK: usize = 256;
 
 /// Batches that a step of a pass compares.
 const WINDOW: i64 = 1_024;
-
-/// The number of grades of a batch that an earlier release did not count.
-const UNCOUNTED: i64 = -1;
-
-/// The texts of a grade.
-pub(crate) struct GradeTexts {
-    pub(crate) key: i64,
-    pub(crate) completion: String,
-    pub(crate) prompt: String,
-}
-
-/// A batch as the index notes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct IndexedBatch {
-    pub(crate) id: BatchId,
-    /// Number of grades; `None` while some are missing.
-    pub(crate) grades: Option<i64>,
-}
 
 /// What a pass over the batches does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,20 +54,29 @@ struct TextState {
 /// The index of texts.
 pub(crate) struct Texts {
     pub(crate) file: TextFile,
+    /// Connections that read the database.
+    database: SqlitePool,
     state: watch::Sender<TextState>,
 }
 
 impl Texts {
-    pub(super) async fn open(location: &Location, readers: u32) -> Result<Self, sqlx::Error> {
+    /// Opens the index beside the database at `location`, which `database` reads, with at most as
+    /// many connections that read.
+    pub(super) async fn open(
+        location: &Location,
+        database: SqlitePool,
+        readers: u32,
+    ) -> Result<Self, sqlx::Error> {
         Ok(Self {
             file: TextFile::open(location, readers).await?,
+            database,
             state: watch::Sender::new(TextState::default()),
         })
     }
 
     /// Adds the grades of entries that were applied. If that fails, the index is incomplete until
     /// the next pass: the entries are recorded all the same.
-    pub(super) async fn add(&self, database: &Database, entries: &[Applicable]) {
+    pub(super) async fn add(&self, entries: &[Applicable]) {
         let mut batches: BTreeMap<BatchId, BTreeSet<u32>> = BTreeMap::new();
         for (_, loaded) in entries {
             let grades = loaded.entry.grades.iter();
@@ -101,7 +92,7 @@ impl Texts {
         }
         let added = CatchPanic::new(async {
             let mut index = self.file.begin().await?;
-            let added = add_grades(&mut index, database, &batches).await;
+            let added = add_grades(&mut index, &self.database, &batches).await;
             self.file.end(index, added).await
         })
         .await
@@ -174,13 +165,12 @@ impl Texts {
     /// grades, in one transaction. Returns the number after which to continue; `None` at the end.
     pub(crate) async fn step(
         &self,
-        database: &Database,
         pass: TextPass,
         after: i64,
         amount: u32,
     ) -> Result<Option<i64>, DatabaseError> {
         let mut index = self.file.begin().await?;
-        let next = CatchPanic::new(step(&mut index, database, pass, after, amount)).await;
+        let next = CatchPanic::new(step(&mut index, &self.database, pass, after, amount)).await;
         let next = next.unwrap_or_else(|message| Err(DatabaseError::Panicked(message)));
         let Step { next, last } = self.file.end(index, next).await?;
         if pass == TextPass::Complete {
@@ -203,19 +193,15 @@ struct Step {
 /// database is read.
 async fn add_grades(
     index: &mut SqliteConnection,
-    database: &Database,
+    database: &SqlitePool,
     batches: &BTreeMap<BatchId, BTreeSet<u32>>,
 ) -> Result<bool, DatabaseError> {
-    let mut snapshot = database.snapshot().await?;
+    let mut snapshot = database.begin().await?;
     let ids: Vec<Vec<u8>> = batches.keys().map(|id| id_bytes(*id)).collect();
     let select = "select no, id, grades from batches where deleted = 0 and id in";
     let mut is_complete = true;
-    for row in look_up(&mut snapshot, select, &ids).await? {
-        let number: i64 = row.try_get("no")?;
-        let stored = IndexedBatch {
-            id: batch_id(row.try_get("id")?, "batches")?,
-            grades: row.try_get("grades")?,
-        };
+    let rows = look_up(&mut snapshot, select, &ids).await?;
+    for (number, stored) in read_batches(&rows, "batches")? {
         let known = file::indexed_batches(index, number - 1, number).await?;
         let known = known.get(&number);
         if known.is_some_and(|known| known.id != stored.id) {
@@ -253,12 +239,12 @@ async fn add_keys(
 /// As [`Texts::step`], in the transaction of the caller.
 async fn step(
     index: &mut SqliteConnection,
-    database: &Database,
+    database: &SqlitePool,
     pass: TextPass,
     after: i64,
     amount: u32,
 ) -> Result<Step, DatabaseError> {
-    let mut snapshot = database.snapshot().await?;
+    let mut snapshot = database.begin().await?;
     let last: i64 = sqlx::query_scalar("select coalesce(max(no), 0) from batches")
         .fetch_one(&mut *snapshot)
         .await?;
@@ -341,28 +327,20 @@ async fn complete_batch(
     Ok(limit - length(keys.len()))
 }
 
-/// The batches with a number above `after` and at most `up_to` whose bodies are stored, as the index
-/// should note them.
+/// The batches with a number above `after` and at most `up_to` whose bodies are stored, as the
+/// index should note them. Those that an earlier release did not count have -1 grades.
 async fn stored_batches(
     connection: &mut SqliteConnection,
     after: i64,
     up_to: i64,
 ) -> Result<BTreeMap<i64, IndexedBatch>, DatabaseError> {
     let rows = sqlx::query(
-        "select no, id, grades from batches where deleted = 0 and no > $1 and no <= $2",
+        "select no, id, coalesce(grades, -1) as grades from batches \
+         where deleted = 0 and no > $1 and no <= $2",
     )
     .bind(after)
     .bind(up_to)
     .fetch_all(connection)
     .await?;
-    rows.iter()
-        .map(|row| {
-            let grades: Option<i64> = row.try_get("grades")?;
-            let batch = IndexedBatch {
-                id: batch_id(row.try_get("id")?, "batches")?,
-                grades: Some(grades.unwrap_or(UNCOUNTED)),
-            };
-            Ok((row.try_get("no")?, batch))
-        })
-        .collect()
+    read_batches(&rows, "batches")
 }
