@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
 
 ##@ Run
 
@@ -243,6 +243,9 @@ record: images ## fill a database with many grades
 
 reads: build ## time lists, runs and pages on that database
 	python3 tests/load/reads.py "$(BINARY)" "$(DATABASE)" $(ARGS)
+
+search: ## measure the search for texts on 200,000 generated grades: index, cost, times; ARGS sets the number
+	$(CARGO) run --locked --package assay-record --example search -- $(ARGS)
 
 planted: images ## answer ten questions of operators by links of the pages, on three runs with planted causes
 	python3 tests/operators/planted.py "$(BINARY)" $(ARGS)

@@ -2,7 +2,7 @@
 
 use assay_access::{Key, NewKey};
 use assay_core::SystemClock;
-use assay_node::config::KeyRequirement;
+use assay_node::config::{Config, KeyRequirement};
 use assay_record::access::{Access, Quotas, Role};
 use axum::body::Body;
 use http::{Method, Request, StatusCode, header};
@@ -18,7 +18,16 @@ pub(crate) struct Keyed {
 
 impl Keyed {
     pub(crate) async fn start() -> Self {
-        let service = service_with(|config| config.access.keys = KeyRequirement::Required).await;
+        Self::start_with(|_| {}).await
+    }
+
+    /// With a configuration that `change` has changed.
+    pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
+        let service = service_with(|config| {
+            config.access.keys = KeyRequirement::Required;
+            change(config);
+        })
+        .await;
         let mut keyed = Self {
             service,
             keys: Vec::new(),

@@ -30,6 +30,7 @@ mod reading;
 mod repeating;
 mod reward_models;
 mod runs;
+mod searching;
 mod sessions;
 mod shapes;
 mod sharing;

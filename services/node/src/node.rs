@@ -583,6 +583,7 @@ async fn open_record(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<R
     let options = RecordOptions {
         close_timeout: DATABASE_CLOSE,
         limits: config.retention.limits(),
+        text_search: config.store.text_search,
         ..RecordOptions::new(&config.store.database)
     };
     Ok(Some(Record::open(&options, Arc::clone(clock)).await?))

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use assay_record::chart::{Counted, GradeKind, Topic};
-use assay_record::{GradeFilter, Record};
+use assay_record::{GradeFilter, KindCounts, Record};
 
 use crate::display::{cell, count};
 use crate::failure::Result;
@@ -71,7 +71,7 @@ pub(crate) async fn facets(record: &Record, filter: &GradeFilter, pairs: &Pairs)
         let counts = record.kind_counts(&others, MAX_COUNTED).await?;
         return Ok(Facets {
             list: counted(&counts.counted, filter, pairs),
-            newest: counts.more.then(|| count(MAX_COUNTED.into())),
+            newest: newest(&counts),
         });
     }
     let Some(run) = &filter.run else {
@@ -82,7 +82,7 @@ pub(crate) async fn facets(record: &Record, filter: &GradeFilter, pairs: &Pairs)
         let counts = record.kind_counts(filter, MAX_COUNTED).await?;
         return Ok(Facets {
             list: counted(&counts.counted, filter, pairs),
-            newest: counts.more.then(|| count(MAX_COUNTED.into())),
+            newest: newest(&counts),
         });
     };
     // Grades without a step are counted with the smallest integer.
@@ -101,6 +101,13 @@ pub(crate) async fn facets(record: &Record, filter: &GradeFilter, pairs: &Pairs)
         list: counted(&counts, filter, pairs),
         newest: None,
     })
+}
+
+/// The number of grades that are counted, if more match.
+fn newest(counts: &KindCounts) -> Option<String> {
+    let counted = counts.counted.values_of(Topic::Kind);
+    let counted = counted.map(|(_, grades)| grades).sum();
+    counts.more.then(|| count(counted))
 }
 
 /// The parameters of the facets, in their order.

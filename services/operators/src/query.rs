@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use assay_base::{did_you_mean, utc};
 use assay_core::GradeId;
-use assay_record::GradeFilter;
+use assay_record::{GradeFilter, TextQuery, TextQueryError};
 use axum::extract::FromRequestParts;
 use form_urlencoded::Serializer;
 use http::request::Parts;
@@ -159,6 +159,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "score_max",
     "since",
     "until",
+    "text",
     "before",
 ];
 
@@ -205,6 +206,7 @@ impl Listing {
             score_max: score("score_max")?,
             since_us: time(pairs, "since")?,
             until_us: time(pairs, "until")?,
+            text: search(pairs)?,
         };
         Ok(Self {
             filter,
@@ -230,6 +232,14 @@ impl Listing {
         let fields: Vec<_> = FIELDS.iter().map(field).collect();
         link("/ui/grades", &fields)
     }
+}
+
+/// Reads a search for texts.
+fn search(pairs: &Pairs) -> Result<Option<TextQuery>, Failure> {
+    let search = pairs.get("text").map(str::parse);
+    search
+        .transpose()
+        .map_err(|error: TextQueryError| Failure::parameter("text", format!("`text`: {error}")))
 }
 
 /// Reads a time in UTC, such as `2026-11-22`, `2026-11-22T03:45` or `2026-11-22T03:45:10`, as
@@ -295,6 +305,7 @@ mod tests {
             "before=x",
             "since=yesterday",
             "until=2026-13-01",
+            "text=%22open",
         ] {
             let error = Listing::read(&Pairs::read(query)).unwrap_err();
             let name = query.split('=').next().unwrap();

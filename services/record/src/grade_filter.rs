@@ -3,7 +3,7 @@
 use assay_core::clock::{BatchId, GradeId};
 
 use crate::chart::Counted;
-use crate::{Appeal, StoredGrade};
+use crate::{Appeal, StoredGrade, TextQuery};
 
 /// Which grades to list. A field that is `None` or empty does not restrict the result.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,6 +51,9 @@ pub struct GradeFilter {
     pub since_us: Option<i64>,
     /// Latest time, exclusive, in microseconds since the Unix epoch.
     pub until_us: Option<i64>,
+    /// What occurs in the completion or the prompt. Requires
+    /// [`text_search`](crate::RecordOptions::text_search).
+    pub text: Option<TextQuery>,
 }
 
 impl GradeFilter {
@@ -62,7 +65,8 @@ impl GradeFilter {
         values.map(str::to_owned).collect()
     }
 
-    /// Whether `grade` matches the filter. Tests compare every database query with this definition.
+    /// Whether `grade` matches the filter, without its [`text`](Self::text), which a grade does not
+    /// contain. Tests compare every database query with this definition.
     #[must_use]
     pub fn keeps(&self, stored: &StoredGrade) -> bool {
         fn matches<T: PartialEq>(expected: Option<&T>, actual: Option<&T>) -> bool {
@@ -132,8 +136,9 @@ pub struct KindCounts {
 /// A page of grades, newest first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GradePage {
-    /// The grades.
+    /// The grades. With a search for text there may be fewer than requested, or none, although
+    /// others follow.
     pub grades: Vec<StoredGrade>,
-    /// Cursor of the next page: pass it as `before`. `None` on the last page.
+    /// Cursor of the next page: pass it as `before`, with the same filter. `None` on the last page.
     pub next: Option<GradeId>,
 }

@@ -17,6 +17,7 @@
 //! - `read`: what reads wait for, and a file for each kind of data with the reads of [`Record`]
 //!   beside their SQL;
 //! - `retention`: deletes in the background;
+//! - `text_completion`: completes the index of texts in the background;
 //! - `backup` and `verify`: commands on a record that a node may be using.
 
 pub mod access;
@@ -60,10 +61,13 @@ pub mod rollup;
 mod run_summary;
 mod scope;
 mod server_file;
+mod set_aside;
 pub mod signals;
 mod spool;
 mod state;
 pub mod storage;
+mod text_completion;
+mod text_query;
 mod verify;
 mod writer;
 
@@ -80,11 +84,14 @@ pub use group::GroupResult;
 pub use new_grade::NewGrade;
 pub use options::RecordOptions;
 pub use read::recent::{RecentChannel, RecentRun};
-pub use record::{OpenError, Record, append_audit, database_file, open_access, set_aside_entries};
+pub use read::search::SEARCH_IS_OFF;
+pub use record::{OpenError, Record, append_audit, database_file, open_access};
 pub use run_summary::RunSummary;
 pub use server_file::{PublishedServer, publish_server, published_server};
+pub use set_aside::set_aside_entries;
 pub use spool::OpenSpoolError;
 pub use state::{RecordState, Retried, SetAside};
+pub use text_query::{TextQuery, TextQueryError};
 pub use verify::{Damage, Verification, verify};
 
 /// How long a claim under an idempotency key is kept: a day, in microseconds.

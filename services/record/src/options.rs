@@ -33,6 +33,9 @@ pub struct RecordOptions {
     pub limits: RetentionLimits,
     /// Time between two checks of the limits.
     pub limits_interval: Duration,
+    /// Whether completions and prompts can be searched. Their index is in the file `PATH.texts`
+    /// next to the database, and is built or completed in the background.
+    pub text_search: bool,
 }
 
 impl RecordOptions {
@@ -50,6 +53,7 @@ impl RecordOptions {
             read_timeout: Duration::from_secs(10),
             limits: RetentionLimits::default(),
             limits_interval: Duration::from_secs(300),
+            text_search: false,
         }
     }
 }

@@ -29,11 +29,12 @@ use crate::scope::Scope;
 use crate::spool::commit::{self, Append, Journal};
 use crate::spool::frame::Seal;
 use crate::spool::segment::Folder;
-use crate::spool::set_aside::{SetAsideFile, SetAsideFolder, SetAsideNote};
+use crate::spool::set_aside::SetAsideFolder;
 use crate::spool::{OpenSpoolError, frame, recovery};
 use crate::storage::{PruneFilter, PruneProgress};
+use crate::text_completion::TextCompletion;
 use crate::writer::Writer;
-use crate::{RecordError, Retried, SetAside, StoredGrade};
+use crate::{RecordError, StoredGrade};
 
 /// From this many bytes on, an entry is compressed on a thread for blocking work. Compressing it on
 /// a thread of the runtime would block that thread longer than handing the work over takes.
@@ -142,6 +143,8 @@ struct BackgroundTasks {
     committer: JoinHandle<()>,
     writer: task::JoinHandle<()>,
     retention: task::JoinHandle<()>,
+    /// `None` if texts are not searched.
+    texts: Option<task::JoinHandle<()>>,
 }
 
 impl Record {
@@ -170,7 +173,8 @@ impl Record {
             url: options.database.clone(),
             reason: error.to_string(),
         };
-        let database = Database::open(&location, spool.clone(), options.readers)
+        let (readers, text_search) = (options.readers, options.text_search);
+        let database = Database::open(&location, spool.clone(), readers, text_search)
             .await
             .map_err(|error| open_error(error.into()))?;
         let access = database.access(&location).await.map_err(open_error)?;
@@ -244,6 +248,13 @@ impl Record {
             retried,
         };
         let (closing, closed) = watch::channel(false);
+        let completion = TextCompletion {
+            database: database.clone(),
+            pending: pending.clone(),
+            clock: clock.clone(),
+            closing: closed.clone(),
+        };
+        let texts = options.text_search.then(|| task::spawn(completion.run()));
         let (retention, handle) = Retention::new(RetentionParts {
             database: database.clone(),
             pending: pending.clone(),
@@ -281,6 +292,7 @@ impl Record {
                 committer,
                 writer: task::spawn(writer),
                 retention: task::spawn(retention),
+                texts,
             })),
             draining,
             closing,
@@ -362,78 +374,6 @@ impl Record {
         self.read(self.probe_reads()).await
     }
 
-    fn aside(&self) -> Option<SetAsideFolder> {
-        self.shared.folder.as_deref().map(SetAsideFolder::of)
-    }
-
-    /// Returns the entries that are set aside, in the order they were recorded.
-    ///
-    /// # Errors
-    /// [`RecordError`], as all reads.
-    pub async fn set_aside(&self) -> Result<Vec<SetAside>, RecordError> {
-        let Some(aside) = self.aside() else {
-            return Ok(Vec::new());
-        };
-        let files = blocking(move || aside.list()).await.map_err(unreadable)?;
-        Ok(files.iter().map(set_aside).collect())
-    }
-
-    /// Retries the entries that are set aside and returns the result for each. Entries that are
-    /// applied are removed from those set aside.
-    ///
-    /// # Errors
-    /// [`RecordError::Unavailable`] if they cannot be listed.
-    pub async fn apply_set_aside(&self) -> Result<Vec<Retried>, RecordError> {
-        let (Some(aside), Some(folder)) = (self.aside(), self.shared.folder.clone()) else {
-            return Ok(Vec::new());
-        };
-        let files = blocking(move || aside.list()).await.map_err(unreadable)?;
-        let mut tried = Vec::with_capacity(files.len());
-        let mut applied = Vec::new();
-        for file in files {
-            let described = set_aside(&file);
-            let error = self.apply_file(&folder, &file).await.err();
-            if error.is_none() {
-                applied.push(file);
-            }
-            tried.push((described, error));
-        }
-        if !applied.is_empty() && !self.shared.database.checkpoint().await? {
-            return Err(RecordError::Unavailable(
-                "entries were applied but are not synced to disk yet, because a reader blocks the \
-                 checkpoint; run this again"
-                    .to_owned(),
-            ));
-        }
-        let remaining = move || {
-            let aside = SetAsideFolder::of(&folder);
-            applied
-                .iter()
-                .try_for_each(|file| aside.remove_file(file))?;
-            aside.count()
-        };
-        self.shared
-            .health
-            .count_set_aside(blocking(remaining).await.map_err(unreadable)?);
-        Ok(tried)
-    }
-
-    async fn apply_file(&self, folder: &Folder, file: &SetAsideFile) -> Result<(), String> {
-        if file.note.lost {
-            return Err(file.note.reason.clone());
-        }
-        let (aside, path) = (SetAsideFolder::of(folder), file.path.clone());
-        let loaded = blocking(move || aside.load(&path))
-            .await
-            .map_err(|error| error.to_string())?;
-        let applied = self
-            .shared
-            .database
-            .apply_late(Arc::new(loaded), self.shared.clock.unix_us())
-            .await;
-        applied.map_err(|error| error.to_string())
-    }
-
     /// Starts to delete what the filter matches, and returns the progress at the start. The
     /// deletion continues in the background; [`storage`](Self::storage) has its progress. Batches
     /// that arrive later are not deleted.
@@ -513,6 +453,7 @@ impl Shared {
             committer,
             mut writer,
             mut retention,
+            texts,
         }) = tasks
         else {
             return Ok(());
@@ -524,6 +465,10 @@ impl Shared {
             .is_err()
         {
             retention.abort();
+        }
+        if let Some(texts) = texts {
+            // It ends by itself, and a step that was rolled back is done again.
+            let _ = texts.await;
         }
         drop(appends);
         blocking(move || join(committer)).await;
@@ -576,12 +521,16 @@ impl Drop for Shared {
             committer,
             writer,
             retention,
+            texts,
         }) = tasks.take()
         else {
             return;
         };
         drop(appends);
         retention.abort();
+        if let Some(texts) = texts {
+            texts.abort();
+        }
         writer.abort();
         // Waits for one write and fdatasync at most; appends that were accepted before are
         // acknowledged.
@@ -625,43 +574,6 @@ fn encode(seal: &Seal, mut entry: Arc<Entry>, compression: i32) -> Result<Encode
         entry.drop_contents();
     }
     Ok((frame, digest, Arc::new(LoadedEntry::new(entry, contents))))
-}
-
-/// Counts the set-aside entries of the record with these options without opening it, because
-/// another node may be using it.
-///
-/// # Errors
-/// The error of reading the folder of the spool.
-pub fn set_aside_entries(options: &RecordOptions) -> std::io::Result<u64> {
-    let location = Location::parse(&options.database);
-    let spool = options.spool.clone().or_else(|| location?.spool());
-    spool.map_or(Ok(0), |spool| SetAsideFolder::at(&spool).count())
-}
-
-fn set_aside(file: &SetAsideFile) -> SetAside {
-    let SetAsideNote {
-        reason,
-        batch,
-        grades,
-        time_us,
-        lost: _,
-    } = file.note.clone();
-    let batch = batch.and_then(|batch| batch.parse().ok());
-    SetAside {
-        name: file.name.clone(),
-        batch,
-        grades,
-        bytes: file.bytes,
-        reason,
-        time_us,
-    }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
-fn unreadable(error: std::io::Error) -> RecordError {
-    RecordError::Unavailable(format!(
-        "cannot read the set-aside entries ({error}); check the folder of the spool"
-    ))
 }
 
 /// Checks what the tables rely on: a grade has the batch, run, step and caller of its entry, and

@@ -216,6 +216,8 @@ pub struct StorageReport {
     pub permanent_bytes: u64,
     /// Bytes of the write-ahead log.
     pub log_bytes: u64,
+    /// Bytes of the index of texts, with its log; `None` if texts are not searched.
+    pub text_bytes: Option<u64>,
     /// Bytes of the spool, with entries that were set aside.
     pub spool_bytes: u64,
     /// Whether the file becomes smaller when something is deleted.

@@ -21,6 +21,10 @@ pub struct StorageBody {
     pub log_bytes: u64,
     /// Bytes of the spool.
     pub spool_bytes: u64,
+    /// Bytes of the index of texts, with its log; null if texts are not searched. They do not count
+    /// towards the limit on the size.
+    #[serde(default)]
+    pub text_bytes: Option<u64>,
     /// Whether the file becomes smaller when something is deleted.
     pub shrinks: bool,
     /// Number of stored batches.
@@ -285,6 +289,7 @@ impl From<StorageReport> for StorageBody {
             permanent_bytes: report.permanent_bytes,
             log_bytes: report.log_bytes,
             spool_bytes: report.spool_bytes,
+            text_bytes: report.text_bytes,
             shrinks: report.shrinks,
             batches: report.total.batches,
             grades: report.total.grades,

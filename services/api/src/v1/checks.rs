@@ -11,7 +11,7 @@ use axum::Json;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::grades::{parse_id, record_of};
+use super::grades::{parse, record_of};
 use super::page::{self, PageLimit};
 use crate::Api;
 use crate::body::{BodyKind, RequestBody};
@@ -84,7 +84,7 @@ pub(crate) async fn list(api: Api, Query(query): Query<PageQuery>) -> ApiResult<
     let limit = page::limit(limit);
     let before: Option<BatchId> = before
         .as_deref()
-        .map(|id| parse_id("before", id))
+        .map(|id| parse("before", id))
         .transpose()?;
     let checks = record_of(&api)?.dataset_checks(before, limit + 1).await?;
     let (checks, more) = page::split(checks, limit);
@@ -110,7 +110,7 @@ pub(crate) async fn get(
     api: Api,
     PathParameter(id): PathParameter,
 ) -> ApiResult<Json<CheckDetail>> {
-    let id: BatchId = parse_id("id", &id)?;
+    let id: BatchId = parse("id", &id)?;
     let store = record_of(&api)?;
     let unknown = || {
         ApiError::new(

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use assay_record::TextQuery;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::seconds::{parse_seconds, parse_time};
@@ -162,6 +163,10 @@ pub(crate) struct GradeSelection {
     /// Latest time, exclusive, in the form of `--since`
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) until: Option<i64>,
+    /// What occurs in the completion or the prompt: `word "a phrase" prefix* -excluded`; requires
+    /// the setting `store.text_search`
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) text: Option<TextQuery>,
 }
 
 /// A bound of scores. No score is above or below NaN.
@@ -304,7 +309,7 @@ pub(crate) struct Replay {
         value_name = "ID",
         conflicts_with_all = [
             "run", "step", "step_min", "step_max", "grader", "channel", "outcome", "verdict", "appeal",
-            "truncated", "cause", "batch", "id", "group", "prompt", "score_min", "score_max", "since", "until", "sample",
+            "truncated", "cause", "batch", "id", "group", "prompt", "score_min", "score_max", "since", "until", "text", "sample",
         ]
     )]
     pub(crate) ids: Vec<String>,

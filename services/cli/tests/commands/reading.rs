@@ -139,6 +139,34 @@ fn shows_why_a_grade_has_its_verdict() {
 }
 
 #[test]
+fn searches_texts_with_the_setting() {
+    let folder = recorded();
+    let folder = folder.path();
+    let off = "texts are not searched; set `store.text_search = true` and restart the node";
+    assert_fails(folder, &["grades", "--text", "boxed"], off);
+    std::fs::write(folder.join("assay.toml"), "[store]\ntext_search = true\n").unwrap();
+    let items = |text: &str| {
+        let listed = printed(folder, &["grades", "--json", "--text", text]);
+        let rows = lines(listed.as_bytes());
+        let ids = rows
+            .iter()
+            .map(|row| row["id"].as_str().unwrap().to_owned());
+        ids.collect::<Vec<_>>()
+    };
+    let check = || {
+        assert_eq!(items("boxed half"), ["wrong", "right"]);
+        assert_eq!(items("\"boxed{0.4}\""), ["wrong"]);
+        assert_eq!(items("-0.4 so"), ["right"]);
+        assert_eq!(items("hal* -4"), [""; 0]);
+    };
+    check();
+    let short = "`bo*` is too short; at least 3 letters or digits must precede `*`";
+    assert_fails(folder, &["grades", "--text", "bo*"], short);
+    let (_server, _) = serve(folder);
+    check();
+}
+
+#[test]
 fn lists_grades_between_two_times() {
     let folder = recorded();
     let count = |options: &[&str]| {

@@ -125,12 +125,16 @@ impl Server {
 pub struct Store {
     /// URL of the SQLite database; empty for no record.
     pub database: String,
+    /// Whether words and phrases can be searched in completions and prompts. Their index is in a
+    /// file next to the database.
+    pub text_search: bool,
 }
 
 impl Default for Store {
     fn default() -> Self {
         Self {
             database: "sqlite://assay.db".to_owned(),
+            text_search: false,
         }
     }
 }

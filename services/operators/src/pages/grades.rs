@@ -2,6 +2,7 @@
 
 use askama::Template;
 use assay_access::redact;
+use assay_record::Record;
 use assay_review::Review;
 use assay_review::filter::{APPEALS, OUTCOMES};
 use http::StatusCode;
@@ -95,10 +96,12 @@ fn fields(review: &Review, pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
         .iter()
         .map(|grader| grader.spec().name.to_owned())
         .collect();
+    let searches = (review.engine().record()).is_some_and(Record::searches_texts);
     let mut verdicts: Vec<String> = review.verdicts(None).map(str::to_owned).collect();
     verdicts.sort();
     verdicts.dedup();
     [
+        ("text", "word \"a phrase\" pre* -not", Vec::new()),
         ("run", "exact name", Vec::new()),
         ("step", "number", Vec::new()),
         ("step_min", "first", Vec::new()),
@@ -120,6 +123,7 @@ fn fields(review: &Review, pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
         ("until", "2026-11-22T04:00", Vec::new()),
     ]
     .into_iter()
+    .filter(|(name, ..)| *name != "text" || searches || pairs.get(name).is_some())
     .map(|(name, hint, mut choices)| {
         let value = pairs.get(name).unwrap_or_default().to_owned();
         // The record may contain graders and verdicts that this node does not have.

@@ -106,7 +106,9 @@ impl StoragePage {
 }
 
 fn sizes(report: &StorageReport) -> Vec<Amount> {
-    vec![
+    let texts = report.text_bytes;
+    let texts = texts.map(|bytes| amount("index of texts", size(bytes)));
+    let sizes = vec![
         amount("grades", count(report.total.grades)),
         amount("batches", count(report.total.batches)),
         amount("values of grades", size(report.total.grade_bytes)),
@@ -116,7 +118,8 @@ fn sizes(report: &StorageReport) -> Vec<Amount> {
         amount("free space in it", size(report.free_bytes)),
         amount("write-ahead log", size(report.log_bytes)),
         amount("spool", size(report.spool_bytes)),
-    ]
+    ];
+    sizes.into_iter().chain(texts).collect()
 }
 
 /// The limits, each with what it deletes next.

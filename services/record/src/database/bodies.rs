@@ -6,13 +6,14 @@ use assay_core::Hash;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
+use super::codec::codec;
 use super::insert::{Insert, look_up};
 use super::rows::hash;
 use super::sqlite::indexed_by;
 use crate::BodyKind;
 use crate::database::DatabaseError;
 use crate::pending::loaded_entry::LoadedEntry;
-use crate::pending::packs::{Pack, PackedBody};
+use crate::pending::packs::{Compressed, Pack, PackedBody, decompress};
 
 /// A stored body is not changed.
 const INSERT_BODIES: Insert = Insert {
@@ -216,4 +217,21 @@ async fn locate(
         located.insert(hash, (pack, owner));
     }
     Ok(located)
+}
+
+/// The contents of a pack, decompressed.
+pub(super) async fn unpack(
+    connection: &mut SqliteConnection,
+    pack: i64,
+) -> Result<Vec<u8>, DatabaseError> {
+    let row = sqlx::query("select codec, size, content from packs where no = $1")
+        .bind(pack)
+        .fetch_one(connection)
+        .await?;
+    let compressed = Compressed {
+        codec: codec("packs", row.try_get("codec")?)?,
+        size: row.try_get("size")?,
+        content: row.try_get("content")?,
+    };
+    Ok(decompress(&compressed)?)
 }

@@ -22,6 +22,7 @@ mod error;
 mod events;
 mod facets;
 mod holdings;
+pub(crate) mod indexed;
 mod insert;
 pub(crate) mod keys;
 mod kinds;
@@ -38,6 +39,7 @@ pub(crate) mod sqlite;
 mod statements;
 mod storage;
 pub(crate) mod sums;
+pub(crate) mod texts;
 mod totals;
 pub(crate) mod verifying;
 
@@ -47,6 +49,7 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
 use self::apply::ApplyRequest;
 use self::sqlite::{DatabaseFile, LogPages};
+use self::texts::Texts;
 use crate::panics::CatchPanic;
 use crate::pending::Applicable;
 use crate::pending::loaded_entry::LoadedEntry;
@@ -70,6 +73,8 @@ pub(crate) struct Database {
     spool: String,
     /// `None` in memory.
     file: Option<DatabaseFile>,
+    /// `None` if texts are not searched.
+    texts: Option<Texts>,
 }
 
 /// What a transaction does.
@@ -91,21 +96,41 @@ impl Work<'_> {
 }
 
 impl Database {
-    /// Connects to the database and migrates it.
+    /// Connects to the database and migrates it. Also opens the index of texts, if they are to be
+    /// searched.
     pub(crate) async fn open(
         location: &Location,
         spool: String,
         readers: u32,
+        text_search: bool,
     ) -> Result<Self, sqlx::Error> {
         let writer = sqlite::connect_writer(location).await?;
-        let readers = sqlite::connect_readers(location, &writer, readers);
+        let connections = readers;
+        let readers = sqlite::connect_readers(location, &writer, connections);
         let file = location.path.as_deref().map(DatabaseFile::at).transpose()?;
+        let texts = if text_search {
+            Some(Texts::open(location, readers.clone(), connections).await?)
+        } else {
+            None
+        };
         Ok(Self {
             writer,
             readers,
             spool,
             file,
+            texts,
         })
+    }
+
+    /// The index of texts; `None` if they are not searched.
+    pub(crate) fn texts(&self) -> Option<&Texts> {
+        self.texts.as_ref()
+    }
+
+    async fn add_texts(&self, entries: &[Applicable]) {
+        if let Some(texts) = &self.texts {
+            texts.add(entries).await;
+        }
     }
 
     /// The keys and the audit log of this database.
@@ -195,7 +220,9 @@ impl Database {
             "commit",
         )
         .await?;
-        self.check()
+        self.check()?;
+        self.add_texts(entries).await;
+        Ok(())
     }
 
     /// Applies an entry after newer ones. Grades that are already present are not changed; a claim
@@ -215,7 +242,9 @@ impl Database {
             late: true,
         };
         self.transact(request, "commit").await?;
-        self.check()
+        self.check()?;
+        self.add_texts(&entries).await;
+        Ok(())
     }
 
     /// Checks that the database accepts an entry that is known to be valid. Has no lasting effect.
@@ -282,6 +311,9 @@ impl Database {
 
     /// Closes every connection.
     pub(crate) async fn close(&self) {
+        if let Some(texts) = &self.texts {
+            texts.file.close().await;
+        }
         self.readers.close().await;
         self.writer.close().await;
     }
@@ -297,7 +329,7 @@ mod tests {
     /// there is space.
     async fn fill(url: &str) {
         let location = Location::parse(url).unwrap();
-        let sqlite = Database::open(&location, "spool".to_owned(), 1)
+        let sqlite = Database::open(&location, "spool".to_owned(), 1, false)
             .await
             .unwrap();
         let good = || Arc::new(probe::sample(7).unwrap());
@@ -368,7 +400,7 @@ mod tests {
 
     async fn in_memory() -> Database {
         let location = Location::parse("sqlite::memory:").unwrap();
-        Database::open(&location, "spool".to_owned(), 1)
+        Database::open(&location, "spool".to_owned(), 1, false)
             .await
             .unwrap()
     }
@@ -425,11 +457,11 @@ mod tests {
         };
         // The first migration creates another table before this one.
         execute("create table rollups (run integer)").await;
-        let opened = Database::open(&location, "spool".to_owned(), 1).await;
+        let opened = Database::open(&location, "spool".to_owned(), 1, false).await;
         let error = opened.err().unwrap().to_string();
         assert!(error.contains("table rollups already exists"), "{error}");
         execute("drop table rollups").await;
-        let sqlite = Database::open(&location, "spool".to_owned(), 1)
+        let sqlite = Database::open(&location, "spool".to_owned(), 1, false)
             .await
             .unwrap();
         assert_eq!(sqlite.progress().await.unwrap(), Position::default());

@@ -6,7 +6,7 @@ use assay_core::GradeId;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row};
 
-use crate::chart::{GradeKind, Part, Topic};
+use crate::chart::{Counted, GradeKind, Part, Topic};
 use crate::database::DatabaseError;
 use crate::database::query::{self, ListLookups};
 use crate::database::rows::{POSITION_BITS, SELECT_GRADE, count, key, read_grades};
@@ -28,10 +28,12 @@ impl Record {
     }
 
     /// Returns at most `limit` grades that match the filter and have an id below `before`, newest
-    /// id first.
+    /// id first. With a search for text, grades are in the order of their recording, and a page
+    /// looks at a limited number of them.
     ///
     /// # Errors
-    /// [`RecordError`], as all reads.
+    /// [`RecordError`], as all reads; [`RecordError::Unavailable`] for a search if texts are not
+    /// searched or their index is not complete yet.
     pub async fn grades(
         &self,
         filter: &GradeFilter,
@@ -41,6 +43,9 @@ impl Record {
         let Some(filter) = self.scope.own_filter(filter) else {
             return Ok(GradePage::default());
         };
+        if let Some(text) = &filter.text {
+            return self.search(text, &filter, before, limit).await;
+        }
         self.read(async {
             let applied = |digest: &Digest| may_match(&filter, before, digest);
             let mut snapshot = self.snapshot_after(applied).await?;
@@ -58,10 +63,11 @@ impl Record {
         .await
     }
 
-    /// Counts the newest `limit` grades that match the filter by what they have in common.
+    /// Counts the newest `limit` grades that match the filter by what they have in common. With a
+    /// search for text, counts those at which a page looks.
     ///
     /// # Errors
-    /// [`RecordError`], as all reads.
+    /// As [`grades`](Self::grades).
     pub async fn kind_counts(
         &self,
         filter: &GradeFilter,
@@ -70,6 +76,9 @@ impl Record {
         let Some(filter) = self.scope.own_filter(filter) else {
             return Ok(KindCounts::default());
         };
+        if let Some(text) = &filter.text {
+            return self.count_found(text, &filter).await;
+        }
         self.read(async {
             let applied = |digest: &Digest| may_match(&filter, None, digest);
             let mut snapshot = self.snapshot_after(applied).await?;
@@ -78,14 +87,16 @@ impl Record {
             };
             let mut query = query::count_kinds(&filter, &lookups, limit);
             let rows = query.build().fetch_all(&mut *snapshot).await;
-            Ok(kind_counts(&rows.map_err(DatabaseError::from)?, limit)?)
+            let (counted, all) = count_kinds(&rows.map_err(DatabaseError::from)?)?;
+            let more = all >= u64::from(limit);
+            Ok(KindCounts { counted, more })
         })
         .await
     }
 }
 
 /// Whether an entry with this digest may contain a grade of the list.
-fn may_match(filter: &GradeFilter, before: Option<GradeId>, digest: &Digest) -> bool {
+pub(super) fn may_match(filter: &GradeFilter, before: Option<GradeId>, digest: &Digest) -> bool {
     let Some((lowest, _)) = digest.ids else {
         return false;
     };
@@ -138,9 +149,9 @@ async fn find(
     Ok(None)
 }
 
-fn kind_counts(rows: &[SqliteRow], limit: u32) -> Result<KindCounts, DatabaseError> {
-    let mut counts = KindCounts::default();
-    let mut all = 0;
+/// Sums rows of [`query::count_kinds`]; also returns the number of grades.
+pub(super) fn count_kinds(rows: &[SqliteRow]) -> Result<(Counted, u64), DatabaseError> {
+    let (mut counted, mut all) = (Counted::default(), 0);
     for row in rows {
         let verdict: Option<&str> = row.try_get("verdict")?;
         let kind = GradeKind {
@@ -155,10 +166,9 @@ fn kind_counts(rows: &[SqliteRow], limit: u32) -> Result<KindCounts, DatabaseErr
             ..Part::default()
         };
         all += part.grades;
-        counts.counted.word(Topic::Kind, &kind.word(), &part);
+        counted.word(Topic::Kind, &kind.word(), &part);
     }
-    counts.more = all >= u64::from(limit);
-    Ok(counts)
+    Ok((counted, all))
 }
 
 /// Grades that match the filter, newest id first, with an id below `before`, at most `limit`.
@@ -179,7 +189,7 @@ pub(super) async fn list(
 }
 
 /// The lookups for a list; `None` if no grade can match.
-async fn look_up(
+pub(super) async fn look_up(
     connection: &mut SqliteConnection,
     filter: &GradeFilter,
     before: Option<GradeId>,
@@ -223,5 +233,6 @@ async fn look_up(
         prompt_has_steps,
         step_ends,
         cursor_batches,
+        keys: None,
     }))
 }

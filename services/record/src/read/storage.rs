@@ -23,7 +23,12 @@ impl Record {
                 Some(folder) => blocking(move || folder.bytes()).await,
                 None => 0,
             };
+            let text_bytes = match self.shared.database.texts() {
+                Some(texts) => Some(texts.file.bytes().await?),
+                None => None,
+            };
             Ok(self.shared.retention.complete(StorageReport {
+                text_bytes,
                 log_bytes: self.shared.database.log_bytes(),
                 spool_bytes,
                 ..report

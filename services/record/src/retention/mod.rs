@@ -25,6 +25,7 @@ use crate::database::Database;
 use crate::pending::Pending;
 use crate::storage::{PruneState, RetentionLimits};
 
+pub(crate) use self::pace::{Pace, pause};
 pub(crate) use self::progress::RetentionHandle;
 
 /// The task that deletes.

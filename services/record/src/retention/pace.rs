@@ -26,22 +26,22 @@ pub(super) const MAX_YIELD: Duration = Duration::from_secs(1);
 
 /// The size of the next step of a kind.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     amount: u32,
 }
 
 impl Pace {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { amount: MIN }
     }
 
     /// Rows or pages of the next step.
-    pub(super) fn amount(self) -> u32 {
+    pub(crate) fn amount(self) -> u32 {
         self.amount
     }
 
     /// Adapts to the duration of a step.
-    pub(super) fn adapt(&mut self, took: Duration) {
+    pub(crate) fn adapt(&mut self, took: Duration) {
         if took > TARGET {
             self.amount = (self.amount / 2).max(MIN);
         } else if took < TARGET / 2 {
@@ -51,7 +51,7 @@ impl Pace {
 }
 
 /// The pause after a step that took this long.
-pub(super) fn pause(took: Duration, entries_arrive: bool) -> Duration {
+pub(crate) fn pause(took: Duration, entries_arrive: bool) -> Duration {
     if entries_arrive {
         (took * PAUSE_FACTOR).clamp(MIN_PAUSE, MAX_PAUSE)
     } else {

@@ -8,7 +8,8 @@ use assay_core::BatchId;
 use super::pace::Pace;
 use super::steps::{Interruption, Steps};
 use crate::database;
-use crate::retention_step::{PruneTarget, RetentionStep};
+use crate::database::texts::TextPass;
+use crate::retention_step::{PruneTarget, RetentionStep, StepOutcome};
 use crate::storage::{ChannelFilter, PruneFilter};
 
 /// Number of batches that are looked up at once.
@@ -24,7 +25,7 @@ pub(super) async fn finish_interrupted(steps: &Steps) -> Result<(), Interruption
                 steps.repeat(RetentionStep::Runs, &mut Pace::new()).await?;
             }
             if left.sweep {
-                steps.repeat(RetentionStep::Sweep, &mut Pace::new()).await?;
+                sweep(steps).await?;
             }
             return Ok(());
         }
@@ -123,7 +124,28 @@ pub(super) async fn delete(
 /// Removes what deleted batches leave behind.
 pub(super) async fn sweep(steps: &Steps) -> Result<(), Interruption> {
     steps.progress.enter("sweeping");
-    steps.repeat(RetentionStep::Sweep, &mut Pace::new()).await
+    steps.repeat(RetentionStep::Sweep, &mut Pace::new()).await?;
+    let Some(texts) = steps.database.texts() else {
+        return Ok(());
+    };
+    steps.progress.enter("removing texts");
+    let remove = |after, amount| texts.step(TextPass::Remove, after, amount);
+    steps.repeat_texts(remove).await
+}
+
+/// Merges segments of the index of texts that have deleted rows, and returns its free space.
+async fn shrink_texts(steps: &Steps) -> Result<(), Interruption> {
+    fn more(outcome: StepOutcome) -> Option<i64> {
+        (!outcome.done).then_some(0)
+    }
+    let Some(texts) = steps.database.texts() else {
+        return Ok(());
+    };
+    let merge = |_, amount| async move { texts.file.merge(amount).await.map(more) };
+    steps.repeat_texts(merge).await?;
+    let shrink = |_, amount| async move { texts.file.return_pages(amount).await.map(more) };
+    steps.repeat_texts(shrink).await?;
+    Ok(texts.file.truncate_log().await?)
 }
 
 /// Returns free space to the file system.
@@ -132,5 +154,6 @@ pub(super) async fn return_space(steps: &Steps) -> Result<(), Interruption> {
     steps
         .repeat(RetentionStep::Vacuum, &mut Pace::new())
         .await?;
+    shrink_texts(steps).await?;
     Ok(steps.database.truncate_log().await?)
 }

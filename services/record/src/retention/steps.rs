@@ -93,4 +93,31 @@ impl Steps {
         while !self.step(&step, pace).await?.done {}
         Ok(())
     }
+
+    /// Does steps on the index of texts until `step` returns `None`, with the pauses of retention.
+    /// `step` gets the position that the last one returned and the size of the step.
+    pub(super) async fn repeat_texts<'t, F>(
+        &self,
+        step: impl Fn(i64, u32) -> F,
+    ) -> Result<(), Interruption>
+    where
+        F: Future<Output = Result<Option<i64>, DatabaseError>> + Send + 't,
+    {
+        let mut pace = Pace::new();
+        let mut after = Some(0);
+        while let Some(position) = after {
+            if *self.draining.borrow() {
+                return Err(Interruption::Draining);
+            }
+            let started = self.clock.monotonic();
+            after = step(position, pace.amount()).await?;
+            let took = self.clock.monotonic().saturating_sub(started);
+            pace.adapt(took);
+            tokio::select! {
+                () = self.pause(took) => {}
+                () = self.closing() => {}
+            }
+        }
+        Ok(())
+    }
 }

@@ -127,6 +127,7 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
             score_max,
             since_us,
             until_us,
+            text: None,
         }
     })
 }

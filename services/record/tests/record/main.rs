@@ -24,4 +24,5 @@ mod reads;
 mod recent;
 mod recovery;
 mod retention;
+mod searching;
 mod set_aside;

@@ -6,7 +6,7 @@ use assay_wire::channels::AdjudicateRequest;
 use axum::Json;
 use serde_json::json;
 
-use super::parse_id;
+use super::parse;
 use crate::Api;
 use crate::body::{BodyKind, RequestBody};
 use crate::error::ApiResult;
@@ -33,7 +33,7 @@ pub(crate) async fn adjudicate(
     PathParameter(id): PathParameter,
     body: RequestBody,
 ) -> ApiResult<Json<AdjudicationBody>> {
-    let id = parse_id("id", &id)?;
+    let id = parse("id", &id)?;
     let (request, _permit) = body.json(&api, BodyKind::Settings).await?;
     let AdjudicateRequest { pass, note } = request;
     if note

@@ -5,7 +5,7 @@ use assay_mapping::grades::grade_detail;
 use assay_wire::grades::GradeDetail;
 use axum::Json;
 
-use super::{parse_id, record_of};
+use super::{parse, record_of};
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
 use crate::path::PathParameter;
@@ -22,7 +22,7 @@ pub(crate) async fn get(
     api: Api,
     PathParameter(id): PathParameter,
 ) -> ApiResult<Json<GradeDetail>> {
-    let id = parse_id("id", &id)?;
+    let id = parse("id", &id)?;
     let store = record_of(&api)?;
     let stored = store
         .grade(id)

@@ -7,7 +7,7 @@ use axum::Json;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{parse_id, record_of};
+use super::{parse, record_of};
 use crate::Api;
 use crate::error::ApiResult;
 use crate::query::Query;
@@ -61,6 +61,10 @@ pub(crate) struct ListQuery {
     score_min: Option<f64>,
     /// Maximum score, inclusive.
     score_max: Option<f64>,
+    /// What occurs in the completion or the prompt: `word "a phrase" prefix* -excluded`, all of
+    /// them, in at most 256 bytes. Requires the setting `store.text_search`.
+    #[param(max_length = 256)]
+    text: Option<String>,
     /// Earliest time, inclusive, in microseconds since the Unix epoch.
     since_us: Option<i64>,
     /// Latest time, exclusive, in microseconds since the Unix epoch.
@@ -74,6 +78,9 @@ pub(crate) struct ListQuery {
 }
 
 /// Lists recorded grades, newest first, in pages.
+///
+/// With `text`, a page looks at a limited number of grades: it may have fewer than `limit`, or none,
+/// and a `next`.
 #[utoipa::path(get, path = "/v1/grades", tag = "record", params(ListQuery), responses(
     (status = 200, description = "A page of grades", body = GradesBody),
 ))]
@@ -82,13 +89,13 @@ pub(crate) async fn list(api: Api, Query(query): Query<ListQuery>) -> ApiResult<
     let before: Option<GradeId> = query
         .before
         .as_deref()
-        .map(|id| parse_id("before", id))
+        .map(|id| parse("before", id))
         .transpose()?;
     let filter = GradeFilter {
         batch: query
             .batch
             .as_deref()
-            .map(|id| parse_id("batch", id))
+            .map(|id| parse("batch", id))
             .transpose()?,
         run: query.run,
         step: query.step,
@@ -109,6 +116,11 @@ pub(crate) async fn list(api: Api, Query(query): Query<ListQuery>) -> ApiResult<
         score_max: query.score_max,
         since_us: query.since_us,
         until_us: query.until_us,
+        text: query
+            .text
+            .as_deref()
+            .map(|text| parse("text", text))
+            .transpose()?,
     };
     api.review().check_filter(&filter).await?;
     let page = record_of(&api)?.grades(&filter, before, limit).await?;

@@ -21,8 +21,8 @@ pub(crate) fn record_of(api: &Api) -> ApiResult<&Record> {
     })
 }
 
-/// Parses an id from a path or query.
-pub(crate) fn parse_id<T: std::str::FromStr<Err: std::fmt::Display>>(
+/// Parses a value from a path or query.
+pub(crate) fn parse<T: std::str::FromStr<Err: std::fmt::Display>>(
     name: &str,
     text: &str,
 ) -> ApiResult<T> {

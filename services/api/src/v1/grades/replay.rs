@@ -5,7 +5,7 @@ use assay_mapping::render;
 use assay_wire::grades::ReplayBody;
 use axum::Json;
 
-use super::parse_id;
+use super::parse;
 use crate::Api;
 use crate::error::ApiResult;
 use crate::path::PathParameter;
@@ -27,7 +27,7 @@ pub(crate) async fn replay(
     api: Api,
     PathParameter(id): PathParameter,
 ) -> ApiResult<Json<ReplayBody>> {
-    let id = parse_id("id", &id)?;
+    let id = parse("id", &id)?;
     let charge = api.charge(1, 0)?;
     let replay = metered(api.caller().share(), charge, api.review().replay(id)).await?;
     Ok(Json(render::replay_body(&replay)))

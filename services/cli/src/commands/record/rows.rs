@@ -47,10 +47,17 @@ impl<'s> Rows<'s> {
 
     /// Returns the next `limit` rows: fewer on the last page, none after it.
     pub(crate) async fn next(&mut self, limit: u32) -> anyhow::Result<Vec<StoredGrade>> {
-        if self.ended {
-            return Ok(Vec::new());
-        }
         self.started = true;
+        let mut rows = Vec::new();
+        // A page of a search may have fewer rows than requested, or none, although others follow.
+        while !self.ended && rows.len() < limit as usize {
+            let left = limit - u32::try_from(rows.len()).unwrap_or(limit);
+            rows.append(&mut self.page(left).await?);
+        }
+        Ok(rows)
+    }
+
+    async fn page(&mut self, limit: u32) -> anyhow::Result<Vec<StoredGrade>> {
         let page = match self.source {
             Source::Server(client) => {
                 let mut query = query(self.selection);
@@ -103,6 +110,7 @@ fn filter(selection: &GradeSelection) -> anyhow::Result<GradeFilter> {
         score_max: selection.score_max,
         since_us: selection.since,
         until_us: selection.until,
+        text: selection.text.clone(),
     })
 }
 
@@ -145,5 +153,7 @@ fn query(selection: &GradeSelection) -> Vec<(&'static str, String)> {
     );
     query.extend(selection.since.map(|us| ("since_us", us.to_string())));
     query.extend(selection.until.map(|us| ("until_us", us.to_string())));
+    let text = selection.text.as_ref();
+    query.extend(text.map(|text| ("text", text.to_string())));
     query
 }

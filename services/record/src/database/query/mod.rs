@@ -68,9 +68,22 @@ pub(crate) async fn batches_around(
         .collect()
 }
 
+/// The largest number of a batch with an id below `before`; 0 if there is none.
+pub(crate) async fn last_batch_before(
+    connection: &mut SqliteConnection,
+    before: u128,
+) -> Result<i64, DatabaseError> {
+    let number = sqlx::query_scalar("select coalesce(max(no), 0) from batches where id < $1")
+        .bind(id_bytes(before))
+        .fetch_one(connection)
+        .await?;
+    Ok(number)
+}
+
 /// The index from which a list starts.
 #[derive(Debug, PartialEq)]
 enum ListSource<'f> {
+    Keys(&'f [i64]),
     Batch,
     Item(&'f str),
     Step(i64),
@@ -85,8 +98,11 @@ enum ListSource<'f> {
 fn source<'f>(
     filter: &'f GradeFilter,
     required: &'f RequiredFacets,
-    prompt_has_steps: bool,
+    lookups: &'f ListLookups,
 ) -> ListSource<'f> {
+    if let Some(keys) = &lookups.keys {
+        return ListSource::Keys(keys);
+    }
     if filter.batch.is_some() {
         return ListSource::Batch;
     }
@@ -96,7 +112,9 @@ fn source<'f>(
     if let (Some(_), Some(step)) = (&filter.run, filter.step) {
         return ListSource::Step(step);
     }
-    if let (Some(_), Some(prompt), true) = (&filter.run, &filter.prompt_key, prompt_has_steps) {
+    if let (Some(_), Some(prompt), true) =
+        (&filter.run, &filter.prompt_key, lookups.prompt_has_steps)
+    {
         return ListSource::Prompt(prompt);
     }
     match required.all_of.first() {
@@ -122,7 +140,12 @@ pub(crate) struct ListLookups {
     pub(crate) step_ends: Option<BatchEnds>,
     /// The [`batches_around`] the position at which the page starts.
     pub(crate) cursor_batches: Vec<(i64, BatchId)>,
+    /// The only grades of the list, at most [`MAX_KEYS`]; `None` for all.
+    pub(crate) keys: Option<Vec<i64>>,
 }
+
+/// Most grades to which a list can be restricted by their keys.
+pub(crate) const MAX_KEYS: usize = 256;
 
 /// Whether all visits of a prompt have a step.
 pub(crate) async fn prompt_has_steps(
@@ -251,9 +274,9 @@ fn select(
     let ListLookups {
         run,
         kinds,
-        prompt_has_steps,
         step_ends,
         cursor_batches,
+        ..
     } = lookups;
     let run = *run;
     // Within a batch, the grades of rare kinds are found by the index over kinds. This costs
@@ -275,9 +298,22 @@ fn select(
         " cross join grades g{index} cross join kinds k where {in_batch} and k.no = g.kind"
     );
     let required = facets::required(filter, run.unwrap_or(ANY_RUN));
-    let source = source(filter, &required, *prompt_has_steps);
+    let source = source(filter, &required, lookups);
     let mut order = "b.id";
     match &source {
+        ListSource::Keys(keys) => {
+            order = "b.no";
+            query.push(
+                " from grades g cross join batches b cross join kinds k \
+                 where b.no = g.key >> 24 and k.no = g.kind and g.key in (",
+            );
+            // As many parameters for any number of keys, so that few statements are prepared.
+            let mut values = query.separated(", ");
+            for at in 0..MAX_KEYS {
+                values.push_bind(keys.get(at).copied());
+            }
+            query.push(")");
+        }
         ListSource::Item(item) => {
             query.push(
                 " from items i cross join grades g cross join batches b cross join kinds k \
@@ -337,20 +373,7 @@ fn select(
         query.push(" and b.step = ").push_bind(step);
     }
     narrow_steps(&mut query, filter, step_ends.as_ref(), &source, order);
-    if let Some(batch) = filter.batch {
-        query.push(" and b.id = ").push_bind(id_bytes(batch));
-    }
-    if let Some(caller) = &filter.caller {
-        query.push(" and b.caller = ").push_bind(caller.as_str());
-    }
-    if let Some(since) = filter.since_us {
-        query.push(" and b.last_us >= ").push_bind(since);
-        query.push(" and g.time_us >= ").push_bind(since);
-    }
-    if let Some(until) = filter.until_us {
-        query.push(" and b.first_us < ").push_bind(until);
-        query.push(" and g.time_us < ").push_bind(until);
-    }
+    filter_batches(&mut query, filter);
     if let Some(before) = before {
         query.push(format_args!(" and {order} < "));
         query.push_bind(id_bytes(before));
@@ -448,7 +471,53 @@ fn narrow_steps(
     }
 }
 
+/// Restricts a list to batches by their ids, callers and times.
+fn filter_batches(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
+    if let Some(batch) = filter.batch {
+        query.push(" and b.id = ").push_bind(id_bytes(batch));
+    }
+    if let Some(caller) = &filter.caller {
+        query.push(" and b.caller = ").push_bind(caller.as_str());
+    }
+    if let Some(since) = filter.since_us {
+        query.push(" and b.last_us >= ").push_bind(since);
+    }
+    if let Some(until) = filter.until_us {
+        query.push(" and b.first_us < ").push_bind(until);
+    }
+}
+
+/// The largest number of a batch, up to `up_to`, that may contain grades which match the filter;
+/// `None` if there is none.
+pub(crate) async fn last_batch(
+    connection: &mut SqliteConnection,
+    filter: &GradeFilter,
+    lookups: &ListLookups,
+    up_to: i64,
+) -> Result<Option<i64>, DatabaseError> {
+    let mut query = QueryBuilder::new("select max(b.no) as no from batches b where b.no <= ");
+    query.push_bind(up_to);
+    if let Some(run) = lookups.run {
+        query.push(" and b.run = ").push_bind(run);
+    }
+    if has_step(filter) {
+        let (min, max) = step_range(filter);
+        let step = |step: i64| (step.max(min), step.min(max));
+        let (min, max) = filter.step.map_or((min, max), step);
+        query.push(" and b.step between ").push_bind(min);
+        query.push(" and ").push_bind(max);
+    }
+    filter_batches(&mut query, filter);
+    Ok(query.build_query_scalar().fetch_one(connection).await?)
+}
+
 fn filter_rows(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
+    if let Some(since) = filter.since_us {
+        query.push(" and g.time_us >= ").push_bind(since);
+    }
+    if let Some(until) = filter.until_us {
+        query.push(" and g.time_us < ").push_bind(until);
+    }
     for (column, value) in [
         ("g.item", &filter.item),
         ("g.in_group", &filter.group),

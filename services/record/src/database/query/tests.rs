@@ -24,6 +24,7 @@ async fn plan(filter: &GradeFilter) -> String {
         step_ends: (filter.step_min.or(filter.step_max))
             .map(|_| (id_bytes(1u128), id_bytes(2u128))),
         cursor_batches: vec![(1, BatchId::from(1))],
+        keys: None,
     };
     let sql = list(filter, &lookups, before, 100).into_string();
     let steps = sqlx::query(sqlx::AssertSqlSafe(format!("explain query plan {sql}")))

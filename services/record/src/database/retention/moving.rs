@@ -6,13 +6,12 @@ use std::collections::{BTreeMap, HashMap};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::super::bodies::{INSERT_PACKS, PERMANENT};
-use super::super::codec::codec;
+use super::super::bodies::{INSERT_PACKS, PERMANENT, unpack};
 use super::super::holdings::{self, HeldAmounts};
 use super::super::insert::Delete;
 use crate::Body;
 use crate::database::DatabaseError;
-use crate::pending::packs::{Compressed, PackedBody, body_of, decompress, pack};
+use crate::pending::packs::{PackedBody, body_of, pack};
 
 /// Compression of bodies that are moved.
 const LEVEL: i32 = 3;
@@ -31,19 +30,6 @@ pub(super) struct SharedBody {
     pub(super) pack: i64,
     /// The batch to which it is moved: the newest, because the oldest is likely to be deleted next.
     pub(super) owner: i64,
-}
-
-async fn unpack(connection: &mut SqliteConnection, pack: i64) -> Result<Vec<u8>, DatabaseError> {
-    let row = sqlx::query("select codec, size, content from packs where no = $1")
-        .bind(pack)
-        .fetch_one(connection)
-        .await?;
-    let compressed = Compressed {
-        codec: codec("packs", row.try_get("codec")?)?,
-        size: row.try_get("size")?,
-        content: row.try_get("content")?,
-    };
-    Ok(decompress(&compressed)?)
 }
 
 /// Reads the bodies, by their new owners.

@@ -69,7 +69,7 @@ fn entry(n: u64) -> Entry {
 
 async fn open(path: &Path) -> Database {
     let location = Location::parse(&format!("sqlite://{}", path.display())).unwrap();
-    Database::open(&location, "spool".to_owned(), 1)
+    Database::open(&location, "spool".to_owned(), 1, false)
         .await
         .unwrap()
 }

@@ -1,7 +1,7 @@
 //! Connections, and where the database is.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -80,9 +80,24 @@ impl Location {
     /// The default folder of the spool, next to the database file. Symbolic links are followed,
     /// because the lock in this folder prevents two nodes from using one database.
     pub(crate) fn spool(&self) -> Option<PathBuf> {
-        let mut spool = follow_links(self.path.clone()?).into_os_string();
-        spool.push(".spool");
-        Some(Path::new(&spool).to_owned())
+        self.beside(".spool")
+    }
+
+    /// The database with the index of texts, next to the database file; in memory if the database
+    /// is.
+    pub(super) fn texts(&self) -> Self {
+        let path = self.beside(".texts");
+        let options = match &path {
+            Some(path) => SqliteConnectOptions::new().filename(path),
+            None => SqliteConnectOptions::new().in_memory(true),
+        };
+        Self { options, path }
+    }
+
+    fn beside(&self, suffix: &str) -> Option<PathBuf> {
+        let mut path = follow_links(self.path.clone()?).into_os_string();
+        path.push(suffix);
+        Some(path.into())
     }
 }
 
@@ -121,6 +136,13 @@ pub(super) fn follow_links(mut path: PathBuf) -> PathBuf {
 
 /// Connects to the database and migrates it; returns the connection that writes.
 pub(crate) async fn connect_writer(location: &Location) -> Result<SqlitePool, sqlx::Error> {
+    let writer = connect_one(location).await?;
+    migrate(&writer).await?;
+    Ok(writer)
+}
+
+/// Connects to a database, which is created if it is missing, with the only connection that writes.
+pub(super) async fn connect_one(location: &Location) -> Result<SqlitePool, sqlx::Error> {
     let writing = location.writable();
     let one = SqlitePoolOptions::new()
         .max_connections(1)
@@ -128,7 +150,6 @@ pub(crate) async fn connect_writer(location: &Location) -> Result<SqlitePool, sq
         .max_lifetime(None)
         .test_before_acquire(false);
     let writer = one.connect_with(writing.clone()).await?;
-    migrate(&writer).await?;
     // A connection that is opened later must not create a new database.
     writer.set_connect_options(writing.create_if_missing(false));
     Ok(writer)

@@ -35,6 +35,7 @@ mod file;
 mod log;
 mod migrate;
 mod pages;
+pub(crate) mod texts;
 
 pub(crate) use check::{has_column, has_table, integrity_problems, is_empty};
 pub(crate) use codes::is_damage;

@@ -18,12 +18,24 @@ use self::source::Text;
 
 /// The statements that only SQLite has, by their starts. PostgreSQL has others for the same
 /// purpose, or needs none.
-const ONLY_SQLITE: [&str; 6] = [
+const ONLY_SQLITE: [&str; 18] = [
     "begin immediate",
+    "create table indexed ",
+    "create virtual table texts ",
+    "delete from indexed ",
+    "delete from texts ",
+    "insert into indexed ",
+    "insert into texts ",
+    "insert or replace into texts ",
     "pragma ",
+    "select batch as no, id, grades from indexed ",
+    "select coalesce(max(batch), 0) from indexed",
     "select exists (select 1 from pragma_table_info(",
     "select exists (select 1 from sqlite_schema",
+    "select id from texts_docsize ",
     "select not exists (select 1 from sqlite_schema",
+    "select rowid from texts ",
+    "select total_changes()",
     "vacuum into ",
 ];
 

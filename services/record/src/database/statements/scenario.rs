@@ -294,6 +294,15 @@ fn filters() -> Vec<GradeFilter> {
             score_max: Some(0.3),
             ..GradeFilter::default()
         },
+        GradeFilter {
+            text: "completion".parse().ok(),
+            ..GradeFilter::default()
+        },
+        GradeFilter {
+            step_min: Some(0),
+            text: "\"completion 1\" -missing".parse().ok(),
+            ..grader.clone()
+        },
         grader,
     ]
 }
@@ -309,6 +318,13 @@ async fn read(record: &Record) {
         let is_empty = filter.score_min > filter.score_max && filter.score_max.is_some();
         assert_eq!(page.grades.is_empty(), is_empty, "{filter:?}");
     }
+    let search = GradeFilter {
+        text: "completion".parse().ok(),
+        ..GradeFilter::default()
+    };
+    let deleted = Some(batch(1 << 30).grade(0));
+    let page = record.grades(&search, deleted, 2).await.unwrap();
+    assert_eq!(page.grades.len(), 2);
     let task = body(BodyKind::Task, r#"{"type":"text","text":"4"}"#);
     assert_eq!(record.body(task.hash).await.unwrap(), Some(task));
     assert!(record.claim(&request_key()).await.unwrap().is_some());
@@ -490,7 +506,7 @@ async fn retain(record: &Record, url: &str) {
 /// does after an entry was rejected.
 async fn small_steps(url: &str) {
     let location = Location::parse(url).unwrap();
-    let database = Database::open(&location, "spool".to_owned(), 1);
+    let database = Database::open(&location, "spool".to_owned(), 1, true);
     let database = database.await.unwrap();
     let grades = RetentionStep::Grades([2].into());
     assert!(!database.retain(&grades, 1).await.unwrap().done);
@@ -504,7 +520,10 @@ async fn small_steps(url: &str) {
 /// Uses a record in `folder`. All its connections are closed at the end.
 pub(super) async fn run(folder: &Path) {
     let url = format!("sqlite://{}", folder.join("assay.db").display());
-    let options = RecordOptions::new(&url);
+    let options = RecordOptions {
+        text_search: true,
+        ..RecordOptions::new(&url)
+    };
     let clock = Arc::new(SystemClock::new());
     let record = Record::open(&options, clock.clone()).await.unwrap();
     write(&record).await;

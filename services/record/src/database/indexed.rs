@@ -1,0 +1,40 @@
+//! What the index of texts has of grades and batches.
+
+use std::collections::BTreeMap;
+
+use assay_core::BatchId;
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::rows::batch_id;
+use crate::database::DatabaseError;
+
+/// The texts of a grade.
+pub(crate) struct GradeTexts {
+    pub(crate) key: i64,
+    pub(crate) completion: String,
+    pub(crate) prompt: String,
+}
+
+/// A batch as the index notes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IndexedBatch {
+    pub(crate) id: BatchId,
+    /// Number of grades; `None` while some are missing.
+    pub(crate) grades: Option<i64>,
+}
+
+/// Batches by their numbers, from rows with the columns `no`, `id` and `grades`.
+pub(crate) fn read_batches(
+    rows: &[SqliteRow],
+    table: &'static str,
+) -> Result<BTreeMap<i64, IndexedBatch>, DatabaseError> {
+    let batch = |row: &SqliteRow| {
+        let batch = IndexedBatch {
+            id: batch_id(row.try_get("id")?, table)?,
+            grades: row.try_get("grades")?,
+        };
+        Ok((row.try_get("no")?, batch))
+    };
+    rows.iter().map(batch).collect()
+}

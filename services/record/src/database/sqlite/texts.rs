@@ -1,0 +1,362 @@
+//! The file of the index of texts: an FTS5 table with the texts of each grade under its key, and a
+//! table of the batches that are in it. PostgreSQL has `tsvector` for the same purpose.
+//!
+//! The table is contentless: it has the places of words but not the texts, which the record stores
+//! compressed. A deleted row is noted in its segment of the index, and its words are removed when
+//! segments are merged.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::path::PathBuf;
+
+use futures::stream::BoxStream;
+use sqlx::AssertSqlSafe;
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool};
+
+use super::connect::{BEGIN_WRITING, Location, connect_one, connect_readers};
+use super::pages;
+use super::{codes, log};
+use crate::database::DatabaseError;
+use crate::database::indexed::{GradeTexts, IndexedBatch, read_batches};
+use crate::database::insert::Insert;
+use crate::database::rows::id_bytes;
+use crate::retention_step::StepOutcome;
+use crate::text_query::{TextQuery, TextTerm};
+
+/// The number of the schema and of how texts are extracted. A file with another one is built again.
+const FORMAT: i64 = 1;
+
+/// The statements that create the tables, and the bytes of words that are collected in memory
+/// before a segment is written.
+const CREATE: [&str; 3] = [
+    "create virtual table texts using fts5(completion, prompt, content='', contentless_delete=1, \
+     tokenize='unicode61 remove_diacritics 2')",
+    "create table indexed (batch integer primary key, id blob not null, grades integer) strict",
+    "insert into texts (texts, rank) values ('hashsize', 8388608)",
+];
+
+/// Inserts rows, also those that an interrupted transaction of the record left under the same keys.
+const INSERT: Insert = Insert {
+    prefix: "insert or replace into texts (rowid, completion, prompt)",
+    columns: 3,
+    suffix: "",
+};
+
+/// The open file.
+pub(crate) struct TextFile {
+    writer: SqlitePool,
+    readers: SqlitePool,
+    /// `None` in memory.
+    path: Option<PathBuf>,
+}
+
+/// A connection with an open transaction that writes.
+pub(crate) type TextWriter = PoolConnection<Sqlite>;
+
+impl TextFile {
+    /// Opens the index beside a database. A missing one is created; one that is damaged or has
+    /// another format is replaced by an empty one.
+    pub(crate) async fn open(database: &Location, readers: u32) -> Result<Self, sqlx::Error> {
+        let location = database.texts();
+        let writer = match open_current(&location).await {
+            Ok(Some(writer)) => writer,
+            Ok(None) => rebuilt(&location, "it has another format").await?,
+            Err(error) if codes::is_damage(&error) => {
+                rebuilt(&location, &error.to_string()).await?
+            }
+            Err(error) => return Err(error),
+        };
+        let readers = connect_readers(&location, &writer, readers);
+        Ok(Self {
+            writer,
+            readers,
+            path: location.path,
+        })
+    }
+
+    /// Begins a transaction that writes. There is one at a time.
+    pub(crate) async fn begin(&self) -> Result<TextWriter, DatabaseError> {
+        let mut connection = self.writer.acquire().await?;
+        if let Err(error) = sqlx::query(BEGIN_WRITING).execute(&mut *connection).await {
+            self.discard(connection).await;
+            return Err(error.into());
+        }
+        Ok(connection)
+    }
+
+    /// Commits the transaction, or rolls it back if something failed in it.
+    pub(crate) async fn end<T>(
+        &self,
+        mut connection: TextWriter,
+        done: Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        let ended = match done {
+            Ok(done) => sqlx::query("commit")
+                .execute(&mut *connection)
+                .await
+                .map(|_| done)
+                .map_err(DatabaseError::from),
+            Err(error) => Err(error),
+        };
+        if ended.is_err() {
+            self.discard(connection).await;
+        }
+        ended
+    }
+
+    /// Closes a connection whose transaction failed. A database in memory exists only as long as
+    /// its connection, which is rolled back.
+    async fn discard(&self, mut connection: TextWriter) {
+        // The error that led here is the one to report.
+        if self.path.is_some() {
+            let _ = connection.close().await;
+        } else {
+            let _ = sqlx::query("rollback").execute(&mut *connection).await;
+        }
+    }
+
+    /// A connection that reads.
+    pub(crate) async fn reader(&self) -> Result<PoolConnection<Sqlite>, DatabaseError> {
+        Ok(self.readers.acquire().await?)
+    }
+
+    /// Bytes of the file and of its log.
+    pub(crate) async fn bytes(&self) -> Result<u64, DatabaseError> {
+        let size = pages::size(&mut *self.reader().await?).await?;
+        let log_bytes = self.path.clone().map_or(0, |path| {
+            let mut log = path.into_os_string();
+            log.push("-wal");
+            fs::metadata(log).map_or(0, |log| log.len())
+        });
+        Ok(size.file_bytes + log_bytes)
+    }
+
+    /// Merges some segments in which rows were deleted; `done` if there is nothing to merge.
+    pub(crate) async fn merge(&self, pages: u32) -> Result<StepOutcome, DatabaseError> {
+        let mut connection = self.begin().await?;
+        let merged = merge(&mut connection, pages).await;
+        self.end(connection, merged).await
+    }
+
+    /// Returns some free pages to the file system.
+    pub(crate) async fn return_pages(&self, pages: u32) -> Result<StepOutcome, DatabaseError> {
+        let mut connection = self.begin().await?;
+        let returned = pages::return_pages(&mut connection, pages).await;
+        self.end(connection, returned).await
+    }
+
+    /// Empties the write-ahead log, unless a reader prevents it.
+    pub(crate) async fn truncate_log(&self) -> Result<(), DatabaseError> {
+        if self.path.is_some() {
+            log::truncate_log(&self.writer).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes every connection.
+    pub(crate) async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}
+
+/// Connects to the index and creates its tables if it is empty; `None` if it has another format.
+async fn open_current(location: &Location) -> Result<Option<SqlitePool>, sqlx::Error> {
+    let writer = connect_one(location).await?;
+    let format: i64 = sqlx::query_scalar("pragma user_version")
+        .fetch_one(&writer)
+        .await?;
+    match format {
+        FORMAT => Ok(Some(writer)),
+        0 => {
+            let mut creation = writer.begin().await?;
+            for statement in CREATE {
+                sqlx::query(statement).execute(&mut *creation).await?;
+            }
+            let format = format!("pragma user_version = {FORMAT}");
+            sqlx::query(AssertSqlSafe(format))
+                .execute(&mut *creation)
+                .await?;
+            creation.commit().await?;
+            Ok(Some(writer))
+        }
+        _ => {
+            writer.close().await;
+            Ok(None)
+        }
+    }
+}
+
+/// Removes the file of an index that cannot be used, and creates an empty one.
+async fn rebuilt(location: &Location, reason: &str) -> Result<SqlitePool, sqlx::Error> {
+    tracing::warn!(reason, "the index of texts is built again");
+    for suffix in ["", "-wal", "-shm"] {
+        let Some(path) = &location.path else { continue };
+        let mut path = path.clone().into_os_string();
+        path.push(suffix);
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+    }
+    let current = open_current(location).await?;
+    current.ok_or_else(|| sqlx::Error::Configuration("a new index has another format".into()))
+}
+
+async fn merge(
+    connection: &mut SqliteConnection,
+    pages: u32,
+) -> Result<StepOutcome, DatabaseError> {
+    let before = changes(connection).await?;
+    sqlx::query("insert into texts (texts, rank) values ('merge', $1)")
+        .bind(pages)
+        .execute(&mut *connection)
+        .await?;
+    // The command itself counts as one change.
+    Ok(if changes(connection).await? - before < 2 {
+        StepOutcome::DONE
+    } else {
+        StepOutcome::MORE
+    })
+}
+
+async fn changes(connection: &mut SqliteConnection) -> Result<i64, DatabaseError> {
+    Ok(sqlx::query_scalar("select total_changes()")
+        .fetch_one(connection)
+        .await?)
+}
+
+/// The batches with a number above `after` and at most `up_to` that are in the index.
+pub(crate) async fn indexed_batches(
+    connection: &mut SqliteConnection,
+    after: i64,
+    up_to: i64,
+) -> Result<BTreeMap<i64, IndexedBatch>, DatabaseError> {
+    let rows =
+        sqlx::query("select batch as no, id, grades from indexed where batch > $1 and batch <= $2")
+            .bind(after)
+            .bind(up_to)
+            .fetch_all(connection)
+            .await?;
+    read_batches(&rows, "indexed")
+}
+
+/// The largest number of a batch in the index.
+pub(crate) async fn last_indexed(connection: &mut SqliteConnection) -> Result<i64, DatabaseError> {
+    Ok(
+        sqlx::query_scalar("select coalesce(max(batch), 0) from indexed")
+            .fetch_one(connection)
+            .await?,
+    )
+}
+
+/// Notes that a batch is in the index.
+pub(crate) async fn set_indexed(
+    connection: &mut SqliteConnection,
+    number: i64,
+    batch: &IndexedBatch,
+) -> Result<(), DatabaseError> {
+    sqlx::query(
+        "insert into indexed (batch, id, grades) values ($1, $2, $3) \
+         on conflict (batch) do update set id = excluded.id, grades = excluded.grades",
+    )
+    .bind(number)
+    .bind(id_bytes(batch.id))
+    .bind(batch.grades)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Notes that a batch is not in the index. It must have no rows.
+pub(crate) async fn unset_indexed(
+    connection: &mut SqliteConnection,
+    number: i64,
+) -> Result<(), DatabaseError> {
+    sqlx::query("delete from indexed where batch = $1")
+        .bind(number)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// The keys from `first` to `last` that are in the index, at most `limit`.
+pub(crate) async fn indexed_keys(
+    connection: &mut SqliteConnection,
+    first: i64,
+    last: i64,
+    limit: u32,
+) -> Result<HashSet<i64>, DatabaseError> {
+    let keys: Vec<i64> =
+        sqlx::query_scalar("select id from texts_docsize where id between $1 and $2 limit $3")
+            .bind(first)
+            .bind(last)
+            .bind(limit)
+            .fetch_all(connection)
+            .await?;
+    Ok(keys.into_iter().collect())
+}
+
+/// Inserts the texts of grades.
+pub(crate) async fn insert(
+    connection: &mut SqliteConnection,
+    grades: &[GradeTexts],
+) -> Result<(), DatabaseError> {
+    INSERT
+        .run(connection, grades, |values, grade| {
+            values
+                .add(grade.key)
+                .add_text(Some(&grade.completion))
+                .add_text(Some(&grade.prompt));
+        })
+        .await?;
+    Ok(())
+}
+
+/// Deletes grades by their keys.
+pub(crate) async fn delete(
+    connection: &mut SqliteConnection,
+    keys: impl IntoIterator<Item = i64>,
+) -> Result<(), DatabaseError> {
+    for key in keys {
+        sqlx::query("delete from texts where rowid = $1")
+            .bind(key)
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
+/// The keys of the grades that match a search, from `from` downward.
+pub(crate) fn matching<'c>(
+    connection: &'c mut SqliteConnection,
+    query: &TextQuery,
+    from: i64,
+) -> BoxStream<'c, Result<i64, sqlx::Error>> {
+    sqlx::query_scalar(
+        "select rowid from texts where texts match $1 and rowid <= $2 order by rowid desc",
+    )
+    .bind(expression(query))
+    .bind(from)
+    .fetch(connection)
+}
+
+/// The search in the syntax of FTS5. All that a caller wrote is in quotes, in which no character
+/// but a quote has a meaning. Terms without an operator must all occur.
+fn expression(query: &TextQuery) -> String {
+    let required: Vec<String> = query.required().map(quoted).collect();
+    let mut expression = format!("({})", required.join(" "));
+    for term in query.excluded() {
+        expression.push_str(" NOT ");
+        expression.push_str(&quoted(term));
+    }
+    expression
+}
+
+fn quoted(term: &TextTerm) -> String {
+    // A null character would end the expression.
+    let text = term.text.replace('"', "\"\"").replace('\0', " ");
+    let star = if term.is_prefix { "*" } else { "" };
+    format!("\"{text}\"{star}")
+}

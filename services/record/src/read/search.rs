@@ -1,0 +1,300 @@
+//! Searches for texts: walks the grades that match the search, the newest first, and lists those
+//! that match the rest of the filter.
+//!
+//! A page looks at a limited number of matches, so that a frequent word with a filter that few
+//! grades pass takes no longer than another. It then has fewer grades than requested, and a cursor.
+//! The walk ends without a cursor only where the index has no more matches: grades that were
+//! deleted, but not yet from the index, are passed over like others that do not match.
+
+use std::time::Duration;
+
+use assay_core::GradeId;
+use futures::TryStreamExt;
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::grades::{count_kinds, look_up, may_match};
+use crate::database::query::{self, ListLookups, MAX_KEYS};
+use crate::database::rows::{POSITION_BITS, key, read_grades};
+use crate::database::sqlite::texts::matching;
+use crate::database::{DatabaseError, Snapshot};
+use crate::pending::Digest;
+use crate::{GradeFilter, GradePage, KindCounts, Record, RecordError, TextQuery};
+
+/// Most matches at which a page looks: some 40 ms.
+const MAX_MATCHES: usize = 8_192;
+
+/// Most times that a page skips to another batch. Each time, the index is searched anew.
+const MAX_SKIPS: u32 = 8;
+
+/// How long a search waits until the index is complete: it usually is, except after a crash.
+const INDEX_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Why texts cannot be searched without [`text_search`](crate::RecordOptions::text_search), and
+/// what to do.
+pub const SEARCH_IS_OFF: &str =
+    "texts are not searched; set `store.text_search = true` and restart the node";
+
+/// What is read of the matching grades.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// This many grades.
+    Grades(u32),
+    /// Counts by kind of all at which a page looks.
+    Counts,
+}
+
+/// The rows of what was found, and where the next page starts: below this key.
+#[derive(Default)]
+struct Found {
+    rows: Vec<SqliteRow>,
+    next: Option<i64>,
+}
+
+impl Record {
+    /// Whether texts are searched.
+    #[must_use]
+    pub fn searches_texts(&self) -> bool {
+        self.shared.database.texts().is_some()
+    }
+
+    /// As [`grades`](Self::grades), for a filter that is restricted to the scope.
+    pub(super) async fn search(
+        &self,
+        text: &TextQuery,
+        filter: &GradeFilter,
+        before: Option<GradeId>,
+        limit: u32,
+    ) -> Result<GradePage, RecordError> {
+        self.read(async {
+            let wanted = Wanted::Grades(limit);
+            let (mut snapshot, found) = self.find(text, filter, before, wanted).await?;
+            let grades = read_grades(&mut snapshot, &found.rows).await?;
+            let own = grades.into_iter();
+            Ok(GradePage {
+                grades: own
+                    .filter_map(|grade| self.scope.own_grade(grade))
+                    .collect(),
+                next: found.next.map(cursor),
+            })
+        })
+        .await
+    }
+
+    /// As [`kind_counts`](Self::kind_counts), for a filter that is restricted to the scope.
+    pub(super) async fn count_found(
+        &self,
+        text: &TextQuery,
+        filter: &GradeFilter,
+    ) -> Result<KindCounts, RecordError> {
+        self.read(async {
+            let (_, found) = self.find(text, filter, None, Wanted::Counts).await?;
+            let (counted, _) = count_kinds(&found.rows)?;
+            let more = found.next.is_some();
+            Ok(KindCounts { counted, more })
+        })
+        .await
+    }
+
+    async fn find(
+        &self,
+        text: &TextQuery,
+        filter: &GradeFilter,
+        before: Option<GradeId>,
+        wanted: Wanted,
+    ) -> Result<(Snapshot, Found), RecordError> {
+        let database = &self.shared.database;
+        let unavailable = |reason: String| RecordError::Unavailable(reason);
+        let texts = database
+            .texts()
+            .ok_or_else(|| unavailable(SEARCH_IS_OFF.to_owned()))?;
+        // Entries are in the index once they are applied.
+        let applied = |digest: &Digest| may_match(filter, None, digest);
+        self.wait_for(applied, self.shared.read_timeout).await?;
+        texts.complete(INDEX_TIMEOUT).await.map_err(unavailable)?;
+        // In the order of the writer: in memory, each database has a single connection.
+        let mut index = texts.file.reader().await?;
+        let mut snapshot = database.snapshot().await?;
+        let found = match look_up(&mut snapshot, filter, None).await? {
+            Some(mut lookups) => {
+                let from = start(&mut snapshot, before).await?;
+                let mut search = Search {
+                    snapshot: &mut snapshot,
+                    filter,
+                    lookups: &mut lookups,
+                    wanted,
+                };
+                search.walk(&mut index, text, from).await?
+            }
+            None => Found::default(),
+        };
+        Ok((snapshot, found))
+    }
+}
+
+/// A cursor is a key in the form of an id. It stays valid when its grade and batch are deleted. The
+/// ids of grades contain their time, so that no key equals one.
+fn cursor(key: i64) -> GradeId {
+    u128::from(key.unsigned_abs()).into()
+}
+
+/// The largest key below a cursor, or below a grade.
+async fn start(
+    connection: &mut SqliteConnection,
+    before: Option<GradeId>,
+) -> Result<i64, DatabaseError> {
+    let Some(before) = before.map(u128::from) else {
+        return Ok(i64::MAX);
+    };
+    if let Ok(key) = i64::try_from(before) {
+        return Ok(key - 1);
+    }
+    let batch = query::batches_around(connection, before).await?;
+    let Some((number, batch)) = batch.first() else {
+        let number = query::last_batch_before(connection, before).await?;
+        return Ok(last_key(number));
+    };
+    // The id of a grade is the id of its batch plus one plus its position.
+    let position = u32::try_from(before - u128::from(*batch) - 1).unwrap_or(0);
+    Ok(key(*number, position) - 1)
+}
+
+/// The largest key that a grade of a batch may have.
+fn last_key(number: i64) -> i64 {
+    key(number.saturating_add(1), 0) - 1
+}
+
+struct Search<'s> {
+    snapshot: &'s mut SqliteConnection,
+    filter: &'s GradeFilter,
+    lookups: &'s mut ListLookups,
+    wanted: Wanted,
+}
+
+impl Search<'_> {
+    /// Looks at the matches from the key `from` downward.
+    async fn walk(
+        &mut self,
+        index: &mut SqliteConnection,
+        text: &TextQuery,
+        mut from: i64,
+    ) -> Result<Found, DatabaseError> {
+        let mut found = Found::default();
+        let (mut looked_at, mut skips) = (0, 0);
+        loop {
+            match self.skip(from).await? {
+                Some(next) => from = next,
+                None => return Ok(found),
+            }
+            let mut matches = matching(index, text, from);
+            loop {
+                let mut keys = Vec::with_capacity(MAX_KEYS);
+                while keys.len() < MAX_KEYS
+                    && let Some(key) = matches.try_next().await?
+                {
+                    keys.push(key);
+                }
+                let Some(lowest) = keys.last().copied() else {
+                    return Ok(found);
+                };
+                looked_at += keys.len();
+                let rows = self.passing(keys, found.rows.len()).await?;
+                let none_passes = rows.is_empty();
+                found.rows.extend(rows);
+                if self.is_full(&mut found)? {
+                    return Ok(found);
+                }
+                if looked_at >= MAX_MATCHES {
+                    found.next = Some(lowest);
+                    return Ok(found);
+                }
+                from = lowest - 1;
+                if none_passes && self.can_skip(from).await? {
+                    break;
+                }
+            }
+            skips += 1;
+            if skips > MAX_SKIPS {
+                found.next = Some(from + 1);
+                return Ok(found);
+            }
+        }
+    }
+
+    /// The rows of those of the keys that match the filter.
+    async fn passing(
+        &mut self,
+        keys: Vec<i64>,
+        found: usize,
+    ) -> Result<Vec<SqliteRow>, DatabaseError> {
+        self.lookups.keys = Some(keys);
+        let mut query = match self.wanted {
+            // One more than the page, to find out whether another page follows.
+            Wanted::Grades(limit) => {
+                let left = limit.saturating_add(1) - u32::try_from(found).unwrap_or(limit);
+                query::list(self.filter, self.lookups, None, left)
+            }
+            Wanted::Counts => query::count_kinds(self.filter, self.lookups, u32::MAX),
+        };
+        Ok(query.build().fetch_all(&mut *self.snapshot).await?)
+    }
+
+    /// Whether a page is full; completes it.
+    fn is_full(&self, found: &mut Found) -> Result<bool, DatabaseError> {
+        let Wanted::Grades(limit) = self.wanted else {
+            return Ok(false);
+        };
+        let limit = limit as usize;
+        if found.rows.len() <= limit {
+            return Ok(false);
+        }
+        found.rows.truncate(limit);
+        found.next = match found.rows.last() {
+            Some(last) => Some(last.try_get("key")?),
+            None => None,
+        };
+        Ok(true)
+    }
+
+    /// Whether the filter selects batches, so that others can be skipped.
+    fn selects_batches(&self) -> bool {
+        let filter = self.filter;
+        self.lookups.run.is_some()
+            || filter.batch.is_some()
+            || filter.caller.is_some()
+            || filter
+                .step
+                .or(filter.step_min)
+                .or(filter.step_max)
+                .is_some()
+            || filter.since_us.or(filter.until_us).is_some()
+    }
+
+    /// The key up to `from` at which the newest grade that passes may be; `None` if there is none.
+    async fn skip(&mut self, from: i64) -> Result<Option<i64>, DatabaseError> {
+        if !self.selects_batches() {
+            return Ok(Some(from));
+        }
+        let number = from >> POSITION_BITS;
+        let batch = query::last_batch(self.snapshot, self.filter, self.lookups, number).await?;
+        Ok(batch.map(|batch| last_key(batch).min(from)))
+    }
+
+    /// Whether batches can be skipped below the key `from`.
+    async fn can_skip(&mut self, from: i64) -> Result<bool, DatabaseError> {
+        Ok(self.selects_batches() && self.skip(from).await? != Some(from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_are_keys() {
+        let highest = last_key((1 << 39) - 2);
+        for key in [1, 1 << POSITION_BITS, highest] {
+            assert_eq!(i64::try_from(u128::from(cursor(key))), Ok(key));
+        }
+    }
+}
