@@ -33,12 +33,14 @@ pub(crate) mod query;
 pub(crate) mod retention;
 pub(crate) mod rollups;
 pub(crate) mod rows;
+pub(crate) mod run_notes;
 pub(crate) mod sqlite;
 #[cfg(test)]
 mod statements;
 mod storage;
 pub(crate) mod sums;
 mod totals;
+pub(crate) mod trends;
 pub(crate) mod verifying;
 
 use std::sync::Arc;

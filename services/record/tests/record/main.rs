@@ -24,4 +24,5 @@ mod reads;
 mod recent;
 mod recovery;
 mod retention;
+mod run_notes;
 mod set_aside;
