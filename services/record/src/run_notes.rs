@@ -137,7 +137,12 @@ mod tests {
         ] {
             assert_eq!(changes.check().unwrap_err().pointer, pointer, "{changes:?}");
         }
-        for changes in [tags(&[]), tags(&["a.b_c-9", &long[1..]]), note("a\n\tb"), note("")] {
+        for changes in [
+            tags(&[]),
+            tags(&["a.b_c-9", &long[1..]]),
+            note("a\n\tb"),
+            note(""),
+        ] {
             assert_eq!(changes.check(), Ok(()), "{changes:?}");
         }
     }

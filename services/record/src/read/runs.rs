@@ -211,7 +211,9 @@ async fn list(
         let start = prefix.chars().count() as i64 + 1;
         query.push(" and (lower(substr(name, ").push_bind(start);
         query.push(")) like ").push_bind(pattern.clone());
-        query.push(" escape '\\' or lower(note) like ").push_bind(pattern);
+        query
+            .push(" escape '\\' or lower(note) like ")
+            .push_bind(pattern);
         query.push(" escape '\\')");
     }
     if let Some(tag) = &filter.tag {
@@ -221,7 +223,9 @@ async fn list(
         query.push(" escape '\\'");
     }
     if let Some(archived) = filter.archived {
-        query.push(" and archived = ").push_bind(i64::from(archived));
+        query
+            .push(" and archived = ")
+            .push_bind(i64::from(archived));
     }
     let value = match order.key {
         RunKey::LastUsed => "last_us",

@@ -44,7 +44,10 @@ async fn changes_the_given_fields_and_keeps_the_others() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     record(&store, of_run(1, "a/b", 2, Some(0.5))).await;
-    assert_eq!(store.annotate_run("absent", &note("x")).await.unwrap(), None);
+    assert_eq!(
+        store.annotate_run("absent", &note("x")).await.unwrap(),
+        None
+    );
 
     let run = store.annotate_run("a/b", &tags(&["x", "y", "x"])).await;
     assert_eq!(run.unwrap().unwrap().tags, ["x", "y"], "each tag once");
@@ -62,7 +65,10 @@ async fn changes_the_given_fields_and_keeps_the_others() {
     store.close().await.unwrap();
     let store = fixture.open().await;
     let run = store.run("a/b").await.unwrap().unwrap();
-    assert_eq!((run.grades, run.note.as_str(), run.archived), (4, "a note", true));
+    assert_eq!(
+        (run.grades, run.note.as_str(), run.archived),
+        (4, "a note", true)
+    );
     let run = store.annotate_run("a/b", &note("")).await.unwrap().unwrap();
     assert_eq!((run.note.as_str(), run.tags.len()), ("", 2));
     store.close().await.unwrap();
@@ -99,9 +105,18 @@ async fn lists_runs_by_search_tag_and_archive() {
     for (n, run) in (1..).zip(["alpha", "beta", "be_a", "alice:own"]) {
         record(&store, of_run(n, run, 1, None)).await;
     }
-    store.annotate_run("alpha", &tags(&["good", "x"])).await.unwrap();
-    store.annotate_run("beta", &tags(&["goo", "x"])).await.unwrap();
-    store.annotate_run("be_a", &note("Forked from ALPHA, 100 %")).await.unwrap();
+    store
+        .annotate_run("alpha", &tags(&["good", "x"]))
+        .await
+        .unwrap();
+    store
+        .annotate_run("beta", &tags(&["goo", "x"]))
+        .await
+        .unwrap();
+    store
+        .annotate_run("be_a", &note("Forked from ALPHA, 100 %"))
+        .await
+        .unwrap();
     let archived = RunChanges {
         archived: Some(true),
         ..RunChanges::default()
@@ -152,13 +167,25 @@ async fn sorts_runs_in_both_directions_and_lists_pages() {
     }
     let all = RunFilter::default();
     for (key, direction, expected) in [
-        (RunKey::LastUsed, Direction::Descending, ["b", "d", "a", "c"]),
+        (
+            RunKey::LastUsed,
+            Direction::Descending,
+            ["b", "d", "a", "c"],
+        ),
         (RunKey::LastUsed, Direction::Ascending, ["c", "a", "d", "b"]),
         (RunKey::Name, Direction::Ascending, ["a", "b", "c", "d"]),
         (RunKey::Grades, Direction::Descending, ["b", "c", "d", "a"]),
         // Without a reward last, in both directions.
-        (RunKey::MeanReward, Direction::Descending, ["a", "c", "b", "d"]),
-        (RunKey::MeanReward, Direction::Ascending, ["b", "c", "a", "d"]),
+        (
+            RunKey::MeanReward,
+            Direction::Descending,
+            ["a", "c", "b", "d"],
+        ),
+        (
+            RunKey::MeanReward,
+            Direction::Ascending,
+            ["b", "c", "a", "d"],
+        ),
     ] {
         let order = RunOrder { key, direction };
         assert_eq!(names(&store, &all, order).await, expected, "{order:?}");
@@ -206,6 +233,9 @@ async fn a_trend_has_the_last_columns_of_the_charts() {
 
     // The ids of all batches begin at the same time.
     assert_eq!(store.run_grades_since("r", START_US).await.unwrap(), 81);
-    assert_eq!(store.run_grades_since("r", START_US + 1_000).await.unwrap(), 0);
+    assert_eq!(
+        store.run_grades_since("r", START_US + 1_000).await.unwrap(),
+        0
+    );
     store.close().await.unwrap();
 }
