@@ -21,7 +21,12 @@ create table runs (
     -- The caller that recorded the run first; empty if not known.
     caller      text collate "C" not null default '',
     -- Prompts of the run in `prompt_history`.
-    prompts     bigint not null default 0
+    prompts     bigint not null default 0,
+    tags        text collate "C" not null default '',  -- tags, separated by spaces
+    note        text collate "C" not null default '',  -- a text
+    archived    bigint not null default 0,  -- 1 if lists leave the run out
+    rewards     bigint not null default 0,  -- grades with a reward
+    reward_sum  double precision not null default 0.0  -- sum of those rewards
 );
 
 -- Batches: the columns that all grades of one request have in common.

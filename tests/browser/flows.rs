@@ -17,7 +17,7 @@ async fn explains_a_score_of_zero_and_replays_the_grade() {
     assert!(browser.text("h1").await.contains("pizza/small"));
     assert!(browser.count("svg.chart").await >= 8, "charts");
     browser.picture("run").await;
-    browser.follow(".actions a[href^='/ui/grades']").await;
+    browser.follow(".tabs a[href^='/ui/grades']").await;
     browser.choose("verdict", "wrong_answer").await;
     browser.choose("grader", "math").await;
     browser.follow("form.filter button").await;
@@ -207,7 +207,7 @@ async fn from_a_run_to_the_grades_of_a_lost_prompt() {
     for width in [1_280, 390] {
         browser.widen(width).await;
         browser.open("/ui/run?name=r").await;
-        browser.follow(".actions a[href^='/ui/prompts']").await;
+        browser.follow(".tabs a[href^='/ui/prompts']").await;
         assert_eq!(browser.count(".row").await, 2);
         browser.follow(".facets a[href*='status=lost']").await;
         assert_eq!(browser.count(".row").await, 1);

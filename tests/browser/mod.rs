@@ -8,6 +8,7 @@
 mod chromium;
 mod flows;
 mod looks;
+mod runs;
 mod service;
 mod sign_in;
 mod storage;

@@ -121,7 +121,7 @@ async fn users_of_a_trusted_proxy_have_their_role_and_their_own_runs() {
     assert_eq!(page.status, StatusCode::OK);
     assert!(
         page.text
-            .contains("Signed in as <bdi>@alice@lab.example</bdi>"),
+            .contains("<bdi>@alice@lab.example</bdi> <small>trainer</small>"),
         "{}",
         page.text
     );

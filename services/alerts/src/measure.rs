@@ -260,15 +260,8 @@ mod tests {
         let recent = RecentRun {
             summary: RunSummary {
                 run: "r".to_owned(),
-                grades: 0,
-                graded: 0,
-                ungradable: 0,
-                failed: 0,
-                passed: 0,
-                mean_score: None,
                 last_step: Some(9),
-                first_us: 0,
-                last_us: 0,
+                ..RunSummary::default()
             },
             steps: BTreeMap::from([(1, step(&[(26, 900)])), (8, step(&[(20, 90), (26, 10)]))]),
         };

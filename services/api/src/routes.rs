@@ -60,6 +60,7 @@ fn documented() -> Endpoints {
         .role(Trainer, routes!(v1::runs::list::list))
         .role(Trainer, routes!(v1::runs::compare::compared))
         .role(Trainer, routes!(v1::runs::get::get))
+        .role(Operator, routes!(v1::runs::annotate::annotate))
         .role(Trainer, routes!(v1::reward_models::list::list))
         .role(Trainer, routes!(v1::reward_models::list::get))
         .role(

@@ -19,7 +19,7 @@ use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReplayBody};
 use assay_wire::pairs::{Collected, PairsBody, PairsRequest, RunPairs, RunPairsRequest};
 use assay_wire::reply::GradeReply;
 use assay_wire::reward_models::{LoadRequest, ModelInfo, RewardModelsBody, UnloadedBody};
-use assay_wire::runs::{RunDetail, RunsBody};
+use assay_wire::runs::{RunChanges, RunDetail, RunSummary, RunsBody};
 use assay_wire::scoring::{ScoreReply, ScoreRequest};
 use assay_wire::storage::{PruneReply, PruneRequest, StorageBody};
 use reqwest::{Method, Url, header};
@@ -148,12 +148,25 @@ impl Client {
         self.read(&["v1", "runs", "compare"], query).await
     }
 
-    /// Lists the recorded runs.
+    /// Lists a page of runs; `query` has the parameters of `GET /v1/runs`.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn runs(&self) -> Result<RunsBody, ClientError> {
-        self.read(&["v1", "runs"], &[]).await
+    pub async fn runs(&self, query: &[(&str, String)]) -> Result<RunsBody, ClientError> {
+        self.read(&["v1", "runs"], query).await
+    }
+
+    /// Changes the tags and the note of a run, or archives it.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn annotate_run(
+        &self,
+        run: &str,
+        changes: &RunChanges,
+    ) -> Result<RunSummary, ClientError> {
+        let call = self.call(Method::PATCH, &["v1", "runs", run], &[])?;
+        self.send(call.json(changes), true).await
     }
 
     /// Returns one run with its highest `steps` steps.

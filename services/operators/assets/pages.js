@@ -1,15 +1,28 @@
-// Keyboard shortcuts and the choice of colours. All pages work without this script.
+// Keyboard shortcuts, the choice of colours, and the refresh of pages. All pages work without this
+// script.
 "use strict";
 
 const themes = ["system", "light", "dark"];
 
-function readTheme() {
+function readSetting(name) {
   try {
-    const stored = localStorage.getItem("assay-theme");
-    return themes.includes(stored) ? stored : "system";
+    return localStorage.getItem(name);
   } catch {
-    return "system";
+    return null;
   }
+}
+
+function storeSetting(name, value) {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // Without storage, the choice applies to this page only.
+  }
+}
+
+function readTheme() {
+  const stored = readSetting("assay-theme");
+  return themes.includes(stored) ? stored : "system";
 }
 
 function applyTheme(theme) {
@@ -24,11 +37,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const label = () => { button.textContent = `Colours: ${readTheme()}`; };
   button.addEventListener("click", () => {
     const next = themes[(themes.indexOf(readTheme()) + 1) % themes.length];
-    try {
-      localStorage.setItem("assay-theme", next);
-    } catch {
-      // Without storage, the choice applies to this page only.
-    }
+    storeSetting("assay-theme", next);
     applyTheme(next);
     label();
   });
@@ -37,9 +46,12 @@ document.addEventListener("DOMContentLoaded", () => {
   const keys = document.getElementById("keys");
   document.getElementById("help").addEventListener("click", () => keys.showModal());
 
-  const rows = [...document.querySelectorAll(".row")].filter((row) => row.querySelector("a.open"));
-  const at = () => rows.findIndex((row) => row.contains(document.activeElement));
+  // Rows are looked up when they are needed, because a refresh replaces them.
+  const allRows = () =>
+    [...document.querySelectorAll(".row")].filter((row) => row.querySelector("a.open"));
+  const at = () => allRows().findIndex((row) => row.contains(document.activeElement));
   const focusRow = (index) => {
+    const rows = allRows();
     const row = rows[Math.max(0, Math.min(rows.length - 1, index))];
     if (row) {
       row.querySelector("a.open").focus();
@@ -47,12 +59,11 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   };
   // A click anywhere on a row opens it, except on a control or to select text.
-  for (const row of rows) {
-    row.addEventListener("click", (event) => {
-      const control = event.target.closest("a, button, input, select");
-      if (!control && !getSelection().toString()) row.querySelector("a.open").click();
-    });
-  }
+  document.addEventListener("click", (event) => {
+    const row = event.target.closest(".row");
+    const control = event.target.closest("a, button, input, select");
+    if (row && !control && !getSelection().toString()) row.querySelector("a.open")?.click();
+  });
 
   // Scroll the graded part of long texts into view.
   for (const mark of document.querySelectorAll("pre mark")) {
@@ -94,4 +105,59 @@ document.addEventListener("DOMContentLoaded", () => {
       action();
     }
   });
+});
+
+// Time between refreshes, in milliseconds.
+const refreshInterval = 10_000;
+
+// Whether the user works in an element: it has the focus, a selection, or a ticked box.
+function isUsed(element) {
+  const selection = getSelection();
+  return element.contains(document.activeElement)
+    || (!selection.isCollapsed && selection.containsNode(element, true))
+    || element.querySelector("input:checked") !== null;
+}
+
+// Replaces the elements with `data-live` by those of the same page as it is now.
+async function refresh() {
+  const reply = await fetch(location.href, { headers: { accept: "text/html" } });
+  if (!reply.ok || reply.redirected) throw new Error(`status ${reply.status}`);
+  const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+  for (const element of document.querySelectorAll("[data-live]")) {
+    const current = page.getElementById(element.id);
+    if (!current || isUsed(element) || current.isEqualNode(element)) continue;
+    element.replaceWith(document.adoptNode(current));
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  if (!document.querySelector("[data-live]")) return;
+  const button = document.getElementById("live");
+  const isPaused = () => button.getAttribute("aria-pressed") === "false";
+  const show = (paused, state) => {
+    button.setAttribute("aria-pressed", String(!paused));
+    button.textContent = `Refresh: ${state ?? (paused ? "paused" : "on")}`;
+  };
+  let busy = false;
+  const update = async () => {
+    if (busy || isPaused() || document.visibilityState !== "visible") return;
+    busy = true;
+    try {
+      await refresh();
+      if (!isPaused()) show(false);
+    } catch {
+      if (!isPaused()) show(false, "failed");
+    }
+    busy = false;
+  };
+  button.addEventListener("click", () => {
+    const paused = !isPaused();
+    storeSetting("assay-refresh", paused ? "paused" : "on");
+    show(paused);
+    update();
+  });
+  show(readSetting("assay-refresh") === "paused");
+  button.hidden = false;
+  setInterval(update, refreshInterval);
+  document.addEventListener("visibilitychange", update);
 });

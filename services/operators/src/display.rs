@@ -53,6 +53,19 @@ fn cut(text: &str, most: usize) -> String {
     format!("{}{end}", SafeText(&line))
 }
 
+/// A name of a run in a list. Long names differ at the end, so the middle of those is left out.
+pub(crate) fn middle(text: &str) -> String {
+    const START: usize = 24;
+    const END: usize = 39;
+    let characters = text.chars().count();
+    if characters <= START + 1 + END {
+        return SafeText(text).to_string();
+    }
+    let start: String = text.chars().take(START).collect();
+    let end: String = text.chars().skip(characters - END).collect();
+    format!("{}…{}", SafeText(&start), SafeText(&end))
+}
+
 /// A name of a file or dataset. The limit is higher, because long names differ at the end.
 pub(crate) fn name(text: &str) -> String {
     truncate(text, 300)
@@ -156,6 +169,15 @@ mod tests {
             &long[long.len() - 40..]
         );
         assert_eq!(cell(&"x".repeat(80)).len(), 80);
+    }
+
+    #[test]
+    fn shows_both_ends_of_long_names() {
+        let name = format!("{}{}", "é".repeat(40), "x".repeat(24));
+        assert_eq!(middle(&name), name);
+        let long = format!("start-{}-end\u{202e}", "x".repeat(100));
+        assert!(middle(&long).starts_with("start-x") && middle(&long).ends_with("x-end⟨202E⟩"));
+        assert_eq!(middle(&long).chars().count(), 64 + 5);
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! Errors of pages, which are shown as pages.
 
-use assay_access::{Caller, ExceededQuota, redact};
+use assay_access::{ExceededQuota, redact};
 use assay_core::ErrorCode;
 use assay_record::RecordError;
-use assay_record::access::Role;
 use assay_review::ReviewError;
 use assay_review::filter::FilterError;
 use assay_review::replay::ReplayError;
@@ -100,10 +99,10 @@ impl From<ReplayError> for Failure {
 }
 
 impl Failure {
-    /// The page of the error, for a viewer with this role.
-    pub(crate) fn page(&self, role: Option<Role>) -> Response {
+    /// The page of the error, with this navigation.
+    pub(crate) fn page(&self, menu: Menu) -> Response {
         // It may quote a path, which may contain a key by mistake.
-        let mut page = error_page(self.status, &redact(&self.message), Menu::new(role));
+        let mut page = error_page(self.status, &redact(&self.message), menu);
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             page.headers_mut().insert(RETRY_AFTER, RETRY_SECONDS);
         }
@@ -122,21 +121,24 @@ impl IntoResponse for Failure {
 
 /// Shows failures of pages as pages.
 pub(crate) async fn show_failures(request: Request, next: Next) -> Response {
-    let role = request.extensions().get().map(Caller::role);
+    let caller = request.extensions().get();
+    let menu = caller.map_or_else(|| Menu::new(None), |caller| Menu::of(caller, request.uri()));
     let mut response = next.run(request).await;
     match response.extensions_mut().remove::<Failure>() {
-        Some(failure) => failure.page(role),
+        Some(failure) => failure.page(menu),
         None => response,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_record::access::Role;
+
     use super::*;
 
     #[test]
     fn a_page_without_the_record_says_when_to_retry() {
-        let page = |error: Failure| error.page(Some(Role::Operator));
+        let page = |error: Failure| error.page(Menu::new(Some(Role::Operator)));
         let unavailable = page(RecordError::Unavailable("locked".to_owned()).into());
         assert_eq!(unavailable.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(unavailable.headers()[RETRY_AFTER], "1");

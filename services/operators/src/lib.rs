@@ -1,19 +1,22 @@
 //! Owns the operator pages under `/ui`: runs, grades, channels, the adjudication queue and checks
 //! of datasets. Operators can adjudicate a grade and replay it. Pages are rendered on the server;
-//! the script only adds keyboard shortcuts and the choice of colours. Estimates nothing, grades
+//! the script only adds keyboard shortcuts, the choice of colours and the refresh of pages. Estimates nothing, grades
 //! nothing, and reads the record only through the store of the engine.
 //!
 //! `routes` lists the pages and `pages` has a module for each. Texts of completions, tasks and
 //! trainers are untrusted: they pass through `display` into templates, which escape them.
 
 mod assets;
+mod bar;
 mod changes;
 mod chart;
 mod diff;
 mod display;
 mod facets;
 mod failure;
+mod focus;
 mod grade;
+mod live;
 mod page;
 mod pages;
 mod query;
@@ -21,5 +24,6 @@ mod record;
 mod routes;
 mod row;
 mod site;
+mod trend;
 
 pub use routes::{is_page, refusal, router, session};

@@ -1,11 +1,14 @@
 //! The navigation, HTML responses, and the error page.
 
 use askama::Template;
+use assay_access::Caller;
 use assay_record::access::{Access, Role};
 use axum::response::{Html, IntoResponse, Response};
-use http::StatusCode;
+use http::{StatusCode, Uri};
 
-use crate::display::SafeText;
+use crate::display::{SafeText, cell};
+use crate::focus::Focus;
+use crate::query::Pairs;
 
 /// A section of the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +72,7 @@ impl Section {
 
 /// A link of the navigation.
 pub(crate) struct Link {
-    pub(crate) address: &'static str,
+    pub(crate) address: String,
     pub(crate) name: &'static str,
     /// The key after `g` that opens the section.
     pub(crate) key: &'static str,
@@ -77,12 +80,16 @@ pub(crate) struct Link {
     pub(crate) current: bool,
 }
 
-/// The navigation of a page: links to what its viewer may see.
-#[derive(Debug, Clone, Copy)]
+/// The navigation of a page: links to what its viewer may see, and who that is.
+#[derive(Debug, Clone)]
 pub(crate) struct Menu {
     section: Section,
     /// Role of the viewer; `None` if it is not known who that is.
     role: Option<Role>,
+    /// Name of the viewer who is signed in.
+    name: Option<String>,
+    /// What the page is about, which its links keep.
+    focus: Focus,
 }
 
 impl Menu {
@@ -91,7 +98,42 @@ impl Menu {
         Self {
             section: Section::Other,
             role,
+            name: None,
+            focus: Focus::default(),
         }
+    }
+
+    /// The navigation for the caller of the page at `uri`.
+    pub(crate) fn of(caller: &Caller, uri: &Uri) -> Self {
+        let pairs = Pairs::read(uri.query().unwrap_or_default());
+        Self {
+            name: caller.is_named().then(|| cell(caller.name())),
+            focus: Focus::read(uri.path(), &pairs),
+            ..Self::new(Some(caller.role()))
+        }
+    }
+
+    /// The navigation on a page about this run, if its address has none.
+    pub(crate) fn about(mut self, run: Option<&str>) -> Self {
+        if self.focus.run.is_none() {
+            self.focus.run = run.map(str::to_owned);
+        }
+        self
+    }
+
+    /// What the page is about.
+    pub(crate) fn focus(&self) -> &Focus {
+        &self.focus
+    }
+
+    /// Name and role of the viewer who is signed in.
+    pub(crate) fn user(&self) -> Option<(&str, &'static str)> {
+        Some((self.name.as_deref()?, self.role?.as_str()))
+    }
+
+    /// Whether the viewer has at least this role.
+    pub(crate) fn has_role(&self, needed: Role) -> bool {
+        self.role.is_some_and(|role| role >= needed)
     }
 
     /// The navigation on a page of this section.
@@ -101,7 +143,7 @@ impl Menu {
 
     /// Whether the viewer may see the pages of a section and send their forms.
     pub(crate) fn has(&self, section: Section) -> bool {
-        self.role.is_some_and(|role| role >= section.role())
+        self.has_role(section.role())
     }
 
     pub(crate) fn links(&self) -> impl Iterator<Item = Link> {
@@ -109,7 +151,7 @@ impl Menu {
             .iter()
             .filter(|(section, ..)| self.has(*section))
             .map(|(section, address, name, key)| Link {
-                address,
+                address: self.focus.link(address),
                 name,
                 key,
                 current: *section == self.section,

@@ -77,6 +77,24 @@ impl Pairs {
         self.get(name).map(parse).transpose()
     }
 
+    /// A link to the page at `path`, which has these parameters, with other values of some.
+    pub(crate) fn changed(
+        &self,
+        path: &str,
+        names: &[&str],
+        changes: &[(&str, Option<&str>)],
+    ) -> String {
+        let field = |name| {
+            let changed = changes.iter().find(|(changed, _)| *changed == name);
+            (
+                name,
+                changed.map_or_else(|| self.get(name), |(_, value)| *value),
+            )
+        };
+        let fields: Vec<_> = names.iter().copied().map(field).collect();
+        link(path, &fields)
+    }
+
     /// Rejects names that the page does not know. Ignoring a misspelt filter would show all rows.
     pub(crate) fn reject_unknown(&self, names: &[&str]) -> Result<(), Failure> {
         match self
@@ -222,15 +240,7 @@ impl Listing {
 
     /// A link to the list with other values of some parameters.
     pub(crate) fn link_with(pairs: &Pairs, changed: &[(&str, Option<&str>)]) -> String {
-        let field = |name: &&'static str| {
-            let changed = changed.iter().find(|(changed, _)| changed == name);
-            (
-                *name,
-                changed.map_or_else(|| pairs.get(name), |(_, value)| *value),
-            )
-        };
-        let fields: Vec<_> = FIELDS.iter().map(field).collect();
-        link("/ui/grades", &fields)
+        pairs.changed("/ui/grades", FIELDS, changed)
     }
 }
 

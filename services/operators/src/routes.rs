@@ -19,10 +19,10 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::assets;
 use crate::failure::{Failure, show_failures};
-use crate::page::Section;
+use crate::page::{Menu, Section};
 use crate::pages::{
     audit, channels, check, checks, compare, cost, disagreements, grade, grades, home, keys,
-    prompts, queue, run, runs, sign_in, storage, suspects,
+    prompts, queue, run, run_notes, runs, sign_in, storage, suspects,
 };
 use crate::site::Site;
 
@@ -93,6 +93,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(
         .post(PUBLIC, "/ui/sign-out", sign_in::sign_out)
         .get(Section::Runs.access(), "/ui/runs", runs::page)
         .get(Section::Runs.access(), "/ui/run", run::page)
+        .post(run_notes::ACCESS, "/ui/run", run_notes::annotate)
         .get(Section::Runs.access(), "/ui/compare", compare::page)
         .get(Section::Runs.access(), "/ui/prompts", prompts::page)
         .get(Section::Grades.access(), "/ui/grades", grades::page)
@@ -169,7 +170,7 @@ pub async fn refusal(
         sign_in::form(StatusCode::UNAUTHORIZED, then.to_owned(), Some(message))
     } else {
         let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::FORBIDDEN);
-        Failure::new(status, message).page(role)
+        Failure::new(status, message).page(Menu::new(role))
     };
     add_headers(response).await
 }

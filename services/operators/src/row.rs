@@ -8,7 +8,7 @@ use assay_record::{Appeal, ItemGrade, Record, StoredGrade};
 use assay_review::explanation;
 use serde_json::Value;
 
-use crate::display::{cell, optional_number, sentence, short, time};
+use crate::display::{cell, middle, optional_number, sentence, short, time};
 use crate::failure::Result;
 use crate::query::link;
 
@@ -118,7 +118,7 @@ impl From<&StoredGrade> for Row {
         let run = source
             .run
             .as_deref()
-            .map(|run| (cell(run), link("/ui/run", &[("name", Some(run))])));
+            .map(|run| (middle(run), link("/ui/run", &[("name", Some(run))])));
         let mut row = Self {
             address: format!("/ui/grades/{}", grade.grade),
             time: time(grade.time_us),

@@ -53,7 +53,7 @@ impl FromRequestParts<Site> for Viewer {
         let own = (!caller.role().sees_all()).then_some(caller.name());
         Ok(Self {
             review: site.review.seen_by(own, Arc::clone(caller.share())),
-            menu: Menu::new(Some(caller.role())),
+            menu: Menu::of(&caller, &parts.uri),
             caller,
             alerts: Arc::clone(&site.alerts),
             gate: Arc::clone(&site.gate),

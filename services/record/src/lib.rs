@@ -58,6 +58,8 @@ mod record;
 mod retention;
 mod retention_step;
 pub mod rollup;
+pub mod run_list;
+pub mod run_notes;
 mod run_summary;
 mod scope;
 mod server_file;

@@ -183,6 +183,25 @@ impl Review {
     }
 }
 
+/// The value with this name; `None` without a name.
+pub(crate) fn named<T: Copy>(
+    parameter: &'static str,
+    name: Option<&str>,
+    values: &[T],
+    name_of: fn(T) -> &'static str,
+) -> Result<Option<T>, FilterError> {
+    let Some(name) = name else {
+        return Ok(None);
+    };
+    if let Some(value) = values.iter().find(|value| name_of(**value) == name) {
+        return Ok(Some(*value));
+    }
+    let names: Vec<&str> = values.iter().map(|value| name_of(*value)).collect();
+    let listed = format!("; expected one of `{}`", names.join("`, `"));
+    let what = format!("{parameter} `{name}`");
+    Err(unknown(parameter, &what, name, names, &listed))
+}
+
 /// The error for an unknown name: `what` is not one of the `known`, of which one may be similar.
 /// `listed` says where they are listed.
 pub(crate) fn unknown<'n>(

@@ -11,6 +11,7 @@ pub mod filter;
 pub mod pairs;
 pub mod prompt_list;
 pub mod replay;
+pub mod run_list;
 pub mod suggest;
 
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 
 use assay_record::prompt_list::{PromptOrder, PromptStatus};
 
-use crate::filter::{FilterError, unknown};
+use crate::filter::{FilterError, named};
 
 /// The status with this name; `None` without a name.
 ///
@@ -20,24 +20,6 @@ pub fn status(name: Option<&str>) -> Result<Option<PromptStatus>, FilterError> {
 pub fn order(name: Option<&str>) -> Result<PromptOrder, FilterError> {
     let order = named("order", name, PromptOrder::ALL, PromptOrder::name)?;
     Ok(order.unwrap_or_default())
-}
-
-fn named<T: Copy>(
-    parameter: &'static str,
-    name: Option<&str>,
-    values: &[T],
-    name_of: fn(T) -> &'static str,
-) -> Result<Option<T>, FilterError> {
-    let Some(name) = name else {
-        return Ok(None);
-    };
-    if let Some(value) = values.iter().find(|value| name_of(**value) == name) {
-        return Ok(Some(*value));
-    }
-    let names: Vec<&str> = values.iter().map(|value| name_of(*value)).collect();
-    let listed = format!("; expected one of `{}`", names.join("`, `"));
-    let what = format!("{parameter} `{name}`");
-    Err(unknown(parameter, &what, name, names, &listed))
 }
 
 #[cfg(test)]

@@ -2,17 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_record::RunSummary;
+pub use assay_record::RunSummary;
 use assay_record::prompt_list::{PromptCounts, PromptSummary};
 use assay_record::rollup::{RollupKey, Rollups, Totals};
+pub use assay_record::run_notes::RunChanges;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The recorded runs, most recently used first.
+/// A page of the recorded runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunsBody {
     /// The runs.
     pub runs: Vec<RunSummary>,
+    /// Value of `offset` for the next page; null on the last page.
+    #[serde(default)]
+    pub next: Option<u32>,
 }
 
 /// A page of the prompts of a run.
@@ -243,6 +247,7 @@ mod tests {
             last_step: Some(2),
             first_us: 0,
             last_us: 1,
+            ..RunSummary::default()
         };
         let causes = BTreeMap::from([
             ("cancelled".to_owned(), 1),

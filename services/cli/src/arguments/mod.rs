@@ -16,9 +16,9 @@ use clap_complete::Shell;
 pub(crate) use check::Check;
 pub(crate) use keys::{Audit, CreateKey, KeyAction, Keys, SetKey};
 pub(crate) use record::{
-    BackupArguments, CompareArguments, Export, ExportFormat, GradeSelection, Grades,
-    PruneArguments, Record, RecordAction, Replay, Runs, SetAsideArguments, Show, Tail,
-    VerifyArguments,
+    AnnotateArguments, BackupArguments, CompareArguments, Export, ExportFormat, GradeSelection,
+    Grades, PruneArguments, Record, RecordAction, Replay, RunSelection, Runs, SetAsideArguments,
+    Show, Tail, VerifyArguments,
 };
 pub(crate) use templates::Templates;
 
@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Show(Show),
     /// List recorded training runs, or show a summary of one
     Runs(Runs),
+    /// Set the tags and the note of a run, or archive it
+    Annotate(AnnotateArguments),
     /// Compare two recorded runs, or two ranges of steps of one run
     Compare(CompareArguments),
     /// Print grades as they are recorded

@@ -211,6 +211,50 @@ pub(crate) struct Runs {
     )]
     pub(crate) steps: u16,
     #[command(flatten)]
+    pub(crate) selection: RunSelection,
+    #[command(flatten)]
+    pub(crate) record: Record,
+    #[command(flatten)]
+    pub(crate) output: OutputFormat,
+}
+
+/// Which runs to list.
+#[derive(Debug, Args)]
+pub(crate) struct RunSelection {
+    /// List only runs with this text in their name or note
+    #[arg(long, value_name = "TEXT", conflicts_with = "name")]
+    pub(crate) search: Option<String>,
+    /// List only runs with this tag
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) tag: Option<String>,
+    /// List archived runs instead of the others
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) archived: bool,
+    /// Order: `last_used`, `name`, `grades`, `mean_reward` or `pass_rate` [default: last_used]
+    #[arg(long, value_name = "KEY", conflicts_with = "name")]
+    pub(crate) sort: Option<String>,
+    /// Direction: `asc` or `desc` [default: desc, for names asc]
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) order: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnnotateArguments {
+    /// Name of the run
+    pub(crate) run: String,
+    /// Tags that replace those of the run, separated by commas; empty for none
+    #[arg(long, value_name = "TAGS")]
+    pub(crate) tags: Option<String>,
+    /// Note that replaces the one of the run; empty for none
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    /// Leave the run out of lists
+    #[arg(long)]
+    pub(crate) archive: bool,
+    /// List an archived run again
+    #[arg(long, conflicts_with = "archive")]
+    pub(crate) restore: bool,
+    #[command(flatten)]
     pub(crate) record: Record,
     #[command(flatten)]
     pub(crate) output: OutputFormat,

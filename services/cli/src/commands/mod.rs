@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod annotate;
 mod audit;
 mod backup;
 mod channels;
@@ -47,6 +48,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
         Command::Grades(grades) => grades::run(file, &grades),
         Command::Show(show) => show::run(file, &show),
         Command::Runs(runs) => runs::run(file, &runs),
+        Command::Annotate(arguments) => annotate::run(file, &arguments),
         Command::Compare(arguments) => compare::run(file, &arguments),
         Command::Tail(tail) => tail::run(file, &tail),
         Command::Export(export) => export::run(file, &export),

@@ -6,10 +6,11 @@ use std::path::Path;
 use anyhow::bail;
 use assay_mapping::runs::run_detail;
 use assay_record::RunSummary;
+use assay_review::run_list;
 use assay_wire::runs::{RunDetail, RunGraderBody, RunStepBody, RunsBody, SumsBody};
 
 use super::record::{Source, open, record_of};
-use crate::arguments::Runs;
+use crate::arguments::{RunSelection, Runs};
 use crate::exit::CommandStatus;
 use crate::process::block_on;
 use crate::table::{self, cell};
@@ -25,7 +26,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<Comma
             Some(name) => one(&source, name, arguments.steps.into())
                 .await
                 .map(Answer::One),
-            None => all(&source).await.map(Answer::All),
+            None => all(&source, &arguments.selection).await.map(Answer::All),
         };
         source.close().await;
         answer
@@ -51,7 +52,9 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<Comma
                     "FAILED",
                     "PASSED",
                     "MEAN",
+                    "REWARD",
                     "LAST GRADE",
+                    "TAGS",
                 ],
                 &rows,
             )?;
@@ -66,12 +69,37 @@ enum Answer {
     One(RunDetail),
 }
 
-async fn all(source: &Source) -> anyhow::Result<RunsBody> {
+async fn all(source: &Source, selection: &RunSelection) -> anyhow::Result<RunsBody> {
+    let RunSelection {
+        search,
+        tag,
+        archived,
+        sort,
+        order,
+    } = selection;
     match source {
-        Source::Server(client) => Ok(client.runs().await?),
+        Source::Server(client) => {
+            let archived = archived.then(|| "true".to_owned());
+            let query: Vec<_> = [
+                ("search", search.clone()),
+                ("tag", tag.clone()),
+                ("archived", archived),
+                ("sort", sort.clone()),
+                ("order", order.clone()),
+            ]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect();
+            Ok(client.runs(&query).await?)
+        }
         Source::Node(node) => {
-            let runs = record_of(node)?.runs(MAX_RUNS).await?;
-            Ok(RunsBody { runs })
+            let filter = run_list::filter(search.as_deref(), tag.as_deref(), Some(*archived))?;
+            let order = run_list::order(sort.as_deref(), order.as_deref())?;
+            let runs = record_of(node)?.run_list(&filter, order, 0, MAX_RUNS);
+            Ok(RunsBody {
+                runs: runs.await?,
+                next: None,
+            })
         }
     }
 }
@@ -86,7 +114,8 @@ async fn one(source: &Source, name: &str, steps: usize) -> anyhow::Result<RunDet
     }
 }
 
-fn row(run: &RunSummary) -> [String; 9] {
+fn row(run: &RunSummary) -> [String; 11] {
+    let mean = |mean: Option<f64>| cell(mean.map(|mean| format!("{mean:.4}")));
     [
         run.run.clone(),
         cell(run.last_step),
@@ -95,8 +124,10 @@ fn row(run: &RunSummary) -> [String; 9] {
         run.ungradable.to_string(),
         run.failed.to_string(),
         run.passed.to_string(),
-        cell(run.mean_score.map(|mean| format!("{mean:.4}"))),
+        mean(run.mean_score),
+        mean(run.mean_reward),
         table::time(run.last_us),
+        run.tags.join(" "),
     ]
 }
 

@@ -8,6 +8,7 @@ mod heat;
 mod interval;
 mod lines;
 mod shares;
+mod spark;
 mod style;
 
 pub(crate) use band::band;
@@ -16,6 +17,7 @@ pub(crate) use heat::heat;
 pub(crate) use interval::{bar, interval};
 pub(crate) use lines::{Line, lines};
 pub(crate) use shares::shares;
+pub(crate) use spark::spark;
 pub(crate) use style::{Style, VerdictStyles};
 
 /// Maximum number of columns per chart, about one per four pixels.

@@ -9,6 +9,7 @@ use assay_review::Review;
 use assay_review::comparison::{RunRange, compare};
 use http::StatusCode;
 
+use crate::bar::Bar;
 use crate::changes::Changes;
 use crate::chart::{self, Line, Svg, lines};
 use crate::display::{number, text};
@@ -35,8 +36,10 @@ const FIELDS: [(&str, &str); 6] = [
 #[template(path = "compare.html")]
 pub(crate) struct Compare {
     menu: Menu,
-    fields: Vec<Field>,
+    bar: Bar,
     problem: Option<String>,
+    /// Whether the other run is to be chosen.
+    incomplete: bool,
     chart: Svg,
     changes: Option<Changes>,
 }
@@ -64,6 +67,8 @@ pub(crate) async fn page(
     let menu = menu.at(Section::Runs);
     let (status, problem, chart, changes) = match compared(&review, &pairs).await {
         Ok((chart, changes)) => (StatusCode::OK, None, chart, Some(changes)),
+        // The page of a run links to a comparison of it, without the other run.
+        Err(_) if is_incomplete(&pairs) => (StatusCode::OK, None, Svg::new(), None),
         // The form keeps what was entered.
         Err(failure) if failure.parameter.is_some() => {
             let problem = text(&redact(&failure.message));
@@ -79,14 +84,24 @@ pub(crate) async fn page(
     let invalid = problem
         .as_ref()
         .and_then(|(parameter, _)| parameter.as_deref());
+    let bar = Bar {
+        button: "Compare",
+        ..Bar::with(&menu, "/ui/compare", fields(&pairs, invalid))
+    };
     let page = Compare {
         menu,
-        fields: fields(&pairs, invalid),
+        bar,
         problem: problem.map(|(_, problem)| problem),
+        incomplete: is_incomplete(&pairs),
         chart,
         changes,
     };
     Ok((status, Page(page)))
+}
+
+/// Whether only the second run is given.
+fn is_incomplete(pairs: &Pairs) -> bool {
+    chosen(pairs, "a").is_none() && chosen(pairs, "b").is_some()
 }
 
 fn fields(pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {

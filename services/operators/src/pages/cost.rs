@@ -4,10 +4,11 @@ use askama::Template;
 use assay_record::StoredGrade;
 use assay_record::cost::{CostFilter, CostKey, CostRow};
 
-use crate::display::{bytes, cell, count, span};
+use crate::bar::Bar;
+use crate::display::{bytes, cell, count, middle, span};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
-use crate::query::{Field, Pairs, link};
+use crate::query::{Field, Pairs};
 use crate::record::record_of;
 use crate::row::Badge;
 use crate::site::Viewer;
@@ -18,8 +19,8 @@ const ROWS: u32 = 20;
 /// Number of slowest grades listed.
 const SLOWEST: u32 = 50;
 
-/// The fields of the form.
-const FIELDS: [(&str, &str); 3] = [("run", "run"), ("caller", "caller"), ("grader", "grader")];
+/// The parameters. Costs have no steps, which only the links to other pages use.
+const PARAMETERS: [&str; 5] = ["run", "step_min", "step_max", "caller", "grader"];
 
 /// The costs by a property.
 struct CostTable {
@@ -58,8 +59,9 @@ struct SlowRow {
 #[template(path = "cost.html")]
 pub(crate) struct CostPage {
     menu: Menu,
-    fields: Vec<Field>,
-    filtered: bool,
+    bar: Bar,
+    /// Whether the address has steps.
+    has_steps: bool,
     tables: Vec<CostTable>,
     slowest: Vec<SlowRow>,
 }
@@ -68,7 +70,9 @@ pub(crate) async fn page(
     Viewer { review, menu, .. }: Viewer,
     pairs: Pairs,
 ) -> Result<Page<CostPage>> {
-    pairs.reject_unknown(&FIELDS.map(|(name, _)| name))?;
+    pairs.reject_unknown(&PARAMETERS)?;
+    pairs.parse::<i64>("step_min", "a whole number")?;
+    pairs.parse::<i64>("step_max", "a whole number")?;
     let text = |name: &str| pairs.get(name).map(str::to_owned);
     let filter = CostFilter {
         run: text("run"),
@@ -92,12 +96,12 @@ pub(crate) async fn page(
         });
     }
     let slowest = record.slowest(&filter, SLOWEST).await?;
+    let menu = menu.at(Section::Cost);
+    let field = |name| Field::new((name, name), pairs.get(name), None);
     Ok(Page(CostPage {
-        menu: menu.at(Section::Cost),
-        fields: FIELDS
-            .map(|field| Field::new(field, pairs.get(field.0), None))
-            .into(),
-        filtered: filter != CostFilter::default(),
+        bar: Bar::new(&menu, "/ui/cost", &pairs, None).and(["caller", "grader"].map(field)),
+        has_steps: menu.focus().from.or(menu.focus().to).is_some(),
+        menu,
         tables,
         slowest: slowest.iter().map(SlowRow::from).collect(),
     }))
@@ -107,19 +111,10 @@ impl Row {
     fn of(row: &CostRow, key: CostKey, all: u64, pairs: &Pairs) -> Self {
         let cost = &row.cost;
         let name = row.name.as_deref();
-        let filtered = |name: &str| {
-            let parameters = FIELDS.map(|(parameter, _)| {
-                let value = if parameter == key.name() {
-                    Some(name)
-                } else {
-                    pairs.get(parameter)
-                };
-                (parameter, value)
-            });
-            link("/ui/cost", &parameters)
-        };
+        let filtered =
+            |name: &str| pairs.changed("/ui/cost", &PARAMETERS, &[(key.name(), Some(name))]);
         Self {
-            name: name.map_or_else(|| "without a run".to_owned(), cell),
+            name: name.map_or_else(|| "without a run".to_owned(), middle),
             address: name.map(filtered),
             grades: count(cost.grades),
             cpu: span(cost.cpu_us as f64),
@@ -139,7 +134,7 @@ impl From<&StoredGrade> for SlowRow {
             address: format!("/ui/grades/{}", grade.grade),
             grading: span(grade.grade_us as f64),
             queue: span(grade.queue_us as f64),
-            run: shown(source.run.as_deref()),
+            run: source.run.as_deref().map_or_else(|| "–".to_owned(), middle),
             step: source
                 .step
                 .map_or_else(|| "–".to_owned(), |step| step.to_string()),

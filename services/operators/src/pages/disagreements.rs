@@ -7,11 +7,12 @@ use assay_record::{GradeFilter, Record, StoredGrade};
 use assay_review::Review;
 use assay_rewards::channel::counts::{Checked, OPERATOR};
 
+use crate::bar::Bar;
 use crate::display::{cell, count, percent};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
 use crate::pages::NEWEST_GRADES;
-use crate::query::{NoQuery, link};
+use crate::query::{Pairs, link};
 use crate::record::record_of;
 use crate::row::Row;
 use crate::site::Viewer;
@@ -50,6 +51,7 @@ struct CheckAgreement {
 #[template(path = "disagreements.html")]
 pub(crate) struct Disagreements {
     menu: Menu,
+    bar: Bar,
     judges: Vec<JudgeRow>,
     checks: Vec<CheckAgreement>,
     grades_read: String,
@@ -58,19 +60,31 @@ pub(crate) struct Disagreements {
 
 pub(crate) async fn page(
     Viewer { review, menu, .. }: Viewer,
-    _: NoQuery,
+    pairs: Pairs,
 ) -> Result<Page<Disagreements>> {
+    pairs.reject_unknown(&["run", "step_min", "step_max"])?;
     let record = record_of(&review)?;
-    let newest = async {
-        Ok(record
-            .grades(&GradeFilter::default(), None, NEWEST_GRADES)
-            .await?
-            .grades)
+    let filter = GradeFilter {
+        run: pairs.get("run").map(str::to_owned),
+        step_min: pairs.parse("step_min", "a whole number")?,
+        step_max: pairs.parse("step_max", "a whole number")?,
+        ..GradeFilter::default()
     };
-    let (newest, judges, rows) =
-        futures::try_join!(newest, judges(&review, record), contradicted(record))?;
+    if let Some(run) = &filter.run
+        && record.run(run).await?.is_none()
+    {
+        return Err(Failure::not_found(review.unknown_run(run).await?));
+    }
+    let newest = async { Ok(record.grades(&filter, None, NEWEST_GRADES).await?.grades) };
+    let (newest, judges, rows) = futures::try_join!(
+        newest,
+        judges(&review, record),
+        contradicted(record, &filter)
+    )?;
+    let menu = menu.at(Section::Disagreements);
     Ok(Page(Disagreements {
-        menu: menu.at(Section::Disagreements),
+        bar: Bar::new(&menu, "/ui/disagreements", &pairs, None),
+        menu,
         judges,
         checks: checks(&newest),
         grades_read: count(newest.len() as u64),
@@ -78,11 +92,11 @@ pub(crate) async fn page(
     }))
 }
 
-/// The newest grades with which a judge disagrees, overturned or not.
-async fn contradicted(record: &Record) -> Result<Vec<Row>> {
+/// The newest grades of a filter with which a judge disagrees, overturned or not.
+async fn contradicted(record: &Record, filter: &GradeFilter) -> Result<Vec<Row>> {
     let filter = GradeFilter {
         appeals: CONTRADICTED.map(str::to_owned).into(),
-        ..GradeFilter::default()
+        ..filter.clone()
     };
     let page = record.grades(&filter, None, ROWS).await?;
     Row::list(record, &page.grades).await

@@ -7,6 +7,7 @@ use assay_review::Review;
 use assay_review::filter::{APPEALS, OUTCOMES};
 use http::StatusCode;
 
+use crate::bar::Bar;
 use crate::display::text;
 use crate::facets::{Facets, facets};
 use crate::failure::Result;
@@ -34,6 +35,7 @@ struct Field {
 #[template(path = "grades.html")]
 pub(crate) struct Grades {
     menu: Menu,
+    bar: Bar,
     fields: Vec<Field>,
     /// Why the filter is rejected.
     problem: Option<String>,
@@ -49,13 +51,15 @@ pub(crate) async fn page(
     pairs: Pairs,
 ) -> Result<(StatusCode, Page<Grades>)> {
     let menu = menu.at(Section::Grades);
-    match list(&review, &pairs, menu).await {
+    match list(&review, &pairs, menu.clone()).await {
         Ok(page) => Ok((StatusCode::OK, Page(page))),
         // The form keeps what was entered.
         Err(failure) if failure.parameter.is_some() => {
+            let invalid = failure.parameter.as_deref();
             let page = Grades {
+                bar: Bar::new(&menu, "/ui/grades", &pairs, invalid),
                 menu,
-                fields: fields(&review, &pairs, failure.parameter.as_deref()),
+                fields: fields(&review, &pairs, invalid),
                 problem: Some(text(&redact(&failure.message))),
                 filtered: true,
                 facets: Facets::default(),
@@ -75,9 +79,11 @@ async fn list(review: &Review, pairs: &Pairs, menu: Menu) -> Result<Grades> {
     review.check_filter(&listing.filter).await?;
     let page = record.grades(&listing.filter, listing.before, ROWS).await?;
     let fields = fields(review, pairs, None);
+    let bar = Bar::new(&menu, "/ui/grades", pairs, None);
     Ok(Grades {
         menu,
-        filtered: fields.iter().any(|field| !field.value.is_empty()),
+        filtered: bar.filled || fields.iter().any(|field| !field.value.is_empty()),
+        bar,
         fields,
         problem: None,
         rows: Row::list(record, &page.grades).await?,
@@ -102,10 +108,7 @@ fn fields(review: &Review, pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
     verdicts.dedup();
     [
         ("text", "word \"a phrase\" pre* -not", Vec::new()),
-        ("run", "exact name", Vec::new()),
         ("step", "number", Vec::new()),
-        ("step_min", "first", Vec::new()),
-        ("step_max", "last", Vec::new()),
         ("grader", "", graders),
         ("channel", "math/default", Vec::new()),
         ("outcome", "", choices(OUTCOMES)),

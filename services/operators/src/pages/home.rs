@@ -1,15 +1,17 @@
-//! The overview: open problems, state of the service, recent runs, channels with problems, recent
+//! The overview: open problems, state of the service, live and recent runs, channels with problems, recent
 //! failures.
 
 use askama::Template;
 use assay_engine::CallerUse;
 use assay_record::GradeFilter;
+use assay_record::run_list::{RunFilter, RunKey, RunOrder};
 use assay_wire::alerts::{AlertBody, Severity};
 
 use crate::display::{cell, count, time};
 use crate::failure::Result;
+use crate::live::{LIVE_MINUTES, LiveRun, live_runs};
 use crate::page::{Menu, Page, Section};
-use crate::pages::runs::RunRow;
+use crate::pages::runs::{Head, RunRow, heads};
 use crate::query::link;
 use crate::record::record_of;
 use crate::row::Row;
@@ -80,13 +82,14 @@ pub(crate) struct Home {
     /// What callers use, for operators.
     callers: Vec<CallerRow>,
     graders: usize,
+    live: Vec<LiveRun>,
+    live_minutes: i64,
+    heads: Vec<Head>,
     runs: Vec<RunRow>,
     /// Whether runs can be chosen.
     selectable: bool,
     concerns: Vec<Concern>,
     rows: Vec<Row>,
-    /// Name of the caller; `None` on a node without keys.
-    name: Option<String>,
     /// Whether it can sign out; a user whom a proxy names cannot.
     has_session: bool,
     /// Whether the node has a record with keys and an audit log.
@@ -103,7 +106,12 @@ pub(crate) async fn page(
     }: Viewer,
 ) -> Result<Page<Home>> {
     let store = record_of(&review)?;
-    let runs = store.runs(ROWS).await?;
+    let recent = RunFilter {
+        archived: Some(false),
+        ..RunFilter::default()
+    };
+    let by_use = RunOrder::from(RunKey::LastUsed);
+    let runs = store.run_list(&recent, by_use, 0, ROWS).await?;
     let failed = GradeFilter {
         outcomes: vec!["failed".to_owned()],
         ..GradeFilter::default()
@@ -147,11 +155,13 @@ pub(crate) async fn page(
             Vec::new()
         },
         graders: review.engine().graders().iter().count(),
-        runs: runs.iter().map(RunRow::from).collect(),
+        live: live_runs(store, gate.clock().unix_us()).await?,
+        live_minutes: LIVE_MINUTES,
+        heads: heads(None),
+        runs: RunRow::list(store, &runs).await?,
         selectable: false,
         concerns: concerns.take(ROWS as usize).collect(),
         rows: Row::list(store, &failed.grades).await?,
-        name: caller.is_named().then(|| cell(caller.name())),
         has_session: caller.meter().is_some(),
         has_keys: gate.store().is_some(),
     }))

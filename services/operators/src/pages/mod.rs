@@ -14,6 +14,7 @@ pub(crate) mod keys;
 pub(crate) mod prompts;
 pub(crate) mod queue;
 pub(crate) mod run;
+pub(crate) mod run_notes;
 pub(crate) mod runs;
 pub(crate) mod sign_in;
 pub(crate) mod storage;

@@ -9,10 +9,11 @@ use assay_record::prompt_list::{
 use assay_review::{Review, prompt_list};
 use http::StatusCode;
 
+use crate::bar::Bar;
 use crate::display::{cell, count, optional_number, percent, short, text};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
-use crate::query::{Field, Pairs, link};
+use crate::query::{Pairs, link};
 use crate::record::record_of;
 use crate::site::Viewer;
 
@@ -61,9 +62,7 @@ struct WrongRow {
 pub(crate) struct Prompts {
     menu: Menu,
     run: Option<(String, String)>,
-    fields: Vec<Field>,
-    /// The status and order, which the form keeps.
-    kept: Vec<(&'static str, String)>,
+    bar: Bar,
     problem: Option<String>,
     statuses: Vec<Choice>,
     orders: Vec<Choice>,
@@ -72,17 +71,12 @@ pub(crate) struct Prompts {
     next: Option<String>,
 }
 
-/// The prompts of a run.
-pub(crate) fn address(run: &str) -> String {
-    link("/ui/prompts", &[("run", Some(run))])
-}
-
 pub(crate) async fn page(
     Viewer { review, menu, .. }: Viewer,
     pairs: Pairs,
 ) -> Result<(StatusCode, Page<Prompts>)> {
     let menu = menu.at(Section::Runs);
-    match list(&review, &pairs, menu).await {
+    match list(&review, &pairs, menu.clone()).await {
         Ok(page) => Ok((StatusCode::OK, Page(page))),
         // The form keeps what was entered.
         Err(failure) if failure.parameter.is_some() => {
@@ -139,19 +133,11 @@ async fn list(review: &Review, pairs: &Pairs, menu: Menu) -> Result<Prompts> {
 impl Prompts {
     /// The page without a list.
     fn empty(pairs: &Pairs, menu: Menu, invalid: Option<&str>) -> Self {
-        let field = |field: (_, _)| Field::new(field, pairs.get(field.0), invalid);
-        let kept = |name| Some((name, pairs.get(name)?.to_owned()));
+        let bar = Bar::new(&menu, "/ui/prompts", pairs, invalid);
         Self {
             menu,
             run: None,
-            fields: [
-                ("run", "run"),
-                ("step_min", "from step"),
-                ("step_max", "to step"),
-            ]
-            .map(field)
-            .into(),
-            kept: ["status", "order"].into_iter().filter_map(kept).collect(),
+            bar: bar.keeping(pairs, &["status", "order"]),
             problem: None,
             statuses: Vec::new(),
             orders: Vec::new(),
@@ -164,17 +150,7 @@ impl Prompts {
 
 /// A link to the list with other values of some parameters.
 fn changed(pairs: &Pairs, changed: &[(&str, Option<&str>)]) -> String {
-    let field = |name: &&'static str| {
-        let changed = changed.iter().find(|(changed, _)| changed == name);
-        (
-            *name,
-            changed.map_or_else(|| pairs.get(name), |(_, value)| *value),
-        )
-    };
-    link(
-        "/ui/prompts",
-        &PARAMETERS.iter().map(field).collect::<Vec<_>>(),
-    )
+    pairs.changed("/ui/prompts", &PARAMETERS, changed)
 }
 
 fn statuses(pairs: &Pairs, filter: &PromptFilter, counts: &PromptCounts) -> Vec<Choice> {

@@ -6,12 +6,14 @@ use assay_record::chart::{Counted, Number, Steps, Sums, Topic};
 use assay_review::Review;
 use assay_review::comparison::{RunRange, compare};
 
+use crate::bar::Bar;
 use crate::changes::Changes;
 use crate::chart::{self, Line, Style, Svg, VerdictStyles, band, heat, lines, shares};
 use crate::display::{bytes, cell, count, optional_number, percent, span, time};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
-use crate::pages::{self, prompts, suspects};
+use crate::pages;
+use crate::pages::run_notes::RunNotes;
 use crate::query::{Pairs, link};
 use crate::record::record_of;
 use crate::site::Viewer;
@@ -50,13 +52,9 @@ struct StepRow {
 #[template(path = "run.html")]
 pub(crate) struct Run {
     menu: Menu,
+    bar: Bar,
     name: String,
-    /// The name as the record has it.
-    summary_name: String,
-    grades_link: String,
-    prompts_link: String,
-    suspects_link: String,
-    cost_link: String,
+    notes: RunNotes,
     facts: Vec<(&'static str, String)>,
     charts: Vec<Chart>,
     width: i64,
@@ -88,6 +86,7 @@ pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> R
     let steps = record.run_steps(name, width).await?;
     let mut all = Counted::default();
     steps.values().for_each(|counted| all.add(counted));
+    let menu = menu.at(Section::Runs);
     let window = window(&pairs, &summary, &steps)?;
     let changes = match window {
         Some((before, after)) => {
@@ -97,14 +96,11 @@ pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> R
         None => None,
     };
     Ok(Page(Run {
-        menu: menu.at(Section::Runs),
+        bar: Bar::new(&menu, "/ui/run", &pairs, None),
+        notes: RunNotes::new(&summary, &menu),
+        menu,
         changes,
         name: crate::display::name(name),
-        summary_name: name.to_owned(),
-        grades_link: link("/ui/grades", &[("run", Some(name))]),
-        prompts_link: prompts::address(name),
-        suspects_link: suspects::address(name),
-        cost_link: link("/ui/cost", &[("run", Some(name))]),
         facts: facts(&summary, &all),
         charts: charts(name, &steps, &all, width, &verdict_styles(&review)),
         width,

@@ -3,7 +3,7 @@
 use askama::Template;
 use assay_record::storage::{PruneProgress, PruneState, RetentionLimits, StorageReport};
 
-use crate::display::{bytes, cell, count, time};
+use crate::display::{bytes, cell, count, middle, time};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::query::{NoQuery, link};
@@ -74,7 +74,7 @@ fn amount(name: &'static str, value: String) -> Amount {
 impl StoragePage {
     fn new(menu: Menu, report: &StorageReport) -> Self {
         let holdings = report.holdings.iter().map(|held| HoldingRow {
-            run: held.run.as_deref().map_or_else(|| "–".to_owned(), cell),
+            run: held.run.as_deref().map_or_else(|| "–".to_owned(), middle),
             address: held
                 .run
                 .as_deref()

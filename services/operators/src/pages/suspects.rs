@@ -8,6 +8,7 @@ use assay_record::chart::{Counted, Number, Steps, Sums};
 use assay_record::facts::SIGNS;
 use assay_rewards::detectors::{Finding, StepSums, detect};
 
+use crate::bar::Bar;
 use crate::display::{bytes, cell, count, number, optional_number, short};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
@@ -44,8 +45,11 @@ struct ClusterRow {
 #[template(path = "suspects.html")]
 pub(crate) struct Suspects {
     menu: Menu,
+    bar: Bar,
+    /// Names that the field of the run suggests.
     runs: Vec<String>,
-    run: String,
+    /// Whether the page has only some of the steps.
+    has_steps: bool,
     width: i64,
     repeated: Vec<ClusterRow>,
     signs: Vec<ClusterRow>,
@@ -67,9 +71,11 @@ pub(crate) async fn page(
     Viewer { review, menu, .. }: Viewer,
     pairs: Pairs,
 ) -> Result<Page<Suspects>> {
-    pairs.reject_unknown(&["run"])?;
+    pairs.reject_unknown(&["run", "step_min", "step_max"])?;
+    pairs.parse::<i64>("step_min", "a whole number")?;
+    pairs.parse::<i64>("step_max", "a whole number")?;
     let record = record_of(&review)?;
-    let mut runs: Vec<String> = record
+    let runs: Vec<String> = record
         .runs(50)
         .await?
         .into_iter()
@@ -86,8 +92,7 @@ pub(crate) async fn page(
     if let Some(run) = run.as_ref().filter(|_| summary.is_none()) {
         return Err(Failure::not_found(review.unknown_run(run).await?));
     }
-    // A link may name an older run than those that are listed.
-    runs.extend(run.clone().filter(|run| !runs.contains(run)));
+    let menu = menu.at(Section::Suspects).about(run.as_deref());
     let (mut width, mut steps, mut clusters) = (1, Steps::new(), Vec::new());
     if let Some(summary) = &summary {
         let last = summary.last_step.unwrap_or(0);
@@ -98,9 +103,18 @@ pub(crate) async fn page(
         steps = record.run_signals(&summary.run, width).await?;
         clusters = record.clusters(&summary.run, ROWS).await?;
     }
+    let focus = menu.focus();
+    let has_steps = focus.from.or(focus.to).is_some();
+    if has_steps {
+        let end = |step: i64| step.saturating_add(width - 1);
+        steps.retain(|step, _| focus.overlaps(*step, step.map(end)));
+        clusters.retain(|cluster| focus.overlaps(cluster.first_step, cluster.last_step));
+    }
     let is_answer = |cluster: &&Cluster| matches!(cluster.kind, ClusterKind::Answer { .. });
     Ok(Page(Suspects {
-        menu: menu.at(Section::Suspects),
+        bar: Bar::new(&menu, "/ui/suspects", &pairs, None).suggesting("suggested-runs"),
+        menu,
+        has_steps,
         width,
         repeated: clusters
             .iter()
@@ -114,7 +128,6 @@ pub(crate) async fn page(
             .collect(),
         lengths: lengths(&steps),
         onsets: onsets(&steps, run.as_deref().unwrap_or_default()),
-        run: run.unwrap_or_default(),
         runs,
     }))
 }
@@ -209,9 +222,4 @@ fn lengths(steps: &Steps) -> Vec<(&'static str, String, String, String, bool)> {
         ))
     };
     sides.into_iter().filter_map(row).collect()
-}
-
-/// The path of the suspects of a run.
-pub(crate) fn address(run: &str) -> String {
-    link("/ui/suspects", &[("run", Some(run))])
 }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use assay_core::BoxFuture;
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow};
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow};
 use sqlx::{ConnectOptions, Connection, Row};
 
 use super::query;
@@ -127,6 +128,11 @@ impl SqliteAccess {
     /// Closes the connection.
     pub async fn close(&self) {
         self.pool.close().await;
+    }
+
+    /// A connection that syncs every commit.
+    pub(crate) async fn connection(&self) -> Result<PoolConnection<Sqlite>, DatabaseError> {
+        Ok(self.pool.acquire().await?)
     }
 
     async fn read_state(&self) -> Result<AccessState, DatabaseError> {

@@ -41,18 +41,20 @@ use crate::spool::Position;
 
 const UPSERT_RUN: &str = concat!(
     "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, \
-     last_step, first_us, last_us, caller) \
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (name) do update set ",
+     rewards, reward_sum, last_step, first_us, last_us, caller) \
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+     on conflict (name) do update set ",
     add_counts!(
         "runs": "grades",
         "graded",
         "ungradable",
         "failed",
         "passed",
-        "scores"
+        "scores",
+        "rewards"
     ),
     ", ",
-    add_numbers!("runs": "score_sum"),
+    add_numbers!("runs": "score_sum", "reward_sum"),
     ", last_step = case when excluded.last_step > runs.last_step then excluded.last_step \
      else coalesce(runs.last_step, excluded.last_step) end, ",
     least!("runs": "first_us"),
@@ -374,7 +376,7 @@ async fn upsert_runs<'e>(
     for (run, (totals, caller)) in runs {
         // A run without grades is not listed. These values do not affect the times of later grades.
         let (first_us, last_us) = totals.times.unwrap_or((i64::MAX, i64::MIN));
-        let mut values = Values::with_capacity(12);
+        let mut values = Values::with_capacity(14);
         values
             .add(run.as_ref())
             .add_count(totals.grades)
@@ -384,6 +386,8 @@ async fn upsert_runs<'e>(
             .add_count(totals.passed)
             .add_count(totals.scores)
             .add_number(totals.score_sum)
+            .add_count(totals.rewards)
+            .add_number(totals.reward_sum)
             .add(totals.last_step)
             .add(first_us)
             .add(last_us)

@@ -34,6 +34,7 @@ pub(crate) mod query;
 pub(crate) mod retention;
 pub(crate) mod rollups;
 pub(crate) mod rows;
+pub(crate) mod run_notes;
 pub(crate) mod sqlite;
 #[cfg(test)]
 mod statements;
@@ -41,6 +42,7 @@ mod storage;
 pub(crate) mod sums;
 pub(crate) mod texts;
 mod totals;
+pub(crate) mod trends;
 pub(crate) mod verifying;
 
 use std::sync::Arc;

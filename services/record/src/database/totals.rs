@@ -15,6 +15,8 @@ pub(crate) struct RunTotals {
     pub(crate) passed: u64,
     pub(crate) scores: u64,
     pub(crate) score_sum: f64,
+    pub(crate) rewards: u64,
+    pub(crate) reward_sum: f64,
     pub(crate) last_step: Option<i64>,
     /// First and last time, in microseconds since the Unix epoch; `None` without a grade.
     pub(crate) times: Option<(i64, i64)>,
@@ -31,6 +33,8 @@ impl RunTotals {
             passed: (graded && stored.grade.pass_after_appeal() == Some(true)).into(),
             scores: stored.grade.score.is_some().into(),
             score_sum: stored.grade.score.unwrap_or(0.0),
+            rewards: stored.grade.reward.is_some().into(),
+            reward_sum: stored.grade.reward.unwrap_or(0.0),
             last_step: stored.source.step,
             times: Some((stored.grade.time_us, stored.grade.time_us)),
         });
@@ -45,6 +49,8 @@ impl RunTotals {
         self.passed += other.passed;
         self.scores += other.scores;
         sum::add(&mut self.score_sum, other.score_sum);
+        self.rewards += other.rewards;
+        sum::add(&mut self.reward_sum, other.reward_sum);
         self.last_step = self.last_step.max(other.last_step);
         self.times = match (self.times, other.times) {
             (Some((first, last)), Some((other_first, other_last))) => {

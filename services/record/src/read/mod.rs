@@ -97,7 +97,7 @@ impl Record {
     pub(crate) async fn probe_reads(&self) -> Result<(), RecordError> {
         let mut snapshot = self.shared.database.snapshot().await?;
         grades::list(&mut snapshot, &GradeFilter::default(), None, 1).await?;
-        runs::last_used(&mut snapshot, "", 1).await?;
+        runs::last_used(&mut snapshot, 1).await?;
         Ok(())
     }
 

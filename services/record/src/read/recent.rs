@@ -52,7 +52,7 @@ impl Record {
             let graded = |digest: &Digest| digest.run.is_some() && digest.grades > 0;
             let mut snapshot = self.snapshot_after(graded).await?;
             let mut recent = Vec::new();
-            for summary in runs::last_used(&mut snapshot, "", runs).await? {
+            for summary in runs::last_used(&mut snapshot, runs).await? {
                 if summary.last_us < since_us {
                     break;
                 }

@@ -10,15 +10,18 @@ use crate::access::recorded_run;
 use crate::chart::{Counted, Steps};
 use crate::database::DatabaseError;
 use crate::database::rows::count;
+use crate::database::run_notes::read_tags;
 use crate::database::sums::number;
-use crate::database::{charts, query, rollups};
+use crate::database::{charts, query, rollups, trends};
 use crate::pending::Digest;
 use crate::rollup::Rollups;
+use crate::run_list::{RunFilter, RunKey, RunOrder, Trend};
 use crate::scope::Scope;
 use crate::{Record, RecordError, RunSummary};
 
 const SELECT: &str = "select name, grades, graded, ungradable, failed, passed, scores, score_sum, \
-     last_step, first_us, last_us from runs where grades > 0";
+     rewards, reward_sum, last_step, first_us, last_us, tags, note, archived \
+     from runs where grades > 0";
 
 impl Record {
     /// Returns at most `limit` runs, the most recently used first.
@@ -26,26 +29,72 @@ impl Record {
     /// # Errors
     /// [`RecordError`], as all reads.
     pub async fn runs(&self, limit: u32) -> Result<Vec<RunSummary>, RecordError> {
+        let order = RunOrder::from(RunKey::LastUsed);
+        self.run_list(&RunFilter::default(), order, 0, limit).await
+    }
+
+    /// Returns at most `limit` runs that match a filter, after the first `offset` of them.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn run_list(
+        &self,
+        filter: &RunFilter,
+        order: RunOrder,
+        offset: u32,
+        limit: u32,
+    ) -> Result<Vec<RunSummary>, RecordError> {
         let prefix = match &self.scope {
             Scope::All => String::new(),
             Scope::Caller(caller) => recorded_run(caller, ""),
         };
-        let runs = self.runs_with(&prefix, limit).await?;
-        let own = runs
-            .into_iter()
-            .filter_map(|run| self.scope.own_summary(run));
-        Ok(own.collect())
-    }
-
-    /// The runs used last whose names start with `prefix`.
-    async fn runs_with(&self, prefix: &str, limit: u32) -> Result<Vec<RunSummary>, RecordError> {
-        self.read(async {
+        let runs = self.read(async {
             let applied = |digest: &Digest| {
                 let run = digest.run.as_deref();
-                run.is_some_and(|run| run.starts_with(prefix)) && digest.grades > 0
+                run.is_some_and(|run| run.starts_with(&prefix)) && digest.grades > 0
             };
             let mut snapshot = self.snapshot_after(applied).await?;
-            Ok(last_used(&mut snapshot, prefix, limit).await?)
+            Ok(list(&mut snapshot, &prefix, filter, order, (offset, limit)).await?)
+        });
+        let runs = runs.await?.into_iter();
+        Ok(runs.filter_map(|run| self.scope.own_summary(run)).collect())
+    }
+
+    /// Returns the last columns, at most `columns`, of the charts of a run, each `width` steps
+    /// wide: 1, 16, 256 or 4,096. Empty for an unknown run.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn run_trend(
+        &self,
+        run: &str,
+        width: i64,
+        columns: u32,
+    ) -> Result<Trend, RecordError> {
+        let run = self.scope.recorded(run);
+        self.read(async {
+            let mut snapshot = self.snapshot_after_run(&run).await?;
+            match query::run_number(&mut snapshot, &run).await? {
+                Some(number) => Ok(trends::read(&mut snapshot, number, width, columns).await?),
+                None => Ok(Trend::new()),
+            }
+        })
+        .await
+    }
+
+    /// Returns the number of grades of a run that belong to batches sent at or after `since_us`
+    /// (Unix time in microseconds).
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn run_grades_since(&self, run: &str, since_us: i64) -> Result<u64, RecordError> {
+        let run = self.scope.recorded(run);
+        self.read(async {
+            let mut snapshot = self.snapshot_after_run(&run).await?;
+            match query::run_number(&mut snapshot, &run).await? {
+                Some(number) => Ok(trends::grades_since(&mut snapshot, number, since_us).await?),
+                None => Ok(0),
+            }
         })
         .await
     }
@@ -130,11 +179,23 @@ async fn find(
     row.as_ref().map(summary).transpose()
 }
 
-/// The runs used last whose names start with `prefix`, at most `limit`.
+/// The runs used last, at most `limit`.
 pub(super) async fn last_used(
     connection: &mut SqliteConnection,
-    prefix: &str,
     limit: u32,
+) -> Result<Vec<RunSummary>, DatabaseError> {
+    let order = RunOrder::from(RunKey::LastUsed);
+    list(connection, "", &RunFilter::default(), order, (0, limit)).await
+}
+
+/// The runs whose names start with `prefix` and that match `filter`: after the first ones, at most
+/// a number of them.
+async fn list(
+    connection: &mut SqliteConnection,
+    prefix: &str,
+    filter: &RunFilter,
+    order: RunOrder,
+    (offset, limit): (u32, u32),
 ) -> Result<Vec<RunSummary>, DatabaseError> {
     let mut query = QueryBuilder::<Sqlite>::new(SELECT);
     if !prefix.is_empty() {
@@ -144,11 +205,57 @@ pub(super) async fn last_used(
             .push(" and name < ")
             .push_bind(format!("{prefix}{}", char::MAX));
     }
-    query
-        .push(" order by last_us desc, name limit ")
-        .push_bind(i64::from(limit));
+    if let Some(search) = &filter.search {
+        let pattern = format!("%{}%", pattern(&search.to_ascii_lowercase()));
+        // The caller does not know the prefix.
+        let start = prefix.chars().count() as i64 + 1;
+        query.push(" and (lower(substr(name, ").push_bind(start);
+        query.push(")) like ").push_bind(pattern.clone());
+        query
+            .push(" escape '\\' or lower(note) like ")
+            .push_bind(pattern);
+        query.push(" escape '\\')");
+    }
+    if let Some(tag) = &filter.tag {
+        query
+            .push(" and ' ' || tags || ' ' like ")
+            .push_bind(format!("% {} %", pattern(tag)));
+        query.push(" escape '\\'");
+    }
+    if let Some(archived) = filter.archived {
+        query
+            .push(" and archived = ")
+            .push_bind(i64::from(archived));
+    }
+    let value = match order.key {
+        RunKey::LastUsed => "last_us",
+        RunKey::Name => "name",
+        RunKey::Grades => "grades",
+        RunKey::MeanReward => "case when rewards > 0 then reward_sum / rewards end",
+        RunKey::PassRate => {
+            "case when graded > 0 then cast(passed as double precision) / graded end"
+        }
+    };
+    query.push(format_args!(
+        " order by {value} {} nulls last, name limit ",
+        order.direction.name()
+    ));
+    query.push_bind(i64::from(limit));
+    query.push(" offset ").push_bind(i64::from(offset));
     let rows = query.build().fetch_all(connection).await?;
     rows.iter().map(summary).collect()
+}
+
+/// A text in a pattern of `like` with the escape character `\`.
+fn pattern(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if ['\\', '%', '_'].contains(&character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
 }
 
 fn summary(row: &SqliteRow) -> Result<RunSummary, DatabaseError> {
@@ -163,8 +270,15 @@ fn summary(row: &SqliteRow) -> Result<RunSummary, DatabaseError> {
             number(row.try_get("score_sum")?),
             count(row.try_get("scores")?),
         ),
+        mean_reward: sum::mean(
+            number(row.try_get("reward_sum")?),
+            count(row.try_get("rewards")?),
+        ),
         last_step: row.try_get("last_step")?,
         first_us: row.try_get("first_us")?,
         last_us: row.try_get("last_us")?,
+        tags: read_tags(row.try_get("tags")?),
+        note: row.try_get("note")?,
+        archived: row.try_get::<i64, _>("archived")? != 0,
     })
 }

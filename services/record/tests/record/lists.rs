@@ -294,6 +294,12 @@ async fn check(
             run.mean_score,
             (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64)
         );
+        let rewards = grades.iter().filter_map(|stored| stored.grade.reward);
+        let rewards: Vec<f64> = rewards.collect();
+        assert_eq!(
+            run.mean_reward,
+            (!rewards.is_empty()).then(|| rewards.iter().sum::<f64>() / rewards.len() as f64)
+        );
         assert_eq!(
             run.last_step,
             grades.iter().filter_map(|stored| stored.source.step).max()

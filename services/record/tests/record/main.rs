@@ -24,5 +24,6 @@ mod reads;
 mod recent;
 mod recovery;
 mod retention;
+mod run_notes;
 mod searching;
 mod set_aside;

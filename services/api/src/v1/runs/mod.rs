@@ -1,5 +1,6 @@
 //! `/v1/runs`: the recorded training runs.
 
+pub(crate) mod annotate;
 pub(crate) mod compare;
 pub(crate) mod get;
 pub(crate) mod list;

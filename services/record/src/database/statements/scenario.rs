@@ -19,6 +19,8 @@ use crate::pair::{CollectedPair, Pair};
 use crate::prompt_changes::SetTotals;
 use crate::prompt_list::{PromptFilter, PromptOrder, PromptStatus};
 use crate::retention_step::RetentionStep;
+use crate::run_list::{RunFilter, RunKey};
+use crate::run_notes::RunChanges;
 use crate::storage::{ChannelFilter, PruneFilter, PruneState};
 use crate::{
     Appeal, Body, BodyKind, Claim, Entry, Event, GradeFilter, Record, RecordOptions, RequestKey,
@@ -386,6 +388,24 @@ async fn read(record: &Record) {
     let counts = record.run_counts("run", &(0..=i64::MAX)).await.unwrap();
     assert!(counts.grades() > 0);
     assert_eq!(record.runs(9).await.unwrap().len(), 2);
+    let changes = RunChanges {
+        tags: Some(vec!["kept".to_owned()]),
+        note: Some("a note".to_owned()),
+        archived: Some(false),
+    };
+    let noted = record.annotate_run("run", &changes).await.unwrap();
+    assert_eq!(noted.unwrap().tags, ["kept"]);
+    let filter = RunFilter {
+        search: Some("NOTE".to_owned()),
+        tag: changes.tags.and_then(|tags| tags.into_iter().next()),
+        archived: Some(false),
+    };
+    for key in RunKey::ALL {
+        let runs = record.run_list(&filter, (*key).into(), 0, 9).await.unwrap();
+        assert_eq!(runs.len(), 1, "{}", key.name());
+    }
+    assert!(!record.run_trend("run", 1, 9).await.unwrap().is_empty());
+    assert!(record.run_grades_since("run", 0).await.unwrap() > 0);
     record.seen_by(CALLER).runs(9).await.unwrap();
     assert!(record.run("run").await.unwrap().is_some());
     assert!(!record.run_steps("run", 2).await.unwrap().is_empty());
