@@ -1,6 +1,8 @@
 //! Query strings and forms. The filter of a list is in its URL, so a link shows the same rows.
 
 use std::convert::Infallible;
+use std::fmt::Display;
+use std::str::FromStr;
 
 use assay_base::{did_you_mean, utc};
 use assay_core::GradeId;
@@ -63,7 +65,7 @@ impl Pairs {
     }
 
     /// Parses the value with this name; `expected` describes it in the error.
-    pub(crate) fn parse<T: std::str::FromStr>(
+    pub(crate) fn parse<T: FromStr>(
         &self,
         name: &str,
         expected: &str,
@@ -153,6 +155,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "caller",
     "id",
     "group",
+    "label",
     "prompt_key",
     "batch",
     "score_min",
@@ -200,6 +203,7 @@ impl Listing {
             caller: text("caller"),
             item: text("id"),
             group: text("group"),
+            label: text("label"),
             prompt_key: text("prompt_key"),
             score_min: score("score_min")?,
             score_max: score("score_max")?,
@@ -220,6 +224,15 @@ impl Listing {
 
     /// A link to the list with other values of some parameters.
     pub(crate) fn link_with(pairs: &Pairs, changed: &[(&str, Option<&str>)]) -> String {
+        Self::link_from("/ui/grades", pairs, changed)
+    }
+
+    /// A link to a page that knows the list from which it was opened, such as that of a grade.
+    pub(crate) fn link_within(path: &str, pairs: &Pairs) -> String {
+        Self::link_from(path, pairs, &[("before", None)])
+    }
+
+    fn link_from(path: &str, pairs: &Pairs, changed: &[(&str, Option<&str>)]) -> String {
         let field = |name: &&'static str| {
             let changed = changed.iter().find(|(changed, _)| changed == name);
             (
@@ -228,7 +241,7 @@ impl Listing {
             )
         };
         let fields: Vec<_> = FIELDS.iter().map(field).collect();
-        link("/ui/grades", &fields)
+        link(path, &fields)
     }
 }
 
@@ -250,9 +263,14 @@ fn time(pairs: &Pairs, name: &str) -> Result<Option<i64>, Failure> {
 }
 
 /// The id of a grade, from the path.
-pub(crate) fn grade_id(id: &str) -> Result<GradeId, Failure> {
-    id.parse()
-        .map_err(|error| Failure::parameter("id", format!("{error}")))
+pub(crate) fn grade_id(text: &str) -> Result<GradeId, Failure> {
+    id("id", text)
+}
+
+/// An id, from the part `name` of the path.
+pub(crate) fn id<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, Failure> {
+    text.parse()
+        .map_err(|error| Failure::parameter(name, format!("{error}")))
 }
 
 #[cfg(test)]

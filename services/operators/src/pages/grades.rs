@@ -9,6 +9,7 @@ use http::StatusCode;
 use crate::display::text;
 use crate::facets::{Facets, facets};
 use crate::failure::Result;
+use crate::grade::address;
 use crate::page::{Menu, Page, Section};
 use crate::query::{Listing, Pairs};
 use crate::record::record_of;
@@ -73,13 +74,17 @@ async fn list(review: &Review, pairs: &Pairs, menu: Menu) -> Result<Grades> {
     let listing = Listing::read(pairs)?;
     review.check_filter(&listing.filter).await?;
     let page = record.grades(&listing.filter, listing.before, ROWS).await?;
+    let mut rows = Row::list(record, &page.grades).await?;
+    for (row, stored) in rows.iter_mut().zip(&page.grades) {
+        row.address = address(stored.grade.grade, pairs);
+    }
     let fields = fields(review, pairs, None);
     Ok(Grades {
         menu,
         filtered: fields.iter().any(|field| !field.value.is_empty()),
         fields,
         problem: None,
-        rows: Row::list(record, &page.grades).await?,
+        rows,
         facets: facets(record, &listing.filter, pairs).await?,
         first: listing.before.map(|_| Listing::link(pairs, None)),
         next: page.next.map(|next| Listing::link(pairs, Some(next))),
@@ -112,6 +117,7 @@ fn fields(review: &Review, pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
         ("cause", "grader_unavailable", Vec::new()),
         ("id", "id of the item", Vec::new()),
         ("group", "exact name", Vec::new()),
+        ("label", "label of a comment", Vec::new()),
         ("prompt_key", "key; needs run", Vec::new()),
         ("batch", "id of the batch", Vec::new()),
         ("score_min", "0", Vec::new()),
