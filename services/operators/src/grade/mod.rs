@@ -4,6 +4,7 @@ mod comments;
 mod compare;
 mod conversation;
 mod facts;
+mod formula;
 mod group;
 mod place;
 mod programs;
@@ -166,7 +167,7 @@ impl View {
             sentence: text(&sentence(grade, meaning, &evidence, task)),
             attributes: attributes(stored),
             error: facts::facts(&json(&grade.error)),
-            comparisons: compare::compare(task, &evidence, grade.pass == Some(true)),
+            comparisons: compare::compare(task, &evidence, grade),
             failed_test: FailedTest::of(&evidence),
             source: Source::of(&evidence),
             evidence: facts::facts_without(&evidence, shown_elsewhere(tests.is_some())),
