@@ -488,6 +488,27 @@ create table draws (
     time_us      bigint not null  -- when, Unix time in microseconds
 );
 
+-- Comments of operators on grades, with which they are deleted.
+create table comments (
+    grade    bytea not null,  -- id of the grade, 16 bytes big-endian
+    id       bytea not null,  -- sorts by time in milliseconds
+    text     text collate "C" not null,  -- may be empty
+    caller   text collate "C" not null,  -- name of the author's key
+    time_us  bigint not null,  -- when, Unix time in microseconds
+    primary key (grade, id)
+);
+
+-- Labels of comments, by which grades are listed.
+create table comment_labels (
+    grade      bytea not null,  -- `comments.grade`
+    id         bytea not null,  -- `comments.id`
+    label      text collate "C" not null,  -- the label
+    grade_key  bigint not null,  -- `grades.key` of the grade
+    primary key (grade, id, label)
+);
+
+create index comment_labels_by_label on comment_labels (label, grade_key);
+
 -- Pairs for training reward models: a completion that a rule accepted and a worse one for the same
 -- prompt.
 create table pairs (

@@ -51,6 +51,38 @@ async fn explains_a_score_of_zero_and_replays_the_grade() {
             .contains("wrong_answer")
     );
     browser.picture("replayed").await;
+    // The list and the group are walked by keyboard, in the filter of the list.
+    let replayed = browser.address().await;
+    browser.go("]").await;
+    let older = browser.address().await;
+    assert!(
+        older.contains("verdict=wrong_answer") && older != replayed,
+        "{older}"
+    );
+    browser.go("[").await;
+    assert_eq!(browser.address().await, replayed.replace("/replay", ""));
+    let first = browser.text("#group li[aria-current]").await;
+    assert!(first.contains("this grade"), "{first}");
+    let key = if browser.count("#group-next").await > 0 {
+        "}"
+    } else {
+        "{"
+    };
+    browser.go(key).await;
+    assert_ne!(browser.address().await, replayed.replace("/replay", ""));
+    assert_eq!(browser.count("#group li[aria-current]").await, 1);
+    browser
+        .write("textarea[name=text]", "the answer is five eighths")
+        .await;
+    browser
+        .write("input[name=labels]", "gold-right, slices")
+        .await;
+    browser.follow("#comment").await;
+    assert!(browser.text("#comments").await.contains("five eighths"));
+    browser.picture("commented").await;
+    browser.follow("#comments a.badge[href$='slices']").await;
+    assert_eq!(browser.count(".list .row").await, 1);
+    assert!(browser.text(".list .row").await.contains("1 comment"));
     browser.close().await;
     service.stop().await;
 }

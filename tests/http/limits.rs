@@ -206,6 +206,7 @@ async fn routes_without_batches_accept_only_small_bodies() {
         ("POST", "/v1/policies/check".to_owned()),
         ("POST", "/v1/channels/calibrations".to_owned()),
         ("POST", format!("/v1/grades/{id}/adjudicate")),
+        ("POST", format!("/v1/grades/{id}/comments")),
         ("PUT", "/v1/reward-models/mine".to_owned()),
     ] {
         for body in [&large, &costly] {

@@ -7,6 +7,7 @@ mod alerts;
 mod audit;
 mod bodies;
 mod checks;
+mod comments;
 mod connections;
 mod contract;
 mod dashboards;

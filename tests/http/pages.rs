@@ -17,7 +17,12 @@ pub(crate) async fn text(service: &Service, path: &str) -> String {
     String::from_utf8(got.bytes.to_vec()).unwrap()
 }
 
-async fn send(service: &Service, path: &str, form: &str, headers: &[(&str, &str)]) -> Got {
+pub(crate) async fn send(
+    service: &Service,
+    path: &str,
+    form: &str,
+    headers: &[(&str, &str)],
+) -> Got {
     let mut request =
         Request::post(path).header("content-type", "application/x-www-form-urlencoded");
     for (name, value) in headers {
@@ -469,6 +474,101 @@ async fn differences_are_marked_only_if_they_matter() {
         assert!(html.contains("Expected and actual"), "{html}");
         let is_marked = html.contains("<ins>") || html.contains("<del>");
         assert_eq!(is_marked, !passes, "{html}");
+    }
+}
+
+#[tokio::test]
+async fn a_grade_links_to_its_neighbours_in_the_list_and_in_its_group() {
+    let (service, _) = with_run("r").await;
+    let list = "/ui/grades?run=r&verdict=wrong_answer&before=7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
+    let list = text(&service, list).await;
+    let rows = list.split("class=\"open\" href=\"").skip(1);
+    let rows: Vec<&str> = rows.map(|row| row.split('"').next().unwrap()).collect();
+    assert_eq!(rows.len(), 12);
+    let link = |page: &str, id: &str| {
+        let (before, _) = page.split_once(&format!("id=\"{id}\""))?;
+        let (_, after) = page[before.len()..].split_once("href=\"").unwrap();
+        Some(after.split('"').next().unwrap().to_owned())
+    };
+    for (at, row) in rows.iter().enumerate() {
+        assert!(row.ends_with("?run=r&#38;verdict=wrong_answer"), "{row}");
+        let page = text(&service, &row.replace("&#38;", "&")).await;
+        let beside = |at: usize| rows.get(at).map(|row| (*row).to_owned());
+        assert_eq!(link(&page, "newer"), at.checked_sub(1).and_then(beside));
+        assert_eq!(link(&page, "older"), beside(at + 1));
+        assert!(page.contains("<a href=\"/ui/grades?run=r&#38;verdict=wrong_answer\">Grades</a>"));
+        let (_, group) = page.split_once("<section id=\"group\">").unwrap();
+        let group = group.split_once("</section>").unwrap().0;
+        let rewards: Vec<&str> = group
+            .split("reward <b>")
+            .skip(1)
+            .map(|rest| rest.split('<').next().unwrap())
+            .collect();
+        assert_eq!(rewards.len(), 4, "{group}");
+        assert!(rewards.is_sorted_by(|a, b| a >= b), "{rewards:?}");
+        assert_eq!(group.matches("aria-current").count(), 1);
+    }
+    // A filter that cannot be used does not hide the grade.
+    let path = rows[0].split('?').next().unwrap();
+    for filter in ["step=x", "text=x%22y", "nothing=1", "prompt_key=p"] {
+        let page = text(&service, &format!("{path}?{filter}")).await;
+        assert!(page.contains("id=\"group\""), "{filter}: {page}");
+    }
+    let page = text(&service, &format!("{path}?step=x")).await;
+    assert!(
+        page.contains("Without previous and next: `step` must be"),
+        "{page}"
+    );
+}
+
+#[tokio::test]
+async fn a_conversation_shows_roles_calls_and_results() {
+    let service = service().await;
+    let prompt = json!([
+        { "role": "system", "content": "rules ".repeat(600) },
+        { "role": "user", "content": [{ "type": "text", "text": "Look:" }, { "type": "image_url" }] },
+    ]);
+    let completion = json!([
+        { "role": "assistant", "reasoning_content": "hm", "content": null,
+          "tool_calls": [{ "function": { "name": "weather", "arguments": "{\"city\":\"Rome\"}" } }] },
+        { "role": "tool", "name": "weather", "content": "sunny" },
+        { "role": "assistant", "content": "so \\boxed{0.35}" },
+    ]);
+    let mut item = item("3/8", "");
+    item["prompt"] = prompt;
+    item["completion"] = completion;
+    let reply = service.grade(&batch([item])).await.json();
+    let page = text_of(&service, &reply["results"][0]).await;
+    for part in [
+        "<h3 class=\"role\"><bdi>system</bdi></h3>\n<details><summary><bdi>rules rules",
+        "<span class=\"badge\">image</span> not shown",
+        "<summary>reasoning</summary>",
+        "calls <code>weather</code>",
+        "<h3 class=\"role\"><bdi>tool, weather</bdi></h3>",
+        "<mark title=\"graded part\">0.35</mark>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_shows_the_first_failed_test_and_the_line_that_fails() {
+    let service = service().await;
+    let tests = json!([{ "stdin": "2", "stdout": "5" }, { "stdin": "0", "stdout": "7" }]);
+    let task = json!({ "type": "code", "language": "python", "tests": tests });
+    let program = "n = int(input())\nprint(10 // n)\n";
+    let item = json!({ "completion": format!("```python\n{program}```"), "task": task });
+    let reply = service.grade(&batch([item])).await.json();
+    let page = text_of(&service, &reply["results"][0]).await;
+    let failing = "<tr class=\"fails\"><th scope=\"row\">2</th><td>\
+                   <span class=\"hidden\">fails: </span><code>print(10 // n)</code>";
+    for part in [
+        "First failed test <small>test 2</small>",
+        "<h3>input</h3><pre class=\"text\" dir=\"auto\">0</pre>",
+        "ZeroDivisionError",
+        failing,
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
     }
 }
 

@@ -2,13 +2,14 @@
 
 use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
+use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
 
-/// The only parameter of a path.
-pub(crate) struct PathParameter(pub(crate) String);
+/// The only parameter of a path, or all of them as a tuple.
+pub(crate) struct PathParameter<T = String>(pub(crate) T);
 
-impl<S: Send + Sync> FromRequestParts<S> for PathParameter {
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParameter<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {

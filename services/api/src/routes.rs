@@ -44,6 +44,8 @@ fn documented() -> Endpoints {
         .role(Trainer, routes!(v1::grades::get::get))
         .role(Trainer, routes!(v1::grades::replay::replay))
         .role(Operator, routes!(v1::grades::adjudicate::adjudicate))
+        .role(Operator, routes!(v1::grades::comments::comment))
+        .role(Operator, routes!(v1::grades::comments::delete))
         .role(Operator, routes!(v1::adjudications::next))
         // Counts of all callers, and names of channels that others chose.
         .role(Operator, routes!(v1::channels::list))

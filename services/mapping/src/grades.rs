@@ -3,10 +3,11 @@
 use assay_core::{Hash, RawJson};
 use assay_record::{Body, BodyKind, Record, RecordError, StoredGrade};
 use assay_wire::adjudications::AdjudicationBody;
+use assay_wire::comments::CommentBody;
 use assay_wire::grades::GradeDetail;
 use serde_json::Value;
 
-/// Reads the task, prompt, completion, policy and adjudications of a grade.
+/// Reads the task, prompt, completion, policy, adjudications and comments of a grade.
 ///
 /// # Errors
 /// [`RecordError`] if the record cannot be read.
@@ -24,6 +25,7 @@ pub async fn grade_detail(store: &Record, stored: StoredGrade) -> Result<GradeDe
         .await?
         .into_iter()
         .map(AdjudicationBody::from);
+    let comments = store.comments(stored.grade.grade).await?;
     let task = body(store, stored.source.task_hash).await?;
     let completion = body(store, stored.source.completion_hash).await?;
     let is_missing = task.is_null()
@@ -44,6 +46,7 @@ pub async fn grade_detail(store: &Record, stored: StoredGrade) -> Result<GradeDe
         completion,
         policy_body,
         adjudications: adjudications.collect(),
+        comments: comments.into_iter().map(CommentBody::from).collect(),
     })
 }
 

@@ -74,7 +74,9 @@ document.addEventListener("DOMContentLoaded", () => {
   const press = (id) => document.getElementById(id)?.click();
   let going = false;
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || keys.open) return;
+    // Some keyboards need AltGr for brackets, which browsers may report as Ctrl and Alt.
+    const modified = event.ctrlKey || event.metaKey || event.altKey;
+    if (keys.open || (modified && !event.getModifierState("AltGraph"))) return;
     const field = event.target.closest("input, textarea, select");
     if (field) {
       if (event.key === "Escape") event.target.blur();
@@ -91,6 +93,10 @@ document.addEventListener("DOMContentLoaded", () => {
       j: () => focusRow(at() + 1),
       k: () => focusRow(at() < 0 ? 0 : at() - 1),
       n: () => press("next"),
+      "[": () => press("newer"),
+      "]": () => press("older"),
+      "{": () => press("group-previous"),
+      "}": () => press("group-next"),
       p: () => press("replay"),
       r: () => press("right"),
       w: () => press("wrong"),

@@ -42,6 +42,17 @@ pub(crate) fn sentence(text: &str) -> String {
     cut(text, 120)
 }
 
+/// The last words of a text, in one line.
+pub(crate) fn last_words(text: &str) -> String {
+    const MOST: usize = 200;
+    let end = text.trim_end();
+    let tail: Vec<char> = end.chars().rev().take(MOST).collect();
+    let tail: String = tail.into_iter().rev().collect();
+    let start = if tail.len() < end.len() { "…" } else { "" };
+    let line = tail.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{start}{}", SafeText(&line))
+}
+
 /// The first characters of a text, in one line.
 fn cut(text: &str, most: usize) -> String {
     // Enough for the result, whatever the length of the text.
@@ -186,6 +197,11 @@ mod tests {
         assert_eq!(short(&"é".repeat(48)), "é".repeat(48));
         assert_eq!(short(&"é".repeat(49)), format!("{}…", "é".repeat(48)));
         assert_eq!(short(&format!("a{}b", " ".repeat(1_000))), "a…");
+        assert_eq!(last_words(" a\n b\u{202e} \n"), "a b⟨202E⟩");
+        assert_eq!(
+            last_words(&"é".repeat(201)),
+            format!("…{}", "é".repeat(200))
+        );
     }
 
     #[test]

@@ -75,6 +75,7 @@ impl From<ReviewError> for Failure {
     fn from(error: ReviewError) -> Self {
         match error {
             ReviewError::Store(error) => error.into(),
+            ReviewError::InvalidComment { field, message } => Self::parameter(field, message),
             error => Self::of(error.code(), error.to_string()),
         }
     }

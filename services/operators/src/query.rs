@@ -1,6 +1,8 @@
 //! Query strings and forms. The filter of a list is in its URL, so a link shows the same rows.
 
 use std::convert::Infallible;
+use std::fmt::Display;
+use std::str::FromStr;
 
 use assay_base::{did_you_mean, utc};
 use assay_core::GradeId;
@@ -63,7 +65,7 @@ impl Pairs {
     }
 
     /// Parses the value with this name; `expected` describes it in the error.
-    pub(crate) fn parse<T: std::str::FromStr>(
+    pub(crate) fn parse<T: FromStr>(
         &self,
         name: &str,
         expected: &str,
@@ -171,6 +173,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "caller",
     "id",
     "group",
+    "label",
     "prompt_key",
     "batch",
     "score_min",
@@ -219,6 +222,7 @@ impl Listing {
             caller: text("caller"),
             item: text("id"),
             group: text("group"),
+            label: text("label"),
             prompt_key: text("prompt_key"),
             score_min: score("score_min")?,
             score_max: score("score_max")?,
@@ -241,6 +245,11 @@ impl Listing {
     /// A link to the list with other values of some parameters.
     pub(crate) fn link_with(pairs: &Pairs, changed: &[(&str, Option<&str>)]) -> String {
         pairs.changed("/ui/grades", FIELDS, changed)
+    }
+
+    /// A link to a page that knows the list from which it was opened, such as that of a grade.
+    pub(crate) fn link_within(path: &str, pairs: &Pairs) -> String {
+        pairs.changed(path, FIELDS, &[("before", None)])
     }
 }
 
@@ -270,9 +279,14 @@ fn time(pairs: &Pairs, name: &str) -> Result<Option<i64>, Failure> {
 }
 
 /// The id of a grade, from the path.
-pub(crate) fn grade_id(id: &str) -> Result<GradeId, Failure> {
-    id.parse()
-        .map_err(|error| Failure::parameter("id", format!("{error}")))
+pub(crate) fn grade_id(text: &str) -> Result<GradeId, Failure> {
+    id("id", text)
+}
+
+/// An id, from the part `name` of the path.
+pub(crate) fn id<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, Failure> {
+    text.parse()
+        .map_err(|error| Failure::parameter(name, format!("{error}")))
 }
 
 #[cfg(test)]

@@ -21,8 +21,8 @@ use crate::assets;
 use crate::failure::{Failure, show_failures};
 use crate::page::{Menu, Section};
 use crate::pages::{
-    audit, channels, check, checks, compare, cost, disagreements, grade, grades, home, keys,
-    prompts, queue, run, run_notes, runs, sign_in, storage, suspects,
+    audit, channels, check, checks, comments, compare, cost, disagreements, grade, grades, home,
+    keys, prompts, queue, run, run_notes, runs, sign_in, storage, suspects,
 };
 use crate::site::Site;
 
@@ -107,6 +107,16 @@ pub fn router<S: Clone + Send + Sync + 'static>(
             Section::Queue.access(),
             "/ui/grades/{id}/adjudicate",
             grade::adjudicate,
+        )
+        .post(
+            Section::Queue.access(),
+            "/ui/grades/{id}/comments",
+            comments::comment,
+        )
+        .post(
+            Section::Queue.access(),
+            "/ui/grades/{id}/comments/{comment}/delete",
+            comments::delete,
         )
         .get(Section::Queue.access(), "/ui/queue", queue::page)
         .post(Section::Queue.access(), "/ui/queue", queue::draw)

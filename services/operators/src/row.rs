@@ -8,7 +8,7 @@ use assay_record::{Appeal, ItemGrade, Record, StoredGrade};
 use assay_review::explanation;
 use serde_json::Value;
 
-use crate::display::{cell, middle, optional_number, sentence, short, time};
+use crate::display::{cell, count, middle, optional_number, sentence, short, time};
 use crate::failure::Result;
 use crate::query::link;
 
@@ -64,13 +64,16 @@ pub(crate) struct Row {
     pub(crate) appeal: Option<&'static str>,
     /// What an operator decided.
     pub(crate) adjudicated: Option<&'static str>,
+    /// The number of comments; `None` without any.
+    pub(crate) comments: Option<String>,
 }
 
 impl Row {
-    /// The rows of a list, with what operators decided.
+    /// The rows of a list, with what operators decided and commented.
     pub(crate) async fn list(record: &Record, grades: &[StoredGrade]) -> Result<Vec<Self>> {
         let ids: Vec<GradeId> = grades.iter().map(|stored| stored.grade.grade).collect();
         let adjudicated = record.adjudicated(&ids).await?;
+        let commented = record.commented(&ids).await?;
         let mut tasks: HashMap<Hash, Value> = HashMap::new();
         let mut rows = Vec::with_capacity(grades.len());
         for stored in grades {
@@ -88,6 +91,10 @@ impl Row {
             }
             let decision = adjudicated.get(&stored.grade.grade);
             row.adjudicated = decision.map(|pass| if *pass { "right" } else { "wrong" });
+            row.comments = commented.get(&stored.grade.grade).map(|n| match n {
+                1 => "1 comment".to_owned(),
+                n => format!("{} comments", count(*n)),
+            });
             rows.push(row);
         }
         Ok(rows)
@@ -134,6 +141,7 @@ impl From<&StoredGrade> for Row {
             reward: optional_number(grade.reward),
             appeal: grade.appeal.as_ref().map(Appeal::as_str),
             adjudicated: None,
+            comments: None,
         };
         row.compare(stored, &Value::Null);
         row

@@ -72,7 +72,11 @@ pub fn add_grades<'g>(
 /// Adds an event.
 pub fn add_event(counts: &mut ChannelCounts, event: &Event) {
     match event {
-        Event::Drawn(_) | Event::Collected(_) | Event::Checked(_) => {}
+        Event::Drawn(_)
+        | Event::Collected(_)
+        | Event::Checked(_)
+        | Event::Commented(_)
+        | Event::CommentDeleted(..) => {}
         Event::Calibrated(calibration) => counts.add_calibration(calibration),
         Event::Adjudicated(adjudication) => add_adjudication(counts, adjudication),
     }

@@ -1,9 +1,10 @@
 //! Facts in the record that are not grades.
 
-use assay_core::GradeId;
+use assay_core::{BatchId, GradeId};
 use assay_rewards::channel::counts::Calibration;
 use serde::{Deserialize, Serialize};
 
+use crate::comment::Comment;
 use crate::dataset_check::DatasetCheck;
 use crate::pair::CollectedPair;
 
@@ -20,6 +21,10 @@ pub enum Event {
     Collected(CollectedPair),
     /// Datasets were checked.
     Checked(DatasetCheck),
+    /// An operator commented on a grade.
+    Commented(Comment),
+    /// The author of a comment deleted it: the grade and the id of the comment.
+    CommentDeleted(GradeId, BatchId),
 }
 
 /// An operator's decision on one grade.

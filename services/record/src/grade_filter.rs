@@ -40,6 +40,8 @@ pub struct GradeFilter {
     pub item: Option<String>,
     /// Exact group, as sent.
     pub group: Option<String>,
+    /// Exact label of a comment on the grade.
+    pub label: Option<String>,
     /// Exact key of the prompt. Fast only with a run. Grades that were recorded before keys were a
     /// column of their own do not match.
     pub prompt_key: Option<String>,
@@ -65,8 +67,8 @@ impl GradeFilter {
         values.map(str::to_owned).collect()
     }
 
-    /// Whether `grade` matches the filter, without its [`text`](Self::text), which a grade does not
-    /// contain. Tests compare every database query with this definition.
+    /// Whether `grade` matches the filter, without its [`text`](Self::text) and its label, which a
+    /// grade does not contain. Tests compare every database query with this definition.
     #[must_use]
     pub fn keeps(&self, stored: &StoredGrade) -> bool {
         fn matches<T: PartialEq>(expected: Option<&T>, actual: Option<&T>) -> bool {
@@ -141,4 +143,13 @@ pub struct GradePage {
     pub grades: Vec<StoredGrade>,
     /// Cursor of the next page: pass it as `before`, with the same filter. `None` on the last page.
     pub next: Option<GradeId>,
+}
+
+/// The grades next to a grade in a list, which is sorted by id, newest first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Neighbours {
+    /// The previous one in the list; `None` if there is none.
+    pub newer: Option<GradeId>,
+    /// The next one; `None` if there is none.
+    pub older: Option<GradeId>,
 }

@@ -4,6 +4,7 @@
 //! depend on HTTP.
 
 pub mod adjudications;
+pub mod comments;
 pub mod comparison;
 pub mod dataset_checks;
 pub mod explanation;
@@ -16,7 +17,7 @@ pub mod suggest;
 
 use std::sync::Arc;
 
-use assay_core::{ErrorCode, GradeId, Hash};
+use assay_core::{BatchId, ErrorCode, GradeId, Hash};
 use assay_engine::Engine;
 use assay_record::{Entry, Event, Record, RecordError};
 
@@ -29,6 +30,20 @@ pub enum ReviewError {
     /// The grade has no verdict that can be a pass.
     #[error("cannot adjudicate the grade `{0}`: its verdict is neither a pass nor a fail")]
     NoVerdict(GradeId),
+    /// A comment breaks a limit.
+    #[error("{message}")]
+    InvalidComment {
+        /// The field of the comment: `text` or `labels`.
+        field: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+    /// There is no comment with this id on the grade.
+    #[error("the grade `{0}` has no comment with the id `{1}`")]
+    NoComment(GradeId, BatchId),
+    /// The comment has another author.
+    #[error("the comment `{0}` has another author; only its author may delete it")]
+    NotAuthor(BatchId),
     /// The node has no record.
     #[error("the node has no record; start it with a database")]
     NoRecord,
@@ -42,8 +57,9 @@ impl ReviewError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NotFound(_) => ErrorCode::NotFound,
-            Self::NoVerdict(_) => ErrorCode::InvalidField,
+            Self::NotFound(_) | Self::NoComment(..) => ErrorCode::NotFound,
+            Self::NoVerdict(_) | Self::InvalidComment { .. } => ErrorCode::InvalidField,
+            Self::NotAuthor(_) => ErrorCode::Forbidden,
             Self::NoRecord | Self::Store(_) => ErrorCode::StoreUnavailable,
         }
     }

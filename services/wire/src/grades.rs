@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::adjudications::AdjudicationBody;
+use crate::comments::CommentBody;
 
 /// One stored grade with its task, prompt, completion and policy.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -38,6 +39,8 @@ pub struct GradeDetail {
     pub policy_body: RawJson,
     /// Adjudications by operators, oldest first.
     pub adjudications: Vec<AdjudicationBody>,
+    /// Comments of operators, oldest first.
+    pub comments: Vec<CommentBody>,
 }
 
 /// Implemented manually because the derive for a flattened field would build trees of the other
@@ -53,6 +56,9 @@ impl<'de> Deserialize<'de> for GradeDetail {
             completion: RawJson,
             policy_body: RawJson,
             adjudications: Vec<AdjudicationBody>,
+            /// Earlier servers have no comments.
+            #[serde(default)]
+            comments: Vec<CommentBody>,
         }
 
         let object = Box::<RawValue>::deserialize(deserializer)?;
@@ -67,6 +73,7 @@ impl<'de> Deserialize<'de> for GradeDetail {
             completion: others.completion,
             policy_body: others.policy_body,
             adjudications: others.adjudications,
+            comments: others.comments,
         })
     }
 }

@@ -6,6 +6,7 @@ pub mod alerts;
 pub mod audit;
 pub mod channels;
 pub mod checks;
+pub mod comments;
 pub mod costs;
 pub mod grades;
 pub mod pairs;

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use assay_core::ErrorCode;
 use assay_wire::channels::{AdjudicateRequest, CalibrationBody};
 use assay_wire::checks::CheckReport;
+use assay_wire::comments::CommentRequest;
 use assay_wire::pairs::PairsRequest;
 use assay_wire::request::decode_item;
 use assay_wire::scoring::{decode_input, decode_score};
@@ -85,6 +86,7 @@ pub fn run(body: &[u8]) {
         );
     }
     round_trip::<AdjudicateRequest>(body);
+    round_trip::<CommentRequest>(body);
 }
 
 /// Checks sizes and names, and that the batch is unchanged by a round trip.

@@ -108,6 +108,12 @@ fn write(out: &mut impl Write, detail: &GradeDetail, meaning: Option<&str>) -> i
         let note = adjudication.note.as_deref().unwrap_or_default();
         writeln!(out, "\nAdjudicated {decision} by {caller} at {time} {note}")?;
     }
+    for comment in &detail.comments {
+        let (caller, time) = (&comment.caller, table::time(comment.time_us));
+        let labels = comment.labels.join(" ");
+        writeln!(out, "\nComment by {caller} at {time} {labels}")?;
+        indented(out, "", &comment.text)?;
+    }
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::content::pretty;
+use super::conversation::pretty;
 use crate::display::{cell, text};
 
 /// Maximum number of rows per table.
@@ -94,13 +94,13 @@ pub(super) fn facts(value: &Value) -> Vec<Fact> {
     value.as_object().map(Fact::all).unwrap_or_default()
 }
 
-/// The fields of an object except one that is shown elsewhere.
-pub(super) fn facts_without(value: &Value, shown_elsewhere: &str) -> Vec<Fact> {
+/// The fields of an object except those that are shown elsewhere.
+pub(super) fn facts_without(value: &Value, shown_elsewhere: &[&str]) -> Vec<Fact> {
     let fields = value
         .as_object()
         .into_iter()
         .flatten()
-        .filter(|(name, _)| *name != shown_elsewhere);
+        .filter(|(name, _)| !shown_elsewhere.contains(&name.as_str()));
     fields
         .map(|(name, value)| Fact {
             name: cell(name),

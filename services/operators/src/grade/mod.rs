@@ -1,21 +1,32 @@
 //! The view of one grade: all that the record has of it, in the order that explains the verdict.
 
+mod comments;
 mod compare;
-mod content;
+mod conversation;
 mod facts;
+mod formula;
+mod group;
+mod place;
 mod programs;
+mod source;
+
+use std::ops::Range;
 
 use assay_core::{GradeId, Hash};
 use assay_record::event::Adjudication;
-use assay_record::{Appeal, Body, BodyKind, GradeSource, ItemGrade, Record, StoredGrade};
+use assay_record::{Appeal, Body, GradeSource, ItemGrade, Record, StoredGrade};
 use assay_review::Review;
 use assay_review::explanation::sentence;
 use serde_json::Value;
 
+pub(crate) use comments::{CommentView, labels};
 pub(crate) use compare::MarkedComparison;
-pub(crate) use content::Part;
+pub(crate) use conversation::{Conversation, Part};
 pub(crate) use facts::{Fact, FactValue, Table};
-pub(crate) use programs::Tests;
+pub(crate) use group::Group;
+pub(crate) use place::{Place, address};
+pub(crate) use programs::{FailedTest, Tests};
+pub(crate) use source::Source;
 
 use crate::display::{cell, count, optional_number, span, text, time};
 use crate::failure::{Failure, Result};
@@ -64,6 +75,10 @@ pub(crate) struct View {
     /// Why there is no score.
     pub(crate) error: Vec<Fact>,
     pub(crate) comparisons: Vec<MarkedComparison>,
+    /// The first failed test, to which the comparisons belong.
+    pub(crate) failed_test: Option<FailedTest>,
+    /// The program that was graded.
+    pub(crate) source: Option<Source>,
     pub(crate) tests: Option<Tests>,
     pub(crate) evidence: Vec<Fact>,
     pub(crate) appeal: Vec<Fact>,
@@ -74,10 +89,12 @@ pub(crate) struct View {
     pub(crate) meta: Vec<Fact>,
     /// Why the texts are missing or not the original ones; empty if they are.
     pub(crate) notes: Vec<&'static str>,
-    pub(crate) prompt: Vec<Part>,
-    pub(crate) completion: Vec<Part>,
+    pub(crate) prompt: Option<Conversation>,
+    pub(crate) completion: Option<Conversation>,
     pub(crate) task: Vec<Fact>,
     pub(crate) checks: Vec<Fact>,
+    /// Lists of grades that have something in common with it: what, and the address.
+    pub(crate) similar: Vec<(&'static str, String)>,
     pub(crate) adjudications: Vec<AdjudicationView>,
     /// Whether the verdict passes or fails, so that it can be adjudicated.
     pub(crate) can_be_adjudicated: bool,
@@ -139,10 +156,8 @@ impl View {
     ) -> Self {
         let StoredGrade { source, grade } = stored;
         let evidence = json(&grade.evidence);
-        let marked = completion
-            // Evidence has positions in the original text.
-            .filter(|body| body.kind == BodyKind::Text && !source.redacted)
-            .and_then(|_| marked(&evidence));
+        // Evidence has positions in the original text.
+        let marked = marked(&evidence).filter(|_| !source.redacted);
         let tests = Tests::of(task, &evidence);
         Self {
             id: grade.grade,
@@ -152,12 +167,10 @@ impl View {
             sentence: text(&sentence(grade, meaning, &evidence, task)),
             attributes: attributes(stored),
             error: facts::facts(&json(&grade.error)),
-            comparisons: compare::compare(task, &evidence, grade.pass == Some(true)),
-            evidence: if tests.is_some() {
-                facts::facts_without(&evidence, "results")
-            } else {
-                facts::facts(&evidence)
-            },
+            comparisons: compare::compare(task, &evidence, grade),
+            failed_test: FailedTest::of(&evidence),
+            source: Source::of(&evidence),
+            evidence: facts::facts_without(&evidence, shown_elsewhere(tests.is_some())),
             tests,
             appeal: grade.appeal.as_ref().map(appeal_facts).unwrap_or_default(),
             reward_breakdown: facts::facts(&json(&grade.reward_breakdown)),
@@ -166,14 +179,11 @@ impl View {
             measures: facts::facts(&json(&grade.measures)),
             meta: facts::facts(&json(&source.meta)),
             notes: notes(source, task, completion, prompt),
-            prompt: prompt
-                .map(|body| content::parts(body, None))
-                .unwrap_or_default(),
-            completion: completion
-                .map(|body| content::parts(body, marked))
-                .unwrap_or_default(),
+            prompt: prompt.map(|body| Conversation::of(body, None)),
+            completion: completion.map(|body| Conversation::of(body, marked)),
             task: facts::facts(task),
             checks: facts::facts(&json(&source.checks)),
+            similar: place::similar(stored),
             adjudications: adjudications.iter().map(AdjudicationView::from).collect(),
             can_be_adjudicated: grade.pass.is_some(),
         }
@@ -205,10 +215,17 @@ fn notes(
     missing.into_iter().chain(redacted).collect()
 }
 
+/// Fields of the evidence that have sections of their own. Without the tests of the task, their
+/// results are not shown elsewhere.
+fn shown_elsewhere(has_tests: bool) -> &'static [&'static str] {
+    const FIELDS: &[&str] = &["results", "program"];
+    if has_tests { FIELDS } else { &FIELDS[1..] }
+}
+
 /// The range of the completion that was graded, in bytes.
-fn marked(evidence: &Value) -> Option<(usize, usize)> {
+fn marked(evidence: &Value) -> Option<Range<usize>> {
     let at = |index: usize| usize::try_from(evidence.get("span")?.get(index)?.as_u64()?).ok();
-    Some((at(0)?, at(1)?))
+    Some(at(0)?..at(1)?)
 }
 
 fn attributes(StoredGrade { source, grade }: &StoredGrade) -> Vec<Attribute> {

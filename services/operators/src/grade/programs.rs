@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::display::{bytes, cell, count};
+use crate::display::{bytes, cell, count, text};
 use crate::row::Badge;
 
 /// Maximum number of tests in the table.
@@ -20,6 +20,40 @@ pub(crate) struct Test {
     pub(crate) badge: Badge,
     pub(crate) work: String,
     pub(crate) memory: String,
+}
+
+/// The first failed test.
+pub(crate) struct FailedTest {
+    pub(crate) number: String,
+    pub(crate) badge: Badge,
+    /// The input, call or assertion; empty if the evidence does not have it.
+    pub(crate) input: String,
+    /// What the program wrote and the error that ended it: names and texts.
+    pub(crate) outputs: Vec<(&'static str, String)>,
+}
+
+impl FailedTest {
+    /// The first failed test in the evidence; `None` if all tests passed or none was run.
+    pub(super) fn of(evidence: &Value) -> Option<Self> {
+        let failure = evidence["first_failure"].as_object()?;
+        let field = |name: &str| failure.get(name).and_then(Value::as_str);
+        let input = ["stdin", "call", "assert", "pytest"];
+        let verdict = field("verdict");
+        let outputs = [
+            ("error", "message"),
+            ("output", "stdout"),
+            ("error output", "stderr"),
+        ];
+        Some(Self {
+            number: count(failure.get("test")?.as_u64()?.saturating_add(1)),
+            badge: Badge::new("graded", verdict, Some(false)),
+            input: text(input.into_iter().find_map(field).unwrap_or_default()),
+            outputs: outputs
+                .into_iter()
+                .filter_map(|(title, name)| Some((title, text(field(name)?))))
+                .collect(),
+        })
+    }
 }
 
 /// The tests of a task.
@@ -198,6 +232,26 @@ mod tests {
         assert_eq!(classes, ["pass", "not_passed", "other"]);
         assert_eq!(verdicts(&found)[2], "not run");
         assert!(Tests::of(&json!({ "answer": "1" }), &evidence).is_none());
+    }
+
+    #[test]
+    fn describes_the_first_failed_test() {
+        let evidence = json!({ "first_failure": {
+            "test": 2, "verdict": "runtime_error", "stdin": "2 3\n", "expected": "5",
+            "message": "ZeroDivisionError", "stdout": "4",
+        } });
+        let found = FailedTest::of(&evidence).unwrap();
+        assert_eq!(
+            (found.number.as_str(), found.badge.text.as_str()),
+            ("3", "runtime_error")
+        );
+        assert_eq!(found.input, "2 3\n");
+        let outputs = [("error", "ZeroDivisionError"), ("output", "4")];
+        assert_eq!(
+            found.outputs,
+            outputs.map(|(name, text)| (name, text.to_owned()))
+        );
+        assert!(FailedTest::of(&json!({ "tests": 3 })).is_none());
     }
 
     #[test]

@@ -4,7 +4,6 @@ use askama::Template;
 use assay_access::metered;
 use assay_core::GradeId;
 use assay_record::ItemGrade;
-use assay_review::Review;
 use assay_review::adjudications::DrawFilter;
 use assay_review::replay::Replay;
 use axum::extract::Path;
@@ -13,10 +12,11 @@ use serde_json::json;
 
 use crate::display::{MAX_NOTE_BYTES, cell, optional_number};
 use crate::failure::{Failure, Result};
-use crate::grade::{Fact, FactValue, View, read};
+use crate::grade::{CommentView, Fact, FactValue, Group, Part, Place, View, address, read};
 use crate::page::{Menu, Page, Section};
 use crate::pages::queue;
-use crate::query::{Pairs, grade_id};
+use crate::query::{Listing, Pairs, grade_id};
+use crate::record::record_of;
 use crate::row::Badge;
 use crate::site::Viewer;
 
@@ -40,39 +40,42 @@ struct ReplayResult {
 pub(crate) struct GradePage {
     menu: Menu,
     view: View,
+    place: Place,
+    group: Option<Group>,
+    comments: Vec<CommentView>,
     replay: Option<ReplayResult>,
+    /// Query of the list from which the grade was opened, with `?`; empty without a filter.
+    filter: String,
     /// Query of the queue that follows the adjudication; empty on the page of a grade.
     queue_query: String,
 }
 
 pub(crate) async fn page(
-    Viewer { review, menu, .. }: Viewer,
+    viewer: Viewer,
     Path(id): Path<String>,
+    pairs: Pairs,
 ) -> Result<Page<GradePage>> {
-    show(&review, menu, grade_id(&id)?, None).await
+    show(&viewer, grade_id(&id)?, &pairs, None).await
 }
 
 /// Grades the item again and shows the page with the result.
 pub(crate) async fn replay(
-    Viewer {
-        review,
-        caller,
-        gate,
-        menu,
-        ..
-    }: Viewer,
+    viewer: Viewer,
     Path(id): Path<String>,
+    pairs: Pairs,
 ) -> Result<Page<GradePage>> {
     let id = grade_id(&id)?;
+    let Viewer { caller, gate, .. } = &viewer;
     let charge = caller.charge(1, 0, gate.clock())?;
-    let replay = metered(caller.share(), charge, review.replay(id)).await?;
-    show(&review, menu, id, Some(ReplayResult::from(&replay))).await
+    let replay = metered(caller.share(), charge, viewer.review.replay(id)).await?;
+    show(&viewer, id, &pairs, Some(ReplayResult::from(&replay))).await
 }
 
 /// Records an adjudication and redirects to the next grade of the queue, or back to the grade.
 pub(crate) async fn adjudicate(
     viewer: Viewer,
     Path(id): Path<String>,
+    pairs: Pairs,
     form: String,
 ) -> Result<Redirect> {
     let id = grade_id(&id)?;
@@ -103,20 +106,37 @@ pub(crate) async fn adjudicate(
             let draws: DrawFilter = queue::draws(&Pairs::read(then))?;
             queue::next(review, &draws).await
         }
-        None => Ok(Redirect::to(&format!("/ui/grades/{id}#adjudications"))),
+        None => Ok(Redirect::to(&format!(
+            "{}#adjudications",
+            address(id, &pairs)
+        ))),
     }
 }
 
 async fn show(
-    review: &Review,
-    menu: Menu,
+    Viewer {
+        review,
+        caller,
+        menu,
+        ..
+    }: &Viewer,
     id: GradeId,
+    pairs: &Pairs,
     replay: Option<ReplayResult>,
 ) -> Result<Page<GradePage>> {
-    let (_, view) = read(review, id).await?;
+    let (stored, view) = read(review, id).await?;
+    let record = record_of(review)?;
+    let comments = record.comments(id).await?;
+    let comments = comments.iter();
     Ok(Page(GradePage {
         menu: menu.at(Section::Grades),
         view,
+        place: Place::find(review, pairs, id).await,
+        group: Group::read(record, &stored, pairs).await?,
+        comments: comments
+            .map(|comment| CommentView::new(comment, caller.name()))
+            .collect(),
+        filter: Listing::link_within("", pairs),
         replay,
         queue_query: String::new(),
     }))

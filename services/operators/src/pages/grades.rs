@@ -11,6 +11,7 @@ use crate::bar::Bar;
 use crate::display::text;
 use crate::facets::{Facets, facets};
 use crate::failure::Result;
+use crate::grade::address;
 use crate::page::{Menu, Page, Section};
 use crate::query::{Listing, Pairs};
 use crate::record::record_of;
@@ -78,6 +79,10 @@ async fn list(review: &Review, pairs: &Pairs, menu: Menu) -> Result<Grades> {
     let listing = Listing::read(pairs)?;
     review.check_filter(&listing.filter).await?;
     let page = record.grades(&listing.filter, listing.before, ROWS).await?;
+    let mut rows = Row::list(record, &page.grades).await?;
+    for (row, stored) in rows.iter_mut().zip(&page.grades) {
+        row.address = address(stored.grade.grade, pairs);
+    }
     let fields = fields(review, pairs, None);
     let bar = Bar::new(&menu, "/ui/grades", pairs, None);
     Ok(Grades {
@@ -86,7 +91,7 @@ async fn list(review: &Review, pairs: &Pairs, menu: Menu) -> Result<Grades> {
         bar,
         fields,
         problem: None,
-        rows: Row::list(record, &page.grades).await?,
+        rows,
         facets: facets(record, &listing.filter, pairs).await?,
         first: listing.before.map(|_| Listing::link(pairs, None)),
         next: page.next.map(|next| Listing::link(pairs, Some(next))),
@@ -118,6 +123,7 @@ fn fields(review: &Review, pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
         ("cause", "grader_unavailable", Vec::new()),
         ("id", "id of the item", Vec::new()),
         ("group", "exact name", Vec::new()),
+        ("label", "label of a comment", Vec::new()),
         ("prompt_key", "key; needs run", Vec::new()),
         ("batch", "id of the batch", Vec::new()),
         ("score_min", "0", Vec::new()),

@@ -4,6 +4,7 @@ pub(crate) mod audit;
 pub(crate) mod channels;
 pub(crate) mod check;
 pub(crate) mod checks;
+pub(crate) mod comments;
 pub(crate) mod compare;
 pub(crate) mod cost;
 pub(crate) mod disagreements;

@@ -11,7 +11,7 @@ use axum::response::Redirect;
 
 use crate::display::cell;
 use crate::failure::{Failure, Result};
-use crate::grade::{AdjudicationView, FactValue, View, read};
+use crate::grade::{AdjudicationView, FactValue, Part, View, read};
 use crate::page::{Menu, Page, Section};
 use crate::pages::channels::{ChannelRow, most_used};
 use crate::query::{Pairs, grade_id, link};
@@ -51,6 +51,8 @@ pub(crate) struct Drawn {
     menu: Menu,
     view: View,
     channel: Option<ChannelRow>,
+    /// Empty, because the grade was not opened from a list.
+    filter: String,
     /// The filter of the queue, as a query and as form fields.
     queue_query: String,
     choices: Vec<(String, String)>,
@@ -118,6 +120,7 @@ pub(crate) async fn drawn(
         menu: menu.at(Section::Queue),
         view,
         channel: channel.map(ChannelRow::from),
+        filter: String::new(),
         back: address("/ui/queue", &draws),
         choices: form_urlencoded::parse(queue_query.as_bytes())
             .into_owned()

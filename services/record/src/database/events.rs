@@ -1,12 +1,12 @@
-//! Events: adjudications, draws, calibrations, collected pairs and dataset checks, each stored
-//! exactly once.
+//! Events: adjudications, draws, calibrations, collected pairs, dataset checks and comments, each
+//! stored exactly once.
 
 use assay_rewards::channel::ChannelCounts;
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Values;
 use super::rows::id_bytes;
-use super::{checks, pairs};
+use super::{checks, comments, pairs};
 use crate::Event;
 use crate::channel;
 use crate::database::DatabaseError;
@@ -35,6 +35,8 @@ pub(super) async fn insert(
             Event::Calibrated(_) => true,
             Event::Collected(pair) => pairs::insert(connection, pair).await?,
             Event::Checked(check) => checks::insert(connection, check).await?,
+            Event::Commented(comment) => comments::insert(connection, comment).await?,
+            Event::CommentDeleted(grade, id) => comments::delete(connection, *grade, *id).await?,
         };
         if new {
             channel::add_event(counts, event);

@@ -16,6 +16,7 @@ pub(crate) mod charts;
 mod checks;
 mod claims;
 pub(crate) mod codec;
+mod comments;
 pub(crate) mod costs;
 mod documents;
 mod error;

@@ -1,11 +1,14 @@
 //! Reads of bodies.
 
+use std::collections::HashMap;
+
 use assay_core::Hash;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::database::DatabaseError;
 use crate::database::codec::{codec, kind};
+use crate::database::rows::count;
 use crate::pending::Digest;
 use crate::pending::packs::{Compressed, PackedBody, body_of, decompress};
 use crate::{Body, Record, RecordError};
@@ -23,6 +26,36 @@ impl Record {
         })
         .await
     }
+
+    /// Returns the sizes of those of these bodies that are stored, in bytes.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn body_sizes(&self, hashes: &[Hash]) -> Result<HashMap<Hash, u64>, RecordError> {
+        self.read(async {
+            let applied = |digest: &Digest| {
+                let mut hashes = hashes.iter();
+                hashes.any(|hash| digest.may_contain_body(*hash))
+            };
+            Ok(sizes(&mut *self.snapshot_after(applied).await?, hashes).await?)
+        })
+        .await
+    }
+}
+
+async fn sizes(
+    connection: &mut SqliteConnection,
+    hashes: &[Hash],
+) -> Result<HashMap<Hash, u64>, DatabaseError> {
+    let mut sizes = HashMap::with_capacity(hashes.len());
+    for hash in hashes {
+        let size: Option<i64> = sqlx::query_scalar("select size from bodies where hash = $1")
+            .bind(&hash.as_bytes()[..])
+            .fetch_optional(&mut *connection)
+            .await?;
+        sizes.extend(size.map(|size| (*hash, count(size))));
+    }
+    Ok(sizes)
 }
 
 pub(crate) async fn find(

@@ -8,10 +8,10 @@ use sqlx::{AssertSqlSafe, Row};
 
 use crate::chart::{Counted, GradeKind, Part, Topic};
 use crate::database::DatabaseError;
-use crate::database::query::{self, ListLookups};
+use crate::database::query::{self, ListLookups, ListStart};
 use crate::database::rows::{POSITION_BITS, SELECT_GRADE, count, key, read_grades};
 use crate::pending::Digest;
-use crate::{GradeFilter, GradePage, KindCounts, Record, RecordError, StoredGrade};
+use crate::{GradeFilter, GradePage, KindCounts, Neighbours, Record, RecordError, StoredGrade};
 
 impl Record {
     /// Returns one grade.
@@ -47,10 +47,11 @@ impl Record {
             return self.search(text, &filter, before, limit).await;
         }
         self.read(async {
-            let applied = |digest: &Digest| may_match(&filter, before, digest);
+            let start = ListStart::Before(before);
+            let applied = |digest: &Digest| may_match(&filter, start, digest);
             let mut snapshot = self.snapshot_after(applied).await?;
             // One more than the page, to find out whether another page follows.
-            let mut grades = list(&mut snapshot, &filter, before, limit.saturating_add(1)).await?;
+            let mut grades = list(&mut snapshot, &filter, start, limit.saturating_add(1)).await?;
             let more = grades.len() > limit as usize;
             grades.truncate(limit as usize);
             let next = grades.last().filter(|_| more).map(|last| last.grade.grade);
@@ -59,6 +60,40 @@ impl Record {
                 .filter_map(|grade| self.scope.own_grade(grade))
                 .collect();
             Ok(GradePage { grades, next })
+        })
+        .await
+    }
+
+    /// Returns the grades before and after a grade in the list of those that match the filter. The
+    /// grade itself need not match. With a search for text, only the one after it.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn neighbours(
+        &self,
+        filter: &GradeFilter,
+        grade: GradeId,
+    ) -> Result<Neighbours, RecordError> {
+        let Some(filter) = self.scope.own_filter(filter) else {
+            return Ok(Neighbours::default());
+        };
+        if let Some(text) = &filter.text {
+            return self.next_found(text, &filter, grade).await;
+        }
+        let starts = [ListStart::After(grade), ListStart::Before(Some(grade))];
+        self.read(async {
+            let applied = |digest: &Digest| {
+                let mut starts = starts.into_iter();
+                starts.any(|start| may_match(&filter, start, digest))
+            };
+            let mut snapshot = self.snapshot_after(applied).await?;
+            let mut found = [None, None];
+            for (found, start) in found.iter_mut().zip(starts) {
+                let nearest = list(&mut snapshot, &filter, start, 1).await?.pop();
+                *found = nearest.map(|nearest| nearest.grade.grade);
+            }
+            let [newer, older] = found;
+            Ok(Neighbours { newer, older })
         })
         .await
     }
@@ -80,9 +115,10 @@ impl Record {
             return self.count_found(text, &filter).await;
         }
         self.read(async {
-            let applied = |digest: &Digest| may_match(&filter, None, digest);
+            let applied = |digest: &Digest| may_match(&filter, ListStart::Before(None), digest);
             let mut snapshot = self.snapshot_after(applied).await?;
-            let Some(lookups) = look_up(&mut snapshot, &filter, None).await? else {
+            let Some(lookups) = look_up(&mut snapshot, &filter, ListStart::Before(None)).await?
+            else {
                 return Ok(KindCounts::default());
             };
             let mut query = query::count_kinds(&filter, &lookups, limit);
@@ -96,12 +132,19 @@ impl Record {
 }
 
 /// Whether an entry with this digest may contain a grade of the list.
-pub(super) fn may_match(filter: &GradeFilter, before: Option<GradeId>, digest: &Digest) -> bool {
-    let Some((lowest, _)) = digest.ids else {
+pub(super) fn may_match(filter: &GradeFilter, start: ListStart, digest: &Digest) -> bool {
+    if filter.label.is_some() && digest.events {
+        return true;
+    }
+    let Some((lowest, highest)) = digest.ids else {
         return false;
     };
+    let starts = match start {
+        ListStart::Before(before) => before.is_none_or(|before| lowest < before),
+        ListStart::After(after) => highest > after,
+    };
     let caller = filter.caller.as_deref();
-    before.is_none_or(|before| lowest < before)
+    starts
         && filter.batch.is_none_or(|batch| digest.batch == batch)
         && caller.is_none_or(|caller| *digest.caller == *caller)
         && filter
@@ -171,17 +214,17 @@ pub(super) fn count_kinds(rows: &[SqliteRow]) -> Result<(Counted, u64), Database
     Ok((counted, all))
 }
 
-/// Grades that match the filter, newest id first, with an id below `before`, at most `limit`.
+/// At most `limit` grades that match the filter, from `start` on.
 pub(super) async fn list(
     connection: &mut SqliteConnection,
     filter: &GradeFilter,
-    before: Option<GradeId>,
+    start: ListStart,
     limit: u32,
 ) -> Result<Vec<StoredGrade>, DatabaseError> {
-    let Some(lookups) = look_up(connection, filter, before).await? else {
+    let Some(lookups) = look_up(connection, filter, start).await? else {
         return Ok(Vec::new());
     };
-    let rows = query::list(filter, &lookups, before, limit)
+    let rows = query::list(filter, &lookups, start, limit)
         .build()
         .fetch_all(&mut *connection)
         .await?;
@@ -192,7 +235,7 @@ pub(super) async fn list(
 pub(super) async fn look_up(
     connection: &mut SqliteConnection,
     filter: &GradeFilter,
-    before: Option<GradeId>,
+    start: ListStart,
 ) -> Result<Option<ListLookups>, DatabaseError> {
     // Runs and kinds are looked up first: if there are none, no grade matches, and otherwise the
     // query compares numbers instead of texts.
@@ -223,8 +266,8 @@ pub(super) async fn look_up(
         }
         _ => None,
     };
-    let cursor_batches = match before {
-        Some(before) => query::batches_around(connection, before.into()).await?,
+    let cursor_batches = match start.cursor() {
+        Some(cursor) => query::batches_around(connection, cursor.into()).await?,
         None => Vec::new(),
     };
     Ok(Some(ListLookups {

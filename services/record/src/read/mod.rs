@@ -6,6 +6,7 @@ pub(crate) mod bodies;
 mod channels;
 mod checks;
 mod claims;
+mod comments;
 mod costs;
 mod events;
 mod grades;
@@ -22,6 +23,7 @@ mod storage;
 use std::time::Duration;
 
 use crate::database::Snapshot;
+use crate::database::query::ListStart;
 use crate::pending::Digest;
 use crate::record::Shared;
 use crate::{GradeFilter, Record, RecordError, RecordState};
@@ -96,7 +98,8 @@ impl Record {
     /// Reads a grade and a run, for which pages of several tables and indexes are read.
     pub(crate) async fn probe_reads(&self) -> Result<(), RecordError> {
         let mut snapshot = self.shared.database.snapshot().await?;
-        grades::list(&mut snapshot, &GradeFilter::default(), None, 1).await?;
+        let newest = ListStart::Before(None);
+        grades::list(&mut snapshot, &GradeFilter::default(), newest, 1).await?;
         runs::last_used(&mut snapshot, 1).await?;
         Ok(())
     }

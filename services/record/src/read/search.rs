@@ -14,12 +14,12 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::grades::{count_kinds, look_up, may_match};
-use crate::database::query::{self, ListLookups, MAX_KEYS};
+use crate::database::query::{self, ListLookups, ListStart, MAX_KEYS};
 use crate::database::rows::{POSITION_BITS, key, read_grades};
 use crate::database::sqlite::texts::matching;
 use crate::database::{DatabaseError, Snapshot};
 use crate::pending::Digest;
-use crate::{GradeFilter, GradePage, KindCounts, Record, RecordError, TextQuery};
+use crate::{GradeFilter, GradePage, KindCounts, Neighbours, Record, RecordError, TextQuery};
 
 /// Most matches at which a page looks: some 40 ms.
 const MAX_MATCHES: usize = 8_192;
@@ -29,6 +29,9 @@ const MAX_SKIPS: u32 = 8;
 
 /// How long a search waits until the index is complete: it usually is, except after a crash.
 const INDEX_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The keys of a search are its cursor.
+const NEWEST: ListStart = ListStart::Before(None);
 
 /// Why texts cannot be searched without [`text_search`](crate::RecordOptions::text_search), and
 /// what to do.
@@ -96,6 +99,24 @@ impl Record {
         .await
     }
 
+    /// As [`neighbours`](Self::neighbours), for a filter that is restricted to the scope. Empty if
+    /// texts are not searched.
+    pub(super) async fn next_found(
+        &self,
+        text: &TextQuery,
+        filter: &GradeFilter,
+        grade: GradeId,
+    ) -> Result<Neighbours, RecordError> {
+        if !self.searches_texts() {
+            return Ok(Neighbours::default());
+        }
+        let page = self.search(text, filter, Some(grade), 1).await?;
+        Ok(Neighbours {
+            newer: None,
+            older: page.grades.first().map(|found| found.grade.grade),
+        })
+    }
+
     async fn find(
         &self,
         text: &TextQuery,
@@ -109,13 +130,13 @@ impl Record {
             .texts()
             .ok_or_else(|| unavailable(SEARCH_IS_OFF.to_owned()))?;
         // Entries are in the index once they are applied.
-        let applied = |digest: &Digest| may_match(filter, None, digest);
+        let applied = |digest: &Digest| may_match(filter, NEWEST, digest);
         self.wait_for(applied, self.shared.read_timeout).await?;
         texts.complete(INDEX_TIMEOUT).await.map_err(unavailable)?;
         // In the order of the writer: in memory, each database has a single connection.
         let mut index = texts.file.reader().await?;
         let mut snapshot = database.snapshot().await?;
-        let found = match look_up(&mut snapshot, filter, None).await? {
+        let found = match look_up(&mut snapshot, filter, NEWEST).await? {
             Some(mut lookups) => {
                 let from = start(&mut snapshot, before).await?;
                 let mut search = Search {
@@ -232,7 +253,7 @@ impl Search<'_> {
             // One more than the page, to find out whether another page follows.
             Wanted::Grades(limit) => {
                 let left = limit.saturating_add(1) - u32::try_from(found).unwrap_or(limit);
-                query::list(self.filter, self.lookups, None, left)
+                query::list(self.filter, self.lookups, NEWEST, left)
             }
             Wanted::Counts => query::count_kinds(self.filter, self.lookups, u32::MAX),
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use assay_core::{ErrorCode, Fault, GradeId};
 use assay_record::chart::{GradeKind, Steps, Topic, bucket};
 use assay_record::rollup::{RollupKey, Rollups};
-use assay_record::{Entry, GradeFilter, Record, StoredGrade};
+use assay_record::{Entry, GradeFilter, Neighbours, Record, StoredGrade};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -122,6 +122,7 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
             caller: None,
             item,
             group,
+            label: None,
             prompt_key,
             score_min,
             score_max,
@@ -229,6 +230,18 @@ async fn check(
             .collect();
         let listed = all(store, filter, *page).await;
         assert_eq!(listed.iter().collect::<Vec<_>>(), matching, "{filter:?}");
+        for grade in expected.keys() {
+            let ids = matching.iter().map(|stored| stored.grade.grade);
+            let neighbours = Neighbours {
+                newer: ids.clone().rfind(|id| id > grade),
+                older: ids.clone().find(|id| id < grade),
+            };
+            assert_eq!(
+                store.neighbours(filter, *grade).await.unwrap(),
+                neighbours,
+                "{filter:?} {grade}"
+            );
+        }
         let mut counted: BTreeMap<String, u64> = BTreeMap::new();
         for StoredGrade { grade, .. } in matching {
             let kind = GradeKind {

@@ -12,6 +12,7 @@ mod batches;
 mod channels;
 mod checks;
 mod claims;
+mod comments;
 mod costs;
 mod earlier;
 mod faults;

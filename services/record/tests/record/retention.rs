@@ -12,7 +12,7 @@ use crate::fixture::{
     Fixture, START_US, all, batch, change_all, claim, contains_entry, id, key, record,
 };
 
-fn runs(names: &[&str]) -> PruneFilter {
+pub(crate) fn runs(names: &[&str]) -> PruneFilter {
     PruneFilter {
         runs: names.iter().map(|name| (*name).to_owned()).collect(),
         ..PruneFilter::default()

@@ -173,9 +173,23 @@ pub fn cause(grade: &ItemGrade, evidence: &Value, task: &Value) -> String {
             |(_, equal, different)| (if passes { *equal } else { *different }).to_owned(),
         );
     }
-    let reason = reason(evidence);
+    let reason = match evidence["message"].as_str() {
+        Some(message) => error_line(message).to_owned(),
+        None => reason(evidence),
+    };
     let known = VERDICTS.iter().find(|(name, _)| *name == reason);
     known.map_or(reason, |(_, cause)| (*cause).to_owned())
+}
+
+/// The line of a message of a compiler that says what is wrong: the first that names an error, or
+/// the last one.
+fn error_line(message: &str) -> &str {
+    let mut lines = message
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    let named = lines.clone().find(|line| line.contains("rror:"));
+    named.or_else(|| lines.next_back()).unwrap_or_default()
 }
 
 /// Why no answer was found.
@@ -226,5 +240,15 @@ mod tests {
             "a test exceeded the limit of work"
         );
         assert_eq!(cause(&grade(true), &json!({}), &Value::Null), "");
+        let python = "  File \"main.py\", line 2\n    x = (\nSyntaxError: '(' was never closed\n";
+        let cpp = "main.cpp:1:9: error: expected ';'\n    int x\n1 error generated.\n";
+        for (message, expected) in [
+            (python, "SyntaxError: '(' was never closed"),
+            (cpp, "main.cpp:1:9: error: expected ';'"),
+            ("out of memory\n", "out of memory"),
+        ] {
+            let evidence = json!({ "message": message });
+            assert_eq!(cause(&grade(false), &evidence, &Value::Null), expected);
+        }
     }
 }

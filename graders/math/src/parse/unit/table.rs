@@ -428,10 +428,12 @@ fn built() -> Option<Table> {
 /// The units of a table with their prefixes.
 fn prefixed(table: &Table) -> Option<Vec<(String, Unit)>> {
     let mut all = Vec::new();
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_unstable_by_key(|(stem, _)| *stem);
     for (short, long, power) in PREFIXES {
         let scale = scale(power)?;
         let small = matches!(*short, "c" | "d" | "h" | "da");
-        for (stem, entry) in table {
+        for (stem, entry) in &entries {
             let symbol = entry
                 .symbol
                 .is_some_and(|takes| takes == Prefixes::All || !small);

@@ -55,6 +55,9 @@ pub(crate) struct ListQuery {
     id: Option<String>,
     /// Exact group, as sent.
     group: Option<String>,
+    /// Exact label of a comment on the grade.
+    #[param(pattern = "^[a-z0-9._-]{1,64}$")]
+    label: Option<String>,
     /// Exact key of the prompt; requires `run`.
     prompt_key: Option<String>,
     /// Minimum score, inclusive.
@@ -111,6 +114,7 @@ pub(crate) async fn list(api: Api, Query(query): Query<ListQuery>) -> ApiResult<
         caller: query.caller,
         item: query.id,
         group: query.group,
+        label: query.label,
         prompt_key: query.prompt_key,
         score_min: query.score_min,
         score_max: query.score_max,

@@ -1,6 +1,7 @@
 //! `/v1/grades`: the recorded grades.
 
 pub(crate) mod adjudicate;
+pub(crate) mod comments;
 pub(crate) mod get;
 pub(crate) mod list;
 pub(crate) mod replay;

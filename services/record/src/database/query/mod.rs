@@ -5,8 +5,8 @@
 //! adjacent under its number. The order by batch and key is the order by grade id, so lists need no
 //! sorting and stop after a page. There are three exceptions. Grades with a certain verdict,
 //! grader, channel, outcome or appeal are found by the index over kinds and sorted within the
-//! batch. Scores between 0 and 1 are found by their index, likewise. Lists by item and by prompt,
-//! which have few rows, are found by indexes of their own and sorted as a whole.
+//! batch. Scores between 0 and 1 are found by their index, likewise. Lists by item, by prompt and by
+//! label, which have few rows, are found by indexes of their own and sorted as a whole.
 
 use assay_core::{BatchId, GradeId};
 use sqlx::sqlite::{Sqlite, SqliteConnection};
@@ -50,13 +50,18 @@ pub(crate) async fn run_number(
     Ok(number)
 }
 
+/// The lowest id of a batch that can contain a grade with this id.
+fn lowest_batch(grade: u128) -> u128 {
+    grade.saturating_sub(1 << POSITION_BITS)
+}
+
 /// Number and id of the batches whose range of ids includes the position just below `before`. In
 /// practice none or one.
 pub(crate) async fn batches_around(
     connection: &mut SqliteConnection,
     before: u128,
 ) -> Result<Vec<(i64, BatchId)>, DatabaseError> {
-    let lowest = before.saturating_sub(1 << POSITION_BITS);
+    let lowest = lowest_batch(before);
     let rows =
         sqlx::query("select no, id from batches where id < $1 and id >= $2 order by id desc")
             .bind(id_bytes(before))
@@ -84,6 +89,8 @@ pub(crate) async fn last_batch_before(
 #[derive(Debug, PartialEq)]
 enum ListSource<'f> {
     Keys(&'f [i64]),
+    /// The labels of comments.
+    Label(&'f str),
     Batch,
     Item(&'f str),
     Step(i64),
@@ -102,6 +109,9 @@ fn source<'f>(
 ) -> ListSource<'f> {
     if let Some(keys) = &lookups.keys {
         return ListSource::Keys(keys);
+    }
+    if let Some(label) = &filter.label {
+        return ListSource::Label(label);
     }
     if filter.batch.is_some() {
         return ListSource::Batch;
@@ -126,6 +136,25 @@ fn source<'f>(
 
 /// Ids of the first and the last of several batches, as they are stored.
 pub(crate) type BatchEnds = (Vec<u8>, Vec<u8>);
+
+/// Where a list starts, and its order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ListStart {
+    /// With the newest grade, or with the first one before another; newest first.
+    Before(Option<GradeId>),
+    /// With the first grade after another; oldest first.
+    After(GradeId),
+}
+
+impl ListStart {
+    /// The grade before or after which the list starts.
+    pub(crate) fn cursor(self) -> Option<GradeId> {
+        match self {
+            Self::Before(cursor) => cursor,
+            Self::After(cursor) => Some(cursor),
+        }
+    }
+}
 
 /// The results of the lookups for a list.
 #[derive(Debug, Default)]
@@ -230,18 +259,18 @@ pub(crate) async fn kinds(
     ))
 }
 
-/// The query for the grades that match `filter` with an id below `before`.
+/// The query for the grades that match `filter` from `start` on.
 pub(crate) fn list(
     filter: &GradeFilter,
     lookups: &ListLookups,
-    before: Option<GradeId>,
+    start: ListStart,
     limit: u32,
 ) -> QueryBuilder<Sqlite> {
     select(
         QueryBuilder::new(SELECT_GRADE),
         filter,
         lookups,
-        before,
+        start,
         limit,
     )
 }
@@ -255,7 +284,8 @@ pub(crate) fn count_kinds(
     let counts = "select k.grader, k.channel, k.outcome, k.verdict, k.truncated, k.cause, \
                   cast(count(*) as bigint) as grades \
                   from kinds k join (select g.kind as kind";
-    let mut query = select(QueryBuilder::new(counts), filter, lookups, None, limit);
+    let newest = ListStart::Before(None);
+    let mut query = select(QueryBuilder::new(counts), filter, lookups, newest, limit);
     query.push(
         ") as listed on listed.kind = k.no \
          group by k.grader, k.channel, k.outcome, k.verdict, k.truncated, k.cause",
@@ -268,7 +298,7 @@ fn select(
     mut query: QueryBuilder<Sqlite>,
     filter: &GradeFilter,
     lookups: &ListLookups,
-    before: Option<GradeId>,
+    start: ListStart,
     limit: u32,
 ) -> QueryBuilder<Sqlite> {
     let ListLookups {
@@ -313,6 +343,21 @@ fn select(
                 values.push_bind(keys.get(at).copied());
             }
             query.push(")");
+            if let Some(label) = &filter.label {
+                query.push(
+                    " and exists (select 1 from comment_labels c where c.grade_key = g.key \
+                     and c.label = ",
+                );
+                query.push_bind(label.as_str()).push(") is true");
+            }
+        }
+        ListSource::Label(label) => {
+            // A grade may have several comments with the label.
+            query.push(" from (select distinct grade_key from comment_labels where label = ");
+            query.push_bind(*label).push(
+                ") l cross join grades g cross join batches b cross join kinds k \
+                 where g.key = l.grade_key and b.no = g.key >> 24 and k.no = g.kind",
+            );
         }
         ListSource::Item(item) => {
             query.push(
@@ -374,18 +419,7 @@ fn select(
     }
     narrow_steps(&mut query, filter, step_ends.as_ref(), &source, order);
     filter_batches(&mut query, filter);
-    if let Some(before) = before {
-        query.push(format_args!(" and {order} < "));
-        query.push_bind(id_bytes(before));
-        for (number, batch) in cursor_batches {
-            let end = u128::from(before) - u128::from(*batch) - 1;
-            let end = i64::try_from(end).unwrap_or(i64::MAX);
-            query.push(" and (b.no <> ").push_bind(*number);
-            query.push(" or g.key < ");
-            query.push_bind((number << POSITION_BITS).saturating_add(end));
-            query.push(")");
-        }
-    }
+    narrow_cursor(&mut query, start, cursor_batches, order);
     if let Some(kinds) = kinds {
         query.push(" and g.kind in (");
         let mut numbers = query.separated(", ");
@@ -395,10 +429,47 @@ fn select(
         query.push(")");
     }
     filter_rows(&mut query, filter);
+    let direction = match start {
+        ListStart::Before(_) => " desc",
+        ListStart::After(_) => "",
+    };
     query.push(format_args!(
-        " order by {order} desc, g.key desc limit {limit}"
+        " order by {order}{direction}, g.key{direction} limit {limit}"
     ));
     query
+}
+
+/// Restricts a list to the grades before or after its start. `batches` are those that may contain
+/// it, and `order` is the column with the ids of batches.
+fn narrow_cursor(
+    query: &mut QueryBuilder<Sqlite>,
+    start: ListStart,
+    batches: &[(i64, BatchId)],
+    order: &str,
+) {
+    let Some(cursor) = start.cursor() else {
+        return;
+    };
+    let comparison = match start {
+        ListStart::Before(_) => {
+            query.push(format_args!(" and {order} < "));
+            query.push_bind(id_bytes(cursor));
+            "<"
+        }
+        ListStart::After(_) => {
+            query.push(format_args!(" and {order} >= "));
+            query.push_bind(id_bytes(lowest_batch(cursor.into())));
+            ">"
+        }
+    };
+    for (number, batch) in batches {
+        let position = u128::from(cursor) - u128::from(*batch) - 1;
+        let position = i64::try_from(position).unwrap_or(i64::MAX);
+        query.push(" and (b.no <> ").push_bind(*number);
+        query.push(format_args!(" or g.key {comparison} "));
+        query.push_bind((number << POSITION_BITS).saturating_add(position));
+        query.push(")");
+    }
 }
 
 /// Whether the filter matches only scores strictly between 0 and 1, which have an index.

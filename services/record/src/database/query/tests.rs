@@ -5,14 +5,21 @@ use sqlx::migrate::Migrator;
 
 use super::*;
 
-/// The query plan of SQLite for a list.
+/// A grade at which lists of the tests start.
+const CURSOR: u128 = 1 << 90;
+
+/// The query plan of SQLite for a list, newest first.
 async fn plan(filter: &GradeFilter) -> String {
+    plan_from(filter, ListStart::Before(Some(CURSOR.into()))).await
+}
+
+/// The query plan of SQLite for a list from `start` on.
+async fn plan_from(filter: &GradeFilter, start: ListStart) -> String {
     let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
     Migrator::with_migrations(crate::database::sqlite::migrations())
         .run(&mut connection)
         .await
         .unwrap();
-    let before = Some(GradeId::from(1 << 90));
     let kinds = kinds(&mut connection, filter)
         .await
         .unwrap()
@@ -26,7 +33,7 @@ async fn plan(filter: &GradeFilter) -> String {
         cursor_batches: vec![(1, BatchId::from(1))],
         keys: None,
     };
-    let sql = list(filter, &lookups, before, 100).into_string();
+    let sql = list(filter, &lookups, start, 100).into_string();
     let steps = sqlx::query(sqlx::AssertSqlSafe(format!("explain query plan {sql}")))
         .fetch_all(&mut connection)
         .await
@@ -252,7 +259,10 @@ fn filters() -> Vec<(&'static str, GradeFilter)> {
 #[tokio::test]
 async fn no_list_sorts_or_scans_grades() {
     for (index, filter) in filters() {
+        let oldest_first = plan_from(&filter, ListStart::After(CURSOR.into())).await;
         let plan = plan(&filter).await;
+        let conditions = |plan: &str| plan.replace('<', ">");
+        assert_eq!(conditions(&oldest_first), conditions(&plan), "{filter:?}");
         // Grades that match a filter by kind are found by the index over kinds and sorted
         // within a batch.
         let by_kind = plan.contains("grades_by_kind (kind=? AND rowid>? AND rowid<?)");
@@ -294,6 +304,22 @@ async fn a_list_by_prompt_reads_the_batches_of_its_steps() {
             assert!(plan.contains(step), "{plan}");
         }
         assert!(!plan.contains("SCAN"), "{plan}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_by_label_uses_its_table() {
+    let filter = GradeFilter {
+        run: Some("x".to_owned()),
+        label: Some("x".to_owned()),
+        ..GradeFilter::default()
+    };
+    let plan = plan(&filter).await;
+    for step in [
+        "comment_labels USING COVERING INDEX comment_labels_by_label (label=?)",
+        "SEARCH g USING INTEGER PRIMARY KEY",
+    ] {
+        assert!(plan.contains(step), "{plan}");
     }
 }
 

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
+use super::super::comments;
 use super::super::documents;
 use super::super::facets::DeletedFacets;
 use super::super::holdings::{self, HeldAmounts};
 use super::super::insert::Delete;
-use super::super::rows::{POSITION_BITS, count, id_bytes};
+use super::super::rows::{POSITION_BITS, count, id_bytes, position};
 use super::stored::{StoredBatch, keys, stored_batches};
 use super::sweep;
 use crate::database::DatabaseError;
@@ -138,8 +139,9 @@ async fn delete_some(
         sqlx::query("delete from grades where key between $1 and $2")
             .bind(first)
             .bind(end)
-            .execute(connection)
+            .execute(&mut *connection)
             .await?;
+        comments::delete_up_to(connection, batch.id, position(end)).await?;
     }
     Ok(DeletedGrades {
         grades: i64::try_from(rows.len()).unwrap_or(i64::MAX),

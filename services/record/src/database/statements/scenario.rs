@@ -11,6 +11,7 @@ use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
 
 use crate::access::{AccessStore, AuditEntry, KeyRecord, KeyUse, Quotas, Role};
+use crate::comment::Comment;
 use crate::cost::{CostFilter, CostKey};
 use crate::database::{Database, Location};
 use crate::dataset_check::{self, DatasetCheck};
@@ -111,6 +112,17 @@ fn pair() -> Pair {
     }
 }
 
+fn comment(n: u64) -> Comment {
+    Comment {
+        id: batch(n),
+        grade: batch(0).grade(0),
+        text: "odd".to_owned(),
+        labels: vec!["gold".to_owned()],
+        caller: CALLER.to_owned(),
+        time_us: 7,
+    }
+}
+
 /// An entry with an event of each kind.
 fn events() -> Entry {
     let grade = batch(0).grade(0);
@@ -165,6 +177,9 @@ fn events() -> Entry {
             caller: CALLER.to_owned(),
             time_us: 7,
         }),
+        Event::Commented(comment(8)),
+        Event::Commented(comment(9)),
+        Event::CommentDeleted(grade, batch(9)),
     ];
     let mut entry = Entry::of_events(batch(100), CALLER.into(), events, 7);
     entry.bodies = vec![pair, report];
@@ -271,6 +286,10 @@ fn filters() -> Vec<GradeFilter> {
             ..GradeFilter::default()
         },
         GradeFilter {
+            label: text("gold"),
+            ..run.clone()
+        },
+        GradeFilter {
             item: text("item 1"),
             ..GradeFilter::default()
         },
@@ -315,6 +334,7 @@ async fn read(record: &Record) {
     for filter in filters() {
         let page = record.grades(&filter, None, 2).await.unwrap();
         record.grades(&filter, Some(grade), 2).await.unwrap();
+        record.neighbours(&filter, grade).await.unwrap();
         let counts = record.kind_counts(&filter, 1_000).await.unwrap();
         assert_eq!(counts.counted.is_empty(), page.grades.is_empty());
         let is_empty = filter.score_min > filter.score_max && filter.score_max.is_some();
@@ -328,6 +348,8 @@ async fn read(record: &Record) {
     let page = record.grades(&search, deleted, 2).await.unwrap();
     assert_eq!(page.grades.len(), 2);
     let task = body(BodyKind::Task, r#"{"type":"text","text":"4"}"#);
+    let sizes = record.body_sizes(&[task.hash]).await.unwrap();
+    assert_eq!(sizes[&task.hash], task.content.len() as u64);
     assert_eq!(record.body(task.hash).await.unwrap(), Some(task));
     assert!(record.claim(&request_key()).await.unwrap().is_some());
     assert!(!record.channels().await.unwrap().graded.is_empty());
@@ -336,6 +358,8 @@ async fn read(record: &Record) {
     assert_eq!(record.adjudicated(&[grade]).await.unwrap().len(), 1);
     assert_eq!(record.last_adjudications(9).await.unwrap().len(), 1);
     assert_eq!(record.draws(&[grade]).await.unwrap().len(), 1);
+    assert_eq!(record.comments(grade).await.unwrap(), [comment(8)]);
+    assert_eq!(record.commented(&[grade]).await.unwrap()[&grade], 1);
     assert_eq!(record.used_names().await.unwrap().runs.len(), 2);
     let pair = pair().to_body().hash;
     let known = record.known_pairs("model", &[pair]).await.unwrap();
