@@ -33,8 +33,8 @@ pub enum FilterError {
 
 impl Review {
     /// Checks the outcome, the appeal, the grader, the verdict and the cause of a filter, the grader
-    /// of its channel, and its search for texts. Graders, verdicts and causes that this node
-    /// does not have are accepted if a recorded grade has them.
+    /// of its channel, and its search for texts. Graders, verdicts and causes that this node does
+    /// not have are accepted if a recorded grade has them.
     ///
     /// # Errors
     /// [`FilterError`].

@@ -34,7 +34,7 @@ pub(crate) enum DatabaseError {
     SetAside(std::io::Error),
     /// The index of texts failed, which does not affect the database.
     #[error(
-        "the index of texts cannot be read ({0}); restart the node, which builds a damaged one again"
+        "the index of texts cannot be read ({0}); restart the node, which rebuilds a damaged one"
     )]
     TextIndex(sqlx::Error),
     /// A prefix of a search stands for too many words.

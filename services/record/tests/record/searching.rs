@@ -395,8 +395,10 @@ async fn looks_at_limited_numbers_of_matches_and_always_returns_a_cursor() {
     execute_on_index(
         &fixture,
         &format!(
-            "with recursive n(n) as (select 0 union all select n + 1 from n where n < {MATCHES} - 1) \
-             insert into texts (rowid, completion, prompt) select (900 << 24) + n, 'needle', '' from n"
+            "with recursive n(n) as (\
+               select 0 union all select n + 1 from n where n < {MATCHES} - 1\
+             ) insert into texts (rowid, completion, prompt) \
+             select (900 << 24) + n, 'needle', '' from n"
         ),
     )
     .await;

@@ -333,12 +333,12 @@ pub(crate) async fn delete(
     Ok(())
 }
 
-/// A search in the syntax of FTS5. All that a caller wrote is in quotes, in which no character but a
-/// quote has a meaning. Terms without an operator must all occur.
+/// A search in the syntax of FTS5. All that a caller wrote is in quotes, in which no character but
+/// a quote has a meaning. Terms without an operator must all occur.
 pub(crate) struct Expression(String);
 
-/// Composes the expression of a search. `None` if no grade matches, because no word of the index has
-/// a prefix that must occur.
+/// Composes the expression of a search. `None` if no grade matches, because no word of the index
+/// has a prefix that must occur.
 ///
 /// Prefixes are replaced by the words that have them: FTS5 would first collect the places of all
 /// these words in memory, also for a page.
