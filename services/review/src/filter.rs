@@ -32,8 +32,8 @@ pub enum FilterError {
 }
 
 impl Review {
-    /// Checks the outcome, the appeal, the grader, the verdict and the cause of a filter, the grader
-    /// of its channel, and its search for texts. Graders, verdicts and causes that this node does
+    /// Checks the outcome, the appeal, the grader, the verdict, the cause and the search for texts
+    /// of a filter, and the grader of its channel. Graders, verdicts and causes that this node does
     /// not have are accepted if a recorded grade has them.
     ///
     /// # Errors
