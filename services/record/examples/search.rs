@@ -163,8 +163,7 @@ fn searches(last_run: u64) -> Outcome<Vec<(String, GradeFilter)>> {
         ("phrase of frequent words", "\"word1 word2\""),
         ("phrase of rarer words", "\"word50 word60\""),
         ("frequent without frequent", "word1 -word2"),
-        ("prefix of 1,111 words", "word12*"),
-        ("prefix of all words", "word*"),
+        ("prefix of 111 words", "word123*"),
     ];
     let mut searches = Vec::new();
     for (name, text) in texts {

@@ -87,7 +87,6 @@ pub use group::GroupResult;
 pub use new_grade::NewGrade;
 pub use options::RecordOptions;
 pub use read::recent::{RecentChannel, RecentRun};
-pub use read::search::SEARCH_IS_OFF;
 pub use record::{OpenError, Record, append_audit, database_file, open_access};
 pub use run_summary::RunSummary;
 pub use server_file::{PublishedServer, publish_server, published_server};

@@ -10,6 +10,9 @@ const MAX_TEXT_BYTES: usize = 256;
 /// Fewest characters of a prefix. A shorter one stands for so many words that it takes long.
 const MIN_PREFIX: usize = 3;
 
+/// Most words for which a prefix may stand. A search looks at all of them for each grade.
+pub(crate) const MAX_PREFIX_WORDS: usize = 128;
+
 /// A search in completions and prompts: `word "a phrase" prefix* -excluded`. A grade matches if all
 /// terms occur in its completion or its prompt, and no excluded term does. Case, diacritics and
 /// punctuation do not matter.
@@ -24,7 +27,7 @@ pub struct TextQuery {
 pub(crate) struct TextTerm {
     /// A word or several that follow each other; contains a letter or digit, and no quotes.
     pub(crate) text: String,
-    /// Whether its last word may continue.
+    /// Whether its last word may continue. It is then in ASCII.
     pub(crate) is_prefix: bool,
     /// Whether it must not occur.
     pub(crate) is_excluded: bool,
@@ -51,6 +54,9 @@ pub enum TextQueryError {
     /// A prefix is too short.
     #[error("`{0}` is too short; at least {MIN_PREFIX} letters or digits must precede `*`")]
     ShortPrefix(String),
+    /// A prefix has other letters.
+    #[error("`{0}` has letters other than `a` to `z` before `*`; search for whole words instead")]
+    OtherPrefix(String),
     /// All terms are excluded.
     #[error(
         "all terms are excluded; add one that must occur, or quote a text that begins with `-`"
@@ -132,6 +138,9 @@ fn next_term(text: &str) -> Result<(TextTerm, &str), TextQueryError> {
         if last.count() < MIN_PREFIX {
             return Err(TextQueryError::ShortPrefix(term()));
         }
+        if !words.is_ascii() {
+            return Err(TextQueryError::OtherPrefix(term()));
+        }
     } else if !words.contains(char::is_alphanumeric) {
         return Err(TextQueryError::NoWord(term()));
     }
@@ -193,6 +202,7 @@ mod tests {
                 TextQueryError::ShortPrefix("long-ab*".to_owned()),
             ),
             ("*", TextQueryError::ShortPrefix("*".to_owned())),
+            ("élan*", TextQueryError::OtherPrefix("élan*".to_owned())),
             ("-word -\"a b\"", TextQueryError::OnlyExcluded),
             (&*long, TextQueryError::TooLong(long.len())),
         ] {

@@ -2,7 +2,7 @@
 
 use assay_base::did_you_mean;
 use assay_core::{ErrorCode, Verdict};
-use assay_record::{Appeal, GradeFilter, Record, RecordError, SEARCH_IS_OFF};
+use assay_record::{Appeal, GradeFilter, RecordError};
 
 use crate::Review;
 
@@ -32,9 +32,9 @@ pub enum FilterError {
 }
 
 impl Review {
-    /// Checks the outcome, the appeal, the grader, the verdict and the cause of a filter, the grader
-    /// of its channel, and whether texts are searched. Graders, verdicts and causes that this node
-    /// does not have are accepted if a recorded grade has them.
+    /// Checks the outcome, the appeal, the grader, the verdict, the cause and the search for texts
+    /// of a filter, and the grader of its channel. Graders, verdicts and causes that this node does
+    /// not have are accepted if a recorded grade has them.
     ///
     /// # Errors
     /// [`FilterError`].
@@ -82,11 +82,12 @@ impl Review {
                 return Err(unknown("cause", &what, cause, codes(), listed));
             }
         }
-        let is_off = |record: &Record| !record.searches_texts();
-        if filter.text.is_some() && self.engine.record().is_some_and(is_off) {
+        if let (Some(text), Some(record)) = (&filter.text, self.engine.record())
+            && let Some(problem) = record.search_problem(text).await?
+        {
             return Err(FilterError::Invalid {
                 parameter: "text",
-                message: format!("`text`: {SEARCH_IS_OFF}"),
+                message: format!("`text`: {problem}"),
             });
         }
         if filter.prompt_key.is_some() && filter.run.is_none() {

@@ -3487,6 +3487,14 @@ class Storage(View):
         return value
 
     @property
+    def text_bytes(self) -> int | None:
+        """Bytes of the index of texts, with its log; `None` if texts are not searched. They do not
+        count towards the limit on the size.
+        """
+        value: int | None = self._get("text_bytes")
+        return value
+
+    @property
     def uncounted_batches(self) -> int:
         """Batches of an earlier release that are not included in the numbers yet; the next prune
         counts them.
@@ -4507,6 +4515,8 @@ class GradeFilters(TypedDict, total=False):
     - `prompt_key`: Exact key of the prompt; requires `run`.
     - `score_min`: Minimum score, inclusive.
     - `score_max`: Maximum score, inclusive.
+    - `text`: What occurs in the completion or the prompt: `word "a phrase" prefix* -excluded`, all
+      of them, in at most 256 bytes. Requires the setting `store.text_search`.
     - `since_us`: Earliest time, inclusive, in microseconds since the Unix epoch.
     - `until_us`: Latest time, exclusive, in microseconds since the Unix epoch.
     """
@@ -4529,5 +4539,6 @@ class GradeFilters(TypedDict, total=False):
     prompt_key: str
     score_min: float
     score_max: float
+    text: str
     since_us: int
     until_us: int

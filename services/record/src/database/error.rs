@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::sqlite;
 use crate::RecordError;
 use crate::pending::packs::BadContent;
+use crate::text_query::MAX_PREFIX_WORDS;
 
 /// The database failed or contains invalid data.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,14 @@ pub(crate) enum DatabaseError {
     Damaged(std::io::Error),
     #[error("cannot set an entry aside in the folder of the spool: {0}")]
     SetAside(std::io::Error),
+    /// The index of texts failed, which does not affect the database.
+    #[error(
+        "the index of texts cannot be read ({0}); restart the node, which rebuilds a damaged one"
+    )]
+    TextIndex(sqlx::Error),
+    /// A prefix of a search stands for too many words.
+    #[error("`{0}*` stands for more than {MAX_PREFIX_WORDS} words; make it longer")]
+    LongSearch(String),
     #[error("cannot sync the log of the database: {0}")]
     Log(std::io::Error),
     #[error(transparent)]
@@ -43,6 +52,14 @@ impl DatabaseError {
     /// Whether the database file is damaged.
     pub(crate) fn is_damage(&self) -> bool {
         matches!(self, Self::Driver(error) if sqlite::is_damage(error))
+    }
+
+    /// The same as an error of the index of texts.
+    pub(crate) fn of_texts(self) -> Self {
+        match self {
+            Self::Driver(error) => Self::TextIndex(error),
+            other => other,
+        }
     }
 
     /// Whether the entry itself may be the cause, in which case retrying would never succeed.
@@ -59,6 +76,8 @@ impl DatabaseError {
             | Self::Replaced { .. }
             | Self::Spool(_)
             | Self::SetAside(_)
+            | Self::TextIndex(_)
+            | Self::LongSearch(_)
             | Self::Log(_) => false,
         }
     }
@@ -79,6 +98,8 @@ impl From<DatabaseError> for RecordError {
             | DatabaseError::Damaged(_)
             | DatabaseError::SetAside(_)
             | DatabaseError::Log(_)
+            | DatabaseError::TextIndex(_)
+            | DatabaseError::LongSearch(_)
             | DatabaseError::Replaced { .. }
             | DatabaseError::Panicked(_) => Self::Unavailable(error.to_string()),
             other => Self::Inconsistent(other.to_string()),

@@ -17,7 +17,7 @@ mod prompt_list;
 mod prompts;
 pub(crate) mod recent;
 mod runs;
-pub(crate) mod search;
+mod search;
 mod storage;
 
 use std::time::Duration;

@@ -16,7 +16,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::grades::{count_kinds, look_up, may_match};
 use crate::database::query::{self, ListLookups, ListStart, MAX_KEYS};
 use crate::database::rows::{POSITION_BITS, key, read_grades};
-use crate::database::sqlite::texts::matching;
+use crate::database::sqlite::texts::{Expression, expression, matching};
 use crate::database::{DatabaseError, Snapshot};
 use crate::pending::Digest;
 use crate::{GradeFilter, GradePage, KindCounts, Neighbours, Record, RecordError, TextQuery};
@@ -33,9 +33,8 @@ const INDEX_TIMEOUT: Duration = Duration::from_secs(1);
 /// The keys of a search are its cursor.
 const NEWEST: ListStart = ListStart::Before(None);
 
-/// Why texts cannot be searched without [`text_search`](crate::RecordOptions::text_search), and
-/// what to do.
-pub const SEARCH_IS_OFF: &str =
+/// Why texts cannot be searched, and what to do.
+const SEARCH_IS_OFF: &str =
     "texts are not searched; set `store.text_search = true` and restart the node";
 
 /// What is read of the matching grades.
@@ -59,6 +58,21 @@ impl Record {
     #[must_use]
     pub fn searches_texts(&self) -> bool {
         self.shared.database.texts().is_some()
+    }
+
+    /// Why a search is rejected: texts are not searched, or a prefix stands for too many words.
+    ///
+    /// # Errors
+    /// As [`grades`](Self::grades).
+    pub async fn search_problem(&self, text: &TextQuery) -> Result<Option<String>, RecordError> {
+        let Some(texts) = self.shared.database.texts() else {
+            return Ok(Some(SEARCH_IS_OFF.to_owned()));
+        };
+        match expression(&mut *texts.file.reader().await?, text).await {
+            Ok(_) => Ok(None),
+            Err(error @ DatabaseError::LongSearch(_)) => Ok(Some(error.to_string())),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// As [`grades`](Self::grades), for a filter that is restricted to the scope.
@@ -135,9 +149,11 @@ impl Record {
         texts.complete(INDEX_TIMEOUT).await.map_err(unavailable)?;
         // In the order of the writer: in memory, each database has a single connection.
         let mut index = texts.file.reader().await?;
+        let expression = expression(&mut index, text).await?;
         let mut snapshot = database.snapshot().await?;
-        let found = match look_up(&mut snapshot, filter, NEWEST).await? {
-            Some(mut lookups) => {
+        let lookups = look_up(&mut snapshot, filter, NEWEST).await?;
+        let found = match expression.zip(lookups) {
+            Some((expression, mut lookups)) => {
                 let from = start(&mut snapshot, before).await?;
                 let mut search = Search {
                     snapshot: &mut snapshot,
@@ -145,7 +161,7 @@ impl Record {
                     lookups: &mut lookups,
                     wanted,
                 };
-                search.walk(&mut index, text, from).await?
+                search.walk(&mut index, &expression, from).await?
             }
             None => Found::default(),
         };
@@ -197,7 +213,7 @@ impl Search<'_> {
     async fn walk(
         &mut self,
         index: &mut SqliteConnection,
-        text: &TextQuery,
+        expression: &Expression,
         mut from: i64,
     ) -> Result<Found, DatabaseError> {
         let mut found = Found::default();
@@ -207,11 +223,11 @@ impl Search<'_> {
                 Some(next) => from = next,
                 None => return Ok(found),
             }
-            let mut matches = matching(index, text, from);
+            let mut matches = matching(index, expression, from);
             loop {
                 let mut keys = Vec::with_capacity(MAX_KEYS);
                 while keys.len() < MAX_KEYS
-                    && let Some(key) = matches.try_next().await?
+                    && let Some(key) = matches.try_next().await.map_err(DatabaseError::TextIndex)?
                 {
                     keys.push(key);
                 }

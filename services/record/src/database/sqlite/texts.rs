@@ -22,16 +22,17 @@ use crate::database::indexed::{GradeTexts, IndexedBatch, read_batches};
 use crate::database::insert::Insert;
 use crate::database::rows::id_bytes;
 use crate::retention_step::StepOutcome;
-use crate::text_query::{TextQuery, TextTerm};
+use crate::text_query::{MAX_PREFIX_WORDS, TextQuery, TextTerm};
 
 /// The number of the schema and of how texts are extracted. A file with another one is built again.
 const FORMAT: i64 = 1;
 
 /// The statements that create the tables, and the bytes of words that are collected in memory
 /// before a segment is written.
-const CREATE: [&str; 3] = [
+const CREATE: [&str; 4] = [
     "create virtual table texts using fts5(completion, prompt, content='', contentless_delete=1, \
      tokenize='unicode61 remove_diacritics 2')",
+    "create virtual table words using fts5vocab(texts, 'instance')",
     "create table indexed (batch integer primary key, id blob not null, grades integer) strict",
     "insert into texts (texts, rank) values ('hashsize', 8388608)",
 ];
@@ -118,12 +119,16 @@ impl TextFile {
 
     /// A connection that reads.
     pub(crate) async fn reader(&self) -> Result<PoolConnection<Sqlite>, DatabaseError> {
-        Ok(self.readers.acquire().await?)
+        self.readers
+            .acquire()
+            .await
+            .map_err(DatabaseError::TextIndex)
     }
 
     /// Bytes of the file and of its log.
     pub(crate) async fn bytes(&self) -> Result<u64, DatabaseError> {
-        let size = pages::size(&mut *self.reader().await?).await?;
+        let size = pages::size(&mut *self.reader().await?).await;
+        let size = size.map_err(DatabaseError::of_texts)?;
         let log_bytes = self.path.clone().map_or(0, |path| {
             let mut log = path.into_os_string();
             log.push("-wal");
@@ -328,35 +333,91 @@ pub(crate) async fn delete(
     Ok(())
 }
 
+/// A search in the syntax of FTS5. All that a caller wrote is in quotes, in which no character but
+/// a quote has a meaning. Terms without an operator must all occur.
+pub(crate) struct Expression(String);
+
+/// Composes the expression of a search. `None` if no grade matches, because no word of the index
+/// has a prefix that must occur.
+///
+/// Prefixes are replaced by the words that have them: FTS5 would first collect the places of all
+/// these words in memory, also for a page.
+pub(crate) async fn expression(
+    connection: &mut SqliteConnection,
+    query: &TextQuery,
+) -> Result<Option<Expression>, DatabaseError> {
+    let mut expression = "(".to_owned();
+    for term in query.required() {
+        let texts = texts_of(connection, term).await?;
+        if texts.is_empty() {
+            return Ok(None);
+        }
+        expression.push_str(&any_of(&texts));
+        expression.push(' ');
+    }
+    expression.push(')');
+    for term in query.excluded() {
+        let texts = texts_of(connection, term).await?;
+        if !texts.is_empty() {
+            expression.push_str(" NOT ");
+            expression.push_str(&any_of(&texts));
+        }
+    }
+    Ok(Some(Expression(expression)))
+}
+
+/// The texts for which a term stands: one, or any number for a prefix.
+async fn texts_of(
+    connection: &mut SqliteConnection,
+    term: &TextTerm,
+) -> Result<Vec<String>, DatabaseError> {
+    if !term.is_prefix {
+        return Ok(vec![term.text.clone()]);
+    }
+    let before = term.text.trim_end_matches(char::is_alphanumeric);
+    let prefix = term.text[before.len()..].to_ascii_lowercase();
+    let mut texts = Vec::new();
+    let mut from = prefix.clone();
+    loop {
+        // Finds the word by its place in the index, whatever the number of its grades.
+        let word: Option<String> =
+            sqlx::query_scalar("select term from words where term >= $1 limit 1")
+                .bind(&from)
+                .fetch_optional(&mut *connection)
+                .await
+                .map_err(DatabaseError::TextIndex)?;
+        let Some(word) = word.filter(|word| word.starts_with(&prefix)) else {
+            return Ok(texts);
+        };
+        if texts.len() == MAX_PREFIX_WORDS {
+            return Err(DatabaseError::LongSearch(term.text.clone()));
+        }
+        texts.push(format!("{before}{word}"));
+        // Less than every longer word, because no word has this character.
+        from = word + "\u{1}";
+    }
+}
+
+/// An expression for any of several texts.
+fn any_of(texts: &[String]) -> String {
+    // A null character would end the expression.
+    let escaped = texts
+        .iter()
+        .map(|text| text.replace('"', "\"\"").replace('\0', " "));
+    let escaped: Vec<String> = escaped.collect();
+    format!("(\"{}\")", escaped.join("\" OR \""))
+}
+
 /// The keys of the grades that match a search, from `from` downward.
 pub(crate) fn matching<'c>(
     connection: &'c mut SqliteConnection,
-    query: &TextQuery,
+    expression: &Expression,
     from: i64,
 ) -> BoxStream<'c, Result<i64, sqlx::Error>> {
     sqlx::query_scalar(
         "select rowid from texts where texts match $1 and rowid <= $2 order by rowid desc",
     )
-    .bind(expression(query))
+    .bind(expression.0.clone())
     .bind(from)
     .fetch(connection)
-}
-
-/// The search in the syntax of FTS5. All that a caller wrote is in quotes, in which no character
-/// but a quote has a meaning. Terms without an operator must all occur.
-fn expression(query: &TextQuery) -> String {
-    let required: Vec<String> = query.required().map(quoted).collect();
-    let mut expression = format!("({})", required.join(" "));
-    for term in query.excluded() {
-        expression.push_str(" NOT ");
-        expression.push_str(&quoted(term));
-    }
-    expression
-}
-
-fn quoted(term: &TextTerm) -> String {
-    // A null character would end the expression.
-    let text = term.text.replace('"', "\"\"").replace('\0', " ");
-    let star = if term.is_prefix { "*" } else { "" };
-    format!("\"{text}\"{star}")
 }

@@ -18,10 +18,11 @@ use self::source::Text;
 
 /// The statements that only SQLite has, by their starts. PostgreSQL has others for the same
 /// purpose, or needs none.
-const ONLY_SQLITE: [&str; 18] = [
+const ONLY_SQLITE: [&str; 20] = [
     "begin immediate",
     "create table indexed ",
     "create virtual table texts ",
+    "create virtual table words ",
     "delete from indexed ",
     "delete from texts ",
     "insert into indexed ",
@@ -35,6 +36,7 @@ const ONLY_SQLITE: [&str; 18] = [
     "select id from texts_docsize ",
     "select not exists (select 1 from sqlite_schema",
     "select rowid from texts ",
+    "select term from words ",
     "select total_changes()",
     "vacuum into ",
 ];

@@ -321,7 +321,7 @@ fn filters() -> Vec<GradeFilter> {
         },
         GradeFilter {
             step_min: Some(0),
-            text: "\"completion 1\" -missing".parse().ok(),
+            text: "\"completion 1\" comp* -missing".parse().ok(),
             ..grader.clone()
         },
         grader,
