@@ -55,7 +55,7 @@ pub(crate) async fn page(
     Path(id): Path<String>,
     pairs: Pairs,
 ) -> Result<Page<GradePage>> {
-    show(&viewer, grade_id(&id)?, &pairs, None).await
+    show(viewer, grade_id(&id)?, &pairs, None).await
 }
 
 /// Grades the item again and shows the page with the result.
@@ -68,7 +68,7 @@ pub(crate) async fn replay(
     let Viewer { caller, gate, .. } = &viewer;
     let charge = caller.charge(1, 0, gate.clock())?;
     let replay = metered(caller.share(), charge, viewer.review.replay(id)).await?;
-    show(&viewer, id, &pairs, Some(ReplayResult::from(&replay))).await
+    show(viewer, id, &pairs, Some(ReplayResult::from(&replay))).await
 }
 
 /// Records an adjudication and redirects to the next grade of the queue, or back to the grade.
@@ -119,19 +119,19 @@ async fn show(
         caller,
         menu,
         ..
-    }: &Viewer,
+    }: Viewer,
     id: GradeId,
     pairs: &Pairs,
     replay: Option<ReplayResult>,
 ) -> Result<Page<GradePage>> {
-    let (stored, view) = read(review, id).await?;
-    let record = record_of(review)?;
+    let (stored, view) = read(&review, id).await?;
+    let record = record_of(&review)?;
     let comments = record.comments(id).await?;
     let comments = comments.iter();
     Ok(Page(GradePage {
         menu: menu.at(Section::Grades),
         view,
-        place: Place::find(review, pairs, id).await,
+        place: Place::find(&review, pairs, id).await,
         group: Group::read(record, &stored, pairs).await?,
         comments: comments
             .map(|comment| CommentView::new(comment, caller.name()))

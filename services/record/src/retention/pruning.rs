@@ -135,15 +135,15 @@ pub(super) async fn sweep(steps: &Steps) -> Result<(), Interruption> {
 
 /// Merges segments of the index of texts that have deleted rows, and returns its free space.
 async fn shrink_texts(steps: &Steps) -> Result<(), Interruption> {
-    fn more(outcome: StepOutcome) -> Option<i64> {
+    fn more(outcome: &StepOutcome) -> Option<i64> {
         (!outcome.done).then_some(0)
     }
     let Some(texts) = steps.database.texts() else {
         return Ok(());
     };
-    let merge = |_, amount| async move { texts.file.merge(amount).await.map(more) };
+    let merge = |_, amount| async move { Ok(more(&texts.file.merge(amount).await?)) };
     steps.repeat_texts(merge).await?;
-    let shrink = |_, amount| async move { texts.file.return_pages(amount).await.map(more) };
+    let shrink = |_, amount| async move { Ok(more(&texts.file.return_pages(amount).await?)) };
     steps.repeat_texts(shrink).await?;
     Ok(texts.file.truncate_log().await?)
 }

@@ -23,7 +23,7 @@ pub(super) fn completion(body: &Body) -> String {
 pub(super) fn prompt(body: &Body) -> String {
     match messages(body) {
         Some(Completion::Messages(messages)) => {
-            let texts: Vec<String> = messages.iter().map(|message| message.text()).collect();
+            let texts: Vec<String> = messages.iter().map(assay_core::Message::text).collect();
             ends(&texts.join("\n"))
         }
         _ => ends(&plain(body)),
