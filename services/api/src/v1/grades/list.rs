@@ -80,10 +80,8 @@ pub(crate) struct ListQuery {
     limit: Option<PageLimit>,
 }
 
-/// Lists recorded grades, newest first, in pages.
-///
-/// With `text`, a page looks at a limited number of grades: it may have fewer than `limit`, or
-/// none, and a `next`.
+/// Lists recorded grades, newest first, in pages. With `text`, a page looks at a limited number of
+/// grades: it may have fewer than `limit`, or none, and a `next`.
 #[utoipa::path(get, path = "/v1/grades", tag = "record", params(ListQuery), responses(
     (status = 200, description = "A page of grades", body = GradesBody),
 ))]

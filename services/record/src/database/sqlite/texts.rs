@@ -334,8 +334,11 @@ pub(crate) async fn delete(
 }
 
 /// A search in the syntax of FTS5. All that a caller wrote is in quotes, in which no character but
-/// a quote has a meaning. Terms without an operator must all occur.
+/// a quote has a meaning.
 pub(crate) struct Expression(String);
+
+/// Joins expressions that must all match; a word of FTS5, not of SQL.
+const AND: &str = "AND";
 
 /// Composes the expression of a search. `None` if no grade matches, because no word of the index
 /// has a prefix that must occur.
@@ -346,16 +349,15 @@ pub(crate) async fn expression(
     connection: &mut SqliteConnection,
     query: &TextQuery,
 ) -> Result<Option<Expression>, DatabaseError> {
-    let mut expression = "(".to_owned();
+    let mut required = Vec::new();
     for term in query.required() {
         let texts = texts_of(connection, term).await?;
         if texts.is_empty() {
             return Ok(None);
         }
-        expression.push_str(&any_of(&texts));
-        expression.push(' ');
+        required.push(any_of(&texts));
     }
-    expression.push(')');
+    let mut expression = format!("({})", required.join(AND));
     for term in query.excluded() {
         let texts = texts_of(connection, term).await?;
         if !texts.is_empty() {
