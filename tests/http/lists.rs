@@ -320,14 +320,18 @@ async fn a_rejected_filter_keeps_its_form() {
             assert!(tag.contains(&format!("name=\"{field}\"")), "{query}: {tag}");
         }
     }
-    for page in ["runs", "disagreements", "storage", "keys"] {
+    for page in ["storage", "keys"] {
         let got = service.get(&format!("/ui/{page}?run=r")).await;
         let html = String::from_utf8_lossy(&got.bytes);
         assert_eq!(got.status, 400, "{page}");
         let message = "unknown parameter `run`; the page has none";
         assert!(html.contains(message), "{page}: {html}");
     }
-    for page in ["run?name=s", "suspects?run=s"] {
+    let got = service.get("/ui/runs?run=r").await;
+    let html = String::from_utf8_lossy(&got.bytes);
+    let message = "unknown parameter `run`; expected one of search, tag, archived";
+    assert!(got.status == 400 && html.contains(message), "{html}");
+    for page in ["run?name=s", "suspects?run=s", "disagreements?run=s"] {
         let got = service.get(&format!("/ui/{page}")).await;
         let html = String::from_utf8_lossy(&got.bytes);
         assert_eq!(got.status, 404, "{page}");

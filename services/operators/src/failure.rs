@@ -1,21 +1,13 @@
-//! Errors of pages, which are shown as pages.
+//! Errors of pages.
 
-use assay_access::{ExceededQuota, redact};
+use assay_access::ExceededQuota;
 use assay_core::ErrorCode;
 use assay_record::RecordError;
 use assay_review::ReviewError;
 use assay_review::filter::FilterError;
 use assay_review::replay::ReplayError;
-use axum::extract::Request;
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::header::RETRY_AFTER;
-use http::{HeaderValue, StatusCode};
-
-use crate::page::{Menu, error_page};
-
-/// When to load a page again that needs the record, as for requests to the API.
-const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
+use http::StatusCode;
 
 /// Why a page cannot be shown.
 #[derive(Debug, Clone)]
@@ -99,54 +91,12 @@ impl From<ReplayError> for Failure {
     }
 }
 
-impl Failure {
-    /// The page of the error, with this navigation.
-    pub(crate) fn page(&self, menu: Menu) -> Response {
-        // It may quote a path, which may contain a key by mistake.
-        let mut page = error_page(self.status, &redact(&self.message), menu);
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            page.headers_mut().insert(RETRY_AFTER, RETRY_SECONDS);
-        }
-        page
-    }
-}
-
-/// Only [`show_failures`] knows who the viewer is, which determines the navigation.
+/// The failure is shown as a page by the layer that knows who the viewer is, which determines the
+/// navigation.
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
         response.extensions_mut().insert(self);
         response
-    }
-}
-
-/// Shows failures of pages as pages.
-pub(crate) async fn show_failures(request: Request, next: Next) -> Response {
-    let caller = request.extensions().get();
-    let menu = caller.map_or_else(|| Menu::new(None), |caller| Menu::of(caller, request.uri()));
-    let mut response = next.run(request).await;
-    match response.extensions_mut().remove::<Failure>() {
-        Some(failure) => failure.page(menu),
-        None => response,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use assay_record::access::Role;
-
-    use super::*;
-
-    #[test]
-    fn a_page_without_the_record_says_when_to_retry() {
-        let page = |error: Failure| error.page(Menu::new(Some(Role::Operator)));
-        let unavailable = page(RecordError::Unavailable("locked".to_owned()).into());
-        assert_eq!(unavailable.status(), StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(unavailable.headers()[RETRY_AFTER], "1");
-        assert!(
-            !page(Failure::not_found("nothing"))
-                .headers()
-                .contains_key(RETRY_AFTER)
-        );
     }
 }

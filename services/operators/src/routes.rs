@@ -18,7 +18,8 @@ use form_urlencoded::Serializer;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::assets;
-use crate::failure::{Failure, show_failures};
+use crate::failure::Failure;
+use crate::failure_page::{failure_page, show_failures};
 use crate::page::{Menu, Section};
 use crate::pages::{
     audit, channels, check, checks, comments, compare, cost, disagreements, grade, grades, home,
@@ -180,7 +181,7 @@ pub async fn refusal(
         sign_in::form(StatusCode::UNAUTHORIZED, then.to_owned(), Some(message))
     } else {
         let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::FORBIDDEN);
-        Failure::new(status, message).page(Menu::new(role))
+        failure_page(&Failure::new(status, message), Menu::new(role))
     };
     add_headers(response).await
 }

@@ -21,6 +21,7 @@
 //! - `backup` and `verify`: commands on a record that a node may be using.
 
 pub mod access;
+mod annotate;
 pub mod answers;
 pub mod appeal;
 mod backup;

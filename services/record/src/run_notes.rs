@@ -3,9 +3,6 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::database::run_notes;
-use crate::{Record, RecordError, RunSummary};
-
 /// Maximum number of tags of a run.
 pub const MAX_TAGS: usize = 16;
 
@@ -83,30 +80,6 @@ impl RunChanges {
 pub fn is_tag(tag: &str) -> bool {
     let is_valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
     (1..=MAX_TAG_BYTES).contains(&tag.len()) && tag.chars().all(is_valid)
-}
-
-impl Record {
-    /// Changes what is noted about a run, and returns its summary; `None` if it has no grades. All
-    /// fields are changed at once, so that changes of different fields never undo one another. The
-    /// changes were [checked](RunChanges::check).
-    ///
-    /// # Errors
-    /// [`RecordError`] if the record cannot be read or written.
-    pub async fn annotate_run(
-        &self,
-        run: &str,
-        changes: &RunChanges,
-    ) -> Result<Option<RunSummary>, RecordError> {
-        // The run is in the database after this.
-        if self.run(run).await?.is_none() {
-            return Ok(None);
-        }
-        let recorded = self.scope.recorded(run);
-        let access = self.access();
-        self.read(async { Ok(run_notes::update(&access, &recorded, changes).await?) })
-            .await?;
-        self.run(run).await
-    }
 }
 
 #[cfg(test)]

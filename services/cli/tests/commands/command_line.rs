@@ -32,6 +32,7 @@ fn help_is_reviewed() {
         "grades",
         "show",
         "runs",
+        "annotate",
         "compare",
         "tail",
         "export",

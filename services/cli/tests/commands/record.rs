@@ -327,10 +327,11 @@ fn commands_work_through_the_server_of_the_variable() {
             .unwrap()
     };
     // No command has a database or a server of the configuration here.
-    let commands: [&[&str]; 10] = [
+    let commands: [&[&str]; 11] = [
         &["grade", "one.jsonl", "--run", "remote"],
         &["grades", "--run", "remote"],
         &["runs", "remote"],
+        &["annotate", "remote", "--note", "x"],
         &["export", "grades.csv"],
         &["channels"],
         &["policies"],
@@ -414,6 +415,40 @@ fn summarises_a_run_by_grader_and_step() {
             "{table}"
         );
     }
+}
+
+#[test]
+fn annotates_and_lists_runs() {
+    let folder = recorded(&cases(&["text"])[..2]);
+    let annotate = |arguments: &[&str]| {
+        let output = assay(folder.path(), &[&["annotate", "r"], arguments].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    annotate(&["--tags", "base, v2"]);
+    let shown = annotate(&["--note", "a note", "--archive"]);
+    assert_eq!(shown, "tags: base v2\nnote: a note\narchived: yes\n");
+    let listed = |arguments: &[&str]| {
+        let output = assay(folder.path(), &[&["runs", "--json"], arguments].concat());
+        let runs = lines(&output.stdout).into_iter();
+        runs.map(|run| run["run"].clone()).collect::<Vec<_>>()
+    };
+    assert!(listed(&[]).is_empty());
+    assert_eq!(listed(&["--archived", "--tag", "base"]), ["r"]);
+    annotate(&["--restore", "--tags", ""]);
+    assert_eq!(listed(&["--search", "NOTE", "--sort", "name"]), ["r"]);
+    assert!(listed(&["--tag", "base"]).is_empty());
+    let audit = text(&assay(folder.path(), &["audit", "--json"]).stdout);
+    assert_eq!(audit.matches("run.annotate").count(), 3, "{audit}");
+
+    let fails = |arguments: &[&str], message| assert_fails(folder.path(), arguments, message);
+    fails(&["annotate", "r"], "nothing to change");
+    fails(&["annotate", "r", "--tags", "A"], "a tag must have");
+    fails(
+        &["annotate", "absent", "--note", "x"],
+        "no run named `absent`",
+    );
+    fails(&["runs", "--sort", "nam"], "did you mean `name`?");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The overview: open problems, state of the service, live and recent runs, channels with problems, recent
-//! failures.
+//! The overview: open problems, state of the service, live and recent runs, channels with problems,
+//! recent failures.
 
 use askama::Template;
 use assay_engine::CallerUse;
