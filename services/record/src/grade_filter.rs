@@ -64,8 +64,8 @@ impl GradeFilter {
         values.map(str::to_owned).collect()
     }
 
-    /// Whether `grade` matches the filter, except for its label, which is not part of a grade. Tests
-    /// compare every database query with this definition.
+    /// Whether `grade` matches the filter, except for its label, which is not part of a grade.
+    /// Tests compare every database query with this definition.
     #[must_use]
     pub fn keeps(&self, stored: &StoredGrade) -> bool {
         fn matches<T: PartialEq>(expected: Option<&T>, actual: Option<&T>) -> bool {
