@@ -53,8 +53,9 @@ async fn operators_comment_on_grades_and_list_them_by_label() {
 
     let path = |comment: &Value| format!("{path}/comments/{}", comment["id"].as_str().unwrap());
     let delete = async |key: &Key, comment: &Value| {
-        let got = keyed.send(key, Method::DELETE, &path(comment), &Value::Null);
-        got.await.status
+        let path = path(comment);
+        let got = keyed.send(key, Method::DELETE, &path, &Value::Null).await;
+        got.status
     };
     assert_eq!(delete(operator, &labelled).await, StatusCode::FORBIDDEN);
     assert_eq!(delete(operator, &stored).await, StatusCode::NO_CONTENT);

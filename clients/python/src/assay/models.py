@@ -915,6 +915,42 @@ class Collected(View):
         return value
 
 
+class Comment(View):
+    """A comment on a grade."""
+
+    __slots__ = ()
+
+    @property
+    def caller(self) -> str:
+        """Caller that wrote the comment."""
+        value: str = self._get("caller")
+        return value
+
+    @property
+    def id(self) -> str:
+        """Id of the comment."""
+        value: str = self._get("id")
+        return value
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels, sorted."""
+        value: list[str] = self._get("labels")
+        return value
+
+    @property
+    def text(self) -> str:
+        """Text; empty for a comment that has only labels."""
+        value: str = self._get("text")
+        return value
+
+    @property
+    def time_us(self) -> int:
+        """Time, in microseconds since the Unix epoch."""
+        value: int = self._get("time_us")
+        return value
+
+
 class ComparedPart(View):
     """The grades with one value of a topic in both sets."""
 
@@ -3831,6 +3867,12 @@ class GradeDetail(Grade):
         return value
 
     @property
+    def comments(self) -> list[Comment]:
+        """Comments of operators, oldest first."""
+        value = self._get("comments")
+        return [Comment(item) for item in value]
+
+    @property
     def completion(self) -> str | list[Message] | None:
         """The completion, a string or messages; `None` if the record does not contain it."""
         value: str | list[Message] | None = self._get("completion")
@@ -4009,6 +4051,17 @@ class AdjudicateRequest(_AdjudicateRequestRequired, total=False):
     """
 
     note: str | None
+
+
+class CommentRequest(TypedDict, total=False):
+    """A comment to store. It has a text, labels, or both.
+
+    - `labels`: Labels, at most 64 bytes of `a` to `z`, `0` to `9`, `.`, `_` and `-` each.
+    - `text`: Text.
+    """
+
+    labels: list[str]
+    text: str
 
 
 class _GradeRequestRequired(TypedDict):
@@ -4512,6 +4565,7 @@ class GradeFilters(TypedDict, total=False):
     - `caller`: Exact name of the caller; only for roles that see the grades of all.
     - `id`: Exact id of the item, as sent.
     - `group`: Exact group, as sent.
+    - `label`: Exact label of a comment on the grade.
     - `prompt_key`: Exact key of the prompt; requires `run`.
     - `score_min`: Minimum score, inclusive.
     - `score_max`: Maximum score, inclusive.
@@ -4536,6 +4590,7 @@ class GradeFilters(TypedDict, total=False):
     caller: str
     id: str
     group: str
+    label: str
     prompt_key: str
     score_min: float
     score_max: float

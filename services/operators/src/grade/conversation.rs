@@ -67,7 +67,8 @@ pub(crate) enum Part {
 pub(crate) struct Message {
     /// Its role, and the name of its author or tool; empty for a text.
     pub(crate) role: String,
-    /// Class of the style sheet: `user`, `assistant`, `tool`, `system` or `text`.
+    /// Class of the style sheet: `user`, `assistant`, `tool`, `system` or
+    /// `plain-text`.
     pub(crate) class: &'static str,
     pub(crate) parts: Vec<Part>,
     /// The first words and the length, if the message is folded.
@@ -119,7 +120,7 @@ impl Conversation {
         Self {
             messages: vec![Message {
                 role: String::new(),
-                class: "text",
+                class: "plain-text",
                 parts: vec![Part::Text(MarkedText::new(content, marked))],
                 summary: None,
             }],
@@ -142,7 +143,7 @@ impl Message {
             "assistant" => "assistant",
             "tool" | "function" => "tool",
             "system" | "developer" => "system",
-            _ => "text",
+            _ => "plain-text",
         };
         let is_marked = marked.is_some();
         let mut parts = Parts {

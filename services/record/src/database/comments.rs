@@ -69,7 +69,7 @@ pub(super) async fn delete(
 }
 
 /// Deletes the comments on the grades of a batch up to this position.
-pub(in crate::database) async fn delete_up_to(
+pub(super) async fn delete_up_to(
     connection: &mut SqliteConnection,
     batch: BatchId,
     position: u32,

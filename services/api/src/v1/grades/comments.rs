@@ -8,7 +8,7 @@ use axum::Json;
 use http::StatusCode;
 use serde_json::json;
 
-use super::parse_id;
+use super::parse;
 use crate::Api;
 use crate::body::{BodyKind, RequestBody};
 use crate::error::{ApiError, ApiResult};
@@ -30,7 +30,7 @@ pub(crate) async fn comment(
     PathParameter(id): PathParameter,
     body: RequestBody,
 ) -> ApiResult<Json<CommentBody>> {
-    let id = parse_id("id", &id)?;
+    let id = parse("id", &id)?;
     let (request, _permit) = body.json(&api, BodyKind::Settings).await?;
     let CommentRequest { text, labels } = request;
     let comment = api
@@ -64,8 +64,8 @@ pub(crate) async fn delete(
     api: Api,
     PathParameter((id, comment)): PathParameter<(String, String)>,
 ) -> ApiResult<StatusCode> {
-    let id = parse_id("id", &id)?;
-    let comment: BatchId = parse_id("comment", &comment)?;
+    let id = parse("id", &id)?;
+    let comment: BatchId = parse("comment", &comment)?;
     api.review()
         .delete_comment(id, comment, api.caller().name())
         .await?;

@@ -105,6 +105,7 @@ fn filter(selection: &GradeSelection) -> anyhow::Result<GradeFilter> {
         caller: selection.caller.clone(),
         item: selection.id.clone(),
         group: selection.group.clone(),
+        label: None,
         prompt_key: selection.prompt.clone(),
         score_min: selection.score_min,
         score_max: selection.score_max,

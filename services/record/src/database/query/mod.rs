@@ -5,8 +5,8 @@
 //! adjacent under its number. The order by batch and key is the order by grade id, so lists need no
 //! sorting and stop after a page. There are three exceptions. Grades with a certain verdict,
 //! grader, channel, outcome or appeal are found by the index over kinds and sorted within the
-//! batch. Scores between 0 and 1 are found by their index, likewise. Lists by item, by prompt and by
-//! label, which have few rows, are found by indexes of their own and sorted as a whole.
+//! batch. Scores between 0 and 1 are found by their index, likewise. Lists by item, by prompt and
+//! by label, which have few rows, are found by indexes of their own and sorted as a whole.
 
 use assay_core::{BatchId, GradeId};
 use sqlx::sqlite::{Sqlite, SqliteConnection};
