@@ -374,11 +374,12 @@ mod tests {
             .messages
             .iter()
             .flat_map(|message| &message.parts);
-        let text = |part| match part {
-            &Part::Text(ref text) => Some(text),
-            _ => None,
-        };
-        parts.filter_map(text).collect()
+        parts
+            .filter_map(|part| match part {
+                Part::Text(text) => Some(text),
+                _ => None,
+            })
+            .collect()
     }
 
     #[test]
