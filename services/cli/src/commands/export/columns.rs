@@ -29,6 +29,7 @@ const TEXTS: [(&str, Kind); 7] = [
     ("completion", Kind::TextOrJson),
     ("policy_body", Kind::Json),
     ("adjudications", Kind::Json),
+    ("comments", Kind::Json),
 ];
 
 /// Type of a column.
@@ -209,6 +210,7 @@ pub(super) mod tests {
             completion: Value::from("so \"b\"\n").into(),
             policy_body: Value::Null.into(),
             adjudications: Vec::new(),
+            comments: Vec::new(),
         }))
     }
 
