@@ -21,7 +21,7 @@ const TIME: &str = "time_us";
 
 /// The columns of texts. A prompt or completion that is a string is a cell as it is; messages are
 /// JSON.
-const TEXTS: [(&str, Kind); 7] = [
+const TEXTS: [(&str, Kind); 8] = [
     ("bodies", Kind::Text),
     ("task", Kind::Json),
     ("checks", Kind::Json),
