@@ -2812,6 +2812,12 @@ class Run(View):
     __slots__ = ()
 
     @property
+    def archived(self) -> bool:
+        """Whether operators archived the run, so that lists leave it out."""
+        value: bool = self._get("archived")
+        return value
+
+    @property
     def failed(self) -> int:
         """Of those, failed."""
         value: int = self._get("failed")
@@ -2848,9 +2854,21 @@ class Run(View):
         return value
 
     @property
+    def mean_reward(self) -> float | None:
+        """Mean reward of the grades that have one."""
+        value: float | None = self._get("mean_reward")
+        return value
+
+    @property
     def mean_score(self) -> float | None:
         """Mean score of the graded items."""
         value: float | None = self._get("mean_score")
+        return value
+
+    @property
+    def note(self) -> str:
+        """Note of operators; empty without one."""
+        value: str = self._get("note")
         return value
 
     @property
@@ -2863,6 +2881,12 @@ class Run(View):
     def run(self) -> str:
         """Name of the run."""
         value: str = self._get("run")
+        return value
+
+    @property
+    def tags(self) -> list[str]:
+        """Tags that operators gave the run."""
+        value: list[str] = self._get("tags")
         return value
 
     @property
@@ -3020,9 +3044,15 @@ class RunRange(View):
 
 
 class Runs(View):
-    """The recorded runs, most recently used first."""
+    """A page of the recorded runs."""
 
     __slots__ = ()
+
+    @property
+    def next(self) -> int | None:
+        """Value of `offset` for the next page; `None` on the last page."""
+        value: int | None = self._get("next")
+        return value
 
     @property
     def runs(self) -> list[Run]:
@@ -4231,6 +4261,20 @@ class PruneRequest(TypedDict, total=False):
     dry_run: bool
     keep_runs: list[str]
     runs: list[str]
+
+
+class RunChanges(TypedDict, total=False):
+    """Changes of what is noted about a run. Fields that are absent stay as they are.
+
+    - `archived`: Whether lists of runs leave the run out.
+    - `note`: The note, in place of the one that the run has; at most 4,096 bytes. Empty for none.
+    - `tags`: The tags, in place of those that the run has: at most 16, each with at most 64
+      characters of `a-z`, `0-9`, `.`, `_` and `-`.
+    """
+
+    archived: bool | None
+    note: str | None
+    tags: list[str] | None
 
 
 class _RunPairsRequestRequired(TypedDict):
