@@ -1,6 +1,6 @@
 //! Reads the last columns of the charts of a run for lists of runs. Unlike
-//! [`charts`](super::charts) it seeks the few rows that it needs, so that a list of fifty runs takes
-//! milliseconds.
+//! [`charts`](super::charts) it seeks the few rows that it needs, so that a list of fifty runs
+//! takes milliseconds.
 
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;

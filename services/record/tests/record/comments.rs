@@ -9,7 +9,7 @@ use crate::batches::{of_run, prune};
 use crate::fixture::{self, Fixture, START_US, all, entry, events, id, record};
 use crate::retention::runs;
 
-fn comment(n: u64, grade: GradeId, labels: &[&str]) -> Comment {
+pub(crate) fn comment(n: u64, grade: GradeId, labels: &[&str]) -> Comment {
     Comment {
         id: fixture::batch(n),
         grade,

@@ -7,14 +7,15 @@ use assay_core::{GradeId, Hash};
 use assay_record::chart::Topic;
 use assay_record::storage::{PruneFilter, PruneState};
 use assay_record::{
-    Body, BodyKind, Entry, GradeFilter, KindCounts, Record, RecordError, TextQuery,
+    Body, BodyKind, Entry, Event, GradeFilter, KindCounts, Record, RecordError, TextQuery,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use crate::batches::{BatchSpec, of_run, prune};
-use crate::fixture::{Fixture, all, change, contains_entry, entry, id, part, record};
+use crate::comments::comment;
+use crate::fixture::{Fixture, all, change, contains_entry, entry, events, id, part, record};
 
 fn searching() -> Fixture {
     let mut fixture = Fixture::new();
@@ -198,7 +199,7 @@ async fn searches_only_with_the_setting() {
         .await
         .unwrap_err();
     assert!(
-        matches!(&error, RecordError::Unavailable(message) if message.contains("store.text_search")),
+        matches!(&error, RecordError::Unavailable(reason) if reason.contains("store.text_search")),
         "{error}"
     );
     assert_eq!(store.storage(1).await.unwrap().text_bytes, None);
@@ -248,6 +249,30 @@ async fn a_caller_finds_only_its_own_grades() {
     assert_eq!(found(&alice, &of_bob).await, []);
     assert_eq!(found(&store.seen_by("carol"), &text("shared")).await, []);
     store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn finds_texts_of_grades_with_a_label_and_the_next_one() {
+    let fixture = searching();
+    let store = fixture.open().await;
+    let graded = texts(0, 0, &[("red fox", None), ("red hen", None), ("hen", None)]);
+    let [first, second, third] = [0, 1, 2].map(|position| id(&graded, position));
+    record(&store, graded).await;
+    for (n, grade) in [(10, first), (11, first), (12, third)] {
+        let comment = comment(n, grade, &["gold"]);
+        record(&store, events(5_000 + n, vec![Event::Commented(comment)])).await;
+    }
+    let gold = |search: &str| GradeFilter {
+        label: Some("gold".to_owned()),
+        ..text(search)
+    };
+    assert_eq!(found(&store, &gold("red")).await, [(0, 0)]);
+    assert_eq!(found(&store, &gold("hen")).await, [(0, 2)]);
+
+    let next = async |filter: &GradeFilter| store.neighbours(filter, third).await.unwrap().older;
+    assert_eq!(next(&text("red")).await, Some(second));
+    assert_eq!(next(&gold("red")).await, Some(first));
+    assert_eq!(next(&gold("hen")).await, None);
 }
 
 #[tokio::test]

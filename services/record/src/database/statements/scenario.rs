@@ -320,6 +320,11 @@ fn filters() -> Vec<GradeFilter> {
             ..GradeFilter::default()
         },
         GradeFilter {
+            label: text("gold"),
+            text: "completion".parse().ok(),
+            ..GradeFilter::default()
+        },
+        GradeFilter {
             step_min: Some(0),
             text: "\"completion 1\" comp* -missing".parse().ok(),
             ..grader.clone()
