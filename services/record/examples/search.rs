@@ -9,6 +9,8 @@
 //! 30 words, drawn from 50,000 by Zipf's law. The grades are recorded twice, without and with a
 //! search, in a temporary folder. The times are those of reads in this process, a page of 100.
 
+#![expect(clippy::print_stdout, reason = "a report for whoever runs it")]
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

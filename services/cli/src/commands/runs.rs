@@ -25,7 +25,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<Comma
         let answer = match &arguments.name {
             Some(name) => one(&source, name, arguments.steps.into())
                 .await
-                .map(Answer::One),
+                .map(|run| Answer::One(Box::new(run))),
             None => all(&source, &arguments.selection).await.map(Answer::All),
         };
         source.close().await;
@@ -66,7 +66,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<Comma
 
 enum Answer {
     All(RunsBody),
-    One(RunDetail),
+    One(Box<RunDetail>),
 }
 
 async fn all(source: &Source, selection: &RunSelection) -> anyhow::Result<RunsBody> {

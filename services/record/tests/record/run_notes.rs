@@ -92,7 +92,7 @@ async fn concurrent_changes_of_different_fields_are_all_kept() {
         }
         assert_eq!(changes.join_all().await.len(), 3);
         let run = store.run("r").await.unwrap().unwrap();
-        assert_eq!(run.tags, [tag.clone()]);
+        assert_eq!(run.tags, std::slice::from_ref(&tag));
         assert_eq!((run.note, run.archived), (tag, round % 2 == 0));
     }
     store.close().await.unwrap();
