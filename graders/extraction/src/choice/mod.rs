@@ -1,63 +1,30 @@
 //! Letters of multiple choice in prose: "I say it's D", "C. That can't be B or D". A denied letter
 //! is not chosen. Letters that are offered as alternatives stay alternatives.
 
+mod clause;
+
 use std::borrow::Cow;
 
 use crate::commitment;
-use crate::phrases::MODALS;
-use crate::phrases::qualifying::EXCLUDES;
-use crate::qualifiers::ends_in_denial;
 use crate::rule::{Rule, RuleMatch};
 use crate::slices::tail;
 use crate::tokens::{Lexed, TokenKind};
-use crate::word_roles::{Joiner, lower, roles};
-
-/// Bytes before and after a letter that are examined as its sentence.
-const LOOKBACK_BYTES: usize = 64;
-
-/// Words and pairs of words directly before a letter that exclude it.
-const EXCLUSIONS: &[&str] = &[
-    "rules out",
-    "ruled out",
-    "ruling out",
-    "rule out",
-    "anything but",
-    "everything but",
-    "all but",
-    "other than",
-    "eliminate",
-    "eliminates",
-    "eliminating",
-    "excluding",
-    "exclude",
-    "excludes",
-    "except",
-];
-
-/// How the text around a letter refers to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LetterStatus {
-    /// "not A", "A is wrong".
-    Denied,
-    /// A verb or a word such as "option" selects it: "I choose B".
-    Selected,
-    /// Brackets or punctuation set it off: "(B)", "B.".
-    Delimited,
-    /// Nothing of the above.
-    Bare,
-}
+use crate::word_roles::{Joiner, roles};
+use clause::{Judgement, LetterStatus, is_set_off, judge};
 
 /// A capital letter that is a separate word.
 struct Letter {
     /// Byte offset of the letter.
     at: usize,
-    status: LetterStatus,
     /// How it is joined to the letter before it.
     joined: Option<Joiner>,
-    /// Its sentence corrects an earlier choice: "No, B".
-    corrects: bool,
-    /// Its clause only calls it possible: "it might be B".
-    is_possible: bool,
+    judgement: Judgement,
+}
+
+impl Letter {
+    fn is_denied(&self) -> bool {
+        self.judgement.status == LetterStatus::Denied
+    }
 }
 
 /// Maximum number of letters that the words of their clause deny before one that they assert.
@@ -77,8 +44,8 @@ pub(super) fn in_prose(text: &str) -> Option<RuleMatch<'_>> {
         let chosen = chosen(text, &letters).map(|chosen| &mut letters[chosen]);
         match chosen.filter(|letter| commitment::denies_clause(text, letter.at, letter.at)) {
             Some(letter) => {
-                letter.status = LetterStatus::Denied;
-                letter.corrects = false;
+                letter.judgement.status = LetterStatus::Denied;
+                letter.judgement.corrects = false;
             }
             None => break,
         }
@@ -97,7 +64,9 @@ fn chosen(text: &str, letters: &[Letter]) -> Option<usize> {
     // only letter that is not denied.
     letters
         .iter()
-        .rposition(|letter| letter.status == LetterStatus::Selected || letter.corrects)
+        .rposition(|Letter { judgement, .. }| {
+            judgement.status == LetterStatus::Selected || judgement.corrects
+        })
         .or_else(|| leading_letter(text, letters))
         .or_else(|| only(text, letters))
 }
@@ -127,7 +96,9 @@ fn lower_case(text: &str) -> Option<RuleMatch<'_>> {
 pub(super) fn correction(rest: &str) -> Option<RuleMatch<'_>> {
     let rest = tail(rest, TAIL_BYTES);
     let letters = letters(rest);
-    let chosen = letters.iter().rposition(|letter| letter.corrects)?;
+    let chosen = letters
+        .iter()
+        .rposition(|letter| letter.judgement.corrects)?;
     Some(found(rest, &letters, chosen))
 }
 
@@ -142,7 +113,7 @@ pub(super) fn letter_of_clause(clause: &str) -> Option<RuleMatch<'_>> {
     let letters = letters(clause);
     let chosen = letters
         .iter()
-        .position(|letter| letter.status != LetterStatus::Denied)
+        .position(|letter| !letter.is_denied())
         .filter(|chosen| letters[*chosen].at <= MAX_LETTER_OFFSET)
         .filter(|chosen| !clause[..letters[*chosen].at].contains('\n'));
     if let Some(chosen) = chosen {
@@ -202,7 +173,7 @@ pub fn letter(answer: &str) -> Option<char> {
 /// The letters that a text calls possible, if the chosen one is no more than that: "It might be B.
 /// It could be C." `None` if it is the only one.
 fn possible<'a>(text: &'a str, letters: &[Letter], chosen: usize) -> Option<RuleMatch<'a>> {
-    let offered = |letter: &&Letter| letter.is_possible && letter.status != LetterStatus::Denied;
+    let offered = |letter: &&Letter| letter.judgement.is_possible && !letter.is_denied();
     letters.get(chosen).filter(offered)?;
     let mut named: Vec<u8> = letters
         .iter()
@@ -262,7 +233,7 @@ fn leading_letter(text: &str, letters: &[Letter]) -> Option<usize> {
     let opens = text[..first.at]
         .chars()
         .all(|c| c.is_whitespace() || "(*[#\"`".contains(c));
-    (opens && first.status != LetterStatus::Denied).then_some(0)?;
+    (opens && !first.is_denied()).then_some(0)?;
     only(text, letters)
 }
 
@@ -270,22 +241,18 @@ fn leading_letter(text: &str, letters: &[Letter]) -> Option<usize> {
 /// start the text or be the whole text; a bare capital in prose may be anything.
 fn only(text: &str, letters: &[Letter]) -> Option<usize> {
     let byte = |letter: &Letter| text.as_bytes()[letter.at];
-    let is_possible = |letter: &&Letter| letter.status != LetterStatus::Denied;
+    let is_possible = |letter: &&Letter| !letter.is_denied();
     let first = letters.iter().find(is_possible)?;
     let same = letters
         .iter()
         .filter(is_possible)
         .all(|letter| byte(letter) == byte(first) || letter.joined.is_some());
     let set_off = letters.iter().filter(is_possible).any(|letter| {
-        letter.status == LetterStatus::Delimited
+        letter.judgement.status == LetterStatus::Delimited
             || text.trim().len() <= 2
             || letter.at == text.len() - text.trim_start().len()
     });
-    (same && set_off).then(|| {
-        letters
-            .iter()
-            .rposition(|letter| letter.status != LetterStatus::Denied)
-    })?
+    (same && set_off).then(|| letters.iter().rposition(|letter| !letter.is_denied()))?
 }
 
 /// All capital letters that are separate words, in order.
@@ -309,43 +276,17 @@ fn letters(text: &str) -> Vec<Letter> {
         {
             continue;
         }
-        let context = context(text, at);
-        let marked = matches!(before, Some('(' | '*' | '['))
-            || after.starts_with([')', '.', ':', '。', '*', ']', '、', '：', '，', ','])
-            || after.trim().is_empty();
         let joined = letters
             .last()
             .and_then(|last: &Letter| joiner_in_gap(&text[last.at + 1..at]));
-        let status = if joined.is_some() {
-            letters
-                .last()
-                .map_or(LetterStatus::Bare, |last| last.status)
-        } else if is_denied(context) || is_refuted(after) || is_guessed(after) {
-            LetterStatus::Denied
-        } else if is_selected(context)
-            && !after
-                .trim_start_matches([')', ']', '*', '$', ' '])
-                .starts_with(['?', '？'])
-        {
-            LetterStatus::Selected
-        } else if marked {
-            LetterStatus::Delimited
-        } else {
-            LetterStatus::Bare
-        };
-        if reads_as_word(bytes[at], after, marked, joined.is_some()) {
+        if reads_as_word(bytes[at], after, is_set_off(text, at), joined.is_some()) {
             continue;
         }
-        let corrects = status != LetterStatus::Denied
-            && joined.is_none()
-            && !is_question(after)
-            && is_retraction(sentence(text, at));
+        let joined_to = joined.and(letters.last()).map(|last| last.judgement.status);
         letters.push(Letter {
             at,
-            status,
             joined,
-            corrects,
-            is_possible: is_possible(context),
+            judgement: judge(text, at, joined_to),
         });
     }
     letters
@@ -382,206 +323,6 @@ fn reads_as_word(letter: u8, after: &str, marked: bool, joined: bool) -> bool {
         }
         _ => false,
     }
-}
-
-/// The start of the sentence of a letter, up to the letter; empty if it is longer than
-/// [`LOOKBACK_BYTES`].
-fn sentence(text: &str, at: usize) -> &str {
-    let start = text.ceil_char_boundary(at.saturating_sub(LOOKBACK_BYTES));
-    let before = &text[start..at];
-    match before.rfind(['.', '\n', '!', '?', '。', '！', '？', '—', '…']) {
-        Some(cut) => &before[cut..],
-        None if start == 0 => before,
-        None => "",
-    }
-}
-
-/// Whether the start of a sentence is a correction: it starts with an interjection and contains
-/// little else.
-fn is_retraction(sentence: &str) -> bool {
-    const MAX_WORDS: usize = 7;
-    let mut words = sentence
-        .split(|c: char| !(c.is_alphabetic() || c == '\'' || c == '’'))
-        .filter(|word| !word.is_empty())
-        .take(MAX_WORDS + 1);
-    // "But wait, B": an opener may precede the interjection.
-    let opening = words.by_ref().find(|word| !roles(word).opener());
-    // "rather than" compares.
-    let second = words.next();
-    let compares = second.is_some_and(|word| lower(word) == "than");
-    opening.is_some_and(|word| roles(word).interjection())
-        && !compares
-        && words.count() + usize::from(second.is_some()) < MAX_WORDS
-}
-
-/// Whether the sentence of a letter ends with a question mark: "Wait, is it B?".
-fn is_question(after: &str) -> bool {
-    let end = after.floor_char_boundary(LOOKBACK_BYTES);
-    let mark = after[..end].find(['.', '\n', '!', '?', '。', '！', '？']);
-    mark.is_some_and(|mark| after[mark..].starts_with(['?', '？']))
-}
-
-/// The start of the clause of a letter, up to the letter.
-fn context(text: &str, at: usize) -> &str {
-    let start = text.ceil_char_boundary(at.saturating_sub(LOOKBACK_BYTES));
-    let clause =
-        text[start..at].trim_end_matches(['(', '[', '*', '$', ' ', '"', '`', '“', '「', '\'']);
-    let cut = clause
-        .rfind(['.', '\n', ',', ';', '。', '，', '；', '!', '?', '！', '？'])
-        .map_or(0, |cut| {
-            cut + clause[cut..].chars().next().map_or(1, char::len_utf8)
-        });
-    &clause[cut..]
-}
-
-/// The words of a clause, last word first.
-fn words(clause: &str) -> impl Iterator<Item = &str> {
-    clause
-        .rsplit(|c: char| !(c.is_alphabetic() || c == '\'' || c == '’'))
-        .filter(|word| !word.is_empty())
-}
-
-/// Whether one of the last words before a letter denies it.
-fn is_denied(clause: &str) -> bool {
-    const MAX_WORDS: usize = 4;
-    let negates = |word: &str| {
-        let negation = roles(word).negation() && !roles(word).verb();
-        negation || ends_in_denial(word)
-    };
-    words(clause).take(MAX_WORDS).any(negates) || ends_with_exclusion(clause)
-}
-
-/// Whether the words directly before a letter exclude it: "rules out C", "rather than C".
-fn ends_with_exclusion(clause: &str) -> bool {
-    const MAX_WORDS: usize = 3;
-    let last: Vec<_> = words(clause)
-        .map(lower)
-        .filter(|word| !matches!(&**word, "option" | "choice"))
-        .take(MAX_WORDS)
-        .collect();
-    let ends_with = |phrase: &&str| {
-        let mut parts = phrase.rsplit(' ').enumerate();
-        parts.all(|(at, part)| last.get(at).is_some_and(|word| *word == part))
-    };
-    EXCLUSIONS.iter().chain(EXCLUDES).any(ends_with)
-}
-
-/// Whether only a verb of a possibility leads to a letter in its clause: "it might also be C".
-fn is_possible(clause: &str) -> bool {
-    let is_modal = |word: &str| MODALS.contains(&&*lower(word));
-    let leads = |word: &str| {
-        let roles = roles(word);
-        roles.hedge() || roles.verb() || matches!(&*lower(word), "option" | "choice" | "letter")
-    };
-    words(clause)
-        .take_while(|word| leads(word) || is_modal(word))
-        .any(is_modal)
-}
-
-/// Whether the words after a letter refute it: "A is wrong".
-fn is_refuted(after: &str) -> bool {
-    const MAX_WORDS: usize = 3;
-    let after = after.trim_start_matches([')', ']', '*', ' ', '$']);
-    if ["错", "不对", "不正确"]
-        .iter()
-        .any(|word| after.starts_with(word))
-    {
-        return true;
-    }
-    let mut end = after.len().min(LOOKBACK_BYTES);
-    while !after.is_char_boundary(end) {
-        end -= 1;
-    }
-    let clause = after[..end]
-        .split(['.', ',', ';', '\n', '(', '。', '，'])
-        .next()
-        .unwrap_or_default();
-    let mut words = clause
-        .split(' ')
-        .filter(|word| !word.is_empty())
-        .skip_while(|word| !roles(word).verb() && is_joined_letter(word));
-    let says = |word: &str| roles(word).verb() || matches!(&*lower(word), "would" | "must" | "can");
-    if !words.next().is_some_and(says) {
-        return false;
-    }
-    words.take(MAX_WORDS).any(|word| {
-        matches!(
-            &*lower(word),
-            "wrong" | "incorrect" | "false" | "not" | "impossible" | "out" | "falsch" | "faux"
-        )
-    })
-}
-
-/// Whether a word joins a letter to the letters before it or is one: "A *and B* are wrong".
-fn is_joined_letter(word: &str) -> bool {
-    let letter = word.trim_matches(['(', ')']);
-    roles(word).joiner().is_some()
-        || letter.len() == 1 && letter.bytes().all(|byte| byte.is_ascii_uppercase())
-}
-
-/// Whether the words after a letter make it a guess ("C, maybe") and not a choice.
-fn is_guessed(after: &str) -> bool {
-    let after = after.trim_start_matches([')', ']', '*', ' ', '$', ',']);
-    let end = after
-        .find(|c: char| !c.is_alphabetic())
-        .unwrap_or(after.len());
-    roles(&after[..end]).guess() && after[end..].trim_matches(['.', ' ', '\n']).is_empty()
-}
-
-/// Whether the last word before a letter selects it.
-fn is_selected(clause: &str) -> bool {
-    const SELECTORS: &[&str] = &[
-        "it's",
-        "its",
-        "that's",
-        "only",
-        "leaving",
-        "leaves",
-        "choose",
-        "chose",
-        "pick",
-        "select",
-        "option",
-        "choice",
-        "answer",
-        "therefore",
-        "thus",
-        "so",
-        "say",
-        "with",
-        "opción",
-        "option",
-        "选",
-        "选择",
-        "选项",
-        "故选",
-        "应选",
-        "答案",
-        "réponse",
-        "antwort",
-        "respuesta",
-        "letter",
-        "hence",
-        "c'est",
-        "definitely",
-        "surely",
-        "probably",
-        "sure",
-    ];
-    let clause = clause.trim_end_matches([':', '：', ' ', '*', '(']);
-    let Some(word) = words(clause).next() else {
-        return false;
-    };
-    // Only a word directly before the letter selects it.
-    if !clause.ends_with(word) {
-        return false;
-    }
-    let word = lower(word);
-    roles(&word).verb()
-        || SELECTORS.contains(&&*word)
-        || ["选", "选择", "选项", "是", "为", "答案"]
-            .iter()
-            .any(|selector| word.ends_with(selector))
 }
 
 /// How the text between two letters joins them; `None` if it contains any other word.
