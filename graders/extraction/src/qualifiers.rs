@@ -88,14 +88,21 @@ pub(super) fn modifier_before(lexed: &Lexed<'_>, first: usize) -> Modifier {
 /// Whether a negated auxiliary and one other verb precede the token `end`: "do not answer 7",
 /// "doesn't give 7", "never write 7".
 fn negates_verb(lexed: &Lexed<'_>, end: usize) -> bool {
-    // "does not come to 7"
-    let to = end > 0 && lower(lexed.str(end - 1)) == "to";
-    let Some(not) = (end - usize::from(to)).checked_sub(2) else {
+    const MAX_PARTICLES: usize = 2;
+    // "does not come to 7", "does not come out as 7"
+    let particles = (0..end)
+        .rev()
+        .take(MAX_PARTICLES)
+        .take_while(|at| lexed.is_one_of(*at, &["to", "as", "out", "at"]))
+        .count();
+    let Some(not) = (end - particles).checked_sub(2) else {
         return false;
     };
+    // "do not say 7": the verbs that have a clause as their object are read with it.
     let verb = lexed.roles(not + 1);
     let is_verb = lexed.kind(not + 1) == Some(TokenKind::Word)
-        && !(verb.presupposes() || verb.before_value() || verb.ends_qualifier() || verb.verb());
+        && !(verb.presupposes() || verb.before_value() || verb.ends_qualifier() || verb.verb())
+        && !(verb.believes() || verb.disbelieves() || verb.begins_exclusion());
     let word = lower(lexed.str(not));
     let auxiliary = not > 0 && lexed.roles(not - 1).auxiliary();
     is_verb
@@ -247,23 +254,10 @@ pub(super) fn is_qualified_after(lexed: &Lexed<'_>, end: usize) -> bool {
 /// Whether a phrase at `at` qualifies the value before it without a second value ("7 or more"), or
 /// by comparing it with one ("7 less than 10", but not "7 less than her sister").
 fn is_qualifying_phrase(lexed: &Lexed<'_>, at: usize) -> bool {
-    let end_of = |phrase: &str| {
-        let mut end = at;
-        for part in phrase.split(' ') {
-            if lexed.kind(end) != Some(TokenKind::Word) || lower(lexed.str(end)) != part {
-                return None;
-            }
-            end += 1;
-        }
-        Some(end)
-    };
-    QUALIFIES_AFTER
-        .iter()
-        .any(|phrase| end_of(phrase).is_some())
-        || COMPARES_AFTER
-            .iter()
-            .filter_map(|phrase| end_of(phrase))
-            .any(|end| value_runs::starts_value(lexed, end))
+    lexed.phrase_end(at, QUALIFIES_AFTER).is_some()
+        || lexed
+            .phrase_end(at, COMPARES_AFTER)
+            .is_some_and(|end| value_runs::starts_value(lexed, end))
 }
 
 /// The first token of `phrase`, if the words up to and including the token `last` end with it. In

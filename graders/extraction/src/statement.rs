@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use crate::characters::is_spaced;
 use crate::connector::{Connector, after_connector};
+use crate::languages::LANGUAGES;
 use crate::phrases::ONLY;
 use crate::rule::{Options, Rule, RuleMatch};
 use crate::tokens::{Lexed, TokenKind};
@@ -65,9 +66,9 @@ fn search<'a>(text: &'a str, options: &Options<'_>) -> Option<(usize, RuleMatch<
         };
         // The text up to the next name belongs to this one, so every byte is read for one name.
         let opens = opens_line(text, at);
-        // In "उत्तर 67 है" the value follows the name directly. In English this is common only in
-        // headings: "the answer 5" in a sentence is not a statement.
-        let direct = opens || !text[at..at + length].is_ascii();
+        // In "उत्तर 67 है" and "Cevap 67'dir" the value follows the name directly. In English this
+        // is common only in headings: "the answer 5" in a sentence is not a statement.
+        let direct = opens || states_directly(&text[at..at + length]);
         // Empty if the next name is the end of this one, as 답 is of 정답.
         let connected = after_connector(
             text.get(at + length..end).unwrap_or_default(),
@@ -96,6 +97,16 @@ fn search<'a>(text: &'a str, options: &Options<'_>) -> Option<(usize, RuleMatch<
         end = at;
     }
     None
+}
+
+/// Whether a value may follow a name of an answer directly. Outside ASCII, languages whose verb
+/// comes first are few, and a value that follows their name is the answer, too.
+fn states_directly(name: &str) -> bool {
+    let name = lower(name);
+    !name.is_ascii()
+        || LANGUAGES
+            .iter()
+            .any(|language| language.verb_last && language.answer.contains(&&*name))
 }
 
 /// The names of an answer by their first byte, in either case. This table alone rejects nearly
@@ -227,18 +238,20 @@ fn value_of<'a>(
     // Skip what may precede a value: "approximately", marks, separators.
     let mut first = 0;
     while first < lexed.tokens.len() {
+        // "none other than 5" is 5.
+        if let Some(end) = lexed.phrase_end(first, ONLY) {
+            first = end;
+            continue;
+        }
         let word = lexed.str(first);
         match lexed.tokens[first].kind {
-            // "no" is an answer, "not 5" is not, "none other than 5" is 5.
+            // "no" is an answer, "not 5" is not.
             TokenKind::Word
                 if lexed.roles(first).negation() && !matches!(&*lower(word), "no" | "non") =>
             {
                 return None;
             }
             TokenKind::Word if lexed.roles(first).before_value() => first += 1,
-            TokenKind::Word if only_length(&lexed, first) > 0 => {
-                first += only_length(&lexed, first);
-            }
             TokenKind::Other if !word.starts_with(char::is_alphanumeric) => first += 1,
             TokenKind::Separator if first > 0 => first += 1,
             _ => break,
@@ -291,18 +304,6 @@ fn value_of<'a>(
     }
     let run = run.or_else(|| value_runs::runs(&lexed).into_iter().find(|run| run.strong))?;
     committed(&lexed, first, run)
-}
-
-/// Number of words at a token that say that what follows is the only answer: "none other than".
-fn only_length(lexed: &Lexed<'_>, first: usize) -> usize {
-    ONLY.iter()
-        .map(|phrase| phrase.split(' '))
-        .find(|parts| {
-            (first..).zip(parts.clone()).all(|(at, part)| {
-                lexed.kind(at) == Some(TokenKind::Word) && lower(lexed.str(at)) == part
-            })
-        })
-        .map_or(0, Iterator::count)
 }
 
 /// A run as the answer of a statement, with the alternative that follows it. If the words after it

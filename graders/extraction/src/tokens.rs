@@ -107,9 +107,30 @@ impl<'a> Lexed<'a> {
         matches!(self.kind(index), Some(TokenKind::Word | TokenKind::Name))
     }
 
+    /// Whether a token is a value by itself: a number or maths.
+    pub(super) fn is_value(&self, index: usize) -> bool {
+        matches!(
+            self.kind(index),
+            Some(TokenKind::Number | TokenKind::Maths | TokenKind::Command)
+        )
+    }
+
     /// Whether a token is one of some words, in any case.
     pub(super) fn is_one_of(&self, index: usize, words: &[&str]) -> bool {
         self.is_word(index) && words.contains(&&*lower(self.str(index)))
+    }
+
+    /// The token after the longest of some phrases that starts at a token.
+    pub(super) fn phrase_end(&self, at: usize, phrases: &[&str]) -> Option<usize> {
+        let end = |phrase: &&str| {
+            let mut end = at;
+            let matches = phrase.split(' ').all(|part| {
+                end += 1;
+                self.is_one_of(end - 1, &[part])
+            });
+            matches.then_some(end)
+        };
+        phrases.iter().filter_map(end).max()
     }
 
     /// The text of a token without its delimiters.

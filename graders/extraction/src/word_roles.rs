@@ -8,15 +8,19 @@ use std::sync::LazyLock;
 use crate::characters::is_spaced;
 use crate::languages::LANGUAGES;
 use crate::phrases::beliefs::{
-    BELIEFS, COMPLEMENTIZERS, CONNECTIVES, DISBELIEFS, NEGATORS, PRESUPPOSES, REFUSALS, WAYS,
+    BELIEFS, COMPLEMENTIZERS, CONNECTIVES, DISBELIEFS, FIRSTS, NEGATORS, PRESUPPOSES, REFUSALS,
+    RULES_OUT, TEMPTS, WAYS,
 };
 use crate::phrases::judgements::{ANSWER_NOUNS, FALSEHOODS, FALSELY, FORMERLY, TRUTHS};
-use crate::phrases::predicates::{AUXILIARIES, FAILURES, FILLERS, FITS, REFERS, REJECTIONS, TURNS};
+use crate::phrases::predicates::{
+    ACCEPTING_PHRASES, AUXILIARIES, FAILING_PHRASES, FAILURES, FILLERS, FITS, REFERS,
+    REJECTING_PHRASES, REJECTIONS, TURNS,
+};
 use crate::phrases::qualifying::{EXCEPTS, EXCLUDES, QUALIFIES_BEFORE};
 use crate::phrases::retractions::{INTERJECTIONS, OPENERS, WAITS};
 use crate::phrases::{
-    ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, NUMBERED, SUBORDINATES, SUPPOSITIONS,
-    UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
+    ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, MODALS, NUMBERED, SUBORDINATES,
+    SUPPOSITIONS, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
 };
 use crate::scales::POWERS;
 
@@ -164,6 +168,13 @@ roles! {
     wide = 46;
     /// The last word of a phrase that excludes the value after it: "instead *of*".
     ends_exclusion = 47;
+    /// The first word of a phrase that accepts or rejects the value before it: "*outside* the
+    /// domain".
+    begins_rejection = 48;
+    /// The first word of a phrase that excludes its object: "*rule* out 42".
+    begins_exclusion = 49;
+    /// In a clause that may only suppose its value: "I *first* got", "one *might* think".
+    tentative = 50;
 }
 
 impl Roles {
@@ -179,6 +190,7 @@ impl Roles {
             | bit::falsely
             | bit::formerly
             | bit::way
+            | bit::begins_exclusion
             | bit::wide;
         self.0 & ANY != 0
     }
@@ -191,6 +203,7 @@ impl Roles {
             | bit::rejects
             | bit::disbelieves
             | bit::failure
+            | bit::begins_rejection
             | bit::wide;
         self.0 & ANY != 0
     }
@@ -266,6 +279,21 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
     add(FALSELY, bit::falsely);
     add(FORMERLY, bit::formerly);
     add(WAYS, bit::way);
+    add(MODALS, bit::tentative);
+    add(TEMPTS, bit::tentative);
+    add(FIRSTS, bit::tentative);
+    add(&["would"], bit::tentative);
+    let first_word = |phrase: &&'static str| phrase.split(' ').next().unwrap_or(phrase);
+    for phrases in [REJECTING_PHRASES, FAILING_PHRASES, ACCEPTING_PHRASES] {
+        for phrase in phrases {
+            add(&[first_word(phrase)], bit::begins_rejection);
+        }
+    }
+    // "anything but right", "too large"
+    add(&["anything", "too"], bit::begins_rejection);
+    for phrase in RULES_OUT {
+        add(&[first_word(phrase)], bit::begins_exclusion);
+    }
     let last_word = |phrase: &&'static str| phrase.rsplit(' ').next().unwrap_or(phrase);
     for phrase in QUALIFIES_BEFORE {
         add(&[last_word(phrase)], bit::ends_qualifier);

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use super::{polarity, predicate};
+use super::{polarity, predicate, question, tentative};
 use crate::phrases::retractions::SUBJUNCTIVES;
 use crate::qualifiers::{self, Modifier};
 use crate::slices::head;
 use crate::tokens::Lexed;
+use crate::value_runs;
 use crate::word_roles::{lower, roles};
 
 /// Maximum number of bytes of a sentence that are examined on each side of an answer.
@@ -25,13 +26,21 @@ const NOTATION: &[char] = &['$', '*', '_', '`', ' ', '{', '}', '\\', '(', '[', '
 /// remark.
 const AFTER_NOTATION: &[char] = &['$', '*', '_', '`', ' ', '}'];
 
-/// Whether the sentence up to the value of a statement denies it: "I do not think the answer is
-/// 42", "the wrong answer is 42". The name of the answer is at the byte `name`, and what follows
+/// Whether the sentence up to the value of a statement denies or only supposes it: "I do not think
+/// the answer is 42", "the wrong answer is 42". The name of the answer is at the byte `name`, and what follows
 /// its connector at `value`.
 pub(crate) fn denies_clause(text: &str, name: usize, value: usize) -> bool {
     let sentence = &text[sentence_start(text, name)..value];
     let lexed = Lexed::read(sentence);
-    denied_before(&lexed, lexed.tokens.len())
+    let end = lexed.tokens.len();
+    if denied_before(&lexed, end) {
+        return true;
+    }
+    tentative::is_supposed(&lexed, end) && {
+        let after = Lexed::read(head(&text[value..], MAX_BYTES));
+        let end = value_runs::run_at(&after, 0).map_or(1, |run| run.end);
+        !tentative::is_confirmed(&after, end)
+    }
 }
 
 /// The start of the sentence that contains the byte `at`, at most [`MAX_BYTES`] before it.
@@ -43,13 +52,21 @@ fn sentence_start(text: &str, at: usize) -> usize {
     })
 }
 
-/// Whether the sentence around the box at `place` denies the box or only supposes it.
+/// Whether the sentence around the box at `place`, or the reply to it, denies the box or only
+/// supposes it.
 pub(crate) fn denies_box(text: &str, place: Range<usize>) -> bool {
     let sentence = sentence(text, place.clone());
-    let after = &text[place.end..sentence.end];
+    let before = text[sentence.start..place.start].trim_end_matches(NOTATION);
+    let before = Lexed::read(before);
+    let end = before.tokens.len();
     // What follows another box refers to that.
-    let own = &after[..after.find("boxed").unwrap_or(after.len())];
-    denies_before(&text[sentence.start..place.start]) || refutes(own)
+    let rest = head(&text[place.end..], MAX_BYTES);
+    let rest = without_notation(&rest[..rest.find("boxed").unwrap_or(rest.len())]);
+    let after = Lexed::read(rest);
+    denies_before(&before)
+        || predicate::denies(&after, 0)
+        || question::reply(&after, 0) == Some(false) && question::asks_for(&before, end)
+        || tentative::is_supposed(&before, end) && !tentative::is_confirmed(&after, 0)
 }
 
 /// The sentence around a part of a text, at most [`MAX_BYTES`] on each side.
@@ -61,14 +78,12 @@ pub(crate) fn sentence(text: &str, place: Range<usize>) -> Range<usize> {
 
 /// Whether the start of a sentence denies or supposes the answer that follows it: "it cannot be",
 /// "it is impossible that the result is", "if the answer were".
-fn denies_before(before: &str) -> bool {
-    let before = before.trim_end_matches(NOTATION);
-    let lexed = Lexed::read(before);
+fn denies_before(lexed: &Lexed<'_>) -> bool {
     let end = lexed.tokens.len();
-    if denied_before(&lexed, end) || qualifiers::is_excepted(&lexed, end) {
+    if denied_before(lexed, end) || qualifiers::is_excepted(lexed, end) {
         return true;
     }
-    let words: Vec<&str> = words(before).collect();
+    let words: Vec<&str> = words(lexed.text).collect();
     let supposed = words
         .iter()
         .rposition(|word| roles(word).supposition())
@@ -80,7 +95,7 @@ fn denies_before(before: &str) -> bool {
                     .iter()
                     .any(|word| SUBJUNCTIVES.contains(&&*lower(word)))
         });
-    supposed && !before.contains(CLAUSE_ENDS)
+    supposed && !lexed.text.contains(CLAUSE_ENDS)
 }
 
 /// Whether the words before the token `first` deny the value there.
@@ -89,9 +104,8 @@ pub(super) fn denied_before(lexed: &Lexed<'_>, first: usize) -> bool {
     own != polarity::is_denied(lexed, first)
 }
 
-/// Whether the words after an answer in its sentence refute it: "is wrong", ", which fails", ", but
-/// that is impossible".
-fn refutes(after: &str) -> bool {
+/// A text without the marks at its start that close the notation of the box before it.
+fn without_notation(after: &str) -> &str {
     let mut rest = after;
     loop {
         let before = rest.len();
@@ -101,7 +115,7 @@ fn refutes(after: &str) -> bool {
             .find_map(|close| rest.strip_prefix(close))
             .unwrap_or(rest);
         if rest.len() == before {
-            return predicate::denies(&Lexed::read(rest), 0);
+            return rest;
         }
     }
 }

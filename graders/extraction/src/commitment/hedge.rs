@@ -34,21 +34,9 @@ fn is_left_open(lexed: &Lexed<'_>, at: usize) -> bool {
         .iter()
         .any(|bound| word.starts_with(bound));
     bound
-        || phrase_end(lexed, at, DOUBTS_AFTER)
+        || lexed
+            .phrase_end(at, DOUBTS_AFTER)
             .is_some_and(|end| !ABOUT_WRITER.contains(&&*lower(lexed_str(lexed, end))))
-}
-
-/// The token after the longest of some phrases that starts at a token.
-fn phrase_end(lexed: &Lexed<'_>, at: usize, phrases: &[&str]) -> Option<usize> {
-    let end = |phrase: &&str| {
-        let mut end = at;
-        let matches = phrase.split(' ').all(|part| {
-            end += 1;
-            lexed.kind(end - 1) == Some(TokenKind::Word) && lower(lexed.str(end - 1)) == part
-        });
-        matches.then_some(end)
-    };
-    phrases.iter().filter_map(end).max()
 }
 
 /// The value of a calculation in words, if the words after its run state it: "half of 84, which is
@@ -58,13 +46,13 @@ pub(crate) fn restated(lexed: &Lexed<'_>, run: ValueRun) -> Option<ValueRun> {
     if separates(run.end) == 0 {
         return None;
     }
-    let end = phrase_end(lexed, run.end + 1, RESULTS)?;
+    let end = lexed.phrase_end(run.end + 1, RESULTS)?;
     run_within(lexed, end + separates(end), lexed.tokens.len())
 }
 
 /// The value that the words after the token before `end` add to an answer: "42 as well as 43".
 fn added(lexed: &Lexed<'_>, end: usize) -> Option<ValueRun> {
-    run_within(lexed, phrase_end(lexed, end, ADDS)?, lexed.tokens.len())
+    run_within(lexed, lexed.phrase_end(end, ADDS)?, lexed.tokens.len())
 }
 
 /// A found value with the alternative that the words after its run offer; `None` if they offer

@@ -9,7 +9,10 @@
 //! 2. A denied answer is none: "not 42", "if the answer were 42" ([`denial`]), "I do not think the
 //!    answer is 42", "the wrong answer is 42" ([`polarity`]), "42 is wrong", "42 (rejected)"
 //!    ([`predicate`]). The search continues before it. A denied denial asserts: "nobody would deny
-//!    that the answer is 42". A box that the text denies later is denied where it was before.
+//!    that the answer is 42". A box that the text denies later is denied where it was before. A
+//!    question that the text answers denies or asserts the value in it: "Is it 42? No."
+//!    ([`question`]). A value that others might suppose, or that was supposed at first, is none
+//!    unless the text confirms it: "one might think it is 42" ([`tentative`]).
 //! 3. Among the answers that remain, a box precedes a statement ("the answer is 42"), and a
 //!    statement precedes the last value of the text. Of several, the last one decides.
 //! 4. An alternative is part of the answer: "3 (or 4)" is read as "3 or 4" ([`hedge`]), as are
@@ -25,7 +28,9 @@ mod denial;
 mod hedge;
 mod polarity;
 mod predicate;
+mod question;
 mod retraction;
+mod tentative;
 
 pub(super) use adjacent::contradiction;
 pub(super) use denial::{denies_box, denies_clause, sentence};
@@ -45,9 +50,17 @@ pub(super) fn refutes(lexed: &Lexed<'_>, run: ValueRun) -> bool {
 /// The part of a run that the words around it assert; `None` if they deny, doubt or only suppose
 /// it. In "42 and 41 is wrong" the words after the last value are about that value.
 pub(super) fn asserted(lexed: &Lexed<'_>, run: ValueRun) -> Option<ValueRun> {
-    let stated = !denial::denied_before(lexed, run.first)
+    let reply = question::reply(lexed, run.end).filter(|_| question::asks_for(lexed, run.first));
+    let doubted = match reply {
+        Some(affirms) => !affirms,
+        None => hedge::is_doubted(lexed, run.end),
+    };
+    let supposed =
+        || tentative::is_supposed(lexed, run.first) && !tentative::is_confirmed(lexed, run.end);
+    let stated = !doubted
+        && !denial::denied_before(lexed, run.first)
         && !qualifiers::is_hypothetical(lexed, run.first)
-        && !hedge::is_doubted(lexed, run.end);
+        && !supposed();
     if !stated {
         return None;
     }

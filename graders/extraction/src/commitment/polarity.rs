@@ -7,13 +7,15 @@
 //! falsehood that has the value's clause or an answer as its object reverses the verdict or, if it
 //! is negated itself, keeps it.
 
-use crate::phrases::beliefs::{INFINITIVES, WIDE_AFFIRMATIONS_BEFORE, WIDE_DENIALS_BEFORE};
+use crate::phrases::beliefs::{
+    INFINITIVES, RULES_OUT, WIDE_AFFIRMATIONS_BEFORE, WIDE_DENIALS_BEFORE,
+};
 use crate::phrases::judgements::{REPORTED, YIELDS};
 use crate::tokens::{Lexed, TokenKind};
 use crate::word_roles::lower;
 
 /// Maximum number of tokens before a value that are read.
-const MAX_TOKENS: usize = 28;
+pub(super) const MAX_TOKENS: usize = 28;
 
 /// Maximum number of tokens between a negation and the word that it negates: "nobody in the class
 /// would say".
@@ -131,6 +133,20 @@ impl Clause<'_, '_> {
         if roles.disbelieves() && self.has_object(at) {
             return reverses(!negated);
         }
+        if roles.begins_exclusion()
+            && lexed
+                .phrase_end(at, RULES_OUT)
+                .is_some_and(|object| self.is_object(object))
+        {
+            return reverses(!negated);
+        }
+        // "none of this gives", but not "no mistake is left, which gives"
+        if lexed.is_one_of(at, YIELDS)
+            && self.has_negated_subject(at)
+            && self.leads_to_value(at + 1)
+        {
+            return Effect::Reverses;
+        }
         if roles.believes() && self.has_object(at) {
             // "ich glaube nicht, dass"
             let negated = negated || is_negation(lexed, at + 1);
@@ -182,6 +198,7 @@ impl Clause<'_, '_> {
         let next = next + usize::from(lexed.kind(next) == Some(TokenKind::Separator));
         let names_answer = (next..self.first)
             .take(MAX_NOUN_DISTANCE)
+            .take_while(|at| !lexed.is_value(*at))
             .any(|at| lexed.roles(at).answer_noun());
         let refers = next < self.first
             && (lexed.roles(next).refers()
@@ -203,13 +220,7 @@ impl Clause<'_, '_> {
                 })
         };
         // "the wrong answer 41 becomes 42"
-        let has_value = |noun: usize| {
-            noun + 1 < self.first
-                && matches!(
-                    lexed.kind(noun + 1),
-                    Some(TokenKind::Number | TokenKind::Maths | TokenKind::Command)
-                )
-        };
+        let has_value = |noun: usize| noun + 1 < self.first && lexed.is_value(noun + 1);
         let noun = |at: usize| {
             at < self.first && lexed.roles(at).answer_noun() && states(at) && !has_value(at)
         };
@@ -219,7 +230,10 @@ impl Clause<'_, '_> {
                 self.start,
                 &["a", "an", "one", "un", "une", "ein", "una", "um"],
             );
-        noun(at + 1) || at > self.start && noun(at - 1) || leads
+        // "jawaban *yang* salah"
+        let relative = at > self.start + 1 && lexed.is_one_of(at - 1, &["yang"]);
+        let before = at.checked_sub(1 + usize::from(relative));
+        noun(at + 1) || before.is_some_and(|at| at >= self.start && noun(at)) || leads
     }
 
     /// Whether a colon and the value follow a word that starts the clause, with at most a negation
@@ -267,6 +281,26 @@ impl Clause<'_, '_> {
             })
     }
 
+    /// Whether the value is the object that starts at a token: "42", "the value 42".
+    fn is_object(&self, from: usize) -> bool {
+        (from..self.first).all(|at| {
+            let roles = self.lexed.roles(at);
+            roles.filler()
+                || roles.before_value()
+                || roles.answer_noun()
+                || !self.lexed.is_word(at) && !self.lexed.is_value(at)
+        })
+    }
+
+    /// Whether a negation is the subject of the verb at a token: "*none* of this gives".
+    fn has_negated_subject(&self, verb: usize) -> bool {
+        const MAX_SUBJECT: usize = 3;
+        let starts = self
+            .lexed
+            .is_one_of(self.start, &["none", "nothing", "nobody"]);
+        starts && self.negation == Some(self.start) && verb - self.start <= MAX_SUBJECT
+    }
+
     /// Whether only words without a meaning of their own separate a token from the value.
     fn leads_to_value(&self, from: usize) -> bool {
         (from..self.first).all(|at| {
@@ -297,7 +331,7 @@ fn wide_effect(clause: &str) -> Effect {
 
 /// The first token of the clause that contains the value at `first`, with the clauses that have it
 /// as their object.
-fn clause_start(lexed: &Lexed<'_>, first: usize) -> usize {
+pub(super) fn clause_start(lexed: &Lexed<'_>, first: usize) -> usize {
     let floor = first.saturating_sub(MAX_TOKENS);
     // A colon before the value belongs to its clause: "Wrong answer: 42".
     let mut at = (floor..first)

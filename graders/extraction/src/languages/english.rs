@@ -202,4 +202,5 @@ pub(super) const ENGLISH: Language = Language {
     not_after: &[],
     of: &["of"],
     place: &["when", "where", "at", "for", "with"],
+    verb_last: false,
 };

@@ -47,6 +47,7 @@ pub(super) const FRENCH: Language = Language {
     not_after: &[],
     of: &["sur", "des"],
     place: &["quand", "lorsque", "pour", "en"],
+    verb_last: false,
 };
 
 pub(super) const GERMAN: Language = Language {
@@ -119,8 +120,9 @@ pub(super) const GERMAN: Language = Language {
         "pro",
     ],
     not_after: &[],
-    of: &["von"],
+    of: &["von", "der"],
     place: &["bei", "für"],
+    verb_last: false,
 };
 
 pub(super) const SPANISH: Language = Language {
@@ -165,6 +167,7 @@ pub(super) const SPANISH: Language = Language {
     not_after: &[],
     of: &["de"],
     place: &["cuando", "para", "en"],
+    verb_last: false,
 };
 
 pub(super) const PORTUGUESE: Language = Language {
@@ -195,6 +198,7 @@ pub(super) const PORTUGUESE: Language = Language {
     not_after: &[],
     of: &["de", "dos", "das"],
     place: &["quando", "para", "em"],
+    verb_last: false,
 };
 
 pub(super) const ITALIAN: Language = Language {
@@ -233,6 +237,7 @@ pub(super) const ITALIAN: Language = Language {
     not_after: &[],
     of: &["su", "di", "dei", "delle"],
     place: &["quando", "per"],
+    verb_last: false,
 };
 
 pub(super) const RUSSIAN: Language = Language {
@@ -264,25 +269,36 @@ pub(super) const RUSSIAN: Language = Language {
     not_after: &[],
     of: &["из"],
     place: &["при", "когда"],
+    verb_last: false,
 };
 
 pub(super) const DUTCH: Language = Language {
     names: &["nl", "dutch"],
-    answer: &["antwoord"],
-    verb: &["is"],
-    between: &["juiste", "op"],
-    conclusion: &["dus", "daarom"],
-    not: &["niet", "geen"],
+    answer: &["antwoord", "antwoorden", "eindantwoord"],
+    verb: &["is", "zijn", "luidt", "bedraagt"],
+    between: &["juiste", "op", "de", "vraag", "dus"],
+    before_value: &["dus", "ongeveer", "precies", "gelijk", "aan"],
+    conclusion: &["dus", "daarom", "totaal", "resultaat"],
+    not: &["niet", "geen", "nooit"],
+    never_unit: &["is", "zijn", "omdat", "van", "voor", "als", "bij", "dus"],
     of: &["van"],
+    place: &["als", "voor", "wanneer"],
     ..Language::EMPTY
 };
 
 pub(super) const POLISH: Language = Language {
     names: &["pl", "polish"],
-    answer: &["odpowiedź"],
-    verb: &["brzmi", "wynosi"],
-    conclusion: &["zatem", "więc"],
-    not: &["nie"],
+    answer: &["odpowiedź", "odpowiedzią", "odpowiedzi"],
+    verb: &["jest", "są", "brzmi", "wynosi", "równa"],
+    between: &["końcowa", "ostateczna", "poprawna", "prawidłowa"],
+    before_value: &["około", "dokładnie", "równe"],
+    conclusion: &["zatem", "więc", "stąd", "razem", "wynik"],
+    not: &["nie", "nigdy"],
+    and: &["oraz"],
+    or: &["lub", "albo"],
+    never_unit: &["jest", "są", "ponieważ", "dla", "gdy", "oraz", "lub"],
+    of: &["spośród"],
+    place: &["dla", "gdy", "kiedy", "przy"],
     ..Language::EMPTY
 };
 
@@ -298,8 +314,29 @@ pub(super) const SWEDISH: Language = Language {
 
 pub(super) const TURKISH: Language = Language {
     names: &["tr", "turkish"],
-    answer: &["cevap", "yanıt"],
-    conclusion: &["sonuç", "dolayısıyla"],
-    not_after: &["değil", "değildir"],
+    answer: &[
+        "cevap",
+        "cevabı",
+        "cevabımız",
+        "yanıt",
+        "yanıtı",
+        "yanıtımız",
+    ],
+    verb: &["eşittir"],
+    between: &["olarak"],
+    before_value: &["yaklaşık", "tam", "olarak"],
+    conclusion: &["sonuç", "dolayısıyla", "toplam", "toplamda"],
+    and: &["ve"],
+    or: &["veya", "yahut"],
+    never_unit: &["çünkü", "olur", "olduğunda", "ve", "veya"],
+    not_after: &[
+        "değil",
+        "değildir",
+        "düşünmüyorum",
+        "düşünmüyoruz",
+        "sanmıyorum",
+        "inanmıyorum",
+    ],
+    verb_last: true,
     ..Language::EMPTY
 };

@@ -32,6 +32,8 @@ pub(crate) struct Language {
     /// Words before the place of a value: "42 *when* n = 7". In scripts without blanks, the end of
     /// such a word.
     pub(crate) place: &'static [&'static str],
+    /// The verb follows the value, so that the value may follow the name directly: "Cevap *42*'dir".
+    pub(crate) verb_last: bool,
 }
 
 impl Language {
@@ -50,5 +52,6 @@ impl Language {
         not_after: &[],
         of: &[],
         place: &[],
+        verb_last: false,
     };
 }

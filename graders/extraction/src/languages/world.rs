@@ -29,6 +29,7 @@ pub(super) const CHINESE: Language = Language {
     not_after: &["不对", "错", "不正确", "不是答案"],
     of: &[],
     place: &["此时", "当", "其中", "这时"],
+    verb_last: false,
 };
 
 pub(super) const ARABIC: Language = Language {
@@ -46,6 +47,7 @@ pub(super) const ARABIC: Language = Language {
     not_after: &[],
     of: &["من"],
     place: &["عندما", "عند"],
+    verb_last: false,
 };
 
 pub(super) const HINDI: Language = Language {
@@ -54,7 +56,7 @@ pub(super) const HINDI: Language = Language {
     answer_if_known: &[],
     verb: &["है", "हैं", "होगा"],
     between: &["अंतिम", "सही"],
-    before_value: &["है", "लगभग"],
+    before_value: &["है", "लगभग", "करीब"],
     conclusion: &["इसलिए", "अतः", "इस"],
     not: &["नहीं", "न"],
     and: &["और"],
@@ -62,7 +64,8 @@ pub(super) const HINDI: Language = Language {
     never_unit: &[],
     not_after: &["नहीं"],
     of: &[],
-    place: &[],
+    place: &["जब"],
+    verb_last: true,
 };
 
 pub(super) const JAPANESE: Language = Language {
@@ -80,6 +83,7 @@ pub(super) const JAPANESE: Language = Language {
     not_after: &["ではな", "ではあり", "じゃな", "でな"],
     of: &[],
     place: &["このとき"],
+    verb_last: true,
 };
 
 pub(super) const KOREAN: Language = Language {
@@ -97,26 +101,41 @@ pub(super) const KOREAN: Language = Language {
     not_after: &["아니", "아닌", "아닙", "아녜"],
     of: &[],
     place: &["이때"],
+    verb_last: true,
 };
 
 pub(super) const VIETNAMESE: Language = Language {
     names: &["vi", "vietnamese"],
-    answer: &["đáp án", "đáp số", "câu trả lời"],
-    verb: &["là"],
-    conclusion: &["vậy"],
-    before_value: &["phải"],
-    not: &["không"],
+    answer: &["đáp án", "đáp số", "câu trả lời", "kết quả"],
+    verb: &["là", "bằng"],
+    between: &["đúng", "cuối", "cùng", "của", "bài", "toán"],
+    before_value: &["phải", "khoảng", "bằng"],
+    conclusion: &["vậy", "tổng"],
+    not: &["không", "chẳng"],
+    and: &["và"],
+    or: &["hoặc"],
+    never_unit: &[
+        "là", "vì", "và", "hoặc", "trong", "khi", "với", "không", "mà",
+    ],
     of: &["trong"],
+    place: &["khi", "tại", "với"],
     ..Language::EMPTY
 };
 
 pub(super) const INDONESIAN: Language = Language {
     names: &["id", "indonesian"],
     answer: &["jawaban", "jawabannya"],
-    verb: &["adalah", "ialah"],
-    conclusion: &["jadi"],
-    not: &["bukan", "bukanlah"],
+    verb: &["adalah", "ialah", "yaitu", "merupakan"],
+    between: &["yang", "benar", "tepat", "akhir", "akhirnya", "untuk"],
+    before_value: &["sekitar", "tepat", "sama", "dengan"],
+    conclusion: &["jadi", "maka", "totalnya", "hasil", "hasilnya"],
+    not: &["bukan", "bukanlah", "tidak", "tidaklah"],
+    or: &["atau"],
+    never_unit: &[
+        "adalah", "karena", "dari", "yang", "ketika", "saat", "untuk", "atau",
+    ],
     of: &["dari"],
+    place: &["ketika", "saat", "untuk"],
     ..Language::EMPTY
 };
 
@@ -135,6 +154,7 @@ pub(super) const BENGALI: Language = Language {
     answer: &["উত্তর"],
     verb: &["হল", "হলো"],
     not_after: &["\u{9a8}\u{9df}", "\u{9a8}\u{9af}\u{9bc}"],
+    verb_last: true,
     ..Language::EMPTY
 };
 
@@ -145,5 +165,6 @@ pub(super) const PERSIAN: Language = Language {
     between: &["نهایی"],
     not_after: &["نیست"],
     of: &["از"],
+    verb_last: true,
     ..Language::EMPTY
 };

@@ -88,6 +88,10 @@ pub(crate) const BELIEFS: &[&str] = &[
     "tror",
     "myślę",
     "sądzę",
+    "nghĩ",
+    "berpikir",
+    "percaya",
+    "yakin",
 ];
 
 /// Verbs and nouns that deny the clause after them: "I *doubt* that …".
@@ -133,6 +137,74 @@ pub(crate) const DISBELIEFS: &[&str] = &[
     "tvivlar",
     "wątpię",
     "meragukan",
+];
+
+/// Verbs for a belief that may be wrong: "one might *think* it is 42".
+pub(crate) const SUPPOSES: &[&str] = &[
+    "think", "guess", "expect", "believe", "assume", "suppose", "imagine",
+];
+
+/// Verbs for what others say: "some would *say* 42".
+pub(crate) const SAYS: &[&str] = &["say", "answer", "claim", "conclude"];
+
+/// Others, whose belief is not that of the writer: "*some* would say 42".
+pub(crate) const OTHERS: &[&str] = &[
+    "some",
+    "many",
+    "most",
+    "people",
+    "students",
+    "beginners",
+    "others",
+];
+
+/// Subjects whose belief is also that of the writer: "*anyone* would guess 42", "*as* one might
+/// expect".
+pub(crate) const EVERYBODY: &[&str] = &[
+    "we",
+    "us",
+    "as",
+    "everyone",
+    "everybody",
+    "anyone",
+    "anybody",
+    "any",
+    "every",
+    "all",
+];
+
+/// Words for an inclination to a belief: "it is *tempting* to say 42".
+pub(crate) const TEMPTS: &[&str] = &["tempted", "tempting", "inclined"];
+
+/// Adverbs and adjectives for what was so at first: "I *first* got 42", "my *initial* guess".
+pub(crate) const FIRSTS: &[&str] = &["first", "initially", "originally", "initial", "original"];
+
+/// Verbs in the past between the writer and a value: "I first *got* 42".
+pub(crate) const OBTAINED: &[&str] = &[
+    "got",
+    "obtained",
+    "found",
+    "thought",
+    "guessed",
+    "believed",
+    "assumed",
+    "answered",
+    "wrote",
+    "said",
+    "computed",
+    "calculated",
+];
+
+/// Nouns for a first answer: "my first *guess* was 42".
+pub(crate) const ATTEMPTS: &[&str] = &[
+    "guess",
+    "attempt",
+    "answer",
+    "thought",
+    "estimate",
+    "try",
+    "result",
+    "calculation",
 ];
 
 /// Words after which the clause is true whether or not they are negated: "it is not *hard* to *see*
@@ -341,8 +413,55 @@ pub(crate) const COMPLEMENTIZERS: &[&str] = &[
 /// Words between a falsehood and the infinitive that it judges: "wrong *to* say".
 pub(crate) const INFINITIVES: &[&str] = &["to", "de", "zu", "di", "a", "te", "att"];
 
+/// Verbs that exclude their object, with their particles: "we *rule out* 42".
+pub(crate) const RULES_OUT: &[&str] = &[
+    "rule out",
+    "rules out",
+    "ruled out",
+    "ruling out",
+    "throw out",
+    "throws out",
+    "throw away",
+    "cross out",
+    "eliminate",
+    "eliminates",
+    "eliminated",
+    "eliminating",
+    "exclude",
+    "excludes",
+    "excluding",
+    "discard",
+    "discards",
+    "discarding",
+    "dismiss",
+    "dismisses",
+    "ignore",
+    "ignores",
+    "ignoring",
+    "disregard",
+    "disregards",
+    "rejecting",
+    "écartons",
+    "excluons",
+    "éliminons",
+    "descartamos",
+    "eliminamos",
+    "excluimos",
+    "scartiamo",
+    "escludiamo",
+    "исключаем",
+    "отбрасываем",
+];
+
 /// Nouns for a way in which a clause could be true: "there is no *way* that".
-pub(crate) const WAYS: &[&str] = &["way", "chance", "means", "circumstances", "circumstance"];
+pub(crate) const WAYS: &[&str] = &[
+    "way",
+    "chance",
+    "means",
+    "circumstances",
+    "circumstance",
+    "case",
+];
 
 /// In scripts without blanks between words: parts of a clause that deny the value after it.
 pub(crate) const WIDE_DENIALS_BEFORE: &[&str] = &[

@@ -122,7 +122,20 @@ pub(super) const GUESSES: &[&str] = &[
 /// Words that start a clause about a value that was already stated: "there are 12, *because* 3
 /// times 4 is 12".
 pub(super) const SUBORDINATES: &[&str] = &[
-    "because", "since", "whereas", "weil", "denn", "car", "porque", "puisque",
+    "because",
+    "since",
+    "whereas",
+    "weil",
+    "denn",
+    "car",
+    "porque",
+    "puisque",
+    "omdat",
+    "ponieważ",
+    "çünkü",
+    "karena",
+    "vì",
+    "क्योंकि",
 ];
 
 /// Words before a value that negate it.
@@ -178,12 +191,62 @@ pub(super) const SUPPOSITIONS: &[&str] = &[
 pub(super) const CONSEQUENTS: &[&str] = &["then", "dann", "alors", "entonces"];
 
 /// Particles between a value and its denial: "42*가* 아니다".
-pub(super) const PARTICLES: &[&str] = &["가", "이", "은", "는", "が", "は"];
+pub(super) const PARTICLES: &[&str] = &["가", "이", "은", "는", "が", "は", "olduğunu"];
 
 /// Verbs of a possibility: "it *could* also be 4".
 pub(super) const MODALS: &[&str] = &[
     "could", "might", "may", "can", "könnte", "pourrait", "podría",
 ];
+
+/// Replies that confirm what was asked: "Is it 42? *Yes*."
+pub(super) const AFFIRMS: &[&str] = &[
+    "yes",
+    "yep",
+    "yeah",
+    "indeed",
+    "correct",
+    "exactly",
+    "right",
+    "oui",
+    "ja",
+    "sí",
+    "sim",
+    "sì",
+    "да",
+    "是",
+    "是的",
+    "对",
+    "evet",
+    "tak",
+    "có",
+    "ya",
+    "हाँ",
+    "نعم",
+];
+
+/// Replies that deny what was asked: "Is it 42? *No*."
+pub(super) const DENIES: &[&str] = &[
+    "no",
+    "nope",
+    "non",
+    "nein",
+    "não",
+    "нет",
+    "nee",
+    "nej",
+    "hayır",
+    "nie",
+    "không",
+    "tidak",
+    "bukan",
+    "नहीं",
+    "لا",
+    "不是",
+    "不",
+];
+
+/// Words of a question that asks whether a value is the answer: "*what about* 42?".
+pub(super) const ASKS: &[&str] = &["what", "about", "how", "then", "perhaps", "maybe", "there"];
 
 /// Words that offer the answer of the opposite case: "42, *otherwise* 36".
 pub(super) const OTHERWISE: &[&str] = &[

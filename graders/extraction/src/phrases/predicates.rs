@@ -16,6 +16,12 @@ pub(crate) const REJECTIONS: &[&str] = &[
     "disproved",
     "discounted",
     "ruled",
+    "thrown",
+    "ignored",
+    "disregarded",
+    "contradiction",
+    "contradictions",
+    "absurdity",
     "trap",
     "decoy",
     "slip",
@@ -71,6 +77,8 @@ pub(crate) const FAILURES: &[&str] = &[
     "contradict",
     "violates",
     "violate",
+    "sağlamaz",
+    "sağlamıyor",
     "scheitert",
     "entfällt",
     "widerspricht",
@@ -103,6 +111,9 @@ pub(crate) const FITS: &[&str] = &[
     "qualifies",
     "do",
     "suffice",
+    "count",
+    "counts",
+    "close",
     "convient",
     "vérifie",
     "satisfait",
@@ -123,6 +134,12 @@ pub(crate) const FITS: &[&str] = &[
     "годится",
     "valt",
     "klopt",
+    "voldoet",
+    "spełnia",
+    "memenuhi",
+    "thỏa",
+    "thoả",
+    "संतुष्ट",
     "stämmer",
     "stimmen",
     "bene",
@@ -188,6 +205,9 @@ pub(crate) const AUXILIARIES: &[&str] = &[
     "zijn",
     "gets",
     "get",
+    "needs",
+    "need",
+    "ought",
     "может",
 ];
 
@@ -256,7 +276,15 @@ pub(crate) const FILLERS: &[&str] = &[
     "ya",
     "è",
     "hier",
+    "het",
+    "een",
+    "denklemi",
+    "समीकरण",
+    "को",
 ];
+
+/// Predicates that need no verb in their language: "42 *salah*".
+pub(crate) const VERBLESS: &[&str] = &["salah", "keliru", "sai", "yanlış", "hatalı", "zła"];
 
 /// Subjects that refer to the value before them: "42, *which* is wrong".
 pub(crate) const REFERS: &[&str] = &[
@@ -319,6 +347,93 @@ pub(crate) const TURNS: &[&str] = &[
     "il",
     "o",
     "ce",
+];
+
+/// Phrases that reject their subject after a verb: "42 is *out of the question*".
+pub(crate) const REJECTING_PHRASES: &[&str] = &[
+    "out of the question",
+    "out of range",
+    "outside the domain",
+    "outside of the domain",
+    "off by",
+    "nowhere near",
+    "nowhere close",
+    "hors de question",
+    "hors du domaine",
+    "fuera del dominio",
+    "fora do domínio",
+    "fuori dal dominio",
+    "außerhalb des definitionsbereichs",
+];
+
+/// Phrases with a verb that reject their subject: "42 *makes no sense*".
+pub(crate) const FAILING_PHRASES: &[&str] = &[
+    "makes no sense",
+    "make no sense",
+    "falls short",
+    "fall short",
+    "leads nowhere",
+    "lies outside the domain",
+    "lies outside of the domain",
+    "ergibt keinen sinn",
+    "n'a pas de sens",
+    "no tiene sentido",
+    "não faz sentido",
+    "non ha senso",
+];
+
+/// Phrases that accept their subject: "42 does not *make sense*".
+pub(crate) const ACCEPTING_PHRASES: &[&str] = &[
+    "make sense",
+    "makes sense",
+    "in the domain",
+    "within the domain",
+];
+
+/// Phrases that negate a predicate: "42 is *by no means* the answer".
+pub(crate) const NEGATING_PHRASES: &[&str] = &[
+    "by no means",
+    "in no way",
+    "in no case",
+    "under no circumstances",
+    "anything but",
+    "far from",
+    "auf keinen fall",
+    "en aucun cas",
+    "de ninguna manera",
+    "de modo algum",
+    "in nessun caso",
+];
+
+/// Verbs that accept their subject only without an object: "42 does not *count*".
+pub(crate) const FITS_ALONE: &[&str] = &["count", "counts", "close", "zählt", "compte", "cuenta"];
+
+/// What a value leads to that cannot be the answer: "42 leads to a *contradiction*".
+pub(crate) const CONTRADICTIONS: &[&str] = &[
+    "contradiction",
+    "contradictions",
+    "absurdity",
+    "widerspruch",
+    "contradicción",
+    "contradição",
+    "contraddizione",
+    "противоречие",
+    "противоречию",
+];
+
+/// Sizes that a value may exceed: "42 is too *large*".
+pub(crate) const SIZES: &[&str] = &["large", "small", "big", "high", "low"];
+
+/// Words that may end a negated predicate without an object: "but it is *not*", "that cannot *be*".
+pub(crate) const ELLIPTICAL: &[&str] = &[
+    "not", "isn't", "wasn't", "cannot", "can't", "couldn't", "wouldn't", "won't", "could", "can",
+    "would", "will", "be", "nicht", "pas", "n'est", "не",
+];
+
+/// Verbs for what a task asks for: "42 is not what we *want*".
+pub(crate) const WANTS: &[&str] = &[
+    "want", "wants", "wanted", "need", "needs", "needed", "seek", "sought", "ask", "asks", "asked",
+    "get", "got", "find", "looking", "require", "required",
 ];
 
 /// Verbs of expectation, after which a denied answer is only another one than somebody expected:

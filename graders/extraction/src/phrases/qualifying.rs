@@ -197,6 +197,8 @@ pub(crate) const EXCLUDES: &[&str] = &[
     "invece che",
     "anziché",
     "stället för",
+    "unlike",
+    "nothing to do with",
     "far from",
     "different from",
     "differs from",

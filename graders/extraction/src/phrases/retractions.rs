@@ -28,8 +28,8 @@ pub(crate) const INTERJECTIONS: &[&str] = &[
     "아니",
 ];
 
-/// Imperatives that are interjections if a mark follows: "*Espera*, son 42". Others may be verbs of
-/// a sentence: "Espera 5 minutos".
+/// Imperatives and negations that are interjections if a mark follows: "*Espera*, son 42". Others
+/// are a part of their sentence: "Espera 5 minutos".
 pub(crate) const WAITS: &[&str] = &[
     "warte",
     "attends",
@@ -41,6 +41,15 @@ pub(crate) const WAITS: &[&str] = &[
     "vänta",
     "bekle",
     "подождите",
+    "czekaj",
+    "tunggu",
+    "khoan",
+    "रुको",
+    "hayır",
+    "nie",
+    "tidak",
+    "không",
+    "नहीं",
     "等一下",
 ];
 
@@ -77,6 +86,10 @@ pub(crate) const FAULTS: &[&str] = &[
     "yanlış",
     "fout",
     "błędna",
+    "błędne",
+    "błąd",
+    "salah",
+    "गलत",
     "fel",
     "errore",
     "erro",
