@@ -4,6 +4,7 @@
 use crate::asides;
 use crate::tokens::{Lexed, TokenKind};
 use crate::value_runs::{self, ValueRun};
+use crate::word_roles::Joiner;
 
 /// The last value before a subordinate clause in the last sentence: 12 in "there are 12, because 3
 /// times 4 is 12". `None` if there is no subordinate clause.
@@ -30,6 +31,9 @@ pub(super) fn last_before_subordinate(lexed: &Lexed<'_>, runs: &[ValueRun]) -> O
 /// The part of a run that is the answer, as a token range: the right side of a chain of equalities,
 /// or the last of two values that are separated by a comma but not listed.
 pub(super) fn answer_part(lexed: &Lexed<'_>, run: ValueRun) -> (usize, usize) {
+    if let Some(last) = named_sum(lexed, run) {
+        return (last, run.end);
+    }
     let (mut first, end) = (run.first, run.end);
     let mut depth = 0usize;
     let mut relations = Vec::new();
@@ -83,6 +87,29 @@ pub(super) fn answer_part(lexed: &Lexed<'_>, run: ValueRun) -> (usize, usize) {
     } else {
         (last + 1, end)
     }
+}
+
+/// The last equation of a run, if it names a sum of letters whose values the equations before it
+/// give: `m + n = 42` after `m/n = 25/17` and "and".
+fn named_sum(lexed: &Lexed<'_>, run: ValueRun) -> Option<usize> {
+    let last = run
+        .end
+        .checked_sub(1)
+        .filter(|last| *last > run.first + 1)?;
+    let is_maths = |at: usize| lexed.kind(at) == Some(TokenKind::Maths);
+    if !is_maths(last) || value_runs::joiner_at(lexed, run.first, last - 1) != Some(Joiner::And) {
+        return None;
+    }
+    let (sum, _) = lexed.inner(last).split_once('=')?;
+    let known = |name: &str| {
+        let letter = name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+        letter
+            && (run.first..last).any(|at| {
+                is_maths(at) && lexed.inner(at).contains('=') && lexed.inner(at).contains(name)
+            })
+    };
+    let mut names = sum.split(['+', '-']).map(str::trim);
+    (sum.contains('+') && names.all(known)).then_some(last)
 }
 
 /// Whether the token before a run introduces a list: "the roots are 2, 3".

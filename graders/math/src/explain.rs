@@ -205,7 +205,7 @@ fn label(expr: &Expr) -> String {
         Expr::Matrix(rows) => format!("Matrix({} rows)", rows.len()),
         Expr::Cases(rows) => format!("Cases({} rows)", rows.len()),
         Expr::Bound(binder, name, _) => format!("Bound({binder:?}, {name:?})"),
-        Expr::Where(_, condition) => format!("Where({condition:?})"),
+        Expr::Where(_, condition) => format!("Where({:?})", &***condition),
         Expr::Number(_)
         | Expr::Constant(_)
         | Expr::Symbol(_)

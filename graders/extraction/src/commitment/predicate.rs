@@ -13,7 +13,7 @@ use crate::languages::LANGUAGES;
 use crate::phrases::beliefs::INFINITIVES;
 use crate::phrases::judgements::YIELDS;
 use crate::phrases::predicates::{
-    ACCEPTING_PHRASES, CONTRADICTIONS, CROSSES, ELLIPTICAL, EXPECTATIONS, FAILING_PHRASES,
+    ACCEPTING_PHRASES, BRIEFLY, CONTRADICTIONS, CROSSES, ELLIPTICAL, EXPECTATIONS, FAILING_PHRASES,
     FITS_ALONE, NEGATING_PHRASES, REJECTING_PHRASES, SIZES, VERBLESS, WANTS,
     WIDE_AFFIRMATIONS_AFTER, WIDE_DENIALS_AFTER,
 };
@@ -79,7 +79,8 @@ pub(super) fn denies(lexed: &Lexed<'_>, end: usize) -> bool {
         if lexed.roles(end).wide() {
             return wide_denies(lexed, end);
         }
-        let own = if lexed.roles(end).turns() && refers(lexed, end + 1) {
+        let turns = lexed.roles(end).turns();
+        let own = if turns && (refers(lexed, end + 1) || denies_briefly(lexed, end + 1)) {
             remark(lexed, end)
         } else {
             predicate(lexed, end, Position::Own)
@@ -136,11 +137,19 @@ pub(super) fn affirms_alone(lexed: &Lexed<'_>, from: usize) -> bool {
 fn contrast(lexed: &Lexed<'_>, from: usize) -> Verdict {
     let reach = lexed.tokens.len().min(from + MAX_TOKENS);
     let is_part = |at: &usize| lexed.is_word(*at) || lexed.kind(*at) == Some(TokenKind::Separator);
-    let says = lexed.roles(from).verb() || lexed.roles(from).auxiliary();
+    let roles = lexed.roles(from);
+    let other = roles.subordinate()
+        || roles.connective()
+        || roles.complementizer()
+        || roles.supposition()
+        || roles.place();
     let Some(turn) = (from + 1..reach)
         .take_while(is_part)
-        .find(|at| lexed.roles(*at).turns() && lexed.roles(*at).connective())
-        .filter(|_| says || refers(lexed, from))
+        .find(|at| {
+            let turns = lexed.roles(*at).turns() && lexed.roles(*at).connective();
+            turns && lexed.phrase_end(at - 1, NEGATING_PHRASES).is_none()
+        })
+        .filter(|_| lexed.is_word(from) && !other)
     else {
         return Verdict::Nothing;
     };
@@ -223,6 +232,9 @@ fn remark(lexed: &Lexed<'_>, from: usize) -> Verdict {
         // "but this value is too large"
         let noun = usize::from(lexed.is_word(at + 1) && lexed.roles(at + 1).answer_noun());
         return predicate(lexed, at + 1 + noun, position);
+    }
+    if at > from && denies_briefly(lexed, at) {
+        return Verdict::Denies;
     }
     // "(0, false)" lists truth values.
     let lists = at == from
@@ -420,6 +432,12 @@ fn pronoun(lexed: &Lexed<'_>, at: usize) -> Option<bool> {
             .any(wants)
             && !is_expectation(lexed, at)
     })
+}
+
+/// "but *not it*", "but *not quite*"
+fn denies_briefly(lexed: &Lexed<'_>, at: usize) -> bool {
+    let word = at + 1 + usize::from(lexed.is_one_of(at + 1, BRIEFLY));
+    is_negation(lexed, at) && closes(lexed, word) && !asks(lexed, word)
 }
 
 /// Whether a negated verb without an object ends before the token `end`: "but it *is not*", "that

@@ -4,6 +4,7 @@
 use super::{polarity, predicate};
 use crate::phrases::MODALS;
 use crate::phrases::beliefs::{ATTEMPTS, EVERYBODY, OBTAINED, OTHERS, SAYS, SUPPOSES, TEMPTS};
+use crate::phrases::judgements::YIELDS;
 use crate::phrases::retractions::FIRST_PERSON;
 use crate::tokens::{Lexed, TokenKind};
 
@@ -89,6 +90,7 @@ fn leads_to(lexed: &Lexed<'_>, from: usize, first: usize) -> bool {
             || roles.complementizer()
             || roles.filler()
             || roles.believes()
+            || lexed.is_one_of(at, YIELDS)
             || !lexed.is_word(at) && !lexed.is_value(at)
     })
 }

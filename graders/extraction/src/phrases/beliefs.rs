@@ -158,12 +158,14 @@ pub(crate) const OTHERS: &[&str] = &[
     "others",
 ];
 
-/// Subjects whose belief is also that of the writer: "*anyone* would guess 42", "*as* one might
-/// expect".
+/// Words before a belief that is also that of the writer, "*anyone* would guess 42", or that is not
+/// about the value: "*as* one might expect, it is 42", "contrary to *what* one might think".
 pub(crate) const EVERYBODY: &[&str] = &[
     "we",
     "us",
     "as",
+    "what",
+    "contrary",
     "everyone",
     "everybody",
     "anyone",

@@ -261,6 +261,6 @@ pub(crate) const FORMERLY: &[&str] = &["used", "longer", "previously", "formerly
 
 /// Verbs between a wrong step and its result: "a sign error *gives*".
 pub(crate) const YIELDS: &[&str] = &[
-    "gives", "give", "yields", "leads", "produces", "results", "would", "donne", "ergibt", "da",
-    "dá", "dà", "даёт",
+    "gives", "give", "gave", "yielded", "led", "yields", "leads", "produces", "results", "would",
+    "donne", "ergibt", "da", "dá", "dà", "даёт",
 ];

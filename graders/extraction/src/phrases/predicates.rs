@@ -430,6 +430,9 @@ pub(crate) const ELLIPTICAL: &[&str] = &[
     "would", "will", "be", "nicht", "pas", "n'est", "не",
 ];
 
+/// Words that may follow a negation without a verb: "but not *quite*".
+pub(crate) const BRIEFLY: &[&str] = &["it", "that", "quite", "exactly", "really", "here", "so"];
+
 /// Verbs for what a task asks for: "42 is not what we *want*".
 pub(crate) const WANTS: &[&str] = &[
     "want", "wants", "wanted", "need", "needs", "needed", "seek", "sought", "ask", "asks", "asked",

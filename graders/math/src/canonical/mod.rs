@@ -21,7 +21,7 @@ use crate::number::Rational;
 use crate::options::{Options, Order, Units};
 use crate::parse::unit::{Measure, Unit, measure};
 use crate::tree::charged::{charge_visit, copied};
-use crate::tree::{Constant, Expr, Relation, SetOp};
+use crate::tree::{Condition, Constant, Expr, Relation, SetOp};
 
 pub(crate) use shown::shown;
 
@@ -168,10 +168,11 @@ impl Form<'_> {
                 if let Some((inner, condition)) =
                     family::with_plain_parameter(inner, condition, self.budget)? =>
             {
-                Expr::Where(Box::new(self.whole(&inner)?), condition.into())
+                let condition = Box::new(Condition::in_words(condition));
+                Expr::Where(Box::new(self.whole(&inner)?), condition)
             }
             Expr::Where(inner, condition) => {
-                self.budget.charge_bytes(condition.len() as u64)?;
+                self.budget.charge_bytes(condition.bytes())?;
                 Expr::Where(Box::new(self.whole(inner)?), condition.clone())
             }
             Expr::Ratio(items) => self.ratio(items)?,

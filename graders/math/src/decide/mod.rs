@@ -14,6 +14,7 @@ mod branches;
 mod choice_of_points;
 mod choices;
 pub(crate) mod collection;
+mod condition;
 mod congruence;
 mod critical;
 mod curves;
@@ -54,7 +55,6 @@ pub(crate) mod tolerance;
 pub(crate) mod vectors;
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
 
 use crate::budget::{Budget, Exhausted};
 use crate::normal::{completed, expanded, fold};
@@ -199,9 +199,10 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
         Expr::SetBuilder(member, conditions) => {
             Expr::SetBuilder(Box::new(normal_inside(member, cx)?), all(conditions)?)
         }
-        Expr::Where(inner, condition) => {
-            Expr::Where(Box::new(normal_inside(inner, cx)?), condition.clone())
-        }
+        Expr::Where(inner, given) => match condition::definition(inner, given) {
+            Some((name, value)) => normal_inside(&replaced(inner, name, value, cx.budget)?, cx)?,
+            None => Expr::Where(Box::new(normal_inside(inner, cx)?), given.clone()),
+        },
         Expr::Cases(rows) => {
             let mut normal = Vec::with_capacity(rows.len());
             for row in rows {
@@ -262,7 +263,7 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         (Expr::Where(a, a_text), Expr::Where(b, b_text)) => {
             // Different conditions make different statements.
             cx.budget.charge((a_text.len() + b_text.len()) as u64)?;
-            if a_text != b_text && !same_index((a, a_text), (b, b_text)) {
+            if a_text != b_text && !condition::same((a, a_text), (b, b_text), cx)? {
                 cx.set_rule(Rule::Text);
                 return Ok(false);
             }
@@ -270,7 +271,7 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         }
         (Expr::Where(inner, condition), other) | (other, Expr::Where(inner, condition)) => {
             cx.budget.charge(condition.len() as u64)?;
-            if restricts(condition, inner) {
+            if condition::restricts(condition, inner, Some(other), cx)? {
                 cx.set_rule(Rule::Text);
                 return Ok(false);
             }
@@ -305,61 +306,6 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         (Expr::Chain(..), _) | (_, Expr::Chain(..)) => same_statements(gold, answer, cx),
         _ => same_objects(gold, answer, cx),
     }
-}
-
-/// Whether two conditions say the same about the indices of two sequences.
-fn same_index((a, a_text): (&Expr, &str), (b, b_text): (&Expr, &str)) -> bool {
-    let (Some((a_name, a_start)), Some((b_name, b_start))) =
-        (index::range(a_text), index::range(b_text))
-    else {
-        return false;
-    };
-    a_start.agrees(b_start) && index::is_term(a, a_name) && index::is_term(b, b_name)
-}
-
-/// Whether a condition restricts the variables of the value itself: `n + 1 if n is even` is not `n
-/// + 1`. Conditions that a parameter is an integer, real or not zero do not count.
-fn restricts(condition: &str, value: &Expr) -> bool {
-    let unrestrictive = [
-        "In Integers",
-        "In Reals",
-        "NotEqual",
-        "integer",
-        "real",
-        "constant",
-        "arbitrary",
-    ];
-    // `n is an odd integer`
-    let restrictive = "odd even prime composite divisible multiple square";
-    let words: BTreeSet<&str> = condition.split(|c: char| !c.is_alphanumeric()).collect();
-    let mentions = |value: &Expr| {
-        value.any(&|part| matches!(part, Expr::Symbol(name) if words.contains(&**name)))
-    };
-    // For a set of numbers every condition on its variables counts.
-    if matches!(value, Expr::Chain(_, relations) if relations.iter().any(|relation| relation.is_order()))
-    {
-        return mentions(value);
-    }
-    if index::range(condition).is_some_and(|(name, _)| index::is_term(value, name)) {
-        return false;
-    }
-    // For a definition only the variables of its right side count. Other equations are curves, of
-    // which an inequality selects a part.
-    let is_order = ["Less", "Greater", "<", ">", r"\le", r"\ge", "≤", "≥"]
-        .iter()
-        .any(|word| condition.contains(word));
-    let value = match value {
-        Expr::Chain(sides, _)
-            if is_order && !matches!(sides.first(), Some(Expr::Symbol(_) | Expr::Apply(..))) =>
-        {
-            value
-        }
-        Expr::Chain(sides, _) => sides.last().unwrap_or(value),
-        other => other,
-    };
-    let weak = unrestrictive.iter().any(|word| condition.contains(word))
-        && !restrictive.split(' ').any(|word| words.contains(word));
-    !weak && mentions(value)
 }
 
 fn as_solved(expr: &Expr) -> Option<Solved<'_>> {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::family::Family;
 use super::{
-    Context, family, lines, normal, rename, restricts, same as same_answers, solution, statement,
+    Context, condition, family, lines, normal, rename, same as same_answers, solution, statement,
 };
 use crate::budget::Exhausted;
 use crate::normal::fold;
@@ -53,7 +53,7 @@ pub(super) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     if let Some(equal) = same_as_family(gold, answer, cx)? {
         return Ok(equal);
     }
-    let (Some(gold), Some(answer)) = (unconditional(gold), unconditional(answer)) else {
+    let (Some(gold), Some(answer)) = (unconditional(gold, cx)?, unconditional(answer, cx)?) else {
         return Ok(false);
     };
     if let Some(equal) = same_families(gold, answer, cx)? {
@@ -182,11 +182,13 @@ pub(super) fn is_continuous(expr: &Expr, cx: &Context<'_>) -> Result<bool, Exhau
 }
 
 /// An answer without a condition that only says which values its parameters take.
-fn unconditional(expr: &Expr) -> Option<&Expr> {
-    match expr {
-        Expr::Where(inner, condition) => (!restricts(condition, inner)).then_some(&**inner),
+fn unconditional<'e>(expr: &'e Expr, cx: &Context<'_>) -> Result<Option<&'e Expr>, Exhausted> {
+    Ok(match expr {
+        Expr::Where(inner, given) => {
+            (!condition::restricts(given, inner, None, cx)?).then_some(&**inner)
+        }
         other => Some(other),
-    }
+    })
 }
 
 /// The value of a solved equation, with its name.

@@ -10,6 +10,7 @@ use super::expression::statement;
 use super::joined::joined;
 use super::lead::{leading_words, without_lead};
 use super::option_mark::choice;
+use super::piecewise;
 use super::prose::{begins_sentence, is_prose, words};
 use super::quantity;
 use super::text;
@@ -75,10 +76,10 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
         let from = rest.first()?.run().first()?.start;
         let tail = tokens.run().iter().position(|token| token.start >= from)?;
         let inner = quantified(tokens.skip(tail), source, quantifiers.checked_sub(1)?)?;
-        return Some(Expr::Where(
-            Box::new(inner),
-            condition(*first, source).into(),
-        ));
+        return Some(Expr::Where(Box::new(inner), condition(*first, source)));
+    }
+    if let Some(cases) = piecewise::in_sentence(&pieces, source) {
+        return Some(cases);
     }
     let whole_as_words = || words(tokens, source);
     let mut items: Vec<Expr> = Vec::with_capacity(pieces.len());
@@ -98,7 +99,7 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
             }
             items.push(Expr::Where(
                 Box::new(last),
-                condition(tokens.skip(tail), source).into(),
+                condition(tokens.skip(tail), source),
             ));
             return joined(items, joins.get(..at.saturating_sub(1)).unwrap_or_default());
         }
@@ -281,10 +282,7 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
             return None;
         }
         let value = element(value, source)?;
-        return Some(Expr::Where(
-            Box::new(value),
-            condition(inside, source).into(),
-        ));
+        return Some(Expr::Where(Box::new(value), condition(inside, source)));
     }
     // `= 7` and `\approx 7` continue the question.
     let piece = match piece.first() {
@@ -340,7 +338,7 @@ fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Optio
         if has_more_values(rest, source) {
             return None;
         }
-        return Some(Expr::Where(Box::new(value), condition(rest, source).into()));
+        return Some(Expr::Where(Box::new(value), condition(rest, source)));
     }
     let is_remark = |token: &Token<'_>| {
         matches!(

@@ -29,6 +29,11 @@ pub(crate) fn formula(text: &str) -> Option<Formula> {
         .iter()
         .any(|command| text.contains(command));
     let plain = without_styles(text)?;
+    // `\text{(B)}12` is an option.
+    let group = plain.trim_start_matches('{');
+    if !declared && matches!(group.as_bytes(), [b'(', b'A'..=b'J', b')', ..]) {
+        return None;
+    }
     let mut reader = Reader::new(&plain);
     reader.read()?;
     let Reader {

@@ -6,7 +6,7 @@ use super::expression::statement;
 use super::text;
 use super::token::{Kind, Shape, Tokens};
 use crate::number::Rational;
-use crate::tree::{Expr, Relation};
+use crate::tree::{Condition, Expr, Relation};
 
 /// The first word of a piece, if it begins a condition.
 pub(crate) fn condition_word<'a>(piece: Tokens<'_, 'a>) -> Option<&'a str> {
@@ -15,7 +15,12 @@ pub(crate) fn condition_word<'a>(piece: Tokens<'_, 'a>) -> Option<&'a str> {
         Kind::Command("forall") => return Some("for"),
         _ => return None,
     };
-    let first = word.split_whitespace().next()?.to_lowercase();
+    // `\text{, where }`
+    let first = word
+        .split_whitespace()
+        .map(|word| word.trim_matches(','))
+        .find(|word| !word.is_empty())?
+        .to_lowercase();
     matches!(
         first.as_str(),
         "where" | "for" | "with" | "when" | "if" | "provided" | "such" | "assuming" | "given"
@@ -24,12 +29,12 @@ pub(crate) fn condition_word<'a>(piece: Tokens<'_, 'a>) -> Option<&'a str> {
 }
 
 /// A condition in a comparable form: the statement it contains, or its words.
-pub(crate) fn condition(tokens: Tokens<'_, '_>, source: &str) -> String {
+pub(crate) fn condition(tokens: Tokens<'_, '_>, source: &str) -> Box<Condition> {
     let introduces = |kind: Option<Kind<'_>>| match kind {
         Some(Kind::Word(words) | Kind::Text(words)) => words.split_whitespace().all(|word| {
             matches!(
-                word.to_lowercase().as_str(),
-                "for" | "all" | "any" | "every" | "each" | "where" | "with" | "when" | "if"
+                word.trim_matches(',').to_lowercase().as_str(),
+                "" | "for" | "all" | "any" | "every" | "each" | "where" | "with" | "when" | "if"
             )
         }),
         Some(Kind::Command("forall")) => true,
@@ -39,16 +44,30 @@ pub(crate) fn condition(tokens: Tokens<'_, '_>, source: &str) -> String {
     while introduces(rest.first()) {
         rest = rest.skip(1);
     }
-    match statement(rest) {
-        Ok((left, stated)) if left.is_empty() => stated.shown(400),
+    Box::new(match statement(rest) {
+        Ok((left, stated)) if left.is_empty() => Condition::of(stated),
         _ => match listed(rest) {
-            // `k = 0, ±1, ±2, …`
-            Ok((left, items)) if left.is_empty() && enumerates(&items) => {
-                Expr::List(items).shown(400)
+            // `k = 0, ±1, ±2, …`, `x ≠ 1, x ≠ 2`
+            Ok((left, items)) if left.is_empty() && (enumerates(&items) || relate(&items)) => {
+                Condition::of(Expr::List(items))
             }
-            _ => text::comparable(rest.text(source)),
+            _ => Condition::in_words(text::comparable(rest.text(source))),
         },
-    }
+    })
+}
+
+/// Whether each item relates a name to something: `x > 0, x ≠ 1`.
+fn relate(items: &[Expr]) -> bool {
+    items.iter().all(|item| {
+        matches!(item, Expr::Chain(sides, relations)
+            if sides.iter().any(|side| matches!(side, Expr::Symbol(_)))
+                && relations.iter().all(|relation| is_restriction(*relation)))
+    })
+}
+
+/// Whether a relation restricts a variable.
+pub(crate) fn is_restriction(relation: Relation) -> bool {
+    relation.is_order() || matches!(relation, Relation::NotEqual | Relation::In)
 }
 
 /// Whether the items are the values of a name that runs through integers: `n = 1, 2, 3, …`, `k = 0,

@@ -2,8 +2,62 @@
 //! solutions.
 
 use super::answer::Join;
-use super::condition::enumerates;
-use crate::tree::{End, Expr, Function, Relation, SetOp};
+use super::condition::{enumerates, is_restriction};
+use crate::tree::{Condition, End, Expr, Function, Relation, SetOp};
+
+fn with_condition(value: Expr, condition: Expr) -> Expr {
+    Expr::Where(Box::new(value), Box::new(Condition::of(condition)))
+}
+
+/// Whether a piece restricts a variable of the piece before it: `y = x^2 + 1, x > 0`, `x = 5, x >
+/// 0`.
+fn is_condition(first: &Expr, piece: &Expr) -> bool {
+    let Expr::Chain(sides, relations) = piece else {
+        return false;
+    };
+    let Some(subject) = sides.iter().find(|side| matches!(side, Expr::Symbol(_))) else {
+        return false;
+    };
+    let is_set = |side: &Expr| matches!(side, Expr::Bracket(..) | Expr::SetOp(..));
+    let restricts = relations.iter().all(|relation| is_restriction(*relation))
+        && (!relations.contains(&Relation::In) || sides.last().is_some_and(is_set));
+    // `x = x^2, x > 0` is an equation and an inequality.
+    let defines_itself = match first {
+        Expr::Chain(first, _) if first.first() == Some(subject) => {
+            let [_, value] = first.as_slice() else {
+                return false;
+            };
+            value.any(&|part| part == subject)
+        }
+        _ => false,
+    };
+    restricts && !defines_itself && first.any(&|part| part == subject)
+}
+
+/// Whether words say what kind of number a variable of a value is: `n is an odd integer`.
+fn describes(value: &Expr, words: &str) -> bool {
+    const KINDS: [&str; 14] = [
+        "is",
+        "an",
+        "a",
+        "any",
+        "some",
+        "odd",
+        "even",
+        "prime",
+        "integer",
+        "positive",
+        "negative",
+        "nonnegative",
+        "natural",
+        "number",
+    ];
+    let Some((name, rest)) = words.split_once(' ') else {
+        return false;
+    };
+    rest.split(' ').all(|word| KINDS.contains(&word))
+        && value.any(&|part| matches!(part, Expr::Symbol(own) if **own == *name))
+}
 
 /// Pieces as one answer.
 pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
@@ -46,7 +100,7 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
             joins.remove(before?);
         }
         let rest = joined(items, &joins)?;
-        return Some(Expr::Where(Box::new(rest), condition.to_string().into()));
+        return Some(with_condition(rest, condition));
     }
     // `a_n = 2n + 1 for n = 1, 2, 3, …`: only the first value is in the condition.
     if let [Expr::Where(inner, condition), rest @ ..] = items.as_slice()
@@ -60,8 +114,7 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
         );
         let range: Vec<Expr> = [first].into_iter().chain(rest.iter().cloned()).collect();
         if enumerates(&range) {
-            let range = Expr::List(range).to_string();
-            return Some(Expr::Where(inner.clone(), range.into()));
+            return Some(with_condition((**inner).clone(), Expr::List(range)));
         }
     }
     // `x = kπ, k = 0, ±1, ±2, …`
@@ -70,23 +123,32 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
     {
         let range = Expr::List(items.split_off(at));
         let rest = joined(items, joins.get(..at - 1).unwrap_or_default())?;
-        return Some(Expr::Where(Box::new(rest), range.to_string().into()));
+        return Some(with_condition(rest, range));
     }
-    // `y = x^2 + 1, x > 0`: a condition on a variable of the first piece.
-    if let [first, Expr::Chain(sides, relations)] = items.as_slice()
-        && joins == [Join::Comma]
-        && relations
-            .iter()
-            .all(|relation| relation.is_order() || *relation == Relation::NotEqual)
+    // `y = x^2 + 1, x > 0, x ≠ 1`: conditions on a variable of the first piece.
+    if let [first, conditions @ ..] = items.as_slice()
+        && !conditions.is_empty()
+        && joins.iter().all(|join| *join == Join::Comma)
         && !matches!(first, Expr::Chain(_, relations) if !relations.contains(&Relation::Equal))
-        && let Some(Expr::Symbol(subject)) =
-            sides.iter().find(|side| matches!(side, Expr::Symbol(_)))
-        && !matches!(first, Expr::Chain(sides, _) if sides.first() == Some(&Expr::Symbol(subject.clone())))
-        && first.any(&|part| part == &Expr::Symbol(subject.clone()))
-        && let Some(condition) = items.pop()
-        && let Some(first) = items.pop()
+        && conditions
+            .iter()
+            .all(|condition| is_condition(first, condition))
     {
-        return Some(Expr::Where(Box::new(first), condition.to_string().into()));
+        let mut conditions = items.split_off(1);
+        let condition = match conditions.pop() {
+            Some(only) if conditions.is_empty() => only,
+            last => Expr::List(conditions.into_iter().chain(last).collect()),
+        };
+        return Some(with_condition(items.pop()?, condition));
+    }
+    // `2^n, n is an odd integer`
+    if let [first, Expr::Text(words)] = items.as_slice()
+        && joins == [Join::Comma]
+        && describes(first, words)
+        && let Some(Expr::Text(words)) = items.pop()
+    {
+        let condition = Box::new(Condition::in_words(words.into()));
+        return Some(Expr::Where(Box::new(items.pop()?), condition));
     }
     // `a = 1 or b = 2` does not give either name a value.
     let name = |item: &Expr| match item {

@@ -1,7 +1,10 @@
 //! Rows of piecewise definitions: a value and its condition, which may consist of several joined by
 //! commas and words.
 
-use super::answer::Join;
+use super::answer::{Join, trimmed};
+use super::expression::statement;
+use super::text;
+use super::token::{Kind, Tokens};
 use crate::tree::{Expr, Function, Relation, SetOp};
 
 /// A cell, and what is written between it and the cell before it, unless that is a new column.
@@ -84,9 +87,10 @@ fn in_words(words: &str) -> Option<Expr> {
 
 fn parity(name: &str, words: &str) -> Option<Expr> {
     let words = words.trim().trim_end_matches(['.', ',']).to_lowercase();
-    let rest = match words.strip_prefix("is ").unwrap_or(&words).trim() {
-        "even" | "an even number" | "an even integer" => 0,
-        "odd" | "an odd number" | "an odd integer" => 1,
+    let words = words.strip_prefix("is ").unwrap_or(&words).trim();
+    let rest = match words.strip_prefix("an ").unwrap_or(words) {
+        "even" | "even number" | "even integer" => 0,
+        "odd" | "odd number" | "odd integer" => 1,
         _ => return None,
     };
     let half = Expr::Call(Function::Mod, vec![Expr::symbol(name), Expr::int(2)]);
@@ -94,6 +98,39 @@ fn parity(name: &str, words: &str) -> Option<Expr> {
         vec![half, Expr::int(rest)],
         vec![Relation::Equal],
     ))
+}
+
+/// A definition by cases in a sentence: `n if n is even, 2n if n is odd`, `x if x > 0, and -x
+/// otherwise`. `None` if some piece is none.
+pub(crate) fn in_sentence(pieces: &[Tokens<'_, '_>], source: &str) -> Option<Expr> {
+    let rows: Option<Vec<Vec<Expr>>> = pieces
+        .iter()
+        .map(|piece| row_in_sentence(*piece, source))
+        .collect();
+    rows.filter(|rows| rows.len() > 1).map(Expr::Cases)
+}
+
+/// `n if n is even`, `-x otherwise`
+fn row_in_sentence(piece: Tokens<'_, '_>, source: &str) -> Option<Vec<Expr>> {
+    let piece = trimmed(piece);
+    let at = piece.run().iter().position(|token| {
+        matches!(token.kind, Kind::Word(word) | Kind::Text(word)
+            if matches!(word.split_whitespace().next(), Some("if" | "when" | "otherwise" | "else")))
+    })?;
+    let (left, value) = statement(nom::Input::take(&piece, at)).ok()?;
+    if !left.is_empty() || matches!(value, Expr::Chain(..)) {
+        return None;
+    }
+    let condition = piece.skip(at);
+    let words = text::comparable(condition.text(source));
+    if matches!(words.as_str(), "otherwise" | "else") {
+        return Some(vec![value, Expr::Text("otherwise".into())]);
+    }
+    let stated = match statement(condition.skip(1)) {
+        Ok((left, stated @ Expr::Chain(..))) if left.is_empty() => stated,
+        _ => in_words(&words)?,
+    };
+    Some(vec![value, stated])
 }
 
 /// The union of the alternatives, of which each is an intersection.

@@ -28,8 +28,8 @@ pub(crate) fn extra_bytes(expr: &Expr) -> u64 {
         | Expr::Word(name)
         | Expr::Text(name)
         | Expr::Choice(_, name)
-        | Expr::Where(_, name)
         | Expr::Huge(name) => name.len() as u64,
+        Expr::Where(_, condition) => condition.bytes(),
         _ => 0,
     }
 }
@@ -154,9 +154,10 @@ pub(crate) fn same_head(a: &Expr, b: &Expr) -> bool {
     match (a, b) {
         (Expr::Call(a, _), Expr::Call(b, _)) => a == b,
         (Expr::SetOp(a, _), Expr::SetOp(b, _)) => a == b,
-        (Expr::Apply(a, _), Expr::Apply(b, _))
-        | (Expr::Quantity(_, a), Expr::Quantity(_, b))
-        | (Expr::Where(_, a), Expr::Where(_, b)) => a == b,
+        (Expr::Apply(a, _), Expr::Apply(b, _)) | (Expr::Quantity(_, a), Expr::Quantity(_, b)) => {
+            a == b
+        }
+        (Expr::Where(_, a), Expr::Where(_, b)) => a == b,
         (Expr::Chain(_, a), Expr::Chain(_, b)) => a == b,
         (Expr::Bound(a, a_name, _), Expr::Bound(b, b_name, _)) => a == b && a_name == b_name,
         (Expr::Bracket(a_open, _, a_close), Expr::Bracket(b_open, _, b_close)) => {

@@ -7,7 +7,7 @@ pub(crate) mod charged;
 mod display;
 
 use std::fmt;
-use std::ops::Neg;
+use std::ops::{Deref, Neg};
 
 use crate::number::Rational;
 
@@ -295,9 +295,73 @@ pub enum Expr {
     /// The letter of an option, with its text.
     Choice(char, Name),
     /// A value or statement, and the condition under which it is true.
-    Where(Box<Expr>, Name),
+    Where(Box<Expr>, Box<Condition>),
     /// A number that is too large to form, by its digits.
     Huge(Name),
+}
+
+/// Longest condition whose text is complete, in bytes. A longer one is cut, and its statement is
+/// not kept.
+const MAX_CONDITION_BYTES: usize = 400;
+
+/// The condition of a value, as in `x + 3, x ≠ 3`. It is compared and shown as its text.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Condition {
+    text: Name,
+    statement: Option<Expr>,
+}
+
+impl Condition {
+    /// A condition in words.
+    #[must_use]
+    pub fn in_words(text: String) -> Self {
+        Self {
+            text: text.into(),
+            statement: None,
+        }
+    }
+
+    /// A condition that is a statement.
+    #[must_use]
+    pub fn of(statement: Expr) -> Self {
+        let text = statement.shown(MAX_CONDITION_BYTES);
+        Self {
+            statement: (text.len() <= MAX_CONDITION_BYTES).then_some(statement),
+            text: text.into(),
+        }
+    }
+
+    /// The statement, as it was read.
+    #[must_use]
+    pub fn statement(&self) -> Option<&Expr> {
+        self.statement.as_ref()
+    }
+
+    /// An upper bound of the memory of a copy, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        const BYTES_OF_NODE: u64 = 64;
+        let nodes = if self.statement.is_some() {
+            self.text.len() as u64
+        } else {
+            0
+        };
+        self.text.len() as u64 + BYTES_OF_NODE * nodes
+    }
+}
+
+impl Deref for Condition {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 impl Expr {

@@ -8,10 +8,10 @@ use super::Context;
 use crate::budget::Exhausted;
 use crate::normal::fold;
 use crate::tree::{Constant, End, Expr, NamedSet, Relation, SetOp};
-use algebra::{combined, normalised, united};
+use algebra::{normalised, united};
 use inequality::inequality;
 
-pub(crate) use algebra::same;
+pub(crate) use algebra::{combined, same};
 
 /// One end of an interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
