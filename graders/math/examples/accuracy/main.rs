@@ -5,8 +5,9 @@
 //! has a `completion`, a `gold` (a text or a list), `expected` (`true`, `false` or a verdict), and
 //! may have `kind`, `id` and `options` (keys of the task). Each miss is printed; `--all` prints
 //! every row, `--forms` the equal rows whose sides have two normal forms. `--set KEY=VALUE` adds a
-//! key to the tasks that lack it, such as `rounding=auto`. `--time` also prints the pairs per CPU
-//! second and the 99th percentile of the CPU time of a pair, with the gold read each time.
+//! key to the tasks that lack it, such as `rounding=auto`. `--time` also prints the slowest rows,
+//! the pairs per CPU second and the 99th percentile of the CPU time of a pair, with the gold read
+//! each time.
 //! `--peer PYTHON` also asks Math-Verify, which that Python must have.
 
 mod labelled;
@@ -31,6 +32,9 @@ const TABLE: &str = concat!(
 
 /// Times that each row is graded to measure its CPU time.
 const TIMES: usize = 5;
+
+/// Slowest rows that `--time` prints.
+const SLOWEST: usize = 40;
 
 const PEER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/accuracy/peer.py");
 
@@ -148,6 +152,14 @@ fn times(rows: &[Row]) -> io::Result<Vec<f64>> {
     Ok(times)
 }
 
+/// The slowest rows, with the CPU time of each in seconds.
+fn slowest<'a>(times: &[f64], rows: &'a [Row]) -> Vec<(f64, &'a Row)> {
+    let mut timed: Vec<(f64, &Row)> = times.iter().copied().zip(rows).collect();
+    timed.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    timed.truncate(SLOWEST);
+    timed
+}
+
 fn read(files: &[String]) -> io::Result<Vec<Row>> {
     if files.is_empty() {
         return Ok(labelled::rows());
@@ -244,6 +256,9 @@ fn main() -> io::Result<ExitCode> {
                 other / own,
                 of_both.len(),
             )?;
+        }
+        for (time, row) in slowest(&times, &rows) {
+            writeln!(out, "{:.3} ms: {}", time * 1e3, row.line())?;
         }
         times.sort_by(f64::total_cmp);
         let [p99, max] = [times.len() * 99 / 100, times.len().saturating_sub(1)]

@@ -35,6 +35,12 @@ pub(super) const QUADRATURE_BITS: i64 = 44;
 /// Precision of the values that are added, in bits.
 pub(crate) const PREC: u64 = 256;
 
+/// Precision of the terms of a quadrature whose function does not cancel, in bits: two words.
+const SHORT_PREC: u64 = 128;
+
+/// Correct bits of a term that are enough: those of negligible terms.
+const TERM_BITS: i64 = AGREED_BITS + 24;
+
 /// Precision of the values of which a limit is taken, in bits: differences of nearly equal numbers
 /// cancel most of them.
 const LIMIT_PREC: u64 = 1_024;
@@ -106,20 +112,48 @@ impl Univariate<'_> {
     }
 
     fn at(&self, argument: Rational) -> Result<Complex, NoValue> {
+        self.at_precision(argument, self.prec)
+    }
+
+    fn at_precision(&self, argument: Rational, prec: u64) -> Result<Complex, NoValue> {
         let mut point = self.point.with(self.name, argument);
-        point.prec = self.prec;
+        point.prec = prec;
         let scaled = self.budget.scaled(BUDGET_SHARE);
         let value = ball(self.body, &point, &scaled);
         self.budget.absorb_scaled(&scaled, BUDGET_SHARE)?;
         value
     }
 
+    /// The value at an argument times a weight, with as few bits as are enough.
+    fn weighted(&self, argument: Rational, weight: &Ball) -> Result<Complex, NoValue> {
+        let coarse = match self.at_precision(argument.clone(), SHORT_PREC) {
+            Err(NoValue::Exhausted) => return Err(NoValue::Exhausted),
+            coarse => coarse.ok().filter(is_enough),
+        };
+        let value = match coarse {
+            Some(value) => value,
+            None => self.at(argument)?,
+        };
+        Ok(value.mul(&weight.clone().into(), PREC)?)
+    }
+
     /// The value at the midpoint of a ball.
     pub(super) fn at_midpoint(&self, argument: &Ball) -> Result<Complex, NoValue> {
-        self.at(argument
-            .exact_midpoint()
-            .ok_or(NoValue::AtPoint(BallError::TooLarge))?)
+        self.at(middle(argument)?)
     }
+}
+
+fn middle(argument: &Ball) -> Result<Rational, NoValue> {
+    argument
+        .exact_midpoint()
+        .ok_or(NoValue::AtPoint(BallError::TooLarge))
+}
+
+/// Whether a value is correct to [`TERM_BITS`].
+fn is_enough(value: &Complex) -> bool {
+    let least = value.magnitude().saturating_sub(TERM_BITS);
+    let exact = |part: &Ball| part.is_exact() || part.radius().magnitude() <= least;
+    exact(&value.re) && value.im.as_ref().is_none_or(exact)
 }
 
 /// About `2^power`, as an exact number that is neither an integer nor a simple fraction: at
@@ -398,7 +432,7 @@ fn quadrature(
                 };
                 k += step;
                 size = size.max(next.magnitude());
-                let negligible = next.magnitude() < size.saturating_sub(AGREED_BITS + 24);
+                let negligible = next.magnitude() < size.saturating_sub(TERM_BITS);
                 vanished = if negligible { vanished + 1 } else { 0 };
                 total = total.add(&next, PREC)?;
                 last = next.magnitude();
@@ -459,9 +493,7 @@ fn bounded(function: &Univariate<'_>, low: &Ball, high: &Ball) -> Result<Complex
                 end.add(&distance)
             }
         });
-        Ok(function
-            .at(argument.ok_or(too_far)?)?
-            .mul(&width.mul(weight, PREC)?.into(), PREC)?)
+        function.weighted(argument.ok_or(too_far)?, &width.mul(weight, PREC)?)
     })
 }
 
@@ -485,9 +517,7 @@ fn half_line(function: &Univariate<'_>, end: &Ball, sign: i64) -> Result<Complex
         } else {
             end.sub(&distance, PREC)?
         };
-        Ok(function
-            .at_midpoint(&argument)?
-            .mul(&distance.mul(rate, PREC)?.into(), PREC)?)
+        function.weighted(middle(&argument)?, &distance.mul(rate, PREC)?)
     })
 }
 
@@ -509,9 +539,7 @@ fn real_line(function: &Univariate<'_>) -> Result<Complex, NoValue> {
         } else {
             argument.neg()
         };
-        Ok(function
-            .at_midpoint(&argument)?
-            .mul(&weight.clone().into(), PREC)?)
+        function.weighted(middle(&argument)?, weight)
     })
 }
 
@@ -552,7 +580,7 @@ pub(crate) fn series(
     }
     let last = terms.last().map_or(0, Ball::magnitude);
     let size = terms.iter().map(Ball::magnitude).max().unwrap_or(0);
-    if last <= size.saturating_sub(AGREED_BITS + 24) {
+    if last <= size.saturating_sub(TERM_BITS) {
         // The sum converges fast enough without the transform.
         let before = sums
             .get(sums.len() - 9)
