@@ -143,7 +143,11 @@ fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
     for part in parts.iter().rev() {
         let boxes = boxed::read(part);
         if let Some(found) = boxes.correction.or(boxes.last) {
-            return Some(found);
+            return Some(if options.yes_no {
+                yes_no::without_reason(found)
+            } else {
+                found
+            });
         }
         unboxed.extend(boxes.unboxed.into_iter().rev());
         if boxes.retracts {

@@ -1,7 +1,10 @@
 //! The answer to a question that is yes or no: "No, because 4 is even", "So yes, it converges".
 
+use std::borrow::Cow;
+
 use crate::phrases::YES_NO;
 use crate::rule::{Rule, RuleMatch};
+use crate::slices::head;
 use crate::tokens::{Lexed, TokenKind};
 use crate::word_roles::lower;
 
@@ -24,6 +27,24 @@ pub(super) fn last(text: &str) -> Option<RuleMatch<'_>> {
             at(&lexed, first)
         })
         .next()
+}
+
+/// A boxed answer without the reason after it: `\text{Yes, because } 3 > 1`.
+pub(super) fn without_reason(found: RuleMatch<'_>) -> RuleMatch<'_> {
+    const MAX_BYTES: usize = 512;
+    let text = head(found.text.trim_start(), MAX_BYTES);
+    let words = [r"\text{", r"\textbf{", r"\mathrm{", r"\textrm{"]
+        .iter()
+        .find_map(|command| text.strip_prefix(command))
+        .unwrap_or(text);
+    let answer = at(&Lexed::read(words), 0).map(|answer| answer.text.into_owned());
+    match answer {
+        Some(answer) => RuleMatch {
+            text: Cow::Owned(answer),
+            ..found
+        },
+        None => found,
+    }
 }
 
 /// The word at a token, if it is an answer by itself and not a part of its sentence: "no, …", but

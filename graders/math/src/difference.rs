@@ -68,6 +68,20 @@ fn descended(
             path.push("unit".to_owned());
             return Ok((cut(a_unit), cut(b_unit)));
         }
+        (Expr::Where(a, a_condition), Expr::Where(b, b_condition))
+            if a_condition != b_condition && identical(a, b, budget)? =>
+        {
+            path.push("condition".to_owned());
+            return Ok((cut(a_condition), cut(b_condition)));
+        }
+        (Expr::Where(a, condition), b) if identical(a, b, budget)? => {
+            path.push("condition".to_owned());
+            return Ok((cut(condition), String::new()));
+        }
+        (a, Expr::Where(b, condition)) if identical(a, b, budget)? => {
+            path.push("condition".to_owned());
+            return Ok((String::new(), cut(condition)));
+        }
         _ if !same_head(gold, answer) => return Ok(here()),
         _ => {}
     }
@@ -202,6 +216,15 @@ mod tests {
             parts("unit", "cm", "m")
         );
         assert_eq!(between(r"\{1,2\}", r"\{1,2,3\}"), parts("member", "", "3"));
+        let condition = "x NotEqual 3";
+        assert_eq!(
+            between(r"x+1, x\neq 3", "x+1"),
+            parts("condition", condition, "")
+        );
+        assert_eq!(
+            between(r"x+1, x\neq 3", r"x+1, x\neq 4"),
+            parts("condition", condition, "x NotEqual 4")
+        );
         let matrix = [
             r"\begin{pmatrix}1&2\\3&4\end{pmatrix}",
             r"\begin{pmatrix}1&2\\5&4\end{pmatrix}",

@@ -50,9 +50,10 @@ const SENTENCE_PART: &[char] = &[',', ' ', '$', '}', '*', '，'];
 const CLAUSE_ENDS: &[char] = &[',', ';', ':', '(', '，', '；', '：'];
 
 /// The text after the last clause of `text` that retracts what precedes it; the whole text if there
-/// is none.
+/// is none. The first sentence retracts nothing: "No, that is not possible."
 pub(crate) fn after_retraction(text: &str) -> &str {
-    for start in sentence_starts(text) {
+    let said = |start: &usize| text[..*start].contains(char::is_alphanumeric);
+    for start in sentence_starts(text).take_while(said) {
         let sentence = sentence(&text[start..]);
         let is_question = text[start + sentence.len()..].starts_with(['?', '？']);
         if let Some(end) = retraction_end(sentence, &text[..start]).filter(|_| !is_question) {

@@ -264,7 +264,7 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             // Different conditions make different statements.
             cx.budget.charge((a_text.len() + b_text.len()) as u64)?;
             if a_text != b_text && !condition::same((a, a_text), (b, b_text), cx)? {
-                cx.set_rule(Rule::Text);
+                cx.set_rule(Rule::Condition);
                 return Ok(false);
             }
             same(a, b, cx)
@@ -272,7 +272,7 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         (Expr::Where(inner, condition), other) | (other, Expr::Where(inner, condition)) => {
             cx.budget.charge(condition.len() as u64)?;
             if condition::restricts(condition, inner, Some(other), cx)? {
-                cx.set_rule(Rule::Text);
+                cx.set_rule(Rule::Condition);
                 return Ok(false);
             }
             let conditional = if matches!(gold, Expr::Where(..)) {

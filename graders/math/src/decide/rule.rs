@@ -71,6 +71,8 @@ rules! {
         "Unions of intervals over the reals.";
     Chain "chain":
         "Chains of relations, side by side.";
+    Condition "condition":
+        "A condition restricts one of the answers, and the other one has none or another one.";
     Text "text":
         "Words, without their typography.";
     Choice "choice":

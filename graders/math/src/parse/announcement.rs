@@ -72,7 +72,20 @@ fn unwrapped(text: &str) -> Option<String> {
     });
     let announces =
         announced(&format!("{inner} 0")).is_some() || alone && announced(inner).is_some();
-    (math || mark || announces).then(|| format!("{inner} {after}"))
+    (math || mark || announces || alone && is_list(trimmed)).then(|| format!("{inner} {after}"))
+}
+
+/// Whether words are a list: `red, green and blue`, but not `Yes, it converges` and `I, III`.
+fn is_list(words: &str) -> bool {
+    const MAX_WORDS: usize = 3;
+    const MIN_LETTERS: usize = 3;
+    const ANSWERS: [&str; 4] = ["yes", "no", "true", "false"];
+    let is_word = |word: &str| word.len() >= MIN_LETTERS && word.chars().all(char::is_alphabetic);
+    let is_item = |part: &str| part.split(' ').count() <= MAX_WORDS && part.split(' ').all(is_word);
+    let first = words.split(", ").next().unwrap_or_default();
+    words.contains(", ")
+        && !ANSWERS.contains(&first.to_lowercase().as_str())
+        && words.split(", ").all(is_item)
 }
 
 /// The text after the mark of an option at the start: `(A)`, `A)`, `A.` or `A:`.
@@ -218,7 +231,9 @@ fn english(text: &str) -> Option<&str> {
         match word.as_str() {
             "so" | "thus" | "therefore" | "hence" | "the" | "final" | "correct" | "right"
                 if !named => {}
-            "answer" | "answers" | "ans" | "option" | "choice" => named = true,
+            "answer" | "answers" | "ans" | "option" | "choice" | "solution" | "solutions" => {
+                named = true;
+            }
             "is" | "are" if named => {
                 let after = rest.get(len..)?;
                 return (!after.starts_with('\'')).then(|| separated(after).0);

@@ -15,6 +15,13 @@ pub(crate) fn condition_word<'a>(piece: Tokens<'_, 'a>) -> Option<&'a str> {
         Kind::Command("forall") => return Some("for"),
         _ => return None,
     };
+    // `15\text{ at }x = 2`
+    if word.trim() == "at" {
+        let place = statement(piece.skip(1));
+        let is_place = matches!(place, Ok((left, Expr::Chain(_, relations)))
+            if left.is_empty() && relations == [Relation::Equal]);
+        return is_place.then_some(word);
+    }
     // `\text{, where }`
     let first = word
         .split_whitespace()
@@ -34,7 +41,16 @@ pub(crate) fn condition(tokens: Tokens<'_, '_>, source: &str) -> Box<Condition> 
         Some(Kind::Word(words) | Kind::Text(words)) => words.split_whitespace().all(|word| {
             matches!(
                 word.trim_matches(',').to_lowercase().as_str(),
-                "" | "for" | "all" | "any" | "every" | "each" | "where" | "with" | "when" | "if"
+                "" | "at"
+                    | "for"
+                    | "all"
+                    | "any"
+                    | "every"
+                    | "each"
+                    | "where"
+                    | "with"
+                    | "when"
+                    | "if"
             )
         }),
         Some(Kind::Command("forall")) => true,

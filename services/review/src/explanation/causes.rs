@@ -114,6 +114,11 @@ const RULES: &[(&str, &str, &str)] = &[
         "the answer has a form that the task does not allow",
     ),
     (
+        "condition",
+        "the conditions of the answers agree",
+        "a condition restricts only one of the answers, or the conditions differ",
+    ),
+    (
         "unparsed",
         "the answer cannot be read",
         "the answer cannot be read",
