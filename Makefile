@@ -259,7 +259,7 @@ retention: build ## back up, restore and prune that database to one run under lo
 worst: ## time answers designed to be slow; fails above 50 ms for one, or 2 ms at p99; ARGS such as `--seed 2`
 	$(CARGO) run --locked --package assay-math --example worst -- $(ARGS)
 
-accuracy: ## compare verdicts of `math` with 3,000 labelled pairs, by kind; ARGS="--time" or "--peer PYTHON"
+accuracy: ## compare verdicts of `math` with 3,700 labelled pairs, by kind; ARGS="--time" or "--peer PYTHON"
 	$(CARGO) run --locked --package assay-math --example accuracy -- $(ARGS)
 
 sizes: ## count the lines of Rust code of each crate: product, documentation, tests, tools

@@ -1,4 +1,4 @@
-//! About 3,000 labelled pairs of every kind of answer, and how the grader agrees with them. Most
+//! About 3,700 labelled pairs of every kind of answer, and how the grader agrees with them. Most
 //! pairs are drawn from templates; `written.jsonl` has the ones that a template cannot express.
 
 mod algebra;
