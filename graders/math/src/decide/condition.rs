@@ -17,6 +17,7 @@ use super::evaluate::{NoValue, Point, ball};
 use super::real_set::{self, Limit, RealSet};
 use super::{Context, index, normal_inside, rename, scalar, statement};
 use crate::budget::Exhausted;
+use crate::normal::fold;
 use crate::number::Rational;
 use crate::number::ball::BallError;
 use crate::tree::charged::{copied, replaced};
@@ -269,6 +270,7 @@ fn has_no_value(
     place: &Expr,
     cx: &Context<'_>,
 ) -> Result<bool, Exhausted> {
+    let is_rational = fold(place, cx.budget)?.as_number().is_some();
     let mut constants = Vec::with_capacity(parts.len());
     for part in parts {
         let part = normal_inside(&replaced(part, name, place, cx.budget)?, cx)?;
@@ -276,14 +278,17 @@ fn has_no_value(
             return Ok(false);
         }
         let symbols = rename::symbols(&part);
+        // Fractions of 4 have exact balls, so that `b - b` is exactly 0.
         let free: Vec<(&str, Rational)> = (3..)
             .zip(&symbols)
-            .map(|(at, name)| (*name, Rational::ratio(2 * at + 1, 5)))
+            .map(|(at, name)| (*name, Rational::ratio(2 * at + 1, 4)))
             .collect();
         let is_constant = free.is_empty();
         let point = Point::new(Rc::from(free), false, PREC);
         match ball(&part, &point, cx.budget) {
             Err(NoValue::AtPoint(BallError::Undefined) | NoValue::NoRow) => return Ok(true),
+            // `tan x` at `π/2`
+            Err(NoValue::AtPoint(BallError::Straddles)) if !is_rational => return Ok(true),
             Err(NoValue::Exhausted) => return Err(Exhausted),
             _ => {}
         }

@@ -9,13 +9,22 @@ fn with_condition(value: Expr, condition: Expr) -> Expr {
     Expr::Where(Box::new(value), Box::new(Condition::of(condition)))
 }
 
+/// The variable of a side of a condition: `x`, `|x|`.
+fn variable(side: &Expr) -> Option<&Expr> {
+    match side {
+        Expr::Symbol(_) => Some(side),
+        Expr::Call(Function::Abs, items) => items.iter().find_map(variable),
+        _ => None,
+    }
+}
+
 /// Whether a piece restricts a variable of the piece before it: `y = x^2 + 1, x > 0`, `x = 5, x >
 /// 0`.
 fn is_condition(first: &Expr, piece: &Expr) -> bool {
     let Expr::Chain(sides, relations) = piece else {
         return false;
     };
-    let Some(subject) = sides.iter().find(|side| matches!(side, Expr::Symbol(_))) else {
+    let Some(subject) = sides.iter().find_map(variable) else {
         return false;
     };
     let is_set = |side: &Expr| matches!(side, Expr::Bracket(..) | Expr::SetOp(..));

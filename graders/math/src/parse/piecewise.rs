@@ -115,7 +115,7 @@ fn row_in_sentence(piece: Tokens<'_, '_>, source: &str) -> Option<Vec<Expr>> {
     let piece = trimmed(piece);
     let at = piece.run().iter().position(|token| {
         matches!(token.kind, Kind::Word(word) | Kind::Text(word)
-            if matches!(word.split_whitespace().next(), Some("if" | "when" | "otherwise" | "else")))
+            if matches!(word.split_whitespace().next(), Some("if" | "when" | "for" | "otherwise" | "else")))
     })?;
     let (left, value) = statement(nom::Input::take(&piece, at)).ok()?;
     if !left.is_empty() || matches!(value, Expr::Chain(..)) {
