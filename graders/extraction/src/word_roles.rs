@@ -318,6 +318,9 @@ pub(super) fn roles(word: &str) -> Roles {
     if word.ends_with("n't") {
         roles.0 |= bit::negation;
     }
+    if word.ends_with("'d") {
+        roles.0 |= bit::tentative;
+    }
     if !word.starts_with(is_spaced) {
         roles.0 |= bit::wide;
     }

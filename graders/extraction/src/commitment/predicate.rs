@@ -378,7 +378,7 @@ fn head(lexed: &Lexed<'_>, at: usize, negated: bool, verb: bool, position: Posit
             + usize::from(lexed.is_word(next) && lexed.roles(next).answer_noun())
             + usize::from(matches!(
                 &*lower(lexed.str(at)),
-                "ruled" | "scheidet" | "thrown"
+                "ruled" | "scheidet" | "thrown" | "crossed"
             ));
         return Verdict::of(false, negated || postposed)
             .filter(says && (!bare || closes(lexed, after)));

@@ -50,7 +50,9 @@ pub(super) fn reply(lexed: &Lexed<'_>, end: usize) -> Option<bool> {
     if !predicate::asks(lexed, mark) {
         return None;
     }
-    let at = (mark + 1..lexed.tokens.len()).find(|at| lexed.str(*at) != "\n")?;
+    // "Surely not."
+    let at = (mark + 1..lexed.tokens.len())
+        .find(|at| lexed.str(*at) != "\n" && !lexed.roles(*at).filler())?;
     if !lexed.is_word(at) {
         return None;
     }

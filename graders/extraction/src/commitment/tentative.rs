@@ -7,6 +7,7 @@ use crate::phrases::beliefs::{ATTEMPTS, EVERYBODY, OBTAINED, OTHERS, SAYS, SUPPO
 use crate::phrases::judgements::YIELDS;
 use crate::phrases::retractions::FIRST_PERSON;
 use crate::tokens::{Lexed, TokenKind};
+use crate::word_roles::lower;
 
 /// Maximum number of tokens between a modal verb and the verb for a belief: "might at first think".
 const MAX_ADVERBS: usize = 3;
@@ -36,13 +37,19 @@ fn is_temptation(lexed: &Lexed<'_>, at: usize) -> bool {
     lexed.is_one_of(at, TEMPTS)
 }
 
-/// "one *might think*", but not "I would guess", "as one might expect" or "anyone would say".
+/// "one *might think*", "*you'd expect*", but not "I would guess", "as one might expect" or "anyone would say".
 fn is_guess_of_others(lexed: &Lexed<'_>, start: usize, at: usize) -> bool {
     let modal = |at: &usize| lexed.is_one_of(*at, MODALS) || lexed.is_one_of(*at, &["would"]);
     let near = start.max(at.saturating_sub(MAX_ADVERBS))..at;
-    let Some(modal) = near.rev().find(modal).filter(|modal| *modal > start) else {
+    // "you'd" is a subject and its verb.
+    let contracted = |at: &usize| lower(lexed.str(*at)).ends_with("'d");
+    let modal = near.rev().find(|at| modal(at) || contracted(at));
+    let Some(modal) = modal.filter(|modal| *modal > start || contracted(modal)) else {
         return false;
     };
+    if lexed.is_one_of(modal, &["i'd", "we'd"]) {
+        return false;
+    }
     let one_of = |words: &[&str]| (start..modal).any(|at| lexed.is_one_of(at, words));
     lexed.is_one_of(at, SUPPOSES) && !one_of(FIRST_PERSON) && !one_of(EVERYBODY)
         || lexed.is_one_of(at, SAYS) && one_of(OTHERS)

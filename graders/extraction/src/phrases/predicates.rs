@@ -17,6 +17,8 @@ pub(crate) const REJECTIONS: &[&str] = &[
     "discounted",
     "ruled",
     "thrown",
+    "crossed",
+    "typo",
     "ignored",
     "disregarded",
     "contradiction",
@@ -436,7 +438,7 @@ pub(crate) const BRIEFLY: &[&str] = &["it", "that", "quite", "exactly", "really"
 /// Verbs for what a task asks for: "42 is not what we *want*".
 pub(crate) const WANTS: &[&str] = &[
     "want", "wants", "wanted", "need", "needs", "needed", "seek", "sought", "ask", "asks", "asked",
-    "get", "got", "find", "looking", "require", "required",
+    "get", "got", "find", "looking", "after", "require", "required",
 ];
 
 /// Verbs of expectation, after which a denied answer is only another one than somebody expected:

@@ -198,6 +198,7 @@ pub(crate) const EXCLUDES: &[&str] = &[
     "anziché",
     "stället för",
     "unlike",
+    "not quite",
     "nothing to do with",
     "far from",
     "different from",
