@@ -27,8 +27,8 @@ const NOTATION: &[char] = &['$', '*', '_', '`', ' ', '{', '}', '\\', '(', '[', '
 const AFTER_NOTATION: &[char] = &['$', '*', '_', '`', ' ', '}'];
 
 /// Whether the sentence up to the value of a statement denies or only supposes it: "I do not think
-/// the answer is 42", "the wrong answer is 42". The name of the answer is at the byte `name`, and what follows
-/// its connector at `value`.
+/// the answer is 42", "the wrong answer is 42". The name of the answer is at the byte `name`, and
+/// what follows its connector at `value`.
 pub(crate) fn denies_clause(text: &str, name: usize, value: usize) -> bool {
     let sentence = &text[sentence_start(text, name)..value];
     let lexed = Lexed::read(sentence);

@@ -9,8 +9,8 @@ use crate::tokens::{Lexed, TokenKind};
 /// Maximum number of tokens of a question on each side of its value.
 const MAX_TOKENS: usize = 10;
 
-/// Whether the words of the sentence before the token `first` only ask for the value there: "is it",
-/// "could the answer be", "so what about". There may be none.
+/// Whether the words of the sentence before the token `first` only ask for the value there: "is
+/// it", "could the answer be", "so what about". There may be none.
 pub(super) fn asks_for(lexed: &Lexed<'_>, first: usize) -> bool {
     let mut before = (0..first)
         .rev()

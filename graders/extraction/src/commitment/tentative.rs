@@ -37,7 +37,8 @@ fn is_temptation(lexed: &Lexed<'_>, at: usize) -> bool {
     lexed.is_one_of(at, TEMPTS)
 }
 
-/// "one *might think*", "*you'd expect*", but not "I would guess", "as one might expect" or "anyone would say".
+/// "one *might think*", "*you'd expect*", but not "I would guess", "as one might expect" or "anyone
+/// would say".
 fn is_guess_of_others(lexed: &Lexed<'_>, start: usize, at: usize) -> bool {
     let modal = |at: &usize| lexed.is_one_of(*at, MODALS) || lexed.is_one_of(*at, &["would"]);
     let near = start.max(at.saturating_sub(MAX_ADVERBS))..at;

@@ -108,11 +108,11 @@ fn scope(
         return Ok(None);
     };
     let is_name = |part: &Expr| matches!(part, Expr::Symbol(own) if own == name);
+    // A set of numbers is restricted by every condition on them.
+    if is_set_of_numbers(value) {
+        return Ok(None);
+    }
     let solved = match value {
-        // A set of numbers is restricted by every condition on them.
-        Expr::Chain(_, relations) if relations.iter().any(|relation| relation.is_order()) => {
-            return Ok(None);
-        }
         Expr::Chain(sides, relations) => statement::solved(sides, relations),
         _ => None,
     };
@@ -135,6 +135,14 @@ fn scope(
         }
     }
     Ok(Some(Scope::Natural))
+}
+
+/// Whether an answer is an inequality.
+fn is_set_of_numbers(value: &Expr) -> bool {
+    match value {
+        Expr::Chain(_, relations) => relations.iter().any(|relation| relation.is_order()),
+        _ => false,
+    }
 }
 
 /// The parts of an answer that depend on its variables: the right side of a definition, both sides
@@ -329,8 +337,7 @@ fn words_restrict(condition: &str, value: &Expr) -> bool {
         value.any(&|part| matches!(part, Expr::Symbol(name) if words.contains(&**name)))
     };
     // For a set of numbers every condition on its variables counts.
-    if matches!(value, Expr::Chain(_, relations) if relations.iter().any(|relation| relation.is_order()))
-    {
+    if is_set_of_numbers(value) {
         return mentions(value);
     }
     // For a definition only the variables of its right side count. Other equations are curves, of

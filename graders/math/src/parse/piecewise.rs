@@ -113,9 +113,13 @@ pub(crate) fn in_sentence(pieces: &[Tokens<'_, '_>], source: &str) -> Option<Exp
 /// `n if n is even`, `-x otherwise`
 fn row_in_sentence(piece: Tokens<'_, '_>, source: &str) -> Option<Vec<Expr>> {
     let piece = trimmed(piece);
-    let at = piece.run().iter().position(|token| {
-        matches!(token.kind, Kind::Word(word) | Kind::Text(word)
-            if matches!(word.split_whitespace().next(), Some("if" | "when" | "for" | "otherwise" | "else")))
+    let begins_condition = |word: &str| {
+        let first = word.split_whitespace().next();
+        matches!(first, Some("if" | "when" | "for" | "otherwise" | "else"))
+    };
+    let at = piece.run().iter().position(|token| match token.kind {
+        Kind::Word(word) | Kind::Text(word) => begins_condition(word),
+        _ => false,
     })?;
     let (left, value) = statement(nom::Input::take(&piece, at)).ok()?;
     if !left.is_empty() || matches!(value, Expr::Chain(..)) {
