@@ -78,7 +78,7 @@ mod writer;
 pub use appeal::Appeal;
 pub use backup::{Backup, BackupError, backup};
 pub use body::{Body, BodyKind};
-pub use database::SqliteAccess;
+pub use database::RecordAccess;
 pub use entry::{Claim, Entry, RequestKey, SealedReply};
 pub use error::RecordError;
 pub use event::Event;

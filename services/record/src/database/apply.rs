@@ -10,8 +10,6 @@ use std::sync::Arc;
 
 use assay_core::BatchId;
 use assay_rewards::channel::ChannelCounts;
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::answers::NewAnswers;
 use super::bodies::{PERMANENT, insert_bodies};
@@ -31,6 +29,7 @@ use crate::Event;
 use crate::channel;
 use crate::cost::Cost;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 use crate::pending::Applicable;
 use crate::pending::loaded_entry::LoadedEntry;
 use crate::pending::packs::DocumentPack;
@@ -96,7 +95,7 @@ pub(super) struct ApplyRequest<'w> {
 
 /// Applies the entries after the progress in the database, and updates the progress.
 pub(super) async fn apply(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     request: &ApplyRequest<'_>,
 ) -> Result<(), DatabaseError> {
     let ApplyRequest {
@@ -281,7 +280,7 @@ pub(super) async fn apply(
     charts::add(connection, &chart_counts, &numbers).await?;
 
     if progress > applied {
-        sqlx::query(
+        sql::query(
             "insert into spool_progress (spool, segment, byte) values ($1, $2, $3) \
              on conflict (spool) do update set segment = excluded.segment, byte = excluded.byte",
         )
@@ -296,7 +295,7 @@ pub(super) async fn apply(
 
 /// Looks up the batches of `loaded` that are stored, and assigns numbers to the others.
 async fn find_batches<'e>(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     loaded: &[&'e LoadedEntry],
 ) -> Result<BTreeMap<BatchId, AppliedBatch<'e>>, DatabaseError> {
     let mut batches = BTreeMap::new();
@@ -331,10 +330,10 @@ async fn find_batches<'e>(
     for row in look_up(connection, select, &ids).await? {
         let number: i64 = row.try_get("no")?;
         let keys: Vec<i64> =
-            sqlx::query_scalar("select key from grades where key between $1 and $2")
+            sql::query_scalar("select key from grades where key between $1 and $2")
                 .bind(key(number, 0))
                 .bind(key(number + 1, 0) - 1)
-                .fetch_all(&mut *connection)
+                .fetch_all(connection)
                 .await?;
         if let Some(batch) = batches.get_mut(&batch_id(row.try_get("id")?, "batches")?) {
             batch.number = number;
@@ -359,8 +358,8 @@ async fn find_batches<'e>(
 }
 
 /// The number of the next new batch. Numbers of deleted batches are not used again.
-async fn next_number(connection: &mut SqliteConnection) -> Result<i64, DatabaseError> {
-    Ok(sqlx::query_scalar(
+async fn next_number(connection: &mut Connection) -> Result<i64, DatabaseError> {
+    Ok(sql::query_scalar(
         "select max(no) + 1 from (select coalesce(max(no), 0) as no from batches \
          union all select coalesce(max(last), 0) from deleted_batches) as used",
     )
@@ -369,7 +368,7 @@ async fn next_number(connection: &mut SqliteConnection) -> Result<i64, DatabaseE
 }
 
 async fn upsert_runs<'e>(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     runs: &BTreeMap<&'e Arc<str>, (RunTotals, &str)>,
 ) -> Result<HashMap<&'e Arc<str>, i64>, DatabaseError> {
     let mut numbers = HashMap::with_capacity(runs.len());
@@ -392,8 +391,9 @@ async fn upsert_runs<'e>(
             .add(first_us)
             .add(last_us)
             .add(*caller);
-        let number = sqlx::query_with(UPSERT_RUN, values.finish()?)
-            .fetch_one(&mut *connection)
+        let number = sql::query(UPSERT_RUN)
+            .with(values.finish())
+            .fetch_one(connection)
             .await?
             .try_get("no")?;
         numbers.insert(*run, number);
@@ -402,7 +402,7 @@ async fn upsert_runs<'e>(
 }
 
 async fn insert_batches(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     batches: &BTreeMap<BatchId, AppliedBatch<'_>>,
 ) -> Result<(), DatabaseError> {
     let changed: Vec<_> = batches

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use assay_rewards::channel::ChannelCounts;
 use assay_rewards::channel::counts::{Calibration, Checked, Checker, Graded, JudgeCounts, Place};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Row};
 
 use crate::database::DatabaseError;
 use crate::database::channels::SINGLE_BUCKETS;
 use crate::database::rows::count;
+use crate::database::sql::{self, Connection, Row};
 use crate::database::sums::number;
 use crate::pending::Digest;
 use crate::{Record, RecordError};
+use sqlx::AssertSqlSafe;
 
 impl Record {
     /// Returns all counts of channels.
@@ -23,7 +23,7 @@ impl Record {
         self.call_hook().await;
         self.read(async {
             let counted = |digest: &Digest| digest.grades > 0 || digest.events;
-            Ok(read(&mut *self.snapshot_after(counted).await?).await?)
+            Ok(read(&mut self.snapshot_after(counted).await?).await?)
         })
         .await
     }
@@ -48,7 +48,7 @@ impl Record {
     }
 }
 
-async fn read(connection: &mut SqliteConnection) -> Result<ChannelCounts, DatabaseError> {
+async fn read(connection: &mut Connection) -> Result<ChannelCounts, DatabaseError> {
     let mut counts = ChannelCounts::default();
     for (channel, version) in channel_versions("channels", connection).await? {
         read_graded(connection, &channel, version, &mut counts.graded).await?;
@@ -59,10 +59,7 @@ async fn read(connection: &mut SqliteConnection) -> Result<ChannelCounts, Databa
     counts.truths = read_judges(connection).await?;
     let calibrations = "select channel, version, method, \"right\", right_rejected, wrong, \
                         wrong_passed, time_us from calibrations";
-    for row in sqlx::query(calibrations)
-        .fetch_all(&mut *connection)
-        .await?
-    {
+    for row in sql::query(calibrations).fetch_all(connection).await? {
         let calibration = Calibration {
             channel: row.try_get("channel")?,
             version: version(&row)?,
@@ -84,18 +81,21 @@ async fn read(connection: &mut SqliteConnection) -> Result<ChannelCounts, Databa
 /// The channels in a table, with their versions.
 async fn channel_versions(
     table: &str,
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
 ) -> Result<Vec<(String, u32)>, DatabaseError> {
     let select = format!("select distinct channel, version from {table}");
-    Ok(sqlx::query_as(AssertSqlSafe(select))
+    let rows = sql::query(AssertSqlSafe(select))
         .fetch_all(connection)
-        .await?)
+        .await?;
+    rows.iter()
+        .map(|row| Ok((row.try_get("channel")?, row.try_get("version")?)))
+        .collect()
 }
 
 /// Reads the counts of graded items of one channel. Reading channel by channel uses the primary key
 /// from its end; reading all at once with numbered rows would sort every bucket.
 async fn read_graded(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     channel: &str,
     version: u32,
     graded: &mut BTreeMap<Place, Graded>,
@@ -116,13 +116,13 @@ async fn read_graded(
              cast(sum(unjudged_positives) as bigint) as unjudged_positives \
          from channels where channel = $1 and version = $2 and channels.bucket < $3 \
          having count(*) > 0";
-    let newest = sqlx::query(NEWEST)
+    let newest = sql::query(NEWEST)
         .bind(channel)
         .bind(version)
         .bind(SINGLE_BUCKETS - 1);
-    let mut rows = newest.fetch_all(&mut *connection).await?;
+    let mut rows = newest.fetch_all(connection).await?;
     let oldest: Option<i64> = rows.last().map(|row| row.try_get("bucket")).transpose()?;
-    let older = sqlx::query(OLDER).bind(channel).bind(version).bind(oldest);
+    let older = sql::query(OLDER).bind(channel).bind(version).bind(oldest);
     rows.extend(older.fetch_all(connection).await?);
     for row in &rows {
         let counts = Graded {
@@ -151,7 +151,7 @@ async fn read_graded(
 
 /// Reads the results of checks of one channel. A bucket has a row for each checker.
 async fn read_checked(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     channel: &str,
     version: u32,
     counts: &mut ChannelCounts,
@@ -167,14 +167,14 @@ async fn read_checked(
              sum(squares) as squares, sum(disagreed_weight) as disagreed_weight \
          from channel_checks where channel = $1 and version = $2 and channel_checks.bucket < $3 \
          group by judge, sensitivity, specificity, passes";
-    let oldest = sqlx::query_scalar(OLDEST)
+    let oldest = sql::query_scalar(OLDEST)
         .bind(channel)
         .bind(version)
         .bind(SINGLE_BUCKETS - 1);
-    let oldest: Option<i64> = oldest.fetch_one(&mut *connection).await?;
+    let oldest: Option<i64> = oldest.fetch_one(connection).await?;
     for select in [NEWEST, OLDER] {
-        let rows = sqlx::query(select).bind(channel).bind(version).bind(oldest);
-        for row in rows.fetch_all(&mut *connection).await? {
+        let rows = sql::query(select).bind(channel).bind(version).bind(oldest);
+        for row in rows.fetch_all(connection).await? {
             let checker = Checker {
                 judge: row.try_get("judge")?,
                 sensitivity: row.try_get("sensitivity")?,
@@ -200,12 +200,12 @@ async fn read_checked(
 }
 
 async fn read_judges(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
 ) -> Result<BTreeMap<(String, u32, String, bool), JudgeCounts>, DatabaseError> {
     let select = "select channel, version, judge, passes, \"right\", right_passed, wrong, \
                   wrong_rejected from judges";
     let mut judges = BTreeMap::new();
-    for row in sqlx::query(select).fetch_all(connection).await? {
+    for row in sql::query(select).fetch_all(connection).await? {
         let found = JudgeCounts {
             right: row.try_get("right")?,
             right_passed: row.try_get("right_passed")?,
@@ -225,6 +225,6 @@ async fn read_judges(
     Ok(judges)
 }
 
-fn version(row: &SqliteRow) -> Result<u32, DatabaseError> {
+fn version(row: &Row) -> Result<u32, DatabaseError> {
     Ok(row.try_get("version")?)
 }

@@ -10,12 +10,11 @@ use std::time::Duration;
 
 use assay_core::GradeId;
 use futures::TryStreamExt;
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::grades::{count_kinds, look_up, may_match};
 use crate::database::query::{self, ListLookups, ListStart, MAX_KEYS};
 use crate::database::rows::{POSITION_BITS, key, read_grades};
+use crate::database::sql::{Connection, Row};
 use crate::database::sqlite::texts::{Expression, expression, matching};
 use crate::database::{DatabaseError, Snapshot};
 use crate::pending::Digest;
@@ -49,7 +48,7 @@ enum Wanted {
 /// The rows of what was found, and where the next page starts: below this key.
 #[derive(Default)]
 struct Found {
-    rows: Vec<SqliteRow>,
+    rows: Vec<Row>,
     next: Option<i64>,
 }
 
@@ -68,7 +67,7 @@ impl Record {
         let Some(texts) = self.shared.database.texts() else {
             return Ok(Some(SEARCH_IS_OFF.to_owned()));
         };
-        match expression(&mut *texts.file.reader().await?, text).await {
+        match expression(&mut texts.file.reader().await?, text).await {
             Ok(_) => Ok(None),
             Err(error @ DatabaseError::LongSearch(_)) => Ok(Some(error.to_string())),
             Err(error) => Err(error.into()),
@@ -176,10 +175,7 @@ fn cursor(key: i64) -> GradeId {
 }
 
 /// The largest key below a cursor, or below a grade.
-async fn start(
-    connection: &mut SqliteConnection,
-    before: Option<GradeId>,
-) -> Result<i64, DatabaseError> {
+async fn start(connection: &mut Connection, before: Option<GradeId>) -> Result<i64, DatabaseError> {
     let Some(before) = before.map(u128::from) else {
         return Ok(i64::MAX);
     };
@@ -202,7 +198,7 @@ fn last_key(number: i64) -> i64 {
 }
 
 struct Search<'s> {
-    snapshot: &'s mut SqliteConnection,
+    snapshot: &'s mut Connection,
     filter: &'s GradeFilter,
     lookups: &'s mut ListLookups,
     wanted: Wanted,
@@ -212,7 +208,7 @@ impl Search<'_> {
     /// Looks at the matches from the key `from` downward.
     async fn walk(
         &mut self,
-        index: &mut SqliteConnection,
+        index: &mut Connection,
         expression: &Expression,
         mut from: i64,
     ) -> Result<Found, DatabaseError> {
@@ -259,13 +255,9 @@ impl Search<'_> {
     }
 
     /// The rows of those of the keys that match the filter.
-    async fn passing(
-        &mut self,
-        keys: Vec<i64>,
-        found: usize,
-    ) -> Result<Vec<SqliteRow>, DatabaseError> {
+    async fn passing(&mut self, keys: Vec<i64>, found: usize) -> Result<Vec<Row>, DatabaseError> {
         self.lookups.keys = Some(keys);
-        let mut query = match self.wanted {
+        let query = match self.wanted {
             // One more than the page, to find out whether another page follows.
             Wanted::Grades(limit) => {
                 let left = limit.saturating_add(1) - u32::try_from(found).unwrap_or(limit);

@@ -10,8 +10,11 @@ use assay_record::{
     Appeal, Body, BodyKind, Claim, Entry, Event, GradeFilter, GradeSource, ItemGrade, NewGrade,
     OpenError, Record, RecordOptions, RequestKey, SealedReply, StoredGrade,
 };
+use sqlx::postgres::PgConnection;
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
+
+use crate::postgres::{is_tested, new_database};
 
 pub(crate) const START_US: i64 = 1_795_000_000_000_000;
 
@@ -74,7 +77,9 @@ impl Fixture {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("assay.db");
-        let mut options = RecordOptions::new(format!("sqlite://{}", path.display()));
+        let url = new_database().unwrap_or_else(|| format!("sqlite://{}", path.display()));
+        let mut options = RecordOptions::new(url);
+        options.spool = Some(folder.path().join("assay.db.spool"));
         options.close_timeout = Duration::from_secs(20);
         Self {
             folder,
@@ -143,32 +148,58 @@ impl Fixture {
 
     /// Prevents the store from writing to the database until the result is dropped. Reads are not
     /// affected.
-    pub(crate) async fn lock_database(&self) -> SqliteConnection {
-        let url = format!("sqlite://{}", self.database().display());
-        let mut connection = SqliteConnection::connect(&url).await.unwrap();
-        sqlx::query("begin immediate")
-            .execute(&mut connection)
-            .await
-            .unwrap();
+    pub(crate) async fn lock_database(&self) -> TestConnection {
+        let mut connection = self.connect().await.unwrap();
+        let begin = if is_tested() {
+            "begin; select pg_advisory_xact_lock(4711046251)"
+        } else {
+            "begin immediate"
+        };
+        connection.execute(begin).await.unwrap();
         connection
+    }
+
+    async fn connect(&self) -> Result<TestConnection, sqlx::Error> {
+        let url = &self.options.database;
+        Ok(if is_tested() {
+            TestConnection::Postgres(PgConnection::connect(url).await?)
+        } else {
+            TestConnection::Sqlite(SqliteConnection::connect(url).await?)
+        })
     }
 
     /// Runs statements on the database file.
     pub(crate) async fn execute(&self, sql: &'static str) -> Result<(), sqlx::Error> {
-        let url = format!("sqlite://{}", self.database().display());
-        let mut connection = SqliteConnection::connect(&url).await?;
-        sqlx::raw_sql(sql).execute(&mut connection).await?;
-        Ok(())
+        self.connect().await?.execute(sql).await
     }
 
     /// Reads one number from the database file.
     pub(crate) async fn number(&self, sql: &'static str) -> i64 {
-        let url = format!("sqlite://{}", self.database().display());
-        let mut connection = SqliteConnection::connect(&url).await.unwrap();
-        sqlx::query_scalar(sql)
-            .fetch_one(&mut connection)
-            .await
-            .unwrap()
+        let number = match self.connect().await.unwrap() {
+            TestConnection::Sqlite(mut sqlite) => {
+                sqlx::query_scalar(sql).fetch_one(&mut sqlite).await
+            }
+            TestConnection::Postgres(mut postgres) => {
+                sqlx::query_scalar(sql).fetch_one(&mut postgres).await
+            }
+        };
+        number.unwrap()
+    }
+}
+
+/// A connection to the database, which it leaves when it is dropped.
+pub(crate) enum TestConnection {
+    Sqlite(SqliteConnection),
+    Postgres(PgConnection),
+}
+
+impl TestConnection {
+    /// Runs statements.
+    pub(crate) async fn execute(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlx::raw_sql(sql).execute(sqlite).await.map(drop),
+            Self::Postgres(postgres) => sqlx::raw_sql(sql).execute(postgres).await.map(drop),
+        }
     }
 }
 

@@ -20,6 +20,7 @@ mod fixture;
 mod lists;
 mod names;
 mod pairs;
+mod postgres;
 mod prompts;
 mod reads;
 mod recent;
