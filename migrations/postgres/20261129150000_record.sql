@@ -1,6 +1,6 @@
--- The tables for PostgreSQL, without history, because no release uses them yet. A test of
--- `services/record` compares their columns with those of `sqlite/` and prepares every statement of
--- the record with them. Texts sort by their bytes, as in SQLite.
+-- The tables of the record on PostgreSQL. A test of `services/record` compares their columns with
+-- those of `sqlite/` and executes every statement of the record on both. Texts sort by their bytes,
+-- as in SQLite.
 
 -- Training runs, with totals over their grades. The writer updates them in the transaction that
 -- inserts the grades, so that listing runs does not scan grades.
@@ -575,116 +575,119 @@ create table audit (
     details  text collate "C" not null  -- a JSON object
 );
 
--- What may not be changed or deleted.
-
-create function reject() returns trigger language plpgsql as $$
+-- What is appended is not changed. Grades and their documents are deleted only while `retention` has
+-- a row.
+create function reject_change() returns trigger language plpgsql as $$
 begin
-    raise exception '%', tg_argv[0];
-end
-$$;
+    raise exception '% are append-only', tg_table_name;
+end $$;
 
-create function reject_without_retention() returns trigger language plpgsql as $$
+create function reject_deletion() returns trigger language plpgsql as $$
 begin
     if not exists (select 1 from retention) then
-        raise exception '%', tg_argv[0];
+        raise exception '% are append-only: only a retention run deletes them', tg_table_name;
     end if;
-    return old;
-end
-$$;
+    return null;
+end $$;
 
 create trigger grades_are_not_changed before update on grades
-for each row execute function reject('grades are append-only: write a new grade instead');
+for each statement execute function reject_change();
 
 create trigger grades_are_not_deleted before delete on grades
-for each row execute function
-    reject_without_retention('grades are append-only: only a retention run deletes them');
+for each statement execute function reject_deletion();
 
 create trigger documents_are_not_changed before update on documents
-for each row execute function reject('documents of grades are append-only');
+for each statement execute function reject_change();
 
 create trigger documents_are_not_deleted before delete on documents
-for each row execute function
-    reject_without_retention('documents are append-only: only a retention run deletes them');
-
-create trigger keys_are_not_deleted before delete on keys
-for each row execute function reject('keys are not deleted: revoke them instead');
+for each statement execute function reject_deletion();
 
 create trigger audit_is_not_changed before update or delete on audit
-for each row execute function reject('the audit log is append-only');
+for each statement execute function reject_change();
 
--- What follows from other rows.
+create trigger keys_are_not_deleted before delete on keys
+for each statement execute function reject_change();
 
-create function list_item() returns trigger language plpgsql as $$
-begin
-    insert into items (item, key) values (new.item, new.key) on conflict do nothing;
-    return null;
-end
-$$;
-
-create trigger items_are_listed after insert on grades
-for each row when (new.item is not null) execute function list_item();
-
-create function count_prompt() returns trigger language plpgsql as $$
-begin
-    update runs set prompts = prompts + 1 where no = new.run and not exists (
-        select 1 from prompt_history
-        where run = new.run and prompt_key = new.prompt_key and step <> new.step);
-    return null;
-end
-$$;
-
-create trigger prompts_are_counted after insert on prompt_history
-for each row execute function count_prompt();
-
-create function sum_holdings() returns trigger language plpgsql as $$
-begin
-    if tg_op = 'INSERT' then
-        insert into caller_holdings as held (caller, bytes)
-        values (new.caller, new.grade_bytes + new.pack_bytes)
-        on conflict (caller) do update set bytes = held.bytes + excluded.bytes;
-    elsif tg_op = 'UPDATE' then
-        update caller_holdings set
-            bytes = bytes + new.grade_bytes + new.pack_bytes - old.grade_bytes - old.pack_bytes
-        where caller = new.caller;
-    else
-        update caller_holdings set bytes = bytes - old.grade_bytes - old.pack_bytes
-        where caller = old.caller;
-    end if;
-    return null;
-end
-$$;
-
-create trigger holdings_are_summed
-after insert or delete or update of grade_bytes, pack_bytes on holdings
-for each row execute function sum_holdings();
-
-create function count_reply() returns trigger language plpgsql as $$
-begin
-    if tg_op <> 'INSERT' and old.reply is not null then
-        update reply_holdings set replies = replies - 1, bytes = bytes - length(old.reply)
-        where caller = old.caller;
-    end if;
-    if tg_op <> 'DELETE' and new.reply is not null then
-        insert into reply_holdings as held (caller, replies, bytes)
-        values (new.caller, 1, length(new.reply))
-        on conflict (caller) do update set
-            replies = held.replies + 1, bytes = held.bytes + excluded.bytes;
-    end if;
-    return null;
-end
-$$;
-
-create trigger replies_are_counted after insert or delete or update of reply on idempotency
-for each row execute function count_reply();
-
+-- Nodes read the keys again when this number changes.
 create function count_key_change() returns trigger language plpgsql as $$
 begin
     update access set version = version + 1;
     return null;
-end
-$$;
+end $$;
 
-create trigger keys_changed after insert or update of
+create trigger keys_created after insert on keys
+for each statement execute function count_key_change();
+
+create trigger keys_changed after update of
     id, name, role, hash, previous_hash, previous_until_us, items_per_minute,
     cpu_seconds_per_minute, items_in_flight, bytes_stored_limit, expires_us, revoked_us on keys
-for each row execute function count_key_change();
+for each statement execute function count_key_change();
+
+-- Lists the items of new grades.
+create function list_items() returns trigger language plpgsql as $$
+begin
+    insert into items (item, key) select item, key from added where item is not null
+    on conflict do nothing;
+    return null;
+end $$;
+
+create trigger items_are_listed after insert on grades
+referencing new table as added for each statement execute function list_items();
+
+-- Counts the prompts of runs: those with a new row and no other.
+create function count_prompts() returns trigger language plpgsql as $$
+begin
+    update runs set prompts = runs.prompts + found.prompts
+    from (
+        select a.run, count(distinct a.prompt_key) as prompts from added a
+        where not exists (
+            select 1 from prompt_history p
+            where p.run = a.run and p.prompt_key = a.prompt_key and not exists (
+                select 1 from added b
+                where b.run = p.run and b.prompt_key = p.prompt_key and b.step = p.step))
+        group by a.run
+    ) as found
+    where runs.no = found.run;
+    return null;
+end $$;
+
+create trigger prompts_are_counted after insert on prompt_history
+referencing new table as added for each statement execute function count_prompts();
+
+-- Sums the bytes of `holdings` by caller.
+create function sum_holdings() returns trigger language plpgsql as $$
+declare
+    holder text := case when tg_op = 'DELETE' then old.caller else new.caller end;
+    change bigint := case when tg_op = 'DELETE' then 0 else new.grade_bytes + new.pack_bytes end
+        - case when tg_op = 'INSERT' then 0 else old.grade_bytes + old.pack_bytes end;
+begin
+    insert into caller_holdings (caller, bytes) values (holder, change)
+    on conflict (caller) do update set bytes = caller_holdings.bytes + excluded.bytes;
+    return null;
+end $$;
+
+create trigger holdings_are_summed after insert or update or delete on holdings
+for each row execute function sum_holdings();
+
+-- Sums the replies of `idempotency` by caller.
+create function sum_replies() returns trigger language plpgsql as $$
+declare
+    holder text := case when tg_op = 'DELETE' then old.caller else new.caller end;
+    added bytea := case when tg_op = 'DELETE' then null else new.reply end;
+    removed bytea := case when tg_op = 'INSERT' then null else old.reply end;
+begin
+    if added is null and removed is null then
+        return null;
+    end if;
+    insert into reply_holdings (caller, replies, bytes) values (
+        holder,
+        (added is not null)::int - (removed is not null)::int,
+        coalesce(length(added), 0) - coalesce(length(removed), 0))
+    on conflict (caller) do update set
+        replies = reply_holdings.replies + excluded.replies,
+        bytes = reply_holdings.bytes + excluded.bytes;
+    return null;
+end $$;
+
+create trigger replies_are_counted after insert or update of reply or delete on idempotency
+for each row execute function sum_replies();

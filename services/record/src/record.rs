@@ -53,9 +53,9 @@ pub enum OpenError {
     #[error(transparent)]
     Spool(#[from] OpenSpoolError),
     /// The database cannot be opened or migrated.
-    #[error("cannot open the database `{url}`: {reason}; check its path, permissions and disk")]
+    #[error("cannot open the database `{url}`: {reason}; check that it can be reached and written")]
     Database {
-        /// The URL.
+        /// The URL without its password.
         url: String,
         /// The error of the driver.
         reason: String,
@@ -82,7 +82,7 @@ pub async fn open_access(url: &str) -> Result<RecordAccess, OpenError> {
     RecordAccess::open(&location)
         .await
         .map_err(|error| OpenError::Database {
-            url: url.to_owned(),
+            url: redacted(url),
             reason: error.to_string(),
         })
 }
@@ -97,7 +97,7 @@ pub async fn append_audit(url: &str, entry: &AuditEntry) -> Result<(), OpenError
     RecordAccess::append_to(&location, entry)
         .await
         .map_err(|error| OpenError::Database {
-            url: url.to_owned(),
+            url: redacted(url),
             reason: error.to_string(),
         })
 }
@@ -171,7 +171,7 @@ impl Record {
         );
         let seal = folder.as_ref().map_or(Seal::PLAIN, |folder| folder.seal());
         let open_error = |error: DatabaseError| OpenError::Database {
-            url: options.database.clone(),
+            url: redacted(&options.database),
             reason: error.to_string(),
         };
         let (readers, text_search) = (options.readers, options.text_search);

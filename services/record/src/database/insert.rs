@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use assay_rewards::sum;
 use sqlx::AssertSqlSafe;
 
 use super::sql::{self, Connection, Row, Value, bulk};
+use super::sums::addend;
 use crate::database::DatabaseError;
 
 /// A multi-row insert.
@@ -118,9 +118,9 @@ impl Values {
         self
     }
 
-    /// Adds a number to a column that is not nullable. SQLite would store NaN as null.
+    /// Adds a number to a column of sums.
     pub(super) fn add_number(&mut self, number: f64) -> &mut Self {
-        self.add(sum::finite(number))
+        self.add(addend(number))
     }
 
     /// Adds a count or size. Neither database has unsigned integers of 64 bits, and no count comes

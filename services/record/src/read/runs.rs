@@ -206,8 +206,12 @@ async fn list(
         let pattern = format!("%{}%", pattern(&search.to_ascii_lowercase()));
         // The caller does not know the prefix.
         let start = prefix.chars().count() as i64 + 1;
-        query.push(" and (lower(substr(name, ").push_bind(start);
-        query.push(")) like ").push_bind(pattern.clone());
+        query
+            .push(" and (lower(substr(name, cast(")
+            .push_bind(start);
+        query
+            .push(" as integer))) like ")
+            .push_bind(pattern.clone());
         query
             .push(" escape '\\' or lower(note) like ")
             .push_bind(pattern);

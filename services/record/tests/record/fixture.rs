@@ -79,7 +79,7 @@ impl Fixture {
         let path = folder.path().join("assay.db");
         let url = new_database().unwrap_or_else(|| format!("sqlite://{}", path.display()));
         let mut options = RecordOptions::new(url);
-        options.spool = Some(folder.path().join("assay.db.spool"));
+        options.spool = is_tested().then(|| folder.path().join("assay.db.spool"));
         options.close_timeout = Duration::from_secs(20);
         Self {
             folder,
@@ -129,9 +129,13 @@ impl Fixture {
 
     /// Waits until all entries are in the database.
     pub(crate) async fn applied(&self, store: &Record) {
-        while store.state().pending > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let applied = async {
+            while store.state().pending > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let done = tokio::time::timeout(Duration::from_secs(20), applied).await;
+        assert!(done.is_ok(), "{:?}", store.state());
     }
 
     /// Waits until the writer has tried to apply an entry and failed.
@@ -150,11 +154,10 @@ impl Fixture {
     /// affected.
     pub(crate) async fn lock_database(&self) -> TestConnection {
         let mut connection = self.connect().await.unwrap();
-        let begin = if is_tested() {
-            "begin; select pg_advisory_xact_lock(4711046251)"
-        } else {
-            "begin immediate"
-        };
+        let begin = on(
+            "begin immediate",
+            "begin; select pg_advisory_xact_lock(4711046251)",
+        );
         connection.execute(begin).await.unwrap();
         connection
     }
@@ -185,6 +188,11 @@ impl Fixture {
         };
         number.unwrap()
     }
+}
+
+/// One of two statements: for SQLite or for PostgreSQL.
+pub(crate) fn on(sqlite: &'static str, postgres: &'static str) -> &'static str {
+    if is_tested() { postgres } else { sqlite }
 }
 
 /// A connection to the database, which it leaves when it is dropped.

@@ -9,7 +9,7 @@ use assay_record::{Entry, Event, GradeFilter, Record, verify};
 
 use crate::batches::{BatchSpec, deletable, ended, of_run, prune};
 use crate::fixture::{
-    Fixture, START_US, all, batch, change_all, claim, contains_entry, id, key, record,
+    Fixture, START_US, all, batch, change_all, claim, contains_entry, id, key, on, record,
 };
 
 pub(crate) fn runs(names: &[&str]) -> PruneFilter {
@@ -227,10 +227,12 @@ async fn keeps_a_body_that_is_recorded_again_before_the_sweep() {
     fixture.applied(&store).await;
     // As after the first step of a prune.
     fixture
-        .execute(
+        .execute(on(
             "update batches set deleted = 1 where no = 1; \
              insert into body_sweep (running, after) values (1, x'')",
-        )
+            "update batches set deleted = 1 where no = 1; \
+             insert into body_sweep (running, after) values (1, '')",
+        ))
         .await
         .unwrap();
     let again = Entry {
@@ -605,7 +607,7 @@ async fn reports_a_prune_that_cannot_write_and_finishes_the_next() {
     let lock = fixture.lock_database().await;
     let failed = prune(&store, runs(&["run"])).await;
     assert_eq!(failed.state, PruneState::Failed);
-    assert!(failed.error.unwrap().contains("locked"));
+    assert!(failed.error.unwrap().contains("lock"));
     drop(lock);
     assert_eq!(prune(&store, runs(&["run"])).await.state, PruneState::Done);
     assert_eq!(fixture.number("select count(*) from grades").await, 0);

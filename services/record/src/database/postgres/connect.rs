@@ -14,6 +14,10 @@ const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a statement of a read may take, in milliseconds.
 const STATEMENT_TIMEOUT_MS: &str = "60000";
 
+/// How long a statement waits for other nodes that write, in milliseconds. The writer retries by
+/// itself.
+const LOCK_TIMEOUT_MS: &str = "5000";
+
 /// Statements that a connection keeps prepared: all those of the record.
 const STATEMENTS: usize = 500;
 
@@ -36,8 +40,11 @@ impl Location {
             .clone()
             .application_name("assay")
             .statement_cache_capacity(STATEMENTS)
-            // Statements are short, and compiling one takes longer.
-            .options([("jit", "off")])
+            .options([
+                // Statements are short, and compiling one takes longer.
+                ("jit", "off"),
+                ("lock_timeout", LOCK_TIMEOUT_MS),
+            ])
             .disable_statement_logging()
     }
 }

@@ -5,17 +5,24 @@ use crate::database::rows::count;
 use crate::database::size::Size;
 use crate::database::sql::{self, Connection};
 
-/// The size of the tables. The server returns the space of deleted rows to itself.
+/// The size of the tables and their indexes. The server uses the space of deleted rows again, which
+/// counts as free: everything but the values and bodies of grades.
 pub(crate) async fn size(connection: &mut Connection) -> Result<Size, DatabaseError> {
-    let bytes = sql::query_scalar(
+    let tables = sql::query_scalar(
         "select cast(coalesce(sum(pg_total_relation_size(c.oid)), 0) as bigint) from pg_class c \
          where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace",
     )
     .fetch_one(connection)
     .await?;
+    let held = sql::query_scalar(
+        "select cast(coalesce(sum(grade_bytes + pack_bytes), 0) as bigint) from holdings",
+    )
+    .fetch_one(connection)
+    .await?;
+    let (file_bytes, held_bytes) = (count(tables), count(held));
     Ok(Size {
-        file_bytes: count(bytes),
-        free_bytes: 0,
+        file_bytes,
+        free_bytes: file_bytes.saturating_sub(held_bytes),
         shrinks: false,
     })
 }
