@@ -11,7 +11,7 @@ use assay_record::{
     OpenError, Record, RecordOptions, RequestKey, SealedReply, StoredGrade,
 };
 use sqlx::postgres::PgConnection;
-use sqlx::{Connection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use tempfile::TempDir;
 
 use crate::postgres::{is_tested, new_database};
@@ -183,6 +183,8 @@ impl Fixture {
                 sqlx::query_scalar(sql).fetch_one(&mut sqlite).await
             }
             TestConnection::Postgres(mut postgres) => {
+                // A sum has another type.
+                let sql = AssertSqlSafe(format!("select cast(({sql}) as bigint)"));
                 sqlx::query_scalar(sql).fetch_one(&mut postgres).await
             }
         };

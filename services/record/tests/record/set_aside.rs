@@ -178,7 +178,7 @@ async fn sets_a_rejected_entry_aside_and_applies_it_later() {
         [Some(batch(3)), Some(batch(11))]
     );
     assert!(
-        listed[0].reason.contains("no such item") && listed[0].grades == 2,
+        listed[0].reason.contains(on("no such item", "refuse")) && listed[0].grades == 2,
         "{listed:?}"
     );
     assert_eq!(store.grade(batch(3).grade(0)).await.unwrap(), None);
@@ -225,7 +225,7 @@ async fn sets_a_rejected_entry_aside_and_applies_it_later() {
     assert_eq!(fixture.number("select count(*) from grades").await, 42);
     assert_eq!(
         fixture
-            .number("select cast(sum(grades) as bigint) from rollups")
+            .number("select sum(grades) from rollups")
             .await,
         42
     );

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use assay_record::storage::{PruneFilter, PruneState};
 use assay_record::{OpenError, OpenSpoolError, Record, RecordError, RecordOptions};
 
 use crate::fixture::{Fixture, contains_entry, entry, record};
+use crate::retention::{assert_sound, of_run, prune};
 
 #[tokio::test]
 async fn a_link_to_the_database_uses_the_same_lock() {
@@ -198,4 +200,36 @@ async fn a_failed_read_of_a_damaged_database_ends_readiness() {
         let error = store.ready().await.unwrap_err();
         assert!(matches!(error, RecordError::Damaged(_)), "{error}");
     }
+}
+
+#[tokio::test]
+async fn the_file_becomes_smaller_and_the_log_is_emptied() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    record(&store, of_run(0, "kept", 8)).await;
+    for n in 1..40 {
+        record(&store, of_run(n, &format!("run {n}"), 256)).await;
+    }
+    fixture.applied(&store).await;
+    let before = store.storage(10).await.unwrap();
+    assert!(before.shrinks);
+    let filter = PruneFilter {
+        keep_runs: vec!["kept".to_owned()],
+        ..PruneFilter::default()
+    };
+    let done = prune(&store, filter).await;
+    assert_eq!((done.state, done.runs), (PruneState::Done, 39));
+    let after = store.storage(10).await.unwrap();
+    assert!(
+        after.file_bytes < before.file_bytes / 4,
+        "{} of {} bytes",
+        after.file_bytes,
+        before.file_bytes
+    );
+    assert_eq!((after.free_bytes, after.log_bytes), (0, 0));
+    assert_eq!((after.total.grades, after.total.holdings), (8, 1));
+    let file = std::fs::metadata(fixture.database()).unwrap().len();
+    assert_eq!(file, after.file_bytes);
+    assert_sound(&fixture).await;
+    store.close().await.unwrap();
 }
