@@ -27,6 +27,7 @@ pub mod appeal;
 mod backup;
 pub mod body;
 pub mod channel;
+pub mod channel_part;
 pub mod chart;
 pub mod comment;
 pub mod cost;

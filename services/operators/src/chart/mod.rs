@@ -10,6 +10,7 @@ mod lines;
 mod shares;
 mod spark;
 mod style;
+mod times;
 
 pub(crate) use band::band;
 pub(crate) use frame::Svg;
@@ -19,6 +20,7 @@ pub(crate) use lines::{Line, lines};
 pub(crate) use shares::shares;
 pub(crate) use spark::spark;
 pub(crate) use style::{Style, VerdictStyles};
+pub(crate) use times::{Point, Series, times};
 
 /// Maximum number of columns per chart, about one per four pixels.
 const MAX_COLUMNS: i64 = 120;

@@ -5,6 +5,8 @@ use assay_record::RunSummary;
 use assay_record::chart::{Counted, Number, Steps, Sums, Topic};
 use assay_review::Review;
 use assay_review::comparison::{RunRange, compare};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::StatusCode;
 
 use crate::bar::Bar;
 use crate::changes::Changes;
@@ -13,7 +15,8 @@ use crate::display::{bytes, cell, count, optional_number, percent, span, time};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
 use crate::pages;
-use crate::pages::run_notes::RunNotes;
+use crate::pages::run_notes::{self, Fields, Invalid, RunNotes};
+use crate::pages::runs::address;
 use crate::query::{Pairs, link};
 use crate::record::record_of;
 use crate::site::Viewer;
@@ -73,7 +76,31 @@ struct Window {
     address: String,
 }
 
-pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> Result<Page<Run>> {
+pub(crate) async fn page(viewer: Viewer, pairs: Pairs) -> Result<Page<Run>> {
+    show(viewer, &pairs, None).await
+}
+
+/// Changes what is noted about a run, and shows its page; if something is invalid, with what was
+/// entered.
+pub(crate) async fn annotate(viewer: Viewer, form: String) -> Result<Response> {
+    let form = Pairs::read(&form);
+    let name = form
+        .get("name")
+        .ok_or_else(|| Failure::parameter("name", "missing field `name`, the name of a run"))?;
+    let address = address(name);
+    let Some(entered) = run_notes::annotate(&viewer, name, &form).await? else {
+        return Ok(Redirect::to(&format!("{address}#run-notes")).into_response());
+    };
+    let (_, query) = address.split_once('?').unwrap_or_default();
+    let page = show(viewer, &Pairs::read(query), Some(entered)).await?;
+    Ok((StatusCode::BAD_REQUEST, page).into_response())
+}
+
+async fn show(
+    Viewer { review, menu, .. }: Viewer,
+    pairs: &Pairs,
+    entered: Option<(Fields, Invalid)>,
+) -> Result<Page<Run>> {
     pairs.reject_unknown(&["name", "from", "to"])?;
     let name = pairs
         .get("name")
@@ -86,8 +113,8 @@ pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> R
     let steps = record.run_steps(name, width).await?;
     let mut all = Counted::default();
     steps.values().for_each(|counted| all.add(counted));
-    let menu = menu.at(Section::Runs);
-    let window = window(&pairs, &summary, &steps)?;
+    let menu = menu.at(Section::Runs).about(Some(name));
+    let window = window(pairs, &summary, &steps)?;
     let changes = match window {
         Some((before, after)) => {
             let comparison = compare(record, &before, &after, MAX_PROMPTS).await?;
@@ -96,8 +123,8 @@ pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> R
         None => None,
     };
     Ok(Page(Run {
-        bar: Bar::new(&menu, "/ui/run", &pairs, None),
-        notes: RunNotes::new(&summary, &menu),
+        bar: Bar::new(&menu, "/ui/run", pairs, None),
+        notes: RunNotes::new(&summary, &menu, entered),
         menu,
         changes,
         name: crate::display::name(name),

@@ -4,8 +4,8 @@ use assay_core::{BatchId, GradeId};
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Values;
-use super::query::batches_around;
-use super::rows::{POSITION_BITS, id_bytes, key};
+use super::query::grade_key;
+use super::rows::id_bytes;
 use crate::comment::Comment;
 use crate::database::DatabaseError;
 
@@ -20,7 +20,7 @@ pub(super) async fn insert(
     connection: &mut SqliteConnection,
     comment: &Comment,
 ) -> Result<bool, DatabaseError> {
-    let Some(key) = stored_key(connection, comment.grade).await? else {
+    let Some(key) = grade_key(connection, comment.grade).await? else {
         return Ok(false);
     };
     let mut values = Values::with_capacity(5);
@@ -85,28 +85,4 @@ pub(super) async fn delete_up_to(
             .await?;
     }
     Ok(())
-}
-
-/// The key of a grade; `None` if it is not stored.
-async fn stored_key(
-    connection: &mut SqliteConnection,
-    grade: GradeId,
-) -> Result<Option<i64>, DatabaseError> {
-    for (number, batch) in batches_around(connection, grade.into()).await? {
-        let position = u128::from(grade) - u128::from(batch) - 1;
-        let Some(position) = u32::try_from(position)
-            .ok()
-            .filter(|position| position >> POSITION_BITS == 0)
-        else {
-            continue;
-        };
-        let stored: Option<i64> = sqlx::query_scalar("select key from grades where key = $1")
-            .bind(key(number, position))
-            .fetch_optional(&mut *connection)
-            .await?;
-        if stored.is_some() {
-            return Ok(stored);
-        }
-    }
-    Ok(None)
 }

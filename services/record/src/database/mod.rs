@@ -10,6 +10,7 @@
 mod access;
 mod answers;
 mod apply;
+mod assignments;
 mod bodies;
 pub(crate) mod channels;
 pub(crate) mod charts;
@@ -36,6 +37,7 @@ pub(crate) mod retention;
 pub(crate) mod rollups;
 pub(crate) mod rows;
 pub(crate) mod run_notes;
+mod sources;
 pub(crate) mod sqlite;
 #[cfg(test)]
 mod statements;

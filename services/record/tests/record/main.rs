@@ -7,8 +7,10 @@
 
 mod access;
 mod answers;
+mod assignments;
 mod backups;
 mod batches;
+mod channel_parts;
 mod channels;
 mod checks;
 mod claims;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::super::comments;
+use super::super::{assignments, comments};
 use super::super::documents;
 use super::super::facets::DeletedFacets;
 use super::super::holdings::{self, HeldAmounts};
@@ -142,6 +142,7 @@ async fn delete_some(
             .execute(&mut *connection)
             .await?;
         comments::delete_up_to(connection, batch.id, position(end)).await?;
+        assignments::delete_up_to(connection, batch.id, position(end)).await?;
     }
     Ok(DeletedGrades {
         grades: i64::try_from(rows.len()).unwrap_or(i64::MAX),
