@@ -165,7 +165,6 @@ async fn the_run_and_steps_are_kept_from_page_to_page() {
     );
     for (key, section) in [
         ("g", "grades"),
-        ("d", "disagreements"),
         ("s", "suspects"),
         ("t", "cost"),
     ] {
@@ -181,6 +180,10 @@ async fn the_run_and_steps_are_kept_from_page_to_page() {
         assert_eq!(browser.script(&field("step_min")).await, "1");
         browser.picture(&format!("bar-{section}")).await;
     }
+    browser.follow(".tabs a[href^='/ui/disagreements']").await;
+    let disagreements = "/ui/disagreements?run=pizza%2Fsmall&step_min=1";
+    assert_eq!(browser.address().await, disagreements);
+    browser.picture("bar-disagreements").await;
     browser.follow(".tabs a[href^='/ui/prompts']").await;
     browser.follow(".tabs a[href^='/ui/compare']").await;
     assert_eq!(

@@ -92,6 +92,13 @@ impl Service {
         reply.json().await.unwrap()
     }
 
+    pub(crate) async fn patch(&self, path: &str, body: &Value) -> Value {
+        let request = client().patch(format!("{}{path}", self.address));
+        let reply = request.json(body).send().await.unwrap();
+        assert_eq!(reply.status(), 200);
+        reply.json().await.unwrap()
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Value {
         client()
             .get(format!("{}{path}", self.address))

@@ -90,8 +90,7 @@ impl ChannelSides {
         let wide = [true, false].into_iter().filter(|rho0| {
             let rate = if *rho0 { report.rho0 } else { report.rho1 };
             let is_wide = rate.is_some_and(|rate| {
-                rate.source == Source::Measured
-                    && rate.estimate.interval.half() > TARGET_HALF_WIDTH
+                rate.source == Source::Measured && rate.estimate.interval.half() > TARGET_HALF_WIDTH
             });
             is_wide && sides.iter().all(|(_, checks)| checks.is_none())
         });
@@ -211,11 +210,7 @@ impl ChannelSides {
     fn unmeasured_judge(&self) -> Option<Advice> {
         let judges = self.window.checkers.iter().filter(|found| {
             let checker = &found.checker;
-            let judge = Judge::new(
-                checker.sensitivity,
-                checker.specificity,
-                Default::default(),
-            );
+            let judge = Judge::new(checker.sensitivity, checker.specificity, Default::default());
             checker.judge != OPERATOR
                 && judge.is_fallible()
                 && checker.sensitivity + checker.specificity - 1.0 >= MIN_JUDGE_YOUDEN
@@ -307,7 +302,14 @@ mod tests {
             let checked = [(checks, checks / 5), (400, 0)];
             counts([60_000, 40_000], OPERATOR, 1.0, checked)
         };
-        let [Advice::Narrow { rho0: false, passes: false, checks }] = advice(of(40))[..] else {
+        let [
+            Advice::Narrow {
+                rho0: false,
+                passes: false,
+                checks,
+            },
+        ] = advice(of(40))[..]
+        else {
             panic!("{:?}", advice(of(40)));
         };
         let report = |checks| Ledger::new(of(checks), Settings::default()).of("math/a", 1, None);
@@ -319,7 +321,10 @@ mod tests {
         // The formula for many items gives about as many.
         let (rho1, right) = (report(40).rho1.unwrap(), report(40).right.unwrap());
         let formula = appeals_needed(TARGET_HALF_WIDTH, 0.0, rho1.estimate.value, right);
-        assert!((f64::from(proposed) / formula - 1.0).abs() < 0.25, "{proposed} {formula}");
+        assert!(
+            (f64::from(proposed) / formula - 1.0).abs() < 0.25,
+            "{proposed} {formula}"
+        );
     }
 
     #[test]
@@ -343,12 +348,21 @@ mod tests {
             checks: 20,
         };
         assert_eq!(contradicted(4)[0], first);
-        assert!(!contradicted(1).iter().any(|advice| matches!(advice, Advice::Contradicted { .. })));
+        assert!(
+            !contradicted(1)
+                .iter()
+                .any(|advice| matches!(advice, Advice::Contradicted { .. }))
+        );
     }
 
     #[test]
     fn a_fallible_judge_is_measured_by_operators() {
-        let mut counts = counts([60_000, 40_000], "judge@1", 0.9, [(6_000, 300), (4_000, 40)]);
+        let mut counts = counts(
+            [60_000, 40_000],
+            "judge@1",
+            0.9,
+            [(6_000, 300), (4_000, 40)],
+        );
         let measure = |checks| Advice::MeasureJudge {
             judge: "judge@1".to_owned(),
             checks,

@@ -126,7 +126,11 @@ impl Ledger {
             ..counts
         };
         let ledger = Self::new(measured, settings);
-        ledger.channels.into_values().next().map(|entry| entry.report)
+        ledger
+            .channels
+            .into_values()
+            .next()
+            .map(|entry| entry.report)
     }
 
     /// All channels that have counts, by name and version.

@@ -45,11 +45,9 @@ impl Section {
         match self {
             Self::Home | Self::Runs | Self::Grades | Self::Other => Role::Trainer,
             Self::Checks => Role::Checker,
-            Self::Verifier
-            | Self::Suspects
-            | Self::Cost
-            | Self::Storage
-            | Self::Audit => Role::Operator,
+            Self::Verifier | Self::Suspects | Self::Cost | Self::Storage | Self::Audit => {
+                Role::Operator
+            }
             Self::Keys => Role::Admin,
         }
     }

@@ -22,8 +22,8 @@ use crate::failure::Failure;
 use crate::failure_page::{failure_page, show_failures};
 use crate::page::{Menu, Section};
 use crate::pages::{
-    audit, channel, channels, check, checks, comments, compare, cost, disagreements, grade, grades, home,
-    keys, prompts, queue, run, run_notes, runs, sign_in, storage, suspects,
+    audit, channel, channels, check, checks, comments, compare, cost, disagreements, grade, grades,
+    home, keys, prompts, queue, run, run_notes, runs, sign_in, storage, suspects,
 };
 use crate::site::Site;
 

@@ -145,9 +145,13 @@ mod tests {
             "{svg}"
         );
         assert!(svg.contains(">11-28</text>") && svg.contains(">11-30</text>"));
-        let empty = times("rates", (600_000_000, 144), &starts, &series(vec![]), |_| {
-            String::new()
-        });
+        let empty = times(
+            "rates",
+            (600_000_000, 144),
+            &starts,
+            &series(vec![]),
+            |_| String::new(),
+        );
         assert_eq!(empty, "");
     }
 
@@ -164,7 +168,10 @@ mod tests {
         let svg = times("rates", (600_000_000, 6), &starts, &lines, |value| {
             format!("{value:.1}")
         });
-        assert!(svg.contains("2026-11-28 01:00: false positives 0.5<"), "{svg}");
+        assert!(
+            svg.contains("2026-11-28 01:00: false positives 0.5<"),
+            "{svg}"
+        );
         assert!(svg.contains(">11-29 23:00</text>"), "{svg}");
         assert!(labels(&starts, |_| String::new()).len() <= LABELS + 1);
         let few = labels(&starts, |start| start.to_string());

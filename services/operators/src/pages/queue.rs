@@ -166,10 +166,7 @@ pub(crate) async fn page(
         others: pairs.changed(
             "/ui/queue",
             FIELDS,
-            &[
-                ("assigned", mine.then_some("all")),
-                ("empty", None),
-            ],
+            &[("assigned", mine.then_some("all")), ("empty", None)],
         ),
         assigned: AssignedRow::list(record, &assigned).await?,
         channels: most_used(&ledger, MAX_CHOICES)
@@ -188,10 +185,7 @@ pub(crate) async fn page(
 }
 
 /// Draws a grade and redirects to it.
-pub(crate) async fn draw(
-    Viewer { review, caller, .. }: Viewer,
-    form: String,
-) -> Result<Redirect> {
+pub(crate) async fn draw(Viewer { review, caller, .. }: Viewer, form: String) -> Result<Redirect> {
     next(&review, &draws(&Pairs::read(&form))?, &caller).await
 }
 
@@ -261,7 +255,9 @@ pub(crate) async fn drawn(
         stored.grade.channel, stored.grade.grader.version
     ));
     let assignees = match record_of(&review)?.assignment(id).await? {
-        Some(Assignment { caller: current, .. }) => Some(Assignees {
+        Some(Assignment {
+            caller: current, ..
+        }) => Some(Assignees {
             current,
             operators: operators(&gate, &caller).await?,
         }),
@@ -290,11 +286,7 @@ pub(crate) async fn drawn(
 }
 
 /// Draws the next grade and redirects to it, or to the queue if there is none.
-pub(crate) async fn next(
-    review: &Review,
-    draws: &DrawFilter,
-    caller: &Caller,
-) -> Result<Redirect> {
+pub(crate) async fn next(review: &Review, draws: &DrawFilter, caller: &Caller) -> Result<Redirect> {
     let address = match review.draw(draws, caller.name()).await? {
         Some((stored, _)) => address(&format!("/ui/queue/{}", stored.grade.grade), draws),
         None => {

@@ -130,7 +130,10 @@ async fn read_graded(
          cast(sum(flips) as bigint) as flips from channels where channel = $1 and version = $2 \
          and channels.bucket < $3 having count(*) > 0"
     );
-    let older = sqlx::query(AssertSqlSafe(older)).bind(channel).bind(version).bind(oldest);
+    let older = sqlx::query(AssertSqlSafe(older))
+        .bind(channel)
+        .bind(version)
+        .bind(oldest);
     rows.extend(older.fetch_all(connection).await?);
     for row in &rows {
         let counts = graded_of(row)?;
@@ -211,7 +214,10 @@ async fn read_checked(
         .bind(SINGLE_BUCKETS - 1);
     let oldest: Option<i64> = oldest.fetch_one(&mut *connection).await?;
     for select in [NEWEST.to_owned(), older] {
-        let rows = sqlx::query(AssertSqlSafe(select)).bind(channel).bind(version).bind(oldest);
+        let rows = sqlx::query(AssertSqlSafe(select))
+            .bind(channel)
+            .bind(version)
+            .bind(oldest);
         for row in rows.fetch_all(&mut *connection).await? {
             let (checker, checked) = checked_of(&row)?;
             let place = Place {

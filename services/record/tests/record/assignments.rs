@@ -4,8 +4,8 @@ use assay_core::GradeId;
 use assay_record::event::{Adjudication, Assignment, Draw};
 use assay_record::{Event, Record};
 
-use crate::fixture::{Fixture, START_US, entry, events, id, record};
 use crate::batches::{of_run, prune};
+use crate::fixture::{Fixture, START_US, entry, events, id, record};
 use crate::retention::runs;
 
 fn drawn(grade: GradeId, caller: &str, after_us: i64) -> Vec<Event> {
@@ -45,15 +45,25 @@ async fn a_drawn_grade_is_open_until_it_is_adjudicated() {
     record(&store, events(100, drawn(first, "ann", 1))).await;
     record(&store, events(101, drawn(second, "bob", 2))).await;
     // A grade that was not drawn cannot be assigned.
-    record(&store, events(102, vec![assigned(id(&graded, 1), "ann", 3)])).await;
+    record(
+        &store,
+        events(102, vec![assigned(id(&graded, 1), "ann", 3)]),
+    )
+    .await;
     let of = |grade, caller: &str| (grade, caller.to_owned());
-    assert_eq!(open(&store, None).await, [of(second, "bob"), of(first, "ann")]);
+    assert_eq!(
+        open(&store, None).await,
+        [of(second, "bob"), of(first, "ann")]
+    );
     assert_eq!(open(&store, Some("ann")).await, [of(first, "ann")]);
     assert_eq!(open(&store.seen_by("ann"), None).await, []);
 
     record(&store, events(103, vec![assigned(first, "bob", 4)])).await;
     assert_eq!(open(&store, Some("ann")).await, []);
-    assert_eq!(open(&store, Some("bob")).await, [of(first, "bob"), of(second, "bob")]);
+    assert_eq!(
+        open(&store, Some("bob")).await,
+        [of(first, "bob"), of(second, "bob")]
+    );
     let adjudication = Event::Adjudicated(Adjudication {
         id: 7,
         grade: first,

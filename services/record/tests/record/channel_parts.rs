@@ -7,8 +7,8 @@ use assay_record::{Event, Record};
 use assay_rewards::channel::ChannelCounts;
 use assay_rewards::channel::counts::{BUCKET_US, OPERATOR};
 
-use crate::fixture::{Fixture, START_US, change_all, entry, events, id, record};
 use crate::batches::{of_run, prune};
+use crate::fixture::{Fixture, START_US, change_all, entry, events, id, record};
 use crate::retention::runs;
 
 const CHANNEL: &str = "math/default";
@@ -91,7 +91,11 @@ async fn counts_are_split_by_run_and_by_policy() {
     }
     let policies = store.channel_parts(CHANNEL, 1, PartKey::Policy, 1).await;
     let counts = &policies.unwrap()[0].counts;
-    assert_eq!(counts.truths.len(), 1, "verdicts of judges are those of the channel");
+    assert_eq!(
+        counts.truths.len(),
+        1,
+        "verdicts of judges are those of the channel"
+    );
     let hidden = store.seen_by("somebody");
     assert_eq!(parts(&hidden, PartKey::Run).await, []);
     store.close().await.unwrap();

@@ -7,7 +7,8 @@ use assay_core::{GradeId, Hash};
 use assay_record::chart::Topic;
 use assay_record::storage::{PruneFilter, PruneState};
 use assay_record::{
-    Body, BodyKind, Entry, Event, GradeFilter, KindCounts, Record, RecordError, TextQuery,
+    Body, BodyKind, Entry, Event, GradeFilter, KindCounts, Record, RecordError, RecordOptions,
+    TextQuery, backup,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -328,6 +329,32 @@ async fn completes_the_index_after_a_crash_on_either_side() {
     let store = fixture.open().await;
     assert_eq!(found(&store, &text("third")).await, [(2, 0)]);
     store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_index_of_a_restored_backup_is_built_again() {
+    let fixture = searching();
+    let store = fixture.open().await;
+    record(&store, texts(0, 0, &[("first", Some("asked"))])).await;
+    record(&store, texts(1, 0, &[("second", None)])).await;
+    let copy = fixture.root().join("copy");
+    let done = backup(&fixture.options, &copy).await.unwrap();
+    // The index is not in the copy.
+    let names = std::fs::read_dir(&copy).unwrap();
+    let is_index = |name: &str| name.ends_with(".texts");
+    let mut names = names.map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert!(!names.any(|name| is_index(&name)));
+    store.close().await.unwrap();
+
+    let mut options = RecordOptions::new(format!("sqlite://{}", done.database.display()));
+    options.text_search = true;
+    let restored = Record::open(&options, fixture.clock.clone()).await.unwrap();
+    while restored.grades(&text("first"), None, 1).await.is_err() {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    assert_eq!(found(&restored, &text("asked")).await, [(0, 0)]);
+    assert_eq!(found(&restored, &text("second")).await, [(1, 0)]);
+    restored.close().await.unwrap();
 }
 
 #[tokio::test]

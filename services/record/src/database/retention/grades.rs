@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::super::{assignments, comments};
 use super::super::documents;
 use super::super::facets::DeletedFacets;
 use super::super::holdings::{self, HeldAmounts};
 use super::super::insert::Delete;
 use super::super::rows::{POSITION_BITS, count, id_bytes, position};
+use super::super::{assignments, comments};
 use super::stored::{StoredBatch, keys, stored_batches};
 use super::sweep;
 use crate::database::DatabaseError;

@@ -371,7 +371,10 @@ async fn read(record: &Record) {
     assert_eq!(record.draws(&[grade]).await.unwrap().len(), 1);
     assert_eq!(record.assignments(None, 9).await.unwrap().len(), 1);
     let own = record.assignments(Some(CALLER), 9).await.unwrap();
-    assert_eq!(record.assignment(grade).await.unwrap(), own.first().cloned());
+    assert_eq!(
+        record.assignment(grade).await.unwrap(),
+        own.first().cloned()
+    );
     let times = record.channel_times("text/default", 1, 60).await.unwrap();
     assert_eq!((times.width, times.spans.len()), (6, 12));
     for (key, parts) in [(PartKey::Run, 3), (PartKey::Policy, 1)] {
