@@ -425,13 +425,13 @@ create table channel_checks (
     primary key (channel, version, bucket, judge, sensitivity, specificity, passes)
 );
 
--- Counts of the items of a channel by run and policy, as those of `channels` by time. Grades that
--- earlier releases recorded are not in it.
+-- Counts of the items of a channel by run and by policy, as those of `channels` by time. Grades
+-- that earlier releases recorded are not in it.
 create table channel_sources (
     channel               text collate "C" not null,  -- as in `channels`
     version               bigint not null,  -- as in `channels`
-    run                   bigint not null,  -- `runs.no`, 0 without a run
-    policy                text collate "C" not null,  -- name of the policy
+    run                   bigint not null,  -- `runs.no`, 0 without a run, -1 for a policy
+    policy                text collate "C" not null,  -- name of the policy, empty for a run
     negatives             bigint not null,  -- not passed
     positives             bigint not null,  -- passed
     bound_negatives       bigint not null,  -- negatives with a binding appeal

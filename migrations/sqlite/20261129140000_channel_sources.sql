@@ -1,10 +1,10 @@
--- Counts of the items of a channel by run and policy, as those of `channels` by time. Grades that
--- were recorded before this migration, or by an earlier node, are not in it.
+-- Counts of the items of a channel by run and by policy, as those of `channels` by time. Grades
+-- that were recorded before this migration, or by an earlier node, are not in it.
 create table channel_sources (
     channel               text    not null,  -- as in `channels`
     version               integer not null,  -- as in `channels`
-    run                   integer not null,  -- `runs.no`, 0 without a run
-    policy                text    not null,  -- name of the policy
+    run                   integer not null,  -- `runs.no`, 0 without a run, -1 for a policy
+    policy                text    not null,  -- name of the policy, empty for a run
     negatives             integer not null,  -- not passed
     positives             integer not null,  -- passed
     bound_negatives       integer not null,  -- negatives with a binding appeal

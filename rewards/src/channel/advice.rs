@@ -316,7 +316,7 @@ mod tests {
         let half = |checks| report(checks).rho1.unwrap().estimate.interval.half();
         let proposed = 40 + u32::try_from(checks).unwrap();
         assert!(half(proposed) <= TARGET_HALF_WIDTH, "{checks}");
-        assert!(half(proposed - 10) > TARGET_HALF_WIDTH - 1e-3, "{checks}");
+        assert!(half(proposed * 9 / 10) > TARGET_HALF_WIDTH, "{checks}");
         assert_eq!(advice(of(2 * proposed)), []);
         // The formula for many items gives about as many.
         let (rho1, right) = (report(40).rho1.unwrap(), report(40).right.unwrap());

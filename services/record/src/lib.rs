@@ -72,6 +72,7 @@ mod spool;
 mod state;
 pub mod storage;
 mod text_completion;
+mod text_pattern;
 mod text_query;
 mod verify;
 mod writer;

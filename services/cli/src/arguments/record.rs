@@ -166,7 +166,7 @@ pub(crate) struct GradeSelection {
     /// Latest time, exclusive, in the form of `--since`
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) until: Option<i64>,
-    /// What occurs in the completion or the prompt: `word "a phrase" prefix* -excluded`; requires
+    /// What occurs in the completion or the prompt: `word "a phrase" prefix* -excluded /regex/`; requires
     /// the setting `store.text_search`
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) text: Option<TextQuery>,

@@ -1,4 +1,4 @@
-//! Adds the counts of new grades and adjudications to those of their channels by run and policy.
+//! Adds the counts of new grades and adjudications to those of their channels by run and by policy.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +8,7 @@ use assay_rewards::channel::counts::{Checked, Checker, Graded};
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Insert;
+use super::keys::ALL_RUNS;
 use super::query::grade_key;
 use super::sums::{add_counts, add_numbers};
 use crate::channel;
@@ -51,21 +52,27 @@ const UPSERT_CHECKED: Insert = Insert {
 /// Channel and version.
 type Channel = (String, u32);
 
-/// The counts of one channel from one run and policy.
+/// The counts of one channel from one run or policy.
 #[derive(Default)]
 struct Part {
     graded: Graded,
     checked: Vec<(Checker, Checked)>,
 }
 
-/// New counts by number of the run and name of the policy, and by channel.
+/// New counts by number of the run without a policy, or by name of the policy for all runs, and by
+/// channel.
 #[derive(Default)]
 pub(super) struct NewSources(BTreeMap<(i64, String), BTreeMap<Channel, Part>>);
 
 impl NewSources {
     /// Adds counts of a run and policy.
     pub(super) fn add(&mut self, run: i64, policy: &str, counts: ChannelCounts) {
-        let channels = self.0.entry((run, policy.to_owned())).or_default();
+        self.add_to((run, String::new()), counts.clone());
+        self.add_to((ALL_RUNS, policy.to_owned()), counts);
+    }
+
+    fn add_to(&mut self, source: (i64, String), counts: ChannelCounts) {
+        let channels = self.0.entry(source).or_default();
         for (place, graded) in counts.graded {
             let part = channels.entry((place.channel, place.version)).or_default();
             part.graded.add(&graded);

@@ -18,6 +18,9 @@ use crate::{Record, RecordError};
 /// weeks.
 const WIDTHS: [i64; 6] = [1, 6, 36, 144, 1_008, 4_032];
 
+/// Most buckets that are read: those of sixty days in which the channel always has grades.
+const MAX_BUCKETS: i64 = 8_640;
+
 /// A version of a channel.
 #[derive(Clone, Copy)]
 struct Version<'c> {
@@ -27,8 +30,8 @@ struct Version<'c> {
 
 impl Record {
     /// Returns the counts of a channel by time, in the shortest spans of which at most `spans`
-    /// cover all its counts; of channels that are older than that many spans of four weeks, only
-    /// the newest. Callers see none.
+    /// cover its newest 8,640 buckets of ten minutes, or in spans of four weeks the newest of
+    /// them. Callers see none.
     ///
     /// # Errors
     /// [`RecordError`], as all reads.
@@ -67,10 +70,7 @@ impl Record {
         let of = Version { channel, version };
         self.read(async {
             let mut snapshot = self.snapshot_after(counted).await?;
-            Ok(match key {
-                PartKey::Run => of.runs(&mut snapshot, limit).await?,
-                PartKey::Policy => of.policies(&mut snapshot, limit).await?,
-            })
+            Ok(of.parts(&mut snapshot, key, limit).await?)
         })
         .await
     }
@@ -107,12 +107,13 @@ impl Version<'_> {
         connection: &mut SqliteConnection,
         spans: i64,
     ) -> Result<ChannelTimes, DatabaseError> {
-        const BOUNDS: &str = "select \
-             (select min(bucket) from channels where channel = $1 and version = $2) as first, \
-             (select max(bucket) from channels where channel = $1 and version = $2) as last";
+        const BOUNDS: &str = "select min(bucket) as first, max(bucket) as last from \
+             (select bucket from channels where channel = $1 and version = $2 \
+             order by bucket desc limit $3) as newest";
         let (first, last): (Option<i64>, Option<i64>) = sqlx::query_as(BOUNDS)
             .bind(self.channel)
             .bind(self.version)
+            .bind(MAX_BUCKETS)
             .fetch_one(&mut *connection)
             .await?;
         let Some((first, last)) = first.zip(last) else {
@@ -124,7 +125,7 @@ impl Version<'_> {
             .into_iter()
             .find(|width| (last - start(*width, first)) / width < spans)
             .unwrap_or(longest);
-        let first = start(width, first).max(start(width, last) - (spans - 1) * width);
+        let first = first.max(start(width, last) - (spans - 1) * width);
         let truths = self.truths(connection).await?;
         let empty = || ChannelCounts {
             truths: truths.clone(),
@@ -166,64 +167,28 @@ impl Version<'_> {
         Ok(times)
     }
 
-    async fn runs(
+    /// The parts of one kind, with their checks.
+    async fn parts(
         self,
         connection: &mut SqliteConnection,
+        key: PartKey,
         limit: u32,
     ) -> Result<Vec<ChannelPart>, DatabaseError> {
-        let graded = format!(
-            "select run as part, (select name from runs where no = sums.run) as name, sums.* \
-             from (select run, {GRADED_SUMS} from channel_sources \
-             where channel = $1 and version = $2 group by run) as sums \
-             order by negatives + positives desc, run limit $3"
-        );
-        let checked = format!(
-            "select run as part, {CHECKED_SUMS} from channel_source_checks \
-             where channel = $1 and version = $2 \
-             group by run, judge, sensitivity, specificity, passes"
-        );
-        let mut parts = self
-            .parts::<i64>(connection, limit, [graded, checked])
-            .await?;
-        // A run that is being deleted has no name any more.
-        parts.retain(|(run, part)| *run == NO_RUN || part.name.is_some());
-        Ok(parts.into_iter().map(|(_, part)| part).collect())
-    }
-
-    async fn policies(
-        self,
-        connection: &mut SqliteConnection,
-        limit: u32,
-    ) -> Result<Vec<ChannelPart>, DatabaseError> {
-        let graded = format!(
-            "select policy as part, policy as name, sums.* \
-             from (select policy, {GRADED_SUMS} from channel_sources \
-             where channel = $1 and version = $2 group by policy) as sums \
-             order by negatives + positives desc, policy limit $3"
-        );
-        let checked = format!(
-            "select policy as part, {CHECKED_SUMS} from channel_source_checks \
-             where channel = $1 and version = $2 \
-             group by policy, judge, sensitivity, specificity, passes"
-        );
-        let parts = self
-            .parts::<String>(connection, limit, [graded, checked])
-            .await?;
-        Ok(parts.into_iter().map(|(_, part)| part).collect())
-    }
-
-    /// The parts of a statement, with the checks of another one.
-    async fn parts<K>(
-        self,
-        connection: &mut SqliteConnection,
-        limit: u32,
-        [graded, checked]: [String; 2],
-    ) -> Result<Vec<(K, ChannelPart)>, DatabaseError>
-    where
-        K: PartialEq + for<'r> sqlx::Decode<'r, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
-    {
+        const RUNS: &str = "select s.*, (select name from runs where no = s.run) as name \
+             from channel_sources s where channel = $1 and version = $2 and run >= 0 \
+             order by negatives + positives desc, run limit $3";
+        const POLICIES: &str = "select s.*, policy as name from channel_sources s \
+             where channel = $1 and version = $2 and run = -1 \
+             order by negatives + positives desc, policy limit $3";
+        const CHECKS: &str = "select judge, sensitivity, specificity, passes, checks, disagreed, \
+             weight, squares, disagreed_weight from channel_source_checks \
+             where channel = $1 and version = $2 and run = $3 and policy = $4";
         let truths = self.truths(connection).await?;
-        let rows = sqlx::query(AssertSqlSafe(graded))
+        let select = match key {
+            PartKey::Run => RUNS,
+            PartKey::Policy => POLICIES,
+        };
+        let rows = sqlx::query(select)
             .bind(self.channel)
             .bind(self.version)
             .bind(limit)
@@ -231,25 +196,29 @@ impl Version<'_> {
             .await?;
         let mut parts = Vec::with_capacity(rows.len());
         for row in &rows {
-            let counts = ChannelCounts {
+            let (run, policy): (i64, String) = (row.try_get("run")?, row.try_get("policy")?);
+            let name: Option<String> = row.try_get("name")?;
+            // A run that is being deleted has no name any more.
+            if name.is_none() && run != NO_RUN {
+                continue;
+            }
+            let mut counts = ChannelCounts {
                 graded: [(self.place(), judged_of(row)?)].into(),
                 truths: truths.clone(),
                 ..ChannelCounts::default()
             };
-            let name = row.try_get("name")?;
-            parts.push((row.try_get("part")?, ChannelPart { name, counts }));
-        }
-        let rows = sqlx::query(AssertSqlSafe(checked))
-            .bind(self.channel)
-            .bind(self.version)
-            .fetch_all(connection)
-            .await?;
-        for row in &rows {
-            let key: K = row.try_get("part")?;
-            if let Some((_, part)) = parts.iter_mut().find(|(part, _)| *part == key) {
+            let checks = sqlx::query(CHECKS)
+                .bind(self.channel)
+                .bind(self.version)
+                .bind(run)
+                .bind(policy)
+                .fetch_all(&mut *connection)
+                .await?;
+            for row in &checks {
                 let (checker, checked) = checked_of(row)?;
-                part.counts.checked_by(self.place(), checker).add(&checked);
+                counts.checked_by(self.place(), checker).add(&checked);
             }
+            parts.push(ChannelPart { name, counts });
         }
         Ok(parts)
     }

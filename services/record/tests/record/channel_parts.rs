@@ -3,15 +3,23 @@
 use assay_record::channel_part::PartKey;
 use assay_record::event::Adjudication;
 use assay_record::storage::{ChannelFilter, PruneFilter};
-use assay_record::{Event, Record};
+use assay_record::{Entry, Event, Record};
 use assay_rewards::channel::ChannelCounts;
 use assay_rewards::channel::counts::{BUCKET_US, OPERATOR};
 
-use crate::batches::{of_run, prune};
+use crate::batches::prune;
 use crate::fixture::{Fixture, START_US, change_all, entry, events, id, record};
 use crate::retention::runs;
 
 const CHANNEL: &str = "math/default";
+
+/// The `n`th batch of a run.
+fn of_run(n: u64, run: &str, grades: u32) -> Entry {
+    let mut entry = entry(n, grades);
+    entry.run = Some(run.into());
+    change_all(&mut entry, |source, _| source.run = Some(run.into()));
+    entry
+}
 
 /// Items, overturned negatives, unjudged items, and checks by judges and operators.
 fn summary(counts: &ChannelCounts) -> [u64; 5] {
@@ -135,9 +143,14 @@ async fn parts_are_deleted_with_runs_and_channels() {
     prune(&store, runs(&["deleted"])).await;
     let kept = [(Some("kept".to_owned()), [4, 2, 0, 2, 0])];
     assert_eq!(parts(&store, PartKey::Run).await, kept);
+    assert_eq!(
+        parts(&store, PartKey::Policy).await,
+        [(Some("default".to_owned()), [8, 4, 0, 4, 0])],
+        "policies are counted over all runs"
+    );
     let rows = "select (select count(*) from channel_sources) \
                 + (select count(*) from channel_source_checks)";
-    assert_eq!(fixture.number(rows).await, 2);
+    assert_eq!(fixture.number(rows).await, 4);
     let channel = ChannelFilter {
         names: vec![CHANNEL.to_owned()],
         ..ChannelFilter::default()

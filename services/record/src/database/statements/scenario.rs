@@ -326,6 +326,10 @@ fn filters() -> Vec<GradeFilter> {
             ..GradeFilter::default()
         },
         GradeFilter {
+            text: r"/completion \d/".parse().ok(),
+            ..GradeFilter::default()
+        },
+        GradeFilter {
             label: text("gold"),
             text: "completion".parse().ok(),
             ..GradeFilter::default()
