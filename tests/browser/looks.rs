@@ -10,7 +10,9 @@ use crate::browser::service::Service;
 /// Every page, with a grade of the newest step and a check. The run has tags and a note, the grade
 /// a comment, and an answer in LaTeX; another grade has a conversation, and one is drawn.
 async fn pages(service: &Service) -> Vec<(&'static str, String)> {
-    let newest = service.get("/v1/grades?limit=1&verdict=wrong_answer&run=pizza%2Fsmall").await;
+    let newest = service
+        .get("/v1/grades?limit=1&verdict=wrong_answer&run=pizza%2Fsmall")
+        .await;
     let check = service
         .post("/v1/checks", &crate::browser::service::check())
         .await;

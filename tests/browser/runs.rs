@@ -163,11 +163,7 @@ async fn the_run_and_steps_are_kept_from_page_to_page() {
         address, "/ui/run?name=pizza%2Fsmall&from=1",
         "no parameter is empty"
     );
-    for (key, section) in [
-        ("g", "grades"),
-        ("s", "suspects"),
-        ("t", "cost"),
-    ] {
+    for (key, section) in [("g", "grades"), ("s", "suspects"), ("t", "cost")] {
         browser.go(&format!("g{key}")).await;
         assert_eq!(
             browser.address().await,

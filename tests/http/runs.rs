@@ -252,9 +252,15 @@ async fn the_form_of_a_run_changes_only_what_its_user_changed() {
     }
     let refused = send_form(&service, &format!("{shown}&tags=x&note=%07")).await;
     let html = String::from_utf8_lossy(&refused.bytes);
-    assert!(html.contains("aria-describedby=\"notes-invalid\">\n"), "{html}");
+    assert!(
+        html.contains("aria-describedby=\"notes-invalid\">\n"),
+        "{html}"
+    );
     let run = service.get("/v1/runs/a%2Fb").await.json();
-    assert_eq!((&run["tags"], &run["note"]), (&json!(["x", "y"]), &json!("newer")));
+    assert_eq!(
+        (&run["tags"], &run["note"]),
+        (&json!(["x", "y"]), &json!("newer"))
+    );
     let absent = send_form(&service, "name=absent&tags=a").await;
     assert_eq!(absent.status, 404);
     assert!(!text(&service, "/ui/runs").await.contains("name=a%2Fb"));

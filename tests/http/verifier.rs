@@ -44,12 +44,19 @@ async fn the_page_of_a_channel_splits_its_rates_by_run_and_policy() {
         let judged = of_run(appealed(answers(40, 80, 60), 0.5), "judged");
         service.grade(&judged).await;
     }
-    service
-        .grade(&of_run(answers(0, 30, 30), "unjudged"))
-        .await;
+    service.grade(&of_run(answers(0, 30, 30), "unjudged")).await;
     let page = text(&service, "/ui/channel?name=math%2Fdefault").await;
-    for chart in ["False positives", "False negatives", "J", "Passed", "Coverage"] {
-        assert!(page.contains(&format!("aria-label=\"{chart}\"")), "{chart}: {page}");
+    for chart in [
+        "False positives",
+        "False negatives",
+        "J",
+        "Passed",
+        "Coverage",
+    ] {
+        assert!(
+            page.contains(&format!("aria-label=\"{chart}\"")),
+            "{chart}: {page}"
+        );
     }
     let facts = between(&page, "id=\"facts\"", "</dl>");
     // 80 of 180, twice, and 30 of 60 pass; 40 of 180 more are right.
@@ -116,8 +123,13 @@ async fn drawn_grades_are_assigned_until_they_are_adjudicated() {
     let id = between(&drawn, "/ui/queue/", "?").to_owned();
     // Drawing over the API assigns as well.
     let next = "/v1/adjudications/next";
-    let by_other = keyed.send(&other, http::Method::POST, next, &json!({})).await;
-    let by_other = by_other.json()["grade"]["grade"].as_str().unwrap().to_owned();
+    let by_other = keyed
+        .send(&other, http::Method::POST, next, &json!({}))
+        .await;
+    let by_other = by_other.json()["grade"]["grade"]
+        .as_str()
+        .unwrap()
+        .to_owned();
 
     let mine = assigned(&keyed, operator, "").await;
     assert!(mine.contains(&id) && !mine.contains(&by_other), "{mine}");
@@ -130,13 +142,20 @@ async fn drawn_grades_are_assigned_until_they_are_adjudicated() {
         choice.contains("value=\"operator\" selected") && choice.contains("value=\"other\""),
         "{choice}"
     );
-    assert!(!choice.contains("trainer"), "trainers cannot adjudicate: {choice}");
+    assert!(
+        !choice.contains("trainer"),
+        "trainers cannot adjudicate: {choice}"
+    );
 
     let assign = format!("/ui/queue/{id}/assign");
     for (key, form, status) in [
         (operator, "operator=trainer", StatusCode::BAD_REQUEST),
         (trainer, "operator=other", StatusCode::FORBIDDEN),
-        (operator, "operator=other&passes=false", StatusCode::SEE_OTHER),
+        (
+            operator,
+            "operator=other&passes=false",
+            StatusCode::SEE_OTHER,
+        ),
     ] {
         let got = post(&keyed, key, &assign, form).await;
         assert_eq!(got.status, status, "{form}");

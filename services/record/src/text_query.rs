@@ -127,13 +127,16 @@ impl FromStr for TextQuery {
             return Err(TextQueryError::Empty);
         }
         let required = patterns.iter().filter(|pattern| !pattern.is_excluded);
-        terms.extend(required.clone().flat_map(TextPattern::words).map(|text| {
-            TextTerm {
-                text,
-                is_prefix: false,
-                is_excluded: false,
-            }
-        }));
+        terms.extend(
+            required
+                .clone()
+                .flat_map(TextPattern::words)
+                .map(|text| TextTerm {
+                    text,
+                    is_prefix: false,
+                    is_excluded: false,
+                }),
+        );
         let has_word = terms.iter().any(|term| !term.is_excluded);
         if !has_word && (!terms.is_empty() || required.count() == 0) {
             return Err(TextQueryError::OnlyExcluded);
