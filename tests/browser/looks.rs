@@ -63,7 +63,7 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
 }
 
 /// A batch whose prompt and completion are messages, of a channel with judged verdicts.
-fn conversation() -> Value {
+pub(crate) fn conversation() -> Value {
     let message = |role: &str, content: &str| json!({ "role": role, "content": content });
     let items = (0..40u32).map(|n| {
         let answer = ["\\frac{3}{8}", "0.375", "\\frac{1}{2}"][n as usize % 3];

@@ -3,6 +3,7 @@
 //! has a tooltip with its numbers.
 
 mod band;
+mod figure;
 mod frame;
 mod heat;
 mod interval;
@@ -13,6 +14,7 @@ mod style;
 mod times;
 
 pub(crate) use band::band;
+pub(crate) use figure::Figure;
 pub(crate) use frame::Svg;
 pub(crate) use heat::heat;
 pub(crate) use interval::{bar, interval};

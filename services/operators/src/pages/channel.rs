@@ -9,7 +9,7 @@ use assay_rewards::channel::{Ledger, Report};
 use assay_rewards::interval::Estimate;
 
 use crate::advice::{NextStep, next_steps};
-use crate::chart::{Point, Series, Style, Svg, times};
+use crate::chart::{Figure, Point, Series, Style, Svg, times};
 use crate::display::{cell, count, middle, number, percent};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
@@ -24,14 +24,6 @@ const SPANS: i64 = 60;
 
 /// Maximum number of runs and of policies.
 const PARTS: u32 = 50;
-
-/// A chart over time.
-struct Chart {
-    title: &'static str,
-    about: &'static str,
-    svg: Svg,
-    parts: Vec<(&'static str, Style)>,
-}
 
 /// A run or policy as a row.
 struct PartRow {
@@ -66,7 +58,7 @@ pub(crate) struct Channel {
     row: ChannelRow,
     steps: Vec<NextStep>,
     facts: Vec<(&'static str, String)>,
-    charts: Vec<Chart>,
+    charts: Vec<Figure>,
     /// How long a column of the charts is.
     span: String,
     tables: Vec<PartTable>,
@@ -183,7 +175,7 @@ fn interval(estimate: &Estimate) -> String {
     )
 }
 
-fn charts(times: ChannelTimes) -> Vec<Chart> {
+fn charts(times: ChannelTimes) -> Vec<Figure> {
     let reports: Vec<(i64, Report)> = times
         .spans
         .into_iter()
@@ -207,7 +199,7 @@ fn charts(times: ChannelTimes) -> Vec<Chart> {
             range: None,
         })
     };
-    let chart = |title, about, series: &[Series], format_value: &dyn Fn(f64) -> String| Chart {
+    let chart = |title, about, series: &[Series], format_value: &dyn Fn(f64) -> String| Figure {
         title,
         about,
         svg: times_of(title, times.width, &starts, series, format_value),
@@ -215,7 +207,7 @@ fn charts(times: ChannelTimes) -> Vec<Chart> {
             [_] => Vec::new(),
             several => several
                 .iter()
-                .map(|line| (line.name, Style::plain(line.colour)))
+                .map(|line| (line.name.to_owned(), Style::plain(line.colour)))
                 .collect(),
         },
     };

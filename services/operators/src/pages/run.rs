@@ -10,7 +10,7 @@ use http::StatusCode;
 
 use crate::bar::Bar;
 use crate::changes::Changes;
-use crate::chart::{self, Line, Style, Svg, VerdictStyles, band, heat, lines, shares};
+use crate::chart::{self, Figure, Line, Style, Svg, VerdictStyles, band, heat, lines, shares};
 use crate::display::{bytes, cell, count, optional_number, percent, span, time};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
@@ -26,15 +26,6 @@ const MAX_PROMPTS: u32 = 10;
 
 /// Number of recent steps in the table below the charts.
 const MAX_STEPS: usize = 20;
-
-/// A chart with its caption.
-struct Chart {
-    title: &'static str,
-    about: &'static str,
-    svg: Svg,
-    /// Names and styles of the parts, for the legend.
-    parts: Vec<(String, Style)>,
-}
 
 /// A step, or a bucket of steps, in the table.
 struct StepRow {
@@ -59,7 +50,7 @@ pub(crate) struct Run {
     name: String,
     notes: RunNotes,
     facts: Vec<(&'static str, String)>,
-    charts: Vec<Chart>,
+    charts: Vec<Figure>,
     width: i64,
     /// The chosen steps against those before them.
     changes: Option<(Window, Changes)>,
@@ -259,7 +250,7 @@ fn charts(
     all: &Counted,
     width: i64,
     verdicts: &VerdictStyles,
-) -> Vec<Chart> {
+) -> Vec<Figure> {
     let numbered: Vec<(i64, &Counted)> = steps
         .iter()
         .filter_map(|(step, counted)| Some(((*step)?, counted)))
@@ -282,7 +273,7 @@ fn charts(
             )
         })
         .collect();
-    let chart = |title, about, svg, parts| Chart {
+    let chart = |title, about, svg, parts| Figure {
         title,
         about,
         svg,
@@ -380,7 +371,7 @@ fn share_chart(
     topic: Topic,
     steps: &[(i64, &Counted)],
     width: i64,
-) -> Chart {
+) -> Figure {
     let column = |(step, counted): &(i64, &Counted)| {
         let of = |name: &str| counted.grades_of(topic, name);
         (*step, parts.iter().map(|(name, _)| of(name)).collect())
@@ -391,7 +382,7 @@ fn share_chart(
     } else {
         shares(title, width, &columns, parts)
     };
-    Chart {
+    Figure {
         title,
         about,
         svg,
@@ -408,7 +399,7 @@ fn times(
     number: Number,
     steps: &[(i64, &Counted)],
     width: i64,
-) -> Chart {
+) -> Figure {
     let at = |share: f64| {
         steps
             .iter()
@@ -428,7 +419,7 @@ fn times(
         },
     ];
     let first: Vec<i64> = steps.iter().map(|(step, _)| *step).collect();
-    Chart {
+    Figure {
         title,
         about,
         svg: lines(title, width, &first, &two, span),
@@ -436,7 +427,7 @@ fn times(
     }
 }
 
-fn cached(steps: &[(i64, &Counted)], width: i64) -> Chart {
+fn cached(steps: &[(i64, &Counted)], width: i64) -> Figure {
     let share = |(_, counted): &(i64, &Counted)| {
         let hits: u64 = counted
             .values_of(Topic::Cache)
@@ -453,7 +444,7 @@ fn cached(steps: &[(i64, &Counted)], width: i64) -> Chart {
     let svg = lines("cache", width, &first, &one, |share| {
         format!("{:.1} %", 100.0 * share)
     });
-    Chart {
+    Figure {
         title: "Cache",
         about: "share of outcomes from the cache",
         svg,
@@ -461,7 +452,7 @@ fn cached(steps: &[(i64, &Counted)], width: i64) -> Chart {
     }
 }
 
-fn lengths(steps: &[(i64, &Counted)], width: i64) -> Chart {
+fn lengths(steps: &[(i64, &Counted)], width: i64) -> Figure {
     let mean = |number| {
         steps
             .iter()
@@ -482,7 +473,7 @@ fn lengths(steps: &[(i64, &Counted)], width: i64) -> Chart {
     ];
     let first: Vec<i64> = steps.iter().map(|(step, _)| *step).collect();
     let svg = lines("length", width, &first, &two, bytes);
-    Chart {
+    Figure {
         title: "Length",
         about: "mean length of passing and of other completions",
         svg,
