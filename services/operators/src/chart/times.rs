@@ -54,7 +54,7 @@ pub(crate) fn times(
         shown(start).get(5..).unwrap_or_default().to_owned()
     }));
     frame.grid(&format_value);
-    for line in series {
+    for (rank, line) in series.iter().enumerate() {
         let columns = || starts.iter().zip(&line.points);
         for (start, point) in columns() {
             let Some((low, high)) = point.and_then(|point| point.range) else {
@@ -73,9 +73,11 @@ pub(crate) fn times(
             format_args!("line c{}", line.colour),
             places.iter().copied(),
         );
+        // Smaller than those below, which remain visible where values are equal.
+        let radius = 4.0 / (rank + 1) as f64;
         for (x, y) in places.into_iter().flatten() {
             frame.draw(format_args!(
-                r#"<circle class="dot c{}" cx="{x:.1}" cy="{y:.1}" r="2.5"/>"#,
+                r#"<circle class="dot c{}" cx="{x:.1}" cy="{y:.1}" r="{radius:.1}"/>"#,
                 line.colour
             ));
         }
