@@ -15,9 +15,9 @@ const MIN_PREFIX: usize = 3;
 /// Most words for which a prefix may stand. A search looks at all of them for each grade.
 pub(crate) const MAX_PREFIX_WORDS: usize = 128;
 
-/// A search in completions and prompts: `word "a phrase" prefix* -excluded /regex/`. A grade matches
-/// if all terms occur in its completion or its prompt, and no excluded term does. Case, diacritics
-/// and punctuation do not matter in words; they do in regular expressions.
+/// A search in completions and prompts: `word "a phrase" prefix* -excluded /regex/`. A grade
+/// matches if all terms occur in its completion or its prompt, and no excluded term does. Case,
+/// diacritics and punctuation do not matter in words; they do in regular expressions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextQuery {
     source: String,

@@ -1,5 +1,5 @@
-//! Requests of operators: draw a grade to adjudicate, assign it, adjudicate a grade, and store error
-//! rates that were measured on labelled data.
+//! Requests of operators: draw a grade to adjudicate, assign it, adjudicate a grade, and store
+//! error rates that were measured on labelled data.
 
 use std::sync::Arc;
 
