@@ -189,17 +189,28 @@ impl ChannelSides {
             return false;
         };
         let mut window = self.window.clone();
-        window.checkers.push(Findings {
-            checker: Checker {
-                judge: OPERATOR.to_owned(),
-                sensitivity: 1.0,
-                specificity: 1.0,
-                passes,
-            },
-            checks: Tally::of(count(more)),
-            disagreed: wrong.value * count(more),
-            count: more,
-        });
+        let is_operator = |checker: &Checker| checker.judge == OPERATOR && checker.passes == passes;
+        let checkers = &mut window.checkers;
+        let at = checkers
+            .iter()
+            .position(|known| is_operator(&known.checker))
+            .unwrap_or_else(|| {
+                checkers.push(Findings {
+                    checker: Checker {
+                        judge: OPERATOR.to_owned(),
+                        sensitivity: 1.0,
+                        specificity: 1.0,
+                        passes,
+                    },
+                    checks: Tally::default(),
+                    disagreed: 0.0,
+                    count: 0,
+                });
+                checkers.len() - 1
+            });
+        let operator = &mut checkers[at];
+        operator.checks.add(&Tally::of(count(more)), 1.0);
+        operator.disagreed += wrong.value * count(more);
         let [negatives, positives] = wrong_sides(&window, &self.collected);
         let found = measured(&window, negatives.0, positives.0);
         let rate: Option<Estimate> = if rho0 { found.rho0 } else { found.rho1 };
