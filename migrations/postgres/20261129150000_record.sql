@@ -425,6 +425,46 @@ create table channel_checks (
     primary key (channel, version, bucket, judge, sensitivity, specificity, passes)
 );
 
+-- Counts of the items of a channel by run and by policy, as those of `channels` by time. Grades
+-- that earlier releases recorded are not in it.
+create table channel_sources (
+    channel               text collate "C" not null,  -- as in `channels`
+    version               bigint not null,  -- as in `channels`
+    run                   bigint not null,  -- `runs.no`, 0 without a run, -1 for a policy
+    policy                text collate "C" not null,  -- name of the policy, empty for a run
+    negatives             bigint not null,  -- not passed
+    positives             bigint not null,  -- passed
+    bound_negatives       bigint not null,  -- negatives with a binding appeal
+    bound_positives       bigint not null,  -- positives with a binding appeal
+    overturned_negatives  bigint not null,  -- negatives that became passes
+    overturned_positives  bigint not null,  -- positives that became fails
+    unjudged_negatives    bigint not null,  -- negatives whose policy has no judge
+    unjudged_positives    bigint not null,  -- positives whose policy has no judge
+    primary key (channel, version, run, policy)
+);
+
+create index channel_sources_by_run on channel_sources (run);
+
+-- Results of checking these items, as those of `channel_checks` by time.
+create table channel_source_checks (
+    channel           text collate "C" not null,  -- as in `channel_sources`
+    version           bigint not null,  -- as in `channel_sources`
+    run               bigint not null,  -- as in `channel_sources`
+    policy            text collate "C" not null,  -- as in `channel_sources`
+    judge             text collate "C" not null,  -- as in `channel_checks`
+    sensitivity       double precision not null,  -- as in `channel_checks`
+    specificity       double precision not null,  -- as in `channel_checks`
+    passes            boolean not null,  -- as in `channel_checks`
+    checks            bigint not null,  -- number of checks
+    disagreed         bigint not null,  -- of those, with another verdict than the grader's
+    weight            double precision not null,  -- sum of 1/probability over the checks
+    squares           double precision not null,  -- sum of its squares
+    disagreed_weight  double precision not null,  -- sum of 1/probability over the disagreements
+    primary key (channel, version, run, policy, judge, sensitivity, specificity, passes)
+);
+
+create index channel_source_checks_by_run on channel_source_checks (run);
+
 -- Channels that grades use. The node limits how many a caller introduces, and retention deletes
 -- those that are no longer used.
 create table channel_uses (
@@ -487,6 +527,16 @@ create table draws (
     weight       double precision not null,  -- weight of the adjudication
     time_us      bigint not null  -- when, Unix time in microseconds
 );
+
+-- Drawn grades that an operator has to adjudicate. An adjudication deletes the row.
+create table assignments (
+    grade    bytea primary key,  -- id of the grade, 16 bytes big-endian
+    caller   text collate "C" not null,  -- name of the operator; empty if any may take it
+    time_us  bigint not null  -- when it was assigned, Unix time in microseconds
+);
+
+create index assignments_by_time on assignments (time_us);
+create index assignments_by_caller on assignments (caller, time_us);
 
 -- Comments of operators on grades, with which they are deleted.
 create table comments (

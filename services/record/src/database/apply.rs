@@ -22,6 +22,7 @@ use super::names::ChannelUses;
 use super::rows::{
     INSERT_GRADES, NewRow, batch_id, bind_grade, digest_new, id_bytes, key, position,
 };
+use super::sources::NewSources;
 use super::sums::{add_counts, add_numbers, greatest, least};
 use super::totals::RunTotals;
 use super::{channels, charts, documents, events, facets, holdings, prompts, query, rollups};
@@ -124,6 +125,7 @@ pub(super) async fn apply(
     let mut chart_counts = charts::NewCounts::new();
     let mut costs: Vec<(BatchId, &str, &str, i64, Cost)> = Vec::new();
     let mut answers: Vec<(&Arc<str>, NewAnswers<'_>)> = Vec::new();
+    let mut by_policy: Vec<(BatchId, &str, ChannelCounts)> = Vec::new();
     for loaded in &loaded {
         let entry = loaded.entry.as_ref();
         let mut totals = RunTotals::default();
@@ -166,12 +168,10 @@ pub(super) async fn apply(
             });
         }
         let grades_of_entry = || new_grades[first_new..].iter().map(|new| new.stored);
-        channel::add_grades(
-            &mut channels,
-            new_grades[first_new..]
-                .iter()
-                .map(|row| (row.stored, row.new.unjudged)),
-        );
+        let of_entry = counts_of(&new_grades[first_new..]);
+        let parts = counts_by_policy(&new_grades[first_new..], &of_entry);
+        by_policy.extend(parts.map(|(policy, counts)| (entry.batch, policy, counts)));
+        channels.add(of_entry);
         uses.add_grades(grades_of_entry());
         prompt_history::add_grades(&mut visits, grades_of_entry());
         if let Some((first, last)) = totals.times {
@@ -257,8 +257,14 @@ pub(super) async fn apply(
         .iter()
         .flat_map(|loaded| &loaded.entry.events)
         .collect();
-    events::insert(connection, &events_of_entries, &mut channels).await?;
+    let mut sources = NewSources::default();
+    for (batch, policy, counts) in by_policy {
+        let run = batches.get(&batch).map_or(NO_RUN, |batch| batch.run);
+        sources.add(run, policy, counts);
+    }
+    events::insert(connection, &events_of_entries, &mut channels, &mut sources).await?;
     channels::add(connection, &channels).await?;
+    sources.upsert(connection).await?;
     uses.upsert(connection).await?;
     prompts::add(connection, &visits, &numbers).await?;
     let mut new_costs = NewCosts::default();
@@ -291,6 +297,30 @@ pub(super) async fn apply(
         .await?;
     }
     Ok(())
+}
+
+/// The counts of the channels of some grades of an entry.
+fn counts_of(grades: &[NewRow<'_>]) -> ChannelCounts {
+    let mut counts = ChannelCounts::default();
+    let counted = grades.iter().map(|row| (row.stored, row.new.unjudged));
+    channel::add_grades(&mut counts, counted);
+    counts
+}
+
+/// The same by policy. `all` are the counts of all the grades, which mostly have one policy.
+fn counts_by_policy<'g>(
+    grades: &[NewRow<'g>],
+    all: &ChannelCounts,
+) -> impl Iterator<Item = (&'g str, ChannelCounts)> {
+    let parts = grades.chunk_by(|a, b| a.stored.source.policy == b.stored.source.policy);
+    parts.filter_map(move |part| {
+        let counts = if part.len() == grades.len() {
+            all.clone()
+        } else {
+            counts_of(part)
+        };
+        Some((&*part.first()?.stored.source.policy, counts))
+    })
 }
 
 /// Looks up the batches of `loaded` that are stored, and assigns numbers to the others.

@@ -3,8 +3,8 @@
 use assay_core::{BatchId, GradeId};
 
 use super::insert::Values;
-use super::query::batches_around;
-use super::rows::{POSITION_BITS, id_bytes, key};
+use super::query::grade_key;
+use super::rows::id_bytes;
 use crate::comment::Comment;
 use crate::database::DatabaseError;
 use crate::database::sql::{self, Connection};
@@ -20,7 +20,7 @@ pub(super) async fn insert(
     connection: &mut Connection,
     comment: &Comment,
 ) -> Result<bool, DatabaseError> {
-    let Some(key) = stored_key(connection, comment.grade).await? else {
+    let Some(key) = grade_key(connection, comment.grade).await? else {
         return Ok(false);
     };
     let mut values = Values::with_capacity(5);
@@ -86,28 +86,4 @@ pub(super) async fn delete_up_to(
             .await?;
     }
     Ok(())
-}
-
-/// The key of a grade; `None` if it is not stored.
-async fn stored_key(
-    connection: &mut Connection,
-    grade: GradeId,
-) -> Result<Option<i64>, DatabaseError> {
-    for (number, batch) in batches_around(connection, grade.into()).await? {
-        let position = u128::from(grade) - u128::from(batch) - 1;
-        let Some(position) = u32::try_from(position)
-            .ok()
-            .filter(|position| position >> POSITION_BITS == 0)
-        else {
-            continue;
-        };
-        let stored: Option<i64> = sql::query_scalar("select key from grades where key = $1")
-            .bind(key(number, position))
-            .fetch_optional(connection)
-            .await?;
-        if stored.is_some() {
-            return Ok(stored);
-        }
-    }
-    Ok(None)
 }

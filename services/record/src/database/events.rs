@@ -1,11 +1,12 @@
-//! Events: adjudications, draws, calibrations, collected pairs, dataset checks and comments, each
-//! stored exactly once.
+//! Events: adjudications, draws, assignments, calibrations, collected pairs, dataset checks and
+//! comments, each stored exactly once.
 
 use assay_rewards::channel::ChannelCounts;
 
 use super::insert::Values;
 use super::rows::id_bytes;
-use super::{checks, comments, pairs};
+use super::sources::NewSources;
+use super::{assignments, checks, comments, pairs};
 use crate::Event;
 use crate::channel;
 use crate::database::DatabaseError;
@@ -19,18 +20,25 @@ const INSERT_ADJUDICATION: &str = "insert into adjudications (id, grade, channel
 const INSERT_DRAW: &str = "insert into draws (grade, channel, probability, weight, time_us) \
      values ($1, $2, $3, $4, $5) on conflict do nothing";
 
-/// Inserts events, and adds the new ones to `counts`.
+/// Inserts events, and adds the new ones to `counts` and `sources`.
 pub(super) async fn insert(
     connection: &mut Connection,
     events: &[&Event],
     counts: &mut ChannelCounts,
+    sources: &mut NewSources,
 ) -> Result<(), DatabaseError> {
     for event in events {
         let new = match event {
             Event::Adjudicated(adjudication) => {
-                insert_adjudication(connection, adjudication).await?
+                let new = insert_adjudication(connection, adjudication).await?;
+                if new {
+                    assignments::complete(connection, adjudication.grade).await?;
+                    sources.add_adjudication(connection, adjudication).await?;
+                }
+                new
             }
             Event::Drawn(draw) => insert_draw(connection, draw).await?,
+            Event::Assigned(assignment) => assignments::insert(connection, assignment).await?,
             // The later of two calibrations is stored, however often each is written.
             Event::Calibrated(_) => true,
             Event::Collected(pair) => pairs::insert(connection, pair).await?,

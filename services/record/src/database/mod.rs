@@ -10,6 +10,7 @@
 mod access;
 mod answers;
 mod apply;
+mod assignments;
 mod bodies;
 pub(crate) mod channels;
 pub(crate) mod charts;
@@ -41,6 +42,7 @@ pub(crate) mod rows;
 pub(crate) mod run_notes;
 pub(crate) mod schema;
 mod size;
+mod sources;
 pub(crate) mod sql;
 pub(crate) mod sqlite;
 #[cfg(test)]

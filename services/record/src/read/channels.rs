@@ -14,6 +14,21 @@ use crate::pending::Digest;
 use crate::{Record, RecordError};
 use sqlx::AssertSqlSafe;
 
+/// Sums over the counts of [`judged_of`].
+pub(super) const GRADED_SUMS: &str = "cast(sum(negatives) as bigint) as negatives, \
+     cast(sum(positives) as bigint) as positives, \
+     cast(sum(bound_negatives) as bigint) as bound_negatives, \
+     cast(sum(bound_positives) as bigint) as bound_positives, \
+     cast(sum(overturned_negatives) as bigint) as overturned_negatives, \
+     cast(sum(overturned_positives) as bigint) as overturned_positives, \
+     cast(sum(unjudged_negatives) as bigint) as unjudged_negatives, \
+     cast(sum(unjudged_positives) as bigint) as unjudged_positives";
+
+/// A checker, and sums over the counts of [`checked_of`].
+pub(super) const CHECKED_SUMS: &str = "judge, sensitivity, specificity, passes, \
+     cast(sum(checks) as bigint) as checks, cast(sum(disagreed) as bigint) as disagreed, \
+     sum(weight) as weight, sum(squares) as squares, sum(disagreed_weight) as disagreed_weight";
+
 impl Record {
     /// Returns all counts of channels.
     ///
@@ -104,39 +119,24 @@ async fn read_graded(
              overturned_negatives, overturned_positives, repeats, flips, unjudged_negatives, \
              unjudged_positives \
          from channels where channel = $1 and version = $2 order by bucket desc limit $3";
-    const OLDER: &str = "select max(bucket) as bucket, \
-             cast(sum(negatives) as bigint) as negatives, \
-             cast(sum(positives) as bigint) as positives, \
-             cast(sum(bound_negatives) as bigint) as bound_negatives, \
-             cast(sum(bound_positives) as bigint) as bound_positives, \
-             cast(sum(overturned_negatives) as bigint) as overturned_negatives, \
-             cast(sum(overturned_positives) as bigint) as overturned_positives, \
-             cast(sum(repeats) as bigint) as repeats, cast(sum(flips) as bigint) as flips, \
-             cast(sum(unjudged_negatives) as bigint) as unjudged_negatives, \
-             cast(sum(unjudged_positives) as bigint) as unjudged_positives \
-         from channels where channel = $1 and version = $2 and channels.bucket < $3 \
-         having count(*) > 0";
     let newest = sql::query(NEWEST)
         .bind(channel)
         .bind(version)
         .bind(SINGLE_BUCKETS - 1);
     let mut rows = newest.fetch_all(connection).await?;
     let oldest: Option<i64> = rows.last().map(|row| row.try_get("bucket")).transpose()?;
-    let older = sql::query(OLDER).bind(channel).bind(version).bind(oldest);
+    let older = format!(
+        "select max(bucket) as bucket, {GRADED_SUMS}, cast(sum(repeats) as bigint) as repeats, \
+         cast(sum(flips) as bigint) as flips from channels where channel = $1 and version = $2 \
+         and channels.bucket < $3 having count(*) > 0"
+    );
+    let older = sql::query(AssertSqlSafe(older))
+        .bind(channel)
+        .bind(version)
+        .bind(oldest);
     rows.extend(older.fetch_all(connection).await?);
     for row in &rows {
-        let counts = Graded {
-            negatives: count(row.try_get("negatives")?),
-            positives: count(row.try_get("positives")?),
-            bound_negatives: count(row.try_get("bound_negatives")?),
-            bound_positives: count(row.try_get("bound_positives")?),
-            overturned_negatives: count(row.try_get("overturned_negatives")?),
-            overturned_positives: count(row.try_get("overturned_positives")?),
-            repeats: count(row.try_get("repeats")?),
-            flips: count(row.try_get("flips")?),
-            unjudged_negatives: count(row.try_get("unjudged_negatives")?),
-            unjudged_positives: count(row.try_get("unjudged_positives")?),
-        };
+        let counts = graded_of(row)?;
         graded.insert(
             Place {
                 channel: channel.to_owned(),
@@ -147,6 +147,48 @@ async fn read_graded(
         );
     }
     Ok(())
+}
+
+/// The counts of graded items in a row.
+fn graded_of(row: &Row) -> Result<Graded, DatabaseError> {
+    Ok(Graded {
+        repeats: count(row.try_get("repeats")?),
+        flips: count(row.try_get("flips")?),
+        ..judged_of(row)?
+    })
+}
+
+/// As [`graded_of`], of a row without repeats.
+pub(super) fn judged_of(row: &Row) -> Result<Graded, DatabaseError> {
+    Ok(Graded {
+        negatives: count(row.try_get("negatives")?),
+        positives: count(row.try_get("positives")?),
+        bound_negatives: count(row.try_get("bound_negatives")?),
+        bound_positives: count(row.try_get("bound_positives")?),
+        overturned_negatives: count(row.try_get("overturned_negatives")?),
+        overturned_positives: count(row.try_get("overturned_positives")?),
+        unjudged_negatives: count(row.try_get("unjudged_negatives")?),
+        unjudged_positives: count(row.try_get("unjudged_positives")?),
+        ..Graded::default()
+    })
+}
+
+/// The counts of checks in a row, with their checker.
+pub(super) fn checked_of(row: &Row) -> Result<(Checker, Checked), DatabaseError> {
+    let checker = Checker {
+        judge: row.try_get("judge")?,
+        sensitivity: row.try_get("sensitivity")?,
+        specificity: row.try_get("specificity")?,
+        passes: row.try_get("passes")?,
+    };
+    let checked = Checked {
+        checks: count(row.try_get("checks")?),
+        disagreed: row.try_get("disagreed")?,
+        weight: number(row.try_get("weight")?),
+        squares: number(row.try_get("squares")?),
+        disagreed_weight: number(row.try_get("disagreed_weight")?),
+    };
+    Ok((checker, checked))
 }
 
 /// Reads the results of checks of one channel. A bucket has a row for each checker.
@@ -161,33 +203,23 @@ async fn read_checked(
     const NEWEST: &str = "select bucket, judge, sensitivity, specificity, passes, checks, \
              disagreed, weight, squares, disagreed_weight from channel_checks where channel = $1 \
              and version = $2 and bucket >= $3";
-    const OLDER: &str = "select max(bucket) as bucket, judge, sensitivity, specificity, passes, \
-             cast(sum(checks) as bigint) as checks, \
-             cast(sum(disagreed) as bigint) as disagreed, sum(weight) as weight, \
-             sum(squares) as squares, sum(disagreed_weight) as disagreed_weight \
-         from channel_checks where channel = $1 and version = $2 and channel_checks.bucket < $3 \
-         group by judge, sensitivity, specificity, passes";
+    let older = format!(
+        "select max(bucket) as bucket, {CHECKED_SUMS} from channel_checks where channel = $1 \
+         and version = $2 and channel_checks.bucket < $3 \
+         group by judge, sensitivity, specificity, passes"
+    );
     let oldest = sql::query_scalar(OLDEST)
         .bind(channel)
         .bind(version)
         .bind(SINGLE_BUCKETS - 1);
     let oldest: Option<i64> = oldest.fetch_one(connection).await?;
-    for select in [NEWEST, OLDER] {
-        let rows = sql::query(select).bind(channel).bind(version).bind(oldest);
+    for select in [NEWEST.to_owned(), older] {
+        let rows = sql::query(AssertSqlSafe(select))
+            .bind(channel)
+            .bind(version)
+            .bind(oldest);
         for row in rows.fetch_all(connection).await? {
-            let checker = Checker {
-                judge: row.try_get("judge")?,
-                sensitivity: row.try_get("sensitivity")?,
-                specificity: row.try_get("specificity")?,
-                passes: row.try_get("passes")?,
-            };
-            let checked = Checked {
-                checks: count(row.try_get("checks")?),
-                disagreed: row.try_get("disagreed")?,
-                weight: number(row.try_get("weight")?),
-                squares: number(row.try_get("squares")?),
-                disagreed_weight: number(row.try_get("disagreed_weight")?),
-            };
+            let (checker, checked) = checked_of(&row)?;
             let place = Place {
                 channel: channel.to_owned(),
                 version,
@@ -199,7 +231,7 @@ async fn read_checked(
     Ok(())
 }
 
-async fn read_judges(
+pub(super) async fn read_judges(
     connection: &mut Connection,
 ) -> Result<BTreeMap<(String, u32, String, bool), JudgeCounts>, DatabaseError> {
     let select = "select channel, version, judge, passes, \"right\", right_passed, wrong, \

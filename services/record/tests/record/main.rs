@@ -8,7 +8,9 @@
 
 mod access;
 mod answers;
+mod assignments;
 mod batches;
+mod channel_parts;
 mod channels;
 mod checks;
 mod claims;

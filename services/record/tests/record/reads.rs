@@ -200,12 +200,7 @@ async fn counts_a_repeated_batch_once() {
     }
     check().await;
     store.close().await.unwrap();
-    assert_eq!(
-        fixture
-            .number("select sum(grades) from rollups")
-            .await,
-        5
-    );
+    assert_eq!(fixture.number("select sum(grades) from rollups").await, 5);
 }
 
 #[tokio::test]

@@ -26,12 +26,7 @@ async fn loses_nothing_without_closing() {
     }
     store.close().await.unwrap();
     assert_eq!(fixture.number("select count(*) from grades").await, 15);
-    assert_eq!(
-        fixture
-            .number("select sum(grades) from rollups")
-            .await,
-        15
-    );
+    assert_eq!(fixture.number("select sum(grades) from rollups").await, 15);
     assert!(fixture.segments().is_empty());
 }
 
@@ -256,9 +251,7 @@ async fn loses_no_acknowledged_entry_after_kill() {
         assert_eq!(store.runs(1).await.unwrap()[0].grades, found as u64);
         store.close().await.unwrap();
         assert_eq!(
-            fixture
-                .number("select sum(grades) from rollups")
-                .await,
+            fixture.number("select sum(grades) from rollups").await,
             found as i64
         );
     }

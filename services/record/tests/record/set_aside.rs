@@ -223,12 +223,7 @@ async fn sets_a_rejected_entry_aside_and_applies_it_later() {
     );
     store.close().await.unwrap();
     assert_eq!(fixture.number("select count(*) from grades").await, 42);
-    assert_eq!(
-        fixture
-            .number("select sum(grades) from rollups")
-            .await,
-        42
-    );
+    assert_eq!(fixture.number("select sum(grades) from rollups").await, 42);
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use assay_core::{BatchId, GradeId};
 
 use super::facets::{self, ANY_RUN, RequiredFacets};
 use super::keys::NO_STEP;
-use super::rows::{POSITION_BITS, SELECT_GRADE, batch_id, id_bytes};
+use super::rows::{POSITION_BITS, SELECT_GRADE, batch_id, id_bytes, key};
 use super::sqlite::indexed_by;
 use crate::GradeFilter;
 use crate::database::DatabaseError;
@@ -69,6 +69,30 @@ pub(crate) async fn batches_around(
     rows.iter()
         .map(|row| Ok((row.try_get("no")?, batch_id(row.try_get("id")?, "batches")?)))
         .collect()
+}
+
+/// The key of a grade; `None` if it is not stored.
+pub(crate) async fn grade_key(
+    connection: &mut Connection,
+    grade: GradeId,
+) -> Result<Option<i64>, DatabaseError> {
+    for (number, batch) in batches_around(connection, grade.into()).await? {
+        let position = u128::from(grade) - u128::from(batch) - 1;
+        let Some(position) = u32::try_from(position)
+            .ok()
+            .filter(|position| position >> POSITION_BITS == 0)
+        else {
+            continue;
+        };
+        let stored: Option<i64> = sql::query_scalar("select key from grades where key = $1")
+            .bind(key(number, position))
+            .fetch_optional(connection)
+            .await?;
+        if stored.is_some() {
+            return Ok(stored);
+        }
+    }
+    Ok(None)
 }
 
 /// The largest number of a batch with an id below `before`; 0 if there is none.

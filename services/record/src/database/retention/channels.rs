@@ -19,9 +19,11 @@ const FROM: &str = "from (\
 
 const IS_CALIBRATED: &str = "channel in (select channel from calibrations)";
 
-const DELETES: [&str; 5] = [
+const DELETES: [&str; 7] = [
     "delete from channels where channel = $1",
     "delete from channel_checks where channel = $1",
+    "delete from channel_sources where channel = $1",
+    "delete from channel_source_checks where channel = $1",
     "delete from judges where channel = $1",
     "delete from calibrations where channel = $1",
     "delete from channel_uses where channel = $1",

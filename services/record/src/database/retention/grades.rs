@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use std::collections::BTreeMap;
 
-use super::super::comments;
 use super::super::documents;
 use super::super::facets::DeletedFacets;
 use super::super::holdings::{self, HeldAmounts};
 use super::super::insert::Delete;
 use super::super::rows::{POSITION_BITS, count, id_bytes, position};
+use super::super::{assignments, comments};
 use super::stored::{StoredBatch, keys, stored_batches};
 use super::sweep;
 use crate::database::DatabaseError;
@@ -143,6 +143,7 @@ async fn delete_some(
             .execute(connection)
             .await?;
         comments::delete_up_to(connection, batch.id, position(end)).await?;
+        assignments::delete_up_to(connection, batch.id, position(end)).await?;
     }
     Ok(DeletedGrades {
         grades: i64::try_from(rows.len()).unwrap_or(i64::MAX),

@@ -60,7 +60,7 @@ pub(super) async fn delete(
     connection: &mut Connection,
     limit: u32,
 ) -> Result<StepOutcome, DatabaseError> {
-    const DELETES: [&str; 8] = [
+    const DELETES: [&str; 10] = [
         "delete from rollups where (run, step, grader, version, outcome, verdict) in (\
            select run, step, grader, version, outcome, verdict from rollups where run = $1 \
            limit $2)",
@@ -78,6 +78,12 @@ pub(super) async fn delete(
            select run, caller, grader from costs where run = $1 limit $2)",
         "delete from slow_grades where (run, grader, grade_us, key) in (\
            select run, grader, grade_us, key from slow_grades where run = $1 limit $2)",
+        "delete from channel_sources where (channel, version, run, policy) in (\
+           select channel, version, run, policy from channel_sources where run = $1 limit $2)",
+        "delete from channel_source_checks where (channel, version, run, policy, judge, \
+           sensitivity, specificity, passes) in (\
+           select channel, version, run, policy, judge, sensitivity, specificity, passes \
+           from channel_source_checks where run = $1 limit $2)",
     ];
     let Some(run) = next(connection).await? else {
         return Ok(StepOutcome::DONE);

@@ -36,7 +36,7 @@ impl GradeBodies {
 
 /// The texts of the grades with these keys; empty where a body is not stored. Takes up to 64 KiB of
 /// memory for each grade.
-pub(super) async fn texts(
+pub(crate) async fn texts(
     connection: &mut Connection,
     keys: &[i64],
 ) -> Result<Vec<GradeTexts>, DatabaseError> {

@@ -7,7 +7,7 @@
 //! batches of both are compared in a pass, which adds and removes what differs; building a new
 //! index is the same pass.
 
-mod bodies;
+pub(crate) mod bodies;
 mod extract;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -71,12 +71,7 @@ async fn grades_of_an_earlier_release_are_read_as_it_showed_them() {
     let long = shown.iter().find(|shown| shown["id"] == "1-b").unwrap();
     assert_eq!(long["meta"]["tokens"], 9_007_199_254_740_993_i64);
     // Costs of the grades in the database and in the spool.
-    assert_eq!(
-        fixture
-            .number("select sum(grades) from costs")
-            .await,
-        9
-    );
+    assert_eq!(fixture.number("select sum(grades) from costs").await, 9);
     assert_eq!(fixture.number("select count(*) from slow_grades").await, 9);
     store.close().await.unwrap();
 }

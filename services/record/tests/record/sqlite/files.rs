@@ -5,8 +5,9 @@ use std::sync::Arc;
 use assay_record::storage::{PruneFilter, PruneState};
 use assay_record::{OpenError, OpenSpoolError, Record, RecordError, RecordOptions};
 
+use crate::batches::{of_run, prune};
 use crate::fixture::{Fixture, contains_entry, entry, record};
-use crate::retention::{assert_sound, of_run, prune};
+use crate::retention::assert_sound;
 
 #[tokio::test]
 async fn a_link_to_the_database_uses_the_same_lock() {
