@@ -108,7 +108,7 @@ async fn rates_survive_a_restart() {
     let database = format!("sqlite://{}", folder.path().join("stored.db").display());
     let mut seen = Vec::new();
     for _ in 0..2 {
-        let service = service_with(|config| config.store.database.clone_from(&database)).await;
+        let service = service_with(|config| config.store.database = database.as_str().into()).await;
         if seen.is_empty() {
             service.grade(&appealed(answers(20, 40, 30), 1.0)).await;
         }

