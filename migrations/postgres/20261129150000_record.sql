@@ -237,6 +237,18 @@ create table idempotency (
 
 create index idempotency_by_time on idempotency (time_us);
 
+-- Requests with an `Idempotency-Key` that a node is grading. SQLite has no such table, because only
+-- one node uses it.
+create table holds (
+    caller    text collate "C" not null,  -- as in `idempotency`
+    key       text collate "C" not null,  -- as in `idempotency`
+    request   bytea not null,  -- hash of the request, 32 bytes
+    batch     bytea not null,  -- id of its batch, 16 bytes big-endian
+    holder    text collate "C" not null,  -- the node's spool, `spool_progress.spool`
+    until_us  bigint not null,  -- end of the hold unless it is extended, Unix time in microseconds
+    primary key (caller, key)
+);
+
 -- Sums for charts: one row for each run, step, grader, outcome and verdict.
 create table rollups (
     run            bigint not null,  -- `runs.no`, 0 without a run

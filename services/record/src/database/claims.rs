@@ -3,8 +3,8 @@
 use super::insert::Values;
 use super::rows::id_bytes;
 use crate::CLAIM_LIFETIME_US;
-use crate::database::DatabaseError;
 use crate::database::sql::{self, Connection};
+use crate::database::{DatabaseError, postgres};
 use crate::pending::loaded_entry::LoadedEntry;
 
 /// Keeps a column of the reply if the same request claims its key again.
@@ -63,10 +63,17 @@ pub(super) async fn upsert_claims(
             .with(values.finish())
             .execute(connection)
             .await?;
+        if let (Connection::Postgres(_), Some(_)) = (&*connection, &claim.reply) {
+            postgres::holds::end(connection, &claim.key).await?;
+        }
     }
+    let oldest = now_us.saturating_sub(CLAIM_LIFETIME_US);
     sql::query("delete from idempotency where time_us <= $1")
-        .bind(now_us.saturating_sub(CLAIM_LIFETIME_US))
+        .bind(oldest)
         .execute(connection)
         .await?;
+    if let Connection::Postgres(_) = connection {
+        postgres::holds::delete_before(connection, oldest).await?;
+    }
     Ok(())
 }

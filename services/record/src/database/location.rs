@@ -79,6 +79,14 @@ impl Location {
         }
     }
 
+    /// Connections that hold requests, if other nodes may use the database.
+    pub(super) fn connect_holders(&self, writer: &Pool) -> Pool {
+        match self {
+            Self::Sqlite(_) => writer.clone(),
+            Self::Postgres(location) => Pool::Postgres(postgres::connect_holders(location)),
+        }
+    }
+
     /// Connects with the connection that reads and writes keys. One, because keys are few and are
     /// read about once a second. A revocation must survive a power loss, so every commit is synced.
     pub(super) async fn connect_access(&self) -> Result<Pool, sqlx::Error> {

@@ -56,10 +56,14 @@ pub(crate) mod verifying;
 
 use std::sync::Arc;
 
+use assay_core::BatchId;
+
 use self::apply::ApplyRequest;
+use self::postgres::holds;
 use self::sql::{Connection, Pool};
 use self::sqlite::{DatabaseFile, LogPages};
 use self::texts::Texts;
+use crate::hold::HeldRequest;
 use crate::panics::CatchPanic;
 use crate::pending::Applicable;
 use crate::pending::loaded_entry::LoadedEntry;
@@ -79,6 +83,8 @@ pub(crate) type Snapshot = Connection;
 pub(crate) struct Database {
     writer: Pool,
     readers: Pool,
+    /// Connections that hold requests; those of the writer in a database that is not shared.
+    holders: Pool,
     /// Name of the spool whose progress is stored.
     spool: String,
     /// `None` in memory or on a server.
@@ -119,6 +125,7 @@ impl Database {
         let writer = location.connect_writer().await?;
         let connections = readers;
         let readers = location.connect_readers(&writer, connections);
+        let holders = location.connect_holders(&writer);
         let file = location.path().map(DatabaseFile::at).transpose()?;
         let texts = match location {
             Location::Sqlite(location) if text_search => {
@@ -129,11 +136,45 @@ impl Database {
         Ok(Self {
             writer,
             readers,
+            holders,
             spool,
             file,
             in_memory: location.is_in_memory(),
             texts,
         })
+    }
+
+    /// Whether other nodes may use the database.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.writer, Pool::Postgres(_))
+    }
+
+    /// Name of the spool.
+    pub(crate) fn spool(&self) -> &str {
+        &self.spool
+    }
+
+    /// As [`holds::hold`].
+    pub(crate) async fn hold(
+        &self,
+        held: &HeldRequest,
+        lease_us: i64,
+    ) -> Result<Option<BatchId>, DatabaseError> {
+        holds::hold(&mut self.holders.acquire().await?, held, lease_us).await
+    }
+
+    /// As [`holds::extend`].
+    pub(crate) async fn extend(
+        &self,
+        held: &HeldRequest,
+        lease_us: i64,
+    ) -> Result<(), DatabaseError> {
+        holds::extend(&mut self.holders.acquire().await?, held, lease_us).await
+    }
+
+    /// As [`holds::release`].
+    pub(crate) async fn release(&self, held: &HeldRequest) -> Result<(), DatabaseError> {
+        holds::release(&mut self.holders.acquire().await?, held).await
     }
 
     /// The index of texts; `None` if they are not searched.
@@ -327,6 +368,7 @@ impl Database {
             texts.file.close().await;
         }
         self.readers.close().await;
+        self.holders.close().await;
         self.writer.close().await;
     }
 }

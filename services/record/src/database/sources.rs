@@ -59,6 +59,16 @@ struct Part {
     checked: Vec<(Checker, Checked)>,
 }
 
+impl Part {
+    fn add_checked(&mut self, checker: Checker, checked: &Checked) {
+        let mut known = self.checked.iter_mut();
+        match known.find(|(known, _)| *known == checker) {
+            Some((_, sum)) => sum.add(checked),
+            None => self.checked.push((checker, *checked)),
+        }
+    }
+}
+
 /// New counts by number of the run without a policy, or by name of the policy for all runs, and by
 /// channel.
 #[derive(Default)]
@@ -79,7 +89,9 @@ impl NewSources {
         }
         for (place, list) in counts.checked {
             let part = channels.entry((place.channel, place.version)).or_default();
-            part.checked.extend(list);
+            for (checker, checked) in list {
+                part.add_checked(checker, &checked);
+            }
         }
     }
 

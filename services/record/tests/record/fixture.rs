@@ -75,11 +75,25 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn new() -> Self {
+        if is_tested() {
+            return Self::on_postgres();
+        }
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("assay.db");
-        let url = new_database().unwrap_or_else(|| format!("sqlite://{}", path.display()));
-        let mut options = RecordOptions::new(url);
-        options.spool = is_tested().then(|| folder.path().join("assay.db.spool"));
+        let url = format!("sqlite://{}", folder.path().join("assay.db").display());
+        Self::with(folder, RecordOptions::new(url))
+    }
+
+    /// A record on PostgreSQL, whichever database is tested.
+    pub(crate) fn on_postgres() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let options = RecordOptions {
+            spool: Some(folder.path().join("assay.db.spool")),
+            ..RecordOptions::new(new_database())
+        };
+        Self::with(folder, options)
+    }
+
+    fn with(folder: TempDir, mut options: RecordOptions) -> Self {
         options.close_timeout = Duration::from_secs(20);
         Self {
             folder,
@@ -164,7 +178,7 @@ impl Fixture {
 
     async fn connect(&self) -> Result<TestConnection, sqlx::Error> {
         let url = &self.options.database;
-        Ok(if is_tested() {
+        Ok(if url.starts_with("postgres") {
             TestConnection::Postgres(PgConnection::connect(url).await?)
         } else {
             TestConnection::Sqlite(SqliteConnection::connect(url).await?)

@@ -29,4 +29,5 @@ mod recovery;
 mod retention;
 mod run_notes;
 mod set_aside;
+mod shared;
 mod sqlite;

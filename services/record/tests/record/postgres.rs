@@ -16,21 +16,17 @@ pub(crate) fn is_tested() -> bool {
     std::env::var_os(VARIABLE).is_some()
 }
 
-/// The URL of a new database; `None` if tests run on SQLite.
-pub(crate) fn new_database() -> Option<String> {
+/// The URL of a new database.
+pub(crate) fn new_database() -> String {
     static SERVER: OnceLock<Arc<server::Server>> = OnceLock::new();
     static DATABASES: AtomicU32 = AtomicU32::new(0);
-    if !is_tested() {
-        return None;
-    }
     let server = SERVER.get_or_init(server::server);
     let name = format!("record_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
     server.query(
         "postgres",
         &format!("create database {name} template template0"),
     );
-    Some(format!(
-        "{}/{name}",
-        server.url().rsplit_once('/').unwrap().0
-    ))
+    let url = server.url();
+    let (server, _) = url.rsplit_once('/').unwrap();
+    format!("{server}/{name}")
 }

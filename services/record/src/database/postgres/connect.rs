@@ -72,6 +72,14 @@ pub(crate) async fn connect_access(location: &Location) -> Result<PgPool, sqlx::
     pool(1).connect_with(location.options()).await
 }
 
+/// Connections that hold requests with idempotency keys.
+const HOLDERS: u32 = 2;
+
+/// The connections that hold requests.
+pub(crate) fn connect_holders(location: &Location) -> PgPool {
+    pool(HOLDERS).connect_lazy_with(location.options())
+}
+
 /// At most this many connections that read.
 pub(crate) fn connect_readers(location: &Location, connections: u32) -> PgPool {
     let options = location.options().options([

@@ -13,6 +13,7 @@
 
 mod codes;
 mod connect;
+pub(crate) mod holds;
 mod schema;
 mod size;
 mod text;
@@ -20,7 +21,9 @@ mod text;
 use std::borrow::Cow;
 
 pub(crate) use codes::{is_damage, may_be_caused_by_values};
-pub(crate) use connect::{Location, connect, connect_access, connect_readers, connect_writer};
+pub(crate) use connect::{
+    Location, connect, connect_access, connect_holders, connect_readers, connect_writer,
+};
 pub(crate) use schema::{HAS_COLUMN, HAS_TABLE, IS_EMPTY};
 pub(crate) use size::size;
 pub(crate) use text::{decode_text, encode_text};
