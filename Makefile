@@ -76,6 +76,7 @@ scripts:
 # A failed assertion needs no backtrace, which would hide its message in a shortened log.
 unit:
 	RUST_BACKTRACE=0 $(CARGO) test --locked --workspace
+	RUST_BACKTRACE=0 ASSAY_TEST_POSTGRES=1 $(CARGO) test --locked --package assay-record --test record -- --skip sqlite::
 
 documents: images trainer ## run the examples of the documents and compare their output
 	python3 tests/documents/run.py "$(BINARY)" $(ARGS)

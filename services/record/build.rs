@@ -4,14 +4,26 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+type Error = Box<dyn std::error::Error>;
+
 #[expect(
     clippy::disallowed_methods,
     reason = "Cargo passes folders in the environment"
 )]
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../../migrations/sqlite");
-    println!("cargo::rerun-if-changed={}", folder.display());
-    let entries = fs::read_dir(&folder)?.collect::<Result<Vec<_>, _>>()?;
+fn main() -> Result<(), Error> {
+    let migrations = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../../migrations");
+    let output = PathBuf::from(env::var("OUT_DIR")?);
+    for database in ["sqlite", "postgres"] {
+        let folder = migrations.join(database);
+        println!("cargo::rerun-if-changed={}", folder.display());
+        fs::write(output.join(format!("{database}.rs")), list(&folder)?)?;
+    }
+    Ok(())
+}
+
+/// The source of a slice with version, description and text of each migration, in order.
+fn list(folder: &Path) -> Result<String, Error> {
+    let entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
     let mut files: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
     files.sort();
     let mut list = "&[\n".to_owned();
@@ -29,6 +41,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         )?;
     }
     list.push_str("]\n");
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("migrations.rs"), list)?;
-    Ok(())
+    Ok(list)
 }

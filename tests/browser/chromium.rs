@@ -232,6 +232,12 @@ impl Browser {
             .await
     }
 
+    /// Runs a script that returns its result by a call of its last argument.
+    pub(crate) async fn script_later(&self, script: &str) -> Value {
+        self.post("/execute/async", json!({ "script": script, "args": [] }))
+            .await
+    }
+
     /// Sets the width of the page in pixels.
     pub(crate) async fn widen(&self, pixels: u32) {
         let size =

@@ -99,6 +99,7 @@ async fn adjudications_update_the_interval_of_the_channel() {
     };
     assert_eq!(interval().await, "not known");
     browser.open("/ui").await;
+    browser.go("gv").await;
     browser.go("gq").await;
     assert_eq!(browser.address().await, "/ui/queue");
     browser.picture("queue").await;
@@ -123,9 +124,14 @@ async fn adjudications_update_the_interval_of_the_channel() {
     browser.picture("channels").await;
     browser.go("gq").await;
     assert_eq!(
-        browser.count(".list .row").await,
+        browser.count("#recent .row").await,
         4,
         "what was said, without what was skipped"
+    );
+    assert_eq!(
+        browser.count("#assigned .row").await,
+        2,
+        "the skipped one and the next one are still open"
     );
     browser.choose("channel", "math/default").await;
     browser.choose("passes", "false").await;
@@ -139,7 +145,7 @@ async fn adjudications_update_the_interval_of_the_channel() {
     browser.open("/ui/queue").await;
     assert!(
         browser
-            .text(".list .row")
+            .text("#recent .row")
             .await
             .contains("five eighths are eaten")
     );
@@ -300,14 +306,15 @@ async fn every_control_is_reachable_by_keyboard() {
     let pages = [
         "runs",
         "grades",
-        "queue",
         "channels",
+        "queue",
         "disagreements",
+        "channels",
         "suspects",
         "checks",
         "cost",
     ];
-    for (key, page) in ["r", "g", "q", "c", "d", "s", "k", "t"]
+    for (key, page) in ["r", "g", "v", "q", "d", "c", "s", "k", "t"]
         .into_iter()
         .zip(pages)
     {

@@ -1,17 +1,32 @@
 //! Layout of pages: narrow screens, dark mode, hostile texts.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use crate::browser::chromium::Browser;
 use crate::browser::service::Service;
 
-/// Every page, with a grade of the newest step and a check.
+/// Every page, with a grade of the newest step and a check. The run has tags and a note, the grade
+/// a comment, and an answer in LaTeX; another grade has a conversation, and one is drawn.
 async fn pages(service: &Service) -> Vec<(&'static str, String)> {
-    let newest = service.get("/v1/grades?limit=1&verdict=wrong_answer").await;
+    let newest = service
+        .get("/v1/grades?limit=1&verdict=wrong_answer&run=pizza%2Fsmall")
+        .await;
     let check = service
         .post("/v1/checks", &crate::browser::service::check())
         .await;
     let grade = newest["grades"][0]["grade"].as_str().unwrap().to_owned();
+    let comment = json!({ "text": "five eighths are eaten", "labels": ["gold-right"] });
+    service
+        .post(&format!("/v1/grades/{grade}/comments"), &comment)
+        .await;
+    let notes = json!({ "tags": ["base", "v1.2"], "note": "diverged at step 4\nsee the log" });
+    service.patch("/v1/runs/pizza%2Fsmall", &notes).await;
+    let conversation = service.grade(&conversation()).await;
+    let conversation = conversation["results"][0]["grade"].as_str().unwrap();
+    let drawn = service.post("/v1/adjudications/next", &json!({})).await;
+    let drawn = drawn["grade"]["grade"].as_str().unwrap();
     vec![
         ("home", "/ui".to_owned()),
         ("runs", "/ui/runs".to_owned()),
@@ -19,9 +34,18 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
         ("prompts", "/ui/prompts?run=pizza%2Fsmall".to_owned()),
         ("grades", "/ui/grades?run=pizza%2Fsmall".to_owned()),
         ("grade", format!("/ui/grades/{grade}")),
+        ("conversation", format!("/ui/grades/{conversation}")),
+        (
+            "compare",
+            "/ui/compare?a=pizza%2Fsmall&a_to=1&b=pizza%2Fsmall&b_from=2".to_owned(),
+        ),
         ("queue", "/ui/queue".to_owned()),
-        ("drawn", format!("/ui/queue/{grade}")),
+        ("drawn", format!("/ui/queue/{drawn}")),
         ("channels", "/ui/channels".to_owned()),
+        (
+            "channel",
+            "/ui/channel?name=math%2Fpizza-slices-of-several-kinds".to_owned(),
+        ),
         ("disagreements", "/ui/disagreements".to_owned()),
         ("suspects", "/ui/suspects".to_owned()),
         ("cost", "/ui/cost".to_owned()),
@@ -36,6 +60,87 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
         ("sign-in", "/ui/sign-in".to_owned()),
         ("missing", "/ui/nothing".to_owned()),
     ]
+}
+
+/// A batch whose prompt and completion are messages, of a channel with judged verdicts.
+pub(crate) fn conversation() -> Value {
+    let message = |role: &str, content: &str| json!({ "role": role, "content": content });
+    let items = (0..40u32).map(|n| {
+        let answer = ["\\frac{3}{8}", "0.375", "\\frac{1}{2}"][n as usize % 3];
+        json!({
+            "id": format!("i{n}"),
+            "channel": "pizza-slices-of-several-kinds",
+            "prompt": [message("system", "Answer in a box."), message("user", "How much is left?")],
+            "completion": [
+                message("assistant", &format!("So it is \\boxed{{{answer}}}")),
+            ],
+            "task": { "type": "math", "answer": "3/8", "form": "decimal" },
+        })
+    });
+    let judge = json!({ "type": "math", "answer": "{{ task.answer }}" });
+    let appeals = [json!({ "judge": judge, "negatives": 1.0, "positives": 1.0 })];
+    json!({
+        "run": "pizza/with-a-long-name/seed-0001/learning-rate-3e-5",
+        "step": 1,
+        "policy": { "appeals": appeals },
+        "items": items.collect::<Vec<_>>(),
+    })
+}
+
+/// The script that checks accessibility, which `make browser` fetches.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "`make browser` finds the cache in the same way"
+)]
+fn axe() -> String {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache");
+    let file = cache
+        .unwrap_or_else(home)
+        .join("assay/axe/axe-4.14.1.min.js");
+    std::fs::read_to_string(&file)
+        .unwrap_or_else(|error| panic!("{} ({error}): run `make browser`", file.display()))
+}
+
+/// Runs axe with the rules of WCAG 2.2 AA, and returns what breaks them.
+const RUN_AXE: &str = r"
+    const done = arguments[arguments.length - 1];
+    const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+    axe.run(document, { runOnly: rules, preload: false, resultTypes: ['violations'] }).then(
+        ({ violations, passes }) => done({
+            passes: passes.length,
+            violations: violations.map(({ id, nodes }) =>
+                `${id}: ${nodes.map((node) => node.html + ' ' + node.failureSummary).join(' | ')}`),
+        }),
+        (error) => done({ passes: 0, violations: [String(error)] }),
+    );
+";
+
+#[tokio::test]
+async fn every_page_is_accessible() {
+    let service = Service::with_run(5).await;
+    let browser = Browser::start(&service.address).await;
+    let (axe, pages) = (axe(), pages(&service).await);
+    let mut broken = Vec::new();
+    for colours in ["light", "dark"] {
+        browser.prefer(colours).await;
+        for width in [1_280, 390] {
+            browser.widen(width).await;
+            for (name, page) in &pages {
+                browser.open(page).await;
+                browser.script(&axe).await;
+                let found = browser.script_later(RUN_AXE).await;
+                assert!(found["passes"].as_u64().unwrap() > 10, "{name}: {found}");
+                for violation in found["violations"].as_array().unwrap() {
+                    broken.push(format!("{name}, {colours}, {width}: {violation}"));
+                }
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    // The console has the status of the page that does not exist.
+    browser.close_after(&[404]).await;
+    service.stop().await;
 }
 
 #[tokio::test]

@@ -12,3 +12,4 @@ mod runs;
 mod service;
 mod sign_in;
 mod storage;
+mod verifier;

@@ -163,12 +163,7 @@ async fn the_run_and_steps_are_kept_from_page_to_page() {
         address, "/ui/run?name=pizza%2Fsmall&from=1",
         "no parameter is empty"
     );
-    for (key, section) in [
-        ("g", "grades"),
-        ("d", "disagreements"),
-        ("s", "suspects"),
-        ("t", "cost"),
-    ] {
+    for (key, section) in [("g", "grades"), ("s", "suspects"), ("t", "cost")] {
         browser.go(&format!("g{key}")).await;
         assert_eq!(
             browser.address().await,
@@ -181,6 +176,10 @@ async fn the_run_and_steps_are_kept_from_page_to_page() {
         assert_eq!(browser.script(&field("step_min")).await, "1");
         browser.picture(&format!("bar-{section}")).await;
     }
+    browser.follow(".tabs a[href^='/ui/disagreements']").await;
+    let disagreements = "/ui/disagreements?run=pizza%2Fsmall&step_min=1";
+    assert_eq!(browser.address().await, disagreements);
+    browser.picture("bar-disagreements").await;
     browser.follow(".tabs a[href^='/ui/prompts']").await;
     browser.follow(".tabs a[href^='/ui/compare']").await;
     assert_eq!(

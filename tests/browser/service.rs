@@ -26,14 +26,26 @@ impl Service {
         Self::with_keys(&[]).await.0
     }
 
+    /// The same, which searches texts.
+    pub(crate) async fn searching() -> Self {
+        Self::configured(&[], |config| config.store.text_search = true)
+            .await
+            .0
+    }
+
     /// The same with a key for each of these roles, which is named like its role.
     pub(crate) async fn with_keys(roles: &[Role]) -> (Self, Vec<Key>) {
+        Self::configured(roles, |_| {}).await
+    }
+
+    async fn configured(roles: &[Role], change: impl FnOnce(&mut Config)) -> (Self, Vec<Key>) {
         let folder = tempfile::tempdir().unwrap();
         let mut config: Config =
             assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
-        config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display());
+        config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display()).into();
         config.server.listen = "127.0.0.1:0".parse().unwrap();
         config.channels.refresh_seconds = 0.0;
+        change(&mut config);
         let node = Node::with_graders(config, Vec::new()).await.unwrap();
         let store = node.gate().store().unwrap();
         let (clock, mut keys) = (SystemClock::new(), Vec::new());
@@ -87,6 +99,13 @@ impl Service {
 
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Value {
         let request = client().post(format!("{}{path}", self.address));
+        let reply = request.json(body).send().await.unwrap();
+        assert_eq!(reply.status(), 200);
+        reply.json().await.unwrap()
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: &Value) -> Value {
+        let request = client().patch(format!("{}{path}", self.address));
         let reply = request.json(body).send().await.unwrap();
         assert_eq!(reply.status(), 200);
         reply.json().await.unwrap()

@@ -23,7 +23,7 @@ fn cases_of(grader: &str) -> PathBuf {
 async fn every_grader_passes_its_golden_cases() {
     let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display());
+    config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display()).into();
     let models = tempfile::tempdir().unwrap();
     config.reward_models = assay_tests::models::write(models.path()).unwrap();
     let node = Node::start(config).await.unwrap();

@@ -110,7 +110,7 @@ pub(crate) async fn service() -> Service {
 pub(crate) async fn service_with(change: impl FnOnce(&mut Config)) -> Service {
     let folder = tempfile::tempdir().unwrap();
     let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
-    config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display());
+    config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display()).into();
     change(&mut config);
     let node = Node::with_graders(config, vec![Arc::new(Panicking)])
         .await

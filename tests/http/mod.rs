@@ -41,4 +41,5 @@ mod templates;
 mod texts;
 mod tls;
 mod trainers;
+mod verifier;
 mod workers;

@@ -25,7 +25,7 @@ fn handicapped(at: usize, answer: &str) -> Value {
     item
 }
 
-fn answers(fractions: usize, decimals: usize, wrong: usize) -> Value {
+pub(crate) fn answers(fractions: usize, decimals: usize, wrong: usize) -> Value {
     let texts = [
         ("\\frac{3}{8}", fractions),
         ("0.375", decimals),
@@ -37,7 +37,7 @@ fn answers(fractions: usize, decimals: usize, wrong: usize) -> Value {
     batch(texts.enumerate().map(|(at, text)| handicapped(at, text)))
 }
 
-fn appealed(mut batch: Value, share: f64) -> Value {
+pub(crate) fn appealed(mut batch: Value, share: f64) -> Value {
     batch["policy"] = json!({ "appeals": [{
         "judge": { "type": "math", "answer": "{{ task.answer }}" },
         "negatives": share, "positives": share, "overturn": true, "specificity": 0.99,
@@ -46,7 +46,7 @@ fn appealed(mut batch: Value, share: f64) -> Value {
 }
 
 /// A service that reloads its channels before each batch.
-async fn attentive() -> Service {
+pub(crate) async fn attentive() -> Service {
     service_with(|config| config.channels.refresh_seconds = 0.0).await
 }
 
@@ -108,7 +108,7 @@ async fn rates_survive_a_restart() {
     let database = format!("sqlite://{}", folder.path().join("stored.db").display());
     let mut seen = Vec::new();
     for _ in 0..2 {
-        let service = service_with(|config| config.store.database.clone_from(&database)).await;
+        let service = service_with(|config| config.store.database = database.as_str().into()).await;
         if seen.is_empty() {
             service.grade(&appealed(answers(20, 40, 30), 1.0)).await;
         }

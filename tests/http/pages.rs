@@ -243,6 +243,8 @@ async fn escapes_hostile_texts_in_pages() {
         "/ui/grades",
         "/ui/queue",
         "/ui/channels",
+        "/ui/channel?name=math%2Fdefault",
+        "/ui/disagreements",
         "/ui/suspects",
         "/ui/cost",
         "/ui/checks",

@@ -17,7 +17,7 @@ const LIMIT: u64 = 100_000;
 async fn keyed_node(database: &Path) -> Service {
     service_with(|config| {
         config.access.keys = KeyRequirement::Required;
-        config.store.database = format!("sqlite://{}", database.display());
+        config.store.database = format!("sqlite://{}", database.display()).into();
     })
     .await
 }

@@ -42,7 +42,7 @@ async fn idempotent_replies_survive_a_restart() {
     let request = batch([item("1", "1")]).to_string();
     let mut bytes = Vec::new();
     for _ in 0..2 {
-        let service = service_with(|config| config.store.database.clone_from(&database)).await;
+        let service = service_with(|config| config.store.database = database.as_str().into()).await;
         bytes.push(
             service
                 .grade_with(request.clone(), &[("idempotency-key", "k")])

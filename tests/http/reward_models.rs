@@ -74,7 +74,7 @@ async fn pairs_survive_a_restart() {
     ] });
     let mut seen = Vec::new();
     for added in [2, 0] {
-        let service = service_with(|config| config.store.database.clone_from(&database))
+        let service = service_with(|config| config.store.database = database.as_str().into())
             .await
             .with_models(Arc::new(Loading));
         let collected = post(&service, "/v1/reward-models/rm/pairs", &pairs)

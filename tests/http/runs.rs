@@ -236,8 +236,31 @@ async fn the_form_of_a_run_changes_only_what_its_user_changed() {
         (&run["tags"], &run["note"], &run["archived"]),
         (&json!(["x", "y"]), &json!("newer"), &json!(true))
     );
-    let refused = send_form(&service, &format!("{shown}&tags=A&note=%3Cb%3E")).await;
+    // What was entered is kept, with the reason beside the field.
+    let refused = send_form(&service, &format!("{shown}&tags=A+b&note=%3Ci%3E")).await;
     assert_eq!(refused.status, 400);
+    let html = String::from_utf8_lossy(&refused.bytes);
+    for part in [
+        "<details open>",
+        "name=\"tags\" value=\"A b\" aria-invalid=\"true\"",
+        "\n&#60;i&#62;</textarea>",
+        "id=\"notes-invalid\">a tag must have",
+        "name=\"shown_note\" value=\"newer\"",
+        "aria-label=\"reward by step\"",
+    ] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    let refused = send_form(&service, &format!("{shown}&tags=x&note=%07")).await;
+    let html = String::from_utf8_lossy(&refused.bytes);
+    assert!(
+        html.contains("aria-describedby=\"notes-invalid\">\n"),
+        "{html}"
+    );
+    let run = service.get("/v1/runs/a%2Fb").await.json();
+    assert_eq!(
+        (&run["tags"], &run["note"]),
+        (&json!(["x", "y"]), &json!("newer"))
+    );
     let absent = send_form(&service, "name=absent&tags=a").await;
     assert_eq!(absent.status, 404);
     assert!(!text(&service, "/ui/runs").await.contains("name=a%2Fb"));
@@ -289,10 +312,18 @@ async fn links_keep_the_run_and_the_steps() {
         "/ui/disagreements?run=a%2Fb&step_min=0&step_max=3",
     ] {
         let html = text(&service, page).await;
-        for section in ["grades", "suspects", "cost", "disagreements"] {
-            // In the menu and in the tabs.
+        // In the menu and in the tabs; disagreements are not in the menu.
+        for (section, links) in [
+            ("grades", 2),
+            ("suspects", 2),
+            ("cost", 2),
+            ("disagreements", 1),
+        ] {
             let link = format!("href=\"/ui/{section}?{query}\"");
-            assert!(html.matches(&link).count() >= 2, "{page}: {link}: {html}");
+            assert!(
+                html.matches(&link).count() >= links,
+                "{page}: {link}: {html}"
+            );
         }
         for link in [
             format!("href=\"/ui/prompts?{query}\""),

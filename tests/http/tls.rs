@@ -42,7 +42,7 @@ async fn serves_over_tls_only_with_the_configured_certificate() {
     write(folder.path(), ONE);
     let mut config: Config =
         assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
-    config.store.database = String::new();
+    config.store.database = "".into();
     config.server.listen = "127.0.0.1:0".parse().unwrap();
     config.server.tls_certificate = folder.path().join("node.crt");
     config.server.tls_key = folder.path().join("node.key");

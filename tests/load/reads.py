@@ -212,6 +212,7 @@ def questions(server, draw):
         "grade": lambda: "/ui/grades/" + row()["grade"],
         "queue": lambda: "/ui/queue",
         "channels": lambda: "/ui/channels",
+        "channel": lambda: "/ui/channel?" + urlencode({"name": draw.choice(channels)}),
         "disagreements": lambda: "/ui/disagreements",
         "suspects": lambda: "/ui/suspects?" + urlencode({"run": run()}),
         "prompts": lambda: "/ui/prompts?" + urlencode({"run": run()}),

@@ -13,6 +13,9 @@ CONFIGURATION = """
 [alerts]
 seconds = 1
 
+[store]
+text_search = true
+
 [channels]
 refresh_seconds = 0
 

@@ -26,7 +26,7 @@ from rollouts import PLANTED
 
 MAX_CLICKS = 4
 LEVELS = NO, PARTLY, YES = "not answered", "partly", "answered"
-EXPECTED = [YES, YES, YES, YES, YES, NO, YES, YES, YES, YES]
+EXPECTED = [YES] * 10
 
 
 def check(condition, message):
@@ -179,7 +179,7 @@ def word(walk, graded):
             items = {row["Item"] for row in page.rows("Grades")}
             check(items and items <= planted, f"{len(items - planted)} items without the word")
             return YES, f"{len(items)} items on the first page"
-    return NO, "there is no text search: neither page has a field for a word or regular expression"
+    return NO, "neither page has a field for a word or regular expression"
 
 
 def wrong_zero(walk, graded):
@@ -203,7 +203,7 @@ def wrong_zero(walk, graded):
 
 def noisy(walk, graded):
     """Is the verifier noisy?"""
-    row = walk.follow("Channels").find("Channels", "math/decimals@2")
+    row = walk.follow("Verifier").find("Verifier", "math/decimals@2")
     right = [one for one in graded if one.channel == "math/decimals" and one.right]
     true = sum(not one.passed for one in right) / len(right)
     rates = re.findall(r"\d\.\d+", row["False negatives"])
@@ -211,7 +211,13 @@ def noisy(walk, graded):
     rate, low, high = map(float, rates)
     # One of twenty intervals does not contain the true rate, hence the margin.
     check(low - 0.01 <= true <= high + 0.01, f"{low} to {high} without the true {true:.3f}")
-    return YES, f"math/decimals rejects {rate} ({low} to {high}) of right answers; true {true:.3f}"
+    page = walk.follow("math/decimals@2", row)
+    judged = page.find("By policy", "appealed")
+    check(judged["A judge could check"] == "100.0 %", f"by policy: {judged}")
+    text = f"math/decimals rejects {rate} ({low} to {high}) of right answers; true {true:.3f}"
+    step = re.search(r"Next (.*?) items ", page.text)
+    check(step, "no next step")
+    return YES, f"{text}; next: {step[1]}"
 
 
 def costs(walk, graded):

@@ -66,7 +66,7 @@ impl Judge {
         self.sensitivity.value + self.specificity.value - 1.0
     }
 
-    fn is_fallible(&self) -> bool {
+    pub(super) fn is_fallible(&self) -> bool {
         self.sensitivity != Estimate::known(1.0) || self.specificity != Estimate::known(1.0)
     }
 

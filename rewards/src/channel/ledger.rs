@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::channel::counts::{ChannelCounts, Place};
 
+use super::advice::Advice;
 use super::report::Report;
 use super::resolve::{ChannelSides, Pooled};
 use super::settings::{CollectedCounts, Settings};
@@ -104,6 +105,34 @@ impl Ledger {
         newest.or_else(versioned).map(|(_, entry)| &entry.report)
     }
 
+    /// What to do next to know the rates of a channel, the most urgent first; see [`Advice`].
+    #[must_use]
+    pub fn advice(&self, channel: &str, version: u32) -> Vec<Advice> {
+        let entry = self.channels.get(&(channel.to_owned(), version));
+        entry.map_or_else(Vec::new, |entry| entry.sides.advice(&entry.report))
+    }
+
+    /// The report of the first channel in `counts`, from these counts only: all items weigh the
+    /// same, and calibrated and declared rates are not used. Rates of parts of a channel, such as
+    /// a day or a run, are thus comparable. `None` if there are no counts.
+    #[must_use]
+    pub fn of_part(counts: ChannelCounts) -> Option<Report> {
+        let settings = Settings {
+            half_life: f64::INFINITY,
+            ..Settings::default()
+        };
+        let measured = ChannelCounts {
+            calibrations: BTreeMap::new(),
+            ..counts
+        };
+        let ledger = Self::new(measured, settings);
+        ledger
+            .channels
+            .into_values()
+            .next()
+            .map(|entry| entry.report)
+    }
+
     /// All channels that have counts, by name and version.
     pub fn reports(&self) -> impl Iterator<Item = &Report> {
         self.channels.values().map(|entry| &entry.report)
@@ -144,7 +173,7 @@ fn collect(counts: ChannelCounts) -> BTreeMap<(String, u32), CollectedCounts> {
 
 #[cfg(test)]
 mod tests {
-    use crate::channel::counts::{Checked, Checker, Graded};
+    use crate::channel::counts::{Calibration, Checked, Checker, Graded};
 
     use super::super::report::{Bound, Source, Uncorrected};
     use super::*;
@@ -460,6 +489,25 @@ mod tests {
             (after.rho0 - (rho0 * (1.0 - 0.5 * 0.98) + (1.0 - rho0) * 0.5 * 0.02)).abs() < 1e-9
         );
         assert!((after.rho1 - (rho1 * (1.0 - 0.5 * 0.9) + (1.0 - rho1) * 0.5 * 0.1)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_part_of_a_channel_has_only_measured_rates() {
+        let mut all = counts("math/a", (400, 40), (0, 0));
+        all.add_calibration(&Calibration {
+            channel: "math/a".to_owned(),
+            version: 1,
+            method: "labels".to_owned(),
+            right: 100.0,
+            right_rejected: 50.0,
+            wrong: 100.0,
+            wrong_passed: 50.0,
+            time_us: 7,
+        });
+        let report = Ledger::of_part(all).unwrap();
+        assert_eq!(report.rho0, None);
+        assert_eq!(report.rho1.map(|rate| rate.source), Some(Source::Measured));
+        assert_eq!(Ledger::of_part(ChannelCounts::default()), None);
     }
 
     #[test]

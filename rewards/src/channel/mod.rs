@@ -5,7 +5,9 @@
 //! calibrated and declared rates (`resolve`) -> report of one channel ([`report`]) and of all
 //! channels ([`ledger`]). Two diagnostics use the same counts: whether the channel changed
 //! ([`drift`]), and whether the same answer always gets the same verdict ([`persistence`]).
+//! [`advice`] says what to do next to know the rates better.
 
+pub mod advice;
 pub mod checks;
 pub mod compare;
 pub mod counts;
@@ -19,6 +21,7 @@ mod resolve;
 mod settings;
 pub mod window;
 
+pub use advice::Advice;
 pub use compare::Comparison;
 pub use counts::ChannelCounts;
 pub use ledger::Ledger;

@@ -19,22 +19,43 @@ use crate::interval::{Estimate, Interval, SHARES, error_rate};
 
 /// Effective number of checks of a side at which the measured rate replaces the calibrated or
 /// declared one.
-const ENOUGH_CHECKS: f64 = 30.0;
+pub(super) const ENOUGH_CHECKS: f64 = 30.0;
 
 /// A channel with the wrong shares of both sides, before its rates are resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ChannelSides {
     channel: String,
     version: u32,
-    collected: CollectedCounts,
-    buckets: Vec<Bucket>,
-    window: Window,
+    pub(super) collected: CollectedCounts,
+    pub(super) buckets: Vec<Bucket>,
+    pub(super) window: Window,
     /// Share of negatives that are right, then of positives that are wrong, in \[0, 1\].
-    wrong: [Option<Estimate>; 2],
+    pub(super) wrong: [Option<Estimate>; 2],
     /// The same shares, not clamped to \[0, 1\].
     unclamped: [Option<Estimate>; 2],
     /// Effective number of checks of each side.
-    checks: [f64; 2],
+    pub(super) checks: [f64; 2],
+}
+
+/// Of the negatives and of the positives of a window: the share that is wrong, not clamped to
+/// \[0, 1\], and the effective number of checks.
+pub(super) fn wrong_sides(
+    window: &Window,
+    collected: &CollectedCounts,
+) -> [(Option<Estimate>, f64); 2] {
+    [(false, window.negatives), (true, window.positives)].map(|(passes, verdicts)| {
+        let found: Vec<(&Findings, Judge)> = window
+            .checkers
+            .iter()
+            .filter(|found| found.checker.passes == passes)
+            .map(|found| (found, collected.judge(found)))
+            .collect();
+        let checks: f64 = found
+            .iter()
+            .map(|(found, _)| found.checks.effective())
+            .sum();
+        (wrong_share(&found, verdicts.effective()), checks)
+    })
 }
 
 /// Wrong shares of each side over several channels, weighted by checks: weighted sum and sum of
@@ -70,26 +91,7 @@ impl ChannelSides {
             .into_values()
             .collect();
         let window = Window::of(&buckets, settings.half_life);
-        let side = |passes: bool| {
-            let found: Vec<(&Findings, Judge)> = window
-                .checkers
-                .iter()
-                .filter(|found| found.checker.passes == passes)
-                .map(|found| (found, collected.judge(found)))
-                .collect();
-            let population = if passes {
-                window.positives
-            } else {
-                window.negatives
-            }
-            .effective();
-            let checks: f64 = found
-                .iter()
-                .map(|(found, _)| found.checks.effective())
-                .sum();
-            (wrong_share(&found, population), checks)
-        };
-        let [negatives, positives] = [side(false), side(true)];
+        let [negatives, positives] = wrong_sides(&window, &collected);
         let (unclamped, checks) = ([negatives.0, positives.0], [negatives.1, positives.1]);
         let wrong =
             unclamped.map(|share: Option<Estimate>| share.map(|share| share.clamped(SHARES)));

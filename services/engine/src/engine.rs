@@ -149,21 +149,37 @@ impl Engine {
         mode: &Mode,
     ) -> Result<Answer, EngineError> {
         let record = self.state.record.as_ref();
-        let claim = match record {
-            Some(record) => record
-                .claim(&keyed.key)
-                .await
-                .map_err(|error| EngineError::Store(error.to_string()))?,
-            None => None,
+        let store = |error: RecordError| EngineError::Store(error.to_string());
+        let Some(record) = record else {
+            let reply = self.run_keyed(keyed, batch, mode, self.new_id()).await?;
+            return Ok(reply);
         };
-        let id = match claim {
-            Some(claim) if claim.request != keyed.request => return Err(EngineError::KeyReused),
-            Some(Claim {
+        let hold = record.hold(&keyed.key, keyed.request, self.new_id());
+        let hold = hold.await.map_err(store)?;
+        let graded = match record.claim(&keyed.key).await {
+            Ok(Some(claim)) if claim.request != keyed.request => Err(EngineError::KeyReused),
+            Ok(Some(Claim {
                 reply: Some(reply), ..
-            }) => return Ok(Answer::Again(reply)),
-            Some(claim) => claim.batch,
-            None => self.new_id(),
+            })) => Ok(Answer::Again(reply)),
+            Ok(Some(claim)) => self.run_keyed(keyed, batch, mode, claim.batch).await,
+            Ok(None) => self.run_keyed(keyed, batch, mode, hold.batch()).await,
+            Err(error) => Err(store(error)),
         };
+        if !matches!(graded, Ok(Answer::Fresh(..))) {
+            hold.release().await;
+        }
+        graded
+    }
+
+    /// Grades a batch with the id `id` under a key that is locked.
+    async fn run_keyed(
+        &self,
+        keyed: &IdempotentRequest,
+        batch: Batch,
+        mode: &Mode,
+        id: BatchId,
+    ) -> Result<Answer, EngineError> {
+        let record = self.state.record.as_ref();
         let options = PipelineOptions {
             id,
             mode,

@@ -377,7 +377,7 @@ impl Node {
             self.scheme(),
             SocketAddr::new(ip, address.port())
         );
-        let options = RecordOptions::new(&self.config.store.database);
+        let options = record_options(&self.config);
         match assay_record::publish_server(&options, &url) {
             Ok(published) => *self.published() = published,
             Err(error) => tracing::warn!(
@@ -453,13 +453,13 @@ pub async fn listen(config: &Config) -> Result<TcpListener, NodeError> {
 /// database or has it in memory.
 #[must_use]
 pub fn database_file(config: &Config) -> Option<PathBuf> {
-    assay_record::database_file(&config.store.database)
+    assay_record::database_file(config.store.database.reveal())
 }
 
 /// The URL of the server that uses the configured database; `None` if no server does.
 #[must_use]
 pub fn published_server(config: &Config) -> Option<String> {
-    assay_record::published_server(&RecordOptions::new(&config.store.database))
+    assay_record::published_server(&record_options(config))
 }
 
 /// Opens the keys and the audit log of the configured database, which a node may be using. Creates
@@ -468,7 +468,7 @@ pub fn published_server(config: &Config) -> Option<String> {
 /// # Errors
 /// [`NodeError::Store`] if the database cannot be opened.
 pub async fn open_keys(config: &Config) -> Result<Box<dyn AccessStore>, NodeError> {
-    let access = assay_record::open_access(&config.store.database).await?;
+    let access = assay_record::open_access(config.store.database.reveal()).await?;
     Ok(Box::new(access))
 }
 
@@ -506,7 +506,7 @@ async fn check_confinement(sandboxes: &Sandboxes, required: &[Mechanism]) -> Res
 /// # Errors
 /// If the spool's folder cannot be read.
 pub fn set_aside_entries(config: &Config) -> std::io::Result<u64> {
-    assay_record::set_aside_entries(&RecordOptions::new(&config.store.database))
+    assay_record::set_aside_entries(&record_options(config))
 }
 
 /// The certificate of the node, if one is configured.
@@ -548,8 +548,8 @@ async fn gate(
 /// # Errors
 /// [`BackupError`].
 pub async fn backup(config: &Config, destination: &Path) -> Result<Backup, BackupError> {
-    let database = &config.store.database;
-    let copied = assay_record::backup(&RecordOptions::new(database), destination).await?;
+    let database = config.store.database.reveal();
+    let copied = assay_record::backup(&record_options(config), destination).await?;
     let target = std::path::absolute(destination).unwrap_or_else(|_| destination.to_owned());
     let entry = audit_entry(
         &SystemClock::new(),
@@ -573,7 +573,16 @@ pub async fn verify(
     config: &Config,
     progress: impl FnMut(u64),
 ) -> Result<Verification, BackupError> {
-    assay_record::verify(&RecordOptions::new(&config.store.database), progress).await
+    assay_record::verify(&record_options(config), progress).await
+}
+
+/// Where the configured record is.
+fn record_options(config: &Config) -> RecordOptions {
+    let spool = &config.store.spool;
+    RecordOptions {
+        spool: (!spool.as_os_str().is_empty()).then(|| spool.clone()),
+        ..RecordOptions::new(config.store.database.reveal())
+    }
 }
 
 async fn open_record(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<Record>, NodeError> {
@@ -584,7 +593,7 @@ async fn open_record(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<R
         close_timeout: DATABASE_CLOSE,
         limits: config.retention.limits(),
         text_search: config.store.text_search,
-        ..RecordOptions::new(&config.store.database)
+        ..record_options(config)
     };
     Ok(Some(Record::open(&options, Arc::clone(clock)).await?))
 }

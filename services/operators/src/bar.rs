@@ -13,7 +13,7 @@ const TABS: [(Section, &str, &str); 7] = [
     (Section::Runs, "/ui/compare", "Compare"),
     (Section::Suspects, "/ui/suspects", "Suspects"),
     (Section::Cost, "/ui/cost", "Cost"),
-    (Section::Disagreements, "/ui/disagreements", "Disagreements"),
+    (Section::Verifier, "/ui/disagreements", "Disagreements"),
 ];
 
 /// A link to a page about the run.

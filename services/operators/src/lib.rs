@@ -6,10 +6,12 @@
 //! `routes` lists the pages and `pages` has a module for each. Texts of completions, tasks and
 //! trainers are untrusted: they pass through `display` into templates, which escape them.
 
+mod advice;
 mod assets;
 mod bar;
 mod changes;
 mod chart;
+mod contradicted;
 mod diff;
 mod display;
 mod facets;
@@ -26,5 +28,6 @@ mod routes;
 mod row;
 mod site;
 mod trend;
+mod verifier;
 
 pub use routes::{is_page, refusal, router, session};

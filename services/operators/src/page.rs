@@ -16,9 +16,8 @@ pub(crate) enum Section {
     Home,
     Runs,
     Grades,
-    Queue,
-    Channels,
-    Disagreements,
+    /// Channels, disagreements and the queue.
+    Verifier,
     Suspects,
     Checks,
     Cost,
@@ -34,14 +33,7 @@ impl Section {
         (Self::Home, "/ui", "Overview", "n"),
         (Self::Runs, "/ui/runs", "Runs", "r"),
         (Self::Grades, "/ui/grades", "Grades", "g"),
-        (Self::Queue, "/ui/queue", "Queue", "q"),
-        (Self::Channels, "/ui/channels", "Channels", "c"),
-        (
-            Self::Disagreements,
-            "/ui/disagreements",
-            "Disagreements",
-            "d",
-        ),
+        (Self::Verifier, "/ui/channels", "Verifier", "v"),
         (Self::Suspects, "/ui/suspects", "Suspects", "s"),
         (Self::Checks, "/ui/checks", "Checks", "k"),
         (Self::Cost, "/ui/cost", "Cost", "t"),
@@ -53,13 +45,9 @@ impl Section {
         match self {
             Self::Home | Self::Runs | Self::Grades | Self::Other => Role::Trainer,
             Self::Checks => Role::Checker,
-            Self::Queue
-            | Self::Channels
-            | Self::Disagreements
-            | Self::Suspects
-            | Self::Cost
-            | Self::Storage
-            | Self::Audit => Role::Operator,
+            Self::Verifier | Self::Suspects | Self::Cost | Self::Storage | Self::Audit => {
+                Role::Operator
+            }
             Self::Keys => Role::Admin,
         }
     }

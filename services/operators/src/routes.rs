@@ -22,8 +22,8 @@ use crate::failure::Failure;
 use crate::failure_page::{failure_page, show_failures};
 use crate::page::{Menu, Section};
 use crate::pages::{
-    audit, channels, check, checks, comments, compare, cost, disagreements, grade, grades, home,
-    keys, prompts, queue, run, run_notes, runs, sign_in, storage, suspects,
+    audit, channel, channels, check, checks, comments, compare, cost, disagreements, grade, grades,
+    home, keys, prompts, queue, run, run_notes, runs, sign_in, storage, suspects,
 };
 use crate::site::Site;
 
@@ -94,7 +94,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(
         .post(PUBLIC, "/ui/sign-out", sign_in::sign_out)
         .get(Section::Runs.access(), "/ui/runs", runs::page)
         .get(Section::Runs.access(), "/ui/run", run::page)
-        .post(run_notes::ACCESS, "/ui/run", run_notes::annotate)
+        .post(run_notes::ACCESS, "/ui/run", run::annotate)
         .get(Section::Runs.access(), "/ui/compare", compare::page)
         .get(Section::Runs.access(), "/ui/prompts", prompts::page)
         .get(Section::Grades.access(), "/ui/grades", grades::page)
@@ -105,28 +105,34 @@ pub fn router<S: Clone + Send + Sync + 'static>(
             grade::replay,
         )
         .post(
-            Section::Queue.access(),
+            Section::Verifier.access(),
             "/ui/grades/{id}/adjudicate",
             grade::adjudicate,
         )
         .post(
-            Section::Queue.access(),
+            Section::Verifier.access(),
             "/ui/grades/{id}/comments",
             comments::comment,
         )
         .post(
-            Section::Queue.access(),
+            Section::Verifier.access(),
             "/ui/grades/{id}/comments/{comment}/delete",
             comments::delete,
         )
-        .get(Section::Queue.access(), "/ui/queue", queue::page)
-        .post(Section::Queue.access(), "/ui/queue", queue::draw)
-        .get(Section::Queue.access(), "/ui/queue/{id}", queue::drawn)
-        .get(Section::Channels.access(), "/ui/channels", channels::page)
+        .get(Section::Verifier.access(), "/ui/queue", queue::page)
+        .post(Section::Verifier.access(), "/ui/queue", queue::draw)
+        .get(Section::Verifier.access(), "/ui/queue/{id}", queue::drawn)
+        .post(
+            Section::Verifier.access(),
+            "/ui/queue/{id}/assign",
+            queue::assign,
+        )
+        .get(Section::Verifier.access(), "/ui/channels", channels::page)
+        .get(Section::Verifier.access(), "/ui/channel", channel::page)
         .get(Section::Checks.access(), "/ui/checks", checks::page)
         .get(Section::Checks.access(), "/ui/checks/{id}", check::page)
         .get(
-            Section::Disagreements.access(),
+            Section::Verifier.access(),
             "/ui/disagreements",
             disagreements::page,
         )

@@ -15,11 +15,11 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sqlx::sqlite::SqliteConnection;
-use sqlx::{ConnectOptions, Connection, Row};
+use assay_base::url::redacted;
 
+use crate::database::sql::{self, Connection};
 use crate::database::verifying::has_documents;
-use crate::database::{Location, sqlite};
+use crate::database::{Location, schema, sqlite};
 use crate::options::RecordOptions;
 use crate::spool::files::{SpoolFile, spool_files, valid_length};
 
@@ -27,8 +27,14 @@ use crate::spool::files::{SpoolFile, spool_files, valid_length};
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// Only a database in a file can be copied.
-    #[error("`{0}` is not a database in a file; name one as `sqlite://PATH`")]
+    #[error(
+        "`{0}` is not a database in a file; name one as `sqlite://PATH`, and back up PostgreSQL \
+         with `pg_dump`"
+    )]
     NoFile(String),
+    /// The database keeps nothing.
+    #[error("`{0}` is not a database that can be verified")]
+    NoDatabase(String),
     /// The destination exists.
     #[error("`{}` already exists; name a new folder", .0.display())]
     Exists(PathBuf),
@@ -51,10 +57,10 @@ pub enum BackupError {
         source: io::Error,
     },
     /// The database cannot be read or written.
-    #[error("the database `{}`: {source}", path.display())]
+    #[error("the database `{database}`: {source}")]
     Database {
-        /// The file.
-        path: PathBuf,
+        /// The file, or the URL without its password.
+        database: String,
         /// The error of the driver.
         source: sqlx::Error,
     },
@@ -62,9 +68,9 @@ pub enum BackupError {
     #[error(
         "the database `{}` has the schema of an earlier release, which cannot be verified; start \
          the service with it once, which migrates it, or with a copy of `assay backup`",
-        .0.display()
+        .0
     )]
-    EarlierSchema(PathBuf),
+    EarlierSchema(String),
     /// The copy is not sound.
     #[error("the copy is not sound: {0}; run `assay verify` on the record")]
     Unsound(String),
@@ -192,9 +198,11 @@ fn empty(partial: &Path, folder: &Metadata, database: &Path) -> Result<(), Backu
 }
 
 /// The database file of a record, and the folder of its spool.
-pub(crate) fn files(options: &RecordOptions) -> Result<(Location, PathBuf, PathBuf), BackupError> {
-    let no_file = || BackupError::NoFile(assay_base::url::redacted(&options.database));
-    let location = Location::parse(&options.database).ok_or_else(no_file)?;
+fn files(options: &RecordOptions) -> Result<(sqlite::Location, PathBuf, PathBuf), BackupError> {
+    let no_file = || BackupError::NoFile(redacted(&options.database));
+    let Some(Location::Sqlite(location)) = Location::parse(&options.database) else {
+        return Err(no_file());
+    };
     let database = location.path.clone().ok_or_else(no_file)?;
     let spool = options.spool.clone().or_else(|| location.spool());
     let spool = spool.ok_or_else(no_file)?;
@@ -217,7 +225,7 @@ fn parent(path: &Path) -> &Path {
 }
 
 async fn copy(
-    location: &Location,
+    location: &sqlite::Location,
     database: &Path,
     spool: &Path,
     destination: &Path,
@@ -326,20 +334,15 @@ fn copy_spool(
 /// Copies a consistent state of the database. Free pages are not copied, and the copy returns free
 /// pages to the file system, whether or not the original does.
 async fn copy_database(
-    location: &Location,
+    location: &sqlite::Location,
     database: &Path,
     copy: &Path,
 ) -> Result<(), BackupError> {
     let failed = |source| BackupError::Database {
-        path: database.to_owned(),
+        database: database.display().to_string(),
         source,
     };
-    let mut connection = location
-        .options()
-        .read_only(true)
-        .connect()
-        .await
-        .map_err(failed)?;
+    let mut connection = sqlite::connect_reading(location).await.map_err(failed)?;
     let copying = sqlite::copy_into(&mut connection, copy);
     tokio::select! {
         copied = copying => { copied.map_err(failed)?; }
@@ -367,7 +370,7 @@ async fn sync_regularly(path: PathBuf) {
 /// Checks a copied database: its structure, and that it has the grades that its batches count.
 async fn check(copy: &Path) -> Result<Backup, BackupError> {
     let failed = |source| BackupError::Database {
-        path: copy.to_owned(),
+        database: copy.display().to_string(),
         source,
     };
     let mut connection = sqlite::open_copy(copy).await.map_err(failed)?;
@@ -410,16 +413,16 @@ struct Counts {
     bodies: i64,
 }
 
-async fn read_counts(connection: &mut SqliteConnection) -> Result<Counts, sqlx::Error> {
-    let problems = sqlite::integrity_problems(connection, 1).await?;
-    let row = sqlx::query(
+async fn read_counts(connection: &mut Connection) -> Result<Counts, sqlx::Error> {
+    let problems = schema::integrity_problems(connection, 1).await?;
+    let row = sql::query(
         "select (select count(*) from batches) as batches, \
          (select count(*) from grades) as grades, (select count(*) from bodies) as bodies",
     )
-    .fetch_one(&mut *connection)
+    .fetch_one(connection)
     .await?;
     let expected = if has_documents(connection).await? {
-        sqlx::query_scalar(
+        sql::query_scalar(
             "select case when count(*) = count(grades) \
              then cast(coalesce(sum(grades), 0) as bigint) end from batches",
         )

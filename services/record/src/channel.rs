@@ -73,6 +73,7 @@ pub fn add_grades<'g>(
 pub fn add_event(counts: &mut ChannelCounts, event: &Event) {
     match event {
         Event::Drawn(_)
+        | Event::Assigned(_)
         | Event::Collected(_)
         | Event::Checked(_)
         | Event::Commented(_)

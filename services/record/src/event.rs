@@ -25,6 +25,8 @@ pub enum Event {
     Commented(Comment),
     /// The author of a comment deleted it: the grade and the id of the comment.
     CommentDeleted(GradeId, BatchId),
+    /// A drawn grade was assigned to an operator.
+    Assigned(Assignment),
 }
 
 /// An operator's decision on one grade.
@@ -70,6 +72,17 @@ pub struct Draw {
     /// uniformly. For grades that a judge also graded, it is 1 over the probability that the judge
     /// was chosen.
     pub weight: f64,
+    /// Time, in microseconds since the Unix epoch.
+    pub time_us: i64,
+}
+
+/// A drawn grade that an operator has to adjudicate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// The grade.
+    pub grade: GradeId,
+    /// Name of the operator; empty if any operator may take it.
+    pub caller: String,
     /// Time, in microseconds since the Unix epoch.
     pub time_us: i64,
 }

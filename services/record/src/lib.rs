@@ -16,6 +16,7 @@
 //! - `database`: the connections, and the statements that insert, delete and decode;
 //! - `read`: what reads wait for, and a file for each kind of data with the reads of [`Record`]
 //!   beside their SQL;
+//! - `hold`: which node grades a request, if several share the record;
 //! - `retention`: deletes in the background;
 //! - `text_completion`: completes the index of texts in the background;
 //! - `backup` and `verify`: commands on a record that a node may be using.
@@ -27,6 +28,7 @@ pub mod appeal;
 mod backup;
 pub mod body;
 pub mod channel;
+pub mod channel_part;
 pub mod chart;
 pub mod comment;
 pub mod cost;
@@ -42,6 +44,7 @@ pub mod grade;
 mod grade_filter;
 mod group;
 mod health;
+mod hold;
 #[doc(hidden)]
 pub mod hook;
 mod legacy;
@@ -71,6 +74,7 @@ mod spool;
 mod state;
 pub mod storage;
 mod text_completion;
+mod text_pattern;
 mod text_query;
 mod verify;
 mod writer;
@@ -78,13 +82,14 @@ mod writer;
 pub use appeal::Appeal;
 pub use backup::{Backup, BackupError, backup};
 pub use body::{Body, BodyKind};
-pub use database::SqliteAccess;
+pub use database::RecordAccess;
 pub use entry::{Claim, Entry, RequestKey, SealedReply};
 pub use error::RecordError;
 pub use event::Event;
 pub use grade::{ComponentGrade, GradeSource, ItemGrade, RewardBreakdown, StoredGrade};
 pub use grade_filter::{GradeFilter, GradePage, KindCounts, Neighbours};
 pub use group::GroupResult;
+pub use hold::Hold;
 pub use new_grade::NewGrade;
 pub use options::RecordOptions;
 pub use read::recent::{RecentChannel, RecentRun};

@@ -2,7 +2,7 @@
 //! entries before they are recorded.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -15,7 +15,7 @@ use tokio::task;
 
 use crate::Entry;
 use crate::access::AuditEntry;
-use crate::database::{Database, DatabaseError, Location, POSITION_BITS, SqliteAccess};
+use crate::database::{Database, DatabaseError, Location, POSITION_BITS, RecordAccess};
 use crate::health::Health;
 use crate::hook::Hook;
 use crate::metrics;
@@ -45,16 +45,17 @@ const MIN_BLOCKING_BYTES: usize = 32 << 10;
 pub enum OpenError {
     /// The URL, given without its password, is not one of a supported database.
     #[error(
-        "unsupported database URL `{0}`; use `sqlite://PATH`, or `sqlite::memory:` to store nothing"
+        "unsupported database URL `{0}`; use `sqlite://PATH`, `postgres://USER@HOST/NAME`, or \
+         `sqlite::memory:` to store nothing"
     )]
     UnknownDatabase(String),
     /// The spool cannot be opened.
     #[error(transparent)]
     Spool(#[from] OpenSpoolError),
     /// The database cannot be opened or migrated.
-    #[error("cannot open the database `{url}`: {reason}; check its path, permissions and disk")]
+    #[error("cannot open the database `{url}`: {reason}; check that it can be reached and written")]
     Database {
-        /// The URL.
+        /// The URL without its password.
         url: String,
         /// The error of the driver.
         reason: String,
@@ -68,7 +69,7 @@ pub enum OpenError {
 /// is in memory or `url` is not supported.
 #[must_use]
 pub fn database_file(url: &str) -> Option<PathBuf> {
-    Location::parse(url)?.path
+    Location::parse(url)?.path().map(Path::to_owned)
 }
 
 /// Opens only the keys of callers and the audit log of a database, which a node may be using at the
@@ -76,12 +77,12 @@ pub fn database_file(url: &str) -> Option<PathBuf> {
 ///
 /// # Errors
 /// [`OpenError`] if the database cannot be opened or migrated.
-pub async fn open_access(url: &str) -> Result<SqliteAccess, OpenError> {
+pub async fn open_access(url: &str) -> Result<RecordAccess, OpenError> {
     let location = Location::parse(url).ok_or_else(|| OpenError::UnknownDatabase(redacted(url)))?;
-    SqliteAccess::open(&location)
+    RecordAccess::open(&location)
         .await
         .map_err(|error| OpenError::Database {
-            url: url.to_owned(),
+            url: redacted(url),
             reason: error.to_string(),
         })
 }
@@ -93,10 +94,10 @@ pub async fn open_access(url: &str) -> Result<SqliteAccess, OpenError> {
 /// [`OpenError`] if the database cannot be written.
 pub async fn append_audit(url: &str, entry: &AuditEntry) -> Result<(), OpenError> {
     let location = Location::parse(url).ok_or_else(|| OpenError::UnknownDatabase(redacted(url)))?;
-    SqliteAccess::append_to(&location, entry)
+    RecordAccess::append_to(&location, entry)
         .await
         .map_err(|error| OpenError::Database {
-            url: url.to_owned(),
+            url: redacted(url),
             reason: error.to_string(),
         })
 }
@@ -117,7 +118,7 @@ pub struct Record {
 /// What all clones of a [`Record`] share.
 pub(crate) struct Shared {
     pub(crate) database: Arc<Database>,
-    access: SqliteAccess,
+    access: RecordAccess,
     pub(crate) pending: Arc<Pending>,
     pub(crate) folder: Option<Arc<Folder>>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -170,7 +171,7 @@ impl Record {
         );
         let seal = folder.as_ref().map_or(Seal::PLAIN, |folder| folder.seal());
         let open_error = |error: DatabaseError| OpenError::Database {
-            url: options.database.clone(),
+            url: redacted(&options.database),
             reason: error.to_string(),
         };
         let (readers, text_search) = (options.readers, options.text_search);
@@ -306,7 +307,7 @@ impl Record {
 
     /// The keys of callers and the audit log, which are in the same database.
     #[must_use]
-    pub fn access(&self) -> SqliteAccess {
+    pub fn access(&self) -> RecordAccess {
         self.shared.access.clone()
     }
 

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::text_pattern::TextPattern;
+
 /// Longest search, in bytes.
 const MAX_TEXT_BYTES: usize = 256;
 
@@ -13,13 +15,14 @@ const MIN_PREFIX: usize = 3;
 /// Most words for which a prefix may stand. A search looks at all of them for each grade.
 pub(crate) const MAX_PREFIX_WORDS: usize = 128;
 
-/// A search in completions and prompts: `word "a phrase" prefix* -excluded`. A grade matches if all
-/// terms occur in its completion or its prompt, and no excluded term does. Case, diacritics and
-/// punctuation do not matter.
+/// A search in completions and prompts: `word "a phrase" prefix* -excluded /regex/`. A grade
+/// matches if all terms occur in its completion or its prompt, and no excluded term does. Case,
+/// diacritics and punctuation do not matter in words; they do in regular expressions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextQuery {
     source: String,
     terms: Vec<TextTerm>,
+    patterns: Vec<TextPattern>,
 }
 
 /// A part of a search.
@@ -57,6 +60,14 @@ pub enum TextQueryError {
     /// A prefix has other letters.
     #[error("`{0}` has letters other than `a` to `z` before `*`; search for whole words instead")]
     OtherPrefix(String),
+    /// A regular expression is invalid or too large.
+    #[error("`/{pattern}/` is not a regular expression that can be searched: {reason}")]
+    Pattern {
+        /// The expression.
+        pattern: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// All terms are excluded.
     #[error(
         "all terms are excluded; add one that must occur, or quote a text that begins with `-`"
@@ -65,7 +76,18 @@ pub enum TextQueryError {
 }
 
 impl TextQuery {
-    /// The terms that must occur; at least one.
+    /// Whether words must occur. Otherwise, regular expressions must match, and no word is
+    /// excluded.
+    pub(crate) fn has_words(&self) -> bool {
+        self.required().next().is_some()
+    }
+
+    /// Regular expressions, which must or must not match.
+    pub(crate) fn patterns(&self) -> &[TextPattern] {
+        &self.patterns
+    }
+
+    /// The terms that must occur.
     pub(crate) fn required(&self) -> impl Iterator<Item = &TextTerm> {
         self.terms.iter().filter(|term| !term.is_excluded)
     }
@@ -89,24 +111,71 @@ impl FromStr for TextQuery {
         if source.len() > MAX_TEXT_BYTES {
             return Err(TextQueryError::TooLong(source.len()));
         }
-        let mut terms = Vec::new();
+        let (mut terms, mut patterns) = (Vec::new(), Vec::new());
         let mut rest = source.trim_start();
         while !rest.is_empty() {
+            if let Some((pattern, after)) = next_pattern(rest)? {
+                patterns.push(pattern);
+                rest = after.trim_start();
+                continue;
+            }
             let (term, after) = next_term(rest)?;
             terms.push(term);
             rest = after.trim_start();
         }
-        if terms.is_empty() {
+        if terms.is_empty() && patterns.is_empty() {
             return Err(TextQueryError::Empty);
         }
-        if terms.iter().all(|term| term.is_excluded) {
+        let required = patterns.iter().filter(|pattern| !pattern.is_excluded);
+        terms.extend(
+            required
+                .clone()
+                .flat_map(TextPattern::words)
+                .map(|text| TextTerm {
+                    text,
+                    is_prefix: false,
+                    is_excluded: false,
+                }),
+        );
+        let has_word = terms.iter().any(|term| !term.is_excluded);
+        if !has_word && (!terms.is_empty() || required.count() == 0) {
             return Err(TextQueryError::OnlyExcluded);
         }
         Ok(Self {
             source: source.to_owned(),
             terms,
+            patterns,
         })
     }
+}
+
+/// The regular expression at the start of a text, between slashes, and the rest. `None` if there is
+/// none: a path such as `/usr/bin` is a word.
+fn next_pattern(text: &str) -> Result<Option<(TextPattern, &str)>, TextQueryError> {
+    let unsigned = text.strip_prefix('-');
+    let Some(rest) = unsigned.unwrap_or(text).strip_prefix('/') else {
+        return Ok(None);
+    };
+    let mut escaped = false;
+    let end = rest.char_indices().find(|(at, character)| {
+        let after = &rest[at + character.len_utf8()..];
+        let ends = *character == '/'
+            && !escaped
+            && *at > 0
+            && (after.is_empty() || after.starts_with(char::is_whitespace));
+        escaped = *character == '\\' && !escaped;
+        ends
+    });
+    let Some((end, _)) = end else {
+        return Ok(None);
+    };
+    let (pattern, after) = (&rest[..end], &rest[end + 1..]);
+    let compiled = TextPattern::new(pattern, unsigned.is_some());
+    let compiled = compiled.map_err(|reason| TextQueryError::Pattern {
+        pattern: pattern.to_owned(),
+        reason,
+    })?;
+    Ok(Some((compiled, after)))
 }
 
 /// The term at the start of a text that does not start with a space, and the rest.
@@ -184,6 +253,30 @@ mod tests {
     }
 
     #[test]
+    fn reads_regular_expressions_and_their_words() {
+        let query = parse(r"math /a b\/c d/ -/x+/").unwrap();
+        let words: Vec<&str> = query.required().map(|term| term.text.as_str()).collect();
+        assert_eq!(words, ["math", "b", "c"]);
+        let excluded: Vec<bool> = query.patterns.iter().map(|one| one.is_excluded).collect();
+        assert_eq!(excluded, [false, true]);
+        assert!(query.patterns[0].passes("a b/c d", ""));
+        assert!(!parse(r"/\d{3}/").unwrap().has_words());
+        // Paths are words.
+        for path in ["/usr/bin", "//", "/usr", "a/b/"] {
+            let query = parse(path);
+            assert!(
+                query.is_err() || query.unwrap().patterns.is_empty(),
+                "{path}"
+            );
+        }
+        let error = parse("/(a/").unwrap_err().to_string();
+        assert!(error.ends_with("searched: unclosed group"), "{error}");
+        for only_excluded in ["-/a/", "-word /a+/", "-word -/a/"] {
+            assert_eq!(parse(only_excluded), Err(TextQueryError::OnlyExcluded));
+        }
+    }
+
+    #[test]
     fn rejects_what_cannot_be_searched() {
         let long = "word ".repeat(60);
         for (text, error) in [
@@ -214,7 +307,7 @@ mod tests {
         #[test]
         fn reads_any_text_and_prints_it_again(text in "(?s).{0,80}") {
             if let Ok(query) = parse(&text) {
-                prop_assert!(query.required().count() > 0);
+                prop_assert!(query.has_words() || !query.patterns.is_empty());
                 prop_assert!(query.terms.iter().all(|term| !term.text.contains('"')));
                 prop_assert_eq!(query.to_string(), text);
             }

@@ -1,10 +1,10 @@
-//! Requests of operators: draw a grade to adjudicate, adjudicate a grade, and store error rates
-//! that were measured on labelled data.
+//! Requests of operators: draw a grade to adjudicate, assign it, adjudicate a grade, and store
+//! error rates that were measured on labelled data.
 
 use std::sync::Arc;
 
 use assay_core::GradeId;
-use assay_record::event::{Adjudication, Draw};
+use assay_record::event::{Adjudication, Assignment, Draw};
 use assay_record::{Event, GradeFilter, StoredGrade};
 use assay_rewards::channel::Ledger;
 use assay_rewards::channel::counts::Calibration;
@@ -37,13 +37,15 @@ impl Review {
     }
 
     /// Draws a grade for an operator, at random among the newest thousand that match and were not
-    /// drawn before, and records the draw with its probability. `None` if no grade matches.
+    /// drawn before, records the draw with its probability, and assigns the grade to the operator.
+    /// `None` if no grade matches.
     ///
     /// # Errors
     /// [`ReviewError::NoRecord`], [`ReviewError::Store`].
     pub async fn draw(
         &self,
         draws: &DrawFilter,
+        operator: &str,
     ) -> Result<Option<(StoredGrade, Draw)>, ReviewError> {
         let record = self.record()?;
         let _lock = self.locks.operators.lock().await;
@@ -105,9 +107,38 @@ impl Review {
             weight,
             time_us,
         };
-        self.record_event(Event::Drawn(draw.clone()), "operator")
-            .await?;
+        let assignment = Assignment {
+            grade: draw.grade,
+            caller: operator.to_owned(),
+            time_us,
+        };
+        let events = vec![Event::Drawn(draw.clone()), Event::Assigned(assignment)];
+        self.record_events(events, operator).await?;
         Ok(Some((stored, draw)))
+    }
+
+    /// Assigns a drawn grade to an operator, instead of to the one who has it; an empty name lets
+    /// any operator take it. Ends with its adjudication.
+    ///
+    /// # Errors
+    /// [`ReviewError::NotDrawn`]; [`ReviewError`].
+    pub async fn assign(
+        &self,
+        id: GradeId,
+        operator: &str,
+        caller: &str,
+    ) -> Result<(), ReviewError> {
+        let record = self.record()?;
+        record.grade(id).await?.ok_or(ReviewError::NotFound(id))?;
+        if record.draws(&[id]).await?.is_empty() {
+            return Err(ReviewError::NotDrawn(id));
+        }
+        let assignment = Assignment {
+            grade: id,
+            caller: operator.to_owned(),
+            time_us: self.engine.clock().unix_us(),
+        };
+        self.record_event(Event::Assigned(assignment), caller).await
     }
 
     /// Records an operator's adjudication of a grade. It counts for the channel only if the grade

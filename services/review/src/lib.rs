@@ -30,6 +30,9 @@ pub enum ReviewError {
     /// The grade has no verdict that can be a pass.
     #[error("cannot adjudicate the grade `{0}`: its verdict is neither a pass nor a fail")]
     NoVerdict(GradeId),
+    /// The grade was not drawn from the queue.
+    #[error("cannot assign the grade `{0}`: it was not drawn from the queue")]
+    NotDrawn(GradeId),
     /// A comment breaks a limit.
     #[error("{message}")]
     InvalidComment {
@@ -58,7 +61,9 @@ impl ReviewError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotFound(_) | Self::NoComment(..) => ErrorCode::NotFound,
-            Self::NoVerdict(_) | Self::InvalidComment { .. } => ErrorCode::InvalidField,
+            Self::NoVerdict(_) | Self::NotDrawn(_) | Self::InvalidComment { .. } => {
+                ErrorCode::InvalidField
+            }
             Self::NotAuthor(_) => ErrorCode::Forbidden,
             Self::NoRecord | Self::Store(_) => ErrorCode::StoreUnavailable,
         }
@@ -120,8 +125,12 @@ impl Review {
     }
 
     async fn record_event(&self, event: Event, caller: &str) -> Result<(), ReviewError> {
+        self.record_events(vec![event], caller).await
+    }
+
+    async fn record_events(&self, events: Vec<Event>, caller: &str) -> Result<(), ReviewError> {
         let (batch, time_us) = (self.engine.new_id(), self.engine.clock().unix_us());
-        let entry = Entry::of_events(batch, caller.into(), vec![event], time_us);
+        let entry = Entry::of_events(batch, caller.into(), events, time_us);
         Ok(self.record()?.append(Arc::new(entry)).await?)
     }
 

@@ -41,7 +41,7 @@ pub(super) struct Pool {
 impl Pool {
     /// Grades the items on a separate node with a record in memory.
     pub(super) async fn graded(mut config: Config) -> anyhow::Result<Self> {
-        config.store.database = "sqlite::memory:".to_owned();
+        config.store.database = "sqlite::memory:".into();
         let node = Node::start(config).await?;
         let mut items = made_up()?;
         for grader in CASES {

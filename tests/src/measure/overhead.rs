@@ -62,7 +62,7 @@ fn settings(policy: Option<&String>) -> anyhow::Result<Vec<(&'static str, Value,
 #[expect(clippy::print_stdout, reason = "what it measured is its output")]
 pub(crate) async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let mut config = assay_tests::config(std::path::Path::new(""))?;
-    config.store.database = "sqlite::memory:".to_owned();
+    config.store.database = "sqlite::memory:".into();
     config.engine.outcome_bytes = 0;
     let node = Node::start(config).await?;
     println!(

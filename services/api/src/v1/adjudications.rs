@@ -47,7 +47,7 @@ pub(crate) async fn next(api: Api, Query(query): Query<NextQuery>) -> ApiResult<
         passes,
         judged: judged.unwrap_or(false),
     };
-    let Some((grade, draw)) = api.review().draw(&draws).await? else {
+    let Some((grade, draw)) = api.review().draw(&draws, api.caller().name()).await? else {
         return Ok(Json(DrawnBody {
             grade: None,
             probability: None,

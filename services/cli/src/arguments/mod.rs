@@ -27,10 +27,10 @@ pub(crate) use templates::Templates;
 #[command(name = "assay", version, propagate_version = true)]
 pub(crate) struct Arguments {
     /// Configuration file in TOML [default: ./assay.toml if it exists]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", display_order = 900)]
     pub(crate) config: Option<PathBuf>,
     /// Reject unknown `ASSAY_…` variables instead of warning
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 901)]
     pub(crate) strict: bool,
     #[command(subcommand)]
     pub(crate) command: Command,

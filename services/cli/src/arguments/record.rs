@@ -148,6 +148,9 @@ pub(crate) struct GradeSelection {
     /// Exact group of the item in its request
     #[arg(long)]
     pub(crate) group: Option<String>,
+    /// Exact label of a comment on the grade
+    #[arg(long)]
+    pub(crate) label: Option<String>,
     /// Exact key of the prompt; requires `--run`
     #[arg(long, value_name = "KEY", requires = "run")]
     pub(crate) prompt: Option<String>,
@@ -163,7 +166,7 @@ pub(crate) struct GradeSelection {
     /// Latest time, exclusive, in the form of `--since`
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) until: Option<i64>,
-    /// What occurs in the completion or the prompt: `word "a phrase" prefix* -excluded`; requires
+    /// What occurs in the completion or the prompt: `word "a phrase" prefix* -excluded /regex/`; requires
     /// the setting `store.text_search`
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) text: Option<TextQuery>,
@@ -202,7 +205,13 @@ pub(crate) struct Show {
 pub(crate) struct Runs {
     /// Name of a run to summarise
     pub(crate) name: Option<String>,
-    /// Number of steps to show, the highest first, 0 to 10000
+    #[command(flatten)]
+    pub(crate) record: Record,
+    #[command(flatten)]
+    pub(crate) output: OutputFormat,
+    #[command(flatten)]
+    pub(crate) selection: RunSelection,
+    /// Number of steps of the named run to show, the highest first, 0 to 10000
     #[arg(
         long,
         default_value_t = 10,
@@ -210,12 +219,6 @@ pub(crate) struct Runs {
         requires = "name"
     )]
     pub(crate) steps: u16,
-    #[command(flatten)]
-    pub(crate) selection: RunSelection,
-    #[command(flatten)]
-    pub(crate) record: Record,
-    #[command(flatten)]
-    pub(crate) output: OutputFormat,
 }
 
 /// Which runs to list.
@@ -353,7 +356,7 @@ pub(crate) struct Replay {
         value_name = "ID",
         conflicts_with_all = [
             "run", "step", "step_min", "step_max", "grader", "channel", "outcome", "verdict", "appeal",
-            "truncated", "cause", "batch", "id", "group", "prompt", "score_min", "score_max", "since", "until", "text", "sample",
+            "truncated", "cause", "batch", "id", "group", "label", "prompt", "score_min", "score_max", "since", "until", "text", "sample",
         ]
     )]
     pub(crate) ids: Vec<String>,

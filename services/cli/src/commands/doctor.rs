@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
+use assay_base::url::redacted;
 use assay_core::execution::{Execution, ExecutionEnd, Runtime};
 use assay_core::{Clock, Item, Lane, SystemClock, Task};
 use assay_engine::{Batch, BatchItem, Mode};
@@ -163,7 +164,7 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
     let database = if config.store.database.is_empty() {
         "none".to_owned()
     } else {
-        config.store.database.clone()
+        redacted(config.store.database.reveal())
     };
     let cores = std::thread::available_parallelism()?.get();
     let workers = if config.engine.workers == 0 {
@@ -173,7 +174,7 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
     };
     let set_aside = assay_node::set_aside_entries(&config)?;
     // The self-test measures grading, so it neither records nor caches outcomes.
-    config.store.database = String::new();
+    config.store.database = "".into();
     config.engine.outcome_bytes = 0;
     let node = Node::start(config).await?;
     image_progress::show(node.sandboxes());

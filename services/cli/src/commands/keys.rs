@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use assay_access::{COMMAND_LINE, Key, KeyChanges, NewKey, change, create, revoke, rotate};
 use assay_core::{Clock, SystemClock};
 use assay_node::Config;
@@ -125,11 +125,14 @@ async fn open(config: &Config, action: &KeyAction) -> anyhow::Result<Box<dyn Acc
     if !matches!(action, KeyAction::Create(_)) {
         require_database(config, "`--database`")?;
     }
-    let path = assay_node::database_file(config)
-        .context("keys are stored in a database file; name one with `--database sqlite://PATH`")?;
-    let exists = path.exists();
+    let url = config.store.database.reveal();
+    let path = assay_node::database_file(config);
+    if path.is_none() && !url.starts_with("postgres") {
+        bail!("keys are stored in a database; name one with `--database sqlite://PATH`");
+    }
+    let missing = path.filter(|path| !path.exists());
     let store = assay_node::open_keys(config).await?;
-    if !exists {
+    if let Some(path) = missing {
         writeln!(
             terminal::stderr(),
             "created the database `{}`",

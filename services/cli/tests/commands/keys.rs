@@ -285,7 +285,7 @@ fn only_the_creation_of_a_key_creates_a_database() {
         }
     }
     let in_memory = ["keys", "create", "alice", "--database", "sqlite::memory:"];
-    assert_fails(folder, &in_memory, "keys are stored in a database file");
+    assert_fails(folder, &in_memory, "keys are stored in a database");
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
 
     let create = |name| {

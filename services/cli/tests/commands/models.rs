@@ -116,7 +116,7 @@ fn with_server(commands: impl FnOnce(&dyn Fn(&[&str]) -> Output) + Send + 'stati
         .unwrap();
     runtime.block_on(async {
         let mut config = Config::default();
-        config.store.database = String::new();
+        config.store.database = "".into();
         config.server.listen = ([127, 0, 0, 1], 0).into();
         config.sandbox_workers.program = env!("CARGO_BIN_EXE_assay").into();
         let node = Node::start(config)

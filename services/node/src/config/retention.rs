@@ -38,8 +38,8 @@ pub struct Retention {
     pub body_days: u32,
     /// Age in days after which grades are deleted; 0 for never. Totals and charts of runs remain.
     pub grade_days: u32,
-    /// Maximum size of the data in the database, in GiB; 0 for no limit. Above it, the oldest
-    /// bodies are deleted, and then the oldest grades.
+    /// Maximum size of the data in the database, in GiB, without the index of texts; 0 for no
+    /// limit. Above it, the oldest bodies are deleted, and then the oldest grades.
     pub max_gigabytes: f64,
     /// Names of runs of which nothing is deleted.
     pub keep_runs: Vec<String>,

@@ -123,8 +123,12 @@ impl Server {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Store {
-    /// URL of the SQLite database; empty for no record.
-    pub database: String,
+    /// URL of the database, SQLite or PostgreSQL; empty for no record.
+    pub database: ServerUrl,
+    /// Folder for what is recorded and not in the database yet; empty for `PATH.spool` next to an
+    /// SQLite database, and `assay.spool` for PostgreSQL. Each node needs its own.
+    #[serde(serialize_with = "serialize_lossy")]
+    pub spool: PathBuf,
     /// Whether words and phrases can be searched in completions and prompts. Their index is in a
     /// file next to the database.
     pub text_search: bool,
@@ -133,27 +137,35 @@ pub struct Store {
 impl Default for Store {
     fn default() -> Self {
         Self {
-            database: "sqlite://assay.db".to_owned(),
+            database: "sqlite://assay.db".into(),
+            spool: PathBuf::new(),
             text_search: false,
         }
     }
 }
 
 impl Store {
-    /// Another URL may contain a password, and the URL of the database is printed as it is.
     pub(super) fn check(&self) -> Result<(), String> {
-        if !self.database.is_empty() && !self.database.starts_with("sqlite:") {
+        const SCHEMES: [&str; 3] = ["sqlite:", "postgres://", "postgresql://"];
+        let database = self.database.reveal();
+        let is_known = SCHEMES.iter().any(|scheme| database.starts_with(scheme));
+        if !database.is_empty() && !is_known {
             // Paths have no passwords, which URLs have after a colon.
-            let (shown, hint) = if self.database.contains([':', '=']) {
-                (redacted(&self.database), String::new())
+            let (shown, hint) = if database.contains([':', '=']) {
+                (redacted(database), String::new())
             } else {
-                let path = self.database.escape_debug();
+                let path = database.escape_debug();
                 (path.to_string(), format!("; write `sqlite://{path}`"))
             };
             return Err(format!(
-                "`store.database` must be `sqlite://PATH`, `sqlite::memory:` or empty: `{shown}`\
-                 {hint}"
+                "`store.database` must be `sqlite://PATH`, `postgres://USER@HOST/NAME`, \
+                 `sqlite::memory:` or empty: `{shown}`{hint}"
             ));
+        }
+        if self.text_search && database.starts_with("postgres") {
+            return Err("`store.text_search` needs an SQLite database; on PostgreSQL, grades are \
+                        not searched for texts"
+                .to_owned());
         }
         Ok(())
     }

@@ -208,9 +208,9 @@ fn errors_contain_no_passwords() {
             "unknown variant `***`, expected `text` or `json` (in `log.format`)",
         ),
         (
-            format!("[store]\ndatabase = \"{url}\"\n"),
-            "`store.database` must be `sqlite://PATH`, `sqlite::memory:` or empty: \
-             `postgres://me:***@host/db`",
+            "[store]\ndatabase = \"mysql://me:secret@host/db\"\n".to_owned(),
+            "`store.database` must be `sqlite://PATH`, `postgres://USER@HOST/NAME`, \
+             `sqlite::memory:` or empty: `mysql://me:***@host/db`",
         ),
         (
             "[store]\ndatabase = \"me:secret@host/db\"\n".to_owned(),

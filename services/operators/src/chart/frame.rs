@@ -30,6 +30,8 @@ pub(super) struct Frame {
     values: (f64, f64),
     /// Distance between grid lines.
     tick: f64,
+    /// Labels of the axis, each at the middle of a column; `None` for the numbers of steps.
+    labels: Option<Vec<(i64, String)>>,
 }
 
 impl Frame {
@@ -46,7 +48,17 @@ impl Frame {
             column: width,
             values,
             tick,
+            labels: None,
         })
+    }
+
+    /// The frame with these labels on its axis instead of the numbers of steps, each at the middle
+    /// of the column that starts there. They must be in order.
+    pub(super) fn with_labels(self, labels: Vec<(i64, String)>) -> Self {
+        Self {
+            labels: Some(labels),
+            ..self
+        }
     }
 
     /// The left edge and width of the column that starts at `step`.
@@ -143,6 +155,34 @@ impl Frame {
         self.finish(steps, tooltip, Some(&address))
     }
 
+    fn label_axis(&mut self) {
+        let y = HEIGHT - 7.0;
+        if let Some(labels) = self.labels.take() {
+            // A label at an edge must not leave the drawing.
+            let (left, right) = (LEFT + 40.0, WIDTH - RIGHT - 40.0);
+            for (start, label) in labels {
+                let (x, label) = (self.middle(start), escape(&label));
+                let class = match x {
+                    x if x < left => "axis start",
+                    x if x > right => "axis end",
+                    _ => "axis",
+                };
+                self.draw(format_args!(
+                    r#"<text class="{class}" x="{x:.1}" y="{y}">{label}</text>"#
+                ));
+            }
+            return;
+        }
+        let (first, end) = self.steps;
+        let scale = (WIDTH - LEFT - RIGHT) / (end - first);
+        for step in step_labels(self.steps) {
+            let x = LEFT + (step + 0.5 - first) * scale;
+            self.draw(format_args!(
+                r#"<text class="axis" x="{x:.1}" y="{y}">{step}</text>"#
+            ));
+        }
+    }
+
     fn finish(
         mut self,
         steps: &[i64],
@@ -167,14 +207,7 @@ impl Frame {
                  height=\"{height}\"><title>{title}</title></rect>{end}"
             ));
         }
-        let (first, end) = self.steps;
-        let scale = (WIDTH - LEFT - RIGHT) / (end - first);
-        for step in step_labels(self.steps) {
-            let (x, y) = (LEFT + (step + 0.5 - first) * scale, HEIGHT - 7.0);
-            self.draw(format_args!(
-                r#"<text class="axis" x="{x:.1}" y="{y}">{step}</text>"#
-            ));
-        }
+        self.label_axis();
         // Assistive technology skips what is inside of an image, so one with links is a group.
         let role = if address.is_some() { "group" } else { "img" };
         format!(

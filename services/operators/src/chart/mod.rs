@@ -3,6 +3,7 @@
 //! has a tooltip with its numbers.
 
 mod band;
+mod figure;
 mod frame;
 mod heat;
 mod interval;
@@ -10,8 +11,10 @@ mod lines;
 mod shares;
 mod spark;
 mod style;
+mod times;
 
 pub(crate) use band::band;
+pub(crate) use figure::Figure;
 pub(crate) use frame::Svg;
 pub(crate) use heat::heat;
 pub(crate) use interval::{bar, interval};
@@ -19,6 +22,7 @@ pub(crate) use lines::{Line, lines};
 pub(crate) use shares::shares;
 pub(crate) use spark::spark;
 pub(crate) use style::{Style, VerdictStyles};
+pub(crate) use times::{Point, Series, times};
 
 /// Maximum number of columns per chart, about one per four pixels.
 const MAX_COLUMNS: i64 = 120;

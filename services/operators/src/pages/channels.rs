@@ -6,12 +6,14 @@ use assay_rewards::channel::report::{Rate, Source};
 use assay_rewards::channel::{Ledger, Report};
 use assay_rewards::interval::Estimate;
 
+use crate::advice::{NextStep, next_steps};
 use crate::chart::{Svg, interval};
 use crate::display::{cell, count, number, percent};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::query::{Pairs, link};
 use crate::site::Viewer;
+use crate::verifier::{Head, Tab};
 
 /// Channels per page.
 const PAGE: usize = 100;
@@ -25,7 +27,7 @@ pub(crate) struct RateCell {
 }
 
 impl RateCell {
-    fn of_rate(rate: &Rate) -> Self {
+    pub(crate) fn of_rate(rate: &Rate) -> Self {
         let source = match rate.source {
             Source::Measured => "measured",
             Source::Calibrated => "calibrated",
@@ -37,7 +39,7 @@ impl RateCell {
         }
     }
 
-    fn of(estimate: &Estimate, scale: (f64, f64)) -> Self {
+    pub(crate) fn of(estimate: &Estimate, scale: (f64, f64)) -> Self {
         let (low, high) = (estimate.interval.low, estimate.interval.high);
         Self {
             svg: interval(low, estimate.value, high, scale),
@@ -53,6 +55,8 @@ pub(crate) struct ChannelRow {
     pub(crate) name: String,
     /// The name without a version, as a parameter of the queue.
     pub(crate) channel: String,
+    /// Its page.
+    pub(crate) page: String,
     pub(crate) grades: String,
     pub(crate) queue: String,
     pub(crate) items: String,
@@ -70,6 +74,8 @@ pub(crate) struct ChannelRow {
     pub(crate) uncorrected: Option<String>,
     /// The rates after appeals, if judges overturn verdicts.
     pub(crate) after: Option<String>,
+    /// What to do next, if that is shown.
+    pub(crate) next: Option<NextStep>,
 }
 
 impl From<&Report> for ChannelRow {
@@ -94,9 +100,12 @@ impl From<&Report> for ChannelRow {
             describe("passed", report.drift.positives),
         ];
         let channel = Some(report.channel.as_str());
+        let full_name = format!("{}@{}", report.channel, report.version);
         Self {
-            name: cell(&format!("{}@{}", report.channel, report.version)),
+            next: None,
+            name: cell(&full_name),
             channel: report.channel.clone(),
+            page: link("/ui/channel", &[("name", Some(&*full_name))]),
             grades: link("/ui/grades", &[("channel", channel)]),
             queue: link("/ui/queue", &[("channel", channel)]),
             items: count(items),
@@ -138,6 +147,7 @@ impl From<&Report> for ChannelRow {
 #[template(path = "channels.html")]
 pub(crate) struct Channels {
     menu: Menu,
+    head: Head,
     channels: Vec<ChannelRow>,
     first: Option<&'static str>,
     next: Option<String>,
@@ -154,10 +164,16 @@ pub(crate) async fn page(
         .reports()
         .skip((page - 1).saturating_mul(PAGE))
         .peekable();
-    let channels = rest.by_ref().take(PAGE).map(ChannelRow::from).collect();
+    let row = |report| ChannelRow {
+        next: next_steps(&review, &ledger, report).into_iter().next(),
+        ..ChannelRow::from(report)
+    };
+    let channels = rest.by_ref().take(PAGE).map(row).collect();
     let next = rest.peek().map(|_| (page + 1).to_string());
+    let menu = menu.at(Section::Verifier);
     Ok(Page(Channels {
-        menu: menu.at(Section::Channels),
+        head: Head::new(&menu, Tab::Channels),
+        menu,
         channels,
         first: (page > 1).then_some("/ui/channels"),
         next: next.map(|next| link("/ui/channels", &[("page", Some(&next))])),

@@ -8,20 +8,19 @@ use assay_review::Review;
 use assay_rewards::channel::counts::{Checked, OPERATOR};
 
 use crate::bar::Bar;
+use crate::contradicted::{CONTRADICTED, contradicted_verdicts, side};
 use crate::display::{cell, count, percent};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
 use crate::pages::NEWEST_GRADES;
-use crate::query::{Pairs, link};
+use crate::query::Pairs;
 use crate::record::record_of;
 use crate::row::Row;
 use crate::site::Viewer;
+use crate::verifier::{Head, Tab};
 
 /// Maximum number of rows per list.
 const ROWS: u32 = 25;
-
-/// Results of appeals in which the judge disagrees.
-const CONTRADICTED: [&str; 2] = ["overturned", "disagreed"];
 
 /// Maximum number of rows of judges; those with the most checks are listed.
 const JUDGES: usize = 256;
@@ -51,6 +50,7 @@ struct CheckAgreement {
 #[template(path = "disagreements.html")]
 pub(crate) struct Disagreements {
     menu: Menu,
+    head: Head,
     bar: Bar,
     judges: Vec<JudgeRow>,
     checks: Vec<CheckAgreement>,
@@ -81,8 +81,9 @@ pub(crate) async fn page(
         judges(&review, record),
         contradicted(record, &filter)
     )?;
-    let menu = menu.at(Section::Disagreements);
+    let menu = menu.at(Section::Verifier);
     Ok(Page(Disagreements {
+        head: Head::new(&menu, Tab::Disagreements),
         bar: Bar::new(&menu, "/ui/disagreements", &pairs, None),
         menu,
         judges,
@@ -119,20 +120,12 @@ async fn judges(review: &Review, record: &Record) -> Result<Vec<JudgeRow>> {
     let row =
         |((channel, version, judge, passes), checked): ((String, u32, String, bool), Checked)| {
             let disagreed = u64::try_from(checked.disagreed).unwrap_or(0);
-            let verdicts = verdicts(review, &channel, passes);
-            let appeals = link(
-                "/ui/grades",
-                &[
-                    ("channel", Some(&*channel)),
-                    ("verdict", verdicts.as_deref()),
-                    ("appeal", Some(&CONTRADICTED.join(","))),
-                ],
-            );
+            let appeals = contradicted_verdicts(review, &channel, passes);
             JudgeRow {
                 channel: cell(&format!("{channel}@{version}")),
                 address: (judge != OPERATOR).then_some(appeals),
                 judge: cell(&judge),
-                side: if passes { "passed" } else { "not passed" },
+                side: side(passes),
                 checks: count(checked.checks),
                 disagreed: count(disagreed),
                 share: percent(disagreed, checked.checks),
@@ -144,16 +137,6 @@ async fn judges(review: &Review, record: &Record) -> Result<Vec<JudgeRow>> {
         sums.truncate(JUDGES);
     }
     Ok(sums.into_iter().map(row).collect())
-}
-
-/// The verdicts of a channel that pass, or that do not, separated by commas; `None` if this node
-/// does not have its grader.
-fn verdicts(review: &Review, channel: &str, passes: bool) -> Option<String> {
-    let grader = channel.split('/').next()?;
-    let spec = review.engine().graders().by_name(grader)?.spec();
-    let of_side = (spec.verdicts.iter()).filter(|known| known.pass == Some(passes));
-    let names: Vec<&str> = of_side.map(|known| known.verdict.as_str()).collect();
-    (!names.is_empty()).then(|| names.join(","))
 }
 
 /// How often each check passes where the task passes, and where it does not.

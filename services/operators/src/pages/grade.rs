@@ -104,7 +104,7 @@ pub(crate) async fn adjudicate(
     match form.get("then") {
         Some(then) => {
             let draws: DrawFilter = queue::draws(&Pairs::read(then))?;
-            queue::next(review, &draws).await
+            queue::next(review, &draws, caller).await
         }
         None => Ok(Redirect::to(&format!(
             "{}#adjudications",

@@ -112,7 +112,7 @@ fn fields(review: &Review, pairs: &Pairs, invalid: Option<&str>) -> Vec<Field> {
     verdicts.sort();
     verdicts.dedup();
     [
-        ("text", "word \"a phrase\" pre* -not", Vec::new()),
+        ("text", "word \"a phrase\" pre* /regex/", Vec::new()),
         ("step", "number", Vec::new()),
         ("grader", "", graders),
         ("channel", "math/default", Vec::new()),

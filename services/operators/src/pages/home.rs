@@ -40,7 +40,7 @@ impl From<&CallerUse> for CallerRow {
 /// A channel that needs attention.
 struct Concern {
     channel: String,
-    queue: String,
+    address: String,
     reason: String,
 }
 
@@ -118,7 +118,7 @@ pub(crate) async fn page(
     };
     let failed = store.grades(&failed, None, ROWS).await?;
     // Only operators can act on channels, which have the grades of all callers.
-    let ledger = if menu.has(Section::Channels) {
+    let ledger = if menu.has(Section::Verifier) {
         review.channels().await?
     } else {
         Default::default()
@@ -129,10 +129,10 @@ pub(crate) async fn page(
             Some(reason) => format!("scores are not corrected: {reason}").replace('`', ""),
             None => return None,
         };
-        let channel = cell(&format!("{}@{}", report.channel, report.version));
+        let channel = format!("{}@{}", report.channel, report.version);
         Some(Concern {
-            channel,
-            queue: link("/ui/queue", &[("channel", Some(&report.channel))]),
+            address: link("/ui/channel", &[("name", Some(&channel))]),
+            channel: cell(&channel),
             reason,
         })
     });

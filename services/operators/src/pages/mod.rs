@@ -1,6 +1,7 @@
 //! The pages, one module each.
 
 pub(crate) mod audit;
+pub(crate) mod channel;
 pub(crate) mod channels;
 pub(crate) mod check;
 pub(crate) mod checks;

@@ -1,25 +1,41 @@
 //! The adjudication queue. Grades are drawn at random, so that adjudications are representative of
-//! their channel.
+//! their channel. A drawn grade is assigned to the operator who drew it, until it is adjudicated.
 
 use askama::Template;
+use assay_access::{Caller, Gate};
 use assay_core::GradeId;
+use assay_record::Record;
+use assay_record::event::Assignment;
 use assay_review::Review;
 use assay_review::adjudications::DrawFilter;
 use assay_rewards::channel::Ledger;
 use axum::extract::Path;
 use axum::response::Redirect;
+use serde_json::json;
 
-use crate::display::cell;
+use crate::contradicted::side;
+use crate::display::{cell, time};
 use crate::failure::{Failure, Result};
 use crate::grade::{AdjudicationView, FactValue, Part, View, read};
 use crate::page::{Menu, Page, Section};
 use crate::pages::channels::{ChannelRow, most_used};
 use crate::query::{Pairs, grade_id, link};
 use crate::record::record_of;
+use crate::row::Badge;
 use crate::site::Viewer;
+use crate::verifier::{Head, Tab};
+
+/// Parameters of the queue.
+const FIELDS: &[&str] = &["channel", "passes", "judged", "assigned", "empty"];
 
 /// Maximum number of recent adjudications listed.
 const MAX_RECENT: u32 = 20;
+
+/// Maximum number of assigned grades listed.
+const MAX_ASSIGNED: u32 = 25;
+
+/// Maximum number of operators to choose from.
+const MAX_OPERATORS: usize = 256;
 
 /// Maximum number of channels to choose from.
 const MAX_CHOICES: usize = 256;
@@ -33,10 +49,54 @@ struct RecentAdjudication {
     adjudication: AdjudicationView,
 }
 
+/// A drawn grade that is not adjudicated yet.
+struct AssignedRow {
+    address: String,
+    time: String,
+    channel: String,
+    item: String,
+    badge: Badge,
+    /// Empty if any operator may take it.
+    operator: String,
+}
+
+impl AssignedRow {
+    /// The rows of those whose grades are still in the record.
+    async fn list(record: &Record, assigned: &[Assignment]) -> Result<Vec<Self>> {
+        let mut rows = Vec::with_capacity(assigned.len());
+        for assignment in assigned {
+            let Some(stored) = record.grade(assignment.grade).await? else {
+                continue;
+            };
+            rows.push(Self {
+                address: format!("/ui/queue/{}", assignment.grade),
+                time: time(assignment.time_us),
+                channel: cell(&stored.grade.channel),
+                item: cell(stored.grade.id.as_deref().unwrap_or("–")),
+                badge: Badge::of(&stored.grade),
+                operator: cell(&assignment.caller),
+            });
+        }
+        Ok(rows)
+    }
+}
+
+/// To whom a drawn grade is assigned, and to whom it can be.
+struct Assignees {
+    current: String,
+    operators: Vec<String>,
+}
+
 #[derive(Template)]
 #[template(path = "queue.html")]
 pub(crate) struct Queue {
     menu: Menu,
+    head: Head,
+    /// Whether only the grades of the viewer are listed.
+    mine: bool,
+    /// The same page with those of all operators, or of the viewer.
+    others: String,
+    assigned: Vec<AssignedRow>,
     channels: Vec<ChannelRow>,
     chosen: String,
     passes: String,
@@ -49,7 +109,10 @@ pub(crate) struct Queue {
 #[template(path = "drawn.html")]
 pub(crate) struct Drawn {
     menu: Menu,
+    head: Head,
     view: View,
+    /// `None` if it was not drawn, or is adjudicated.
+    assignees: Option<Assignees>,
     channel: Option<ChannelRow>,
     /// Empty, because the grade was not opened from a list.
     filter: String,
@@ -60,27 +123,52 @@ pub(crate) struct Drawn {
 }
 
 /// The queue: the form to draw a grade, and recent adjudications.
-pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> Result<Page<Queue>> {
-    pairs.reject_unknown(&["channel", "passes", "judged", "empty"])?;
+pub(crate) async fn page(
+    Viewer {
+        review,
+        caller,
+        menu,
+        ..
+    }: Viewer,
+    pairs: Pairs,
+) -> Result<Page<Queue>> {
+    pairs.reject_unknown(FIELDS)?;
     let draws = draws(&pairs)?;
+    let mine = match pairs.get("assigned") {
+        None | Some("mine") => true,
+        Some("all") => false,
+        Some(other) => {
+            let message = format!("`assigned` must be `mine` or `all`, not `{other}`");
+            return Err(Failure::parameter("assigned", message));
+        }
+    };
     let ledger = review.channels().await?;
-    let adjudications = record_of(&review)?.last_adjudications(MAX_RECENT).await?;
+    let record = record_of(&review)?;
+    let assigned = record
+        .assignments(mine.then_some(caller.name()), MAX_ASSIGNED)
+        .await?;
+    let adjudications = record.last_adjudications(MAX_RECENT).await?;
     let recent = adjudications.iter().map(|adjudication| RecentAdjudication {
         address: format!("/ui/grades/{}", adjudication.grade),
         channel: cell(&format!(
             "{}@{}",
             adjudication.channel, adjudication.version
         )),
-        graded: if adjudication.graded_pass {
-            "passed"
-        } else {
-            "not passed"
-        },
+        graded: side(adjudication.graded_pass),
         agrees: adjudication.graded_pass == adjudication.pass,
         adjudication: AdjudicationView::from(adjudication),
     });
+    let menu = menu.at(Section::Verifier);
     Ok(Page(Queue {
-        menu: menu.at(Section::Queue),
+        head: Head::new(&menu, Tab::Queue),
+        menu,
+        mine,
+        others: pairs.changed(
+            "/ui/queue",
+            FIELDS,
+            &[("assigned", mine.then_some("all")), ("empty", None)],
+        ),
+        assigned: AssignedRow::list(record, &assigned).await?,
         channels: most_used(&ledger, MAX_CHOICES)
             .into_iter()
             .map(ChannelRow::from)
@@ -97,13 +185,64 @@ pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> R
 }
 
 /// Draws a grade and redirects to it.
-pub(crate) async fn draw(Viewer { review, .. }: Viewer, form: String) -> Result<Redirect> {
-    next(&review, &draws(&Pairs::read(&form))?).await
+pub(crate) async fn draw(Viewer { review, caller, .. }: Viewer, form: String) -> Result<Redirect> {
+    next(&review, &draws(&Pairs::read(&form))?, &caller).await
+}
+
+/// Assigns a drawn grade to another operator, and shows the queue.
+pub(crate) async fn assign(
+    viewer: Viewer,
+    Path(id): Path<String>,
+    form: String,
+) -> Result<Redirect> {
+    let id: GradeId = grade_id(&id)?;
+    let form = Pairs::read(&form);
+    let Viewer {
+        review,
+        caller,
+        gate,
+        ..
+    } = &viewer;
+    let operator = form.get("operator").unwrap_or_default();
+    let known = operators(gate, caller).await?;
+    if !operator.is_empty() && known.iter().all(|known| known != operator) {
+        let message = format!("no key of an operator is named `{operator}`");
+        return Err(Failure::parameter("operator", message));
+    }
+    review.assign(id, operator, caller.name()).await?;
+    let details = json!({ "operator": operator });
+    viewer.audit("grade.assign", &id.to_string(), details).await;
+    Ok(Redirect::to(&address("/ui/queue", &draws(&form)?)))
+}
+
+/// The names of those who may adjudicate: the viewer, and the valid keys with the role for it.
+async fn operators(gate: &Gate, caller: &Caller) -> Result<Vec<String>> {
+    let now_us = gate.clock().unix_us();
+    let keys = match gate.store() {
+        Some(store) => store.keys().await?,
+        None => Vec::new(),
+    };
+    let keys = keys.into_iter().filter(|key| {
+        key.role >= Section::Verifier.role()
+            && key.revoked_us.is_none()
+            && key.expires_us.is_none_or(|expires_us| expires_us > now_us)
+    });
+    let mut names: Vec<String> = keys.map(|key| key.name).take(MAX_OPERATORS).collect();
+    names.push(caller.name().to_owned());
+    names.sort();
+    names.dedup();
+    Ok(names)
 }
 
 /// The page of a drawn grade.
 pub(crate) async fn drawn(
-    Viewer { review, menu, .. }: Viewer,
+    Viewer {
+        review,
+        caller,
+        gate,
+        menu,
+        ..
+    }: Viewer,
     Path(id): Path<String>,
     pairs: Pairs,
 ) -> Result<Page<Drawn>> {
@@ -115,10 +254,22 @@ pub(crate) async fn drawn(
         "{}@{}",
         stored.grade.channel, stored.grade.grader.version
     ));
+    let assignees = match record_of(&review)?.assignment(id).await? {
+        Some(Assignment {
+            caller: current, ..
+        }) => Some(Assignees {
+            current,
+            operators: operators(&gate, &caller).await?,
+        }),
+        None => None,
+    };
     let queue_query = address("", &draws).trim_start_matches('?').to_owned();
+    let menu = menu.at(Section::Verifier);
     Ok(Page(Drawn {
-        menu: menu.at(Section::Queue),
+        head: Head::new(&menu, Tab::Queue),
+        menu,
         view,
+        assignees,
         channel: channel.map(ChannelRow::from),
         filter: String::new(),
         back: address("/ui/queue", &draws),
@@ -135,8 +286,8 @@ pub(crate) async fn drawn(
 }
 
 /// Draws the next grade and redirects to it, or to the queue if there is none.
-pub(crate) async fn next(review: &Review, draws: &DrawFilter) -> Result<Redirect> {
-    let address = match review.draw(draws).await? {
+pub(crate) async fn next(review: &Review, draws: &DrawFilter, caller: &Caller) -> Result<Redirect> {
+    let address = match review.draw(draws, caller.name()).await? {
         Some((stored, _)) => address(&format!("/ui/queue/{}", stored.grade.grade), draws),
         None => {
             let queue = address("/ui/queue", draws);

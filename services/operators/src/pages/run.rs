@@ -5,15 +5,18 @@ use assay_record::RunSummary;
 use assay_record::chart::{Counted, Number, Steps, Sums, Topic};
 use assay_review::Review;
 use assay_review::comparison::{RunRange, compare};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::StatusCode;
 
 use crate::bar::Bar;
 use crate::changes::Changes;
-use crate::chart::{self, Line, Style, Svg, VerdictStyles, band, heat, lines, shares};
+use crate::chart::{self, Figure, Line, Style, Svg, VerdictStyles, band, heat, lines, shares};
 use crate::display::{bytes, cell, count, optional_number, percent, span, time};
 use crate::failure::{Failure, Result};
 use crate::page::{Menu, Page, Section};
 use crate::pages;
-use crate::pages::run_notes::RunNotes;
+use crate::pages::run_notes::{self, Fields, Invalid, RunNotes};
+use crate::pages::runs::address;
 use crate::query::{Pairs, link};
 use crate::record::record_of;
 use crate::site::Viewer;
@@ -23,15 +26,6 @@ const MAX_PROMPTS: u32 = 10;
 
 /// Number of recent steps in the table below the charts.
 const MAX_STEPS: usize = 20;
-
-/// A chart with its caption.
-struct Chart {
-    title: &'static str,
-    about: &'static str,
-    svg: Svg,
-    /// Names and styles of the parts, for the legend.
-    parts: Vec<(String, Style)>,
-}
 
 /// A step, or a bucket of steps, in the table.
 struct StepRow {
@@ -56,7 +50,7 @@ pub(crate) struct Run {
     name: String,
     notes: RunNotes,
     facts: Vec<(&'static str, String)>,
-    charts: Vec<Chart>,
+    charts: Vec<Figure>,
     width: i64,
     /// The chosen steps against those before them.
     changes: Option<(Window, Changes)>,
@@ -73,7 +67,31 @@ struct Window {
     address: String,
 }
 
-pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> Result<Page<Run>> {
+pub(crate) async fn page(viewer: Viewer, pairs: Pairs) -> Result<Page<Run>> {
+    show(viewer, &pairs, None).await
+}
+
+/// Changes what is noted about a run, and shows its page; if something is invalid, with what was
+/// entered.
+pub(crate) async fn annotate(viewer: Viewer, form: String) -> Result<Response> {
+    let form = Pairs::read(&form);
+    let name = form
+        .get("name")
+        .ok_or_else(|| Failure::parameter("name", "missing field `name`, the name of a run"))?;
+    let address = address(name);
+    let Some(entered) = run_notes::annotate(&viewer, name, &form).await? else {
+        return Ok(Redirect::to(&format!("{address}#run-notes")).into_response());
+    };
+    let (_, query) = address.split_once('?').unwrap_or_default();
+    let page = show(viewer, &Pairs::read(query), Some(entered)).await?;
+    Ok((StatusCode::BAD_REQUEST, page).into_response())
+}
+
+async fn show(
+    Viewer { review, menu, .. }: Viewer,
+    pairs: &Pairs,
+    entered: Option<(Fields, Invalid)>,
+) -> Result<Page<Run>> {
     pairs.reject_unknown(&["name", "from", "to"])?;
     let name = pairs
         .get("name")
@@ -86,8 +104,8 @@ pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> R
     let steps = record.run_steps(name, width).await?;
     let mut all = Counted::default();
     steps.values().for_each(|counted| all.add(counted));
-    let menu = menu.at(Section::Runs);
-    let window = window(&pairs, &summary, &steps)?;
+    let menu = menu.at(Section::Runs).about(Some(name));
+    let window = window(pairs, &summary, &steps)?;
     let changes = match window {
         Some((before, after)) => {
             let comparison = compare(record, &before, &after, MAX_PROMPTS).await?;
@@ -96,8 +114,8 @@ pub(crate) async fn page(Viewer { review, menu, .. }: Viewer, pairs: Pairs) -> R
         None => None,
     };
     Ok(Page(Run {
-        bar: Bar::new(&menu, "/ui/run", &pairs, None),
-        notes: RunNotes::new(&summary, &menu),
+        bar: Bar::new(&menu, "/ui/run", pairs, None),
+        notes: RunNotes::new(&summary, &menu, entered),
         menu,
         changes,
         name: crate::display::name(name),
@@ -232,7 +250,7 @@ fn charts(
     all: &Counted,
     width: i64,
     verdicts: &VerdictStyles,
-) -> Vec<Chart> {
+) -> Vec<Figure> {
     let numbered: Vec<(i64, &Counted)> = steps
         .iter()
         .filter_map(|(step, counted)| Some(((*step)?, counted)))
@@ -255,7 +273,7 @@ fn charts(
             )
         })
         .collect();
-    let chart = |title, about, svg, parts| Chart {
+    let chart = |title, about, svg, parts| Figure {
         title,
         about,
         svg,
@@ -353,7 +371,7 @@ fn share_chart(
     topic: Topic,
     steps: &[(i64, &Counted)],
     width: i64,
-) -> Chart {
+) -> Figure {
     let column = |(step, counted): &(i64, &Counted)| {
         let of = |name: &str| counted.grades_of(topic, name);
         (*step, parts.iter().map(|(name, _)| of(name)).collect())
@@ -364,7 +382,7 @@ fn share_chart(
     } else {
         shares(title, width, &columns, parts)
     };
-    Chart {
+    Figure {
         title,
         about,
         svg,
@@ -381,7 +399,7 @@ fn times(
     number: Number,
     steps: &[(i64, &Counted)],
     width: i64,
-) -> Chart {
+) -> Figure {
     let at = |share: f64| {
         steps
             .iter()
@@ -401,7 +419,7 @@ fn times(
         },
     ];
     let first: Vec<i64> = steps.iter().map(|(step, _)| *step).collect();
-    Chart {
+    Figure {
         title,
         about,
         svg: lines(title, width, &first, &two, span),
@@ -409,7 +427,7 @@ fn times(
     }
 }
 
-fn cached(steps: &[(i64, &Counted)], width: i64) -> Chart {
+fn cached(steps: &[(i64, &Counted)], width: i64) -> Figure {
     let share = |(_, counted): &(i64, &Counted)| {
         let hits: u64 = counted
             .values_of(Topic::Cache)
@@ -426,7 +444,7 @@ fn cached(steps: &[(i64, &Counted)], width: i64) -> Chart {
     let svg = lines("cache", width, &first, &one, |share| {
         format!("{:.1} %", 100.0 * share)
     });
-    Chart {
+    Figure {
         title: "Cache",
         about: "share of outcomes from the cache",
         svg,
@@ -434,7 +452,7 @@ fn cached(steps: &[(i64, &Counted)], width: i64) -> Chart {
     }
 }
 
-fn lengths(steps: &[(i64, &Counted)], width: i64) -> Chart {
+fn lengths(steps: &[(i64, &Counted)], width: i64) -> Figure {
     let mean = |number| {
         steps
             .iter()
@@ -455,7 +473,7 @@ fn lengths(steps: &[(i64, &Counted)], width: i64) -> Chart {
     ];
     let first: Vec<i64> = steps.iter().map(|(step, _)| *step).collect();
     let svg = lines("length", width, &first, &two, bytes);
-    Chart {
+    Figure {
         title: "Length",
         about: "mean length of passing and of other completions",
         svg,

@@ -3,12 +3,11 @@
 use assay_record::RunSummary;
 use assay_record::access::{Access, Role};
 use assay_record::run_notes::{MAX_NOTE_BYTES, RunChanges};
-use axum::response::Redirect;
 use serde_json::json;
 
 use crate::display::text;
 use crate::failure::{Failure, Result};
-use crate::pages::runs::{Tag, address};
+use crate::pages::runs::Tag;
 use crate::query::Pairs;
 use crate::record::record_of;
 use crate::site::Viewer;
@@ -29,51 +28,105 @@ pub(crate) struct RunNotes {
     pub(crate) form: Option<Form>,
 }
 
-/// The values of the fields when the page was made. The form sends them too, so that it changes
-/// only what its user changed.
+/// The values of the fields. The form also sends those of the record when the page was made, so
+/// that it changes only what its user changed.
 pub(crate) struct Form {
     /// The name as the record has it.
     pub(crate) name: String,
+    pub(crate) shown_tags: String,
+    pub(crate) shown_note: String,
+    pub(crate) max_note: usize,
+    /// What the fields contain.
+    pub(crate) fields: Fields,
+    /// Why they are invalid.
+    pub(crate) invalid: Option<Invalid>,
+}
+
+/// What the fields contain.
+pub(crate) struct Fields {
     pub(crate) tags: String,
     pub(crate) note: String,
-    pub(crate) max_note: usize,
+    pub(crate) archived: bool,
+}
+
+/// A field with an invalid value.
+pub(crate) struct Invalid {
+    /// `tags` or `note`.
+    pub(crate) field: &'static str,
+    pub(crate) message: String,
+}
+
+impl Form {
+    /// Whether the value of a field is invalid.
+    pub(crate) fn is_invalid(&self, field: &str) -> bool {
+        self.invalid
+            .as_ref()
+            .is_some_and(|invalid| invalid.field == field)
+    }
 }
 
 impl RunNotes {
-    /// What is noted about a run, for a viewer who may change it or not.
-    pub(crate) fn new(run: &RunSummary, viewer: &crate::page::Menu) -> Self {
+    /// What is noted about a run, for a viewer who may change it or not. `entered` is what the
+    /// viewer entered if it is invalid.
+    pub(crate) fn new(
+        run: &RunSummary,
+        viewer: &crate::page::Menu,
+        entered: Option<(Fields, Invalid)>,
+    ) -> Self {
+        let (entered, invalid) = entered.unzip();
         Self {
             tags: run.tags.iter().map(|tag| Tag::new(tag)).collect(),
             note: text(&run.note),
             archived: run.archived,
             form: viewer.has_role(ROLE).then(|| Form {
                 name: run.run.clone(),
-                tags: run.tags.join(" "),
-                note: run.note.clone(),
+                shown_tags: run.tags.join(" "),
+                shown_note: run.note.clone(),
                 max_note: MAX_NOTE_BYTES,
+                fields: entered.unwrap_or_else(|| Fields {
+                    tags: run.tags.join(" "),
+                    note: run.note.clone(),
+                    archived: run.archived,
+                }),
+                invalid,
             }),
         }
     }
 }
 
-/// Changes what is noted about a run, and shows its page.
-pub(crate) async fn annotate(viewer: Viewer, form: String) -> Result<Redirect> {
-    let form = Pairs::read(&form);
-    let name = form
-        .get("name")
-        .ok_or_else(|| Failure::parameter("name", "missing field `name`, the name of a run"))?;
-    let changes = changes(&form);
-    if changes != RunChanges::default() {
-        changes
-            .check()
-            .map_err(|invalid| Failure::parameter(&invalid.pointer, invalid.message))?;
-        let record = record_of(&viewer.review)?;
-        if record.annotate_run(name, &changes).await?.is_none() {
-            return Err(Failure::not_found(viewer.review.unknown_run(name).await?));
-        }
-        viewer.audit("run.annotate", name, json!(changes)).await;
+/// Changes what is noted about a run. Returns what was entered if it is invalid.
+pub(crate) async fn annotate(
+    viewer: &Viewer,
+    name: &str,
+    form: &Pairs,
+) -> Result<Option<(Fields, Invalid)>> {
+    let changes = changes(form);
+    if changes == RunChanges::default() {
+        return Ok(None);
     }
-    Ok(Redirect::to(&format!("{}#run-notes", address(name))))
+    if let Err(invalid) = changes.check() {
+        let read = |name| form.get(name).unwrap_or_default().to_owned();
+        let fields = Fields {
+            tags: read("tags"),
+            note: read("note"),
+            archived: read("archived") == "true",
+        };
+        let invalid = Invalid {
+            field: if invalid.pointer.starts_with("/tags") {
+                "tags"
+            } else {
+                "note"
+            },
+            message: invalid.message,
+        };
+        return Ok(Some((fields, invalid)));
+    }
+    let record = record_of(&viewer.review)?;
+    if record.annotate_run(name, &changes).await?.is_none() {
+        return Err(Failure::not_found(viewer.review.unknown_run(name).await?));
+    }
+    viewer.audit("run.annotate", name, json!(changes)).await;
+    Ok(None)
 }
 
 /// The fields of a form whose values differ from those that were shown.

@@ -1,22 +1,20 @@
 //! Keys of callers and the audit log. They are written directly, not through the spool: they are
 //! few, and `assay keys` writes them while a node runs.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use assay_core::BoxFuture;
-use sqlx::pool::PoolConnection;
-use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow};
-use sqlx::{ConnectOptions, Connection, Row};
 
 use super::query;
 use super::rows::count;
-use super::sqlite::{self, Location};
 use crate::RecordError;
 use crate::access::{
     AccessState, AccessStore, AuditEntry, AuditRecord, KeyError, KeyRecord, KeyUse, Quotas, Role,
 };
-use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection, Pool, Row};
+use crate::database::{DatabaseError, Location};
 use crate::pending::{Digest, Pending};
 
 const TABLE: &str = "keys";
@@ -46,8 +44,8 @@ const UPDATE_KEY: &str = "update keys set id = $1, role = $2, hash = $3, previou
 
 /// The tables of keys and of the audit log.
 #[derive(Debug, Clone)]
-pub struct SqliteAccess {
-    pool: SqlitePool,
+pub struct RecordAccess {
+    pool: Pool,
     /// `None` if the database is opened without its spool.
     unapplied: Option<Unapplied>,
 }
@@ -66,26 +64,26 @@ impl std::fmt::Debug for Unapplied {
     }
 }
 
-impl SqliteAccess {
+impl RecordAccess {
     /// Opens the tables of a database in the same file as `writer`, which is used itself if the
     /// database is in memory.
-    pub(super) async fn beside(
-        location: &Location,
-        writer: &SqlitePool,
-    ) -> Result<Self, DatabaseError> {
-        let pool = if location.path.is_none() {
+    pub(super) async fn beside(location: &Location, writer: &Pool) -> Result<Self, DatabaseError> {
+        let pool = if location.is_in_memory() {
             writer.clone()
         } else {
-            connect(location).await?
+            location.connect_access().await?
         };
         Self::prepared(pool).await
     }
 
     /// Opens the database of `location`, creating and migrating it.
     pub(crate) async fn open(location: &Location) -> Result<Self, DatabaseError> {
-        let pool = connect(location).await?;
-        sqlite::migrate(&pool).await?;
-        Self::prepared(pool).await
+        let writer = location.connect_writer().await?;
+        if location.is_in_memory() {
+            return Self::prepared(writer).await;
+        }
+        writer.close().await;
+        Self::prepared(location.connect_access().await?).await
     }
 
     /// Appends an entry to the audit log of the database of `location`, which exists.
@@ -93,22 +91,21 @@ impl SqliteAccess {
         location: &Location,
         entry: &AuditEntry,
     ) -> Result<(), DatabaseError> {
-        let options = location.durable().create_if_missing(false);
-        let mut connection = options.connect().await?;
+        let mut connection = location.connect_once().await?;
         append(&mut connection, entry).await?;
         Ok(connection.close().await?)
     }
 
-    async fn prepared(pool: SqlitePool) -> Result<Self, DatabaseError> {
+    async fn prepared(pool: Pool) -> Result<Self, DatabaseError> {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(|error| {
             DatabaseError::Driver(sqlx::Error::Io(std::io::Error::other(error.to_string())))
         })?;
-        sqlx::query(
+        sql::query(
             "insert into access (no, secret, version) values (1, $1, 0) on conflict do nothing",
         )
         .bind(&secret[..])
-        .execute(&pool)
+        .execute(&mut pool.acquire().await?)
         .await?;
         Ok(Self {
             pool,
@@ -131,13 +128,13 @@ impl SqliteAccess {
     }
 
     /// A connection that syncs every commit.
-    pub(crate) async fn connection(&self) -> Result<PoolConnection<Sqlite>, DatabaseError> {
+    pub(crate) async fn connection(&self) -> Result<Connection, DatabaseError> {
         Ok(self.pool.acquire().await?)
     }
 
     async fn read_state(&self) -> Result<AccessState, DatabaseError> {
-        let row = sqlx::query("select secret, version from access")
-            .fetch_one(&self.pool)
+        let row = sql::query("select secret, version from access")
+            .fetch_one(&mut self.pool.acquire().await?)
             .await?;
         Ok(AccessState {
             secret: hash(&row, "secret")?.ok_or_else(|| invalid("access", "secret", &"is null"))?,
@@ -146,31 +143,28 @@ impl SqliteAccess {
     }
 
     async fn read_keys(&self) -> Result<Vec<KeyRecord>, DatabaseError> {
-        read_keys(&mut *self.pool.acquire().await?).await
+        read_keys(&mut self.pool.acquire().await?).await
     }
 
     async fn create(&self, key: &KeyRecord, audit: &AuditEntry) -> Result<(), CreateError> {
-        let mut connection = self.pool.acquire().await.map_err(DatabaseError::from)?;
-        let mut transaction = connection
-            .begin_with(sqlite::BEGIN_WRITING)
-            .await
-            .map_err(DatabaseError::from)?;
-        let exists: i64 = sqlx::query_scalar("select count(*) from keys where name = $1")
+        let begun = self.pool.begin_writing().await;
+        let mut transaction = begun.map_err(DatabaseError::from)?;
+        let exists: i64 = sql::query_scalar("select count(*) from keys where name = $1")
             .bind(&key.name)
-            .fetch_one(&mut *transaction)
+            .fetch_one(&mut transaction)
             .await
             .map_err(DatabaseError::from)?;
         if exists > 0 {
             return Err(CreateError::Exists);
         }
         // `;` follows `:`, so the range contains all names with the prefix.
-        let runs: i64 = sqlx::query_scalar(
+        let runs: i64 = sql::query_scalar(
             "select count(*) from \
              (select 1 from runs where name >= $1 and name < $2 limit 1) as owned",
         )
         .bind(format!("{}:", key.name))
         .bind(format!("{};", key.name))
-        .fetch_one(&mut *transaction)
+        .fetch_one(&mut transaction)
         .await
         .map_err(DatabaseError::from)?;
         if runs > 0 {
@@ -189,8 +183,7 @@ impl SqliteAccess {
         new: &KeyRecord,
         audit: &AuditEntry,
     ) -> Result<Option<KeyRecord>, DatabaseError> {
-        let mut connection = self.pool.acquire().await?;
-        let mut transaction = connection.begin_with(sqlite::BEGIN_WRITING).await?;
+        let mut transaction = self.pool.begin_writing().await?;
         let keys = read_keys(&mut transaction).await?;
         let found = keys.into_iter().find(|key| key.name == old.name);
         if is_replaceable(found.as_ref(), old) {
@@ -202,16 +195,15 @@ impl SqliteAccess {
     }
 
     async fn write_uses(&self, uses: &[KeyUse]) -> Result<(), DatabaseError> {
-        let mut connection = self.pool.acquire().await?;
-        let mut transaction = connection.begin_with(sqlite::BEGIN_WRITING).await?;
+        let mut transaction = self.pool.begin_writing().await?;
         for used in uses {
-            sqlx::query(
+            sql::query(
                 "update keys set last_used_us = case when last_used_us > $1 then last_used_us \
                  else $1 end where id = $2",
             )
             .bind(used.last_used_us)
             .bind(&used.id)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await?;
         }
         transaction.commit().await?;
@@ -224,8 +216,7 @@ impl SqliteAccess {
             let recorded = unapplied.pending.select(Digest::is_held);
             (&unapplied.spool, recorded)
         });
-        let mut connection = self.pool.acquire().await?;
-        let mut transaction = connection.begin().await?;
+        let mut transaction = self.pool.begin().await?;
         let mut held = HashMap::new();
         if let Some((spool, entries)) = pending {
             let progress = query::progress(&mut transaction, spool).await?;
@@ -234,9 +225,7 @@ impl SqliteAccess {
                 *bytes += entry.size();
             }
         }
-        let rows = sqlx::query(SELECT_HELD)
-            .fetch_all(&mut *transaction)
-            .await?;
+        let rows = sql::query(SELECT_HELD).fetch_all(&mut transaction).await?;
         for row in rows {
             *held.entry(row.try_get("caller")?).or_default() += count(row.try_get("bytes")?);
         }
@@ -253,31 +242,20 @@ impl SqliteAccess {
         before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<AuditRecord>, DatabaseError> {
-        let rows = sqlx::query(
+        let rows = sql::query(
             "select no, time_us, caller, role, action, target, details from audit \
              where no < $1 order by no desc limit $2",
         )
         .bind(before.unwrap_or(i64::MAX))
         .bind(limit)
-        .fetch_all(&self.pool)
+        .fetch_all(&mut self.pool.acquire().await?)
         .await?;
         rows.iter().map(read_audit).collect()
     }
 }
 
-/// One connection, because keys are few and are read about once a second.
-async fn connect(location: &Location) -> Result<SqlitePool, DatabaseError> {
-    let pool = SqlitePoolOptions::new()
-        .max_connections(1)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .test_before_acquire(false);
-    // A revocation must survive a power loss, so every commit is synced.
-    Ok(pool.connect_with(location.durable()).await?)
-}
-
-async fn read_keys(connection: &mut SqliteConnection) -> Result<Vec<KeyRecord>, DatabaseError> {
-    let rows = sqlx::query(SELECT_KEYS).fetch_all(connection).await?;
+async fn read_keys(connection: &mut Connection) -> Result<Vec<KeyRecord>, DatabaseError> {
+    let rows = sql::query(SELECT_KEYS).fetch_all(connection).await?;
     rows.iter().map(read_key).collect()
 }
 
@@ -300,12 +278,12 @@ impl From<DatabaseError> for CreateError {
 
 /// Executes [`INSERT_KEY`] or [`UPDATE_KEY`].
 async fn write_key(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     sql: &'static str,
     key: &KeyRecord,
 ) -> Result<(), DatabaseError> {
     let previous = key.previous.as_ref();
-    sqlx::query(sql)
+    sql::query(sql)
         .bind(&key.id)
         .bind(key.role.as_str())
         .bind(&key.hash[..])
@@ -325,11 +303,8 @@ async fn write_key(
     Ok(())
 }
 
-async fn append(
-    connection: &mut SqliteConnection,
-    entry: &AuditEntry,
-) -> Result<(), DatabaseError> {
-    sqlx::query(
+async fn append(connection: &mut Connection, entry: &AuditEntry) -> Result<(), DatabaseError> {
+    sql::query(
         "insert into audit (time_us, caller, role, action, target, details) \
          values ($1, $2, $3, $4, $5, $6)",
     )
@@ -356,7 +331,7 @@ fn invalid(table: &'static str, column: &'static str, reason: &dyn ToString) -> 
     }
 }
 
-fn hash(row: &SqliteRow, column: &'static str) -> Result<Option<[u8; 32]>, DatabaseError> {
+fn hash(row: &Row, column: &'static str) -> Result<Option<[u8; 32]>, DatabaseError> {
     let bytes: Option<&[u8]> = row.try_get(column)?;
     bytes
         .map(|bytes| {
@@ -367,12 +342,12 @@ fn hash(row: &SqliteRow, column: &'static str) -> Result<Option<[u8; 32]>, Datab
         .transpose()
 }
 
-fn read_key(row: &SqliteRow) -> Result<KeyRecord, DatabaseError> {
+fn read_key(row: &Row) -> Result<KeyRecord, DatabaseError> {
     let limit = |column| -> Result<Option<u64>, DatabaseError> {
         let limit: Option<i64> = row.try_get(column)?;
         Ok(limit.map(|limit| u64::try_from(limit).unwrap_or(0)))
     };
-    let role: &str = row.try_get("role")?;
+    let role: Cow<'_, str> = row.try_get("role")?;
     let until_us: Option<i64> = row.try_get("previous_until_us")?;
     Ok(KeyRecord {
         id: row.try_get("id")?,
@@ -397,27 +372,27 @@ fn read_key(row: &SqliteRow) -> Result<KeyRecord, DatabaseError> {
     })
 }
 
-fn read_audit(row: &SqliteRow) -> Result<AuditRecord, DatabaseError> {
-    let role: Option<&str> = row.try_get("role")?;
-    let details: &str = row.try_get("details")?;
+fn read_audit(row: &Row) -> Result<AuditRecord, DatabaseError> {
+    let role: Option<Cow<'_, str>> = row.try_get("role")?;
+    let details: Cow<'_, str> = row.try_get("details")?;
     Ok(AuditRecord {
         no: row.try_get("no")?,
         entry: AuditEntry {
             time_us: row.try_get("time_us")?,
             caller: row.try_get("caller")?,
             role: role
-                .map(str::parse)
+                .map(|role| role.parse())
                 .transpose()
                 .map_err(|error| invalid("audit", "role", &error))?,
             action: row.try_get("action")?,
             target: row.try_get("target")?,
-            details: serde_json::from_str(details)
+            details: serde_json::from_str(&details)
                 .map_err(|error| invalid("audit", "details", &error))?,
         },
     })
 }
 
-impl AccessStore for SqliteAccess {
+impl AccessStore for RecordAccess {
     fn state(&self) -> BoxFuture<'_, Result<AccessState, RecordError>> {
         Box::pin(async { Ok(self.read_state().await?) })
     }

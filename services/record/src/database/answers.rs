@@ -1,16 +1,16 @@
 //! Adds answers of rollouts of runs, and signs of reward hacking, to their tables.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use assay_rewards::sum;
-use sqlx::sqlite::SqliteConnection;
-use sqlx::{QueryBuilder, Row};
 
 use super::insert::Insert;
 use super::rows::count;
 use super::sums::{add_counts, add_numbers};
 use crate::NewGrade;
 use crate::database::DatabaseError;
+use crate::database::sql::{Connection, QueryBuilder};
 use crate::facts::SIGNS;
 
 /// Sets the first and the last step of an existing row.
@@ -151,7 +151,7 @@ impl<'e> NewAnswers<'e> {
     /// Adds them to the tables.
     pub(super) async fn upsert(
         &mut self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         run: i64,
     ) -> Result<(), DatabaseError> {
         self.keep_most_frequent();
@@ -200,7 +200,7 @@ impl<'e> NewAnswers<'e> {
     /// expected answers. The answers are in the table.
     pub(super) async fn repeated(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         run: i64,
         golds: u64,
     ) -> Result<u64, DatabaseError> {
@@ -218,16 +218,13 @@ impl<'e> NewAnswers<'e> {
                  where pass = 1 and run = ",
             );
             query.push_bind(run).push(" and answer in (");
-            let mut texts = query.separated(", ");
-            for answer in chunk {
-                texts.push_bind(*answer);
-            }
+            query.push_list(chunk.iter().map(|answer| *answer));
             query.push(") group by answer");
-            let rows = query.build().persistent(false).fetch_all(&mut *connection);
+            let rows = query.build().persistent(false).fetch_all(connection);
             for row in rows.await? {
                 if count(row.try_get("golds")?) >= golds {
-                    let answer: &str = row.try_get("answer")?;
-                    repeated += grades.get(answer).copied().unwrap_or(0);
+                    let answer: Cow<'_, str> = row.try_get("answer")?;
+                    repeated += grades.get(answer.as_ref()).copied().unwrap_or(0);
                 }
             }
         }

@@ -10,8 +10,6 @@ use std::sync::Arc;
 
 use assay_core::BatchId;
 use assay_rewards::channel::ChannelCounts;
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::answers::NewAnswers;
 use super::bodies::{PERMANENT, insert_bodies};
@@ -24,6 +22,7 @@ use super::names::ChannelUses;
 use super::rows::{
     INSERT_GRADES, NewRow, batch_id, bind_grade, digest_new, id_bytes, key, position,
 };
+use super::sources::NewSources;
 use super::sums::{add_counts, add_numbers, greatest, least};
 use super::totals::RunTotals;
 use super::{channels, charts, documents, events, facets, holdings, prompts, query, rollups};
@@ -31,6 +30,7 @@ use crate::Event;
 use crate::channel;
 use crate::cost::Cost;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 use crate::pending::Applicable;
 use crate::pending::loaded_entry::LoadedEntry;
 use crate::pending::packs::DocumentPack;
@@ -96,7 +96,7 @@ pub(super) struct ApplyRequest<'w> {
 
 /// Applies the entries after the progress in the database, and updates the progress.
 pub(super) async fn apply(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     request: &ApplyRequest<'_>,
 ) -> Result<(), DatabaseError> {
     let ApplyRequest {
@@ -125,6 +125,7 @@ pub(super) async fn apply(
     let mut chart_counts = charts::NewCounts::new();
     let mut costs: Vec<(BatchId, &str, &str, i64, Cost)> = Vec::new();
     let mut answers: Vec<(&Arc<str>, NewAnswers<'_>)> = Vec::new();
+    let mut by_policy: Vec<(BatchId, &str, ChannelCounts)> = Vec::new();
     for loaded in &loaded {
         let entry = loaded.entry.as_ref();
         let mut totals = RunTotals::default();
@@ -167,12 +168,10 @@ pub(super) async fn apply(
             });
         }
         let grades_of_entry = || new_grades[first_new..].iter().map(|new| new.stored);
-        channel::add_grades(
-            &mut channels,
-            new_grades[first_new..]
-                .iter()
-                .map(|row| (row.stored, row.new.unjudged)),
-        );
+        let of_entry = counts_of(&new_grades[first_new..]);
+        let parts = counts_by_policy(&new_grades[first_new..], &of_entry);
+        by_policy.extend(parts.map(|(policy, counts)| (entry.batch, policy, counts)));
+        channels.add(of_entry);
         uses.add_grades(grades_of_entry());
         prompt_history::add_grades(&mut visits, grades_of_entry());
         if let Some((first, last)) = totals.times {
@@ -258,8 +257,14 @@ pub(super) async fn apply(
         .iter()
         .flat_map(|loaded| &loaded.entry.events)
         .collect();
-    events::insert(connection, &events_of_entries, &mut channels).await?;
+    let mut sources = NewSources::default();
+    for (batch, policy, counts) in by_policy {
+        let run = batches.get(&batch).map_or(NO_RUN, |batch| batch.run);
+        sources.add(run, policy, counts);
+    }
+    events::insert(connection, &events_of_entries, &mut channels, &mut sources).await?;
     channels::add(connection, &channels).await?;
+    sources.upsert(connection).await?;
     uses.upsert(connection).await?;
     prompts::add(connection, &visits, &numbers).await?;
     let mut new_costs = NewCosts::default();
@@ -281,7 +286,7 @@ pub(super) async fn apply(
     charts::add(connection, &chart_counts, &numbers).await?;
 
     if progress > applied {
-        sqlx::query(
+        sql::query(
             "insert into spool_progress (spool, segment, byte) values ($1, $2, $3) \
              on conflict (spool) do update set segment = excluded.segment, byte = excluded.byte",
         )
@@ -294,9 +299,33 @@ pub(super) async fn apply(
     Ok(())
 }
 
+/// The counts of the channels of some grades of an entry.
+fn counts_of(grades: &[NewRow<'_>]) -> ChannelCounts {
+    let mut counts = ChannelCounts::default();
+    let counted = grades.iter().map(|row| (row.stored, row.new.unjudged));
+    channel::add_grades(&mut counts, counted);
+    counts
+}
+
+/// The same by policy. `all` are the counts of all the grades, which mostly have one policy.
+fn counts_by_policy<'g>(
+    grades: &[NewRow<'g>],
+    all: &ChannelCounts,
+) -> impl Iterator<Item = (&'g str, ChannelCounts)> {
+    let parts = grades.chunk_by(|a, b| a.stored.source.policy == b.stored.source.policy);
+    parts.filter_map(move |part| {
+        let counts = if part.len() == grades.len() {
+            all.clone()
+        } else {
+            counts_of(part)
+        };
+        Some((&*part.first()?.stored.source.policy, counts))
+    })
+}
+
 /// Looks up the batches of `loaded` that are stored, and assigns numbers to the others.
 async fn find_batches<'e>(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     loaded: &[&'e LoadedEntry],
 ) -> Result<BTreeMap<BatchId, AppliedBatch<'e>>, DatabaseError> {
     let mut batches = BTreeMap::new();
@@ -331,10 +360,10 @@ async fn find_batches<'e>(
     for row in look_up(connection, select, &ids).await? {
         let number: i64 = row.try_get("no")?;
         let keys: Vec<i64> =
-            sqlx::query_scalar("select key from grades where key between $1 and $2")
+            sql::query_scalar("select key from grades where key between $1 and $2")
                 .bind(key(number, 0))
                 .bind(key(number + 1, 0) - 1)
-                .fetch_all(&mut *connection)
+                .fetch_all(connection)
                 .await?;
         if let Some(batch) = batches.get_mut(&batch_id(row.try_get("id")?, "batches")?) {
             batch.number = number;
@@ -359,8 +388,8 @@ async fn find_batches<'e>(
 }
 
 /// The number of the next new batch. Numbers of deleted batches are not used again.
-async fn next_number(connection: &mut SqliteConnection) -> Result<i64, DatabaseError> {
-    Ok(sqlx::query_scalar(
+async fn next_number(connection: &mut Connection) -> Result<i64, DatabaseError> {
+    Ok(sql::query_scalar(
         "select max(no) + 1 from (select coalesce(max(no), 0) as no from batches \
          union all select coalesce(max(last), 0) from deleted_batches) as used",
     )
@@ -369,7 +398,7 @@ async fn next_number(connection: &mut SqliteConnection) -> Result<i64, DatabaseE
 }
 
 async fn upsert_runs<'e>(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     runs: &BTreeMap<&'e Arc<str>, (RunTotals, &str)>,
 ) -> Result<HashMap<&'e Arc<str>, i64>, DatabaseError> {
     let mut numbers = HashMap::with_capacity(runs.len());
@@ -392,8 +421,9 @@ async fn upsert_runs<'e>(
             .add(first_us)
             .add(last_us)
             .add(*caller);
-        let number = sqlx::query_with(UPSERT_RUN, values.finish()?)
-            .fetch_one(&mut *connection)
+        let number = sql::query(UPSERT_RUN)
+            .with(values.finish())
+            .fetch_one(connection)
             .await?
             .try_get("no")?;
         numbers.insert(*run, number);
@@ -402,7 +432,7 @@ async fn upsert_runs<'e>(
 }
 
 async fn insert_batches(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     batches: &BTreeMap<BatchId, AppliedBatch<'_>>,
 ) -> Result<(), DatabaseError> {
     let changed: Vec<_> = batches

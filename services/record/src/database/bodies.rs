@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use assay_core::Hash;
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::codec::codec;
 use super::insert::{Insert, look_up};
@@ -12,6 +10,7 @@ use super::rows::hash;
 use super::sqlite::indexed_by;
 use crate::BodyKind;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 use crate::pending::loaded_entry::LoadedEntry;
 use crate::pending::packs::{Compressed, Pack, PackedBody, decompress};
 
@@ -86,7 +85,7 @@ fn referred(loaded: &LoadedEntry) -> BTreeSet<Hash> {
 /// the uses of bodies that other batches stored. Entries come with the number of their batch.
 /// Returns the bytes of new packs by batch.
 pub(super) async fn insert_bodies(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     loaded: &[(i64, &LoadedEntry)],
 ) -> Result<BTreeMap<i64, u64>, DatabaseError> {
     let referred: Vec<(Hash, i64)> = loaded
@@ -94,8 +93,8 @@ pub(super) async fn insert_bodies(
         .filter(|(batch, _)| *batch != PERMANENT)
         .flat_map(|(batch, loaded)| referred(loaded).into_iter().map(|hash| (hash, *batch)))
         .collect();
-    let first: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from packs")
-        .fetch_one(&mut *connection)
+    let first: i64 = sql::query_scalar("select coalesce(max(no), 0) + 1 from packs")
+        .fetch_one(connection)
         .await?;
     let packs = loaded.iter().flat_map(|(batch, loaded)| {
         let caller = loaded.entry.caller.as_ref();
@@ -193,7 +192,7 @@ pub(super) async fn insert_bodies(
 
 /// The pack of each body, and the batch of that pack: `None` for one that is not counted yet.
 async fn locate(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     packs: &[NewPack<'_>],
     hashes: impl Iterator<Item = Hash>,
 ) -> Result<HashMap<Hash, (i64, Option<i64>)>, DatabaseError> {
@@ -221,10 +220,10 @@ async fn locate(
 
 /// The contents of a pack, decompressed.
 pub(super) async fn unpack(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     pack: i64,
 ) -> Result<Vec<u8>, DatabaseError> {
-    let row = sqlx::query("select codec, size, content from packs where no = $1")
+    let row = sql::query("select codec, size, content from packs where no = $1")
         .bind(pack)
         .fetch_one(connection)
         .await?;

@@ -1,11 +1,11 @@
 //! Adds the counts of new grades and events to those of their channels.
 
 use assay_rewards::channel::counts::{Calibration, ChannelCounts, Checked, Checker, Graded, Place};
-use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Insert;
 use super::sums::{add_counts, add_numbers};
 use crate::database::DatabaseError;
+use crate::database::sql::Connection;
 
 /// Number of the newest buckets of a channel that are read separately. Older ones have little
 /// weight and are read as one sum.
@@ -68,7 +68,7 @@ const UPSERT_CALIBRATIONS: Insert = Insert {
 
 /// Adds `counts` to the tables.
 pub(super) async fn add(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counts: &ChannelCounts,
 ) -> Result<(), DatabaseError> {
     let graded: Vec<(&Place, &Graded)> = counts.graded.iter().collect();

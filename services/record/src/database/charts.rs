@@ -1,11 +1,9 @@
 //! Counts for charts of runs: adds those of new grades by step, and reads them by buckets of steps.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::insert::Insert;
 use super::keys::NO_STEP;
@@ -13,6 +11,7 @@ use super::rows::count;
 use super::sums::{add_counts, add_numbers, number};
 use crate::chart::{Counted, Number, Part, Steps, Sums, Topic, bucket};
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection, Row};
 
 /// The counts of new grades, by run and step.
 pub(crate) type NewCounts<'e> = BTreeMap<(&'e Arc<str>, Option<i64>), Counted>;
@@ -46,7 +45,7 @@ const UPSERT_LABELS: Insert = Insert {
 
 /// Adds counts; `runs` maps runs to their numbers.
 pub(crate) async fn add(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     added: &NewCounts<'_>,
     runs: &HashMap<&Arc<str>, i64>,
 ) -> Result<(), DatabaseError> {
@@ -146,7 +145,7 @@ fn segments(first: i128, end: i128) -> Vec<Segment> {
 /// Reads the sums of a run over a range of steps. Grades without a step are part of every range
 /// that starts at the smallest integer.
 pub(crate) async fn sum(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
     steps: &RangeInclusive<i64>,
 ) -> Result<Counted, DatabaseError> {
@@ -164,16 +163,12 @@ pub(crate) async fn sum(
         for (sql, add) in [
             (
                 WORDS,
-                add_words as fn(&mut Counted, &SqliteRow) -> Result<(), DatabaseError>,
+                add_words as fn(&mut Counted, &Row) -> Result<(), DatabaseError>,
             ),
             (NUMBERS, add_numbers_of),
         ] {
-            let query = sqlx::query(sql)
-                .bind(run)
-                .bind(width)
-                .bind(first)
-                .bind(last);
-            for row in query.fetch_all(&mut *connection).await? {
+            let query = sql::query(sql).bind(run).bind(width).bind(first).bind(last);
+            for row in query.fetch_all(connection).await? {
                 add(&mut counted, &row)?;
             }
         }
@@ -182,8 +177,8 @@ pub(crate) async fn sum(
 }
 
 /// Adds a row of `step_numbers`. Quantities that only a later release counts are ignored.
-pub(crate) fn add_numbers_of(counted: &mut Counted, row: &SqliteRow) -> Result<(), DatabaseError> {
-    let name: &str = row.try_get("number")?;
+pub(crate) fn add_numbers_of(counted: &mut Counted, row: &Row) -> Result<(), DatabaseError> {
+    let name: Cow<'_, str> = row.try_get("number")?;
     if let Some(known) = Number::ALL.iter().find(|known| known.name() == name) {
         let sums = Sums {
             count: count(row.try_get("count")?),
@@ -197,8 +192,8 @@ pub(crate) fn add_numbers_of(counted: &mut Counted, row: &SqliteRow) -> Result<(
 }
 
 /// Adds a row of `step_words`. Topics that only a later release counts are ignored.
-pub(crate) fn add_words(counted: &mut Counted, row: &SqliteRow) -> Result<(), DatabaseError> {
-    let name: &str = row.try_get("topic")?;
+pub(crate) fn add_words(counted: &mut Counted, row: &Row) -> Result<(), DatabaseError> {
+    let name: Cow<'_, str> = row.try_get("topic")?;
     if let Some(topic) = Topic::ALL.iter().find(|topic| topic.name() == name) {
         let part = Part {
             grades: count(row.try_get("grades")?),
@@ -208,14 +203,15 @@ pub(crate) fn add_words(counted: &mut Counted, row: &SqliteRow) -> Result<(), Da
                 squares: number(row.try_get("reward_squares")?),
             },
         };
-        counted.word(*topic, row.try_get("word")?, &part);
+        let word: Cow<'_, str> = row.try_get("word")?;
+        counted.word(*topic, &word, &part);
     }
     Ok(())
 }
 
 /// Reads the counts of a run, by buckets of `width` steps.
 pub(crate) async fn read(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
     width: i64,
 ) -> Result<Steps, DatabaseError> {
@@ -235,21 +231,21 @@ pub(crate) async fn read(
     let stored_width = stored_width(width);
     let mut steps = Steps::new();
     let step = |first: i64| (first != NO_STEP).then_some(first);
-    for row in sqlx::query(NUMBERS)
+    for row in sql::query(NUMBERS)
         .bind(width)
         .bind(run)
         .bind(stored_width)
-        .fetch_all(&mut *connection)
+        .fetch_all(connection)
         .await?
     {
         let counted = steps.entry(step(row.try_get("first")?)).or_default();
         add_numbers_of(counted, &row)?;
     }
-    for row in sqlx::query(LABELS)
+    for row in sql::query(LABELS)
         .bind(width)
         .bind(run)
         .bind(stored_width)
-        .fetch_all(&mut *connection)
+        .fetch_all(connection)
         .await?
     {
         let counted = steps.entry(step(row.try_get("first")?)).or_default();
@@ -261,7 +257,7 @@ pub(crate) async fn read(
 /// Reads the counts of a run that detectors use, by buckets of `width` steps. Numbers are summed
 /// over their bins.
 pub(crate) async fn read_signals(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
     width: i64,
 ) -> Result<Steps, DatabaseError> {
@@ -286,12 +282,12 @@ pub(crate) async fn read_signals(
     for (sql, add) in [
         (
             NUMBERS,
-            add_numbers_of as fn(&mut Counted, &SqliteRow) -> Result<(), DatabaseError>,
+            add_numbers_of as fn(&mut Counted, &Row) -> Result<(), DatabaseError>,
         ),
         (LABELS, add_words),
     ] {
-        let query = sqlx::query(sql).bind(width).bind(run).bind(stored_width);
-        for row in query.fetch_all(&mut *connection).await? {
+        let query = sql::query(sql).bind(width).bind(run).bind(stored_width);
+        for row in query.fetch_all(connection).await? {
             let first: i64 = row.try_get("first")?;
             let step = (first != NO_STEP).then_some(first);
             add(steps.entry(step).or_default(), &row)?;

@@ -1,10 +1,9 @@
 //! Inserts dataset checks, each once.
 
-use sqlx::sqlite::SqliteConnection;
-
 use super::insert::Values;
 use super::rows::id_bytes;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 use crate::dataset_check::DatasetCheck;
 
 const INSERT: &str = "insert into dataset_checks (id, datasets, checked, errors, \
@@ -13,7 +12,7 @@ const INSERT: &str = "insert into dataset_checks (id, datasets, checked, errors,
 
 /// Inserts a check; returns whether it was new.
 pub(super) async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     check: &DatasetCheck,
 ) -> Result<bool, DatabaseError> {
     let mut values = Values::with_capacity(8);
@@ -27,8 +26,9 @@ pub(super) async fn insert(
         .add(&check.report.as_bytes()[..])
         .add(check.caller.as_str())
         .add(check.time_us);
-    let done = sqlx::query_with(INSERT, values.finish()?)
+    let done = sql::query(INSERT)
+        .with(values.finish())
         .execute(connection)
         .await?;
-    Ok(done.rows_affected() > 0)
+    Ok(done > 0)
 }

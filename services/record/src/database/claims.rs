@@ -1,11 +1,10 @@
 //! Claims of idempotency keys, with their replies as they are compressed in the spool.
 
-use sqlx::sqlite::SqliteConnection;
-
 use super::insert::Values;
 use super::rows::id_bytes;
 use crate::CLAIM_LIFETIME_US;
-use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
+use crate::database::{DatabaseError, postgres};
 use crate::pending::loaded_entry::LoadedEntry;
 
 /// Keeps a column of the reply if the same request claims its key again.
@@ -38,7 +37,7 @@ const UPSERT_CLAIM: &str = concat!(
 /// Opens and closes claims in the order of the entries, and deletes claims older than a day. A
 /// `late` entry does not change a claim that was made for another batch in the meantime.
 pub(super) async fn upsert_claims(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     loaded: &[&LoadedEntry],
     now_us: i64,
     late: bool,
@@ -60,13 +59,21 @@ pub(super) async fn upsert_claims(
             .add(reply.map(|(_, content)| i64::from(content.size)))
             .add(reply.map(|(_, content)| content.content.as_slice()))
             .add(late);
-        sqlx::query_with(UPSERT_CLAIM, values.finish()?)
-            .execute(&mut *connection)
+        sql::query(UPSERT_CLAIM)
+            .with(values.finish())
+            .execute(connection)
             .await?;
+        if let (Connection::Postgres(_), Some(_)) = (&*connection, &claim.reply) {
+            postgres::holds::end(connection, &claim.key).await?;
+        }
     }
-    sqlx::query("delete from idempotency where time_us <= $1")
-        .bind(now_us.saturating_sub(CLAIM_LIFETIME_US))
+    let oldest = now_us.saturating_sub(CLAIM_LIFETIME_US);
+    sql::query("delete from idempotency where time_us <= $1")
+        .bind(oldest)
         .execute(connection)
         .await?;
+    if let Connection::Postgres(_) = connection {
+        postgres::holds::delete_before(connection, oldest).await?;
+    }
     Ok(())
 }

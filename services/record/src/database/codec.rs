@@ -1,11 +1,10 @@
 //! The codec of stored bytes and the kinds of bodies, by their numbers.
 
 use assay_core::Hash;
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
 use crate::BodyKind;
 use crate::database::DatabaseError;
+use crate::database::sql::Row;
 use crate::pending::packs::{Codec, PackedBody};
 
 pub(crate) fn codec(table: &'static str, number: i64) -> Result<Codec, DatabaseError> {
@@ -17,7 +16,7 @@ pub(crate) fn codec(table: &'static str, number: i64) -> Result<Codec, DatabaseE
 }
 
 /// The location of the body with this hash, from its row.
-pub(crate) fn packed_body(row: &SqliteRow, hash: Hash) -> Result<PackedBody, DatabaseError> {
+pub(crate) fn packed_body(row: &Row, hash: Hash) -> Result<PackedBody, DatabaseError> {
     Ok(PackedBody {
         hash,
         kind: kind(row.try_get("kind")?)?,

@@ -1,13 +1,13 @@
 //! Inserts and deletes comments, and those of deleted grades.
 
 use assay_core::{BatchId, GradeId};
-use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Values;
-use super::query::batches_around;
-use super::rows::{POSITION_BITS, id_bytes, key};
+use super::query::grade_key;
+use super::rows::id_bytes;
 use crate::comment::Comment;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 
 const INSERT: &str = "insert into comments (grade, id, text, caller, time_us) \
      values ($1, $2, $3, $4, $5) on conflict do nothing";
@@ -17,10 +17,10 @@ const INSERT_LABEL: &str = "insert into comment_labels (grade, id, label, grade_
 
 /// Inserts a comment, unless its grade has been deleted; returns whether it was new.
 pub(super) async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     comment: &Comment,
 ) -> Result<bool, DatabaseError> {
-    let Some(key) = stored_key(connection, comment.grade).await? else {
+    let Some(key) = grade_key(connection, comment.grade).await? else {
         return Ok(false);
     };
     let mut values = Values::with_capacity(5);
@@ -30,8 +30,9 @@ pub(super) async fn insert(
         .add(comment.text.as_str())
         .add(comment.caller.as_str())
         .add(comment.time_us);
-    let done = sqlx::query_with(INSERT, values.finish()?)
-        .execute(&mut *connection)
+    let done = sql::query(INSERT)
+        .with(values.finish())
+        .execute(connection)
         .await?;
     for label in &comment.labels {
         let mut values = Values::with_capacity(4);
@@ -40,16 +41,17 @@ pub(super) async fn insert(
             .add(id_bytes(comment.id))
             .add(label.as_str())
             .add(key);
-        sqlx::query_with(INSERT_LABEL, values.finish()?)
-            .execute(&mut *connection)
+        sql::query(INSERT_LABEL)
+            .with(values.finish())
+            .execute(connection)
             .await?;
     }
-    Ok(done.rows_affected() > 0)
+    Ok(done > 0)
 }
 
 /// Deletes a comment; returns whether it existed.
 pub(super) async fn delete(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     grade: GradeId,
     id: BatchId,
 ) -> Result<bool, DatabaseError> {
@@ -58,19 +60,18 @@ pub(super) async fn delete(
         "delete from comment_labels where grade = $1 and id = $2",
         "delete from comments where grade = $1 and id = $2",
     ] {
-        deleted = sqlx::query(sql)
+        deleted = sql::query(sql)
             .bind(id_bytes(grade))
             .bind(id_bytes(id))
-            .execute(&mut *connection)
-            .await?
-            .rows_affected();
+            .execute(connection)
+            .await?;
     }
     Ok(deleted > 0)
 }
 
 /// Deletes the comments on the grades of a batch up to this position.
 pub(super) async fn delete_up_to(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     batch: BatchId,
     position: u32,
 ) -> Result<(), DatabaseError> {
@@ -78,35 +79,11 @@ pub(super) async fn delete_up_to(
         "delete from comment_labels where grade between $1 and $2",
         "delete from comments where grade between $1 and $2",
     ] {
-        sqlx::query(sql)
+        sql::query(sql)
             .bind(id_bytes(batch.grade(0)))
             .bind(id_bytes(batch.grade(position)))
-            .execute(&mut *connection)
+            .execute(connection)
             .await?;
     }
     Ok(())
-}
-
-/// The key of a grade; `None` if it is not stored.
-async fn stored_key(
-    connection: &mut SqliteConnection,
-    grade: GradeId,
-) -> Result<Option<i64>, DatabaseError> {
-    for (number, batch) in batches_around(connection, grade.into()).await? {
-        let position = u128::from(grade) - u128::from(batch) - 1;
-        let Some(position) = u32::try_from(position)
-            .ok()
-            .filter(|position| position >> POSITION_BITS == 0)
-        else {
-            continue;
-        };
-        let stored: Option<i64> = sqlx::query_scalar("select key from grades where key = $1")
-            .bind(key(number, position))
-            .fetch_optional(&mut *connection)
-            .await?;
-        if stored.is_some() {
-            return Ok(stored);
-        }
-    }
-    Ok(None)
 }

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
-
 use super::insert::Insert;
 use super::rows::count;
 use super::sums::add_counts;
 use crate::cost::Cost;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 
 /// How many of the slowest grades of a run and grader are kept.
 pub(crate) const SLOWEST: usize = 50;
@@ -61,10 +59,7 @@ impl<'e> NewCosts<'e> {
     }
 
     /// Adds them to the tables.
-    pub(super) async fn upsert(
-        self,
-        connection: &mut SqliteConnection,
-    ) -> Result<(), DatabaseError> {
+    pub(super) async fn upsert(self, connection: &mut Connection) -> Result<(), DatabaseError> {
         let sums: Vec<_> = self.sums.into_iter().collect();
         UPSERT
             .run(
@@ -98,7 +93,7 @@ fn cut(slowest: &mut Vec<(u64, i64)>) {
 
 /// Adds grades that are among the slowest, and drops those that no longer are.
 async fn add_slow(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
     grader: &str,
     mut slowest: Vec<(u64, i64)>,
@@ -111,10 +106,10 @@ async fn add_slow(
     const DROP_FASTER: &str = "delete from slow_grades where run = $1 and grader = $2 \
          and (grade_us, key) in (select grade_us, key from slow_grades \
          where run = $1 and grader = $2 order by grade_us desc, key limit 1000 offset $3)";
-    let row = sqlx::query(KEPT)
+    let row = sql::query(KEPT)
         .bind(run)
         .bind(grader)
-        .fetch_one(&mut *connection)
+        .fetch_one(connection)
         .await?;
     let (kept, least) = (count(row.try_get("kept")?), count(row.try_get("least")?));
     if kept >= SLOWEST as u64 {
@@ -123,17 +118,17 @@ async fn add_slow(
     if slowest.is_empty() {
         return Ok(());
     }
-    sqlx::query(DROP_DELETED)
+    sql::query(DROP_DELETED)
         .bind(run)
         .bind(grader)
-        .execute(&mut *connection)
+        .execute(connection)
         .await?;
     INSERT_SLOW
         .run(connection, &slowest, |values, (time, key)| {
             values.add(run).add(grader).add_count(*time).add(*key);
         })
         .await?;
-    sqlx::query(DROP_FASTER)
+    sql::query(DROP_FASTER)
         .bind(run)
         .bind(grader)
         .bind(SLOWEST as i64)

@@ -2,12 +2,10 @@
 
 use std::collections::HashMap;
 
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-
 use super::codec::codec;
 use super::insert::{Delete, Insert, look_up};
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection, Row};
 use crate::pending::packs::{Compressed, DocumentPack, decompress};
 
 const INSERT: Insert = Insert {
@@ -34,9 +32,9 @@ pub(super) struct Location {
 }
 
 /// The number of the next pack.
-pub(super) async fn next_number(connection: &mut SqliteConnection) -> Result<i64, DatabaseError> {
+pub(super) async fn next_number(connection: &mut Connection) -> Result<i64, DatabaseError> {
     Ok(
-        sqlx::query_scalar("select coalesce(max(no), 0) + 1 from documents")
+        sql::query_scalar("select coalesce(max(no), 0) + 1 from documents")
             .fetch_one(connection)
             .await?,
     )
@@ -60,7 +58,7 @@ pub(super) fn locations(first: i64, packs: &[DocumentPack]) -> impl Iterator<Ite
 
 /// Inserts packs with their numbers and batches.
 pub(super) async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     packs: &[(i64, i64, &DocumentPack)],
 ) -> Result<(), DatabaseError> {
     INSERT
@@ -82,9 +80,9 @@ pub(super) type Document<'u> = Result<Option<&'u str>, DatabaseError>;
 
 /// Calls `read` with each row and its document.
 pub(super) async fn read_with<T>(
-    connection: &mut SqliteConnection,
-    rows: &[SqliteRow],
-    mut read: impl FnMut(&SqliteRow, Document<'_>) -> Result<T, DatabaseError>,
+    connection: &mut Connection,
+    rows: &[Row],
+    mut read: impl FnMut(&Row, Document<'_>) -> Result<T, DatabaseError>,
 ) -> Result<Vec<T>, DatabaseError> {
     let mut unpacked: HashMap<i64, Result<Vec<u8>, String>> = HashMap::new();
     let mut all = Vec::with_capacity(rows.len());
@@ -102,7 +100,7 @@ pub(super) async fn read_with<T>(
             unpacked.insert(row.try_get("no")?, pack);
         }
         for row in rows {
-            let document = match row.try_get::<Option<i64>, _>("document")? {
+            let document = match row.try_get::<Option<i64>>("document")? {
                 Some(pack) => document(&unpacked, pack, row).map(Some),
                 None => Ok(None),
             };
@@ -113,7 +111,7 @@ pub(super) async fn read_with<T>(
 }
 
 /// The content of a pack.
-fn unpack(row: &SqliteRow) -> Result<Vec<u8>, DatabaseError> {
+fn unpack(row: &Row) -> Result<Vec<u8>, DatabaseError> {
     let compressed = Compressed {
         codec: codec("documents", row.try_get("codec")?)?,
         size: row.try_get("size")?,
@@ -126,7 +124,7 @@ fn unpack(row: &SqliteRow) -> Result<Vec<u8>, DatabaseError> {
 fn document<'u>(
     unpacked: &'u HashMap<i64, Result<Vec<u8>, String>>,
     pack: i64,
-    row: &SqliteRow,
+    row: &Row,
 ) -> Result<&'u str, DatabaseError> {
     let damaged = |reason: String| DatabaseError::Row {
         table: "grades",

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::sqlite;
+use super::{postgres, sqlite};
 use crate::RecordError;
 use crate::pending::packs::BadContent;
 use crate::text_query::MAX_PREFIX_WORDS;
@@ -48,10 +48,15 @@ pub(crate) enum DatabaseError {
     Panicked(String),
 }
 
+/// Whether the database is damaged, as opposed to one that cannot be used now.
+pub(crate) fn is_damage(error: &sqlx::Error) -> bool {
+    sqlite::is_damage(error) || postgres::is_damage(error)
+}
+
 impl DatabaseError {
     /// Whether the database file is damaged.
     pub(crate) fn is_damage(&self) -> bool {
-        matches!(self, Self::Driver(error) if sqlite::is_damage(error))
+        matches!(self, Self::Driver(error) if is_damage(error))
     }
 
     /// The same as an error of the index of texts.
@@ -66,7 +71,7 @@ impl DatabaseError {
     pub(crate) fn may_be_caused_by_entry(&self) -> bool {
         match self {
             Self::Driver(error @ sqlx::Error::Database(_)) => {
-                sqlite::may_be_caused_by_values(error)
+                sqlite::may_be_caused_by_values(error) || postgres::may_be_caused_by_values(error)
             }
             Self::Driver(
                 sqlx::Error::Encode(_) | sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. },
@@ -91,8 +96,8 @@ impl From<DatabaseError> for RecordError {
                 error @ (sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. }),
             ) => Self::Inconsistent(error.to_string()),
             DatabaseError::Driver(error) => Self::Unavailable(format!(
-                "the database is unavailable ({error}); check its disk, and whether another \
-                 process has locked it"
+                "the database is unavailable ({error}); check its server or disk, and whether \
+                 another process has locked it"
             )),
             DatabaseError::Spool(_)
             | DatabaseError::Damaged(_)

@@ -7,8 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::BatchId;
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::insert::{Delete, Insert, look_up};
 use super::keys::{KindTotals, NO_RUN};
@@ -17,6 +15,7 @@ use crate::GradeFilter;
 use crate::StoredGrade;
 use crate::access::LOCAL_CALLER;
 use crate::database::DatabaseError;
+use crate::database::sql::Connection;
 
 /// The number that means any run.
 pub(super) const ANY_RUN: i64 = 0;
@@ -67,7 +66,7 @@ fn score_class(score: f64) -> usize {
 /// Writes the facets of new grades: those of their kinds from `sums`, and those of groups and
 /// scores from the grades, which come with the number of their run.
 pub(super) async fn insert<'g>(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     sums: &[KindTotals<'_>],
     grades: impl Iterator<Item = (i64, &'g StoredGrade)>,
 ) -> Result<(), DatabaseError> {
@@ -191,10 +190,7 @@ impl DeletedFacets {
     }
 
     /// Deletes them.
-    pub(super) async fn delete(
-        mut self,
-        connection: &mut SqliteConnection,
-    ) -> Result<(), DatabaseError> {
+    pub(super) async fn delete(mut self, connection: &mut Connection) -> Result<(), DatabaseError> {
         const PROPERTIES: [&str; 6] =
             ["channel", "grader", "outcome", "verdict", "appeal", "cause"];
         let kinds: BTreeSet<i64> = self.kinds.values().flatten().copied().collect();

@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 use std::ops::SubAssign;
 
-use sqlx::sqlite::SqliteConnection;
-
 use super::insert::Insert;
 use super::keys::{Amounts, AppliedBatch};
 use super::sums::add_counts;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 
 const UPSERT: Insert = Insert {
     prefix: "insert into holdings (run, caller, batches, grades, grade_bytes, pack_bytes)",
@@ -22,7 +21,7 @@ const UPSERT: Insert = Insert {
 
 /// Adds what a transaction adds to counted batches.
 pub(super) async fn add<'b>(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     batches: impl Iterator<Item = &'b AppliedBatch<'b>>,
 ) -> Result<(), DatabaseError> {
     let mut sums: BTreeMap<(i64, &str), (u64, Amounts)> = BTreeMap::new();
@@ -76,7 +75,7 @@ impl SubAssign for HeldAmounts {
 
 /// Changes the holdings of a run and caller, and deletes them with their last batch.
 pub(super) async fn change(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
     caller: &str,
     change: HeldAmounts,
@@ -92,7 +91,7 @@ pub(super) async fn change(
                 .add(change.pack_bytes);
         })
         .await?;
-    sqlx::query("delete from holdings where run = $1 and caller = $2 and batches = 0")
+    sql::query("delete from holdings where run = $1 and caller = $2 and batches = 0")
         .bind(run)
         .bind(caller)
         .execute(connection)

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use assay_core::BatchId;
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
 use super::rows::batch_id;
 use crate::database::DatabaseError;
+use crate::database::sql::Row;
 
 /// The texts of a grade.
 pub(crate) struct GradeTexts {
@@ -26,10 +25,10 @@ pub(crate) struct IndexedBatch {
 
 /// Batches by their numbers, from rows with the columns `no`, `id` and `grades`.
 pub(crate) fn read_batches(
-    rows: &[SqliteRow],
+    rows: &[Row],
     table: &'static str,
 ) -> Result<BTreeMap<i64, IndexedBatch>, DatabaseError> {
-    let batch = |row: &SqliteRow| {
+    let batch = |row: &Row| {
         let batch = IndexedBatch {
             id: batch_id(row.try_get("id")?, table)?,
             grades: row.try_get("grades")?,

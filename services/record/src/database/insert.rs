@@ -1,14 +1,11 @@
-//! Inserts, deletes and looks up many rows with few statements, for any table. The module of the
-//! database composes these statements.
+//! Inserts, deletes and looks up many rows with few statements, for any table.
 
 use std::sync::Arc;
 
-use assay_rewards::sum;
-use sqlx::error::BoxDynError;
-use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
-use sqlx::{Arguments as _, AssertSqlSafe, Encode, Type};
+use sqlx::AssertSqlSafe;
 
-use super::sqlite::bulk;
+use super::sql::{self, Connection, Row, Value, bulk};
+use super::sums::addend;
 use crate::database::DatabaseError;
 
 /// A multi-row insert.
@@ -24,26 +21,26 @@ impl Insert {
     /// Inserts `rows`, each bound by `bind`; returns the number of rows that were written.
     pub(super) async fn run<T>(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         rows: &[T],
         bind: impl Fn(&mut Values, &T),
     ) -> Result<u64, DatabaseError> {
         let mut written = 0;
         let mut rest = rows;
-        for size in bulk::SIZES {
-            if rest.len() < size {
+        for size in bulk::sizes(connection) {
+            if rest.len() < *size {
                 continue;
             }
-            let sql: Arc<str> = bulk::insert(self.prefix, self.columns, self.suffix, size).into();
-            while let Some((now, later)) = rest.split_at_checked(size) {
+            let sql: Arc<str> = bulk::insert(self.prefix, self.columns, self.suffix, *size).into();
+            while let Some((now, later)) = rest.split_at_checked(*size) {
                 let mut values = Values::with_capacity(size * self.columns);
                 for row in now {
                     bind(&mut values, row);
                 }
-                written += sqlx::query_with(AssertSqlSafe(sql.clone()), values.finish()?)
-                    .execute(&mut *connection)
-                    .await?
-                    .rows_affected();
+                written += sql::query(AssertSqlSafe(sql.clone()))
+                    .with(values.finish())
+                    .execute(connection)
+                    .await?;
                 rest = later;
             }
         }
@@ -53,22 +50,21 @@ impl Insert {
 
 /// Returns the rows whose key is one of `keys`. `select` ends with `in`.
 pub(super) async fn look_up<K>(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     select: &str,
     keys: &[K],
-) -> Result<Vec<SqliteRow>, DatabaseError>
+) -> Result<Vec<Row>, DatabaseError>
 where
-    K: Clone + for<'k> Encode<'k, sqlx::Sqlite> + Type<sqlx::Sqlite>,
+    K: Clone + Into<Value>,
 {
     let mut found = Vec::new();
     let sql: Arc<str> = bulk::look_up(select).into();
     for chunk in keys.chunks(bulk::KEYS) {
-        let mut values = Values::with_capacity(bulk::KEYS);
-        for key in chunk {
-            values.add(key.clone());
-        }
-        let rows = sqlx::query_with(AssertSqlSafe(sql.clone()), values.finish()?)
-            .fetch_all(&mut *connection)
+        let mut values: Vec<Value> = chunk.iter().cloned().map(Into::into).collect();
+        values.resize(bulk::KEYS, Value::Null);
+        let rows = sql::query(AssertSqlSafe(sql.clone()))
+            .with(values)
+            .fetch_all(connection)
             .await?;
         found.extend(rows);
     }
@@ -87,7 +83,7 @@ impl Delete {
     /// Deletes `rows`, the key of each being bound by `bind`.
     pub(super) async fn run<T>(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         rows: &[T],
         bind: impl Fn(&mut Values, &T),
     ) -> Result<(), DatabaseError> {
@@ -97,60 +93,43 @@ impl Delete {
             for row in chunk {
                 bind(&mut values, row);
             }
-            sqlx::query_with(AssertSqlSafe(sql.clone()), values.finish()?)
-                .execute(&mut *connection)
+            let mut values = values.finish();
+            values.resize(bulk::KEYS * self.key.len(), Value::Null);
+            sql::query(AssertSqlSafe(sql.clone()))
+                .with(values)
+                .execute(connection)
                 .await?;
         }
         Ok(())
     }
 }
 
-/// Values to bind, in order. [`finish`](Self::finish) reports the first one that cannot be bound.
+/// Values to bind, in order.
 #[derive(Default)]
-pub(super) struct Values {
-    arguments: SqliteArguments,
-    failed: Option<BoxDynError>,
-}
+pub(super) struct Values(Vec<Value>);
 
 impl Values {
     pub(super) fn with_capacity(values: usize) -> Self {
-        let mut arguments = SqliteArguments::default();
-        arguments.reserve(values, 0);
-        Self {
-            arguments,
-            failed: None,
-        }
+        Self(Vec::with_capacity(values))
     }
 
-    pub(super) fn add<'v, T>(&mut self, value: T) -> &mut Self
-    where
-        T: Encode<'v, sqlx::Sqlite> + Type<sqlx::Sqlite>,
-    {
-        if let Err(error) = self.arguments.add(value) {
-            self.failed.get_or_insert(error);
-        }
+    pub(super) fn add(&mut self, value: impl Into<Value>) -> &mut Self {
+        self.0.push(value.into());
         self
     }
 
-    /// Adds a text. A shared text needs one allocation, a borrowed one two.
-    pub(super) fn add_text(&mut self, text: Option<&str>) -> &mut Self {
-        self.add(text.map(Arc::<str>::from))
-    }
-
-    /// Adds a number to a column that is not nullable. SQLite would store NaN as null.
+    /// Adds a number to a column of sums.
     pub(super) fn add_number(&mut self, number: f64) -> &mut Self {
-        self.add(sum::finite(number))
+        self.add(addend(number))
     }
 
-    /// Adds a count or size. SQLite has no unsigned integers, and no count comes near the limit.
+    /// Adds a count or size. Neither database has unsigned integers of 64 bits, and no count comes
+    /// near the limit.
     pub(super) fn add_count(&mut self, count: u64) -> &mut Self {
         self.add(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
-    pub(super) fn finish(self) -> Result<SqliteArguments, sqlx::Error> {
-        match self.failed {
-            None => Ok(self.arguments),
-            Some(error) => Err(sqlx::Error::Encode(error)),
-        }
+    pub(super) fn finish(self) -> Vec<Value> {
+        self.0
     }
 }

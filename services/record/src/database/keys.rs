@@ -11,7 +11,10 @@ use super::kinds::Kind;
 pub(crate) const NO_STEP: i64 = i64::MIN;
 
 /// The number of a run that was not sent.
-pub(super) const NO_RUN: i64 = 0;
+pub(crate) const NO_RUN: i64 = 0;
+
+/// The number of a run in counts by policy, which are of all runs.
+pub(crate) const ALL_RUNS: i64 = -1;
 
 /// Sums over the new grades of one batch and kind.
 pub(super) type KindTotals<'a> = (&'a AppliedBatch<'a>, Kind<'a>, &'a Totals);

@@ -5,13 +5,12 @@ use std::collections::HashMap;
 
 use assay_core::Hash;
 use serde::Serialize;
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Values;
 use crate::Appeal;
 use crate::StoredGrade;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 
 /// An existing kind is overwritten with itself, because SQLite returns the number only of a written
 /// row.
@@ -101,7 +100,7 @@ impl<'g> Kinds<'g> {
     /// Inserts the missing kinds and returns the numbers of all kinds in the list.
     pub(super) async fn upsert(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
     ) -> Result<Vec<i64>, DatabaseError> {
         let mut numbers = Vec::with_capacity(self.list.len());
         for kind in &self.list {
@@ -127,8 +126,9 @@ impl<'g> Kinds<'g> {
                 .add(kind.appeal)
                 .add(kind.truncated)
                 .add(kind.cause);
-            let row = sqlx::query_with(UPSERT, values.finish()?)
-                .fetch_one(&mut *connection)
+            let row = sql::query(UPSERT)
+                .with(values.finish())
+                .fetch_one(connection)
                 .await?;
             numbers.push(row.try_get("no")?);
         }

@@ -2,14 +2,15 @@
 //! [`Record`](crate::Record) are in `read`.
 //!
 //! Statements are written in the part of SQL that SQLite and PostgreSQL share, with parameters like
-//! `$1`; the test in `statements` executes them on SQLite and prepares them on PostgreSQL. What
-//! differs is in [`sqlite`], the
-//! module of the database: connections, transactions, migrations, codes of errors, statements for
-//! many rows, hints for indexes, and all that concerns files and pages.
+//! `$1`, and executed by [`sql`] on either; the test in `statements` executes them on SQLite and
+//! prepares them on PostgreSQL. What differs is in [`sqlite`] and [`postgres`], the modules of the
+//! databases: connections, transactions, codes of errors, hints for indexes, and all that concerns
+//! files and pages. [`Location`] chooses between them.
 
 mod access;
 mod answers;
 mod apply;
+mod assignments;
 mod bodies;
 pub(crate) mod channels;
 pub(crate) mod charts;
@@ -27,8 +28,11 @@ pub(crate) mod indexed;
 mod insert;
 pub(crate) mod keys;
 mod kinds;
+mod location;
+mod migrations;
 mod names;
 mod pairs;
+pub(crate) mod postgres;
 mod probe;
 pub(crate) mod prompts;
 pub(crate) mod query;
@@ -36,6 +40,10 @@ pub(crate) mod retention;
 pub(crate) mod rollups;
 pub(crate) mod rows;
 pub(crate) mod run_notes;
+pub(crate) mod schema;
+mod size;
+mod sources;
+pub(crate) mod sql;
 pub(crate) mod sqlite;
 #[cfg(test)]
 mod statements;
@@ -48,34 +56,41 @@ pub(crate) mod verifying;
 
 use std::sync::Arc;
 
-use sqlx::sqlite::{SqliteConnection, SqlitePool};
+use assay_core::BatchId;
 
 use self::apply::ApplyRequest;
+use self::postgres::holds;
+use self::sql::{Connection, Pool};
 use self::sqlite::{DatabaseFile, LogPages};
 use self::texts::Texts;
+use crate::hold::HeldRequest;
 use crate::panics::CatchPanic;
 use crate::pending::Applicable;
 use crate::pending::loaded_entry::LoadedEntry;
 use crate::retention_step::{RetentionStep, StepOutcome};
 use crate::spool::Position;
 
-pub use access::SqliteAccess;
-pub(crate) use error::{DatabaseError, damage_message};
+pub use access::RecordAccess;
+pub(crate) use error::{DatabaseError, damage_message, is_damage};
+pub(crate) use location::Location;
 pub(crate) use rows::POSITION_BITS;
-pub(crate) use sqlite::Location;
 pub(crate) use storage::{interrupted, next_batches, prune_estimate, prune_target, storage_report};
 
 /// A consistent state of the database, which can be read until it is dropped.
-pub(crate) type Snapshot = sqlx::Transaction<'static, sqlx::Sqlite>;
+pub(crate) type Snapshot = Connection;
 
 /// The database of one node.
 pub(crate) struct Database {
-    writer: SqlitePool,
-    readers: SqlitePool,
+    writer: Pool,
+    readers: Pool,
+    /// Connections that hold requests; those of the writer in a database that is not shared.
+    holders: Pool,
     /// Name of the spool whose progress is stored.
     spool: String,
-    /// `None` in memory.
+    /// `None` in memory or on a server.
     file: Option<DatabaseFile>,
+    /// Whether the database exists only in the connection of the writer.
+    in_memory: bool,
     /// `None` if texts are not searched.
     texts: Option<Texts>,
 }
@@ -87,7 +102,7 @@ enum Work<'w> {
 }
 
 impl Work<'_> {
-    async fn run(self, connection: &mut SqliteConnection) -> Result<StepOutcome, DatabaseError> {
+    async fn run(self, connection: &mut Connection) -> Result<StepOutcome, DatabaseError> {
         match self {
             Work::Apply(request) => {
                 apply::apply(connection, request).await?;
@@ -107,22 +122,59 @@ impl Database {
         readers: u32,
         text_search: bool,
     ) -> Result<Self, sqlx::Error> {
-        let writer = sqlite::connect_writer(location).await?;
+        let writer = location.connect_writer().await?;
         let connections = readers;
-        let readers = sqlite::connect_readers(location, &writer, connections);
-        let file = location.path.as_deref().map(DatabaseFile::at).transpose()?;
-        let texts = if text_search {
-            Some(Texts::open(location, readers.clone(), connections).await?)
-        } else {
-            None
+        let readers = location.connect_readers(&writer, connections);
+        let holders = location.connect_holders(&writer);
+        let file = location.path().map(DatabaseFile::at).transpose()?;
+        let texts = match location {
+            Location::Sqlite(location) if text_search => {
+                Some(Texts::open(location, readers.clone(), connections).await?)
+            }
+            _ => None,
         };
         Ok(Self {
             writer,
             readers,
+            holders,
             spool,
             file,
+            in_memory: location.is_in_memory(),
             texts,
         })
+    }
+
+    /// Whether other nodes may use the database.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.writer, Pool::Postgres(_))
+    }
+
+    /// Name of the spool.
+    pub(crate) fn spool(&self) -> &str {
+        &self.spool
+    }
+
+    /// As [`holds::hold`].
+    pub(crate) async fn hold(
+        &self,
+        held: &HeldRequest,
+        lease_us: i64,
+    ) -> Result<Option<BatchId>, DatabaseError> {
+        holds::hold(&mut self.holders.acquire().await?, held, lease_us).await
+    }
+
+    /// As [`holds::extend`].
+    pub(crate) async fn extend(
+        &self,
+        held: &HeldRequest,
+        lease_us: i64,
+    ) -> Result<(), DatabaseError> {
+        holds::extend(&mut self.holders.acquire().await?, held, lease_us).await
+    }
+
+    /// As [`holds::release`].
+    pub(crate) async fn release(&self, held: &HeldRequest) -> Result<(), DatabaseError> {
+        holds::release(&mut self.holders.acquire().await?, held).await
     }
 
     /// The index of texts; `None` if they are not searched.
@@ -137,8 +189,8 @@ impl Database {
     }
 
     /// The keys and the audit log of this database.
-    pub(crate) async fn access(&self, location: &Location) -> Result<SqliteAccess, DatabaseError> {
-        SqliteAccess::beside(location, &self.writer).await
+    pub(crate) async fn access(&self, location: &Location) -> Result<RecordAccess, DatabaseError> {
+        RecordAccess::beside(location, &self.writer).await
     }
 
     /// Applies a request in a transaction that ends with `end`: `commit` or `rollback`.
@@ -164,25 +216,23 @@ impl Database {
             Work::Step(..) => LogPages::Step,
         };
         let done = CatchPanic::new(async {
-            log_pages.set(&mut connection).await?;
-            // Plain statements, because the transactions of the driver assume that SQLite never
-            // ends one by itself.
-            sqlx::query(sqlite::BEGIN_WRITING)
-                .execute(&mut *connection)
-                .await?;
+            if self.file.is_some() {
+                log_pages.set(&mut connection).await?;
+            }
+            connection.begin_writing().await?;
             let outcome = work.run(&mut connection).await?;
-            sqlx::query(end).execute(&mut *connection).await?;
+            sql::query(end).execute(&mut connection).await?;
             Ok(outcome)
         })
         .await
         .unwrap_or_else(|message| Err(DatabaseError::Panicked(message)));
         if done.is_err() {
-            if self.file.is_some() {
+            if self.in_memory {
+                // Fails if SQLite has already ended the transaction.
+                let _ = sql::query("rollback").execute(&mut connection).await;
+            } else {
                 // An error of closing the connection is irrelevant.
                 let _ = connection.close().await;
-            } else {
-                // Fails if SQLite has already ended the transaction.
-                let _ = sqlx::query("rollback").execute(&mut *connection).await;
             }
         }
         done
@@ -318,13 +368,15 @@ impl Database {
             texts.file.close().await;
         }
         self.readers.close().await;
+        self.holders.close().await;
         self.writer.close().await;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use sqlx::{AssertSqlSafe, Connection};
+    use sqlx::sqlite::SqliteConnectOptions;
+    use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _};
 
     use super::*;
 
@@ -337,13 +389,13 @@ mod tests {
             .unwrap();
         let good = || Arc::new(probe::sample(7).unwrap());
         sqlite.apply_late(good(), 7).await.unwrap();
-        let pages: i64 = sqlx::query_scalar("pragma page_count")
-            .fetch_one(&sqlite.writer)
+        let pages: i64 = sql::query_scalar("pragma page_count")
+            .fetch_one(&mut sqlite.writer.acquire().await.unwrap())
             .await
             .unwrap();
         let limit = |pages: i64| format!("pragma max_page_count = {pages}");
-        sqlx::query(AssertSqlSafe(limit(pages)))
-            .execute(&sqlite.writer)
+        sql::query(AssertSqlSafe(limit(pages)))
+            .execute(&mut sqlite.writer.acquire().await.unwrap())
             .await
             .unwrap();
 
@@ -373,8 +425,8 @@ mod tests {
             assert_eq!(rejected.code().as_deref(), Some("13"), "{rejected}");
             assert!(!DatabaseError::from(sqlx::Error::Database(rejected)).may_be_caused_by_entry());
         }
-        sqlx::query(sqlx::AssertSqlSafe(limit(1 << 20)))
-            .execute(&sqlite.writer)
+        sql::query(AssertSqlSafe(limit(1 << 20)))
+            .execute(&mut sqlite.writer.acquire().await.unwrap())
             .await
             .unwrap();
         sqlite
@@ -382,8 +434,8 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(sqlite.progress().await.unwrap(), position);
-        let grades: i64 = sqlx::query_scalar("select count(*) from grades")
-            .fetch_one(&sqlite.writer)
+        let grades: i64 = sql::query_scalar("select count(*) from grades")
+            .fetch_one(&mut sqlite.writer.acquire().await.unwrap())
             .await
             .unwrap();
         assert_eq!(grades, 1);
@@ -412,10 +464,10 @@ mod tests {
     async fn probing_changes_nothing() {
         let sqlite = in_memory().await;
         sqlite.probe(7).await.unwrap();
-        let rows: i64 = sqlx::query_scalar(
+        let rows: i64 = sql::query_scalar(
             "select (select count(*) from batches) + (select count(*) from runs)",
         )
-        .fetch_one(&sqlite.writer)
+        .fetch_one(&mut sqlite.writer.acquire().await.unwrap())
         .await
         .unwrap();
         assert_eq!(rows, 0);
@@ -428,14 +480,14 @@ mod tests {
         let at = |byte| Position { segment: 1, byte };
         let entries = [(at(100), Arc::clone(&entry)), (at(200), entry)];
         sqlite.apply(&entries, at(200), 7).await.unwrap();
-        let grades: (i64, i64, i64) = sqlx::query_as(
-            "select (select count(*) from grades), (select sum(grades) from runs), \
-             (select sum(grades) from rollups)",
+        let grades: Vec<i64> = sql::query_scalar(
+            "select count(*) from grades union all select sum(grades) from runs \
+             union all select sum(grades) from rollups",
         )
-        .fetch_one(&sqlite.writer)
+        .fetch_all(&mut sqlite.writer.acquire().await.unwrap())
         .await
         .unwrap();
-        assert_eq!(grades, (1, 1, 1));
+        assert_eq!(grades, [1, 1, 1]);
         assert_eq!(sqlite.progress().await.unwrap(), at(200));
     }
 
@@ -452,9 +504,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("assay.db");
         let location = Location::parse(&format!("sqlite://{}", path.display())).unwrap();
-        let options = location.options().create_if_missing(true);
+        let options = SqliteConnectOptions::new().filename(&path);
+        let options = options.create_if_missing(true);
         let execute = async |sql: &'static str| {
-            let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
+            let mut connection = options.connect().await.unwrap();
             sqlx::query(sql).execute(&mut connection).await.unwrap();
             connection.close().await.unwrap();
         };

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::sqlite::SqliteConnection;
-
 use super::insert::Insert;
 use super::sums::greatest;
 use crate::StoredGrade;
 use crate::database::DatabaseError;
+use crate::database::sql::Connection;
 
 const UPSERT: Insert = Insert {
     prefix: "insert into channel_uses (channel, caller, last_us)",
@@ -34,10 +33,7 @@ impl<'g> ChannelUses<'g> {
         }
     }
 
-    pub(super) async fn upsert(
-        &self,
-        connection: &mut SqliteConnection,
-    ) -> Result<(), DatabaseError> {
+    pub(super) async fn upsert(&self, connection: &mut Connection) -> Result<(), DatabaseError> {
         let rows: Vec<_> = self.0.iter().collect();
         UPSERT
             .run(connection, &rows, |values, (channel, (caller, last_us))| {

@@ -1,9 +1,8 @@
 //! Inserts pairs for training reward models: each once per model, numbered in order of arrival.
 
-use sqlx::sqlite::SqliteConnection;
-
 use super::insert::Values;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 use crate::pair::CollectedPair;
 
 const INSERT: &str = "insert into pairs (model, pair, source, caller, time_us) \
@@ -12,18 +11,19 @@ const INSERT: &str = "insert into pairs (model, pair, source, caller, time_us) \
 
 /// Inserts a pair unless the model has it; returns whether it was new.
 pub(super) async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     collected: &CollectedPair,
 ) -> Result<bool, DatabaseError> {
     let mut values = Values::with_capacity(5);
     values
         .add(collected.model.as_str())
         .add(&collected.pair.as_bytes()[..])
-        .add_text(collected.source_json.as_deref())
+        .add(collected.source_json.as_deref())
         .add(collected.caller.as_str())
         .add(collected.time_us);
-    let done = sqlx::query_with(INSERT, values.finish()?)
+    let done = sql::query(INSERT)
+        .with(values.finish())
         .execute(connection)
         .await?;
-    Ok(done.rows_affected() > 0)
+    Ok(done > 0)
 }

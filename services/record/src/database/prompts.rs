@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sqlx::sqlite::SqliteConnection;
-
 use super::insert::Insert;
 use super::keys::NO_STEP;
 use super::sums::{add_counts, add_numbers};
 use crate::database::DatabaseError;
+use crate::database::sql::Connection;
 use crate::prompt_history::Visits;
 
 const UPSERT: Insert = Insert {
@@ -25,7 +24,7 @@ const UPSERT: Insert = Insert {
 
 /// Adds visits; `runs` maps runs to their numbers.
 pub(super) async fn add(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     visits: &Visits,
     runs: &HashMap<&Arc<str>, i64>,
 ) -> Result<(), DatabaseError> {

@@ -1,15 +1,14 @@
 //! Sums by step: adds those of new grades to `rollups`, and reads those of a run.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Insert;
 use super::keys::{KindTotals, NO_STEP};
 use super::rows::count;
 use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 use crate::rollup::{RollupKey, Rollups, Totals};
 
 const UPSERT: Insert = Insert {
@@ -26,7 +25,7 @@ const UPSERT: Insert = Insert {
 
 /// Adds the totals to their rollups.
 pub(super) async fn upsert(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     sums: &[KindTotals<'_>],
 ) -> Result<(), DatabaseError> {
     let mut rollups: BTreeMap<_, Totals> = BTreeMap::new();
@@ -67,21 +66,18 @@ pub(super) async fn upsert(
 }
 
 /// The rollups of a run.
-pub(crate) async fn read(
-    connection: &mut SqliteConnection,
-    run: i64,
-) -> Result<Rollups, DatabaseError> {
+pub(crate) async fn read(connection: &mut Connection, run: i64) -> Result<Rollups, DatabaseError> {
     const SELECT: &str = "select step, grader, version, outcome, verdict, grades, passes, scores, \
          score_sum, score_squares, grade_us, queue_us from rollups where run = $1";
     let mut rollups = Rollups::new();
-    for row in sqlx::query(SELECT).bind(run).fetch_all(connection).await? {
-        let (step, verdict): (i64, &str) = (row.try_get("step")?, row.try_get("verdict")?);
+    for row in sql::query(SELECT).bind(run).fetch_all(connection).await? {
+        let (step, verdict): (i64, Cow<'_, str>) = (row.try_get("step")?, row.try_get("verdict")?);
         let key = RollupKey {
             step: (step != NO_STEP).then_some(step),
             grader: row.try_get("grader")?,
             version: row.try_get("version")?,
             outcome: row.try_get("outcome")?,
-            verdict: (!verdict.is_empty()).then(|| verdict.to_owned()),
+            verdict: (!verdict.is_empty()).then(|| verdict.into_owned()),
         };
         let totals = Totals {
             grades: count(row.try_get("grades")?),

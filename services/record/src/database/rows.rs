@@ -1,16 +1,16 @@
 //! The columns of a grade: how a row is bound, read and checked. The rest of the grade is its
 //! document.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use assay_core::{BatchId, GradeId, Hash};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{Row, TypeInfo, ValueRef};
 
 use super::documents::{self, Location};
 use super::insert::{Insert, Values};
 use crate::NewGrade;
 use crate::database::DatabaseError;
+use crate::database::sql::{Cell, Connection, Row};
 use crate::grade::{GradeSource, StoredGrade};
 use crate::legacy::{LegacyAppeal, LegacyGrade};
 use crate::pending::packs::document_checksum;
@@ -45,14 +45,7 @@ pub(super) fn bind_grade(values: &mut Values, new: &NewRow<'_>, kind: i64) {
         .add(i64::from(new.document.start))
         .add(i64::from(new.document.size));
     for (_, cell) in own_cells(new.stored) {
-        match cell {
-            Cell::Null => values.add(None::<i64>),
-            Cell::Flag(flag) => values.add(flag),
-            Cell::Integer(number) => values.add(number),
-            Cell::Real(number) => values.add(number),
-            Cell::Text(text) => values.add_text(Some(text)),
-            Cell::Bytes(bytes) => values.add(bytes),
-        };
+        values.add(cell);
     }
 }
 
@@ -117,52 +110,32 @@ const FLAGS: [&str; 4] = ["redacted", "bodies_omitted", "deterministic", "cached
 /// Name under which the checksum of the document is digested, after the columns.
 const DOCUMENT: &str = "document";
 
-/// The value of a column.
-enum Cell<'g> {
-    Null,
-    Flag(bool),
-    Integer(i64),
-    Real(f64),
-    Text(&'g str),
-    Bytes(&'g [u8]),
+fn text(text: Option<&str>) -> Cell<'_> {
+    text.map_or(Cell::Null, |text| Cell::Text(text.into()))
 }
 
-impl<'g> Cell<'g> {
-    fn text(text: Option<&'g str>) -> Self {
-        text.map_or(Self::Null, Self::Text)
-    }
+fn hash_cell(hash: Option<&Hash>) -> Cell<'_> {
+    hash.map_or(Cell::Null, |hash| Cell::Bytes(hash.as_bytes()))
+}
 
-    fn hash(hash: Option<&'g Hash>) -> Self {
-        hash.map_or(Self::Null, |hash| Self::Bytes(hash.as_bytes()))
-    }
+fn real(number: Option<f64>) -> Cell<'static> {
+    // SQLite stores NaN as null.
+    let number = number.filter(|number| !number.is_nan());
+    number.map_or(Cell::Null, Cell::Real)
+}
 
-    fn real(number: Option<f64>) -> Self {
-        // SQLite stores NaN as null.
-        let number = number.filter(|number| !number.is_nan());
-        number.map_or(Self::Null, Self::Real)
-    }
+fn count_cell(count: u64) -> Cell<'static> {
+    Cell::Integer(i64::try_from(count).unwrap_or(i64::MAX))
+}
 
-    fn count(count: u64) -> Self {
-        Self::Integer(i64::try_from(count).unwrap_or(i64::MAX))
-    }
-
-    /// The value of a column of `row`.
-    fn of_row(row: &'g SqliteRow, column: &str) -> Result<Self, DatabaseError> {
-        let value = row.try_get_raw(column)?;
-        if value.is_null() {
-            return Ok(Self::Null);
-        }
-        let info = value.type_info();
-        Ok(match info.name() {
-            "REAL" => Self::Real(row.try_get_unchecked(column)?),
-            "TEXT" => Self::Text(row.try_get_unchecked(column)?),
-            "BLOB" => Self::Bytes(row.try_get_unchecked(column)?),
-            _ => match row.try_get_unchecked(column)? {
-                number if FLAGS.contains(&column) => Self::Flag(number != 0),
-                number => Self::Integer(number),
-            },
-        })
-    }
+/// The value of a column of `row`, as it is digested.
+fn digested<'r>(row: &'r Row, column: &str) -> Result<Cell<'r>, DatabaseError> {
+    let is_flag = FLAGS.contains(&column);
+    Ok(match row.cell(column)? {
+        Cell::Integer(number) if is_flag => Cell::Flag(number != 0),
+        Cell::Flag(flag) if !is_flag => Cell::Integer(flag.into()),
+        cell => cell,
+    })
 }
 
 /// The values of the columns of `grades` that are written, in the order of [`INSERT_GRADES`] and of
@@ -170,17 +143,17 @@ impl<'g> Cell<'g> {
 fn own_cells(stored: &StoredGrade) -> [(&'static str, Cell<'_>); 14] {
     let StoredGrade { source, grade } = stored;
     [
-        ("item", Cell::text(grade.id.as_deref())),
-        ("in_group", Cell::text(grade.group.as_deref())),
-        ("prompt_key", Cell::text(grade.prompt_key.as_deref())),
-        ("task_hash", Cell::hash(Some(&source.task_hash))),
-        ("completion_hash", Cell::hash(Some(&source.completion_hash))),
-        ("prompt_hash", Cell::hash(source.prompt_hash.as_ref())),
-        ("score", Cell::real(grade.score)),
-        ("reward", Cell::real(grade.reward)),
-        ("queue_us", Cell::count(grade.queue_us)),
-        ("grade_us", Cell::count(grade.grade_us)),
-        ("work", Cell::count(grade.work)),
+        ("item", text(grade.id.as_deref())),
+        ("in_group", text(grade.group.as_deref())),
+        ("prompt_key", text(grade.prompt_key.as_deref())),
+        ("task_hash", hash_cell(Some(&source.task_hash))),
+        ("completion_hash", hash_cell(Some(&source.completion_hash))),
+        ("prompt_hash", hash_cell(source.prompt_hash.as_ref())),
+        ("score", real(grade.score)),
+        ("reward", real(grade.reward)),
+        ("queue_us", count_cell(grade.queue_us)),
+        ("grade_us", count_cell(grade.grade_us)),
+        ("work", count_cell(grade.work)),
         ("time_us", Cell::Integer(grade.time_us)),
         ("redacted", Cell::Flag(source.redacted)),
         ("bodies_omitted", Cell::Flag(source.bodies_omitted)),
@@ -192,19 +165,19 @@ fn shared_cells(stored: &StoredGrade) -> [(&'static str, Cell<'_>); 13] {
     let StoredGrade { source, grade } = stored;
     let integer = |number: Option<i64>| number.map_or(Cell::Null, Cell::Integer);
     [
-        ("channel", Cell::Text(&grade.channel)),
-        ("grader", Cell::Text(&grade.grader.name)),
+        ("channel", text(Some(&grade.channel))),
+        ("grader", text(Some(&grade.grader.name))),
         ("version", Cell::Integer(grade.grader.version.into())),
-        ("policy", Cell::Text(&source.policy)),
-        ("policy_hash", Cell::hash(source.policy_hash.as_ref())),
-        ("outcome", Cell::Text(&grade.outcome)),
-        ("verdict", Cell::text(grade.verdict.as_deref())),
+        ("policy", text(Some(&source.policy))),
+        ("policy_hash", hash_cell(source.policy_hash.as_ref())),
+        ("outcome", text(Some(&grade.outcome))),
+        ("verdict", text(grade.verdict.as_deref())),
         ("pass", integer(grade.pass.map(i64::from))),
         ("deterministic", Cell::Flag(grade.deterministic)),
         ("cached", Cell::Flag(grade.cached)),
-        ("caller", Cell::Text(&source.caller)),
+        ("caller", text(Some(&source.caller))),
         ("step", integer(source.step)),
-        ("run", Cell::text(source.run.as_deref())),
+        ("run", text(source.run.as_deref())),
     ]
 }
 
@@ -235,16 +208,16 @@ pub(crate) fn digest_new(stored: &StoredGrade, document: i64) -> GradeDigest {
 }
 
 /// The id of a grade, by the key of its row.
-fn grade_id(row: &SqliteRow) -> Result<GradeId, DatabaseError> {
+fn grade_id(row: &Row) -> Result<GradeId, DatabaseError> {
     let batch = batch_id(row.try_get("batch")?, "batches")?;
     Ok(batch.grade(position(row.try_get("key")?)))
 }
 
 /// The checksum of a grade as it was read from `row`.
-fn checksum_of_row(row: &SqliteRow, document: Option<&str>) -> Result<i64, DatabaseError> {
+fn checksum_of_row(row: &Row, document: Option<&str>) -> Result<i64, DatabaseError> {
     let mut digest = Digest::of(grade_id(row)?);
     for name in DIGESTED {
-        digest.column(name, &Cell::of_row(row, name)?);
+        digest.column(name, &digested(row, name)?);
     }
     if let Some(document) = document {
         digest.column(DOCUMENT, &Cell::Integer(document_checksum(document)));
@@ -326,8 +299,8 @@ pub(crate) struct CheckedGrade {
 
 /// Reads the grades of `rows` with their documents.
 pub(crate) async fn read_grades(
-    connection: &mut SqliteConnection,
-    rows: &[SqliteRow],
+    connection: &mut Connection,
+    rows: &[Row],
 ) -> Result<Vec<StoredGrade>, DatabaseError> {
     documents::read_with(connection, rows, |row, document| {
         let grade = document.and_then(|document| read_grade(row, document));
@@ -349,8 +322,8 @@ pub(crate) async fn read_grades(
 
 /// As [`read_grades`], with checksums.
 pub(crate) async fn read_checked(
-    connection: &mut SqliteConnection,
-    rows: &[SqliteRow],
+    connection: &mut Connection,
+    rows: &[Row],
 ) -> Result<Vec<CheckedGrade>, DatabaseError> {
     documents::read_with(connection, rows, |row, document| {
         let read = document.and_then(|document| {
@@ -367,19 +340,19 @@ pub(crate) async fn read_checked(
     .await
 }
 
-fn read_grade(row: &SqliteRow, document: Option<&str>) -> Result<StoredGrade, DatabaseError> {
+fn read_grade(row: &Row, document: Option<&str>) -> Result<StoredGrade, DatabaseError> {
     let Some(document) = document else {
         return Ok(read_legacy(row)?.into());
     };
     let source = GradeSource {
         batch: batch_id(row.try_get("batch")?, "batches")?,
-        caller: row.try_get::<&str, _>("caller")?.into(),
-        run: row.try_get::<Option<&str>, _>("run")?.map(Arc::from),
+        caller: row.try_get::<Cow<'_, str>>("caller")?.into(),
+        run: row.try_get::<Option<Cow<'_, str>>>("run")?.map(Arc::from),
         step: row.try_get("step")?,
         task_hash: hash_of(row, "task_hash")?,
         completion_hash: hash_of(row, "completion_hash")?,
         prompt_hash: optional_hash(row, "prompt_hash")?,
-        policy: row.try_get::<&str, _>("policy")?.into(),
+        policy: row.try_get::<Cow<'_, str>>("policy")?.into(),
         policy_hash: optional_hash(row, "policy_hash")?,
         redacted: row.try_get("redacted")?,
         bodies_omitted: row.try_get("bodies_omitted")?,
@@ -397,20 +370,20 @@ fn read_grade(row: &SqliteRow, document: Option<&str>) -> Result<StoredGrade, Da
 }
 
 /// Reads a row of an earlier release.
-fn read_legacy(row: &SqliteRow) -> Result<LegacyGrade, DatabaseError> {
+fn read_legacy(row: &Row) -> Result<LegacyGrade, DatabaseError> {
     let batch = batch_id(row.try_get("batch")?, "batches")?;
     let position = position(row.try_get("key")?);
-    let appeal: Option<&str> = row.try_get("appeal")?;
+    let appeal: Option<Cow<'_, str>> = row.try_get("appeal")?;
     let appeal: Option<LegacyAppeal> = appeal
-        .map(serde_json::from_str)
+        .map(|appeal| serde_json::from_str(&appeal))
         .transpose()
         .map_err(|error| damaged("appeal", error.to_string()))?;
     Ok(LegacyGrade {
         grade: batch.grade(position),
         batch,
         position,
-        caller: row.try_get::<&str, _>("caller")?.into(),
-        run: row.try_get::<Option<&str>, _>("run")?.map(Arc::from),
+        caller: row.try_get::<Cow<'_, str>>("caller")?.into(),
+        run: row.try_get::<Option<Cow<'_, str>>>("run")?.map(Arc::from),
         step: row.try_get("step")?,
         item: row.try_get("item")?,
         group: row.try_get("in_group")?,
@@ -422,7 +395,7 @@ fn read_legacy(row: &SqliteRow) -> Result<LegacyGrade, DatabaseError> {
         task_hash: hash_of(row, "task_hash")?,
         completion_hash: hash_of(row, "completion_hash")?,
         prompt_hash: optional_hash(row, "prompt_hash")?,
-        policy: row.try_get::<&str, _>("policy")?.into(),
+        policy: row.try_get::<Cow<'_, str>>("policy")?.into(),
         policy_hash: optional_hash(row, "policy_hash")?,
         outcome: row.try_get("outcome")?,
         verdict: row.try_get("verdict")?,
@@ -451,11 +424,11 @@ fn read_legacy(row: &SqliteRow) -> Result<LegacyGrade, DatabaseError> {
     })
 }
 
-fn hash_of(row: &SqliteRow, column: &'static str) -> Result<Hash, DatabaseError> {
+fn hash_of(row: &Row, column: &'static str) -> Result<Hash, DatabaseError> {
     hash(row.try_get(column)?, "grades", column)
 }
 
-fn optional_hash(row: &SqliteRow, column: &'static str) -> Result<Option<Hash>, DatabaseError> {
+fn optional_hash(row: &Row, column: &'static str) -> Result<Option<Hash>, DatabaseError> {
     let bytes: Option<&[u8]> = row.try_get(column)?;
     bytes.map(|bytes| hash(bytes, "grades", column)).transpose()
 }

@@ -1,8 +1,9 @@
 //! What operators note about runs. It is written directly, not through the spool, as keys are:
 //! operators write rarely and expect to see the change.
 
-use super::access::SqliteAccess;
+use super::access::RecordAccess;
 use crate::database::DatabaseError;
+use crate::database::sql;
 use crate::run_notes::RunChanges;
 
 /// Separates stored tags. Tags do not contain it.
@@ -10,12 +11,12 @@ const SEPARATOR: &str = " ";
 
 /// Changes the given fields of a run in one statement.
 pub(crate) async fn update(
-    access: &SqliteAccess,
+    access: &RecordAccess,
     run: &str,
     changes: &RunChanges,
 ) -> Result<(), DatabaseError> {
     let tags = changes.tags.as_deref().map(stored_tags);
-    sqlx::query(
+    sql::query(
         "update runs set tags = coalesce($2, tags), note = coalesce($3, note), \
          archived = coalesce($4, archived) where name = $1 and grades > 0",
     )
@@ -23,7 +24,7 @@ pub(crate) async fn update(
     .bind(tags)
     .bind(changes.note.as_deref())
     .bind(changes.archived.map(i64::from))
-    .execute(&mut *access.connection().await?)
+    .execute(&mut access.connection().await?)
     .await?;
     Ok(())
 }

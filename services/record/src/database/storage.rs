@@ -2,14 +2,13 @@
 //! computed, so that a large record takes no longer than a small one.
 
 use assay_core::BatchId;
-use sqlx::sqlite::{Sqlite, SqliteConnection};
-use sqlx::{QueryBuilder, Row};
 
 use super::query::run_number;
 use super::retention;
 use super::rows::{batch_id, count, id_bytes};
-use super::sqlite;
+use super::size::size;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection, QueryBuilder};
 use crate::retention_step::{Interrupted, PruneTarget, PrunedBatch};
 use crate::storage::{Holding, PruneEstimate, PruneFilter, ReplyHolding, StorageReport, Totals};
 
@@ -19,27 +18,24 @@ const MILLISECOND_US: i64 = 1_000;
 /// The number of a run that does not exist.
 const NO_SUCH_RUN: i64 = -1;
 
-async fn number(
-    connection: &mut SqliteConnection,
-    query: &'static str,
-) -> Result<i64, DatabaseError> {
-    Ok(sqlx::query_scalar(query).fetch_one(connection).await?)
+async fn number(connection: &mut Connection, query: &'static str) -> Result<i64, DatabaseError> {
+    Ok(sql::query_scalar(query).fetch_one(connection).await?)
 }
 
 /// What the database holds, with at most `limit` holdings. Does not fill in what is outside of the
 /// database.
 pub(crate) async fn storage_report(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     limit: u32,
 ) -> Result<StorageReport, DatabaseError> {
-    let size = sqlite::size(connection).await?;
-    let row = sqlx::query(
+    let size = size(connection).await?;
+    let row = sql::query(
         "select count(*) as holdings, cast(coalesce(sum(batches), 0) as bigint) as batches, \
          cast(coalesce(sum(grades), 0) as bigint) as grades, \
          cast(coalesce(sum(grade_bytes), 0) as bigint) as grade_bytes, \
          cast(coalesce(sum(pack_bytes), 0) as bigint) as pack_bytes from holdings",
     )
-    .fetch_one(&mut *connection)
+    .fetch_one(connection)
     .await?;
     let total = Totals {
         batches: count(row.try_get("batches")?),
@@ -48,13 +44,13 @@ pub(crate) async fn storage_report(
         body_bytes: count(row.try_get("pack_bytes")?),
         holdings: count(row.try_get("holdings")?),
     };
-    let rows = sqlx::query(
+    let rows = sql::query(
         "select r.name, h.caller, h.batches, h.grades, h.grade_bytes, h.pack_bytes \
          from holdings h left join runs r on r.no = h.run \
          order by h.grade_bytes + h.pack_bytes desc, h.run, h.caller limit $1",
     )
     .bind(limit)
-    .fetch_all(&mut *connection)
+    .fetch_all(connection)
     .await?;
     let holdings = rows
         .iter()
@@ -69,12 +65,12 @@ pub(crate) async fn storage_report(
             })
         })
         .collect::<Result<_, DatabaseError>>()?;
-    let rows = sqlx::query(
+    let rows = sql::query(
         "select caller, replies, bytes from reply_holdings where replies > 0 \
          order by bytes desc, caller limit $1",
     )
     .bind(limit)
-    .fetch_all(&mut *connection)
+    .fetch_all(connection)
     .await?;
     let replies = rows
         .iter()
@@ -88,13 +84,12 @@ pub(crate) async fn storage_report(
         .collect::<Result<_, DatabaseError>>()?;
     let uncounted = "select count(*) from (\
                        select 1 from batches where grades is null limit 1000000) as uncounted";
-    let oldest: Option<i64> =
-        sqlx::query_scalar("select first_us from batches order by id limit 1")
-            .fetch_optional(&mut *connection)
-            .await?;
+    let oldest: Option<i64> = sql::query_scalar("select first_us from batches order by id limit 1")
+        .fetch_optional(connection)
+        .await?;
     let with_bodies = "select first_us from batches where deleted = 0 order by id limit 1";
-    let oldest_bodies: Option<i64> = sqlx::query_scalar(with_bodies)
-        .fetch_optional(&mut *connection)
+    let oldest_bodies: Option<i64> = sql::query_scalar(with_bodies)
+        .fetch_optional(connection)
         .await?;
     let permanent = "select cast(coalesce(sum(bytes), 0) as bigint) from permanent_holdings";
     Ok(StorageReport {
@@ -114,7 +109,7 @@ pub(crate) async fn storage_report(
 
 /// Looks up the runs of a filter.
 pub(crate) async fn prune_target(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     filter: &PruneFilter,
 ) -> Result<PruneTarget, DatabaseError> {
     let mut runs = Vec::new();
@@ -141,17 +136,14 @@ pub(crate) async fn prune_target(
     })
 }
 
-fn conditions(query: &mut QueryBuilder<Sqlite>, target: &PruneTarget) {
+fn conditions(query: &mut QueryBuilder, target: &PruneTarget) {
     query.push(" where no <= ").push_bind(target.up_to);
     if target.bodies_only {
         query.push(" and deleted = 0");
     }
     let mut list = |condition: &str, numbers: &[i64]| {
         query.push(condition);
-        let mut values = query.separated(", ");
-        for number in numbers {
-            values.push_bind(*number);
-        }
+        query.push_list(numbers.iter().map(|number| *number));
         query.push(")");
     };
     if let Some(runs) = &target.runs {
@@ -176,7 +168,7 @@ fn conditions(query: &mut QueryBuilder<Sqlite>, target: &PruneTarget) {
 
 /// What a prune would delete.
 pub(crate) async fn prune_estimate(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     target: &PruneTarget,
 ) -> Result<PruneEstimate, DatabaseError> {
     if let Some(filter) = &target.channels {
@@ -188,7 +180,7 @@ pub(crate) async fn prune_estimate(
             ..PruneEstimate::default()
         });
     }
-    let mut query = QueryBuilder::<Sqlite>::new(
+    let mut query = QueryBuilder::new(
         "select count(*) as batches, cast(coalesce(sum(grades), 0) as bigint) as grades, \
          cast(coalesce(sum(grade_bytes), 0) as bigint) as grade_bytes, \
          cast(coalesce(sum(pack_bytes), 0) as bigint) as pack_bytes, \
@@ -220,12 +212,12 @@ pub(crate) async fn prune_estimate(
 
 /// The next batches to delete, in the order of their ids.
 pub(crate) async fn next_batches(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     target: &PruneTarget,
     after: BatchId,
     limit: u32,
 ) -> Result<Vec<PrunedBatch>, DatabaseError> {
-    let mut query = QueryBuilder::<Sqlite>::new(
+    let mut query = QueryBuilder::new(
         "select no, id, run, coalesce(grade_bytes, 0) as grade_bytes, \
          coalesce(pack_bytes, 0) as pack_bytes from batches",
     );
@@ -258,15 +250,13 @@ pub(crate) async fn next_batches(
 }
 
 /// What a node that ended left unfinished.
-pub(crate) async fn interrupted(
-    connection: &mut SqliteConnection,
-) -> Result<Interrupted, DatabaseError> {
+pub(crate) async fn interrupted(connection: &mut Connection) -> Result<Interrupted, DatabaseError> {
     let batches =
-        sqlx::query_scalar("select no from batches where deleted = 2 order by no limit 64")
-            .fetch_all(&mut *connection)
+        sql::query_scalar("select no from batches where deleted = 2 order by no limit 64")
+            .fetch_all(connection)
             .await?;
     let run = retention::runs::next(connection).await?;
-    let sweep: Option<i64> = sqlx::query_scalar("select running from body_sweep")
+    let sweep: Option<i64> = sql::query_scalar("select running from body_sweep")
         .fetch_optional(connection)
         .await?;
     Ok(Interrupted {

@@ -1,8 +1,9 @@
 //! SQL for upserts that add to existing sums, or keep the larger or smaller of two values. A sum
-//! that the database cannot represent would make its entry fail forever. Sums therefore saturate at
-//! the largest numbers, like those of [`assay_rewards::sum`], and are compared before they are
-//! computed: SQLite would make an integer that overflows a real, which strict tables reject, and
-//! infinity minus infinity null; PostgreSQL rejects both overflows.
+//! that the database cannot represent would make its entry fail forever: SQLite would make an
+//! integer that overflows a real, which strict tables reject, and infinity minus infinity null;
+//! PostgreSQL rejects both overflows. Counts therefore saturate at the largest integer and are
+//! compared before they are added. Numbers saturate far below the largest one, so that sums over
+//! rows do not overflow either.
 //!
 //! A column of the stored row is named with its table, because PostgreSQL considers its plain name
 //! ambiguous.
@@ -23,17 +24,14 @@ macro_rules! add_counts {
     };
 }
 
-/// The same for floating-point numbers. The added number is finite; an earlier release may have
-/// stored infinity. The limit is half of the largest number, because the sum of two halves does not
-/// overflow.
+/// The same for floating-point numbers, up to [`LARGEST_SUM`]. An earlier release may have stored
+/// infinity.
 macro_rules! add_numbers {
     ($table:literal: $first:literal $(, $column:literal)*) => {
         concat!(
-            $first, " = case when ", $table, ".", $first, " / 2 + excluded.", $first, " / 2 \
-             >= 8.988465674311579e307 then 1.7976931348623157e308 \
-             when ", $table, ".", $first, " / 2 + excluded.", $first, " / 2 \
-             <= -8.988465674311579e307 then -1.7976931348623157e308 \
-             else ", $table, ".", $first, " + excluded.", $first, " end"
+            $first, " = case when ", $table, ".", $first, " + excluded.", $first, " > 1e300 \
+             then 1e300 when ", $table, ".", $first, " + excluded.", $first, " < -1e300 \
+             then -1e300 else ", $table, ".", $first, " + excluded.", $first, " end"
             $(, ", ", $crate::database::sums::add_numbers!($table: $column))*
         )
     };
@@ -74,6 +72,14 @@ macro_rules! least {
 }
 
 pub(crate) use {add_counts, add_numbers, greatest, least, replace_if};
+
+/// The largest sum of numbers that is stored, and the largest number that is added to one.
+const LARGEST_SUM: f64 = 1e300;
+
+/// A number as it is added to a sum.
+pub(crate) fn addend(number: f64) -> f64 {
+    sum::finite(number).clamp(-LARGEST_SUM, LARGEST_SUM)
+}
 
 /// Makes a stored sum finite: one that an earlier release stored or that the database computed from
 /// several may not be.
@@ -118,18 +124,18 @@ mod tests {
     async fn sums_saturate_at_the_largest_numbers() {
         assert_eq!(added((1, 0.5), &[(2, 0.25)]).await, (3, 0.75));
         assert_eq!(
-            added((i64::MAX, 1e308), &[(7, 1e308)]).await,
-            (i64::MAX, f64::MAX)
+            added((i64::MAX, 1e300), &[(7, 1e300)]).await,
+            (i64::MAX, 1e300)
         );
-        assert_eq!(added((1, -1e308), &[(1, -1e308)]).await, (2, f64::MIN));
-        assert_eq!(added((1, f64::MAX), &[(1, f64::MIN)]).await, (2, 0.0));
+        assert_eq!(added((1, -1e300), &[(1, -1e300)]).await, (2, -1e300));
+        assert_eq!(added((1, 1e300), &[(1, -1e300)]).await, (2, 0.0));
     }
 
     #[tokio::test]
     async fn adds_to_infinity_of_an_earlier_release() {
-        assert_eq!(added((1, f64::INFINITY), &[(1, f64::MIN)]).await.0, 2);
+        assert_eq!(added((1, f64::INFINITY), &[(1, -1e300)]).await.0, 2);
         assert_eq!(
-            added((1, f64::INFINITY), &[(1, f64::MIN), (1, f64::MIN)]).await,
+            added((1, f64::INFINITY), &[(1, -1e300), (1, -1e300)]).await,
             (3, 0.0)
         );
         assert_eq!(super::number(None).to_bits(), 0);

@@ -2,19 +2,19 @@
 //! [`charts`](super::charts) it seeks the few rows that it needs, so that a list of fifty runs
 //! takes milliseconds.
 
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
+use std::borrow::Cow;
 
 use super::keys::NO_STEP;
 use super::rows::{count, id_bytes};
 use super::sums::number;
 use crate::chart::Sums;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 use crate::run_list::Trend;
 
 /// The last `columns` stored buckets of `width` steps of a run.
 pub(crate) async fn read(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
     width: i64,
     columns: u32,
@@ -33,7 +33,7 @@ pub(crate) async fn read(
          where latest.step > $4 and counted.run = $1 and counted.width = $2 \
              and counted.step = latest.step and counted.topic = 'outcome'";
     let mut trend = Trend::new();
-    for row in sqlx::query(SELECT)
+    for row in sql::query(SELECT)
         .bind(run)
         .bind(width)
         .bind(i64::from(columns))
@@ -44,7 +44,7 @@ pub(crate) async fn read(
         let column = trend.entry(row.try_get("step")?).or_default();
         let grades = count(row.try_get("grades")?);
         column.grades += grades;
-        if row.try_get::<&str, _>("word")? == "failed" {
+        if row.try_get::<Cow<'_, str>>("word")? == "failed" {
             column.failed += grades;
         }
         column.rewards.add(&Sums {
@@ -58,12 +58,12 @@ pub(crate) async fn read(
 
 /// The number of grades of a run in batches whose ids begin at or after a time.
 pub(crate) async fn grades_since(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
     since_us: i64,
 ) -> Result<u64, DatabaseError> {
     let since_ms = u64::try_from(since_us / 1_000).unwrap_or(0);
-    let grades: i64 = sqlx::query_scalar(
+    let grades: i64 = sql::query_scalar(
         "select cast(coalesce(sum(grades), 0) as bigint) from batches \
          where run = $1 and id >= $2",
     )

@@ -1,17 +1,18 @@
 //! Reads the tables for `verify`.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use assay_core::{BatchId, Hash};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Row};
 
 use super::codec::{codec, packed_body};
 use super::rows::{CheckedGrade, SELECT_GRADE, batch_id, hash, key, read_checked};
-use super::{query, sqlite};
+use super::{query, schema};
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection, Row};
 use crate::pending::packs::{Compressed, PackedBody};
 use crate::spool::Position;
+use sqlx::AssertSqlSafe;
 
 /// A batch, with what it should have.
 pub(crate) struct VerifiedBatch {
@@ -34,13 +35,13 @@ pub(crate) struct StoredBody {
 }
 
 /// Whether the schema has documents of grades; one of an earlier release has not.
-pub(crate) async fn has_documents(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    sqlite::has_column(connection, "grades", "document").await
+pub(crate) async fn has_documents(connection: &mut Connection) -> Result<bool, sqlx::Error> {
+    schema::has_column(connection, "grades", "document").await
 }
 
 /// Position up to which the spool with this name is applied.
 pub(crate) async fn progress(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     spool: &str,
 ) -> Result<Position, DatabaseError> {
     query::progress(connection, spool).await
@@ -48,11 +49,11 @@ pub(crate) async fn progress(
 
 /// The batches with a number above `after`, in order.
 pub(crate) async fn batches(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     after: i64,
     limit: u32,
 ) -> Result<Vec<VerifiedBatch>, DatabaseError> {
-    let rows = sqlx::query(
+    let rows = sql::query(
         "select no, id, items, grades, checksum, deleted = 0 as has_bodies from batches \
          where no > $1 order by no limit $2",
     )
@@ -76,27 +77,27 @@ pub(crate) async fn batches(
 
 /// The grades of a batch, in order.
 pub(crate) async fn grades(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     number: i64,
 ) -> Result<Vec<CheckedGrade>, DatabaseError> {
     let select = format!(
         "{SELECT_GRADE} from grades g cross join batches b cross join kinds k \
          where b.no = g.key >> 24 and k.no = g.kind and g.key between $1 and $2 order by g.key"
     );
-    let rows = sqlx::query(AssertSqlSafe(select))
+    let rows = sql::query(AssertSqlSafe(select))
         .bind(key(number, 0))
         .bind(key(number + 1, 0) - 1)
-        .fetch_all(&mut *connection)
+        .fetch_all(connection)
         .await?;
     read_checked(connection, &rows).await
 }
 
 /// The packs that grades of a batch use although another batch has them.
 pub(crate) async fn other_documents(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     number: i64,
 ) -> Result<Vec<i64>, DatabaseError> {
-    Ok(sqlx::query_scalar(
+    Ok(sql::query_scalar(
         "select distinct g.document from grades g join documents d on d.no = g.document \
          where g.key between $1 and $2 and d.batch <> $3",
     )
@@ -109,23 +110,26 @@ pub(crate) async fn other_documents(
 
 /// The packs of documents without a batch, with the number of the batch that they name.
 pub(crate) async fn documents_without_batch(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
 ) -> Result<Vec<(i64, i64)>, DatabaseError> {
-    Ok(sqlx::query_as(
+    let rows = sql::query(
         "select no, batch from documents where batch not in (select no from batches) limit 100",
     )
     .fetch_all(connection)
-    .await?)
+    .await?;
+    rows.iter()
+        .map(|row| Ok((row.try_get("no")?, row.try_get("batch")?)))
+        .collect()
 }
 
 /// Number of grades of batches with numbers between two others.
 pub(crate) async fn grades_between(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     last: i64,
     next: i64,
 ) -> Result<i64, DatabaseError> {
     Ok(
-        sqlx::query_scalar("select count(*) from grades where key >= $1 and key < $2")
+        sql::query_scalar("select count(*) from grades where key >= $1 and key < $2")
             .bind(key(last + 1, 0))
             .bind(key(next, 0))
             .fetch_one(connection)
@@ -135,14 +139,12 @@ pub(crate) async fn grades_between(
 
 /// The number from which on a missing number is damage. Earlier releases skipped numbers, and a
 /// schema of such a release does not have the table.
-pub(crate) async fn first_without_gaps(
-    connection: &mut SqliteConnection,
-) -> Result<i64, DatabaseError> {
-    if !sqlite::has_table(connection, "batch_numbers").await? {
+pub(crate) async fn first_without_gaps(connection: &mut Connection) -> Result<i64, DatabaseError> {
+    if !schema::has_table(connection, "batch_numbers").await? {
         return Ok(i64::MAX);
     }
     Ok(
-        sqlx::query_scalar("select coalesce(max(first), 1) from batch_numbers")
+        sql::query_scalar("select coalesce(max(first), 1) from batch_numbers")
             .fetch_one(connection)
             .await?,
     )
@@ -150,11 +152,11 @@ pub(crate) async fn first_without_gaps(
 
 /// Ranges of numbers between two others that retention did not delete.
 pub(crate) async fn missing_between(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     last: i64,
     next: i64,
 ) -> Result<Vec<(i64, i64)>, DatabaseError> {
-    let deleted = sqlx::query(
+    let deleted = sql::query(
         "select first, last from deleted_batches where last > $1 and first < $2 order by first",
     )
     .bind(last)
@@ -177,10 +179,10 @@ pub(crate) async fn missing_between(
 
 /// Where a body is.
 pub(crate) async fn body(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     hash: Hash,
 ) -> Result<Option<StoredBody>, DatabaseError> {
-    let row = sqlx::query("select kind, pack, start, size from bodies where hash = $1")
+    let row = sql::query("select kind, pack, start, size from bodies where hash = $1")
         .bind(&hash.as_bytes()[..])
         .fetch_optional(connection)
         .await?;
@@ -195,10 +197,10 @@ pub(crate) async fn body(
 
 /// A pack.
 pub(crate) async fn pack(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     number: i64,
 ) -> Result<Option<Compressed>, DatabaseError> {
-    let row = sqlx::query("select codec, size, content from packs where no = $1")
+    let row = sql::query("select codec, size, content from packs where no = $1")
         .bind(number)
         .fetch_optional(connection)
         .await?;
@@ -214,20 +216,20 @@ pub(crate) async fn pack(
 
 /// Bodies to which other rows than grades refer, with a name for each.
 pub(crate) async fn other_bodies(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
 ) -> Result<Vec<(String, Hash)>, DatabaseError> {
-    let rows = sqlx::query(
+    let rows = sql::query(
         "select 'policy ' || policy as name, policy_hash as hash from kinds \
          where policy_hash is not null \
          union all select 'pair ' || cast(no as text), pair from pairs",
     )
-    .fetch_all(&mut *connection)
+    .fetch_all(connection)
     .await?;
     let mut bodies = rows
         .iter()
         .map(|row| Ok((row.try_get("name")?, body_hash(row)?)))
         .collect::<Result<Vec<_>, DatabaseError>>()?;
-    let rows = sqlx::query("select id, report as hash from dataset_checks")
+    let rows = sql::query("select id, report as hash from dataset_checks")
         .fetch_all(connection)
         .await?;
     for row in &rows {
@@ -241,16 +243,16 @@ pub(crate) async fn other_bodies(
     Ok(bodies)
 }
 
-fn body_hash(row: &SqliteRow) -> Result<Hash, DatabaseError> {
+fn body_hash(row: &Row) -> Result<Hash, DatabaseError> {
     hash(row.try_get("hash")?, "bodies", "hash")
 }
 
 /// Holdings that differ from the sums over the counted batches. Finds batches that were removed
 /// from the end, of which no gap in the numbers is left.
 pub(crate) async fn sums(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
 ) -> Result<Vec<(String, String)>, DatabaseError> {
-    let rows = sqlx::query(
+    let rows = sql::query(
         "select coalesce(r.name, '(none)') as run, s.caller, cast(sum(s.held) as bigint) as held, \
          cast(sum(s.counted) as bigint) as counted from (\
            select run, caller, grades as held, 0 as counted from holdings \
@@ -262,7 +264,8 @@ pub(crate) async fn sums(
     .await?;
     rows.iter()
         .map(|row| {
-            let (run, caller): (&str, &str) = (row.try_get("run")?, row.try_get("caller")?);
+            let (run, caller): (Cow<'_, str>, Cow<'_, str>) =
+                (row.try_get("run")?, row.try_get("caller")?);
             let (held, counted): (i64, i64) = (row.try_get("held")?, row.try_get("counted")?);
             Ok((
                 format!("run {run} of caller {caller}"),

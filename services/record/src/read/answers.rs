@@ -1,15 +1,15 @@
 //! Reads answers that many rollouts share, and signs of reward hacking.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use assay_core::GradeId;
 use assay_rewards::sum;
-use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
-use sqlx::{QueryBuilder, Row};
 
 use crate::answers::{Cluster, ClusterKind, WrongAnswer};
 use crate::chart::Steps;
 use crate::database::rows::{batch_id, count, position};
+use crate::database::sql::{self, Connection, QueryBuilder, Row};
 use crate::database::sums::number;
 use crate::database::{DatabaseError, charts, query};
 use crate::signals::MIN_GOLDS;
@@ -57,28 +57,25 @@ impl Record {
 
 /// The most frequent wrong answers of prompts of a run, by key.
 pub(super) async fn wrong(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
     prompts: &[&str],
 ) -> Result<BTreeMap<String, WrongAnswer>, DatabaseError> {
     let mut found: BTreeMap<String, WrongAnswer> = BTreeMap::new();
     for chunk in prompts.chunks(512) {
-        let mut query = QueryBuilder::<Sqlite>::new(
+        let mut query = QueryBuilder::new(
             "select a.prompt_key, a.answer, a.gold, a.grades, a.key, \
              (select id from batches where no = a.key >> 24) as batch \
              from answers a where a.pass = 0 and a.run = ",
         );
         query.push_bind(run).push(" and a.prompt_key in (");
-        let mut keys = query.separated(", ");
-        for prompt in chunk {
-            keys.push_bind(*prompt);
-        }
+        query.push_list(chunk.iter().map(|prompt| *prompt));
         query.push(") order by a.prompt_key, a.grades desc, a.answer");
-        let rows = query.build().persistent(false).fetch_all(&mut *connection);
+        let rows = query.build().persistent(false).fetch_all(connection);
         for row in rows.await? {
-            let prompt: &str = row.try_get("prompt_key")?;
+            let prompt: Cow<'_, str> = row.try_get("prompt_key")?;
             // The most frequent one is first.
-            if found.contains_key(prompt) {
+            if found.contains_key(prompt.as_ref()) {
                 continue;
             }
             let gold: String = row.try_get("gold")?;
@@ -88,14 +85,14 @@ pub(super) async fn wrong(
                 grades: count(row.try_get("grades")?),
                 example: grade_id(&row, "batch", "key")?,
             };
-            found.insert(prompt.to_owned(), answer);
+            found.insert(prompt.into_owned(), answer);
         }
     }
     Ok(found)
 }
 
 async fn repeated(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
     limit: u32,
 ) -> Result<Vec<Cluster>, DatabaseError> {
@@ -105,11 +102,11 @@ async fn repeated(
          max(last_step) as last_step, min(key) as first_key, max(key) as last_key \
          from answers where run = $1 and pass = 1 group by answer \
          having count(distinct gold) >= $2 order by golds desc, answer limit $3";
-    let rows = sqlx::query(SELECT)
+    let rows = sql::query(SELECT)
         .bind(run)
         .bind(i64::try_from(MIN_GOLDS).unwrap_or(i64::MAX))
         .bind(i64::from(limit))
-        .fetch_all(&mut *connection)
+        .fetch_all(connection)
         .await?;
     let mut clusters = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -123,7 +120,7 @@ async fn repeated(
 }
 
 async fn signs(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
     limit: u32,
 ) -> Result<Vec<Cluster>, DatabaseError> {
@@ -135,11 +132,11 @@ async fn signs(
         ("sign", ClusterKind::Sign),
         ("literals", ClusterKind::Literals),
     ] {
-        let rows = sqlx::query(SELECT)
+        let rows = sql::query(SELECT)
             .bind(run)
             .bind(name)
             .bind(i64::from(limit))
-            .fetch_all(&mut *connection)
+            .fetch_all(connection)
             .await?;
         for row in &rows {
             let value = row.try_get("value")?;
@@ -150,20 +147,20 @@ async fn signs(
 }
 
 async fn cluster(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     kind: ClusterKind,
     value: String,
-    row: &SqliteRow,
+    row: &Row,
 ) -> Result<Cluster, DatabaseError> {
     let mut examples = [None, None];
     for (example, key) in examples.iter_mut().zip(["first_key", "last_key"]) {
         let key: i64 = row.try_get(key)?;
-        let found = sqlx::query(
+        let found = sql::query(
             "select b.id as batch, g.key as key from grades g join batches b on b.no = g.key >> 24 \
              where g.key = $1",
         )
         .bind(key)
-        .fetch_optional(&mut *connection)
+        .fetch_optional(connection)
         .await?;
         if let Some(found) = found {
             *example = grade_id(&found, "batch", "key")?;
@@ -185,7 +182,7 @@ async fn cluster(
 
 /// The id of the grade of a row with the id of its batch and its key; `None` if the batch was
 /// deleted.
-fn grade_id(row: &SqliteRow, batch: &str, key: &str) -> Result<Option<GradeId>, DatabaseError> {
+fn grade_id(row: &Row, batch: &str, key: &str) -> Result<Option<GradeId>, DatabaseError> {
     let batch: Option<&[u8]> = row.try_get(batch)?;
     let Some(batch) = batch else { return Ok(None) };
     let batch = batch_id(batch, "batches")?;

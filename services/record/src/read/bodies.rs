@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 
 use assay_core::Hash;
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use crate::database::DatabaseError;
 use crate::database::codec::{codec, kind};
 use crate::database::rows::count;
+use crate::database::sql::{self, Connection};
 use crate::pending::Digest;
 use crate::pending::packs::{Compressed, PackedBody, body_of, decompress};
 use crate::{Body, Record, RecordError};
@@ -22,7 +21,7 @@ impl Record {
     pub async fn body(&self, hash: Hash) -> Result<Option<Body>, RecordError> {
         self.read(async {
             let applied = |digest: &Digest| digest.may_contain_body(hash);
-            Ok(find(&mut *self.snapshot_after(applied).await?, hash).await?)
+            Ok(find(&mut self.snapshot_after(applied).await?, hash).await?)
         })
         .await
     }
@@ -37,21 +36,21 @@ impl Record {
                 let mut hashes = hashes.iter();
                 hashes.any(|hash| digest.may_contain_body(*hash))
             };
-            Ok(sizes(&mut *self.snapshot_after(applied).await?, hashes).await?)
+            Ok(sizes(&mut self.snapshot_after(applied).await?, hashes).await?)
         })
         .await
     }
 }
 
 async fn sizes(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     hashes: &[Hash],
 ) -> Result<HashMap<Hash, u64>, DatabaseError> {
     let mut sizes = HashMap::with_capacity(hashes.len());
     for hash in hashes {
-        let size: Option<i64> = sqlx::query_scalar("select size from bodies where hash = $1")
+        let size: Option<i64> = sql::query_scalar("select size from bodies where hash = $1")
             .bind(&hash.as_bytes()[..])
-            .fetch_optional(&mut *connection)
+            .fetch_optional(connection)
             .await?;
         sizes.extend(size.map(|size| (*hash, count(size))));
     }
@@ -59,10 +58,10 @@ async fn sizes(
 }
 
 pub(crate) async fn find(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     hash: Hash,
 ) -> Result<Option<Body>, DatabaseError> {
-    let row = sqlx::query(
+    let row = sql::query(
         "select b.kind, b.start, b.size, p.codec, p.size as pack_size, p.content \
          from bodies b join packs p on p.no = b.pack where b.hash = $1",
     )

@@ -4,15 +4,30 @@ use std::collections::BTreeMap;
 
 use assay_rewards::channel::ChannelCounts;
 use assay_rewards::channel::counts::{Calibration, Checked, Checker, Graded, JudgeCounts, Place};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Row};
 
 use crate::database::DatabaseError;
 use crate::database::channels::SINGLE_BUCKETS;
 use crate::database::rows::count;
+use crate::database::sql::{self, Connection, Row};
 use crate::database::sums::number;
 use crate::pending::Digest;
 use crate::{Record, RecordError};
+use sqlx::AssertSqlSafe;
+
+/// Sums over the counts of [`judged_of`].
+pub(super) const GRADED_SUMS: &str = "cast(sum(negatives) as bigint) as negatives, \
+     cast(sum(positives) as bigint) as positives, \
+     cast(sum(bound_negatives) as bigint) as bound_negatives, \
+     cast(sum(bound_positives) as bigint) as bound_positives, \
+     cast(sum(overturned_negatives) as bigint) as overturned_negatives, \
+     cast(sum(overturned_positives) as bigint) as overturned_positives, \
+     cast(sum(unjudged_negatives) as bigint) as unjudged_negatives, \
+     cast(sum(unjudged_positives) as bigint) as unjudged_positives";
+
+/// A checker, and sums over the counts of [`checked_of`].
+pub(super) const CHECKED_SUMS: &str = "judge, sensitivity, specificity, passes, \
+     cast(sum(checks) as bigint) as checks, cast(sum(disagreed) as bigint) as disagreed, \
+     sum(weight) as weight, sum(squares) as squares, sum(disagreed_weight) as disagreed_weight";
 
 impl Record {
     /// Returns all counts of channels.
@@ -23,7 +38,7 @@ impl Record {
         self.call_hook().await;
         self.read(async {
             let counted = |digest: &Digest| digest.grades > 0 || digest.events;
-            Ok(read(&mut *self.snapshot_after(counted).await?).await?)
+            Ok(read(&mut self.snapshot_after(counted).await?).await?)
         })
         .await
     }
@@ -48,7 +63,7 @@ impl Record {
     }
 }
 
-async fn read(connection: &mut SqliteConnection) -> Result<ChannelCounts, DatabaseError> {
+async fn read(connection: &mut Connection) -> Result<ChannelCounts, DatabaseError> {
     let mut counts = ChannelCounts::default();
     for (channel, version) in channel_versions("channels", connection).await? {
         read_graded(connection, &channel, version, &mut counts.graded).await?;
@@ -59,10 +74,7 @@ async fn read(connection: &mut SqliteConnection) -> Result<ChannelCounts, Databa
     counts.truths = read_judges(connection).await?;
     let calibrations = "select channel, version, method, \"right\", right_rejected, wrong, \
                         wrong_passed, time_us from calibrations";
-    for row in sqlx::query(calibrations)
-        .fetch_all(&mut *connection)
-        .await?
-    {
+    for row in sql::query(calibrations).fetch_all(connection).await? {
         let calibration = Calibration {
             channel: row.try_get("channel")?,
             version: version(&row)?,
@@ -84,18 +96,21 @@ async fn read(connection: &mut SqliteConnection) -> Result<ChannelCounts, Databa
 /// The channels in a table, with their versions.
 async fn channel_versions(
     table: &str,
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
 ) -> Result<Vec<(String, u32)>, DatabaseError> {
     let select = format!("select distinct channel, version from {table}");
-    Ok(sqlx::query_as(AssertSqlSafe(select))
+    let rows = sql::query(AssertSqlSafe(select))
         .fetch_all(connection)
-        .await?)
+        .await?;
+    rows.iter()
+        .map(|row| Ok((row.try_get("channel")?, row.try_get("version")?)))
+        .collect()
 }
 
 /// Reads the counts of graded items of one channel. Reading channel by channel uses the primary key
 /// from its end; reading all at once with numbered rows would sort every bucket.
 async fn read_graded(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     channel: &str,
     version: u32,
     graded: &mut BTreeMap<Place, Graded>,
@@ -104,39 +119,24 @@ async fn read_graded(
              overturned_negatives, overturned_positives, repeats, flips, unjudged_negatives, \
              unjudged_positives \
          from channels where channel = $1 and version = $2 order by bucket desc limit $3";
-    const OLDER: &str = "select max(bucket) as bucket, \
-             cast(sum(negatives) as bigint) as negatives, \
-             cast(sum(positives) as bigint) as positives, \
-             cast(sum(bound_negatives) as bigint) as bound_negatives, \
-             cast(sum(bound_positives) as bigint) as bound_positives, \
-             cast(sum(overturned_negatives) as bigint) as overturned_negatives, \
-             cast(sum(overturned_positives) as bigint) as overturned_positives, \
-             cast(sum(repeats) as bigint) as repeats, cast(sum(flips) as bigint) as flips, \
-             cast(sum(unjudged_negatives) as bigint) as unjudged_negatives, \
-             cast(sum(unjudged_positives) as bigint) as unjudged_positives \
-         from channels where channel = $1 and version = $2 and channels.bucket < $3 \
-         having count(*) > 0";
-    let newest = sqlx::query(NEWEST)
+    let newest = sql::query(NEWEST)
         .bind(channel)
         .bind(version)
         .bind(SINGLE_BUCKETS - 1);
-    let mut rows = newest.fetch_all(&mut *connection).await?;
+    let mut rows = newest.fetch_all(connection).await?;
     let oldest: Option<i64> = rows.last().map(|row| row.try_get("bucket")).transpose()?;
-    let older = sqlx::query(OLDER).bind(channel).bind(version).bind(oldest);
+    let older = format!(
+        "select max(bucket) as bucket, {GRADED_SUMS}, cast(sum(repeats) as bigint) as repeats, \
+         cast(sum(flips) as bigint) as flips from channels where channel = $1 and version = $2 \
+         and channels.bucket < $3 having count(*) > 0"
+    );
+    let older = sql::query(AssertSqlSafe(older))
+        .bind(channel)
+        .bind(version)
+        .bind(oldest);
     rows.extend(older.fetch_all(connection).await?);
     for row in &rows {
-        let counts = Graded {
-            negatives: count(row.try_get("negatives")?),
-            positives: count(row.try_get("positives")?),
-            bound_negatives: count(row.try_get("bound_negatives")?),
-            bound_positives: count(row.try_get("bound_positives")?),
-            overturned_negatives: count(row.try_get("overturned_negatives")?),
-            overturned_positives: count(row.try_get("overturned_positives")?),
-            repeats: count(row.try_get("repeats")?),
-            flips: count(row.try_get("flips")?),
-            unjudged_negatives: count(row.try_get("unjudged_negatives")?),
-            unjudged_positives: count(row.try_get("unjudged_positives")?),
-        };
+        let counts = graded_of(row)?;
         graded.insert(
             Place {
                 channel: channel.to_owned(),
@@ -149,9 +149,51 @@ async fn read_graded(
     Ok(())
 }
 
+/// The counts of graded items in a row.
+fn graded_of(row: &Row) -> Result<Graded, DatabaseError> {
+    Ok(Graded {
+        repeats: count(row.try_get("repeats")?),
+        flips: count(row.try_get("flips")?),
+        ..judged_of(row)?
+    })
+}
+
+/// As [`graded_of`], of a row without repeats.
+pub(super) fn judged_of(row: &Row) -> Result<Graded, DatabaseError> {
+    Ok(Graded {
+        negatives: count(row.try_get("negatives")?),
+        positives: count(row.try_get("positives")?),
+        bound_negatives: count(row.try_get("bound_negatives")?),
+        bound_positives: count(row.try_get("bound_positives")?),
+        overturned_negatives: count(row.try_get("overturned_negatives")?),
+        overturned_positives: count(row.try_get("overturned_positives")?),
+        unjudged_negatives: count(row.try_get("unjudged_negatives")?),
+        unjudged_positives: count(row.try_get("unjudged_positives")?),
+        ..Graded::default()
+    })
+}
+
+/// The counts of checks in a row, with their checker.
+pub(super) fn checked_of(row: &Row) -> Result<(Checker, Checked), DatabaseError> {
+    let checker = Checker {
+        judge: row.try_get("judge")?,
+        sensitivity: row.try_get("sensitivity")?,
+        specificity: row.try_get("specificity")?,
+        passes: row.try_get("passes")?,
+    };
+    let checked = Checked {
+        checks: count(row.try_get("checks")?),
+        disagreed: row.try_get("disagreed")?,
+        weight: number(row.try_get("weight")?),
+        squares: number(row.try_get("squares")?),
+        disagreed_weight: number(row.try_get("disagreed_weight")?),
+    };
+    Ok((checker, checked))
+}
+
 /// Reads the results of checks of one channel. A bucket has a row for each checker.
 async fn read_checked(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     channel: &str,
     version: u32,
     counts: &mut ChannelCounts,
@@ -161,33 +203,23 @@ async fn read_checked(
     const NEWEST: &str = "select bucket, judge, sensitivity, specificity, passes, checks, \
              disagreed, weight, squares, disagreed_weight from channel_checks where channel = $1 \
              and version = $2 and bucket >= $3";
-    const OLDER: &str = "select max(bucket) as bucket, judge, sensitivity, specificity, passes, \
-             cast(sum(checks) as bigint) as checks, \
-             cast(sum(disagreed) as bigint) as disagreed, sum(weight) as weight, \
-             sum(squares) as squares, sum(disagreed_weight) as disagreed_weight \
-         from channel_checks where channel = $1 and version = $2 and channel_checks.bucket < $3 \
-         group by judge, sensitivity, specificity, passes";
-    let oldest = sqlx::query_scalar(OLDEST)
+    let older = format!(
+        "select max(bucket) as bucket, {CHECKED_SUMS} from channel_checks where channel = $1 \
+         and version = $2 and channel_checks.bucket < $3 \
+         group by judge, sensitivity, specificity, passes"
+    );
+    let oldest = sql::query_scalar(OLDEST)
         .bind(channel)
         .bind(version)
         .bind(SINGLE_BUCKETS - 1);
-    let oldest: Option<i64> = oldest.fetch_one(&mut *connection).await?;
-    for select in [NEWEST, OLDER] {
-        let rows = sqlx::query(select).bind(channel).bind(version).bind(oldest);
-        for row in rows.fetch_all(&mut *connection).await? {
-            let checker = Checker {
-                judge: row.try_get("judge")?,
-                sensitivity: row.try_get("sensitivity")?,
-                specificity: row.try_get("specificity")?,
-                passes: row.try_get("passes")?,
-            };
-            let checked = Checked {
-                checks: count(row.try_get("checks")?),
-                disagreed: row.try_get("disagreed")?,
-                weight: number(row.try_get("weight")?),
-                squares: number(row.try_get("squares")?),
-                disagreed_weight: number(row.try_get("disagreed_weight")?),
-            };
+    let oldest: Option<i64> = oldest.fetch_one(connection).await?;
+    for select in [NEWEST.to_owned(), older] {
+        let rows = sql::query(AssertSqlSafe(select))
+            .bind(channel)
+            .bind(version)
+            .bind(oldest);
+        for row in rows.fetch_all(connection).await? {
+            let (checker, checked) = checked_of(&row)?;
             let place = Place {
                 channel: channel.to_owned(),
                 version,
@@ -199,13 +231,13 @@ async fn read_checked(
     Ok(())
 }
 
-async fn read_judges(
-    connection: &mut SqliteConnection,
+pub(super) async fn read_judges(
+    connection: &mut Connection,
 ) -> Result<BTreeMap<(String, u32, String, bool), JudgeCounts>, DatabaseError> {
     let select = "select channel, version, judge, passes, \"right\", right_passed, wrong, \
                   wrong_rejected from judges";
     let mut judges = BTreeMap::new();
-    for row in sqlx::query(select).fetch_all(connection).await? {
+    for row in sql::query(select).fetch_all(connection).await? {
         let found = JudgeCounts {
             right: row.try_get("right")?,
             right_passed: row.try_get("right_passed")?,
@@ -225,6 +257,6 @@ async fn read_judges(
     Ok(judges)
 }
 
-fn version(row: &SqliteRow) -> Result<u32, DatabaseError> {
+fn version(row: &Row) -> Result<u32, DatabaseError> {
     Ok(row.try_get("version")?)
 }

@@ -1,11 +1,10 @@
 //! Reads of dataset checks.
 
 use assay_core::BatchId;
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::database::DatabaseError;
 use crate::database::rows::{batch_id, count, hash, id_bytes};
+use crate::database::sql::{self, Connection, Row};
 use crate::dataset_check::DatasetCheck;
 use crate::{Record, RecordError};
 
@@ -44,11 +43,11 @@ impl Record {
 }
 
 async fn list(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     before: BatchId,
     limit: u32,
 ) -> Result<Vec<DatasetCheck>, DatabaseError> {
-    let rows = sqlx::query(SELECT)
+    let rows = sql::query(SELECT)
         .bind(id_bytes(before))
         .bind(limit)
         .fetch_all(connection)
@@ -56,7 +55,7 @@ async fn list(
     rows.iter().map(read).collect()
 }
 
-fn read(row: &SqliteRow) -> Result<DatasetCheck, DatabaseError> {
+fn read(row: &Row) -> Result<DatasetCheck, DatabaseError> {
     let datasets: String = row.try_get("datasets")?;
     Ok(DatasetCheck {
         id: batch_id(row.try_get("id")?, TABLE)?,

@@ -1,11 +1,9 @@
 //! Reads of claims.
 
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
-
 use crate::database::DatabaseError;
 use crate::database::codec::codec;
 use crate::database::rows::{batch_id, hash};
+use crate::database::sql::{self, Connection};
 use crate::pending::Digest;
 use crate::pending::packs::{Compressed, decompress};
 use crate::{CLAIM_LIFETIME_US, Claim, Record, RecordError, RequestKey, SealedReply};
@@ -20,7 +18,7 @@ impl Record {
     pub async fn claim(&self, key: &RequestKey) -> Result<Option<Claim>, RecordError> {
         self.read(async {
             let applied = |digest: &Digest| digest.claim.as_ref() == Some(key);
-            let claim = find(&mut *self.snapshot_after(applied).await?, key).await?;
+            let claim = find(&mut self.snapshot_after(applied).await?, key).await?;
             let oldest = self
                 .shared
                 .clock
@@ -33,10 +31,10 @@ impl Record {
 }
 
 async fn find(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     requested: &RequestKey,
 ) -> Result<Option<Claim>, DatabaseError> {
-    let row = sqlx::query(
+    let row = sql::query(
         "select request, batch, time_us, media, codec, size, reply from idempotency \
          where caller = $1 and key = $2",
     )
@@ -45,7 +43,7 @@ async fn find(
     .fetch_optional(connection)
     .await?;
     let Some(row) = row else { return Ok(None) };
-    let reply = match row.try_get::<Option<String>, _>("media")? {
+    let reply = match row.try_get::<Option<String>>("media")? {
         Some(media) => Some(SealedReply {
             media,
             body: decompress(&Compressed {

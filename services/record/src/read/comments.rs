@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use assay_core::GradeId;
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use crate::comment::Comment;
 use crate::database::DatabaseError;
 use crate::database::rows::{batch_id, count, id_bytes};
+use crate::database::sql::{self, Connection};
 use crate::{Record, RecordError};
 
 impl Record {
@@ -49,14 +48,14 @@ impl Record {
 
 /// Ids sort by time.
 async fn comments(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     grade: GradeId,
 ) -> Result<Vec<Comment>, DatabaseError> {
     const TABLE: &str = "comments";
     let rows =
-        sqlx::query("select id, text, caller, time_us from comments where grade = $1 order by id")
+        sql::query("select id, text, caller, time_us from comments where grade = $1 order by id")
             .bind(id_bytes(grade))
-            .fetch_all(&mut *connection)
+            .fetch_all(connection)
             .await?;
     let mut comments = rows
         .iter()
@@ -72,26 +71,26 @@ async fn comments(
         })
         .collect::<Result<Vec<_>, DatabaseError>>()?;
     for comment in &mut comments {
-        comment.labels = sqlx::query_scalar(
+        comment.labels = sql::query_scalar(
             "select label from comment_labels where grade = $1 and id = $2 order by label",
         )
         .bind(id_bytes(grade))
         .bind(id_bytes(comment.id))
-        .fetch_all(&mut *connection)
+        .fetch_all(connection)
         .await?;
     }
     Ok(comments)
 }
 
 async fn commented(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     grades: &[GradeId],
 ) -> Result<BTreeMap<GradeId, u64>, DatabaseError> {
     let mut commented = BTreeMap::new();
     for grade in grades {
-        let comments: i64 = sqlx::query_scalar("select count(*) from comments where grade = $1")
+        let comments: i64 = sql::query_scalar("select count(*) from comments where grade = $1")
             .bind(id_bytes(*grade))
-            .fetch_one(&mut *connection)
+            .fetch_one(connection)
             .await?;
         if comments > 0 {
             commented.insert(*grade, count(comments));

@@ -1,10 +1,8 @@
 //! Reads what items cost.
 
-use sqlx::sqlite::{Sqlite, SqliteConnection};
-use sqlx::{QueryBuilder, Row};
-
 use crate::cost::{Cost, CostFilter, CostKey, CostRow};
 use crate::database::rows::{SELECT_GRADE, count, read_grades};
+use crate::database::sql::{Connection, QueryBuilder};
 use crate::database::{DatabaseError, query};
 use crate::pending::Digest;
 use crate::{Record, RecordError, StoredGrade};
@@ -79,7 +77,7 @@ fn matches(filter: &CostFilter, digest: &Digest) -> bool {
 impl<'f> Chosen<'f> {
     /// `None` if there is no such run.
     async fn of(
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         filter: &'f CostFilter,
     ) -> Result<Option<Self>, DatabaseError> {
         let run = match &filter.run {
@@ -93,7 +91,7 @@ impl<'f> Chosen<'f> {
     }
 
     /// Adds the conditions on the run and the grader.
-    fn restrict(&self, query: &mut QueryBuilder<Sqlite>) {
+    fn restrict(&self, query: &mut QueryBuilder) {
         query.push(" where true");
         if let Some(run) = self.run {
             query.push(" and run = ").push_bind(run);
@@ -105,7 +103,7 @@ impl<'f> Chosen<'f> {
 
     async fn costs(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         key: CostKey,
         limit: u32,
     ) -> Result<Vec<CostRow>, DatabaseError> {
@@ -149,7 +147,7 @@ impl<'f> Chosen<'f> {
 
     async fn slowest(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         limit: u32,
     ) -> Result<Vec<StoredGrade>, DatabaseError> {
         let mut query = QueryBuilder::new(SELECT_GRADE);
@@ -170,7 +168,7 @@ impl<'f> Chosen<'f> {
         }
         query.push(" order by slow.grade_us desc, slow.key limit ");
         query.push_bind(i64::from(limit));
-        let rows = query.build().fetch_all(&mut *connection).await?;
+        let rows = query.build().fetch_all(connection).await?;
         read_grades(connection, &rows).await
     }
 }

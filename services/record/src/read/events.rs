@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use assay_core::GradeId;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Row};
 
 use crate::database::DatabaseError;
 use crate::database::rows::{batch_id, id_bytes};
+use crate::database::sql::{self, Connection, Row};
 use crate::event::{Adjudication, Draw};
 use crate::{Record, RecordError};
+use sqlx::AssertSqlSafe;
 
 const SELECT_ADJUDICATION: &str = "select id, channel, version, graded_pass, pass, weight, judge, \
      judged_pass, caller, note, time_us, corrects, corrects_us, grade from adjudications";
@@ -82,11 +82,11 @@ impl Record {
 }
 
 async fn adjudications(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     grade: GradeId,
 ) -> Result<Vec<Adjudication>, DatabaseError> {
     let select = format!("{SELECT_ADJUDICATION} where grade = $1 order by time_us, id");
-    let rows = sqlx::query(AssertSqlSafe(select))
+    let rows = sql::query(AssertSqlSafe(select))
         .bind(id_bytes(grade))
         .fetch_all(connection)
         .await?;
@@ -94,16 +94,16 @@ async fn adjudications(
 }
 
 async fn adjudicated(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     grades: &[GradeId],
 ) -> Result<BTreeMap<GradeId, bool>, DatabaseError> {
     let select = "select pass from adjudications where grade = $1 order by time_us desc, id desc \
                   limit 1";
     let mut adjudicated = BTreeMap::new();
     for grade in grades {
-        let pass: Option<bool> = sqlx::query_scalar(select)
+        let pass: Option<bool> = sql::query_scalar(select)
             .bind(id_bytes(*grade))
-            .fetch_optional(&mut *connection)
+            .fetch_optional(connection)
             .await?;
         adjudicated.extend(pass.map(|pass| (*grade, pass)));
     }
@@ -112,18 +112,18 @@ async fn adjudicated(
 
 /// Ids sort by time.
 async fn last_adjudications(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     limit: u32,
 ) -> Result<Vec<Adjudication>, DatabaseError> {
     let select = format!("{SELECT_ADJUDICATION} order by id desc limit $1");
-    let rows = sqlx::query(AssertSqlSafe(select))
+    let rows = sql::query(AssertSqlSafe(select))
         .bind(limit)
         .fetch_all(connection)
         .await?;
     rows.iter().map(read_adjudication).collect()
 }
 
-fn read_adjudication(row: &SqliteRow) -> Result<Adjudication, DatabaseError> {
+fn read_adjudication(row: &Row) -> Result<Adjudication, DatabaseError> {
     let judge: Option<String> = row.try_get("judge")?;
     let judged_pass: Option<bool> = row.try_get("judged_pass")?;
     let (corrects, corrects_us): (Option<bool>, Option<i64>) =
@@ -145,15 +145,15 @@ fn read_adjudication(row: &SqliteRow) -> Result<Adjudication, DatabaseError> {
 }
 
 async fn draws(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     grades: &[GradeId],
 ) -> Result<Vec<Draw>, DatabaseError> {
     let mut draws = Vec::new();
     for grade in grades {
         let row =
-            sqlx::query("select channel, probability, weight, time_us from draws where grade = $1")
+            sql::query("select channel, probability, weight, time_us from draws where grade = $1")
                 .bind(id_bytes(*grade))
-                .fetch_optional(&mut *connection)
+                .fetch_optional(connection)
                 .await?;
         if let Some(row) = row {
             draws.push(Draw {

@@ -1,17 +1,18 @@
 //! Reads of grades.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use assay_core::GradeId;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Row};
 
 use crate::chart::{Counted, GradeKind, Part, Topic};
 use crate::database::DatabaseError;
 use crate::database::query::{self, ListLookups, ListStart};
 use crate::database::rows::{POSITION_BITS, SELECT_GRADE, count, key, read_grades};
+use crate::database::sql::{self, Connection, Row};
 use crate::pending::Digest;
 use crate::{GradeFilter, GradePage, KindCounts, Neighbours, Record, RecordError, StoredGrade};
+use sqlx::AssertSqlSafe;
 
 impl Record {
     /// Returns one grade.
@@ -21,7 +22,7 @@ impl Record {
     pub async fn grade(&self, id: GradeId) -> Result<Option<StoredGrade>, RecordError> {
         self.read(async {
             let applied = |digest: &Digest| digest.may_contain_grade(id);
-            let grade = find(&mut *self.snapshot_after(applied).await?, id).await?;
+            let grade = find(&mut self.snapshot_after(applied).await?, id).await?;
             Ok(grade.and_then(|grade| self.scope.own_grade(grade)))
         })
         .await
@@ -121,8 +122,8 @@ impl Record {
             else {
                 return Ok(KindCounts::default());
             };
-            let mut query = query::count_kinds(&filter, &lookups, limit);
-            let rows = query.build().fetch_all(&mut *snapshot).await;
+            let query = query::count_kinds(&filter, &lookups, limit);
+            let rows = query.build().fetch_all(&mut snapshot).await;
             let (counted, all) = count_kinds(&rows.map_err(DatabaseError::from)?)?;
             let more = all >= u64::from(limit);
             Ok(KindCounts { counted, more })
@@ -162,7 +163,7 @@ pub(super) fn may_match(filter: &GradeFilter, start: ListStart, digest: &Digest)
 
 /// Finds a grade by its key, which follows from its batch and position.
 async fn find(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     id: GradeId,
 ) -> Result<Option<StoredGrade>, DatabaseError> {
     let sql = format!(
@@ -180,10 +181,10 @@ async fn find(
         if position >> POSITION_BITS != 0 {
             continue;
         }
-        let row = sqlx::query(AssertSqlSafe(Arc::clone(&sql)))
+        let row = sql::query(AssertSqlSafe(Arc::clone(&sql)))
             .bind(number)
             .bind(key(number, position))
-            .fetch_optional(&mut *connection)
+            .fetch_optional(connection)
             .await?;
         if let Some(row) = row {
             return Ok(read_grades(connection, &[row]).await?.pop());
@@ -193,16 +194,19 @@ async fn find(
 }
 
 /// Sums rows of [`query::count_kinds`]; also returns the number of grades.
-pub(super) fn count_kinds(rows: &[SqliteRow]) -> Result<(Counted, u64), DatabaseError> {
+pub(super) fn count_kinds(rows: &[Row]) -> Result<(Counted, u64), DatabaseError> {
     let (mut counted, mut all) = (Counted::default(), 0);
     for row in rows {
-        let verdict: Option<&str> = row.try_get("verdict")?;
+        let text = |column| row.try_get::<Cow<'_, str>>(column);
+        let (grader, channel, outcome) = (text("grader")?, text("channel")?, text("outcome")?);
+        let verdict: Option<Cow<'_, str>> = row.try_get("verdict")?;
+        let cause: Option<Cow<'_, str>> = row.try_get("cause")?;
         let kind = GradeKind {
-            grader: row.try_get("grader")?,
-            channel: row.try_get("channel")?,
-            result: verdict.unwrap_or(row.try_get("outcome")?),
+            grader: &grader,
+            channel: &channel,
+            result: verdict.as_deref().unwrap_or(&outcome),
             truncated: row.try_get("truncated")?,
-            cause: row.try_get("cause")?,
+            cause: cause.as_deref(),
         };
         let part = Part {
             grades: count(row.try_get("grades")?),
@@ -216,7 +220,7 @@ pub(super) fn count_kinds(rows: &[SqliteRow]) -> Result<(Counted, u64), Database
 
 /// At most `limit` grades that match the filter, from `start` on.
 pub(super) async fn list(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     filter: &GradeFilter,
     start: ListStart,
     limit: u32,
@@ -226,14 +230,14 @@ pub(super) async fn list(
     };
     let rows = query::list(filter, &lookups, start, limit)
         .build()
-        .fetch_all(&mut *connection)
+        .fetch_all(connection)
         .await?;
     read_grades(connection, &rows).await
 }
 
 /// The lookups for a list; `None` if no grade can match.
 pub(super) async fn look_up(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     filter: &GradeFilter,
     start: ListStart,
 ) -> Result<Option<ListLookups>, DatabaseError> {

@@ -2,7 +2,9 @@
 //! read one state of it.
 
 mod answers;
+mod assignments;
 pub(crate) mod bodies;
+mod channel_parts;
 mod channels;
 mod checks;
 mod claims;

@@ -1,13 +1,12 @@
 //! Reads of the names that callers chose.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
-
 use crate::database::DatabaseError;
 use crate::database::retention::{DELETED_RUN, deleted_runs_end};
+use crate::database::sql::{self, Connection};
 use crate::names::{DeletedNames, UsedNames};
 use crate::{Record, RecordError};
 
@@ -31,7 +30,7 @@ impl Record {
     }
 }
 
-async fn read(connection: &mut SqliteConnection) -> Result<UsedNames, DatabaseError> {
+async fn read(connection: &mut Connection) -> Result<UsedNames, DatabaseError> {
     // Most names have the same few callers.
     let mut callers: BTreeMap<String, Arc<str>> = BTreeMap::new();
     let mut shared = |caller: &str| -> Arc<str> {
@@ -43,22 +42,24 @@ async fn read(connection: &mut SqliteConnection) -> Result<UsedNames, DatabaseEr
         new
     };
     let mut names = UsedNames::default();
-    for row in sqlx::query("select channel, caller from channel_uses")
-        .fetch_all(&mut *connection)
+    for row in sql::query("select channel, caller from channel_uses")
+        .fetch_all(connection)
         .await?
     {
-        let (channel, caller): (&str, &str) = (row.try_get("channel")?, row.try_get("caller")?);
-        names.channels.insert(channel.into(), shared(caller));
+        let (channel, caller): (Cow<'_, str>, Cow<'_, str>) =
+            (row.try_get("channel")?, row.try_get("caller")?);
+        names.channels.insert(channel.into(), shared(&caller));
     }
     let runs = "select name, caller from runs where name < $1 or name >= $2";
-    for row in sqlx::query(runs)
+    for row in sql::query(runs)
         .bind(DELETED_RUN)
         .bind(deleted_runs_end())
         .fetch_all(connection)
         .await?
     {
-        let (run, caller): (&str, &str) = (row.try_get("name")?, row.try_get("caller")?);
-        names.runs.insert(run.into(), shared(caller));
+        let (run, caller): (Cow<'_, str>, Cow<'_, str>) =
+            (row.try_get("name")?, row.try_get("caller")?);
+        names.runs.insert(run.into(), shared(&caller));
     }
     Ok(names)
 }

@@ -1,12 +1,11 @@
 //! Reads of pairs.
 
 use assay_core::Hash;
-use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
-use sqlx::{QueryBuilder, Row};
 
 use crate::database::DatabaseError;
 use crate::database::codec::codec;
 use crate::database::rows::{count, hash};
+use crate::database::sql::{self, Connection, QueryBuilder, Row};
 use crate::pair::{CollectedPair, KnownPairs, PairPage, StoredPair};
 use crate::pending::packs::{Compressed, PackedBody, body_of, decompress};
 use crate::{BodyKind, Record, RecordError};
@@ -58,27 +57,24 @@ impl Record {
 }
 
 async fn known(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     model: &str,
     pairs: &[Hash],
 ) -> Result<KnownPairs, DatabaseError> {
-    let total: i64 = sqlx::query_scalar("select count(*) from pairs where model = $1")
+    let total: i64 = sql::query_scalar("select count(*) from pairs where model = $1")
         .bind(model)
-        .fetch_one(&mut *connection)
+        .fetch_one(connection)
         .await?;
     let mut known = Vec::new();
     for chunk in pairs.chunks(512) {
-        let mut query = QueryBuilder::<Sqlite>::new("select pair from pairs where model = ");
+        let mut query = QueryBuilder::new("select pair from pairs where model = ");
         query.push_bind(model).push(" and pair in (");
-        let mut hashes = query.separated(", ");
-        for hash in chunk {
-            hashes.push_bind(&hash.as_bytes()[..]);
-        }
+        query.push_list(chunk.iter().map(|hash| &hash.as_bytes()[..]));
         query.push(")");
         for row in query
             .build()
             .persistent(false)
-            .fetch_all(&mut *connection)
+            .fetch_all(connection)
             .await?
         {
             known.push(hash(row.try_get("pair")?, "pairs", "pair")?);
@@ -91,7 +87,7 @@ async fn known(
 }
 
 async fn page(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     model: &str,
     after: u64,
     limit: u32,
@@ -100,11 +96,11 @@ async fn page(
          b.size from pairs p join bodies b on b.hash = p.pair where p.model = $1 and p.no > $2 \
          order by p.no limit $3";
     // One more than the page, to find out whether another page follows.
-    let rows = sqlx::query(SELECT)
+    let rows = sql::query(SELECT)
         .bind(model)
         .bind(i64::try_from(after).unwrap_or(i64::MAX))
         .bind(i64::from(limit) + 1)
-        .fetch_all(&mut *connection)
+        .fetch_all(connection)
         .await?;
     let (mut page, mut bytes) = (PairPage::default(), 0);
     let mut last_pack: Option<(i64, Vec<u8>)> = None;
@@ -121,7 +117,7 @@ async fn page(
         };
         let pair = read_pair(row, model, &content)?;
         bytes += row
-            .try_get::<i64, _>("size")
+            .try_get::<i64>("size")
             .map(|size| usize::try_from(size).unwrap_or(0))?;
         page.pairs.push(pair);
         last_pack = Some((pack, content));
@@ -129,11 +125,8 @@ async fn page(
     Ok(page)
 }
 
-async fn read_pack(
-    connection: &mut SqliteConnection,
-    number: i64,
-) -> Result<Vec<u8>, DatabaseError> {
-    let row = sqlx::query("select codec, size, content from packs where no = $1")
+async fn read_pack(connection: &mut Connection, number: i64) -> Result<Vec<u8>, DatabaseError> {
+    let row = sql::query("select codec, size, content from packs where no = $1")
         .bind(number)
         .fetch_one(connection)
         .await?;
@@ -145,7 +138,7 @@ async fn read_pack(
     Ok(decompress(&pack)?)
 }
 
-fn read_pair(row: &SqliteRow, model: &str, pack: &[u8]) -> Result<StoredPair, DatabaseError> {
+fn read_pair(row: &Row, model: &str, pack: &[u8]) -> Result<StoredPair, DatabaseError> {
     let name = hash(row.try_get("pair")?, "pairs", "pair")?;
     let location = PackedBody {
         hash: name,

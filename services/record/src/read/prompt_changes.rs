@@ -3,11 +3,9 @@
 
 use std::ops::RangeInclusive;
 
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-
 use crate::chart::Sums;
 use crate::database::rows::count;
+use crate::database::sql::{self, Connection, Row};
 use crate::database::sums::number;
 use crate::database::{DatabaseError, query};
 use crate::prompt_changes::{
@@ -65,9 +63,9 @@ impl Record {
             let Some(run) = query::run_number(&mut snapshot, &run).await? else {
                 return Ok(PromptSums::default());
             };
-            let query = sqlx::query(SELECT).bind(run);
+            let query = sql::query(SELECT).bind(run);
             let query = query.bind(steps.start()).bind(steps.end());
-            let row = query.fetch_one(&mut *snapshot).await;
+            let row = query.fetch_one(&mut snapshot).await;
             Ok(prompt_sums(&row.map_err(DatabaseError::from)?)?)
         })
         .await
@@ -88,7 +86,7 @@ impl Record {
         self.read(async {
             drop(self.snapshot_after_run(&a_run).await?);
             let mut snapshot = self.snapshot_after_run(&b_run).await?;
-            let mut query = sqlx::query(SQUARES);
+            let mut query = sql::query(SQUARES);
             for totals in [rewards, passes] {
                 for total in [totals.a, totals.b] {
                     query = query
@@ -102,7 +100,7 @@ impl Record {
                 query = query.bind(number.unwrap_or(-1));
                 query = query.bind(steps.start()).bind(steps.end());
             }
-            let row = query.fetch_one(&mut *snapshot).await;
+            let row = query.fetch_one(&mut snapshot).await;
             Ok(squares(&row.map_err(DatabaseError::from)?)?)
         })
         .await
@@ -125,7 +123,7 @@ const SQUARES: &str = "select sum(ra * ra) as reward_a, sum(rb * rb) as reward_b
      from prompt_history where run = $12 and step between $13 and $14) as visits \
      group by prompt_key) as prompts";
 
-fn squares(row: &SqliteRow) -> Result<[PromptSquares; 2], DatabaseError> {
+fn squares(row: &Row) -> Result<[PromptSquares; 2], DatabaseError> {
     let of = |[a, b, difference]: [&str; 3]| -> Result<PromptSquares, DatabaseError> {
         Ok(PromptSquares {
             a: number(row.try_get(a)?),
@@ -139,7 +137,7 @@ fn squares(row: &SqliteRow) -> Result<[PromptSquares; 2], DatabaseError> {
     ])
 }
 
-fn prompt_sums(row: &SqliteRow) -> Result<PromptSums, DatabaseError> {
+fn prompt_sums(row: &Row) -> Result<PromptSums, DatabaseError> {
     Ok(PromptSums {
         prompts: count(row.try_get("prompts")?),
         rewards: Sums {
@@ -168,7 +166,7 @@ macro_rules! common_prompts {
 }
 
 async fn changes(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     sets: [(i64, &RangeInclusive<i64>); 2],
     limit: u32,
 ) -> Result<PromptChanges, DatabaseError> {
@@ -190,13 +188,13 @@ async fn changes(
          a.prompt_key limit $7"
     );
     let bind = |sql: &'static str| {
-        sets.iter().fold(sqlx::query(sql), |query, (run, steps)| {
+        sets.iter().fold(sql::query(sql), |query, (run, steps)| {
             query.bind(*run).bind(*steps.start()).bind(*steps.end())
         })
     };
-    let counts = bind(COUNTS).fetch_one(&mut *connection).await?;
+    let counts = bind(COUNTS).fetch_one(connection).await?;
     let flipped = bind(FLIPPED).bind(i64::from(limit));
-    let flipped = flipped.fetch_all(&mut *connection).await?;
+    let flipped = flipped.fetch_all(connection).await?;
     let flipped = flipped.iter().map(|row| {
         Ok(PromptChange {
             prompt_key: row.try_get("prompt_key")?,

@@ -10,12 +10,11 @@ use std::ops::RangeInclusive;
 
 use assay_rewards::gold::{LEAST_PER_PASS, MIN_AGREEING, MOST_PER_AGREEING};
 use assay_rewards::sum;
-use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
-use sqlx::{QueryBuilder, Row};
 
 use crate::database::DatabaseError;
 use crate::database::keys::NO_STEP;
 use crate::database::rows::count;
+use crate::database::sql::{self, Connection, QueryBuilder, Row};
 use crate::database::sums::number;
 use crate::prompt_list::{PromptCounts, PromptFilter, PromptOrder, PromptStatus, PromptSummary};
 use crate::read::answers;
@@ -94,11 +93,11 @@ impl VisitRange {
     /// The visits of a filter: those with a step or, if the run has no steps, those without one.
     /// `None` if there is no such run.
     async fn of(
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         run: &str,
         filter: &PromptFilter,
     ) -> Result<Option<Self>, DatabaseError> {
-        let row = sqlx::query("select no, last_step from runs where name = $1")
+        let row = sql::query("select no, last_step from runs where name = $1")
             .bind(run)
             .fetch_optional(connection)
             .await?;
@@ -131,7 +130,7 @@ impl VisitRange {
     }
 
     /// A query that selects from the prompts with these visits.
-    fn prompts(&self, select: &str) -> QueryBuilder<Sqlite> {
+    fn prompts(&self, select: &str) -> QueryBuilder {
         let mut query = QueryBuilder::new(select);
         query.push(
             " from (select prompt_key, count(*) as visits, cast(sum(judged) as bigint) as judged, \
@@ -154,15 +153,15 @@ impl VisitRange {
     /// The prompts that a query of [`VisitRange::prompts`] selects, with their rewards.
     async fn summaries(
         &self,
-        connection: &mut SqliteConnection,
-        mut query: QueryBuilder<Sqlite>,
+        connection: &mut Connection,
+        query: QueryBuilder,
     ) -> Result<Vec<PromptSummary>, DatabaseError> {
-        let rows = query.build().fetch_all(&mut *connection).await?;
+        let rows = query.build().fetch_all(connection).await?;
         let prompts = rows.iter().map(|row| self.summary(row));
         let mut prompts = prompts.collect::<Result<Vec<_>, _>>()?;
         let mut rewards: BTreeMap<String, Option<f64>> = BTreeMap::new();
         for chunk in prompts.chunks(512) {
-            let mut query = QueryBuilder::<Sqlite>::new(
+            let mut query = QueryBuilder::new(
                 "select prompt_key, cast(sum(rewards) as bigint) as rewards, \
                  sum(reward_sum) as reward_sum from prompt_history where run = ",
             );
@@ -170,13 +169,10 @@ impl VisitRange {
             query.push_bind(*self.steps.start()).push(" and ");
             query.push_bind(*self.steps.end());
             query.push(" and judged > 0 and prompt_key in (");
-            let mut keys = query.separated(", ");
-            for prompt in chunk {
-                keys.push_bind(prompt.prompt_key.as_str());
-            }
+            query.push_list(chunk.iter().map(|prompt| prompt.prompt_key.as_str()));
             query.push(") group by prompt_key");
             let build = query.build().persistent(false);
-            for row in build.fetch_all(&mut *connection).await? {
+            for row in build.fetch_all(connection).await? {
                 let mean = sum::mean(
                     number(row.try_get("reward_sum")?),
                     count(row.try_get("rewards")?),
@@ -195,7 +191,7 @@ impl VisitRange {
         Ok(prompts)
     }
 
-    fn summary(&self, row: &SqliteRow) -> Result<PromptSummary, DatabaseError> {
+    fn summary(&self, row: &Row) -> Result<PromptSummary, DatabaseError> {
         let (first, last): (i64, i64) = (row.try_get("first_visit")?, row.try_get("last_visit")?);
         let step = |visit: i64| (self.first() != NO_STEP).then_some(visit >> 1);
         Ok(PromptSummary {
@@ -241,7 +237,7 @@ impl VisitRange {
 }
 
 async fn counts(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     visits: &VisitRange,
 ) -> Result<PromptCounts, DatabaseError> {
     let mut select = "select count(*) as prompts".to_owned();

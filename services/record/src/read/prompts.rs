@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use assay_rewards::Visit;
-use sqlx::sqlite::{Sqlite, SqliteConnection};
-use sqlx::{QueryBuilder, Row};
 
 use crate::database::keys::NO_STEP;
 use crate::database::rows::count;
+use crate::database::sql::{self, Connection, QueryBuilder};
 use crate::database::sums::number;
 use crate::database::{DatabaseError, query};
 use crate::pending::Digest;
@@ -51,11 +50,8 @@ impl Record {
     }
 }
 
-async fn number_of_prompts(
-    connection: &mut SqliteConnection,
-    run: &str,
-) -> Result<u64, DatabaseError> {
-    let prompts: Option<i64> = sqlx::query_scalar("select prompts from runs where name = $1")
+async fn number_of_prompts(connection: &mut Connection, run: &str) -> Result<u64, DatabaseError> {
+    let prompts: Option<i64> = sql::query_scalar("select prompts from runs where name = $1")
         .bind(run)
         .fetch_optional(connection)
         .await?;
@@ -63,7 +59,7 @@ async fn number_of_prompts(
 }
 
 async fn read(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
     prompts: Option<&[String]>,
 ) -> Result<BTreeMap<String, Vec<Visit>>, DatabaseError> {
@@ -76,21 +72,18 @@ async fn read(
         |prompts| prompts.chunks(512).map(Some).collect(),
     );
     for chunk in chunks {
-        let mut query = QueryBuilder::<Sqlite>::new(SELECT);
+        let mut query = QueryBuilder::new(SELECT);
         query.push_bind(run);
         if let Some(chunk) = chunk {
             query.push(" and prompt_key in (");
-            let mut names = query.separated(", ");
-            for name in chunk {
-                names.push_bind(name.as_str());
-            }
+            query.push_list(chunk.iter().map(|name| name.as_str()));
             query.push(")");
         }
         query.push(" order by prompt_key, step");
         for row in query
             .build()
             .persistent(false)
-            .fetch_all(&mut *connection)
+            .fetch_all(connection)
             .await?
         {
             let step: i64 = row.try_get("step")?;

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use assay_rewards::channel::counts::BUCKET_US;
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::runs;
 use crate::chart::Counted;
 use crate::database::rows::count;
+use crate::database::sql::{self, Connection};
 use crate::database::{DatabaseError, charts, query};
 use crate::pending::Digest;
 use crate::{Record, RecordError, RunSummary};
@@ -96,11 +95,11 @@ impl Record {
         self.read(async {
             let graded = |digest: &Digest| digest.grades > 0;
             let mut snapshot = self.snapshot_after(graded).await?;
-            Ok(sqlx::query(SELECT)
+            Ok(sql::query(SELECT)
                 .bind(used_us)
                 .bind(i64::from(channels))
                 .bind(since_us.div_euclid(BUCKET_US))
-                .fetch_all(&mut *snapshot)
+                .fetch_all(&mut snapshot)
                 .await
                 .map_err(DatabaseError::from)?
                 .iter()
@@ -120,7 +119,7 @@ impl Record {
 
 /// Sums of the steps of a run after `before`.
 async fn steps_after(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: &str,
     before: i64,
 ) -> Result<BTreeMap<i64, Counted>, DatabaseError> {
@@ -133,12 +132,12 @@ async fn steps_after(
     let Some(run) = query::run_number(connection, run).await? else {
         return Ok(steps);
     };
-    let rows = sqlx::query(NUMBERS).bind(run).bind(before);
-    for row in rows.fetch_all(&mut *connection).await? {
+    let rows = sql::query(NUMBERS).bind(run).bind(before);
+    for row in rows.fetch_all(connection).await? {
         let counted = steps.entry(row.try_get("step")?).or_default();
         charts::add_numbers_of(counted, &row)?;
     }
-    let rows = sqlx::query(WORDS).bind(run).bind(before);
+    let rows = sql::query(WORDS).bind(run).bind(before);
     for row in rows.fetch_all(connection).await? {
         let counted = steps.entry(row.try_get("step")?).or_default();
         charts::add_words(counted, &row)?;

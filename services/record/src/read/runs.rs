@@ -1,16 +1,16 @@
 //! Reads of runs: their totals, and the sums and counts of their steps.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use assay_rewards::sum;
-use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
-use sqlx::{QueryBuilder, Row};
 
 use crate::access::recorded_run;
 use crate::chart::{Counted, Steps};
 use crate::database::DatabaseError;
 use crate::database::rows::count;
 use crate::database::run_notes::read_tags;
+use crate::database::sql::{Connection, QueryBuilder, Row};
 use crate::database::sums::number;
 use crate::database::{charts, query, rollups, trends};
 use crate::pending::Digest;
@@ -169,11 +169,8 @@ impl Record {
     }
 }
 
-async fn find(
-    connection: &mut SqliteConnection,
-    run: &str,
-) -> Result<Option<RunSummary>, DatabaseError> {
-    let mut query = QueryBuilder::<Sqlite>::new(SELECT);
+async fn find(connection: &mut Connection, run: &str) -> Result<Option<RunSummary>, DatabaseError> {
+    let mut query = QueryBuilder::new(SELECT);
     query.push(" and name = ").push_bind(run.to_owned());
     let row = query.build().fetch_optional(connection).await?;
     row.as_ref().map(summary).transpose()
@@ -181,7 +178,7 @@ async fn find(
 
 /// The runs used last, at most `limit`.
 pub(super) async fn last_used(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     limit: u32,
 ) -> Result<Vec<RunSummary>, DatabaseError> {
     let order = RunOrder::from(RunKey::LastUsed);
@@ -191,13 +188,13 @@ pub(super) async fn last_used(
 /// The runs whose names start with `prefix` and that match `filter`: after the first ones, at most
 /// a number of them.
 async fn list(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     prefix: &str,
     filter: &RunFilter,
     order: RunOrder,
     (offset, limit): (u32, u32),
 ) -> Result<Vec<RunSummary>, DatabaseError> {
-    let mut query = QueryBuilder::<Sqlite>::new(SELECT);
+    let mut query = QueryBuilder::new(SELECT);
     if !prefix.is_empty() {
         // No text in UTF-8 sorts after the last character.
         query.push(" and name >= ").push_bind(prefix.to_owned());
@@ -209,8 +206,12 @@ async fn list(
         let pattern = format!("%{}%", pattern(&search.to_ascii_lowercase()));
         // The caller does not know the prefix.
         let start = prefix.chars().count() as i64 + 1;
-        query.push(" and (lower(substr(name, ").push_bind(start);
-        query.push(")) like ").push_bind(pattern.clone());
+        query
+            .push(" and (lower(substr(name, cast(")
+            .push_bind(start);
+        query
+            .push(" as integer))) like ")
+            .push_bind(pattern.clone());
         query
             .push(" escape '\\' or lower(note) like ")
             .push_bind(pattern);
@@ -258,7 +259,7 @@ fn pattern(text: &str) -> String {
     escaped
 }
 
-fn summary(row: &SqliteRow) -> Result<RunSummary, DatabaseError> {
+fn summary(row: &Row) -> Result<RunSummary, DatabaseError> {
     Ok(RunSummary {
         run: row.try_get("name")?,
         grades: count(row.try_get("grades")?),
@@ -277,8 +278,8 @@ fn summary(row: &SqliteRow) -> Result<RunSummary, DatabaseError> {
         last_step: row.try_get("last_step")?,
         first_us: row.try_get("first_us")?,
         last_us: row.try_get("last_us")?,
-        tags: read_tags(row.try_get("tags")?),
+        tags: read_tags(&row.try_get::<Cow<'_, str>>("tags")?),
         note: row.try_get("note")?,
-        archived: row.try_get::<i64, _>("archived")? != 0,
+        archived: row.try_get::<i64>("archived")? != 0,
     })
 }

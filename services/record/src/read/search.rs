@@ -1,5 +1,6 @@
 //! Searches for texts: walks the grades that match the search, the newest first, and lists those
-//! that match the rest of the filter.
+//! that match the rest of the filter. Regular expressions are matched with the texts of the grades
+//! that match everything else; without a word that must occur, the walk is over all grades.
 //!
 //! A page looks at a limited number of matches, so that a frequent word with a filter that few
 //! grades pass takes no longer than another. It then has fewer grades than requested, and a cursor.
@@ -10,19 +11,27 @@ use std::time::Duration;
 
 use assay_core::GradeId;
 use futures::TryStreamExt;
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use futures::stream::BoxStream;
 
 use super::grades::{count_kinds, look_up, may_match};
+use crate::database::indexed::GradeTexts;
 use crate::database::query::{self, ListLookups, ListStart, MAX_KEYS};
 use crate::database::rows::{POSITION_BITS, key, read_grades};
+use crate::database::sql::{self, Connection, Row};
 use crate::database::sqlite::texts::{Expression, expression, matching};
+use crate::database::texts::bodies::texts;
 use crate::database::{DatabaseError, Snapshot};
 use crate::pending::Digest;
+use crate::text_pattern::TextPattern;
 use crate::{GradeFilter, GradePage, KindCounts, Neighbours, Record, RecordError, TextQuery};
 
 /// Most matches at which a page looks: 10 to 40 ms on a busy machine.
 const MAX_MATCHES: usize = 8_192;
+
+/// Most grades of which a page reads the texts, and after how many bytes of them it ends: to match
+/// regular expressions, 20 to 200 ms.
+const MAX_TEXTS: usize = 1_024;
+const MAX_TEXT_BYTES: usize = 8 << 20;
 
 /// Most times that a page skips to another batch. Each time, the index is searched anew.
 const MAX_SKIPS: u32 = 8;
@@ -46,10 +55,18 @@ enum Wanted {
     Counts,
 }
 
+/// The grades at which a search looks.
+enum Candidates {
+    /// Those that the index finds.
+    Matching(Expression),
+    /// All.
+    All,
+}
+
 /// The rows of what was found, and where the next page starts: below this key.
 #[derive(Default)]
 struct Found {
-    rows: Vec<SqliteRow>,
+    rows: Vec<Row>,
     next: Option<i64>,
 }
 
@@ -68,7 +85,10 @@ impl Record {
         let Some(texts) = self.shared.database.texts() else {
             return Ok(Some(SEARCH_IS_OFF.to_owned()));
         };
-        match expression(&mut *texts.file.reader().await?, text).await {
+        if !text.has_words() {
+            return Ok(None);
+        }
+        match expression(&mut texts.file.reader().await?, text).await {
             Ok(_) => Ok(None),
             Err(error @ DatabaseError::LongSearch(_)) => Ok(Some(error.to_string())),
             Err(error) => Err(error.into()),
@@ -149,19 +169,27 @@ impl Record {
         texts.complete(INDEX_TIMEOUT).await.map_err(unavailable)?;
         // In the order of the writer: in memory, each database has a single connection.
         let mut index = texts.file.reader().await?;
-        let expression = expression(&mut index, text).await?;
+        let candidates = if text.has_words() {
+            let expression = expression(&mut index, text).await?;
+            expression.map(Candidates::Matching)
+        } else {
+            Some(Candidates::All)
+        };
         let mut snapshot = database.snapshot().await?;
         let lookups = look_up(&mut snapshot, filter, NEWEST).await?;
-        let found = match expression.zip(lookups) {
-            Some((expression, mut lookups)) => {
+        let found = match candidates.zip(lookups) {
+            Some((candidates, mut lookups)) => {
                 let from = start(&mut snapshot, before).await?;
                 let mut search = Search {
                     snapshot: &mut snapshot,
                     filter,
                     lookups: &mut lookups,
                     wanted,
+                    patterns: text.patterns(),
+                    texts: 0,
+                    bytes: 0,
                 };
-                search.walk(&mut index, &expression, from).await?
+                search.walk(&mut index, &candidates, from).await?
             }
             None => Found::default(),
         };
@@ -176,10 +204,7 @@ fn cursor(key: i64) -> GradeId {
 }
 
 /// The largest key below a cursor, or below a grade.
-async fn start(
-    connection: &mut SqliteConnection,
-    before: Option<GradeId>,
-) -> Result<i64, DatabaseError> {
+async fn start(connection: &mut Connection, before: Option<GradeId>) -> Result<i64, DatabaseError> {
     let Some(before) = before.map(u128::from) else {
         return Ok(i64::MAX);
     };
@@ -201,19 +226,46 @@ fn last_key(number: i64) -> i64 {
     key(number.saturating_add(1), 0) - 1
 }
 
+/// The next keys that the index finds.
+async fn next_keys(
+    matches: &mut BoxStream<'_, Result<i64, sqlx::Error>>,
+) -> Result<Vec<i64>, DatabaseError> {
+    let mut keys = Vec::with_capacity(MAX_KEYS);
+    while keys.len() < MAX_KEYS
+        && let Some(key) = matches.try_next().await.map_err(DatabaseError::TextIndex)?
+    {
+        keys.push(key);
+    }
+    Ok(keys)
+}
+
+/// The keys of the newest grades from `from` downward.
+async fn keys_from(connection: &mut Connection, from: i64) -> Result<Vec<i64>, DatabaseError> {
+    let select = "select key from grades where key <= $1 order by key desc limit $2";
+    Ok(sql::query_scalar(select)
+        .bind(from)
+        .bind(MAX_KEYS as i64)
+        .fetch_all(connection)
+        .await?)
+}
+
 struct Search<'s> {
-    snapshot: &'s mut SqliteConnection,
+    snapshot: &'s mut Connection,
     filter: &'s GradeFilter,
     lookups: &'s mut ListLookups,
     wanted: Wanted,
+    patterns: &'s [TextPattern],
+    /// Number and bytes of the texts that were read.
+    texts: usize,
+    bytes: usize,
 }
 
 impl Search<'_> {
-    /// Looks at the matches from the key `from` downward.
+    /// Looks at the candidates from the key `from` downward.
     async fn walk(
         &mut self,
-        index: &mut SqliteConnection,
-        expression: &Expression,
+        index: &mut Connection,
+        candidates: &Candidates,
         mut from: i64,
     ) -> Result<Found, DatabaseError> {
         let mut found = Found::default();
@@ -223,14 +275,15 @@ impl Search<'_> {
                 Some(next) => from = next,
                 None => return Ok(found),
             }
-            let mut matches = matching(index, expression, from);
+            let mut matches = match candidates {
+                Candidates::Matching(expression) => Some(matching(index, expression, from)),
+                Candidates::All => None,
+            };
             loop {
-                let mut keys = Vec::with_capacity(MAX_KEYS);
-                while keys.len() < MAX_KEYS
-                    && let Some(key) = matches.try_next().await.map_err(DatabaseError::TextIndex)?
-                {
-                    keys.push(key);
-                }
+                let keys = match &mut matches {
+                    Some(matches) => next_keys(matches).await?,
+                    None => keys_from(self.snapshot, from).await?,
+                };
                 let Some(lowest) = keys.last().copied() else {
                     return Ok(found);
                 };
@@ -241,7 +294,10 @@ impl Search<'_> {
                 if self.is_full(&mut found)? {
                     return Ok(found);
                 }
-                if looked_at >= MAX_MATCHES {
+                if looked_at >= MAX_MATCHES
+                    || self.texts >= MAX_TEXTS
+                    || self.bytes >= MAX_TEXT_BYTES
+                {
                     found.next = Some(lowest);
                     return Ok(found);
                 }
@@ -259,13 +315,16 @@ impl Search<'_> {
     }
 
     /// The rows of those of the keys that match the filter.
-    async fn passing(
-        &mut self,
-        keys: Vec<i64>,
-        found: usize,
-    ) -> Result<Vec<SqliteRow>, DatabaseError> {
+    async fn passing(&mut self, keys: Vec<i64>, found: usize) -> Result<Vec<Row>, DatabaseError> {
         self.lookups.keys = Some(keys);
-        let mut query = match self.wanted {
+        if !self.patterns.is_empty() {
+            let matching = self.matching_patterns().await?;
+            if matching.is_empty() {
+                return Ok(Vec::new());
+            }
+            self.lookups.keys = Some(matching);
+        }
+        let query = match self.wanted {
             // One more than the page, to find out whether another page follows.
             Wanted::Grades(limit) => {
                 let left = limit.saturating_add(1) - u32::try_from(found).unwrap_or(limit);
@@ -274,6 +333,31 @@ impl Search<'_> {
             Wanted::Counts => query::count_kinds(self.filter, self.lookups, u32::MAX),
         };
         Ok(query.build().fetch_all(&mut *self.snapshot).await?)
+    }
+
+    /// Those of the keys that match the filter and the regular expressions.
+    async fn matching_patterns(&mut self) -> Result<Vec<i64>, DatabaseError> {
+        let query = query::list(self.filter, self.lookups, NEWEST, u32::MAX);
+        let rows = query.build().fetch_all(&mut *self.snapshot).await?;
+        let keys = rows
+            .iter()
+            .map(|row| Ok(row.try_get("key")?))
+            .collect::<Result<Vec<i64>, DatabaseError>>()?;
+        let mut matching = Vec::new();
+        for GradeTexts {
+            key,
+            completion,
+            prompt,
+        } in texts(self.snapshot, &keys).await?
+        {
+            self.texts += 1;
+            self.bytes += completion.len() + prompt.len();
+            let mut patterns = self.patterns.iter();
+            if patterns.all(|pattern| pattern.passes(&completion, &prompt)) {
+                matching.push(key);
+            }
+        }
+        Ok(matching)
     }
 
     /// Whether a page is full; completes it.

@@ -53,7 +53,7 @@ async fn enforce_use(
         ..PruneFilter::default()
     };
     let target = target(steps, &filter).await?;
-    let estimate = database::prune_estimate(&mut *steps.snapshot().await?, &target).await?;
+    let estimate = database::prune_estimate(&mut steps.snapshot().await?, &target).await?;
     if estimate.channels == 0 {
         return Ok(());
     }

@@ -19,7 +19,7 @@ const BATCHES: u32 = 64;
 pub(super) async fn finish_interrupted(steps: &Steps) -> Result<(), Interruption> {
     let mut pace = Pace::new();
     loop {
-        let left = database::interrupted(&mut *steps.snapshot().await?).await?;
+        let left = database::interrupted(&mut steps.snapshot().await?).await?;
         if left.batches.is_empty() {
             if left.runs {
                 steps.repeat(RetentionStep::Runs, &mut Pace::new()).await?;
@@ -79,7 +79,7 @@ pub(super) async fn target(
     steps: &Steps,
     filter: &PruneFilter,
 ) -> Result<PruneTarget, Interruption> {
-    Ok(database::prune_target(&mut *steps.snapshot().await?, filter).await?)
+    Ok(database::prune_target(&mut steps.snapshot().await?, filter).await?)
 }
 
 /// Deletes batches until they have about `bytes`, the oldest first; returns their runs.

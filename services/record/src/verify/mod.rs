@@ -13,15 +13,15 @@ mod spool;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
+use assay_base::url::redacted;
 use assay_core::{BatchId, Hash};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions, Connection};
 
 pub use self::report::{Damage, Verification};
 use self::spool::ReadSpool;
-use crate::backup::{BackupError, files};
-use crate::database::sqlite;
+use crate::backup::BackupError;
+use crate::database::sql::{self, Connection};
 use crate::database::verifying::{self, StoredBody, VerifiedBatch};
+use crate::database::{Location, is_damage, schema};
 use crate::grade::StoredGrade;
 use crate::options::RecordOptions;
 use crate::pending::packs::decompress;
@@ -42,16 +42,19 @@ pub async fn verify(
     options: &RecordOptions,
     mut progress: impl FnMut(u64),
 ) -> Result<Verification, BackupError> {
-    let (location, database, spool) = files(options)?;
+    let database = redacted(&options.database);
+    let no_database = || BackupError::NoDatabase(database.clone());
+    let location = Location::parse(&options.database).ok_or_else(no_database)?;
+    let spool = options.spool.clone().or_else(|| location.spool());
+    let spool = spool.ok_or_else(no_database)?;
     let failed = |source| BackupError::Database {
-        path: database.clone(),
+        database: database.clone(),
         source,
     };
-    let options = location.options().read_only(true);
     let mut found = Verification::default();
-    let opened = match open(options).await {
+    let opened = match open(&location).await {
         Ok(opened) => opened,
-        Err(error) if sqlite::is_damage(&error) => Opened::Damaged(error.to_string()),
+        Err(error) if is_damage(&error) => Opened::Damaged(error.to_string()),
         Err(error) => return Err(failed(error)),
     };
     let mut connection = match opened {
@@ -74,7 +77,7 @@ pub async fn verify(
     }
     let files = ReadSpool::read(&spool, &mut found);
     // Ends the state of the checks. Fails if the database has ended the transaction by itself.
-    let _ = sqlx::query("rollback").execute(&mut connection).await;
+    let _ = sql::query("rollback").execute(&mut connection).await;
     let after = verifying::progress(&mut connection, &name).await;
     connection.close().await.map_err(failed)?;
     if let Some(files) = files {
@@ -87,19 +90,19 @@ pub async fn verify(
 
 /// A database that was opened.
 enum Opened {
-    Current(SqliteConnection),
+    Current(Connection),
     /// It has the schema of an earlier release.
     Earlier,
     /// It has no schema that can be read, for this reason.
     Damaged(String),
 }
 
-async fn open(options: SqliteConnectOptions) -> Result<Opened, sqlx::Error> {
-    let mut connection = options.connect().await?;
+async fn open(location: &Location) -> Result<Opened, sqlx::Error> {
+    let mut connection = location.connect_reading().await?;
     if verifying::has_documents(&mut connection).await? {
         return Ok(Opened::Current(connection));
     }
-    let is_empty = sqlite::is_empty(&mut connection).await?;
+    let is_empty = schema::is_empty(&mut connection).await?;
     connection.close().await?;
     Ok(if is_empty {
         Opened::Damaged("the file has no tables".to_owned())
@@ -109,13 +112,13 @@ async fn open(options: SqliteConnectOptions) -> Result<Opened, sqlx::Error> {
 }
 
 async fn check_database(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     found: &mut Verification,
     progress: &mut impl FnMut(u64),
 ) -> Result<(), crate::database::DatabaseError> {
     // One state of the database for all checks.
-    sqlx::query("begin").execute(&mut *connection).await?;
-    for problem in sqlite::integrity_problems(connection, 100).await? {
+    sql::query("begin").execute(connection).await?;
+    for problem in schema::integrity_problems(connection, 100).await? {
         found.report("the database file", problem);
     }
     let first = verifying::first_without_gaps(connection).await?;
@@ -151,7 +154,7 @@ async fn check_database(
 /// Checks that the batches with numbers between `last` and `next` have no grades, and that those
 /// with numbers from `first` on were deleted by retention.
 async fn check_gap(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     last: i64,
     next: i64,
     first: i64,
@@ -183,7 +186,7 @@ async fn check_gap(
 }
 
 async fn check_batch(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     batch: &VerifiedBatch,
     bodies: &mut Bodies,
     found: &mut Verification,
@@ -286,7 +289,7 @@ const MAX_PACKS: usize = 64;
 impl Bodies {
     async fn check(
         &mut self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         place: &str,
         hash: Hash,
         found: &mut Verification,

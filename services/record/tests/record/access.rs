@@ -107,8 +107,9 @@ async fn another_process_changes_keys_while_a_node_runs() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     let version = store.access().state().await.unwrap().version;
-    let url = format!("sqlite://{}", fixture.database().display());
-    let command = assay_record::open_access(&url).await.unwrap();
+    let command = assay_record::open_access(&fixture.options.database)
+        .await
+        .unwrap();
     command
         .create_key(&key("alice"), &audit("create"))
         .await

@@ -10,8 +10,11 @@ use assay_record::{
     Appeal, Body, BodyKind, Claim, Entry, Event, GradeFilter, GradeSource, ItemGrade, NewGrade,
     OpenError, Record, RecordOptions, RequestKey, SealedReply, StoredGrade,
 };
-use sqlx::{Connection, SqliteConnection};
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use tempfile::TempDir;
+
+use crate::postgres::{is_tested, new_database};
 
 pub(crate) const START_US: i64 = 1_795_000_000_000_000;
 
@@ -72,9 +75,25 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn new() -> Self {
+        if is_tested() {
+            return Self::on_postgres();
+        }
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("assay.db");
-        let mut options = RecordOptions::new(format!("sqlite://{}", path.display()));
+        let url = format!("sqlite://{}", folder.path().join("assay.db").display());
+        Self::with(folder, RecordOptions::new(url))
+    }
+
+    /// A record on PostgreSQL, whichever database is tested.
+    pub(crate) fn on_postgres() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let options = RecordOptions {
+            spool: Some(folder.path().join("assay.db.spool")),
+            ..RecordOptions::new(new_database())
+        };
+        Self::with(folder, options)
+    }
+
+    fn with(folder: TempDir, mut options: RecordOptions) -> Self {
         options.close_timeout = Duration::from_secs(20);
         Self {
             folder,
@@ -124,9 +143,13 @@ impl Fixture {
 
     /// Waits until all entries are in the database.
     pub(crate) async fn applied(&self, store: &Record) {
-        while store.state().pending > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let applied = async {
+            while store.state().pending > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let done = tokio::time::timeout(Duration::from_secs(20), applied).await;
+        assert!(done.is_ok(), "{:?}", store.state());
     }
 
     /// Waits until the writer has tried to apply an entry and failed.
@@ -143,32 +166,64 @@ impl Fixture {
 
     /// Prevents the store from writing to the database until the result is dropped. Reads are not
     /// affected.
-    pub(crate) async fn lock_database(&self) -> SqliteConnection {
-        let url = format!("sqlite://{}", self.database().display());
-        let mut connection = SqliteConnection::connect(&url).await.unwrap();
-        sqlx::query("begin immediate")
-            .execute(&mut connection)
-            .await
-            .unwrap();
+    pub(crate) async fn lock_database(&self) -> TestConnection {
+        let mut connection = self.connect().await.unwrap();
+        let begin = on(
+            "begin immediate",
+            "begin; select pg_advisory_xact_lock(4711046251)",
+        );
+        connection.execute(begin).await.unwrap();
         connection
+    }
+
+    async fn connect(&self) -> Result<TestConnection, sqlx::Error> {
+        let url = &self.options.database;
+        Ok(if url.starts_with("postgres") {
+            TestConnection::Postgres(PgConnection::connect(url).await?)
+        } else {
+            TestConnection::Sqlite(SqliteConnection::connect(url).await?)
+        })
     }
 
     /// Runs statements on the database file.
     pub(crate) async fn execute(&self, sql: &'static str) -> Result<(), sqlx::Error> {
-        let url = format!("sqlite://{}", self.database().display());
-        let mut connection = SqliteConnection::connect(&url).await?;
-        sqlx::raw_sql(sql).execute(&mut connection).await?;
-        Ok(())
+        self.connect().await?.execute(sql).await
     }
 
     /// Reads one number from the database file.
     pub(crate) async fn number(&self, sql: &'static str) -> i64 {
-        let url = format!("sqlite://{}", self.database().display());
-        let mut connection = SqliteConnection::connect(&url).await.unwrap();
-        sqlx::query_scalar(sql)
-            .fetch_one(&mut connection)
-            .await
-            .unwrap()
+        let number = match self.connect().await.unwrap() {
+            TestConnection::Sqlite(mut sqlite) => {
+                sqlx::query_scalar(sql).fetch_one(&mut sqlite).await
+            }
+            TestConnection::Postgres(mut postgres) => {
+                // A sum has another type.
+                let sql = AssertSqlSafe(format!("select cast(({sql}) as bigint)"));
+                sqlx::query_scalar(sql).fetch_one(&mut postgres).await
+            }
+        };
+        number.unwrap()
+    }
+}
+
+/// One of two statements: for SQLite or for PostgreSQL.
+pub(crate) fn on(sqlite: &'static str, postgres: &'static str) -> &'static str {
+    if is_tested() { postgres } else { sqlite }
+}
+
+/// A connection to the database, which it leaves when it is dropped.
+pub(crate) enum TestConnection {
+    Sqlite(SqliteConnection),
+    Postgres(PgConnection),
+}
+
+impl TestConnection {
+    /// Runs statements.
+    pub(crate) async fn execute(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlx::raw_sql(sql).execute(sqlite).await.map(drop),
+            Self::Postgres(postgres) => sqlx::raw_sql(sql).execute(postgres).await.map(drop),
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! The guarantees of the record. To test another database, open it in `fixture`.
+//! The guarantees of the record, on SQLite or, if `ASSAY_TEST_POSTGRES` is set, on PostgreSQL. The
+//! tests in `sqlite` are for SQLite only.
 
 #![expect(
     clippy::unwrap_used,
@@ -7,24 +8,26 @@
 
 mod access;
 mod answers;
-mod backups;
+mod assignments;
 mod batches;
+mod channel_parts;
 mod channels;
 mod checks;
 mod claims;
 mod comments;
 mod costs;
-mod earlier;
 mod faults;
 mod fixture;
 mod lists;
 mod names;
 mod pairs;
+mod postgres;
 mod prompts;
 mod reads;
 mod recent;
 mod recovery;
 mod retention;
 mod run_notes;
-mod searching;
 mod set_aside;
+mod shared;
+mod sqlite;

@@ -208,6 +208,7 @@ async fn a_store_in_memory_creates_no_files() {
     let fixture = Fixture::new();
     let mut options = fixture.options.clone();
     options.database = "sqlite::memory:".to_owned();
+    options.spool = None;
     let store = assay_record::Record::open(&options, fixture.clock.clone())
         .await
         .unwrap();

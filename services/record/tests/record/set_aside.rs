@@ -6,7 +6,7 @@ use std::time::Duration;
 use assay_record::chart::Number;
 use assay_record::{Entry, GradeFilter, Record, RecordError, set_aside_entries};
 
-use crate::fixture::{Fixture, all, batch, change, change_all, contains_entry, entry, record};
+use crate::fixture::{Fixture, all, batch, change, change_all, contains_entry, entry, on, record};
 
 /// A batch in which every item has this reward.
 fn rewarded(n: u64, reward: f64) -> Entry {
@@ -61,11 +61,14 @@ async fn reads_and_updates_infinite_sums_of_an_earlier_release() {
     record(&store, rewarded(1, 1.0)).await;
     fixture.applied(&store).await;
     fixture
-        .execute(
-            "update step_numbers set sum = 9e999, squares = 9e999; update prompt_history set \
-             reward_sum = -9e999; update runs set score_sum = 9e999; update rollups set \
-             score_squares = 9e999",
-        )
+        .execute(on(
+            "update step_numbers set sum = 9e999, squares = 9e999; \
+                 update prompt_history set reward_sum = -9e999; \
+                 update runs set score_sum = 9e999; update rollups set score_squares = 9e999",
+            "update step_numbers set sum = 'inf', squares = 'inf'; \
+                 update prompt_history set reward_sum = '-inf'; \
+                 update runs set score_sum = 'inf'; update rollups set score_squares = 'inf'",
+        ))
         .await
         .unwrap();
     sums_are_finite(&store, 2).await;
@@ -131,9 +134,14 @@ async fn applies_and_reads_extreme_values() {
     store.close().await.unwrap();
 }
 
-/// Makes the database reject grades of the item `rejected`.
-const REJECT_ITEM: &str = "create trigger refuse before insert on grades when new.item = 'refused' \
-     begin select raise(abort, 'no such item'); end";
+/// Makes the database reject grades of the item `refused`.
+fn reject_item() -> &'static str {
+    on(
+        "create trigger refuse before insert on grades when new.item = 'refused' \
+         begin select raise(abort, 'no such item'); end",
+        "alter table grades add constraint refuse check (item <> 'refused')",
+    )
+}
 
 fn rejected(n: u64) -> Entry {
     let mut entry = entry(n, 2);
@@ -147,7 +155,7 @@ fn rejected(n: u64) -> Entry {
 async fn sets_a_rejected_entry_aside_and_applies_it_later() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
-    fixture.execute(REJECT_ITEM).await.unwrap();
+    fixture.execute(reject_item()).await.unwrap();
     let lock = fixture.lock_database().await;
     for n in 0..20 {
         record(
@@ -170,7 +178,7 @@ async fn sets_a_rejected_entry_aside_and_applies_it_later() {
         [Some(batch(3)), Some(batch(11))]
     );
     assert!(
-        listed[0].reason.contains("no such item") && listed[0].grades == 2,
+        listed[0].reason.contains(on("no such item", "refuse")) && listed[0].grades == 2,
         "{listed:?}"
     );
     assert_eq!(store.grade(batch(3).grade(0)).await.unwrap(), None);
@@ -191,7 +199,13 @@ async fn sets_a_rejected_entry_aside_and_applies_it_later() {
     }));
     assert_eq!(store.state().set_aside, 2);
 
-    fixture.execute("drop trigger refuse").await.unwrap();
+    fixture
+        .execute(on(
+            "drop trigger refuse",
+            "alter table grades drop constraint refuse",
+        ))
+        .await
+        .unwrap();
     let results = store.apply_set_aside().await.unwrap();
     assert!(
         results.len() == 2 && results.iter().all(|(_, error)| error.is_none()),
@@ -216,7 +230,7 @@ async fn sets_a_rejected_entry_aside_and_applies_it_later() {
 async fn an_entry_set_aside_before_a_crash_is_kept_once() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
-    fixture.execute(REJECT_ITEM).await.unwrap();
+    fixture.execute(reject_item()).await.unwrap();
     record(&store, rejected(1)).await;
     fixture.applied(&store).await;
     // As if the process had ended after it wrote the copy and before it advanced the progress.
@@ -228,7 +242,10 @@ async fn an_entry_set_aside_before_a_crash_is_kept_once() {
     drop(store);
 
     fixture
-        .execute("delete from spool_progress; drop trigger refuse")
+        .execute(on(
+            "delete from spool_progress; drop trigger refuse",
+            "delete from spool_progress; alter table grades drop constraint refuse",
+        ))
         .await
         .unwrap();
     let store = fixture.open().await;
@@ -252,7 +269,13 @@ async fn sets_nothing_aside_if_the_database_rejects_valid_entries() {
     while store.state().apply_error.is_none() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert!(store.state().apply_error.unwrap().contains("no such table"));
+    assert!(
+        store
+            .state()
+            .apply_error
+            .unwrap()
+            .contains(on("no such table", "does not exist"))
+    );
     assert_eq!((store.state().set_aside, store.state().pending), (0, 4));
     store.ready().await.unwrap();
     fixture

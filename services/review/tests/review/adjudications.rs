@@ -24,7 +24,7 @@ async fn adjudications_of_drawn_grades_update_the_interval() {
             passes: Some(false),
             ..DrawFilter::default()
         };
-        let (stored, draw) = review.draw(&draws).await.unwrap().unwrap();
+        let (stored, draw) = review.draw(&draws, "operator").await.unwrap().unwrap();
         assert!(!drawn.contains(&draw.grade) && stored.grade.pass == Some(false));
         let undrawn = 40 - u32::try_from(drawn.len()).unwrap();
         assert!((draw.probability - 1.0 / f64::from(undrawn)).abs() < 1e-12);
@@ -37,10 +37,13 @@ async fn adjudications_of_drawn_grades_update_the_interval() {
     }
     assert_eq!(
         review
-            .draw(&DrawFilter {
-                passes: Some(false),
-                ..DrawFilter::default()
-            })
+            .draw(
+                &DrawFilter {
+                    passes: Some(false),
+                    ..DrawFilter::default()
+                },
+                "operator",
+            )
             .await
             .unwrap(),
         None

@@ -11,7 +11,7 @@ use super::*;
 
 fn config(database: &str) -> Config {
     let mut config = Config::default();
-    config.store.database = database.to_owned();
+    config.store.database = database.into();
     config.engine.workers = 1;
     // The tasks of these tests need no sandbox worker, and the test binary cannot be one.
     config.sandbox_workers.program = "no-worker".into();

@@ -64,8 +64,8 @@ pub(crate) struct ListQuery {
     score_min: Option<f64>,
     /// Maximum score, inclusive.
     score_max: Option<f64>,
-    /// What occurs in the completion or the prompt: `word "a phrase" prefix* -excluded`, all of
-    /// them, in at most 256 bytes. Requires the setting `store.text_search`.
+    /// What occurs in the completion or the prompt: `word "a phrase" prefix* -excluded
+    /// /regex/`, all of them, in at most 256 bytes. Requires the setting `store.text_search`.
     #[param(max_length = 256)]
     text: Option<String>,
     /// Earliest time, inclusive, in microseconds since the Unix epoch.

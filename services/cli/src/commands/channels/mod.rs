@@ -368,7 +368,7 @@ async fn draw(source: &Source, draws: DrawFilter) -> anyhow::Result<()> {
             grade.as_ref().map(print)
         }
         Source::Node(node) => {
-            let drawn = node.review().draw(&draws).await?;
+            let drawn = node.review().draw(&draws, "local").await?;
             drawn.map(|(grade, _)| print(&grade))
         }
     };

@@ -105,7 +105,7 @@ fn filter(selection: &GradeSelection) -> anyhow::Result<GradeFilter> {
         caller: selection.caller.clone(),
         item: selection.id.clone(),
         group: selection.group.clone(),
-        label: None,
+        label: selection.label.clone(),
         prompt_key: selection.prompt.clone(),
         score_min: selection.score_min,
         score_max: selection.score_max,
@@ -128,6 +128,7 @@ fn query(selection: &GradeSelection) -> Vec<(&'static str, String)> {
         ("caller", &selection.caller),
         ("id", &selection.id),
         ("group", &selection.group),
+        ("label", &selection.label),
         ("prompt_key", &selection.prompt),
     ];
     let mut query: Vec<_> = texts

@@ -9,22 +9,21 @@
 //! by label, which have few rows, are found by indexes of their own and sorted as a whole.
 
 use assay_core::{BatchId, GradeId};
-use sqlx::sqlite::{Sqlite, SqliteConnection};
-use sqlx::{QueryBuilder, Row};
 
 use super::facets::{self, ANY_RUN, RequiredFacets};
 use super::keys::NO_STEP;
-use super::rows::{POSITION_BITS, SELECT_GRADE, batch_id, id_bytes};
+use super::rows::{POSITION_BITS, SELECT_GRADE, batch_id, id_bytes, key};
 use super::sqlite::indexed_by;
 use crate::GradeFilter;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection, QueryBuilder};
 use crate::spool::Position;
 
 pub(crate) async fn progress(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     spool: &str,
 ) -> Result<Position, DatabaseError> {
-    let row = sqlx::query("select segment, byte from spool_progress where spool = $1")
+    let row = sql::query("select segment, byte from spool_progress where spool = $1")
         .bind(spool)
         .fetch_optional(connection)
         .await?;
@@ -40,10 +39,10 @@ pub(crate) async fn progress(
 
 /// Number of a run; `None` if there is no such run.
 pub(crate) async fn run_number(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     name: &str,
 ) -> Result<Option<i64>, DatabaseError> {
-    let number = sqlx::query_scalar("select no from runs where name = $1")
+    let number = sql::query_scalar("select no from runs where name = $1")
         .bind(name)
         .fetch_optional(connection)
         .await?;
@@ -58,27 +57,50 @@ fn lowest_batch(grade: u128) -> u128 {
 /// Number and id of the batches whose range of ids includes the position just below `before`. In
 /// practice none or one.
 pub(crate) async fn batches_around(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     before: u128,
 ) -> Result<Vec<(i64, BatchId)>, DatabaseError> {
     let lowest = lowest_batch(before);
-    let rows =
-        sqlx::query("select no, id from batches where id < $1 and id >= $2 order by id desc")
-            .bind(id_bytes(before))
-            .bind(id_bytes(lowest))
-            .fetch_all(connection)
-            .await?;
+    let rows = sql::query("select no, id from batches where id < $1 and id >= $2 order by id desc")
+        .bind(id_bytes(before))
+        .bind(id_bytes(lowest))
+        .fetch_all(connection)
+        .await?;
     rows.iter()
         .map(|row| Ok((row.try_get("no")?, batch_id(row.try_get("id")?, "batches")?)))
         .collect()
 }
 
+/// The key of a grade; `None` if it is not stored.
+pub(crate) async fn grade_key(
+    connection: &mut Connection,
+    grade: GradeId,
+) -> Result<Option<i64>, DatabaseError> {
+    for (number, batch) in batches_around(connection, grade.into()).await? {
+        let position = u128::from(grade) - u128::from(batch) - 1;
+        let Some(position) = u32::try_from(position)
+            .ok()
+            .filter(|position| position >> POSITION_BITS == 0)
+        else {
+            continue;
+        };
+        let stored: Option<i64> = sql::query_scalar("select key from grades where key = $1")
+            .bind(key(number, position))
+            .fetch_optional(connection)
+            .await?;
+        if stored.is_some() {
+            return Ok(stored);
+        }
+    }
+    Ok(None)
+}
+
 /// The largest number of a batch with an id below `before`; 0 if there is none.
 pub(crate) async fn last_batch_before(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     before: u128,
 ) -> Result<i64, DatabaseError> {
-    let number = sqlx::query_scalar("select coalesce(max(no), 0) from batches where id < $1")
+    let number = sql::query_scalar("select coalesce(max(no), 0) from batches where id < $1")
         .bind(id_bytes(before))
         .fetch_one(connection)
         .await?;
@@ -178,13 +200,13 @@ pub(crate) const MAX_KEYS: usize = 256;
 
 /// Whether all visits of a prompt have a step.
 pub(crate) async fn prompt_has_steps(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
     prompt: &str,
 ) -> Result<bool, DatabaseError> {
     let without_step = "select count(*) from prompt_history \
                         where run = $1 and prompt_key = $2 and step = $3";
-    let visits: i64 = sqlx::query_scalar(without_step)
+    let visits: i64 = sql::query_scalar(without_step)
         .bind(run)
         .bind(prompt)
         .bind(NO_STEP)
@@ -195,7 +217,7 @@ pub(crate) async fn prompt_has_steps(
 
 /// The first and the last batch of a run in a range of steps; `None` if it has none.
 pub(crate) async fn step_ends(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
     (min, max): (i64, i64),
 ) -> Result<Option<BatchEnds>, DatabaseError> {
@@ -211,11 +233,11 @@ pub(crate) async fn step_ends(
     );
     let mut ends = [None, None];
     for (end, sql) in ends.iter_mut().zip([FIRST, LAST]) {
-        *end = sqlx::query_scalar(sql)
+        *end = sql::query_scalar(sql)
             .bind(run)
             .bind(min)
             .bind(max)
-            .fetch_optional(&mut *connection)
+            .fetch_optional(connection)
             .await?;
     }
     let [first, last] = ends;
@@ -224,7 +246,7 @@ pub(crate) async fn step_ends(
 
 /// Numbers of the kinds that match the filter; `None` if the filter does not restrict them.
 pub(crate) async fn kinds(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     filter: &GradeFilter,
 ) -> Result<Option<Vec<i64>>, DatabaseError> {
     let one = Option::as_slice;
@@ -239,14 +261,11 @@ pub(crate) async fn kinds(
     if columns.iter().all(|(_, values)| values.is_empty()) && filter.truncated.is_none() {
         return Ok(None);
     }
-    let mut query = QueryBuilder::<Sqlite>::new("select no from kinds where true");
+    let mut query = QueryBuilder::new("select no from kinds where true");
     for (column, values) in columns {
         if !values.is_empty() {
             query.push(format_args!(" and {column} in ("));
-            let mut names = query.separated(", ");
-            for value in values {
-                names.push_bind(value.as_str());
-            }
+            query.push_list(values.iter().map(|value| value.as_str()));
             query.push(")");
         }
     }
@@ -254,9 +273,7 @@ pub(crate) async fn kinds(
         query.push(" and truncated = ").push_bind(truncated);
     }
     query.push(" order by no");
-    Ok(Some(
-        query.build_query_scalar().fetch_all(connection).await?,
-    ))
+    Ok(Some(query.build().scalar().fetch_all(connection).await?))
 }
 
 /// The query for the grades that match `filter` from `start` on.
@@ -265,7 +282,7 @@ pub(crate) fn list(
     lookups: &ListLookups,
     start: ListStart,
     limit: u32,
-) -> QueryBuilder<Sqlite> {
+) -> QueryBuilder {
     select(
         QueryBuilder::new(SELECT_GRADE),
         filter,
@@ -276,11 +293,7 @@ pub(crate) fn list(
 }
 
 /// The query for the number of grades of each kind among the newest `limit` that match `filter`.
-pub(crate) fn count_kinds(
-    filter: &GradeFilter,
-    lookups: &ListLookups,
-    limit: u32,
-) -> QueryBuilder<Sqlite> {
+pub(crate) fn count_kinds(filter: &GradeFilter, lookups: &ListLookups, limit: u32) -> QueryBuilder {
     let counts = "select k.grader, k.channel, k.outcome, k.verdict, k.truncated, k.cause, \
                   cast(count(*) as bigint) as grades \
                   from kinds k join (select g.kind as kind";
@@ -295,12 +308,12 @@ pub(crate) fn count_kinds(
 
 /// Continues a query that selects columns of grades `g`, their batches `b` and kinds `k`.
 fn select(
-    mut query: QueryBuilder<Sqlite>,
+    mut query: QueryBuilder,
     filter: &GradeFilter,
     lookups: &ListLookups,
     start: ListStart,
     limit: u32,
-) -> QueryBuilder<Sqlite> {
+) -> QueryBuilder {
     let ListLookups {
         run,
         kinds,
@@ -338,10 +351,7 @@ fn select(
                  where b.no = g.key >> 24 and k.no = g.kind and g.key in (",
             );
             // As many parameters for any number of keys, so that few statements are prepared.
-            let mut values = query.separated(", ");
-            for at in 0..MAX_KEYS {
-                values.push_bind(keys.get(at).copied());
-            }
+            query.push_list((0..MAX_KEYS).map(|at| keys.get(at).copied()));
             query.push(")");
             if let Some(label) = &filter.label {
                 query.push(
@@ -422,10 +432,7 @@ fn select(
     narrow_cursor(&mut query, start, cursor_batches, order);
     if let Some(kinds) = kinds {
         query.push(" and g.kind in (");
-        let mut numbers = query.separated(", ");
-        for kind in kinds {
-            numbers.push_bind(*kind);
-        }
+        query.push_list(kinds.iter().map(|kind| *kind));
         query.push(")");
     }
     filter_rows(&mut query, filter);
@@ -442,7 +449,7 @@ fn select(
 /// Restricts a list to the grades before or after its start. `batches` are those that may contain
 /// it, and `order` is the column with the ids of batches.
 fn narrow_cursor(
-    query: &mut QueryBuilder<Sqlite>,
+    query: &mut QueryBuilder,
     start: ListStart,
     batches: &[(i64, BatchId)],
     order: &str,
@@ -480,12 +487,7 @@ fn is_between(filter: &GradeFilter) -> bool {
 /// Restricts a list to batches with all required facets. The first facet is the source of the list
 /// and needs no condition. With `is true`, because SQLite turns a plain `exists` into a join, which
 /// it evaluates after the grades.
-fn narrow_batches(
-    query: &mut QueryBuilder<Sqlite>,
-    required: &RequiredFacets,
-    run: i64,
-    batch: &str,
-) {
+fn narrow_batches(query: &mut QueryBuilder, required: &RequiredFacets, run: i64, batch: &str) {
     if required.matches_nothing {
         query.push(" and false");
     }
@@ -498,10 +500,7 @@ fn narrow_batches(
     }
     for any_of in &required.any_of {
         query.push(" and exists (select 1 from facets x where x.facet in (");
-        let mut facets = query.separated(", ");
-        for facet in any_of {
-            facets.push_bind(facet.clone());
-        }
+        query.push_list(any_of.iter().map(|facet| facet.clone()));
         query.push(") and x.run = ").push_bind(run);
         query.push(format_args!(" and x.batch = {batch}) is true"));
     }
@@ -522,7 +521,7 @@ pub(crate) fn step_range(filter: &GradeFilter) -> (i64, i64) {
 /// Restricts a list to a range of steps. Steps usually increase with time, so a list of a run that
 /// starts at its newest batch looks only between the first and last batch of the range.
 fn narrow_steps(
-    query: &mut QueryBuilder<Sqlite>,
+    query: &mut QueryBuilder,
     filter: &GradeFilter,
     ends: Option<&BatchEnds>,
     source: &ListSource<'_>,
@@ -543,7 +542,7 @@ fn narrow_steps(
 }
 
 /// Restricts a list to batches by their ids, callers and times.
-fn filter_batches(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
+fn filter_batches(query: &mut QueryBuilder, filter: &GradeFilter) {
     if let Some(batch) = filter.batch {
         query.push(" and b.id = ").push_bind(id_bytes(batch));
     }
@@ -561,7 +560,7 @@ fn filter_batches(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
 /// The largest number of a batch, up to `up_to`, that may contain grades which match the filter;
 /// `None` if there is none.
 pub(crate) async fn last_batch(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     filter: &GradeFilter,
     lookups: &ListLookups,
     up_to: i64,
@@ -579,10 +578,10 @@ pub(crate) async fn last_batch(
         query.push(" and ").push_bind(max);
     }
     filter_batches(&mut query, filter);
-    Ok(query.build_query_scalar().fetch_one(connection).await?)
+    Ok(query.build().scalar().fetch_one(connection).await?)
 }
 
-fn filter_rows(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
+fn filter_rows(query: &mut QueryBuilder, filter: &GradeFilter) {
     if let Some(since) = filter.since_us {
         query.push(" and g.time_us >= ").push_bind(since);
     }

@@ -1,9 +1,9 @@
 //! Plans of lists: no list sorts or scans grades.
 
-use sqlx::Connection;
-use sqlx::migrate::Migrator;
-
 use super::*;
+use crate::database::Location;
+use crate::database::sql;
+use sqlx::AssertSqlSafe;
 
 /// A grade at which lists of the tests start.
 const CURSOR: u128 = 1 << 90;
@@ -15,11 +15,9 @@ async fn plan(filter: &GradeFilter) -> String {
 
 /// The query plan of SQLite for a list from `start` on.
 async fn plan_from(filter: &GradeFilter, start: ListStart) -> String {
-    let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-    Migrator::with_migrations(crate::database::sqlite::migrations())
-        .run(&mut connection)
-        .await
-        .unwrap();
+    let location = Location::parse("sqlite::memory:").unwrap();
+    let pool = location.connect_writer().await.unwrap();
+    let mut connection = pool.acquire().await.unwrap();
     let kinds = kinds(&mut connection, filter)
         .await
         .unwrap()
@@ -34,11 +32,14 @@ async fn plan_from(filter: &GradeFilter, start: ListStart) -> String {
         keys: None,
     };
     let sql = list(filter, &lookups, start, 100).into_string();
-    let steps = sqlx::query(sqlx::AssertSqlSafe(format!("explain query plan {sql}")))
+    let steps = sql::query(AssertSqlSafe(format!("explain query plan {sql}")))
         .fetch_all(&mut connection)
         .await
         .unwrap();
-    let steps: Vec<String> = steps.iter().map(|step| step.get(3)).collect();
+    let steps: Vec<String> = steps
+        .iter()
+        .map(|step| step.try_get("detail").unwrap())
+        .collect();
     steps.join("\n")
 }
 

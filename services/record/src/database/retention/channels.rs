@@ -1,11 +1,9 @@
 //! Deletes channels with their counts and the results of their checks. Grades keep the names of
 //! their channels.
 
-use sqlx::QueryBuilder;
-use sqlx::sqlite::{Sqlite, SqliteConnection};
-
 use super::super::rows::count;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection, QueryBuilder};
 use crate::names::DeletedNames;
 use crate::retention_step::StepOutcome;
 use crate::storage::ChannelFilter;
@@ -21,21 +19,20 @@ const FROM: &str = "from (\
 
 const IS_CALIBRATED: &str = "channel in (select channel from calibrations)";
 
-const DELETES: [&str; 5] = [
+const DELETES: [&str; 7] = [
     "delete from channels where channel = $1",
     "delete from channel_checks where channel = $1",
+    "delete from channel_sources where channel = $1",
+    "delete from channel_source_checks where channel = $1",
     "delete from judges where channel = $1",
     "delete from calibrations where channel = $1",
     "delete from channel_uses where channel = $1",
 ];
 
-fn conditions(query: &mut QueryBuilder<Sqlite>, filter: &ChannelFilter) {
+fn conditions(query: &mut QueryBuilder, filter: &ChannelFilter) {
     if !filter.names.is_empty() {
         query.push(" and channel in (");
-        let mut names = query.separated(", ");
-        for name in &filter.names {
-            names.push_bind(name.clone());
-        }
+        query.push_list(filter.names.iter().map(|name| name.clone()));
         query.push(")");
     }
     if let Some(prefix) = filter.prefix.as_ref().filter(|prefix| !prefix.is_empty()) {
@@ -60,18 +57,19 @@ fn takes_calibrated(filter: &ChannelFilter) -> bool {
 
 /// Numbers of channels that a filter deletes, and that it keeps because they have a calibration.
 pub(crate) async fn estimate(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     filter: &ChannelFilter,
 ) -> Result<(u64, u64), DatabaseError> {
-    let mut query = QueryBuilder::<Sqlite>::new(format!(
-        "select count(*), count(*) filter (where {IS_CALIBRATED}) {FROM}"
+    let mut query = QueryBuilder::new(format!(
+        "select count(*) as found, count(*) filter (where {IS_CALIBRATED}) as calibrated {FROM}"
     ));
     conditions(&mut query, filter);
-    let (all, calibrated): (i64, i64) = query
-        .build_query_as()
+    let row = query
+        .build()
         .persistent(false)
         .fetch_one(connection)
         .await?;
+    let (all, calibrated): (i64, i64) = (row.try_get("found")?, row.try_get("calibrated")?);
     let kept = if takes_calibrated(filter) {
         0
     } else {
@@ -83,20 +81,21 @@ pub(crate) async fn estimate(
 /// Deletes channels until about `limit` rows are deleted; `done` if none is left. A channel is
 /// deleted as a whole, because the rates of a part of its counts would be wrong.
 pub(super) async fn delete(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     filter: &ChannelFilter,
     limit: u32,
 ) -> Result<StepOutcome, DatabaseError> {
-    let mut query = QueryBuilder::<Sqlite>::new(format!("select channel {FROM}"));
+    let mut query = QueryBuilder::new(format!("select channel {FROM}"));
     conditions(&mut query, filter);
     if !takes_calibrated(filter) {
         query.push(format_args!(" and not {IS_CALIBRATED}"));
     }
     query.push(format_args!(" limit {CHANNELS}"));
     let found: Vec<String> = query
-        .build_query_scalar()
+        .build()
         .persistent(false)
-        .fetch_all(&mut *connection)
+        .scalar()
+        .fetch_all(connection)
         .await?;
     let (mut rows, mut deleted) = (0, Vec::new());
     for channel in found {
@@ -104,11 +103,10 @@ pub(super) async fn delete(
             break;
         }
         for delete in DELETES {
-            rows += sqlx::query(delete)
+            rows += sql::query(delete)
                 .bind(channel.as_str())
-                .execute(&mut *connection)
-                .await?
-                .rows_affected();
+                .execute(connection)
+                .await?;
         }
         deleted.push(channel);
     }

@@ -1,13 +1,11 @@
 //! Counts batches that an earlier release recorded: their grades and bytes, to which batch a pack
 //! belongs, and which other batches use its bodies.
 
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
-
 use super::super::holdings::{self, HeldAmounts};
 use super::super::rows::count;
 use super::stored::keys;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 use crate::retention_step::StepOutcome;
 
 /// The hashes of the bodies to which the grades with keys from `$1` to `$2` refer.
@@ -23,7 +21,7 @@ macro_rules! used {
 
 /// Counts batches with about `limit` grades, the oldest first; `done` if none is left.
 pub(super) async fn count_batches(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     limit: u32,
 ) -> Result<StepOutcome, DatabaseError> {
     let mut left = u64::from(limit);
@@ -38,10 +36,10 @@ pub(super) async fn count_batches(
 
 /// Counts the oldest batch of an earlier release that is not counted; returns the number of its
 /// grades, or `None` if there is no such batch.
-async fn count_batch(connection: &mut SqliteConnection) -> Result<Option<u64>, DatabaseError> {
+async fn count_batch(connection: &mut Connection) -> Result<Option<u64>, DatabaseError> {
     let found =
-        sqlx::query("select no, run, caller from batches where grades is null order by no limit 1")
-            .fetch_optional(&mut *connection)
+        sql::query("select no, run, caller from batches where grades is null order by no limit 1")
+            .fetch_optional(connection)
             .await?;
     let Some(found) = found else {
         return Ok(None);
@@ -50,7 +48,7 @@ async fn count_batch(connection: &mut SqliteConnection) -> Result<Option<u64>, D
     let caller: String = found.try_get("caller")?;
     let (first, last) = keys(number);
     // The first batch that refers to a body is the one that stored it.
-    sqlx::query(concat!(
+    sql::query(concat!(
         used!(),
         "update packs set batch = $3 where batch is null and no in (\
            select b.pack from used cross join bodies b where b.hash = used.hash and b.kind < 3)"
@@ -58,9 +56,9 @@ async fn count_batch(connection: &mut SqliteConnection) -> Result<Option<u64>, D
     .bind(first)
     .bind(last)
     .bind(number)
-    .execute(&mut *connection)
+    .execute(connection)
     .await?;
-    sqlx::query(concat!(
+    sql::query(concat!(
         used!(),
         "insert into body_uses (hash, batch) \
          select used.hash, $3 from used cross join bodies b cross join packs p \
@@ -70,9 +68,9 @@ async fn count_batch(connection: &mut SqliteConnection) -> Result<Option<u64>, D
     .bind(first)
     .bind(last)
     .bind(number)
-    .execute(&mut *connection)
+    .execute(connection)
     .await?;
-    let sums = sqlx::query(
+    let sums = sql::query(
         "select count(*) as grades, coalesce(sum(64 + 24 + coalesce(octet_length(item), 0) \
          + coalesce(octet_length(in_group), 0) + coalesce(octet_length(prompt_key), 0) \
          + coalesce(octet_length(prompt_hash), 0) + coalesce(octet_length(components), 0) \
@@ -87,19 +85,19 @@ async fn count_batch(connection: &mut SqliteConnection) -> Result<Option<u64>, D
     .bind(first)
     .bind(last)
     .bind(number)
-    .fetch_one(&mut *connection)
+    .fetch_one(connection)
     .await?;
     let (grades, grade_bytes, pack_bytes): (i64, i64, i64) = (
         sums.try_get("grades")?,
         sums.try_get("bytes")?,
         sums.try_get("packs")?,
     );
-    sqlx::query("update batches set grades = $1, grade_bytes = $2, pack_bytes = $3 where no = $4")
+    sql::query("update batches set grades = $1, grade_bytes = $2, pack_bytes = $3 where no = $4")
         .bind(grades)
         .bind(grade_bytes)
         .bind(pack_bytes)
         .bind(number)
-        .execute(&mut *connection)
+        .execute(connection)
         .await?;
     let added = HeldAmounts {
         batches: 1,

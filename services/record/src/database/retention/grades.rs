@@ -1,19 +1,19 @@
 //! Deletes grades, and batches with their last grades.
 
+use std::borrow::Cow;
+
 use std::collections::BTreeMap;
 
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
-
-use super::super::comments;
 use super::super::documents;
 use super::super::facets::DeletedFacets;
 use super::super::holdings::{self, HeldAmounts};
 use super::super::insert::Delete;
 use super::super::rows::{POSITION_BITS, count, id_bytes, position};
+use super::super::{assignments, comments};
 use super::stored::{StoredBatch, keys, stored_batches};
 use super::sweep;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 use crate::retention_step::StepOutcome;
 
 const DELETE_BATCHES: Delete = Delete {
@@ -24,7 +24,7 @@ const DELETE_BATCHES: Delete = Delete {
 /// Deletes at most `limit` grades of these batches, in order; `done` if none of the batches is
 /// left.
 pub(super) async fn delete(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     batches: &[i64],
     limit: u32,
 ) -> Result<StepOutcome, DatabaseError> {
@@ -33,8 +33,8 @@ pub(super) async fn delete(
         return Ok(StepOutcome::DONE);
     }
     sweep::begin(connection).await?;
-    sqlx::query("insert into retention (running) values (1)")
-        .execute(&mut *connection)
+    sql::query("insert into retention (running) values (1)")
+        .execute(connection)
         .await?;
     let mut outcome = StepOutcome::MORE;
     let mut facets = DeletedFacets::default();
@@ -67,16 +67,16 @@ pub(super) async fn delete(
             values.add(*number);
         })
         .await?;
-    sqlx::query("delete from retention")
-        .execute(&mut *connection)
+    sql::query("delete from retention")
+        .execute(connection)
         .await?;
     facets.delete(connection).await?;
     for batch in batches.iter().take(finished.len()) {
         let id = u128::from(batch.id);
-        sqlx::query("delete from draws where grade between $1 and $2")
+        sql::query("delete from draws where grade between $1 and $2")
             .bind(id_bytes(id))
             .bind(id_bytes(id | ((1 << POSITION_BITS) - 1)))
-            .execute(&mut *connection)
+            .execute(connection)
             .await?;
     }
     DELETE_BATCHES
@@ -106,28 +106,29 @@ struct DeletedGrades {
 
 /// Deletes the first `limit` grades of a batch; fewer are deleted only if none is left.
 async fn delete_some(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     batch: &StoredBatch,
     limit: u32,
     facets: &mut DeletedFacets,
 ) -> Result<DeletedGrades, DatabaseError> {
     let (first, last) = keys(batch.number);
-    let rows = sqlx::query(
+    let rows = sql::query(
         "select key, kind, in_group, score, checksum from grades where key between $1 and $2 \
          order by key limit $3",
     )
     .bind(first)
     .bind(last)
     .bind(limit)
-    .fetch_all(&mut *connection)
+    .fetch_all(connection)
     .await?;
     facets.add_batch((batch.id, batch.run), &batch.caller);
     let mut checksum = batch.checksum;
     for row in &rows {
+        let group: Option<Cow<'_, str>> = row.try_get("in_group")?;
         facets.add(
             (batch.id, batch.run),
             row.try_get("kind")?,
-            row.try_get("in_group")?,
+            group.as_deref(),
             row.try_get("score")?,
         );
         checksum = checksum
@@ -136,12 +137,13 @@ async fn delete_some(
     }
     if let Some(end) = rows.last() {
         let end: i64 = end.try_get("key")?;
-        sqlx::query("delete from grades where key between $1 and $2")
+        sql::query("delete from grades where key between $1 and $2")
             .bind(first)
             .bind(end)
-            .execute(&mut *connection)
+            .execute(connection)
             .await?;
         comments::delete_up_to(connection, batch.id, position(end)).await?;
+        assignments::delete_up_to(connection, batch.id, position(end)).await?;
     }
     Ok(DeletedGrades {
         grades: i64::try_from(rows.len()).unwrap_or(i64::MAX),
@@ -151,12 +153,12 @@ async fn delete_some(
 
 /// Notes what is left of a batch; returns what was deleted.
 async fn keep_rest(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     batch: &StoredBatch,
     deleted: &DeletedGrades,
 ) -> Result<HeldAmounts, DatabaseError> {
     let bytes = batch.grade_bytes / batch.grades.max(1) * deleted.grades;
-    sqlx::query(
+    sql::query(
         "update batches set deleted = 2, grades = grades - $1, grade_bytes = grade_bytes - $2, \
          checksum = $3 where no = $4",
     )
@@ -175,26 +177,26 @@ async fn keep_rest(
 
 /// Notes that retention deleted the batches with these numbers. Adjacent numbers share a row.
 async fn note_deleted(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     first: i64,
     last: i64,
 ) -> Result<(), DatabaseError> {
     let next: Option<i64> =
-        sqlx::query_scalar("delete from deleted_batches where first = $1 returning last")
+        sql::query_scalar("delete from deleted_batches where first = $1 returning last")
             .bind(last + 1)
-            .fetch_optional(&mut *connection)
+            .fetch_optional(connection)
             .await?;
     let last = next.unwrap_or(last);
-    let extended = sqlx::query(
+    let extended = sql::query(
         "update deleted_batches set last = $2 where last + 1 = $1 and first = (\
            select max(first) from deleted_batches where first < $1)",
     )
     .bind(first)
     .bind(last)
-    .execute(&mut *connection)
+    .execute(connection)
     .await?;
-    if extended.rows_affected() == 0 {
-        sqlx::query("insert into deleted_batches (first, last) values ($1, $2)")
+    if extended == 0 {
+        sql::query("insert into deleted_batches (first, last) values ($1, $2)")
             .bind(first)
             .bind(last)
             .execute(connection)

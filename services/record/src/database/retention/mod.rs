@@ -16,17 +16,16 @@ pub(super) mod runs;
 mod stored;
 mod sweep;
 
-use sqlx::sqlite::SqliteConnection;
-
-use super::sqlite;
+use super::size::return_pages;
 use crate::database::DatabaseError;
+use crate::database::sql::Connection;
 use crate::retention_step::{RetentionStep, StepOutcome};
 
 pub(crate) use runs::{DELETED_RUN, deleted_runs_end};
 
 /// Does a step of about `amount` rows or pages.
 pub(super) async fn run(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     step: &RetentionStep,
     amount: u32,
 ) -> Result<StepOutcome, DatabaseError> {
@@ -38,7 +37,7 @@ pub(super) async fn run(
         RetentionStep::BeginRun(run) => runs::begin(connection, *run).await,
         RetentionStep::Runs => runs::delete(connection, amount).await,
         RetentionStep::Channels(filter) => channels::delete(connection, filter, amount).await,
-        RetentionStep::Vacuum => sqlite::return_pages(connection, amount).await,
+        RetentionStep::Vacuum => return_pages(connection, amount).await,
     }
 }
 

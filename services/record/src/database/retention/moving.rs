@@ -3,14 +3,12 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
-
 use super::super::bodies::{INSERT_PACKS, PERMANENT, unpack};
 use super::super::holdings::{self, HeldAmounts};
 use super::super::insert::Delete;
 use crate::Body;
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 use crate::pending::packs::{PackedBody, body_of, pack};
 
 /// Compression of bodies that are moved.
@@ -34,7 +32,7 @@ pub(super) struct SharedBody {
 
 /// Reads the bodies, by their new owners.
 async fn read(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     shared: Vec<SharedBody>,
 ) -> Result<BTreeMap<i64, Vec<Body>>, DatabaseError> {
     let mut unpacked: HashMap<i64, Vec<u8>> = HashMap::new();
@@ -60,7 +58,7 @@ async fn read(
 
 /// Moves bodies to new packs of the batches that use them; returns the bytes of these packs.
 pub(super) async fn move_bodies(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     shared: Vec<SharedBody>,
 ) -> Result<i64, DatabaseError> {
     let mut moved = 0;
@@ -72,12 +70,12 @@ pub(super) async fn move_bodies(
 
 /// Stores bodies in new packs of a batch; returns the bytes of these packs.
 async fn store(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     owner: i64,
     bodies: &[Body],
 ) -> Result<i64, DatabaseError> {
-    let first: i64 = sqlx::query_scalar("select max(no) + 1 from packs")
-        .fetch_one(&mut *connection)
+    let first: i64 = sql::query_scalar("select max(no) + 1 from packs")
+        .fetch_one(connection)
         .await?;
     let packs = pack(bodies, LEVEL).map_err(DatabaseError::Spool)?;
     let numbered: Vec<_> = (first..).zip(&packs).collect();
@@ -95,11 +93,11 @@ async fn store(
     for (number, pack) in numbered {
         bytes += i64::try_from(pack.compressed.content.len()).unwrap_or(i64::MAX);
         for body in &pack.bodies {
-            sqlx::query("update bodies set pack = $1, start = $2 where hash = $3")
+            sql::query("update bodies set pack = $1, start = $2 where hash = $3")
                 .bind(number)
                 .bind(i64::from(body.start))
                 .bind(&body.hash.as_bytes()[..])
-                .execute(&mut *connection)
+                .execute(connection)
                 .await?;
         }
     }
@@ -109,13 +107,13 @@ async fn store(
                 values.add(&body.hash.as_bytes()[..]).add(owner);
             })
             .await?;
-        let row = sqlx::query(
+        let row = sql::query(
             "update batches set pack_bytes = pack_bytes + $1 \
              where no = $2 and grades is not null returning run, caller",
         )
         .bind(bytes)
         .bind(owner)
-        .fetch_optional(&mut *connection)
+        .fetch_optional(connection)
         .await?;
         if let Some(row) = row {
             let caller: String = row.try_get("caller")?;

@@ -1,8 +1,7 @@
 //! Deletes runs with their sums, after their batches.
 
-use sqlx::sqlite::SqliteConnection;
-
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Connection};
 use crate::names::DeletedNames;
 use crate::retention_step::StepOutcome;
 
@@ -16,9 +15,9 @@ pub(crate) fn deleted_runs_end() -> String {
 }
 
 /// A run that is being deleted.
-pub(crate) async fn next(connection: &mut SqliteConnection) -> Result<Option<i64>, DatabaseError> {
+pub(crate) async fn next(connection: &mut Connection) -> Result<Option<i64>, DatabaseError> {
     Ok(
-        sqlx::query_scalar("select no from runs where name >= $1 and name < $2 limit 1")
+        sql::query_scalar("select no from runs where name >= $1 and name < $2 limit 1")
             .bind(DELETED_RUN)
             .bind(deleted_runs_end())
             .fetch_optional(connection)
@@ -29,14 +28,14 @@ pub(crate) async fn next(connection: &mut SqliteConnection) -> Result<Option<i64
 /// Takes a run without batches out of the lists; another run may then get its name. Returns whether
 /// that happened: a run that received grades in the meantime is kept.
 pub(super) async fn begin(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     run: i64,
 ) -> Result<StepOutcome, DatabaseError> {
-    let name: Option<String> = sqlx::query_scalar("select name from runs where no = $1")
+    let name: Option<String> = sql::query_scalar("select name from runs where no = $1")
         .bind(run)
-        .fetch_optional(&mut *connection)
+        .fetch_optional(connection)
         .await?;
-    let begun = sqlx::query(
+    let begun = sql::query(
         "update runs set name = $2 || cast(no as text), grades = 0 where no = $1 \
          and not exists (select 1 from batches where run = $1)",
     )
@@ -44,7 +43,7 @@ pub(super) async fn begin(
     .bind(DELETED_RUN)
     .execute(connection)
     .await?;
-    let runs = begun.rows_affected();
+    let runs = begun;
     Ok(StepOutcome {
         runs,
         names: DeletedNames {
@@ -58,10 +57,10 @@ pub(super) async fn begin(
 /// Deletes at most `limit` rows of sums of a run that was taken out of the lists, and the run after
 /// the last of them; `done` if there is no such run.
 pub(super) async fn delete(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     limit: u32,
 ) -> Result<StepOutcome, DatabaseError> {
-    const DELETES: [&str; 8] = [
+    const DELETES: [&str; 10] = [
         "delete from rollups where (run, step, grader, version, outcome, verdict) in (\
            select run, step, grader, version, outcome, verdict from rollups where run = $1 \
            limit $2)",
@@ -79,21 +78,27 @@ pub(super) async fn delete(
            select run, caller, grader from costs where run = $1 limit $2)",
         "delete from slow_grades where (run, grader, grade_us, key) in (\
            select run, grader, grade_us, key from slow_grades where run = $1 limit $2)",
+        "delete from channel_sources where (channel, version, run, policy) in (\
+           select channel, version, run, policy from channel_sources where run = $1 limit $2)",
+        "delete from channel_source_checks where (channel, version, run, policy, judge, \
+           sensitivity, specificity, passes) in (\
+           select channel, version, run, policy, judge, sensitivity, specificity, passes \
+           from channel_source_checks where run = $1 limit $2)",
     ];
     let Some(run) = next(connection).await? else {
         return Ok(StepOutcome::DONE);
     };
     for delete in DELETES {
-        let deleted = sqlx::query(delete)
+        let deleted = sql::query(delete)
             .bind(run)
             .bind(limit)
-            .execute(&mut *connection)
+            .execute(connection)
             .await?;
-        if deleted.rows_affected() > 0 {
+        if deleted > 0 {
             return Ok(StepOutcome::MORE);
         }
     }
-    sqlx::query("delete from runs where no = $1")
+    sql::query("delete from runs where no = $1")
         .bind(run)
         .execute(connection)
         .await?;

@@ -1,12 +1,11 @@
 //! Batches as steps of retention need them.
 
 use assay_core::BatchId;
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::super::insert::look_up;
 use super::super::rows::{batch_id, key};
 use crate::database::DatabaseError;
+use crate::database::sql::Connection;
 
 /// A batch as its deletion needs it.
 pub(super) struct StoredBatch {
@@ -22,7 +21,7 @@ pub(super) struct StoredBatch {
 
 /// Those of the batches that are stored and counted, in order.
 pub(super) async fn stored_batches(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     numbers: &[i64],
 ) -> Result<Vec<StoredBatch>, DatabaseError> {
     let rows = look_up(

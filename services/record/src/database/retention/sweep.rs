@@ -5,9 +5,6 @@
 //! Batches that are recorded during a sweep may use a body of a deleted batch. Before the pass over
 //! bodies has reached it, their use keeps it; afterwards it is gone, and stored again.
 
-use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
-use sqlx::{Decode, Encode, Row, Type};
-
 use super::super::codec::packed_body;
 use super::super::holdings::{self, HeldAmounts};
 use super::super::insert::Values;
@@ -15,6 +12,7 @@ use super::super::rows::hash;
 use super::super::sqlite::indexed_by;
 use super::moving::{SharedBody, move_bodies};
 use crate::database::DatabaseError;
+use crate::database::sql::{self, Column, Connection, Row, Value};
 use crate::retention_step::StepOutcome;
 
 /// Most bytes of bodies that a step moves, unless one body is larger.
@@ -104,8 +102,8 @@ struct Progress {
 }
 
 impl Progress {
-    async fn read(connection: &mut SqliteConnection) -> Result<Option<Self>, DatabaseError> {
-        let row = sqlx::query("select pass, after, after_number, up_to from body_sweep")
+    async fn read(connection: &mut Connection) -> Result<Option<Self>, DatabaseError> {
+        let row = sql::query("select pass, after, after_number, up_to from body_sweep")
             .fetch_optional(connection)
             .await?;
         row.map(|row| {
@@ -129,8 +127,8 @@ impl Progress {
         }
     }
 
-    async fn write(self, connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
-        sqlx::query(
+    async fn write(self, connection: &mut Connection) -> Result<(), DatabaseError> {
+        sql::query(
             "insert into body_sweep (running, pass, after, after_number, up_to) \
              values (1, $1, $2, $3, $4) on conflict (running) do update set pass = excluded.pass, \
              after = excluded.after, after_number = excluded.after_number, up_to = excluded.up_to",
@@ -146,23 +144,22 @@ impl Progress {
 }
 
 /// Begins a sweep, or begins again, because a batch is being deleted.
-pub(super) async fn begin(connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
+pub(super) async fn begin(connection: &mut Connection) -> Result<(), DatabaseError> {
     Progress::of_pass(ITEMS, 0).write(connection).await
 }
 
 /// Marks the bodies of batches as deleted. The sweep deletes them.
 pub(super) async fn leave_bodies(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     batches: &[i64],
 ) -> Result<StepOutcome, DatabaseError> {
     Progress::of_pass(USES, 0).write(connection).await?;
     let mut left = 0;
     for number in batches {
-        left += sqlx::query("update batches set deleted = 1 where no = $1 and deleted = 0")
+        left += sql::query("update batches set deleted = 1 where no = $1 and deleted = 0")
             .bind(number)
-            .execute(&mut *connection)
-            .await?
-            .rows_affected();
+            .execute(connection)
+            .await?;
     }
     Ok(StepOutcome {
         batches: left,
@@ -172,7 +169,7 @@ pub(super) async fn leave_bodies(
 
 /// Looks at the next `limit` rows; `done` at the end of the last pass.
 pub(super) async fn sweep(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     limit: u32,
 ) -> Result<StepOutcome, DatabaseError> {
     let Some(progress) = Progress::read(connection).await? else {
@@ -201,21 +198,20 @@ pub(super) async fn sweep(
 
 /// Looks at the next rows of a table whose key has a column of type `K` and a number.
 async fn sweep_rows<K>(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     number: i64,
     pass: &RowPass,
     after: (K, i64),
     limit: u32,
 ) -> Result<(), DatabaseError>
 where
-    K: Clone + Into<Vec<u8>> + Type<Sqlite>,
-    for<'k> K: Encode<'k, Sqlite> + Decode<'k, Sqlite>,
+    K: Clone + Into<Vec<u8>> + Into<Value> + for<'r> Column<'r>,
 {
-    let end: Option<(K, i64)> = sqlx::query(pass.end)
+    let end: Option<(K, i64)> = sql::query(pass.end)
         .bind(after.0.clone())
         .bind(after.1)
         .bind(limit.saturating_sub(1))
-        .fetch_optional(&mut *connection)
+        .fetch_optional(connection)
         .await?
         .map(|row| Ok::<_, DatabaseError>((row.try_get("first")?, row.try_get("second")?)))
         .transpose()?;
@@ -223,8 +219,9 @@ where
     values.add(after.0).add(after.1);
     let next = if let Some((first, second)) = end {
         values.add(first.clone()).add(second);
-        sqlx::query_with(pass.delete, values.finish()?)
-            .execute(&mut *connection)
+        sql::query(pass.delete)
+            .with(values.finish())
+            .execute(connection)
             .await?;
         Progress {
             pass: number,
@@ -233,8 +230,9 @@ where
             up_to: 0,
         }
     } else {
-        sqlx::query_with(pass.delete_rest, values.finish()?)
-            .execute(&mut *connection)
+        sql::query(pass.delete_rest)
+            .with(values.finish())
+            .execute(connection)
             .await?;
         if number == ITEMS {
             Progress::of_pass(USES, 0)
@@ -253,8 +251,8 @@ fn beyond() -> Vec<u8> {
 }
 
 /// Adds an empty pack and returns its number.
-async fn add_empty_pack(connection: &mut SqliteConnection) -> Result<i64, DatabaseError> {
-    Ok(sqlx::query_scalar(
+async fn add_empty_pack(connection: &mut Connection) -> Result<i64, DatabaseError> {
+    Ok(sql::query_scalar(
         "insert into packs (no, batch, codec, size, content) \
          select coalesce(max(no), 0) + 1, 0, 0, 0, $1 from packs returning no",
     )
@@ -264,16 +262,16 @@ async fn add_empty_pack(connection: &mut SqliteConnection) -> Result<i64, Databa
 }
 
 async fn sweep_bodies(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     progress: Progress,
     limit: u32,
 ) -> Result<StepOutcome, DatabaseError> {
-    let mut end: Option<Vec<u8>> = sqlx::query_scalar(
+    let mut end: Option<Vec<u8>> = sql::query_scalar(
         "select hash from bodies where hash > $1 order by hash limit 1 offset $2",
     )
     .bind(progress.after.as_slice())
     .bind(limit.saturating_sub(1))
-    .fetch_optional(&mut *connection)
+    .fetch_optional(connection)
     .await?;
     let to = end.clone().unwrap_or_else(beyond);
     let mut shared = shared_bodies(connection, &progress.after, &to).await?;
@@ -290,13 +288,13 @@ async fn sweep_bodies(
             .map(|body| body.location.hash.as_bytes().to_vec());
     }
     let moved = move_bodies(connection, shared).await?;
-    sqlx::query(concat!(
+    sql::query(concat!(
         "delete from bodies as b where b.hash > $1 and b.hash <= $2 and ",
         is_deleted!()
     ))
     .bind(progress.after)
     .bind(end.clone().unwrap_or_else(beyond))
-    .execute(&mut *connection)
+    .execute(connection)
     .await?;
     let next = match end {
         Some(after) => Progress {
@@ -316,11 +314,11 @@ async fn sweep_bodies(
 
 /// Bodies between two hashes whose packs are deleted but which batches use, in order.
 async fn shared_bodies(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     after: &[u8],
     to: &[u8],
 ) -> Result<Vec<SharedBody>, DatabaseError> {
-    let rows = sqlx::query(concat!(
+    let rows = sql::query(concat!(
         "select b.hash, b.kind, b.pack, b.start, b.size, \
          (select case when min(u.batch) = 0 then 0 else max(u.batch) end from body_uses u \
           where u.hash = b.hash) as owner \
@@ -336,7 +334,7 @@ async fn shared_bodies(
     rows.iter().map(shared_body).collect()
 }
 
-fn shared_body(row: &SqliteRow) -> Result<SharedBody, DatabaseError> {
+fn shared_body(row: &Row) -> Result<SharedBody, DatabaseError> {
     let hash = hash(row.try_get("hash")?, "bodies", "hash")?;
     Ok(SharedBody {
         location: packed_body(row, hash)?,
@@ -358,34 +356,30 @@ macro_rules! for_deleted_packs {
 }
 
 async fn sweep_packs(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     progress: Progress,
     limit: u32,
 ) -> Result<StepOutcome, DatabaseError> {
-    let end: Option<i64> = sqlx::query_scalar(concat!(
+    let end: Option<i64> = sql::query_scalar(concat!(
         "select batch from packs",
         indexed_by!("packs_by_batch"),
         " where batch > 0 and batch > $1 order by batch limit 1 offset $2"
     ))
     .bind(progress.after_number)
     .bind(limit.saturating_sub(1))
-    .fetch_optional(&mut *connection)
+    .fetch_optional(connection)
     .await?;
     let to = end.unwrap_or(i64::MAX);
-    let range = || -> Result<_, DatabaseError> {
-        let mut values = Values::with_capacity(3);
-        values
-            .add(progress.after_number)
-            .add(to)
-            .add(progress.up_to);
-        Ok(values.finish()?)
+    let of_range = |sql| {
+        sql::query(sql)
+            .bind(progress.after_number)
+            .bind(to)
+            .bind(progress.up_to)
     };
     let sum = for_deleted_packs!("select coalesce(sum(length(content)), 0) from packs");
-    let bytes: i64 = sqlx::query_scalar_with(sum, range()?)
-        .fetch_one(&mut *connection)
-        .await?;
-    sqlx::query_with(for_deleted_packs!("delete from packs"), range()?)
-        .execute(&mut *connection)
+    let bytes: i64 = of_range(sum).scalar().fetch_one(connection).await?;
+    of_range(for_deleted_packs!("delete from packs"))
+        .execute(connection)
         .await?;
     count_left(connection, progress.after_number, to).await?;
     let outcome = StepOutcome {
@@ -401,11 +395,11 @@ async fn sweep_packs(
         return Ok(outcome);
     }
     // The last pack is kept: numbers of packs are not used again.
-    sqlx::query("delete from packs where no = $1 and exists (select 1 from packs where no > $1)")
+    sql::query("delete from packs where no = $1 and exists (select 1 from packs where no > $1)")
         .bind(progress.up_to)
-        .execute(&mut *connection)
+        .execute(connection)
         .await?;
-    sqlx::query("delete from body_sweep")
+    sql::query("delete from body_sweep")
         .execute(connection)
         .await?;
     Ok(StepOutcome {
@@ -415,26 +409,22 @@ async fn sweep_packs(
 }
 
 /// Counts the packs of batches that stay without their bodies.
-async fn count_left(
-    connection: &mut SqliteConnection,
-    after: i64,
-    to: i64,
-) -> Result<(), DatabaseError> {
-    let rows = sqlx::query(
+async fn count_left(connection: &mut Connection, after: i64, to: i64) -> Result<(), DatabaseError> {
+    let rows = sql::query(
         "select no, run, caller, pack_bytes, (select coalesce(sum(length(content)), 0) from packs \
          where batch = batches.no and batch > 0) as kept_bytes from batches \
          where no > $1 and no <= $2 and deleted > 0 and pack_bytes > 0",
     )
     .bind(after)
     .bind(to)
-    .fetch_all(&mut *connection)
+    .fetch_all(connection)
     .await?;
     for row in rows {
         let (stored, left): (i64, i64) = (row.try_get("pack_bytes")?, row.try_get("kept_bytes")?);
-        sqlx::query("update batches set pack_bytes = $1 where no = $2")
+        sql::query("update batches set pack_bytes = $1 where no = $2")
             .bind(left)
-            .bind(row.try_get::<i64, _>("no")?)
-            .execute(&mut *connection)
+            .bind(row.try_get::<i64>("no")?)
+            .execute(connection)
             .await?;
         let caller: String = row.try_get("caller")?;
         let change = HeldAmounts {

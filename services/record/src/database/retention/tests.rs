@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use assay_core::{BatchId, Hash};
 
+use crate::database::sql;
 use crate::database::{Database, Location};
 use crate::options::RecordOptions;
 use crate::pending::loaded_entry::LoadedEntry;
@@ -126,8 +127,8 @@ async fn assert_sound(path: &Path) {
 }
 
 async fn number(sqlite: &Database, query: &'static str) -> i64 {
-    sqlx::query_scalar(query)
-        .fetch_one(&sqlite.writer)
+    sql::query_scalar(query)
+        .fetch_one(&mut sqlite.writer.acquire().await.unwrap())
         .await
         .unwrap()
 }

@@ -1,5 +1,8 @@
 //! Codes of errors.
 
+use sqlx::error::DatabaseError as _;
+use sqlx::sqlite::SqliteError;
+
 /// Primary result codes of SQLite that are caused by the contents of an entry and not by the state
 /// of the database. The list is short on purpose: with any other code the entry stays in the spool
 /// and is retried. `SQLITE_ERROR` is the code of an integer overflow but also of a missing table;
@@ -18,7 +21,12 @@ const DAMAGE_CODES: [u32; 2] = [11, 26];
 
 /// The primary result code, which is the lowest byte of a code; `None` for other errors.
 fn code(error: &sqlx::Error) -> Option<u32> {
-    let code: u32 = error.as_database_error()?.code()?.parse().ok()?;
+    let error = error.as_database_error()?;
+    let code: u32 = error
+        .try_downcast_ref::<SqliteError>()?
+        .code()?
+        .parse()
+        .ok()?;
     Some(code & 0xff)
 }
 

@@ -5,16 +5,15 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-#[cfg(not(test))]
 use sqlx::ConnectOptions;
-use sqlx::Connection;
+use sqlx::Connection as _;
 use sqlx::sqlite::{
     SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
     SqlitePoolOptions, SqliteSynchronous,
 };
 
 use super::log::LogPages;
-use super::migrate;
+use crate::database::sql::{Connection, Handle};
 
 /// Begins a transaction that writes. Waits for other writers, so that it cannot fail later because
 /// of one.
@@ -62,7 +61,7 @@ impl Location {
     }
 
     /// Options of a connection whose commits survive a power loss.
-    pub(crate) fn durable(&self) -> SqliteConnectOptions {
+    fn durable(&self) -> SqliteConnectOptions {
         self.writable().synchronous(SqliteSynchronous::Full)
     }
 
@@ -134,15 +133,35 @@ pub(super) fn follow_links(mut path: PathBuf) -> PathBuf {
     path
 }
 
-/// Connects to the database and migrates it; returns the connection that writes.
-pub(crate) async fn connect_writer(location: &Location) -> Result<SqlitePool, sqlx::Error> {
-    let writer = connect_one(location).await?;
-    migrate(&writer).await?;
-    Ok(writer)
+/// Connects to the database, which is created if it is missing, with a connection whose commits
+/// survive a power loss.
+pub(crate) async fn connect_durable(location: &Location) -> Result<SqlitePool, sqlx::Error> {
+    let one = SqlitePoolOptions::new()
+        .max_connections(1)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false);
+    one.connect_with(location.durable()).await
+}
+
+/// Connects to an existing database, to read it.
+pub(crate) async fn connect_reading(location: &Location) -> Result<Connection, sqlx::Error> {
+    let connection = location.options().read_only(true).connect().await?;
+    Ok(Connection::Sqlite(Handle::Single(Box::new(connection))))
+}
+
+/// Connects to an existing database in the same way, without a pool.
+pub(crate) async fn connect_existing(location: &Location) -> Result<Connection, sqlx::Error> {
+    let connection = location
+        .durable()
+        .create_if_missing(false)
+        .connect()
+        .await?;
+    Ok(Connection::Sqlite(Handle::Single(Box::new(connection))))
 }
 
 /// Connects to a database, which is created if it is missing, with the only connection that writes.
-pub(super) async fn connect_one(location: &Location) -> Result<SqlitePool, sqlx::Error> {
+pub(crate) async fn connect_one(location: &Location) -> Result<SqlitePool, sqlx::Error> {
     let writing = location.writable();
     let one = SqlitePoolOptions::new()
         .max_connections(1)

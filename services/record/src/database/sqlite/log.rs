@@ -1,7 +1,6 @@
 //! The write-ahead log.
-
-use sqlx::sqlite::{SqliteConnection, SqlitePool};
-use sqlx::{AssertSqlSafe, Row};
+use crate::database::sql::{self, Connection, Pool};
+use sqlx::AssertSqlSafe;
 
 /// How many pages the log may have before a commit copies it to the database.
 #[derive(Debug, Clone, Copy)]
@@ -24,9 +23,9 @@ impl LogPages {
     }
 
     /// Sets the number for the next commits of a connection.
-    pub(crate) async fn set(self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    pub(crate) async fn set(self, connection: &mut Connection) -> Result<(), sqlx::Error> {
         let pragma = format!("pragma wal_autocheckpoint = {}", self.number());
-        sqlx::query(AssertSqlSafe(pragma))
+        sql::query(AssertSqlSafe(pragma))
             .execute(connection)
             .await?;
         Ok(())
@@ -34,9 +33,9 @@ impl LogPages {
 }
 
 /// Copies the log to the database; `false` if a reader prevents that for a part of it.
-pub(crate) async fn checkpoint(writer: &SqlitePool) -> Result<bool, sqlx::Error> {
-    let row = sqlx::query("pragma wal_checkpoint(passive)")
-        .fetch_one(writer)
+pub(crate) async fn checkpoint(writer: &Pool) -> Result<bool, sqlx::Error> {
+    let row = sql::query("pragma wal_checkpoint(passive)")
+        .fetch_one(&mut writer.acquire().await?)
         .await?;
     let (busy, logged, copied): (i64, i64, i64) = (
         row.try_get("busy")?,
@@ -47,9 +46,9 @@ pub(crate) async fn checkpoint(writer: &SqlitePool) -> Result<bool, sqlx::Error>
 }
 
 /// Empties the log, unless a reader prevents it.
-pub(crate) async fn truncate_log(writer: &SqlitePool) -> Result<(), sqlx::Error> {
-    sqlx::query("pragma wal_checkpoint(truncate)")
-        .fetch_one(writer)
+pub(crate) async fn truncate_log(writer: &Pool) -> Result<(), sqlx::Error> {
+    sql::query("pragma wal_checkpoint(truncate)")
+        .fetch_one(&mut writer.acquire().await?)
         .await?;
     Ok(())
 }

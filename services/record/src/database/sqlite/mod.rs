@@ -1,4 +1,4 @@
-//! What is written for SQLite only. A second database has a module with the same items.
+//! What is written for SQLite only.
 //!
 //! # Durability
 //!
@@ -26,29 +26,28 @@
 //! connection of a failed transaction is therefore closed, and the next transaction opens a new
 //! one. An in-memory database exists only as long as its connection, which is rolled back instead.
 
-pub(super) mod bulk;
 mod check;
 mod codes;
 mod connect;
 mod copy;
 mod file;
 mod log;
-mod migrate;
 mod pages;
 pub(crate) mod texts;
 
-pub(crate) use check::{has_column, has_table, integrity_problems, is_empty};
+pub(crate) use check::{HAS_COLUMN, HAS_TABLE, IS_EMPTY, integrity_problems};
 pub(crate) use codes::is_damage;
 pub(super) use codes::may_be_caused_by_values;
 pub(crate) use connect::Location;
-pub(super) use connect::{BEGIN_WRITING, connect_readers, connect_writer};
+#[cfg(test)]
+pub(super) use connect::test_name;
+pub(crate) use connect::{
+    BEGIN_WRITING, connect_durable, connect_existing, connect_one, connect_readers, connect_reading,
+};
 pub(crate) use copy::{copy_into, open_copy};
 pub(super) use file::DatabaseFile;
 pub(super) use log::{LogPages, checkpoint, truncate_log};
-pub(super) use migrate::migrate;
 pub(super) use pages::{return_pages, size};
-#[cfg(test)]
-pub(super) use {connect::test_name, migrate::migrations};
 
 /// A hint that a table is read by this index, after the name of the table. Without statistics,
 /// SQLite would choose another one.

@@ -1,26 +1,17 @@
 //! The size of the database and its free pages.
 
-use sqlx::AssertSqlSafe;
-use sqlx::sqlite::SqliteConnection;
-
 use crate::database::DatabaseError;
 use crate::database::rows::count;
+use crate::database::size::Size;
+use crate::database::sql::{self, Connection};
 use crate::retention_step::StepOutcome;
+use sqlx::AssertSqlSafe;
 
 /// Value of `pragma auto_vacuum` of a database that can return free pages.
 const INCREMENTAL: i64 = 2;
 
-/// The size of a database.
-pub(crate) struct Size {
-    pub(crate) file_bytes: u64,
-    /// Bytes of free pages.
-    pub(crate) free_bytes: u64,
-    /// Whether free pages can be returned.
-    pub(crate) shrinks: bool,
-}
-
 /// The size of the database.
-pub(crate) async fn size(connection: &mut SqliteConnection) -> Result<Size, DatabaseError> {
+pub(crate) async fn size(connection: &mut Connection) -> Result<Size, DatabaseError> {
     let page = count(number(connection, "pragma page_size").await?);
     let pages = count(number(connection, "pragma page_count").await?);
     Ok(Size {
@@ -32,12 +23,12 @@ pub(crate) async fn size(connection: &mut SqliteConnection) -> Result<Size, Data
 
 /// Returns at most `pages` free pages to the file system; `done` if none is left.
 pub(crate) async fn return_pages(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     pages: u32,
 ) -> Result<StepOutcome, DatabaseError> {
     let before = free_pages(connection).await?;
-    sqlx::query(AssertSqlSafe(format!("pragma incremental_vacuum({pages})")))
-        .fetch_all(&mut *connection)
+    sql::query(AssertSqlSafe(format!("pragma incremental_vacuum({pages})")))
+        .fetch_all(connection)
         .await?;
     let after = free_pages(connection).await?;
     // A database that was not created with incremental vacuum keeps its free pages.
@@ -48,13 +39,10 @@ pub(crate) async fn return_pages(
     })
 }
 
-async fn free_pages(connection: &mut SqliteConnection) -> Result<i64, DatabaseError> {
+async fn free_pages(connection: &mut Connection) -> Result<i64, DatabaseError> {
     number(connection, "pragma freelist_count").await
 }
 
-async fn number(
-    connection: &mut SqliteConnection,
-    pragma: &'static str,
-) -> Result<i64, DatabaseError> {
-    Ok(sqlx::query_scalar(pragma).fetch_one(connection).await?)
+async fn number(connection: &mut Connection, pragma: &'static str) -> Result<i64, DatabaseError> {
+    Ok(sql::query_scalar(pragma).fetch_one(connection).await?)
 }

@@ -10,9 +10,6 @@ use std::fs;
 use std::path::PathBuf;
 
 use futures::stream::BoxStream;
-use sqlx::AssertSqlSafe;
-use sqlx::pool::PoolConnection;
-use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool};
 
 use super::connect::{BEGIN_WRITING, Location, connect_one, connect_readers};
 use super::pages;
@@ -21,8 +18,11 @@ use crate::database::DatabaseError;
 use crate::database::indexed::{GradeTexts, IndexedBatch, read_batches};
 use crate::database::insert::Insert;
 use crate::database::rows::id_bytes;
+use crate::database::sql::{self, Connection, Pool};
 use crate::retention_step::StepOutcome;
 use crate::text_query::{MAX_PREFIX_WORDS, TextQuery, TextTerm};
+use sqlx::AssertSqlSafe;
+use sqlx::sqlite::SqlitePool;
 
 /// The number of the schema and of how texts are extracted. A file with another one is built again.
 const FORMAT: i64 = 1;
@@ -46,14 +46,14 @@ const INSERT: Insert = Insert {
 
 /// The open file.
 pub(crate) struct TextFile {
-    writer: SqlitePool,
-    readers: SqlitePool,
+    writer: Pool,
+    readers: Pool,
     /// `None` in memory.
     path: Option<PathBuf>,
 }
 
 /// A connection with an open transaction that writes.
-pub(crate) type TextWriter = PoolConnection<Sqlite>;
+pub(crate) type TextWriter = Connection;
 
 impl TextFile {
     /// Opens the index beside a database. A missing one is created; one that is damaged or has
@@ -68,7 +68,8 @@ impl TextFile {
             }
             Err(error) => return Err(error),
         };
-        let readers = connect_readers(&location, &writer, readers);
+        let readers = Pool::Sqlite(connect_readers(&location, &writer, readers));
+        let writer = Pool::Sqlite(writer);
         Ok(Self {
             writer,
             readers,
@@ -79,7 +80,7 @@ impl TextFile {
     /// Begins a transaction that writes. There is one at a time.
     pub(crate) async fn begin(&self) -> Result<TextWriter, DatabaseError> {
         let mut connection = self.writer.acquire().await?;
-        if let Err(error) = sqlx::query(BEGIN_WRITING).execute(&mut *connection).await {
+        if let Err(error) = sql::query(BEGIN_WRITING).execute(&mut connection).await {
             self.discard(connection).await;
             return Err(error.into());
         }
@@ -93,8 +94,8 @@ impl TextFile {
         done: Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
         let ended = match done {
-            Ok(done) => sqlx::query("commit")
-                .execute(&mut *connection)
+            Ok(done) => sql::query("commit")
+                .execute(&mut connection)
                 .await
                 .map(|_| done)
                 .map_err(DatabaseError::from),
@@ -113,12 +114,12 @@ impl TextFile {
         if self.path.is_some() {
             let _ = connection.close().await;
         } else {
-            let _ = sqlx::query("rollback").execute(&mut *connection).await;
+            let _ = sql::query("rollback").execute(&mut connection).await;
         }
     }
 
     /// A connection that reads.
-    pub(crate) async fn reader(&self) -> Result<PoolConnection<Sqlite>, DatabaseError> {
+    pub(crate) async fn reader(&self) -> Result<Connection, DatabaseError> {
         self.readers
             .acquire()
             .await
@@ -127,7 +128,7 @@ impl TextFile {
 
     /// Bytes of the file and of its log.
     pub(crate) async fn bytes(&self) -> Result<u64, DatabaseError> {
-        let size = pages::size(&mut *self.reader().await?).await;
+        let size = pages::size(&mut self.reader().await?).await;
         let size = size.map_err(DatabaseError::of_texts)?;
         let log_bytes = self.path.clone().map_or(0, |path| {
             let mut log = path.into_os_string();
@@ -168,23 +169,24 @@ impl TextFile {
 
 /// Connects to the index and creates its tables if it is empty; `None` if it has another format.
 async fn open_current(location: &Location) -> Result<Option<SqlitePool>, sqlx::Error> {
-    let writer = connect_one(location).await?;
-    let format: i64 = sqlx::query_scalar("pragma user_version")
-        .fetch_one(&writer)
+    let one = connect_one(location).await?;
+    let writer = Pool::Sqlite(one.clone());
+    let format: i64 = sql::query_scalar("pragma user_version")
+        .fetch_one(&mut writer.acquire().await?)
         .await?;
     match format {
-        FORMAT => Ok(Some(writer)),
+        FORMAT => Ok(Some(one)),
         0 => {
             let mut creation = writer.begin().await?;
             for statement in CREATE {
-                sqlx::query(statement).execute(&mut *creation).await?;
+                sql::query(statement).execute(&mut creation).await?;
             }
             let format = format!("pragma user_version = {FORMAT}");
-            sqlx::query(AssertSqlSafe(format))
-                .execute(&mut *creation)
+            sql::query(AssertSqlSafe(format))
+                .execute(&mut creation)
                 .await?;
             creation.commit().await?;
-            Ok(Some(writer))
+            Ok(Some(one))
         }
         _ => {
             writer.close().await;
@@ -209,14 +211,11 @@ async fn rebuilt(location: &Location, reason: &str) -> Result<SqlitePool, sqlx::
     current.ok_or_else(|| sqlx::Error::Configuration("a new index has another format".into()))
 }
 
-async fn merge(
-    connection: &mut SqliteConnection,
-    pages: u32,
-) -> Result<StepOutcome, DatabaseError> {
+async fn merge(connection: &mut Connection, pages: u32) -> Result<StepOutcome, DatabaseError> {
     let before = changes(connection).await?;
-    sqlx::query("insert into texts (texts, rank) values ('merge', $1)")
+    sql::query("insert into texts (texts, rank) values ('merge', $1)")
         .bind(pages)
-        .execute(&mut *connection)
+        .execute(connection)
         .await?;
     // The command itself counts as one change.
     Ok(if changes(connection).await? - before < 2 {
@@ -226,20 +225,20 @@ async fn merge(
     })
 }
 
-async fn changes(connection: &mut SqliteConnection) -> Result<i64, DatabaseError> {
-    Ok(sqlx::query_scalar("select total_changes()")
+async fn changes(connection: &mut Connection) -> Result<i64, DatabaseError> {
+    Ok(sql::query_scalar("select total_changes()")
         .fetch_one(connection)
         .await?)
 }
 
 /// The batches with a number above `after` and at most `up_to` that are in the index.
 pub(crate) async fn indexed_batches(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     after: i64,
     up_to: i64,
 ) -> Result<BTreeMap<i64, IndexedBatch>, DatabaseError> {
     let rows =
-        sqlx::query("select batch as no, id, grades from indexed where batch > $1 and batch <= $2")
+        sql::query("select batch as no, id, grades from indexed where batch > $1 and batch <= $2")
             .bind(after)
             .bind(up_to)
             .fetch_all(connection)
@@ -248,9 +247,9 @@ pub(crate) async fn indexed_batches(
 }
 
 /// The largest number of a batch in the index.
-pub(crate) async fn last_indexed(connection: &mut SqliteConnection) -> Result<i64, DatabaseError> {
+pub(crate) async fn last_indexed(connection: &mut Connection) -> Result<i64, DatabaseError> {
     Ok(
-        sqlx::query_scalar("select coalesce(max(batch), 0) from indexed")
+        sql::query_scalar("select coalesce(max(batch), 0) from indexed")
             .fetch_one(connection)
             .await?,
     )
@@ -258,11 +257,11 @@ pub(crate) async fn last_indexed(connection: &mut SqliteConnection) -> Result<i6
 
 /// Notes that a batch is in the index.
 pub(crate) async fn set_indexed(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     number: i64,
     batch: &IndexedBatch,
 ) -> Result<(), DatabaseError> {
-    sqlx::query(
+    sql::query(
         "insert into indexed (batch, id, grades) values ($1, $2, $3) \
          on conflict (batch) do update set id = excluded.id, grades = excluded.grades",
     )
@@ -276,10 +275,10 @@ pub(crate) async fn set_indexed(
 
 /// Notes that a batch is not in the index. It must have no rows.
 pub(crate) async fn unset_indexed(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     number: i64,
 ) -> Result<(), DatabaseError> {
-    sqlx::query("delete from indexed where batch = $1")
+    sql::query("delete from indexed where batch = $1")
         .bind(number)
         .execute(connection)
         .await?;
@@ -288,13 +287,13 @@ pub(crate) async fn unset_indexed(
 
 /// The keys from `first` to `last` that are in the index, at most `limit`.
 pub(crate) async fn indexed_keys(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     first: i64,
     last: i64,
     limit: u32,
 ) -> Result<HashSet<i64>, DatabaseError> {
     let keys: Vec<i64> =
-        sqlx::query_scalar("select id from texts_docsize where id between $1 and $2 limit $3")
+        sql::query_scalar("select id from texts_docsize where id between $1 and $2 limit $3")
             .bind(first)
             .bind(last)
             .bind(limit)
@@ -305,15 +304,15 @@ pub(crate) async fn indexed_keys(
 
 /// Inserts the texts of grades.
 pub(crate) async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     grades: &[GradeTexts],
 ) -> Result<(), DatabaseError> {
     INSERT
         .run(connection, grades, |values, grade| {
             values
                 .add(grade.key)
-                .add_text(Some(&grade.completion))
-                .add_text(Some(&grade.prompt));
+                .add(&grade.completion)
+                .add(&grade.prompt);
         })
         .await?;
     Ok(())
@@ -321,13 +320,13 @@ pub(crate) async fn insert(
 
 /// Deletes grades by their keys.
 pub(crate) async fn delete(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     keys: impl IntoIterator<Item = i64>,
 ) -> Result<(), DatabaseError> {
     for key in keys {
-        sqlx::query("delete from texts where rowid = $1")
+        sql::query("delete from texts where rowid = $1")
             .bind(key)
-            .execute(&mut *connection)
+            .execute(connection)
             .await?;
     }
     Ok(())
@@ -346,7 +345,7 @@ const AND: &str = "AND";
 /// Prefixes are replaced by the words that have them: FTS5 would first collect the places of all
 /// these words in memory, also for a page.
 pub(crate) async fn expression(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     query: &TextQuery,
 ) -> Result<Option<Expression>, DatabaseError> {
     let mut required = Vec::new();
@@ -370,7 +369,7 @@ pub(crate) async fn expression(
 
 /// The texts for which a term stands: one, or any number for a prefix.
 async fn texts_of(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     term: &TextTerm,
 ) -> Result<Vec<String>, DatabaseError> {
     if !term.is_prefix {
@@ -383,9 +382,9 @@ async fn texts_of(
     loop {
         // Finds the word by its place in the index, whatever the number of its grades.
         let word: Option<String> =
-            sqlx::query_scalar("select term from words where term >= $1 limit 1")
+            sql::query_scalar("select term from words where term >= $1 limit 1")
                 .bind(&from)
-                .fetch_optional(&mut *connection)
+                .fetch_optional(connection)
                 .await
                 .map_err(DatabaseError::TextIndex)?;
         let Some(word) = word.filter(|word| word.starts_with(&prefix)) else {
@@ -412,11 +411,11 @@ fn any_of(texts: &[String]) -> String {
 
 /// The keys of the grades that match a search, from `from` downward.
 pub(crate) fn matching<'c>(
-    connection: &'c mut SqliteConnection,
+    connection: &'c mut Connection,
     expression: &Expression,
     from: i64,
 ) -> BoxStream<'c, Result<i64, sqlx::Error>> {
-    sqlx::query_scalar(
+    sql::query_scalar(
         "select rowid from texts where texts match $1 and rowid <= $2 order by rowid desc",
     )
     .bind(expression.0.clone())

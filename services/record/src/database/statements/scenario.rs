@@ -11,11 +11,12 @@ use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
 
 use crate::access::{AccessStore, AuditEntry, KeyRecord, KeyUse, Quotas, Role};
+use crate::channel_part::PartKey;
 use crate::comment::Comment;
 use crate::cost::{CostFilter, CostKey};
 use crate::database::{Database, Location};
 use crate::dataset_check::{self, DatasetCheck};
-use crate::event::{Adjudication, Draw};
+use crate::event::{Adjudication, Assignment, Draw};
 use crate::pair::{CollectedPair, Pair};
 use crate::prompt_changes::SetTotals;
 use crate::prompt_list::{PromptFilter, PromptOrder, PromptStatus};
@@ -180,6 +181,11 @@ fn events() -> Entry {
         Event::Commented(comment(8)),
         Event::Commented(comment(9)),
         Event::CommentDeleted(grade, batch(9)),
+        Event::Assigned(Assignment {
+            grade,
+            caller: CALLER.to_owned(),
+            time_us: 8,
+        }),
     ];
     let mut entry = Entry::of_events(batch(100), CALLER.into(), events, 7);
     entry.bodies = vec![pair, report];
@@ -320,6 +326,10 @@ fn filters() -> Vec<GradeFilter> {
             ..GradeFilter::default()
         },
         GradeFilter {
+            text: r"/completion \d/".parse().ok(),
+            ..GradeFilter::default()
+        },
+        GradeFilter {
             label: text("gold"),
             text: "completion".parse().ok(),
             ..GradeFilter::default()
@@ -363,6 +373,18 @@ async fn read(record: &Record) {
     assert_eq!(record.adjudicated(&[grade]).await.unwrap().len(), 1);
     assert_eq!(record.last_adjudications(9).await.unwrap().len(), 1);
     assert_eq!(record.draws(&[grade]).await.unwrap().len(), 1);
+    assert_eq!(record.assignments(None, 9).await.unwrap().len(), 1);
+    let own = record.assignments(Some(CALLER), 9).await.unwrap();
+    assert_eq!(
+        record.assignment(grade).await.unwrap(),
+        own.first().cloned()
+    );
+    let times = record.channel_times("text/default", 1, 60).await.unwrap();
+    assert_eq!((times.width, times.spans.len()), (6, 12));
+    for (key, parts) in [(PartKey::Run, 3), (PartKey::Policy, 1)] {
+        let found = record.channel_parts("text/default", 1, key, 9).await;
+        assert_eq!(found.unwrap().len(), parts);
+    }
     assert_eq!(record.comments(grade).await.unwrap(), [comment(8)]);
     assert_eq!(record.commented(&[grade]).await.unwrap()[&grade], 1);
     assert_eq!(record.used_names().await.unwrap().runs.len(), 2);

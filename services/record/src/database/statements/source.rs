@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The module of a database, whose statements other databases need not have.
-const DATABASE: &str = "database/sqlite/";
+/// The modules of the databases, whose statements the other need not have.
+const SQLITE: &str = "database/sqlite/";
+const POSTGRES: &str = "database/postgres/";
 
 /// First words of statements.
 const STATEMENTS: [&str; 14] = [
@@ -72,7 +73,10 @@ pub(super) fn texts() -> Vec<Text> {
     let mut texts = Vec::new();
     for file in files {
         let name = file.strip_prefix(&root).unwrap().display().to_string();
-        if name.starts_with("database/statements/") || name.ends_with("tests.rs") {
+        if name.starts_with("database/statements/")
+            || name.starts_with(POSTGRES)
+            || name.ends_with("tests.rs")
+        {
             continue;
         }
         let source = fs::read_to_string(&file).unwrap();
@@ -187,7 +191,7 @@ fn text(file: &str, line: usize, literal: &str) -> Option<Text> {
     Some(Text {
         place: format!("{file}:{line}"),
         is_start,
-        of_database: file.starts_with(DATABASE),
+        of_database: file.starts_with(SQLITE),
         parts,
     })
 }

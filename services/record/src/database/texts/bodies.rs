@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use assay_core::Hash;
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::extract;
 use crate::database::DatabaseError;
@@ -13,6 +11,7 @@ use crate::database::codec::packed_body;
 use crate::database::indexed::GradeTexts;
 use crate::database::insert::look_up;
 use crate::database::rows::hash;
+use crate::database::sql::{Connection, Row};
 use crate::pending::packs::{PackedBody, body_of};
 
 /// A grade and the hashes of its bodies.
@@ -23,7 +22,7 @@ struct GradeBodies {
 }
 
 impl GradeBodies {
-    fn of_row(row: &SqliteRow) -> Result<Self, DatabaseError> {
+    fn of_row(row: &Row) -> Result<Self, DatabaseError> {
         let prompt: Option<&[u8]> = row.try_get("prompt_hash")?;
         Ok(Self {
             key: row.try_get("key")?,
@@ -37,8 +36,8 @@ impl GradeBodies {
 
 /// The texts of the grades with these keys; empty where a body is not stored. Takes up to 64 KiB of
 /// memory for each grade.
-pub(super) async fn texts(
-    connection: &mut SqliteConnection,
+pub(crate) async fn texts(
+    connection: &mut Connection,
     keys: &[i64],
 ) -> Result<Vec<GradeTexts>, DatabaseError> {
     let select = "select key, completion_hash, prompt_hash from grades where key in";
@@ -84,7 +83,7 @@ pub(super) async fn texts(
 
 /// The places of bodies by pack.
 async fn locate(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     hashes: impl Iterator<Item = &Hash>,
 ) -> Result<BTreeMap<i64, Vec<PackedBody>>, DatabaseError> {
     let hashes: Vec<Vec<u8>> = hashes.map(|hash| hash.as_bytes().to_vec()).collect();

@@ -7,21 +7,21 @@
 //! batches of both are compared in a pass, which adds and removes what differs; building a new
 //! index is the same pass.
 
-mod bodies;
+pub(crate) mod bodies;
 mod extract;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use assay_core::BatchId;
-use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use tokio::sync::watch;
 
 use super::indexed::{IndexedBatch, read_batches};
 use super::insert::look_up;
 use super::rows::{id_bytes, key};
 use super::sqlite::texts::{self as file, TextFile};
-use crate::database::{DatabaseError, Location};
+use crate::database::sql::{self, Connection, Pool};
+use crate::database::{DatabaseError, sqlite};
 use crate::panics::CatchPanic;
 use crate::pending::Applicable;
 
@@ -55,7 +55,7 @@ struct TextState {
 pub(crate) struct Texts {
     pub(crate) file: TextFile,
     /// Connections that read the database.
-    database: SqlitePool,
+    database: Pool,
     state: watch::Sender<TextState>,
 }
 
@@ -63,8 +63,8 @@ impl Texts {
     /// Opens the index beside the database at `location`, which `database` reads, with at most as
     /// many connections that read.
     pub(super) async fn open(
-        location: &Location,
-        database: SqlitePool,
+        location: &sqlite::Location,
+        database: Pool,
         readers: u32,
     ) -> Result<Self, sqlx::Error> {
         Ok(Self {
@@ -192,8 +192,8 @@ struct Step {
 /// The transaction of the index has begun, so that no other can change it after the state of the
 /// database is read.
 async fn add_grades(
-    index: &mut SqliteConnection,
-    database: &SqlitePool,
+    index: &mut Connection,
+    database: &Pool,
     batches: &BTreeMap<BatchId, BTreeSet<u32>>,
 ) -> Result<bool, DatabaseError> {
     let mut snapshot = database.begin().await?;
@@ -226,8 +226,8 @@ async fn add_grades(
 
 /// Adds grades by their keys.
 async fn add_keys(
-    index: &mut SqliteConnection,
-    snapshot: &mut SqliteConnection,
+    index: &mut Connection,
+    snapshot: &mut Connection,
     keys: &[i64],
 ) -> Result<(), DatabaseError> {
     for chunk in keys.chunks(CHUNK) {
@@ -238,15 +238,15 @@ async fn add_keys(
 
 /// As [`Texts::step`], in the transaction of the caller.
 async fn step(
-    index: &mut SqliteConnection,
-    database: &SqlitePool,
+    index: &mut Connection,
+    database: &Pool,
     pass: TextPass,
     after: i64,
     amount: u32,
 ) -> Result<Step, DatabaseError> {
     let mut snapshot = database.begin().await?;
-    let last: i64 = sqlx::query_scalar("select coalesce(max(no), 0) from batches")
-        .fetch_one(&mut *snapshot)
+    let last: i64 = sql::query_scalar("select coalesce(max(no), 0) from batches")
+        .fetch_one(&mut snapshot)
         .await?;
     let last = last.max(file::last_indexed(index).await?);
     let up_to = after.saturating_add(WINDOW);
@@ -296,8 +296,8 @@ fn length(length: usize) -> u32 {
 /// Adds at most `limit` of the missing grades of a batch, and removes those that it does not have;
 /// returns how many more could be added: 0 if some may still be missing.
 async fn complete_batch(
-    index: &mut SqliteConnection,
-    snapshot: &mut SqliteConnection,
+    index: &mut Connection,
+    snapshot: &mut Connection,
     number: i64,
     batch: &IndexedBatch,
     is_known: bool,
@@ -305,10 +305,10 @@ async fn complete_batch(
 ) -> Result<u32, DatabaseError> {
     let (first, last) = keys_of(number);
     let mut keys: Vec<i64> =
-        sqlx::query_scalar("select key from grades where key between $1 and $2")
+        sql::query_scalar("select key from grades where key between $1 and $2")
             .bind(first)
             .bind(last)
-            .fetch_all(&mut *snapshot)
+            .fetch_all(snapshot)
             .await?;
     if is_known {
         let mut indexed = file::indexed_keys(index, first, last, u32::MAX).await?;
@@ -330,11 +330,11 @@ async fn complete_batch(
 /// The batches with a number above `after` and at most `up_to` whose bodies are stored, as the
 /// index should note them. Those that an earlier release did not count have -1 grades.
 async fn stored_batches(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     after: i64,
     up_to: i64,
 ) -> Result<BTreeMap<i64, IndexedBatch>, DatabaseError> {
-    let rows = sqlx::query(
+    let rows = sql::query(
         "select no, id, coalesce(grades, -1) as grades from batches \
          where deleted = 0 and no > $1 and no <= $2",
     )

@@ -1,6 +1,6 @@
--- The tables for PostgreSQL, without history, because no release uses them yet. A test of
--- `services/record` compares their columns with those of `sqlite/` and prepares every statement of
--- the record with them. Texts sort by their bytes, as in SQLite.
+-- The tables of the record on PostgreSQL. A test of `services/record` compares their columns with
+-- those of `sqlite/` and executes every statement of the record on both. Texts sort by their bytes,
+-- as in SQLite.
 
 -- Training runs, with totals over their grades. The writer updates them in the transaction that
 -- inserts the grades, so that listing runs does not scan grades.
@@ -237,6 +237,18 @@ create table idempotency (
 
 create index idempotency_by_time on idempotency (time_us);
 
+-- Requests with an `Idempotency-Key` that a node is grading. SQLite has no such table, because only
+-- one node uses it.
+create table holds (
+    caller    text collate "C" not null,  -- as in `idempotency`
+    key       text collate "C" not null,  -- as in `idempotency`
+    request   bytea not null,  -- hash of the request, 32 bytes
+    batch     bytea not null,  -- id of its batch, 16 bytes big-endian
+    holder    text collate "C" not null,  -- the node's spool, `spool_progress.spool`
+    until_us  bigint not null,  -- end of the hold unless it is extended, Unix time in microseconds
+    primary key (caller, key)
+);
+
 -- Sums for charts: one row for each run, step, grader, outcome and verdict.
 create table rollups (
     run            bigint not null,  -- `runs.no`, 0 without a run
@@ -425,6 +437,46 @@ create table channel_checks (
     primary key (channel, version, bucket, judge, sensitivity, specificity, passes)
 );
 
+-- Counts of the items of a channel by run and by policy, as those of `channels` by time. Grades
+-- that earlier releases recorded are not in it.
+create table channel_sources (
+    channel               text collate "C" not null,  -- as in `channels`
+    version               bigint not null,  -- as in `channels`
+    run                   bigint not null,  -- `runs.no`, 0 without a run, -1 for a policy
+    policy                text collate "C" not null,  -- name of the policy, empty for a run
+    negatives             bigint not null,  -- not passed
+    positives             bigint not null,  -- passed
+    bound_negatives       bigint not null,  -- negatives with a binding appeal
+    bound_positives       bigint not null,  -- positives with a binding appeal
+    overturned_negatives  bigint not null,  -- negatives that became passes
+    overturned_positives  bigint not null,  -- positives that became fails
+    unjudged_negatives    bigint not null,  -- negatives whose policy has no judge
+    unjudged_positives    bigint not null,  -- positives whose policy has no judge
+    primary key (channel, version, run, policy)
+);
+
+create index channel_sources_by_run on channel_sources (run);
+
+-- Results of checking these items, as those of `channel_checks` by time.
+create table channel_source_checks (
+    channel           text collate "C" not null,  -- as in `channel_sources`
+    version           bigint not null,  -- as in `channel_sources`
+    run               bigint not null,  -- as in `channel_sources`
+    policy            text collate "C" not null,  -- as in `channel_sources`
+    judge             text collate "C" not null,  -- as in `channel_checks`
+    sensitivity       double precision not null,  -- as in `channel_checks`
+    specificity       double precision not null,  -- as in `channel_checks`
+    passes            boolean not null,  -- as in `channel_checks`
+    checks            bigint not null,  -- number of checks
+    disagreed         bigint not null,  -- of those, with another verdict than the grader's
+    weight            double precision not null,  -- sum of 1/probability over the checks
+    squares           double precision not null,  -- sum of its squares
+    disagreed_weight  double precision not null,  -- sum of 1/probability over the disagreements
+    primary key (channel, version, run, policy, judge, sensitivity, specificity, passes)
+);
+
+create index channel_source_checks_by_run on channel_source_checks (run);
+
 -- Channels that grades use. The node limits how many a caller introduces, and retention deletes
 -- those that are no longer used.
 create table channel_uses (
@@ -487,6 +539,16 @@ create table draws (
     weight       double precision not null,  -- weight of the adjudication
     time_us      bigint not null  -- when, Unix time in microseconds
 );
+
+-- Drawn grades that an operator has to adjudicate. An adjudication deletes the row.
+create table assignments (
+    grade    bytea primary key,  -- id of the grade, 16 bytes big-endian
+    caller   text collate "C" not null,  -- name of the operator; empty if any may take it
+    time_us  bigint not null  -- when it was assigned, Unix time in microseconds
+);
+
+create index assignments_by_time on assignments (time_us);
+create index assignments_by_caller on assignments (caller, time_us);
 
 -- Comments of operators on grades, with which they are deleted.
 create table comments (
@@ -575,116 +637,119 @@ create table audit (
     details  text collate "C" not null  -- a JSON object
 );
 
--- What may not be changed or deleted.
-
-create function reject() returns trigger language plpgsql as $$
+-- What is appended is not changed. Grades and their documents are deleted only while `retention` has
+-- a row.
+create function reject_change() returns trigger language plpgsql as $$
 begin
-    raise exception '%', tg_argv[0];
-end
-$$;
+    raise exception '% are append-only', tg_table_name;
+end $$;
 
-create function reject_without_retention() returns trigger language plpgsql as $$
+create function reject_deletion() returns trigger language plpgsql as $$
 begin
     if not exists (select 1 from retention) then
-        raise exception '%', tg_argv[0];
+        raise exception '% are append-only: only a retention run deletes them', tg_table_name;
     end if;
-    return old;
-end
-$$;
+    return null;
+end $$;
 
 create trigger grades_are_not_changed before update on grades
-for each row execute function reject('grades are append-only: write a new grade instead');
+for each statement execute function reject_change();
 
 create trigger grades_are_not_deleted before delete on grades
-for each row execute function
-    reject_without_retention('grades are append-only: only a retention run deletes them');
+for each statement execute function reject_deletion();
 
 create trigger documents_are_not_changed before update on documents
-for each row execute function reject('documents of grades are append-only');
+for each statement execute function reject_change();
 
 create trigger documents_are_not_deleted before delete on documents
-for each row execute function
-    reject_without_retention('documents are append-only: only a retention run deletes them');
-
-create trigger keys_are_not_deleted before delete on keys
-for each row execute function reject('keys are not deleted: revoke them instead');
+for each statement execute function reject_deletion();
 
 create trigger audit_is_not_changed before update or delete on audit
-for each row execute function reject('the audit log is append-only');
+for each statement execute function reject_change();
 
--- What follows from other rows.
+create trigger keys_are_not_deleted before delete on keys
+for each statement execute function reject_change();
 
-create function list_item() returns trigger language plpgsql as $$
-begin
-    insert into items (item, key) values (new.item, new.key) on conflict do nothing;
-    return null;
-end
-$$;
-
-create trigger items_are_listed after insert on grades
-for each row when (new.item is not null) execute function list_item();
-
-create function count_prompt() returns trigger language plpgsql as $$
-begin
-    update runs set prompts = prompts + 1 where no = new.run and not exists (
-        select 1 from prompt_history
-        where run = new.run and prompt_key = new.prompt_key and step <> new.step);
-    return null;
-end
-$$;
-
-create trigger prompts_are_counted after insert on prompt_history
-for each row execute function count_prompt();
-
-create function sum_holdings() returns trigger language plpgsql as $$
-begin
-    if tg_op = 'INSERT' then
-        insert into caller_holdings as held (caller, bytes)
-        values (new.caller, new.grade_bytes + new.pack_bytes)
-        on conflict (caller) do update set bytes = held.bytes + excluded.bytes;
-    elsif tg_op = 'UPDATE' then
-        update caller_holdings set
-            bytes = bytes + new.grade_bytes + new.pack_bytes - old.grade_bytes - old.pack_bytes
-        where caller = new.caller;
-    else
-        update caller_holdings set bytes = bytes - old.grade_bytes - old.pack_bytes
-        where caller = old.caller;
-    end if;
-    return null;
-end
-$$;
-
-create trigger holdings_are_summed
-after insert or delete or update of grade_bytes, pack_bytes on holdings
-for each row execute function sum_holdings();
-
-create function count_reply() returns trigger language plpgsql as $$
-begin
-    if tg_op <> 'INSERT' and old.reply is not null then
-        update reply_holdings set replies = replies - 1, bytes = bytes - length(old.reply)
-        where caller = old.caller;
-    end if;
-    if tg_op <> 'DELETE' and new.reply is not null then
-        insert into reply_holdings as held (caller, replies, bytes)
-        values (new.caller, 1, length(new.reply))
-        on conflict (caller) do update set
-            replies = held.replies + 1, bytes = held.bytes + excluded.bytes;
-    end if;
-    return null;
-end
-$$;
-
-create trigger replies_are_counted after insert or delete or update of reply on idempotency
-for each row execute function count_reply();
-
+-- Nodes read the keys again when this number changes.
 create function count_key_change() returns trigger language plpgsql as $$
 begin
     update access set version = version + 1;
     return null;
-end
-$$;
+end $$;
 
-create trigger keys_changed after insert or update of
+create trigger keys_created after insert on keys
+for each statement execute function count_key_change();
+
+create trigger keys_changed after update of
     id, name, role, hash, previous_hash, previous_until_us, items_per_minute,
     cpu_seconds_per_minute, items_in_flight, bytes_stored_limit, expires_us, revoked_us on keys
-for each row execute function count_key_change();
+for each statement execute function count_key_change();
+
+-- Lists the items of new grades.
+create function list_items() returns trigger language plpgsql as $$
+begin
+    insert into items (item, key) select item, key from added where item is not null
+    on conflict do nothing;
+    return null;
+end $$;
+
+create trigger items_are_listed after insert on grades
+referencing new table as added for each statement execute function list_items();
+
+-- Counts the prompts of runs: those with a new row and no other.
+create function count_prompts() returns trigger language plpgsql as $$
+begin
+    update runs set prompts = runs.prompts + found.prompts
+    from (
+        select a.run, count(distinct a.prompt_key) as prompts from added a
+        where not exists (
+            select 1 from prompt_history p
+            where p.run = a.run and p.prompt_key = a.prompt_key and not exists (
+                select 1 from added b
+                where b.run = p.run and b.prompt_key = p.prompt_key and b.step = p.step))
+        group by a.run
+    ) as found
+    where runs.no = found.run;
+    return null;
+end $$;
+
+create trigger prompts_are_counted after insert on prompt_history
+referencing new table as added for each statement execute function count_prompts();
+
+-- Sums the bytes of `holdings` by caller.
+create function sum_holdings() returns trigger language plpgsql as $$
+declare
+    holder text := case when tg_op = 'DELETE' then old.caller else new.caller end;
+    change bigint := case when tg_op = 'DELETE' then 0 else new.grade_bytes + new.pack_bytes end
+        - case when tg_op = 'INSERT' then 0 else old.grade_bytes + old.pack_bytes end;
+begin
+    insert into caller_holdings (caller, bytes) values (holder, change)
+    on conflict (caller) do update set bytes = caller_holdings.bytes + excluded.bytes;
+    return null;
+end $$;
+
+create trigger holdings_are_summed after insert or update or delete on holdings
+for each row execute function sum_holdings();
+
+-- Sums the replies of `idempotency` by caller.
+create function sum_replies() returns trigger language plpgsql as $$
+declare
+    holder text := case when tg_op = 'DELETE' then old.caller else new.caller end;
+    added bytea := case when tg_op = 'DELETE' then null else new.reply end;
+    removed bytea := case when tg_op = 'INSERT' then null else old.reply end;
+begin
+    if added is null and removed is null then
+        return null;
+    end if;
+    insert into reply_holdings (caller, replies, bytes) values (
+        holder,
+        (added is not null)::int - (removed is not null)::int,
+        coalesce(length(added), 0) - coalesce(length(removed), 0))
+    on conflict (caller) do update set
+        replies = reply_holdings.replies + excluded.replies,
+        bytes = reply_holdings.bytes + excluded.bytes;
+    return null;
+end $$;
+
+create trigger replies_are_counted after insert or update of reply or delete on idempotency
+for each row execute function sum_replies();

@@ -1,0 +1,151 @@
+//! Connections and pools of either database.
+
+use std::ops::{Deref, DerefMut};
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgPool, Postgres};
+use sqlx::sqlite::{Sqlite, SqlitePool};
+use sqlx::{Database, Transaction};
+
+use super::query::query;
+use crate::database::{postgres, sqlite};
+
+/// A connection to the database, which may have a transaction.
+pub(crate) enum Connection {
+    Sqlite(Handle<Sqlite>),
+    Postgres(Handle<Postgres>),
+}
+
+/// How a connection is held.
+pub(crate) enum Handle<D: Database> {
+    /// It belongs to no pool.
+    Single(Box<D::Connection>),
+    /// It is returned to its pool.
+    Pooled(PoolConnection<D>),
+    /// It is returned after a rollback, unless the transaction is committed.
+    Transaction(Transaction<'static, D>),
+}
+
+impl<D: Database> Deref for Handle<D> {
+    type Target = D::Connection;
+
+    fn deref(&self) -> &D::Connection {
+        match self {
+            Self::Single(connection) => connection,
+            Self::Pooled(connection) => connection,
+            Self::Transaction(transaction) => transaction,
+        }
+    }
+}
+
+impl<D: Database> DerefMut for Handle<D> {
+    fn deref_mut(&mut self) -> &mut D::Connection {
+        match self {
+            Self::Single(connection) => connection,
+            Self::Pooled(connection) => connection,
+            Self::Transaction(transaction) => transaction,
+        }
+    }
+}
+
+impl<D: Database> Handle<D> {
+    async fn commit(self) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Transaction(transaction) => transaction.commit().await,
+            Self::Single(_) | Self::Pooled(_) => Ok(()),
+        }
+    }
+
+    async fn close(self) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Single(connection) => sqlx::Connection::close(*connection).await,
+            Self::Pooled(connection) => connection.close().await,
+            Self::Transaction(transaction) => transaction.rollback().await,
+        }
+    }
+}
+
+impl Connection {
+    /// Begins a transaction that writes, while no other does, by plain statements: the caller ends
+    /// it. The transactions of the driver assume that SQLite never ends one by itself.
+    pub(crate) async fn begin_writing(&mut self) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Sqlite(_) => {
+                query(sqlite::BEGIN_WRITING).execute(self).await?;
+            }
+            Self::Postgres(_) => {
+                query(postgres::BEGIN_WRITING).execute(self).await?;
+                query(postgres::LOCK_WRITERS).execute(self).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits the transaction.
+    pub(crate) async fn commit(self) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Sqlite(handle) => handle.commit().await,
+            Self::Postgres(handle) => handle.commit().await,
+        }
+    }
+
+    /// Closes the connection, or rolls its transaction back.
+    pub(crate) async fn close(self) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Sqlite(handle) => handle.close().await,
+            Self::Postgres(handle) => handle.close().await,
+        }
+    }
+}
+
+/// Connections to one database.
+#[derive(Debug, Clone)]
+pub(crate) enum Pool {
+    Sqlite(SqlitePool),
+    Postgres(PgPool),
+}
+
+impl Pool {
+    pub(crate) async fn acquire(&self) -> Result<Connection, sqlx::Error> {
+        Ok(match self {
+            Self::Sqlite(pool) => Connection::Sqlite(Handle::Pooled(pool.acquire().await?)),
+            Self::Postgres(pool) => Connection::Postgres(Handle::Pooled(pool.acquire().await?)),
+        })
+    }
+
+    /// A connection with a transaction that sees one state of the database.
+    pub(crate) async fn begin(&self) -> Result<Connection, sqlx::Error> {
+        Ok(match self {
+            Self::Sqlite(pool) => Connection::Sqlite(Handle::Transaction(pool.begin().await?)),
+            Self::Postgres(pool) => {
+                let transaction = pool.begin_with(postgres::BEGIN_READING).await?;
+                Connection::Postgres(Handle::Transaction(transaction))
+            }
+        })
+    }
+
+    /// A connection with a transaction that writes, while no other does.
+    pub(crate) async fn begin_writing(&self) -> Result<Connection, sqlx::Error> {
+        Ok(match self {
+            Self::Sqlite(pool) => {
+                let transaction = pool.begin_with(sqlite::BEGIN_WRITING).await?;
+                Connection::Sqlite(Handle::Transaction(transaction))
+            }
+            Self::Postgres(pool) => {
+                let transaction = pool.begin_with(postgres::BEGIN_WRITING).await?;
+                let mut connection = Connection::Postgres(Handle::Transaction(transaction));
+                query(postgres::LOCK_WRITERS)
+                    .execute(&mut connection)
+                    .await?;
+                connection
+            }
+        })
+    }
+
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite(pool) => pool.close().await,
+            Self::Postgres(pool) => pool.close().await,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Nodes that share a record on PostgreSQL.
+
+use std::time::Duration;
+
+use assay_core::Hash;
+use assay_record::{GradeFilter, Record};
+
+use crate::fixture::{Fixture, all, batch, claim, contains_entry, entry, key, record};
+
+/// Two nodes with their own spools.
+async fn two_nodes(fixture: &Fixture) -> (Record, Record) {
+    (fixture.open().await, fixture.open_replica("other").await)
+}
+
+#[tokio::test]
+async fn every_node_reads_what_all_recorded() {
+    let fixture = Fixture::on_postgres();
+    let (one, other) = two_nodes(&fixture).await;
+    for n in 0..6 {
+        record(if n % 2 == 0 { &one } else { &other }, entry(n, 3)).await;
+    }
+    fixture.applied(&one).await;
+    fixture.applied(&other).await;
+    for node in [&one, &other] {
+        assert_eq!(all(node, &GradeFilter::default(), 5).await.len(), 18);
+        assert!(contains_entry(node, &entry(3, 3)).await);
+    }
+    one.close().await.unwrap();
+    other.close().await.unwrap();
+    let verified = assay_record::verify(&fixture.options, |_| {})
+        .await
+        .unwrap();
+    assert_eq!((verified.grades, verified.damages), (18, Vec::new()));
+}
+
+#[tokio::test]
+async fn one_node_grades_a_request_and_the_other_waits_for_its_reply() {
+    let fixture = Fixture::on_postgres();
+    let (one, other) = two_nodes(&fixture).await;
+    let request = Hash::of(b"same");
+    let first = one.hold(&key("same"), request, batch(1)).await.unwrap();
+    assert_eq!(first.batch(), batch(1));
+
+    let same = key("same");
+    let waiting = other.hold(&same, request, batch(2));
+    let waited = tokio::time::timeout(Duration::from_millis(300), waiting).await;
+    assert!(waited.is_err(), "two nodes hold one request");
+
+    record(&one, claim("same", 1, Some("reply"))).await;
+    drop(other.hold(&key("same"), request, batch(2)).await.unwrap());
+    let claim = other.claim(&key("same")).await.unwrap().unwrap();
+    assert_eq!(claim.reply.unwrap().body, b"reply");
+    drop(first);
+}
+
+#[tokio::test]
+async fn a_released_request_is_graded_by_the_other_node() {
+    let fixture = Fixture::on_postgres();
+    let (one, other) = two_nodes(&fixture).await;
+    let request = Hash::of(b"same");
+    let first = one.hold(&key("same"), request, batch(1)).await.unwrap();
+    first.release().await;
+    let second = other.hold(&key("same"), request, batch(2)).await.unwrap();
+    assert_eq!(second.batch(), batch(2));
+}
+
+#[tokio::test]
+async fn the_batch_of_a_node_that_did_not_finish_is_continued() {
+    let fixture = Fixture::on_postgres();
+    let (one, other) = two_nodes(&fixture).await;
+    let request = Hash::of(b"same");
+    drop(one.hold(&key("same"), request, batch(1)).await.unwrap());
+    // As if the node had ended longer ago than a hold lasts.
+    fixture
+        .execute("update holds set until_us = 0")
+        .await
+        .unwrap();
+    let again = other.hold(&key("same"), request, batch(2)).await.unwrap();
+    assert_eq!(again.batch(), batch(1));
+    drop(again);
+    fixture
+        .execute("update holds set until_us = 0")
+        .await
+        .unwrap();
+    let different = Hash::of(b"different");
+    let new = one.hold(&key("same"), different, batch(3)).await.unwrap();
+    assert_eq!(new.batch(), batch(3));
+}
