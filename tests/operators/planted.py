@@ -50,7 +50,9 @@ def shown(texts):
 def drop(walk, graded):
     """Why did the reward drop at step 180?"""
     page = walk.follow("run-a")
-    step = int(page.form("/ui/run")["fields"]["from"])
+    found = re.search(r"B: steps (\d+) to", page.text)
+    check(found, "the page compares no steps")
+    step = int(found[1])
     chosen = f"step {step}"
     if step != rollouts.FALL:
         check(abs(step - rollouts.FALL) <= 10, f"the page says that the reward fell at {chosen}")
@@ -170,15 +172,19 @@ def compared(walk, graded):
 
 
 def word(walk, graded):
-    """Which completions contain a word?"""
+    """Which completions contain a word, or match a regular expression?"""
     names = {"text", "search", "q", "contains", "word", "regex", "completion"}
     planted = {one.id for one in graded if one.word}
     for form in walk.page.forms + walk.follow("Grades").forms:
         for name in names & form["fields"].keys():
-            page = walk.send(form["action"], {name: rollouts.WORD})
-            items = {row["Item"] for row in page.rows("Grades")}
-            check(items and items <= planted, f"{len(items - planted)} items without the word")
-            return YES, f"{len(items)} items on the first page"
+            found = []
+            # The word, and a regular expression that no word of the index answers.
+            for search in (rollouts.WORD, f"/{rollouts.WORD[:4]}[a-z]+/"):
+                page = walk.send(form["action"], {name: search})
+                items = {row["Item"] for row in page.rows("Grades")}
+                check(items and items <= planted, f"{len(items - planted)} items without the word")
+                found.append(len(items))
+            return YES, f"items on the first page: {found[0]} by word, {found[1]} by expression"
     return NO, "neither page has a field for a word or regular expression"
 
 
@@ -191,11 +197,11 @@ def wrong_zero(walk, graded):
     check(int(got) == 2 * int(gold), f"expected {gold}, got {got}")
     page = walk.follow(row["Time"], row)
     check(f"expected {gold} actual {got}" in page.text, "the page does not compare both")
-    address = page.address
-    page = walk.send(f"{address}/replay")
+    address, _, query = page.address.partition("?")
+    page = walk.send(f"{address}/replay?{query}")
     check("Replay: same result" in page.text, "the replay has another result")
     right, note = [("decision", "right")], {"note": "the gold is wrong"}
-    page = walk.send(f"{address}/adjudicate", note, button=right)
+    page = walk.send(f"{address}/adjudicate?{query}", note, button=right)
     check(note["note"] in page.text and "not drawn" in page.text, "no adjudication on the page")
     text = f"{gold} expected, {got} given: explained after 2 clicks"
     return YES, f"{text}, replayed after 3, adjudicated after 4"

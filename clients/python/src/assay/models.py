@@ -4613,8 +4613,8 @@ class GradeFilters(TypedDict, total=False):
     - `prompt_key`: Exact key of the prompt; requires `run`.
     - `score_min`: Minimum score, inclusive.
     - `score_max`: Maximum score, inclusive.
-    - `text`: What occurs in the completion or the prompt: `word "a phrase" prefix* -excluded`, all
-      of them, in at most 256 bytes. Requires the setting `store.text_search`.
+    - `text`: What occurs in the completion or the prompt: `word "a phrase" prefix* -excluded
+      /regex/`, all of them, in at most 256 bytes. Requires the setting `store.text_search`.
     - `since_us`: Earliest time, inclusive, in microseconds since the Unix epoch.
     - `until_us`: Latest time, exclusive, in microseconds since the Unix epoch.
     """

@@ -166,6 +166,30 @@ fn searches_texts_with_the_setting() {
     check();
 }
 
+#[tokio::test]
+async fn lists_grades_by_the_label_of_a_comment() {
+    let folder = recorded();
+    let folder = folder.path();
+    let id = grade_of(folder, "wrong");
+    let (server, base) = serve(folder);
+    // Another test may have installed it.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let comment = reqwest::Client::new()
+        .post(format!("{base}/v1/grades/{id}/comments"))
+        .json(&serde_json::json!({ "labels": ["gold-wrong"] }));
+    assert_eq!(comment.send().await.unwrap().status(), 200);
+    let labelled = |label: &str| {
+        let listed = printed(folder, &["grades", "--json", "--label", label]);
+        let rows = lines(listed.as_bytes());
+        let ids = rows.iter().map(|row| row["id"].clone());
+        ids.collect::<Vec<Value>>()
+    };
+    assert_eq!(labelled("gold-wrong"), ["wrong"]);
+    assert_eq!(labelled("gold"), [""; 0]);
+    drop(server);
+    assert_eq!(labelled("gold-wrong"), ["wrong"], "from the database");
+}
+
 #[test]
 fn lists_grades_between_two_times() {
     let folder = recorded();

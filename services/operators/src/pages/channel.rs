@@ -253,7 +253,9 @@ fn charts(times: ChannelTimes) -> Vec<Figure> {
                     share(items(graded).saturating_sub(graded.unjudged), report)
                 }),
                 line("checked", 1, &|report| {
-                    share(report.checks.iter().sum(), report)
+                    // Judges and operators may have checked the same items.
+                    let checks: u64 = report.checks.iter().sum();
+                    share(checks.min(items(&report.graded)), report)
                 }),
             ],
             &percentage,
