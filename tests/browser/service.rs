@@ -42,7 +42,8 @@ impl Service {
         let folder = tempfile::tempdir().unwrap();
         let mut config: Config =
             assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
-        config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display()).into();
+        config.store.database =
+            format!("sqlite://{}", folder.path().join("assay.db").display()).into();
         config.server.listen = "127.0.0.1:0".parse().unwrap();
         config.channels.refresh_seconds = 0.0;
         change(&mut config);

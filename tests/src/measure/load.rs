@@ -102,7 +102,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
 
 async fn node(database: String) -> anyhow::Result<Node> {
     let mut config = assay_tests::config(Path::new(""))?;
-    config.store.database.into() = database.into();
+    config.store.database = database.into();
     config.engine.outcome_bytes = 0;
     config.server.listen = ([127, 0, 0, 1], 0).into();
     Ok(Node::start(config).await?)

@@ -163,9 +163,11 @@ impl Store {
             ));
         }
         if self.text_search && database.starts_with("postgres") {
-            return Err("`store.text_search` needs an SQLite database; on PostgreSQL, grades are \
+            return Err(
+                "`store.text_search` needs an SQLite database; on PostgreSQL, grades are \
                         not searched for texts"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         Ok(())
     }

@@ -218,7 +218,7 @@ impl<'e> NewAnswers<'e> {
                  where pass = 1 and run = ",
             );
             query.push_bind(run).push(" and answer in (");
-            query.push_list(chunk.iter().map(|answer| *answer));
+            query.push_list(chunk.iter().copied());
             query.push(") group by answer");
             let rows = query.build().persistent(false).fetch_all(connection);
             for row in rows.await? {

@@ -143,7 +143,7 @@ fn conditions(query: &mut QueryBuilder, target: &PruneTarget) {
     }
     let mut list = |condition: &str, numbers: &[i64]| {
         query.push(condition);
-        query.push_list(numbers.iter().map(|number| *number));
+        query.push_list(numbers.iter().copied());
         query.push(")");
     };
     if let Some(runs) = &target.runs {

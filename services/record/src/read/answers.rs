@@ -69,7 +69,7 @@ pub(super) async fn wrong(
              from answers a where a.pass = 0 and a.run = ",
         );
         query.push_bind(run).push(" and a.prompt_key in (");
-        query.push_list(chunk.iter().map(|prompt| *prompt));
+        query.push_list(chunk.iter().copied());
         query.push(") order by a.prompt_key, a.grades desc, a.answer");
         let rows = query.build().persistent(false).fetch_all(connection);
         for row in rows.await? {

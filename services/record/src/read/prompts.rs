@@ -76,7 +76,7 @@ async fn read(
         query.push_bind(run);
         if let Some(chunk) = chunk {
             query.push(" and prompt_key in (");
-            query.push_list(chunk.iter().map(|name| name.as_str()));
+            query.push_list(chunk.iter().map(String::as_str));
             query.push(")");
         }
         query.push(" order by prompt_key, step");

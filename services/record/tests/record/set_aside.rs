@@ -195,7 +195,7 @@ async fn sets_a_rejected_entry_aside_and_applies_it_later() {
     assert!(results.iter().all(|(_, error)| {
         error
             .as_ref()
-            .is_some_and(|error| error.contains("no such item"))
+            .is_some_and(|error| error.contains(on("no such item", "refuse")))
     }));
     assert_eq!(store.state().set_aside, 2);
 

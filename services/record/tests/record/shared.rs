@@ -5,7 +5,8 @@ use std::time::Duration;
 use assay_core::Hash;
 use assay_record::{GradeFilter, Record};
 
-use crate::fixture::{Fixture, all, batch, claim, contains_entry, entry, key, record};
+use crate::batches::of_run;
+use crate::fixture::{Fixture, all, batch, claim, contains_entry, key, record};
 
 /// Two nodes with their own spools.
 async fn two_nodes(fixture: &Fixture) -> (Record, Record) {
@@ -17,13 +18,14 @@ async fn every_node_reads_what_all_recorded() {
     let fixture = Fixture::on_postgres();
     let (one, other) = two_nodes(&fixture).await;
     for n in 0..6 {
-        record(if n % 2 == 0 { &one } else { &other }, entry(n, 3)).await;
+        let node = if n % 2 == 0 { &one } else { &other };
+        record(node, of_run(n, "run", 3)).await;
     }
     fixture.applied(&one).await;
     fixture.applied(&other).await;
     for node in [&one, &other] {
         assert_eq!(all(node, &GradeFilter::default(), 5).await.len(), 18);
-        assert!(contains_entry(node, &entry(3, 3)).await);
+        assert!(contains_entry(node, &of_run(3, "run", 3)).await);
     }
     one.close().await.unwrap();
     other.close().await.unwrap();

@@ -24,7 +24,7 @@ pub(crate) fn service(folder: Option<&Path>) -> (String, tokio::sync::oneshot::S
             .unwrap();
         runtime.block_on(async move {
             let mut config = Config::default();
-            config.store.database.into() = database.into();
+            config.store.database = database.into();
             config.server.listen = "127.0.0.1:0".parse().unwrap();
             config.reward_models.folder = models.unwrap_or(config.reward_models.folder);
             // The sandbox workers are the trainer binary, because the test binary has no worker

@@ -265,7 +265,7 @@ pub(crate) async fn kinds(
     for (column, values) in columns {
         if !values.is_empty() {
             query.push(format_args!(" and {column} in ("));
-            query.push_list(values.iter().map(|value| value.as_str()));
+            query.push_list(values.iter().map(String::as_str));
             query.push(")");
         }
     }
@@ -432,7 +432,7 @@ fn select(
     narrow_cursor(&mut query, start, cursor_batches, order);
     if let Some(kinds) = kinds {
         query.push(" and g.kind in (");
-        query.push_list(kinds.iter().map(|kind| *kind));
+        query.push_list(kinds.iter().copied());
         query.push(")");
     }
     filter_rows(&mut query, filter);
@@ -500,7 +500,7 @@ fn narrow_batches(query: &mut QueryBuilder, required: &RequiredFacets, run: i64,
     }
     for any_of in &required.any_of {
         query.push(" and exists (select 1 from facets x where x.facet in (");
-        query.push_list(any_of.iter().map(|facet| facet.clone()));
+        query.push_list(any_of.iter().cloned());
         query.push(") and x.run = ").push_bind(run);
         query.push(format_args!(" and x.batch = {batch}) is true"));
     }

@@ -32,7 +32,7 @@ const DELETES: [&str; 7] = [
 fn conditions(query: &mut QueryBuilder, filter: &ChannelFilter) {
     if !filter.names.is_empty() {
         query.push(" and channel in (");
-        query.push_list(filter.names.iter().map(|name| name.clone()));
+        query.push_list(filter.names.iter().cloned());
         query.push(")");
     }
     if let Some(prefix) = filter.prefix.as_ref().filter(|prefix| !prefix.is_empty()) {
