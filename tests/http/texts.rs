@@ -158,6 +158,7 @@ async fn labels_of_pages_are_reviewed() {
         ("grade", &grade),
         ("queue", "/ui/queue"),
         ("channels", "/ui/channels"),
+        ("channel", "/ui/channel?name=math%2Fdefault"),
         ("disagreements", "/ui/disagreements"),
         ("suspects", "/ui/suspects"),
         ("checks", "/ui/checks"),
