@@ -160,9 +160,7 @@ async fn rejects_malformed_reports_with_a_pointer() {
 
 #[tokio::test]
 async fn rejects_dataset_checks_without_a_record() {
-    let service = service_with(|config| config.store.database = "".into())
-        .await
-        .into();
+    let service = service_with(|config| config.store.database = "".into()).await;
     assert_eq!(
         service.post("/v1/checks", &report(1)).await.refusal().1,
         "store_unavailable"

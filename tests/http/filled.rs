@@ -41,9 +41,7 @@ async fn a_generated_record_reads_like_a_graded_one() {
     let config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
     let written = fill(config, &store, amount, |_| {}).await.unwrap();
     store.close().await.unwrap();
-    let service = service_with(|config| config.store.database = database.into())
-        .await
-        .into();
+    let service = service_with(|config| config.store.database = database.into()).await;
 
     let all = listed(&service, "").await;
     assert_eq!(all.len() as u64, written);
