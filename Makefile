@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser test openapi openapi-minute chaos chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser test openapi openapi-minute chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
 
 ##@ Run
 
@@ -113,9 +113,13 @@ openapi-minute: build
 chaos: images ## inject faults under load for MINUTES=30, compare with a run without faults; ARGS such as `--seed 2`
 	python3 tests/chaos/run.py "$(BINARY)" --minutes $(MINUTES) $(ARGS)
 
-chaos-short: images
+nodes: images postgres ## run three nodes on one PostgreSQL, kill them under load, compare the record with replies; ARGS such as `--minutes 2`
+	python3 tests/chaos/nodes.py "$(BINARY)" $(ARGS)
+
+chaos-short: images postgres
 	@python3 tests/chaos/prune.py "$(BINARY)"
 	@python3 tests/chaos/run.py "$(BINARY)" --minutes 2
+	@python3 tests/chaos/nodes.py "$(BINARY)" --minutes 0.3 --kills 3 --same 50
 	@python3 tests/sharing/monsters.py "$(BINARY)" --count 10 --math-cpu 500
 
 neighbours: images ## measure what a caller notices of a hostile one, for each of its attacks; ARGS such as --attack NAME
