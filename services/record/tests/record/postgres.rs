@@ -20,13 +20,35 @@ pub(crate) fn is_tested() -> bool {
 pub(crate) fn new_database() -> String {
     static SERVER: OnceLock<Arc<server::Server>> = OnceLock::new();
     static DATABASES: AtomicU32 = AtomicU32::new(0);
-    let server = SERVER.get_or_init(server::server);
+    let server = SERVER.get_or_init(|| {
+        let server = server::server();
+        server.query("postgres", &format!("create database {TEMPLATE}"));
+        migrate(url(&server, TEMPLATE));
+        server
+    });
     let name = format!("record_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
-    server.query(
-        "postgres",
-        &format!("create database {name} template template0"),
-    );
+    let create = format!("create database {name} template {TEMPLATE}");
+    server.query("postgres", &create);
+    url(server, &name)
+}
+
+/// A database with the tables, which is copied for each test.
+const TEMPLATE: &str = "record_template";
+
+fn url(server: &server::Server, database: &str) -> String {
     let url = server.url();
     let (server, _) = url.rsplit_once('/').unwrap();
-    format!("{server}/{name}")
+    format!("{server}/{database}")
+}
+
+/// Creates the tables of a database, on a thread of its own, because tests run in a runtime.
+fn migrate(url: String) {
+    let migrate = move || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_all().build().unwrap().block_on(async {
+            let opened = assay_record::open_access(&url).await.unwrap();
+            opened.close().await;
+        });
+    };
+    std::thread::spawn(migrate).join().unwrap();
 }
