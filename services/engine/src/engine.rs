@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::{BatchId, Clock, GraderTable};
-use assay_record::{Claim, Record, RecordError, RequestKey};
+use assay_record::{Claim, Record, RecordError, RequestKey, SealedReply};
 use assay_rewards::PolicyError;
 use assay_rewards::channel::Ledger;
 use tracing::Instrument as _;
@@ -90,9 +90,8 @@ impl Engine {
             record,
             use_cache: true,
         };
-        stages::run(&self.state, batch, options)
-            .await
-            .map(|(reply, _)| reply)
+        let (reply, _) = self.run(batch, options).await?;
+        Ok(reply)
     }
 
     /// Grades a batch once under an idempotency key. Grading continues if the future is dropped, so
@@ -187,9 +186,18 @@ impl Engine {
             record,
             use_cache: true,
         };
-        let (reply, sealed) = stages::run(&self.state, batch, options).await?;
+        let (reply, sealed) = self.run(batch, options).await?;
         let sealed = sealed.unwrap_or_else(|| (keyed.render)(&reply));
         Ok(Answer::Fresh(reply, Some(sealed)))
+    }
+
+    /// Runs the stages. The future is boxed, because it is large and deeply nested.
+    async fn run(
+        &self,
+        batch: Batch,
+        options: PipelineOptions<'_>,
+    ) -> Result<(Reply, Option<SealedReply>), EngineError> {
+        Box::pin(stages::run(&self.state, batch, options)).await
     }
 
     /// Grades a batch without recording it and without using cached results.
@@ -205,9 +213,8 @@ impl Engine {
             record: None,
             use_cache: false,
         };
-        stages::run(&self.state, batch, options)
-            .await
-            .map(|(reply, _)| reply)
+        let (reply, _) = self.run(batch, options).await?;
+        Ok(reply)
     }
 
     /// Checks an item's tasks, as [`Engine::grade`] does before it grades a batch. Takes as long as
