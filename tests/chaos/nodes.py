@@ -338,7 +338,7 @@ def main():
             if node.process and node.process.poll() is None:
                 node.kill()
         server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        if not os.environ.get("KEEP"): shutil.rmtree(folder, ignore_errors=True)
     for problem in problems[:20]:
         print(f"PROBLEM {problem}")
     print(f"seed {arguments.seed}: {len(problems)} problems")

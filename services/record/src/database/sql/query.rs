@@ -4,6 +4,7 @@ use std::future::ready;
 use std::marker::PhantomData;
 use std::ops::DerefMut as _;
 
+use futures::future::{BoxFuture, FutureExt as _, TryFutureExt as _};
 use futures::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use sqlx::postgres::{PgArguments, PgConnection, Postgres};
 use sqlx::query::Query as DriverQuery;
@@ -35,7 +36,8 @@ pub(crate) fn query_scalar<T>(sql: impl SqlSafeStr) -> Scalar<T> {
     }
 }
 
-/// A statement with the values of its parameters.
+/// A statement with the values of its parameters. Its futures are boxed: those of two drivers in
+/// each read and write would make the futures of requests large and slow to compile.
 #[must_use]
 pub(crate) struct Query {
     sql: SqlStr,
@@ -91,55 +93,58 @@ impl Query {
     }
 
     /// Executes the statement; returns the number of rows that were written.
-    pub(crate) async fn execute(self, connection: &mut Connection) -> Result<u64, sqlx::Error> {
+    pub(crate) fn execute(
+        self,
+        connection: &mut Connection,
+    ) -> BoxFuture<'_, Result<u64, sqlx::Error>> {
         match connection {
             Connection::Sqlite(handle) => {
                 let connection: &mut SqliteConnection = handle.deref_mut();
-                let query = self.for_sqlite()?;
-                Ok(query.execute(connection).await?.rows_affected())
+                let done = async { self.for_sqlite()?.execute(connection).await };
+                done.map_ok(|done| done.rows_affected()).boxed()
             }
             Connection::Postgres(handle) => {
                 let connection: &mut PgConnection = handle.deref_mut();
-                let query = self.for_postgres()?;
-                Ok(query.execute(connection).await?.rows_affected())
+                let done = async { self.for_postgres()?.execute(connection).await };
+                done.map_ok(|done| done.rows_affected()).boxed()
             }
         }
     }
 
-    pub(crate) async fn fetch_all(
+    pub(crate) fn fetch_all(
         self,
         connection: &mut Connection,
-    ) -> Result<Vec<Row>, sqlx::Error> {
+    ) -> BoxFuture<'_, Result<Vec<Row>, sqlx::Error>> {
         match connection {
             Connection::Sqlite(handle) => {
                 let connection: &mut SqliteConnection = handle.deref_mut();
-                let query = self.for_sqlite()?;
-                let rows = query.fetch_all(connection).await?;
-                Ok(rows.into_iter().map(Row::Sqlite).collect())
+                let rows = async { self.for_sqlite()?.fetch_all(connection).await };
+                rows.map_ok(|rows| rows.into_iter().map(Row::Sqlite).collect())
+                    .boxed()
             }
             Connection::Postgres(handle) => {
                 let connection: &mut PgConnection = handle.deref_mut();
-                let query = self.for_postgres()?;
-                let rows = query.fetch_all(connection).await?;
-                Ok(rows.into_iter().map(Row::Postgres).collect())
+                let rows = async { self.for_postgres()?.fetch_all(connection).await };
+                rows.map_ok(|rows| rows.into_iter().map(Row::Postgres).collect())
+                    .boxed()
             }
         }
     }
 
-    pub(crate) async fn fetch_optional(
+    pub(crate) fn fetch_optional(
         self,
         connection: &mut Connection,
-    ) -> Result<Option<Row>, sqlx::Error> {
+    ) -> BoxFuture<'_, Result<Option<Row>, sqlx::Error>> {
         match connection {
             Connection::Sqlite(handle) => {
                 let connection: &mut SqliteConnection = handle.deref_mut();
-                let query = self.for_sqlite()?;
-                Ok(query.fetch_optional(connection).await?.map(Row::Sqlite))
+                let row = async { self.for_sqlite()?.fetch_optional(connection).await };
+                row.map_ok(|row| row.map(Row::Sqlite)).boxed()
             }
             Connection::Postgres(handle) => {
                 let connection: &mut PgConnection = handle.deref_mut();
-                let query = self.for_postgres()?;
-                Ok(query.fetch_optional(connection).await?.map(Row::Postgres))
+                let row = async { self.for_postgres()?.fetch_optional(connection).await };
+                row.map_ok(|row| row.map(Row::Postgres)).boxed()
             }
         }
     }
