@@ -17,6 +17,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -79,8 +80,6 @@ class Server:
 
 
 def free_port():
-    import socket
-
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return found.getsockname()[1]
@@ -162,15 +161,18 @@ def same_moment(nodes, rng, requests):
         def post(at):
             barrier.wait()
             headers = {"idempotency-key": f"same-{number}"}
-            replies[at] = nodes[at].ask("POST", "/v1/grade", body, headers)
+            try:
+                replies[at] = nodes[at].ask("POST", "/v1/grade", body, headers)
+            except (OSError, http.client.HTTPException) as error:
+                problems.append(f"request {number}: {error!r}")
 
         threads = [threading.Thread(target=post, args=(at,)) for at in range(2)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        if replies[0] != replies[1] or replies[0][0] != 200:
-            problems.append(f"request {number}: {[reply and reply[0] for reply in replies]}")
+        if None not in replies and (replies[0] != replies[1] or replies[0][0] != 200):
+            problems.append(f"request {number}: {[status for status, _ in replies]} or other bytes")
     return problems
 
 
@@ -290,12 +292,12 @@ def main():
         Node(binary, pathlib.Path(folder) / f"node-{number}", server.url)
         for number in range(arguments.nodes)
     ]
-    problems = []
+    problems = ["interrupted"]
     try:
         for node in nodes:
             node.start()
         begin = time.monotonic()
-        problems += same_moment(nodes, rng, arguments.same)
+        problems = same_moment(nodes, rng, arguments.same)
         seconds = time.monotonic() - begin
         while any(node.pending() for node in nodes):
             time.sleep(0.1)
@@ -338,9 +340,12 @@ def main():
             if node.process and node.process.poll() is None:
                 node.kill()
         server.stop()
-        if not os.environ.get("KEEP"): shutil.rmtree(folder, ignore_errors=True)
+        if not problems:
+            shutil.rmtree(folder, ignore_errors=True)
     for problem in problems[:20]:
         print(f"PROBLEM {problem}")
+    if problems:
+        print(f"logs are in `{folder}`")
     print(f"seed {arguments.seed}: {len(problems)} problems")
     sys.exit(bool(problems))
 
