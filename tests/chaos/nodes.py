@@ -136,8 +136,9 @@ class Node:
             connection.close()
 
     def pending(self):
-        _, body = self.ask("GET", "/healthz")
-        return json.loads(body)["record"]["pending"]
+        """Whether some of what it recorded is not in the database, or it is not ready."""
+        status, body = self.ask("GET", "/readyz")
+        return status != 200 or json.loads(body)["record"]["pending"] > 0
 
 
 def batch(rng, run):
@@ -216,7 +217,7 @@ class Clients:
                 time.sleep(0.1)
                 continue
             reply = json.loads(reply)
-            if not reply["recorded"]:
+            if not all(result["recorded"] for result in reply["results"]):
                 self.repeated["not recorded"] += 1
                 time.sleep(0.1)
                 continue

@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
+use futures::future::{BoxFuture, FutureExt as _};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgPool, Postgres};
 use sqlx::sqlite::{Sqlite, SqlitePool};
@@ -105,41 +106,52 @@ pub(crate) enum Pool {
     Postgres(PgPool),
 }
 
+/// Futures that may connect are boxed: those of two drivers in each read would make the futures of
+/// requests large enough to overflow the stack.
 impl Pool {
-    pub(crate) async fn acquire(&self) -> Result<Connection, sqlx::Error> {
-        Ok(match self {
-            Self::Sqlite(pool) => Connection::Sqlite(Handle::Pooled(pool.acquire().await?)),
-            Self::Postgres(pool) => Connection::Postgres(Handle::Pooled(pool.acquire().await?)),
-        })
+    pub(crate) fn acquire(&self) -> BoxFuture<'_, Result<Connection, sqlx::Error>> {
+        let acquired = async move {
+            Ok(match self {
+                Self::Sqlite(pool) => Connection::Sqlite(Handle::Pooled(pool.acquire().await?)),
+                Self::Postgres(pool) => Connection::Postgres(Handle::Pooled(pool.acquire().await?)),
+            })
+        };
+        acquired.boxed()
     }
 
     /// A connection with a transaction that sees one state of the database.
-    pub(crate) async fn begin(&self) -> Result<Connection, sqlx::Error> {
-        Ok(match self {
-            Self::Sqlite(pool) => Connection::Sqlite(Handle::Transaction(pool.begin().await?)),
-            Self::Postgres(pool) => {
-                let transaction = pool.begin_with(postgres::BEGIN_READING).await?;
-                Connection::Postgres(Handle::Transaction(transaction))
-            }
-        })
+    pub(crate) fn begin(&self) -> BoxFuture<'_, Result<Connection, sqlx::Error>> {
+        let begun = async move {
+            Ok(match self {
+                Self::Sqlite(pool) => Connection::Sqlite(Handle::Transaction(pool.begin().await?)),
+                Self::Postgres(pool) => {
+                    let transaction = pool.begin_with(postgres::BEGIN_READING).await?;
+                    Connection::Postgres(Handle::Transaction(transaction))
+                }
+            })
+        };
+        begun.boxed()
     }
 
     /// A connection with a transaction that writes, while no other does.
-    pub(crate) async fn begin_writing(&self) -> Result<Connection, sqlx::Error> {
-        Ok(match self {
-            Self::Sqlite(pool) => {
-                let transaction = pool.begin_with(sqlite::BEGIN_WRITING).await?;
-                Connection::Sqlite(Handle::Transaction(transaction))
-            }
-            Self::Postgres(pool) => {
-                let transaction = pool.begin_with(postgres::BEGIN_WRITING).await?;
-                let mut connection = Connection::Postgres(Handle::Transaction(transaction));
-                query(postgres::LOCK_WRITERS)
-                    .execute(&mut connection)
-                    .await?;
-                connection
-            }
-        })
+    pub(crate) fn begin_writing(&self) -> BoxFuture<'_, Result<Connection, sqlx::Error>> {
+        let begun = async move {
+            Ok(match self {
+                Self::Sqlite(pool) => {
+                    let transaction = pool.begin_with(sqlite::BEGIN_WRITING).await?;
+                    Connection::Sqlite(Handle::Transaction(transaction))
+                }
+                Self::Postgres(pool) => {
+                    let transaction = pool.begin_with(postgres::BEGIN_WRITING).await?;
+                    let mut connection = Connection::Postgres(Handle::Transaction(transaction));
+                    query(postgres::LOCK_WRITERS)
+                        .execute(&mut connection)
+                        .await?;
+                    connection
+                }
+            })
+        };
+        begun.boxed()
     }
 
     pub(crate) async fn close(&self) {
