@@ -12,6 +12,7 @@ use std::time::Duration;
 use assay_core::{BatchId, Hash};
 
 use crate::database::Database;
+use crate::held_request::HeldRequest;
 use crate::{Record, RecordError, RequestKey};
 
 /// How long a request is held unless that is extended.
@@ -23,16 +24,6 @@ const EXTENSION: Duration = Duration::from_secs(10);
 /// Times between two tries while another node holds a request: the first, which doubles, and the
 /// longest.
 const TRY: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
-
-/// A request that a node grades.
-#[derive(Debug, Clone)]
-pub(crate) struct HeldRequest {
-    pub(crate) key: RequestKey,
-    pub(crate) request: Hash,
-    pub(crate) batch: BatchId,
-    /// Name of the node's spool.
-    pub(crate) holder: String,
-}
 
 /// A request that this node grades and no other.
 #[must_use]

@@ -44,6 +44,7 @@ pub mod grade;
 mod grade_filter;
 mod group;
 mod health;
+mod held_request;
 mod hold;
 #[doc(hidden)]
 pub mod hook;

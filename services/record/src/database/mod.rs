@@ -43,6 +43,7 @@ pub(crate) mod run_notes;
 pub(crate) mod schema;
 mod size;
 mod sources;
+mod space;
 pub(crate) mod sql;
 pub(crate) mod sqlite;
 #[cfg(test)]
@@ -63,7 +64,7 @@ use self::postgres::holds;
 use self::sql::{Connection, Pool};
 use self::sqlite::{DatabaseFile, LogPages};
 use self::texts::Texts;
-use crate::hold::HeldRequest;
+use crate::held_request::HeldRequest;
 use crate::panics::CatchPanic;
 use crate::pending::Applicable;
 use crate::pending::loaded_entry::LoadedEntry;

@@ -6,7 +6,7 @@ use assay_core::BatchId;
 use super::query::run_number;
 use super::retention;
 use super::rows::{batch_id, count, id_bytes};
-use super::size::size;
+use super::space::size;
 use crate::database::DatabaseError;
 use crate::database::sql::{self, Connection, QueryBuilder};
 use crate::retention_step::{Interrupted, PruneTarget, PrunedBatch};

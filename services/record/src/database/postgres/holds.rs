@@ -6,7 +6,7 @@ use crate::RequestKey;
 use crate::database::DatabaseError;
 use crate::database::rows::{batch_id, id_bytes};
 use crate::database::sql::{self, Connection};
-use crate::hold::HeldRequest;
+use crate::held_request::HeldRequest;
 
 /// The time of the server: those of nodes may differ.
 macro_rules! now_us {

@@ -16,7 +16,7 @@ pub(super) mod runs;
 mod stored;
 mod sweep;
 
-use super::size::return_pages;
+use super::space::return_pages;
 use crate::database::DatabaseError;
 use crate::database::sql::Connection;
 use crate::retention_step::{RetentionStep, StepOutcome};

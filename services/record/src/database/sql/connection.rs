@@ -8,8 +8,7 @@ use sqlx::postgres::{PgPool, Postgres};
 use sqlx::sqlite::{Sqlite, SqlitePool};
 use sqlx::{Database, Transaction};
 
-use super::query::query;
-use crate::database::{postgres, sqlite};
+use crate::database::postgres;
 
 /// A connection to the database, which may have a transaction.
 pub(crate) enum Connection {
@@ -67,21 +66,6 @@ impl<D: Database> Handle<D> {
 }
 
 impl Connection {
-    /// Begins a transaction that writes, while no other does, by plain statements: the caller ends
-    /// it. The transactions of the driver assume that SQLite never ends one by itself.
-    pub(crate) async fn begin_writing(&mut self) -> Result<(), sqlx::Error> {
-        match self {
-            Self::Sqlite(_) => {
-                query(sqlite::BEGIN_WRITING).execute(self).await?;
-            }
-            Self::Postgres(_) => {
-                query(postgres::BEGIN_WRITING).execute(self).await?;
-                query(postgres::LOCK_WRITERS).execute(self).await?;
-            }
-        }
-        Ok(())
-    }
-
     /// Commits the transaction.
     pub(crate) async fn commit(self) -> Result<(), sqlx::Error> {
         match self {
@@ -127,27 +111,6 @@ impl Pool {
                 Self::Postgres(pool) => {
                     let transaction = pool.begin_with(postgres::BEGIN_READING).await?;
                     Connection::Postgres(Handle::Transaction(transaction))
-                }
-            })
-        };
-        begun.boxed()
-    }
-
-    /// A connection with a transaction that writes, while no other does.
-    pub(crate) fn begin_writing(&self) -> BoxFuture<'_, Result<Connection, sqlx::Error>> {
-        let begun = async move {
-            Ok(match self {
-                Self::Sqlite(pool) => {
-                    let transaction = pool.begin_with(sqlite::BEGIN_WRITING).await?;
-                    Connection::Sqlite(Handle::Transaction(transaction))
-                }
-                Self::Postgres(pool) => {
-                    let transaction = pool.begin_with(postgres::BEGIN_WRITING).await?;
-                    let mut connection = Connection::Postgres(Handle::Transaction(transaction));
-                    query(postgres::LOCK_WRITERS)
-                        .execute(&mut connection)
-                        .await?;
-                    connection
                 }
             })
         };

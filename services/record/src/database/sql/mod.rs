@@ -9,6 +9,7 @@ pub(crate) mod bulk;
 mod column;
 mod connection;
 mod query;
+mod transaction;
 mod value;
 
 pub(crate) use builder::QueryBuilder;

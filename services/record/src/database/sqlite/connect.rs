@@ -15,10 +15,6 @@ use sqlx::sqlite::{
 use super::log::LogPages;
 use crate::database::sql::{Connection, Handle};
 
-/// Begins a transaction that writes. Waits for other writers, so that it cannot fail later because
-/// of one.
-pub(crate) const BEGIN_WRITING: &str = "begin immediate";
-
 /// How long a statement waits for a lock of another process. The writer retries by itself, and a
 /// read that waits longer should fail.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(1);

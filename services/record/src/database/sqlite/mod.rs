@@ -26,6 +26,7 @@
 //! connection of a failed transaction is therefore closed, and the next transaction opens a new
 //! one. An in-memory database exists only as long as its connection, which is rolled back instead.
 
+mod begin;
 mod check;
 mod codes;
 mod connect;
@@ -35,6 +36,7 @@ mod log;
 mod pages;
 pub(crate) mod texts;
 
+pub(crate) use begin::BEGIN_WRITING;
 pub(crate) use check::{HAS_COLUMN, HAS_TABLE, IS_EMPTY, integrity_problems};
 pub(crate) use codes::is_damage;
 pub(super) use codes::may_be_caused_by_values;
@@ -42,7 +44,7 @@ pub(crate) use connect::Location;
 #[cfg(test)]
 pub(super) use connect::test_name;
 pub(crate) use connect::{
-    BEGIN_WRITING, connect_durable, connect_existing, connect_one, connect_readers, connect_reading,
+    connect_durable, connect_existing, connect_one, connect_readers, connect_reading,
 };
 pub(crate) use copy::{copy_into, open_copy};
 pub(super) use file::DatabaseFile;

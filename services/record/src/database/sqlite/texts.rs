@@ -11,7 +11,8 @@ use std::path::PathBuf;
 
 use futures::stream::BoxStream;
 
-use super::connect::{BEGIN_WRITING, Location, connect_one, connect_readers};
+use super::begin::BEGIN_WRITING;
+use super::connect::{Location, connect_one, connect_readers};
 use super::pages;
 use super::{codes, log};
 use crate::database::DatabaseError;
