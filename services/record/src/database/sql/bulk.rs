@@ -1,8 +1,8 @@
 //! Texts of statements for many rows.
 //!
 //! sqlx passes each statement to the thread of a connection to SQLite and back, which takes some
-//! 20 µs. With 64 rows per statement that is a third of a microsecond per row. Larger statements are
-//! not faster there, because their programs exceed the cache of the processor. A statement on
+//! 20 µs. With 64 rows per statement that is a third of a microsecond per row. Larger statements
+//! are not faster there, because their programs exceed the cache of the processor. A statement on
 //! PostgreSQL is a round trip over a network, so more rows share one.
 //!
 //! Parameters are `?` here, not `$1`, which SQLite considers a name: the driver looks up the name
