@@ -321,7 +321,10 @@ fn refs(sides: &[Expr]) -> Vec<&Expr> {
 
 /// Compares two answers of which at least one is a chain.
 fn same_statements(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
-    let equation = |expr: &Expr| matches!(expr, Expr::Chain(_, relations) if relations.iter().all(|relation| *relation == Relation::Equal));
+    let equation = |expr: &Expr| match expr {
+        Expr::Chain(_, relations) => relations.iter().all(|one| *one == Relation::Equal),
+        _ => false,
+    };
     match (as_solved(gold), as_solved(answer)) {
         (Some(a), Some(b)) => {
             cx.set_rule(Rule::Solved);

@@ -137,7 +137,11 @@ pub(crate) fn bracketed_condition<'t, 'a>(
     {
         return None;
     }
-    let states = |token: &super::token::Token<'_>| matches!(token.kind, Kind::Relation(relation) if relation == Relation::In || relation == Relation::NotEqual || relation.is_order());
+    let states = |token: &super::token::Token<'_>| match token.kind {
+        Kind::Relation(Relation::In | Relation::NotEqual) => true,
+        Kind::Relation(relation) => relation.is_order(),
+        _ => false,
+    };
     let member = inside.iter().any(states);
     let closes = inside
         .iter()

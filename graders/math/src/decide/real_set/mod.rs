@@ -223,9 +223,9 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Attempt<RealSet> {
             // `x > 0, x < 3`
             let mut total: Option<RealSet> = None;
             for item in items {
-                if !matches!(item, Expr::Chain(_, relations) if !relations.contains(&Relation::Equal))
-                {
-                    return Ok(None);
+                match item {
+                    Expr::Chain(_, relations) if !relations.contains(&Relation::Equal) => {}
+                    _ => return Ok(None),
                 }
                 let Some(next) = of(item, cx)? else {
                     return Ok(None);
