@@ -637,8 +637,8 @@ create table audit (
     details  text collate "C" not null  -- a JSON object
 );
 
--- What is appended is not changed. Grades and their documents are deleted only while `retention` has
--- a row.
+-- What is appended is not changed. Grades and their documents are deleted only while `retention`
+-- has a row.
 create function reject_change() returns trigger language plpgsql as $$
 begin
     raise exception '% are append-only', tg_table_name;
