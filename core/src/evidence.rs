@@ -13,6 +13,9 @@ use serde_json::{Map, Value};
 /// stored as a body.
 pub const MAX_TEXT: usize = 2_000;
 
+/// Most evidence of a mathematical answer is shorter, in bytes.
+const USUAL_LENGTH: usize = 256;
+
 /// Named facts that explain a verdict, in the order in which the grader added them.
 ///
 /// They are kept as the text of a JSON object: replies, the record and the cache contain the same
@@ -29,7 +32,9 @@ impl PartialEq for Evidence {
 
 impl Default for Evidence {
     fn default() -> Self {
-        Self("{}".to_owned())
+        let mut empty = String::with_capacity(USUAL_LENGTH);
+        empty.push_str("{}");
+        Self(empty)
     }
 }
 
@@ -64,9 +69,11 @@ impl Evidence {
         if self.0.contains(&key) && self.facts().contains_key(name) {
             return self.replaced(name, value);
         }
-        let separator = if self.is_empty() { "" } else { "," };
         let value = serde_json::to_string(value).unwrap_or_default();
+        let separator = if self.is_empty() { "" } else { "," };
         self.0.pop();
+        self.0
+            .reserve(separator.len() + key.len() + value.len() + 1);
         self.0.extend([separator, &key, &value, "}"]);
         self
     }
@@ -99,6 +106,11 @@ impl Evidence {
     #[must_use]
     pub fn get(&self) -> &str {
         &self.0
+    }
+
+    /// The bytes that are allocated for the text.
+    pub(crate) fn capacity(&self) -> usize {
+        self.0.capacity()
     }
 
     /// Whether it is empty.

@@ -65,7 +65,7 @@ fn object(fields: &Map<String, Value>) -> usize {
 /// The heap memory of evidence.
 #[must_use]
 pub fn evidence(evidence: &Evidence) -> usize {
-    allocation(evidence.get().len())
+    allocation(evidence.capacity())
 }
 
 /// The heap memory of an outcome.

@@ -12,6 +12,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use memchr::memchr3;
+
 /// Opening and closing marks of reasoning blocks. ASCII letters match in either case.
 const BLOCKS: &[(&str, &str)] = &[
     ("<think>", "</think>"),
@@ -58,9 +60,9 @@ pub fn visible(text: &str, think_open: bool) -> Vec<Range<usize>> {
     let mut block = think_open.then_some(None);
     let mut at = 0;
     let mut end = text.len();
-    while let Some(byte) = text.as_bytes().get(at) {
-        let opens = matches!(byte, b'<' | b'[') || *byte == "◁".as_bytes()[0];
-        let Some((mark, length)) = opens.then(|| mark_at(&text.as_bytes()[at..])).flatten() else {
+    while let Some(first) = memchr3(b'<', b'[', "◁".as_bytes()[0], &text.as_bytes()[at..]) {
+        at += first;
+        let Some((mark, length)) = mark_at(&text.as_bytes()[at..]) else {
             at += 1;
             continue;
         };

@@ -1,11 +1,11 @@
 //! Bodies in their packs, which are written as they are compressed in the spool.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use assay_core::Hash;
 
 use super::codec::codec;
-use super::insert::{Insert, look_up};
+use super::insert::{Insert, look_up_where};
 use super::rows::hash;
 use super::sqlite::indexed_by;
 use crate::BodyKind;
@@ -64,13 +64,13 @@ fn owner(pack: &Pack, number: i64) -> i64 {
 
 /// The bodies to which the grades of an entry refer but which it does not contain, because an
 /// earlier entry did.
-fn referred(loaded: &LoadedEntry) -> BTreeSet<Hash> {
+fn referred(loaded: &LoadedEntry) -> Vec<Hash> {
     let packs = loaded.contents.packs.iter();
     let contained: HashSet<Hash> = packs
         .flat_map(|pack| pack.bodies.iter().map(|body| body.hash))
         .collect();
     let grades = loaded.entry.grades.iter();
-    grades
+    let mut referred: Vec<Hash> = grades
         .map(|grade| &grade.row.source)
         .filter(|source| !source.bodies_omitted)
         .flat_map(|source| {
@@ -78,7 +78,10 @@ fn referred(loaded: &LoadedEntry) -> BTreeSet<Hash> {
             hashes.into_iter().chain(source.prompt_hash)
         })
         .filter(|hash| !contained.contains(hash))
-        .collect()
+        .collect();
+    referred.sort_unstable();
+    referred.dedup();
+    referred
 }
 
 /// Inserts the bodies that are not stored, and the packs that contain at least one of them; notes
@@ -135,34 +138,29 @@ pub(super) async fn insert_bodies(
                 .add(i64::from(body.size));
         })
         .await?;
-    let needed = if written == bodies.len() as u64 && referred.is_empty() {
-        packs
-    } else {
-        let used = bodies
-            .iter()
-            .map(|(_, batch, body)| (body.hash, *batch))
-            .chain(referred);
-        let used: BTreeSet<(Hash, i64)> = used.collect();
-        let located = locate(connection, &packs, used.iter().map(|(hash, _)| *hash)).await?;
-        let uses: BTreeSet<(Hash, i64)> = used
-            .into_iter()
-            .filter(|(hash, batch)| {
-                let owner = located.get(hash).map(|(_, owner)| *owner);
-                owner.is_some_and(|owner| owner != Some(*batch) && owner != Some(PERMANENT))
-            })
-            .collect();
-        let uses: Vec<(Hash, i64)> = uses.into_iter().collect();
-        INSERT_USES
-            .run(connection, &uses, |values, (hash, batch)| {
-                values.add(&hash.as_bytes()[..]).add(*batch);
-            })
-            .await?;
-        let used: HashSet<i64> = located.values().map(|(pack, _)| *pack).collect();
-        packs
-            .into_iter()
-            .filter(|new| used.contains(&new.number))
-            .collect()
-    };
+    let mut owners = Owners::of_new(&bodies);
+    if written != owners.len() as u64 || !referred.is_empty() {
+        let hashes = bodies.iter().map(|(_, _, body)| body.hash);
+        let hashes = hashes.chain(referred.iter().map(|(hash, _)| *hash));
+        owners.correct(connection, first, hashes).await?;
+    }
+    let used = bodies.iter().map(|(_, batch, body)| (body.hash, *batch));
+    let mut uses: Vec<(Hash, i64)> = used
+        .chain(referred)
+        .filter(|(hash, batch)| owners.is_foreign(hash, *batch))
+        .collect();
+    uses.sort_unstable();
+    uses.dedup();
+    INSERT_USES
+        .run(connection, &uses, |values, (hash, batch)| {
+            values.add(&hash.as_bytes()[..]).add(*batch);
+        })
+        .await?;
+    let used = owners.packs();
+    let needed: Vec<NewPack<'_>> = packs
+        .into_iter()
+        .filter(|new| used.contains(&new.number))
+        .collect();
     INSERT_PACKS
         .run(connection, &needed, |values, new| {
             values
@@ -190,32 +188,56 @@ pub(super) async fn insert_bodies(
     Ok(bytes)
 }
 
-/// The pack of each body, and the batch of that pack: `None` for one that is not counted yet.
-async fn locate(
-    connection: &mut Connection,
-    packs: &[NewPack<'_>],
-    hashes: impl Iterator<Item = Hash>,
-) -> Result<HashMap<Hash, (i64, Option<i64>)>, DatabaseError> {
-    let hashes: BTreeSet<Hash> = hashes.collect();
-    let hashes: Vec<Vec<u8>> = hashes.iter().map(|hash| hash.as_bytes().to_vec()).collect();
-    // The index has the batches without the contents.
-    let select = concat!(
-        "select b.hash, b.pack, p.batch from bodies b left join packs p",
-        indexed_by!("packs_owners"),
-        " on p.no = b.pack where b.hash in"
-    );
-    let new_owners: HashMap<i64, i64> = packs.iter().map(|new| (new.number, new.batch)).collect();
-    let mut located = HashMap::new();
-    for row in look_up(connection, select, &hashes).await? {
-        let hash = hash(row.try_get("hash")?, "bodies", "hash")?;
-        let pack = row.try_get("pack")?;
-        let owner = match new_owners.get(&pack) {
-            Some(owner) => Some(*owner),
-            None => row.try_get("batch")?,
-        };
-        located.insert(hash, (pack, owner));
+/// Where bodies are stored: the pack of each, and the batch of that pack.
+struct Owners(HashMap<Hash, (i64, Option<i64>)>);
+
+impl Owners {
+    /// The owners of new bodies: the first pack that contains each.
+    fn of_new(bodies: &[(i64, i64, &PackedBody)]) -> Self {
+        let mut owners = HashMap::with_capacity(bodies.len());
+        for (pack, batch, body) in bodies {
+            owners.entry(body.hash).or_insert((*pack, Some(*batch)));
+        }
+        Self(owners)
     }
-    Ok(located)
+
+    /// Corrects the owners of bodies that were stored before the pack `first`.
+    async fn correct(
+        &mut self,
+        connection: &mut Connection,
+        first: i64,
+        hashes: impl Iterator<Item = Hash>,
+    ) -> Result<(), DatabaseError> {
+        // The index has the batches without the contents.
+        let select = concat!(
+            "select b.hash, b.pack, p.batch from bodies b left join packs p",
+            indexed_by!("packs_owners"),
+            " on p.no = b.pack where b.pack < ? and b.hash in"
+        );
+        let mut hashes: Vec<Hash> = hashes.collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        for row in look_up_where(connection, select, &[first.into()], &hashes).await? {
+            let hash = hash(row.try_get("hash")?, "bodies", "hash")?;
+            self.0
+                .insert(hash, (row.try_get("pack")?, row.try_get("batch")?));
+        }
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether a body is stored with another batch, and not permanently.
+    fn is_foreign(&self, hash: &Hash, batch: i64) -> bool {
+        let owner = self.0.get(hash).map(|(_, owner)| *owner);
+        owner.is_some_and(|owner| owner != Some(batch) && owner != Some(PERMANENT))
+    }
+
+    fn packs(&self) -> HashSet<i64> {
+        self.0.values().map(|(pack, _)| *pack).collect()
+    }
 }
 
 /// The contents of a pack, decompressed.

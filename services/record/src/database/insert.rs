@@ -57,11 +57,26 @@ pub(super) async fn look_up<K>(
 where
     K: Clone + Into<Value>,
 {
+    look_up_where(connection, select, &[], keys).await
+}
+
+/// The same for a `select` with parameters of its own.
+pub(super) async fn look_up_where<K>(
+    connection: &mut Connection,
+    select: &str,
+    parameters: &[Value],
+    keys: &[K],
+) -> Result<Vec<Row>, DatabaseError>
+where
+    K: Clone + Into<Value>,
+{
     let mut found = Vec::new();
     let sql: Arc<str> = bulk::look_up(select).into();
     for chunk in keys.chunks(bulk::KEYS) {
-        let mut values: Vec<Value> = chunk.iter().cloned().map(Into::into).collect();
-        values.resize(bulk::KEYS, Value::Null);
+        let mut values = Vec::with_capacity(parameters.len() + bulk::KEYS);
+        values.extend_from_slice(parameters);
+        values.extend(chunk.iter().cloned().map(Into::into));
+        values.resize(parameters.len() + bulk::KEYS, Value::Null);
         let rows = sql::query(AssertSqlSafe(sql.clone()))
             .with(values)
             .fetch_all(connection)

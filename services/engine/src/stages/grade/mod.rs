@@ -78,7 +78,7 @@ impl GradedItems {
     /// Returns the next graded items in the order of the batch: all remaining ones if `whole`,
     /// otherwise those that are ready. `None` after the last.
     pub(crate) async fn next(&mut self, whole: bool) -> Option<Vec<ItemGrade>> {
-        let mut wave = Vec::new();
+        let mut wave = Vec::with_capacity(if whole { self.open.len() } else { 0 });
         while !self.open.is_empty() && (whole || wave.is_empty()) {
             let Some(parts) = self.results.recv().await else {
                 self.fail_open_items(&mut wave);
@@ -90,7 +90,8 @@ impl GradedItems {
             }
         }
         self.counts.flush();
-        wave.sort_by_key(|grade: &ItemGrade| grade.position);
+        // Grades are large: each is moved once.
+        wave.sort_by_cached_key(|grade: &ItemGrade| grade.position);
         (!wave.is_empty()).then_some(wave)
     }
 

@@ -31,6 +31,11 @@ impl OpenItems {
         }
     }
 
+    /// The number of items that are not finished.
+    pub(super) fn len(&self) -> usize {
+        self.open
+    }
+
     /// Whether every item is finished.
     pub(super) fn is_empty(&self) -> bool {
         self.open == 0
@@ -46,6 +51,7 @@ impl OpenItems {
     pub(super) fn add(&mut self, unit: GradedUnit) -> Option<Vec<GradedUnit>> {
         let slot = self.items.get_mut(unit.item)?;
         let item = slot.as_mut()?;
+        item.graded.reserve_exact(item.units - item.graded.len());
         item.graded.push(unit);
         if item.graded.len() < item.units {
             return None;

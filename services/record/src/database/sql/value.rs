@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assay_core::Hash;
 use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
 use sqlx::postgres::types::Oid;
@@ -86,6 +87,7 @@ value_from! {
     Arc<str> => |text| Self::Text(text);
     &[u8] => |bytes| Self::Bytes(bytes.to_owned());
     Vec<u8> => |bytes| Self::Bytes(bytes);
+    Hash => |hash| Self::Bytes(hash.as_bytes().to_vec());
 }
 
 impl From<Cell<'_>> for Value {

@@ -86,7 +86,7 @@ async fn locate(
     connection: &mut Connection,
     hashes: impl Iterator<Item = &Hash>,
 ) -> Result<BTreeMap<i64, Vec<PackedBody>>, DatabaseError> {
-    let hashes: Vec<Vec<u8>> = hashes.map(|hash| hash.as_bytes().to_vec()).collect();
+    let hashes: Vec<Hash> = hashes.copied().collect();
     let select = "select hash, kind, pack, start, size from bodies where hash in";
     let mut packs: BTreeMap<i64, Vec<PackedBody>> = BTreeMap::new();
     for row in look_up(connection, select, &hashes).await? {
