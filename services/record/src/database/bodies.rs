@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use assay_core::Hash;
 
 use super::codec::codec;
-use super::insert::{Insert, look_up_where};
+use super::insert::{Insert, look_up_below};
 use super::rows::hash;
 use super::sqlite::indexed_by;
 use crate::BodyKind;
@@ -212,12 +212,12 @@ impl Owners {
         let select = concat!(
             "select b.hash, b.pack, p.batch from bodies b left join packs p",
             indexed_by!("packs_owners"),
-            " on p.no = b.pack where b.pack < ? and b.hash in"
+            " on p.no = b.pack where b.hash in"
         );
         let mut hashes: Vec<Hash> = hashes.collect();
         hashes.sort_unstable();
         hashes.dedup();
-        for row in look_up_where(connection, select, &[first.into()], &hashes).await? {
+        for row in look_up_below(connection, select, &hashes, ("b.pack", first)).await? {
             let hash = hash(row.try_get("hash")?, "bodies", "hash")?;
             self.0
                 .insert(hash, (row.try_get("pack")?, row.try_get("batch")?));

@@ -57,26 +57,38 @@ pub(super) async fn look_up<K>(
 where
     K: Clone + Into<Value>,
 {
-    look_up_where(connection, select, &[], keys).await
+    look_up_with(connection, bulk::look_up(select), keys, None).await
 }
 
-/// The same for a `select` with parameters of its own.
-pub(super) async fn look_up_where<K>(
+/// The same, of rows whose `column` is less than `bound`.
+pub(super) async fn look_up_below<K>(
     connection: &mut Connection,
     select: &str,
-    parameters: &[Value],
     keys: &[K],
+    (column, bound): (&str, i64),
+) -> Result<Vec<Row>, DatabaseError>
+where
+    K: Clone + Into<Value>,
+{
+    let sql = bulk::look_up_below(select, column);
+    look_up_with(connection, sql, keys, Some(bound)).await
+}
+
+async fn look_up_with<K>(
+    connection: &mut Connection,
+    sql: String,
+    keys: &[K],
+    bound: Option<i64>,
 ) -> Result<Vec<Row>, DatabaseError>
 where
     K: Clone + Into<Value>,
 {
     let mut found = Vec::new();
-    let sql: Arc<str> = bulk::look_up(select).into();
+    let sql: Arc<str> = sql.into();
     for chunk in keys.chunks(bulk::KEYS) {
-        let mut values = Vec::with_capacity(parameters.len() + bulk::KEYS);
-        values.extend_from_slice(parameters);
-        values.extend(chunk.iter().cloned().map(Into::into));
-        values.resize(parameters.len() + bulk::KEYS, Value::Null);
+        let mut values: Vec<Value> = chunk.iter().cloned().map(Into::into).collect();
+        values.resize(bulk::KEYS, Value::Null);
+        values.extend(bound.map(Value::from));
         let rows = sql::query(AssertSqlSafe(sql.clone()))
             .with(values)
             .fetch_all(connection)

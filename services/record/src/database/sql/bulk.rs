@@ -43,6 +43,11 @@ pub(crate) fn look_up(select: &str) -> String {
     format!("{select} ({})", list(KEYS))
 }
 
+/// The same, of rows whose `column` is less than the last parameter.
+pub(crate) fn look_up_below(select: &str, column: &str) -> String {
+    format!("{} and {column} < {}", look_up(select), list(1))
+}
+
 /// A statement that deletes the rows with [`KEYS`] keys, whose columns are `key`. `prefix` ends
 /// with `where`.
 pub(crate) fn delete(prefix: &str, key: &[&str]) -> String {
