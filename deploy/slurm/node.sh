@@ -1,6 +1,6 @@
 #!/bin/bash
-# A node of Assay on one machine of a job, started by assay.sbatch. Writes its address to a file when
-# it is ready. Starts it again if it ends by itself.
+# Runs a node of Assay on one machine of a job, for assay.sbatch. Writes its address to a file when
+# it is ready, and starts it again if it ends by itself.
 set -euo pipefail
 
 LISTEN=${LISTEN:-0.0.0.0}

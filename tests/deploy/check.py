@@ -109,11 +109,6 @@ def rendered(checks, helm, kubectl):
     return found
 
 
-def seconds(text):
-    """The seconds of a duration such as `60s` or `60`."""
-    return int(re.fullmatch(r"(\d+)s?", str(text)).group(1))
-
-
 def of_kind(documents, kind):
     return [document for document in documents if document["kind"] == kind]
 
@@ -201,7 +196,7 @@ def check_compose(binary, serving):
         settings = binary.settings(node["command"], variables, DATABASE_TOML)
         if not settings["server"]["listen"].endswith(":8080"):
             problems.append(f"{name}: another port")
-        grace = seconds(node["stop_grace_period"])
+        grace = schemas.seconds(node["stop_grace_period"])
         if grace < settings["server"]["shutdown_seconds"] + CLOSE_SECONDS:
             problems.append(f"{name}: stop_grace_period is too short")
         if not settings["store"]["spool"].startswith("/data/"):

@@ -37,6 +37,11 @@ def check(status, what):
         sys.exit(f"confined.py: {what}: {os.strerror(-status)}")
 
 
+def number_of(name):
+    """The number of a system call: negative if this architecture lacks it, -1 if it is unknown."""
+    return ctypes.CDLL("libseccomp.so.2").seccomp_syscall_resolve_name(name.encode())
+
+
 def load(profile):
     """Applies a profile to this process and the programs that it runs."""
     library = ctypes.CDLL("libseccomp.so.2")
@@ -48,15 +53,13 @@ def load(profile):
         if name not in ARCHITECTURES:
             sys.exit(f"confined.py: unknown architecture `{name}`")
     for group in profile["syscalls"]:
-        given = group.get("args", [])
-        comparisons = (Comparison * max(len(given), 1))(
-            *(
-                Comparison(one["index"], COMPARISONS[one["op"]], one["value"], one.get("valueTwo", 0))
-                for one in given
-            )
-        )
+        given = [
+            (one["index"], COMPARISONS[one["op"]], one["value"], one.get("valueTwo", 0))
+            for one in group.get("args", [])
+        ]
+        comparisons = (Comparison * max(len(given), 1))(*(Comparison(*one) for one in given))
         for name in group["names"]:
-            number = library.seccomp_syscall_resolve_name(name.encode())
+            number = number_of(name)
             if number == -1:
                 sys.exit(f"confined.py: unknown system call `{name}`")
             # Negative numbers are calls of other architectures, which container engines ignore.

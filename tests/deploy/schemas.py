@@ -70,3 +70,8 @@ def composition(text):
     parsed = compose_spec.PyCompose.from_yaml(yaml.safe_dump(yaml.safe_load(text)))
     parsed.validate()
     return parsed.to_dict()
+
+
+def seconds(text):
+    """The seconds of a duration of a composition."""
+    return compose_spec.parse_duration(text)

@@ -1,4 +1,4 @@
-"""Helm and kubectl for the checks: those of a PyPI package on x86-64, otherwise those on the PATH."""
+"""Helm and kubectl for the checks: of a PyPI package on x86-64, otherwise from the PATH."""
 
 import os
 import pathlib
@@ -31,7 +31,7 @@ def tools():
     """The paths of Helm and kubectl."""
     if platform.machine() != "x86_64":
         found = [shutil.which(tool) for tool in ("helm", "kubectl")]
-        return found if all(found) else sys.exit("install helm 4 and kubectl to check the manifests")
+        return found if all(found) else sys.exit("install helm 4 and kubectl for the checks")
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     folder = cache / "assay" / "deploy-tools"
     installed = folder / "installed.txt"
