@@ -5,8 +5,8 @@ usage: start.py trial.py PATH/TO/assay [--seconds N]
 
 PostgreSQL, the two nodes of `deploy/compose` and HAProxy run with the arguments, settings and files
 of the manifests, as the user of the container, without privileges and with its seccomp profile.
-Only addresses and folders are others. While clients post batches through HAProxy, a node is killed, a
-node is drained by SIGTERM, and PostgreSQL is stopped. Then a node runs with the variables of
+Only addresses and folders are others. While clients post batches through HAProxy, nodes are killed,
+then drained by SIGTERM, and PostgreSQL is stopped. Then a node runs with the variables of
 `deploy/kubernetes`, and one under the system call filter of `deploy/systemd`.
 
 Fails if an acknowledged grade is missing from the record or there twice, if a verdict is wrong, if
