@@ -178,6 +178,7 @@ prometheus: ## check the rules of Prometheus and the dashboard with promtool, wh
 	@sh deploy/prometheus/check.sh $(CARGO_TARGET_DIR)
 
 deploy-check: build ## check the manifests in `deploy` by their schemas and by what they name in the binary
+	@sh tests/deploy/install.sh || true
 	@python3 tests/peers/start.py tests/deploy/check.py "$(BINARY)"
 
 deploy-trial: images postgres ## start two nodes, PostgreSQL and HAProxy as the manifests say, kill and drain nodes under load; needs root

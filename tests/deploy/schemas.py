@@ -8,7 +8,7 @@ import re
 
 import compose_spec
 import jsonschema
-import kubernetes_validate
+import kubernetes_validate.utils
 import yaml
 from cloudcoil.models.keda import v1alpha1 as keda
 from cloudcoil.models.prometheus_operator import v1 as monitoring
@@ -19,6 +19,12 @@ CUSTOM = {
     ("keda.sh/v1alpha1", "ScaledObject"): keda.ScaledObject,
     ("monitoring.coreos.com/v1", "ServiceMonitor"): monitoring.ServiceMonitor,
 }
+
+
+# Otherwise it reads a file of megabytes for each object.
+kubernetes_validate.utils.schema_contents = functools.cache(
+    kubernetes_validate.utils.schema_contents
+)
 
 
 def close(schema):
