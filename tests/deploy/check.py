@@ -211,15 +211,15 @@ def check_compose(binary, serving):
 def environment_file(text):
     """The variables of an environment file of systemd."""
     lines = (line for line in text.splitlines() if line and line[0] not in "#;")
-    return {
-        name: value.strip("'") for name, _, value in (line.partition("=") for line in lines)
-    }
+    return {name: value.strip("'") for name, _, value in (line.partition("=") for line in lines)}
 
 
 def unit_text(binary, instance="8080"):
     text = (DEPLOY / "systemd/assay@.service").read_text()
-    return text.replace("%S", "/var/lib").replace("%i", instance).replace(
-        "/opt/assay/bin/assay", binary.path
+    return (
+        text.replace("%S", "/var/lib")
+        .replace("%i", instance)
+        .replace("/opt/assay/bin/assay", binary.path)
     )
 
 
@@ -243,9 +243,7 @@ def verify_unit(binary):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "assay@8080.service"
         path.write_text(unit_text(binary))
-        done = subprocess.run(
-            ["systemd-analyze", "verify", path], capture_output=True, text=True
-        )
+        done = subprocess.run(["systemd-analyze", "verify", path], capture_output=True, text=True)
         return done.stderr.splitlines() if done.returncode or done.stderr else []
 
 
@@ -289,6 +287,7 @@ def finds_mistakes(documents, binary, known, serving):
     """Mistakes that the checks do not find, and what they find without a mistake."""
     text = yaml.safe_dump_all(documents)
     mistakes = {
+        # Nothing is found in what is unchanged.
         "kind: Job": "kind: Job",
         "replicas: 2": "replicaz: 2",
         "ASSAY_STORE_SPOOL": "ASSAY_STORE_SPOOLS",
@@ -298,7 +297,7 @@ def finds_mistakes(documents, binary, known, serving):
         "terminationGracePeriodSeconds: 55": "terminationGracePeriodSeconds: 50",
         "assay_items_in_flight": "assay_items_in_queue",
         "maxReplicaCount": "maxReplicas",
-        "format = \"json\"": "format = \"yaml\"",
+        'format = "json"': 'format = "yaml"',
     }
     missed = []
     for right, wrong in mistakes.items():

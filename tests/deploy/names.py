@@ -41,9 +41,7 @@ class Binary:
         """The environment variables of all settings."""
         settings = tomllib.loads(self.run(["serve", "--print-config"]))
         return {
-            f"ASSAY_{section}_{key}".upper()
-            for section, keys in settings.items()
-            for key in keys
+            f"ASSAY_{section}_{key}".upper() for section, keys in settings.items() for key in keys
         }
 
     def settings(self, arguments, environment, toml=None):

@@ -43,9 +43,10 @@ import nodes as chaos  # noqa: E402, in tests/chaos
 import schemas  # noqa: E402
 
 PROFILE = DEPLOY / "seccomp/assay.json"
-IMAGES = pathlib.Path(
-    os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-) / "assay/images"
+IMAGES = (
+    pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+    / "assay/images"
+)
 # A request may wait for the hold of a node that was killed, which ends after 30 s.
 REQUEST_SECONDS = 90
 PROGRAM = "```python\nprint(sum(map(int, input().split())))\n```"
