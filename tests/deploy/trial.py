@@ -23,6 +23,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -437,6 +438,8 @@ def main():
     asked = parser.parse_args()
     if os.getuid() != 0 or not shutil.which("haproxy"):
         sys.exit("trial.py: needs root and HAProxy")
+    # Ends what was started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="assay-trial-") as name:
         folder = pathlib.Path(name)
         folder.chmod(0o755)
