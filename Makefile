@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser test openapi openapi-minute chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser deploy-check deploy-trial test openapi openapi-minute chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
 
 ##@ Run
 
@@ -59,7 +59,7 @@ cuda: ## build the binary with CUDA and FlashAttention and print its path; needs
 
 ##@ Test
 
-test: fmt clippy docs scripts images postgres browser unit openapi-minute chaos-short native-short documents python ## run everything that CI runs
+test: fmt clippy docs scripts images postgres browser unit deploy-check openapi-minute chaos-short native-short documents python ## run everything that CI runs
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -176,6 +176,14 @@ postgres: ## install PostgreSQL for the tests unless it exists
 
 prometheus: ## check the rules of Prometheus and the dashboard with promtool, which is downloaded unless it exists
 	@sh deploy/prometheus/check.sh $(CARGO_TARGET_DIR)
+
+deploy-check: build ## check the manifests in `deploy` by their schemas and by what they name in the binary
+	@sh tests/deploy/install.sh || true
+	@python3 tests/peers/start.py tests/deploy/check.py "$(BINARY)"
+
+deploy-trial: images postgres ## start two nodes, PostgreSQL and HAProxy as the manifests say, kill and drain nodes under load; needs root
+	@sh tests/deploy/install.sh
+	@python3 tests/peers/start.py tests/deploy/trial.py "$(BINARY)" $(ARGS)
 
 browser: ## install Chromium for the tests unless it exists
 	@sh tests/browser/install.sh

@@ -25,16 +25,20 @@ if [ -z "$promtool" ]; then
         rm "$cache/package.deb"
     fi
 fi
-# The expressions of the dashboard as rules. JSON is YAML.
+# The expressions of the dashboard, and that by which KEDA scales, as rules. JSON is YAML.
 expressions=$cache/dashboard.rules.json
 mkdir -p "$cache"
-python3 - "$here/../grafana/assay.json" >"$expressions" <<'PYTHON'
+python3 - "$here/../grafana/assay.json" "$here/../kubernetes/components/scaling/assay.yaml" \
+    >"$expressions" <<'PYTHON'
 import json
 import sys
 
 with open(sys.argv[1], encoding="utf-8") as file:
     panels = json.load(file)["panels"]
 expressions = [target["expr"] for panel in panels for target in panel["targets"]]
+with open(sys.argv[2], encoding="utf-8") as file:
+    # The query is the last value of the file.
+    expressions.append(" ".join(file.read().split("query: >-")[1].split()))
 rules = [
     {"record": f"dashboard:{number}", "expr": expression.replace("$__rate_interval", "5m")}
     for number, expression in enumerate(expressions)
