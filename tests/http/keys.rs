@@ -370,3 +370,22 @@ async fn creates_one_key_for_a_node_that_needs_keys_and_has_none() {
     let got = service.send(request.body(Body::empty()).unwrap()).await;
     assert_eq!(got.json()["entries"][0]["target"], "admin");
 }
+
+#[tokio::test]
+async fn takes_the_first_key_of_another_node() {
+    let service = service_with(|config| config.access.keys = KeyRequirement::Required).await;
+    let gate = service.node.gate();
+    let store = gate.store().unwrap();
+    let new = NewKey {
+        name: "admin".to_owned(),
+        role: Role::Admin,
+        quotas: Quotas::default(),
+        expires_us: None,
+    };
+    let key = assay_access::create(store.as_ref(), &SystemClock::new(), "other node", new)
+        .await
+        .unwrap();
+    assert!(gate.lacks_keys(), "the node does not know the key yet");
+    assert!(service.node.first_key().await.unwrap().is_none());
+    assert_eq!(gate.authenticate(Some(key.reveal())).unwrap().name(), "admin");
+}

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use assay_access::{COMMAND_LINE, Gate, Key, KeyPolicy, NewKey, audit_entry};
+use assay_access::{COMMAND_LINE, Gate, Key, KeyPolicy, ManageError, NewKey, audit_entry};
 use assay_alerts::Alerts;
 use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits, Tls};
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_engine::{Engine, EngineParts, Keeping, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
-use assay_record::access::{AccessStore, Quotas, Role};
+use assay_record::access::{AccessStore, KeyError, Quotas, Role};
 use assay_record::{Backup, BackupError, PublishedServer, Record, RecordOptions, Verification};
 use assay_review::Review;
 use assay_templates::Templates;
@@ -202,9 +202,14 @@ impl Node {
             COMMAND_LINE,
             new,
         );
-        let key = key.await?;
+        let key = match key.await {
+            Ok(key) => Some(key),
+            // Another node on the same database was faster.
+            Err(ManageError::Key(KeyError::Exists(_))) => None,
+            Err(error) => return Err(error.into()),
+        };
         self.gate.refresh().await?;
-        Ok(Some(key))
+        Ok(key)
     }
 
     /// The templates that make tasks from rows.
