@@ -164,7 +164,12 @@ impl Engine {
             Ok(None) => self.run_keyed(keyed, batch, mode, hold.batch()).await,
             Err(error) => Err(store(error)),
         };
-        if !matches!(graded, Ok(Answer::Fresh(..))) {
+        // With grades in the spool, other nodes must not use another batch: the hold keeps it.
+        let is_spooled = matches!(
+            graded,
+            Ok(Answer::Fresh(..)) | Err(EngineError::NotCommitted(_))
+        );
+        if !is_spooled {
             hold.release().await;
         }
         graded
