@@ -8,7 +8,7 @@ use assay_record::{GradeFilter, Record};
 
 use crate::batches::{of_run, prune};
 use crate::fixture::{Fixture, all, batch, claim, contains_entry, key, record};
-use crate::searching::{found, indexed, text, texts};
+use crate::searching::{execute_on_index, found, indexed, text, texts};
 
 /// Two nodes with their own spools.
 async fn two_nodes(fixture: &Fixture) -> (Record, Record) {
@@ -81,7 +81,8 @@ async fn the_batch_of_a_node_that_did_not_finish_is_continued() {
         .unwrap();
     let again = other.hold(&key("same"), request, batch(2)).await.unwrap();
     assert_eq!(again.batch(), batch(1));
-    drop(again);
+    // The first node may have recorded some of the batch, so that the next one continues it, too.
+    again.release().await;
     fixture
         .execute("update holds set until_us = 0")
         .await
@@ -138,5 +139,34 @@ async fn a_prefix_stands_for_any_number_of_words() {
     assert_eq!(found(&store, &text("word*")).await, [(0, 0)]);
     assert_eq!(found(&store, &text("word19*")).await, [(0, 0)]);
     assert_eq!(found(&store, &text("words*")).await, []);
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn finds_rare_words_below_many_grades_without_them() {
+    let mut fixture = Fixture::on_postgres();
+    fixture.options.text_search = true;
+    let store = fixture.open().await;
+    record(&store, texts(0, 0, &[("needle hay", None), ("hay", None)])).await;
+    assert_eq!(found(&store, &text("needle")).await, [(0, 0)]);
+    // As batches that were deleted and are still in the index.
+    execute_on_index(
+        &fixture,
+        "insert into texts (key, words) \
+         select (cast(900 as bigint) << 24) + n, array_to_tsvector(array['straw']) \
+         from generate_series(0, 29999) n",
+    )
+    .await;
+    for (search, expected) in [
+        ("needle", &[(0, 0)][..]),
+        ("hay", &[(0, 1), (0, 0)]),
+        ("\"needle hay\"", &[(0, 0)]),
+        ("hay -needle", &[(0, 1)]),
+        ("nowhere", &[]),
+    ] {
+        let page = store.grades(&text(search), None, 9).await.unwrap();
+        assert_eq!(page.next, None, "{search}");
+        assert_eq!(found(&store, &text(search)).await, expected, "{search}");
+    }
     store.close().await.unwrap();
 }

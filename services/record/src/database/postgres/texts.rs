@@ -35,12 +35,27 @@ const INSERT: Insert = Insert {
     suffix: ") as added (key, words) on conflict (key) do update set words = excluded.words",
 };
 
-/// The grades that match, the newest first.
-const MATCHING: &str = "select key from texts \
-     where words @@ cast($1 as tsquery) and key <= $2 order by key desc limit $3";
+/// The last key of a window of grades from a key downward, exclusive.
+const WINDOW: &str = "select key from texts where key <= $1 order by key desc offset $2 limit 1";
 
-/// Matches that are read at once: the first time, which usually fills a page, and at most.
-const MATCHES: (u32, u32) = (256, 8_192);
+/// The grades of a window that match, the newest first.
+const IN_WINDOW: &str = "select key from texts \
+     where words @@ cast($1 as tsquery) and key > $2 and key <= $3 order by key desc";
+
+/// The same of all, by the index of words: the server would otherwise look at all grades in the
+/// order of their keys for a word that it expects to be more frequent.
+const RARE: &str = "select key from texts \
+     where words @@ cast($1 as tsquery) and key <= $2 order by key + 0 desc limit $3";
+
+/// Grades of the first window, and of the largest.
+const WINDOW_ROWS: (i64, i64) = (4_096, 65_536);
+
+/// A search is rare if it matches fewer than one of so many grades: it then finds at most some ten
+/// thousand of ten million grades in the index, which are sorted for each part of the result.
+const RARE_SHARE: i64 = 256;
+
+/// Rare matches that are read at once: the first time, which usually fills a page, and at most.
+const RARE_KEYS: (i64, i64) = (1_024, 8_192);
 
 /// Inserts the texts of grades.
 pub(crate) async fn insert(
@@ -86,38 +101,89 @@ pub(crate) fn expression(query: &TextQuery) -> Option<Expression> {
 }
 
 /// The keys of the grades that match a search, from `from` downward.
-///
-/// They are read in parts that grow: with a limit, the server reads a frequent word in the order of
-/// the keys, and stops after some rows.
 pub(crate) fn matching<'c>(
     connection: &'c mut Connection,
     expression: &Expression,
     from: i64,
 ) -> BoxStream<'c, Result<i64, sqlx::Error>> {
-    let query = expression.query.clone();
-    let (first, most) = MATCHES;
-    let parts = stream::try_unfold(
-        (connection, Some(from), first),
-        move |(connection, from, limit)| {
-            let query = query.clone();
-            async move {
-                let Some(from) = from else {
-                    return Ok::<_, sqlx::Error>(None);
-                };
-                let keys: Vec<i64> = sql::query_scalar(MATCHING)
-                    .bind(query)
-                    .bind(from)
-                    .bind(limit)
-                    .fetch_all(connection)
-                    .await?;
-                let is_last = keys.len() < limit as usize;
-                let next = keys.last().map(|last| last - 1).filter(|_| !is_last);
-                let keys = stream::iter(keys.into_iter().map(Ok));
-                Ok(Some((keys, (connection, next, (limit * 4).min(most)))))
-            }
-        },
-    );
+    let walk = Walk {
+        connection,
+        query: expression.query.clone(),
+        from: Some(from),
+        rows: WINDOW_ROWS.0,
+        limit: RARE_KEYS.0,
+        looked_at: 0,
+        matched: 0,
+    };
+    let parts = stream::try_unfold(walk, |mut walk| async move {
+        let part = walk.next().await?;
+        Ok::<_, sqlx::Error>(part.map(|keys| (stream::iter(keys.into_iter().map(Ok)), walk)))
+    });
     parts.try_flatten().boxed()
+}
+
+/// The matches of a search, the newest first: those of windows of grades while it is frequent, and
+/// then those that the index of words finds. Either takes a bounded time, without knowing how
+/// frequent the words are.
+struct Walk<'c> {
+    connection: &'c mut Connection,
+    query: String,
+    /// The largest key of the rest; `None` at the end.
+    from: Option<i64>,
+    /// Grades of the next window.
+    rows: i64,
+    /// Matches to read at once, if they are rare.
+    limit: i64,
+    /// Grades in the windows so far, and how many of them matched.
+    looked_at: i64,
+    matched: i64,
+}
+
+impl Walk<'_> {
+    /// The next keys, which may be none; `None` at the end.
+    async fn next(&mut self) -> Result<Option<Vec<i64>>, sqlx::Error> {
+        let Some(from) = self.from else {
+            return Ok(None);
+        };
+        let keys = if self.matched * RARE_SHARE < self.looked_at {
+            self.rare(from).await?
+        } else {
+            self.in_window(from).await?
+        };
+        Ok(Some(keys))
+    }
+
+    async fn rare(&mut self, from: i64) -> Result<Vec<i64>, sqlx::Error> {
+        let keys: Vec<i64> = sql::query_scalar(RARE)
+            .bind(self.query.as_str())
+            .bind(from)
+            .bind(self.limit)
+            .fetch_all(self.connection)
+            .await?;
+        let is_last = (keys.len() as i64) < self.limit;
+        self.from = keys.last().map(|last| last - 1).filter(|_| !is_last);
+        self.limit = (self.limit * 4).min(RARE_KEYS.1);
+        Ok(keys)
+    }
+
+    async fn in_window(&mut self, from: i64) -> Result<Vec<i64>, sqlx::Error> {
+        let end: Option<i64> = sql::query_scalar(WINDOW)
+            .bind(from)
+            .bind(self.rows)
+            .fetch_optional(self.connection)
+            .await?;
+        let keys: Vec<i64> = sql::query_scalar(IN_WINDOW)
+            .bind(self.query.as_str())
+            .bind(end.unwrap_or(i64::MIN))
+            .bind(from)
+            .fetch_all(self.connection)
+            .await?;
+        self.from = end;
+        self.looked_at += self.rows;
+        self.matched += keys.len() as i64;
+        self.rows = (self.rows * 4).min(WINDOW_ROWS.1);
+        Ok(keys)
+    }
 }
 
 /// Bytes of the tables and their indexes.
