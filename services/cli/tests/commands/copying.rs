@@ -14,25 +14,29 @@ type Tables = BTreeMap<String, (u64, String)>;
 fn item(n: usize) -> String {
     let completion = format!("It is \\\\boxed{{{n}}}. \\u0000 \u{f8ff}");
     format!(
-        r#"{{"id":"item-{n}\u{f8ff}","task":{{"type":"math","gold":"4"}},"completion":"{completion}","prompt":"2+2? {n}","prompt_key":"k{n}"}}"#
+        r#"{{"id":"item-{n}\uf8ff","task":{{"type":"math","answer":"4"}},"completion":"{completion}","prompt":"2+2? {n}","prompt_key":"k{n}"}}"#
     )
 }
 
-/// A folder with a record of two runs, a key and a tag.
+/// A folder with a record of two runs.
 fn recorded() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for run in ["a", "b"] {
         let items: Vec<String> = (0..40).map(item).collect();
         record_items(folder.path(), &items, run, "3");
     }
+    folder
+}
+
+/// Adds a key and a tag to the record.
+fn annotate(folder: &Path) {
     for arguments in [
         &["annotate", "a", "--tags", "best", "--note", "½ \"quoted\""][..],
         &["keys", "create", "alice", "--role", "trainer"],
     ] {
-        let output = assay(folder.path(), arguments);
+        let output = assay(folder, arguments);
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
-    folder
 }
 
 fn copy(folder: &Path, from: &str, to: &str) -> Tables {
@@ -53,6 +57,7 @@ fn copy(folder: &Path, from: &str, to: &str) -> Tables {
 fn a_record_is_the_same_after_copies_to_postgres_and_back() {
     let folder = recorded();
     let path = folder.path();
+    annotate(path);
     let server = server();
     let url = new_database(&server, "copied");
     let mut there = copy(path, "assay.db", &url);
