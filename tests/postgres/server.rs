@@ -25,6 +25,11 @@ const MEMORY: u64 = 1 << 30;
 pub(crate) struct Server {
     folder: TempDir,
     port: u16,
+    running: Option<Running>,
+}
+
+/// The process of a server.
+struct Running {
     process: u32,
     /// Receives the log of the server when its process has ended.
     log_receiver: Mutex<mpsc::Receiver<String>>,
@@ -77,9 +82,21 @@ impl Server {
             .local_addr()
             .unwrap()
             .port();
+        let mut server = Self {
+            folder,
+            port,
+            running: None,
+        };
+        server.run();
+        server
+    }
+
+    /// Starts the process, also after [`stop`](Self::stop).
+    pub(crate) fn run(&mut self) {
         let (started, starting) = mpsc::channel();
         let (ended, log_receiver) = mpsc::channel();
-        let path = folder.path().to_owned();
+        let (path, port) = (self.folder.path().to_owned(), self.port);
+        let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
         // The thread must live as long as the server, which ends with it.
         std::thread::spawn(move || run_server(&path, port, is_root, &started, &ended));
         let process = starting.recv().unwrap_or_else(|_| {
@@ -88,12 +105,27 @@ impl Server {
                 log_receiver.recv().unwrap()
             )
         });
-        Self {
-            folder,
-            port,
+        self.running = Some(Running {
             process,
             log_receiver: Mutex::new(log_receiver),
-        }
+        });
+    }
+
+    /// Closes all connections and stops the process.
+    pub(crate) fn stop(&mut self) {
+        let Some(Running {
+            process,
+            log_receiver,
+        }) = self.running.take()
+        else {
+            return;
+        };
+        let process = Pid::from_raw(i32::try_from(process).unwrap()).unwrap();
+        kill_process(process, Signal::INT).unwrap();
+        let _ = log_receiver
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
     }
 
     /// The URL of the superuser.
@@ -150,14 +182,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let process = Pid::from_raw(i32::try_from(self.process).unwrap()).unwrap();
-        // The server closes all connections and exits.
-        kill_process(process, Signal::INT).unwrap();
-        let _ = self
-            .log_receiver
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
+        self.stop();
     }
 }
 

@@ -176,8 +176,8 @@ impl From<PathRejection> for ApiError {
 
 impl From<RecordError> for ApiError {
     fn from(error: RecordError) -> Self {
-        if let RecordError::Busy(message) = error {
-            return Self::new(ErrorCode::StoreUnavailable, message);
+        if let RecordError::Busy(_) | RecordError::NotCommitted(_) = error {
+            return Self::new(ErrorCode::StoreUnavailable, error.to_string());
         }
         tracing::error!(%error, "cannot read the record");
         Self::new(

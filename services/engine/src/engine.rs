@@ -164,7 +164,12 @@ impl Engine {
             Ok(None) => self.run_keyed(keyed, batch, mode, hold.batch()).await,
             Err(error) => Err(store(error)),
         };
-        if !matches!(graded, Ok(Answer::Fresh(..))) {
+        // With grades in a spool, other nodes must not use another batch: the hold keeps it.
+        let may_be_spooled = matches!(
+            graded,
+            Ok(Answer::Fresh(..)) | Err(EngineError::NotCommitted(_) | EngineError::Store(_))
+        );
+        if !may_be_spooled {
             hold.release().await;
         }
         graded

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use assay_core::{ErrorCode, TaskError};
 
-/// Why the engine rejected a batch. Nothing of the batch was graded.
+/// Why the engine rejected a batch. Nothing of the batch was graded, except with
+/// [`EngineError::NotCommitted`].
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EngineError {
     /// A task is invalid.
@@ -74,6 +75,9 @@ pub enum EngineError {
          new request"
     )]
     KeyReused,
+    /// The grades of the batch are in the spool, but not in the database in time.
+    #[error("{0}")]
+    NotCommitted(String),
     /// Whether the key was used cannot be read from the record.
     #[error("{0}")]
     Store(String),
@@ -92,7 +96,7 @@ impl EngineError {
             Self::ShuttingDown => ErrorCode::ShuttingDown,
             Self::ClientStalled => ErrorCode::Cancelled,
             Self::KeyReused => ErrorCode::IdempotencyMismatch,
-            Self::Store(_) => ErrorCode::StoreUnavailable,
+            Self::NotCommitted(_) | Self::Store(_) => ErrorCode::StoreUnavailable,
         }
     }
 }

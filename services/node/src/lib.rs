@@ -15,5 +15,6 @@ pub mod sandboxes;
 pub use config::{Config, ConfigError};
 pub use error::NodeError;
 pub use node::{
-    Node, backup, database_file, listen, open_keys, published_server, set_aside_entries, verify,
+    Node, backup, copy_record, database_file, listen, open_keys, published_server,
+    set_aside_entries, verify,
 };

@@ -15,14 +15,17 @@ use assay_core::reward_model::RewardModels;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_engine::{Engine, EngineParts, Keeping, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
 use assay_record::access::{AccessStore, KeyError, Quotas, Role};
-use assay_record::{Backup, BackupError, PublishedServer, Record, RecordOptions, Verification};
+use assay_record::{
+    Acknowledge, Backup, BackupError, CopyError, CopyProgress, PublishedServer, Record,
+    RecordOptions, TableCopy, Verification,
+};
 use assay_review::Review;
 use assay_templates::Templates;
 use assay_worker::{Confinement, Mechanism, WorkerError};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::config::{KeyRequirement, Server};
+use crate::config::{Acknowledgement, KeyRequirement, Server};
 use crate::error::{NodeError, names};
 use crate::sandboxes::Sandboxes;
 use crate::{Config, files, free_memory, graders, models, observe};
@@ -569,6 +572,38 @@ pub async fn backup(config: &Config, destination: &Path) -> Result<Backup, Backu
     Ok(copied)
 }
 
+/// Copies the record at the URL `from` to the new database at `to`, and compares their rows. The
+/// audit log of the source gets an entry; if that fails, a warning is logged, because the copy
+/// exists.
+///
+/// # Errors
+/// [`CopyError`].
+pub async fn copy_record(
+    config: &Config,
+    from: &str,
+    to: &str,
+    progress: impl FnMut(CopyProgress),
+) -> Result<Vec<TableCopy>, CopyError> {
+    let options = if config.store.database.reveal() == from {
+        record_options(config)
+    } else {
+        RecordOptions::new(from)
+    };
+    let copied = assay_record::copy(&options, to, progress).await?;
+    let rows: u64 = copied.iter().map(|table| table.rows).sum();
+    let entry = audit_entry(
+        &SystemClock::new(),
+        COMMAND_LINE,
+        "record.copy",
+        &assay_base::url::redacted(to),
+        json!({ "tables": copied.len(), "rows": rows }),
+    );
+    if let Err(error) = assay_record::append_audit(from, &entry).await {
+        tracing::warn!(%error, "the record was copied, but the audit log has no entry for it");
+    }
+    Ok(copied)
+}
+
 /// Checks the configured record. Works while a server uses it. `progress` is called with the number
 /// of grades that were checked.
 ///
@@ -598,6 +633,10 @@ async fn open_record(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<R
         close_timeout: DATABASE_CLOSE,
         limits: config.retention.limits(),
         text_search: config.store.text_search,
+        acknowledge: match config.store.acknowledge {
+            Acknowledgement::Spool => Acknowledge::Spool,
+            Acknowledgement::Database => Acknowledge::Database,
+        },
         ..record_options(config)
     };
     Ok(Some(Record::open(&options, Arc::clone(clock)).await?))

@@ -5,13 +5,14 @@
 //! cargo run --release -p assay-record --example search -- 1000000
 //! ```
 //!
-//! The argument is the number of grades. Completions have 120 words and the prompts of eight grades
-//! 30 words, drawn from 50,000 by Zipf's law. The grades are recorded twice, without and with a
-//! search, in a temporary folder. The times are those of reads in this process, a page of 100.
+//! The first argument is the number of grades. The second is the URL of a new database on PostgreSQL,
+//! which is measured instead of SQLite. Completions have 120 words and the prompts of eight grades
+//! 30 words, drawn from 50,000 by Zipf's law. On SQLite, the grades are recorded twice, without and
+//! with a search, in a temporary folder. The times are those of reads in this process, a page of
+//! 100.
 
 #![expect(clippy::print_stdout, reason = "a report for whoever runs it")]
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -115,14 +116,6 @@ async fn fill(options: &RecordOptions, clock: &Arc<dyn Clock>, grades: u64) -> O
     Ok((clock.monotonic() - started - generating).as_secs_f64())
 }
 
-/// Bytes of a file and its log.
-fn bytes(path: &Path) -> u64 {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
-    bytes(path) + bytes(Path::new(&log))
-}
-
 /// Prints the times of successive pages of a search, and the grades of a page.
 async fn measure(
     record: &Record,
@@ -210,35 +203,44 @@ async fn main() -> Outcome<()> {
         Some(grades) => grades.parse()?,
         None => 200_000,
     };
+    let server = std::env::args().nth(2);
     let folder = tempfile::tempdir()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let options = |name: &str, text_search| RecordOptions {
-        text_search,
-        close_timeout: Duration::from_secs(3_600),
-        ..RecordOptions::new(format!("sqlite://{}", folder.path().join(name).display()))
+    let options = |name: &str, text_search| {
+        let file = format!("sqlite://{}", folder.path().join(name).display());
+        RecordOptions {
+            text_search,
+            close_timeout: Duration::from_secs(3_600),
+            spool: Some(folder.path().join(format!("{name}.spool"))),
+            ..RecordOptions::new(server.clone().unwrap_or(file))
+        }
     };
     let per_grade = |seconds: f64| seconds * 1e6 / grades as f64;
-    let without = fill(&options("without.db", false), &clock, grades).await?;
     println!("{grades} grades");
-    println!(
-        "recorded without a search: {without:.0} s, {:.0} us a grade",
-        per_grade(without)
-    );
+    if server.is_none() {
+        let without = fill(&options("without.db", false), &clock, grades).await?;
+        println!(
+            "recorded without a search: {without:.0} s, {:.0} us a grade",
+            per_grade(without)
+        );
+    }
     let searched = options("with.db", true);
     let with = fill(&searched, &clock, grades).await?;
     println!(
         "recorded with a search:    {with:.0} s, {:.0} us a grade",
         per_grade(with)
     );
-    for (name, file) in [("database", "with.db"), ("index of texts", "with.db.texts")] {
-        let bytes = bytes(&folder.path().join(file));
+    let record = Record::open(&searched, Arc::clone(&clock)).await?;
+    let stored = record.storage(1).await?;
+    let database = stored.file_bytes + stored.log_bytes;
+    let texts = stored.text_bytes.unwrap_or_default();
+    for (name, bytes) in [("database", database), ("index of texts", texts)] {
         println!(
             "{name}: {:.0} MB, {:.0} bytes a grade",
             bytes as f64 / 1e6,
             bytes as f64 / grades as f64
         );
     }
-    let record = Record::open(&searched, Arc::clone(&clock)).await?;
     println!(
         "{:32} {:>8} {:>8} {:>8} {:>8}",
         "ms", "p50", "p95", "max", "grades"

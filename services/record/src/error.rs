@@ -6,6 +6,12 @@ pub enum RecordError {
     /// The storage failed or is full.
     #[error("the record is unavailable: {0}")]
     Unavailable(String),
+    /// An entry is in the spool, but not in the database in time.
+    #[error(
+        "recorded in the spool of the node, but not in the database in time ({0}); it is applied \
+         later"
+    )]
+    NotCommitted(String),
     /// Another operation of its kind is running.
     #[error("{0}")]
     Busy(String),

@@ -36,6 +36,9 @@ pub struct Hold {
 struct SharedHold {
     database: Arc<Database>,
     held: HeldRequest,
+    /// Whether another node, or this one, held the request before and may have recorded some of
+    /// its batch in a spool.
+    is_repeated: bool,
     extending: tokio::task::JoinHandle<()>,
 }
 
@@ -53,9 +56,12 @@ impl Hold {
     }
 
     /// Lets other nodes grade the request, because nothing was recorded for it. If that fails, they
-    /// wait until the hold ends by itself.
+    /// wait until the hold ends by itself, as they do if an earlier hold may have recorded
+    /// something: only the hold keeps the id of its batch.
     pub async fn release(self) {
-        let Some(shared) = &self.shared else { return };
+        let Some(shared) = self.shared.as_ref().filter(|shared| !shared.is_repeated) else {
+            return;
+        };
         if let Err(error) = shared.database.release(&shared.held).await {
             tracing::warn!(%error, "cannot release a request; other nodes wait for it");
         }
@@ -104,6 +110,7 @@ impl Record {
         });
         let shared = SharedHold {
             database: Arc::clone(database),
+            is_repeated: held.batch != batch,
             held,
             extending,
         };

@@ -16,10 +16,12 @@
 //! - `database`: the connections, and the statements that insert, delete and decode;
 //! - `read`: what reads wait for, and a file for each kind of data with the reads of [`Record`]
 //!   beside their SQL;
-//! - `hold`: which node grades a request, if several share the record;
+//! - `hold`: which node grades a request, if several share the record; `exclusion`: which one draws
+//!   grades for operators;
 //! - `retention`: deletes in the background;
 //! - `text_completion`: completes the index of texts in the background;
-//! - `backup` and `verify`: commands on a record that a node may be using.
+//! - `backup` and `verify`: commands on a record that a node may be using;
+//! - `copy`: copies a record that no node uses to another database.
 
 pub mod access;
 mod annotate;
@@ -31,12 +33,14 @@ pub mod channel;
 pub mod channel_part;
 pub mod chart;
 pub mod comment;
+mod copy;
 pub mod cost;
 mod database;
 pub mod dataset_check;
 pub mod entry;
 mod error;
 pub mod event;
+mod exclusion;
 pub mod facts;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -83,16 +87,18 @@ mod writer;
 pub use appeal::Appeal;
 pub use backup::{Backup, BackupError, backup};
 pub use body::{Body, BodyKind};
+pub use copy::{CopyError, CopyProgress, TableCopy, copy};
 pub use database::RecordAccess;
 pub use entry::{Claim, Entry, RequestKey, SealedReply};
 pub use error::RecordError;
 pub use event::Event;
+pub use exclusion::Exclusion;
 pub use grade::{ComponentGrade, GradeSource, ItemGrade, RewardBreakdown, StoredGrade};
 pub use grade_filter::{GradeFilter, GradePage, KindCounts, Neighbours};
 pub use group::GroupResult;
 pub use hold::Hold;
 pub use new_grade::NewGrade;
-pub use options::RecordOptions;
+pub use options::{Acknowledge, RecordOptions};
 pub use read::recent::{RecentChannel, RecentRun};
 pub use record::{OpenError, Record, append_audit, database_file, open_access};
 pub use run_summary::RunSummary;

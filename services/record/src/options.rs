@@ -5,6 +5,16 @@ use std::time::Duration;
 
 use crate::storage::RetentionLimits;
 
+/// Where an entry is when it is acknowledged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Acknowledge {
+    /// On the disk of the node, in the spool.
+    #[default]
+    Spool,
+    /// In the database as well.
+    Database,
+}
+
 /// Location and limits of a record.
 #[derive(Debug, Clone)]
 pub struct RecordOptions {
@@ -26,15 +36,18 @@ pub struct RecordOptions {
     /// Longest time that closing waits for the database. Entries that are not applied by then stay
     /// in the spool for the next start.
     pub close_timeout: Duration,
+    /// Where an entry is when it is acknowledged.
+    pub acknowledge: Acknowledge,
     /// Longest time that a read waits until the pending entries that it may contain are in the
-    /// database.
+    /// database, and that an entry waits with [`Acknowledge::Database`].
     pub read_timeout: Duration,
     /// Limits above which the oldest batches are deleted.
     pub limits: RetentionLimits,
     /// Time between two checks of the limits.
     pub limits_interval: Duration,
     /// Whether completions and prompts can be searched. Their index is in the file `PATH.texts`
-    /// next to the database, and is built or completed in the background.
+    /// next to an SQLite database, and in tables of one on PostgreSQL. It is built or completed in
+    /// the background.
     pub text_search: bool,
 }
 
@@ -45,6 +58,7 @@ impl RecordOptions {
         Self {
             database: url.into(),
             spool: None,
+            acknowledge: Acknowledge::Spool,
             compression: 1,
             segment_bytes: 64 << 20,
             pending_bytes: 256 << 20,

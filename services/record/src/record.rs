@@ -19,7 +19,7 @@ use crate::database::{Database, DatabaseError, Location, POSITION_BITS, RecordAc
 use crate::health::Health;
 use crate::hook::Hook;
 use crate::metrics;
-use crate::options::RecordOptions;
+use crate::options::{Acknowledge, RecordOptions};
 use crate::panics::CatchPanic;
 use crate::pending::loaded_entry::LoadedEntry;
 use crate::pending::packs::Contents;
@@ -30,7 +30,7 @@ use crate::spool::commit::{self, Append, Journal};
 use crate::spool::frame::Seal;
 use crate::spool::segment::Folder;
 use crate::spool::set_aside::SetAsideFolder;
-use crate::spool::{OpenSpoolError, frame, recovery};
+use crate::spool::{OpenSpoolError, Position, frame, recovery};
 use crate::storage::{PruneFilter, PruneProgress};
 use crate::text_completion::TextCompletion;
 use crate::writer::Writer;
@@ -60,9 +60,28 @@ pub enum OpenError {
         /// The error of the driver.
         reason: String,
     },
+    /// A later release migrated the database.
+    #[error("cannot open the database `{url}`: {reason}")]
+    LaterSchema {
+        /// The URL without its password.
+        url: String,
+        /// What it needs, and what to do.
+        reason: String,
+    },
     /// The spool thread cannot be started.
     #[error("cannot start the spool thread: {0}")]
     Thread(std::io::Error),
+}
+
+impl OpenError {
+    /// An error of the database at a URL.
+    fn of(url: &str, error: DatabaseError) -> Self {
+        let (url, reason) = (redacted(url), error.to_string());
+        match error {
+            DatabaseError::LaterSchema(_) => Self::LaterSchema { url, reason },
+            _ => Self::Database { url, reason },
+        }
+    }
 }
 
 /// The file of the database to which a URL refers, whether it exists or not; `None` if the database
@@ -81,10 +100,7 @@ pub async fn open_access(url: &str) -> Result<RecordAccess, OpenError> {
     let location = Location::parse(url).ok_or_else(|| OpenError::UnknownDatabase(redacted(url)))?;
     RecordAccess::open(&location)
         .await
-        .map_err(|error| OpenError::Database {
-            url: redacted(url),
-            reason: error.to_string(),
-        })
+        .map_err(|error| OpenError::of(url, error))
 }
 
 /// Appends an entry to the audit log of an existing database, which a node may be using at the same
@@ -96,10 +112,7 @@ pub async fn append_audit(url: &str, entry: &AuditEntry) -> Result<(), OpenError
     let location = Location::parse(url).ok_or_else(|| OpenError::UnknownDatabase(redacted(url)))?;
     RecordAccess::append_to(&location, entry)
         .await
-        .map_err(|error| OpenError::Database {
-            url: redacted(url),
-            reason: error.to_string(),
-        })
+        .map_err(|error| OpenError::of(url, error))
 }
 
 /// The record of one node, a database behind a spool, as its pipeline or one caller sees it. Cheap
@@ -129,6 +142,7 @@ pub(crate) struct Shared {
     seal: Seal,
     pub(crate) health: Arc<Health>,
     close_timeout: Duration,
+    acknowledge: Acknowledge,
     pub(crate) read_timeout: Duration,
     pub(crate) retention: RetentionHandle,
     /// `None` once the record is closed.
@@ -170,14 +184,11 @@ impl Record {
             |folder| folder.identity.name.clone(),
         );
         let seal = folder.as_ref().map_or(Seal::PLAIN, |folder| folder.seal());
-        let open_error = |error: DatabaseError| OpenError::Database {
-            url: redacted(&options.database),
-            reason: error.to_string(),
-        };
+        let open_error = |error| OpenError::of(&options.database, error);
         let (readers, text_search) = (options.readers, options.text_search);
         let database = Database::open(&location, spool.clone(), readers, text_search)
             .await
-            .map_err(|error| open_error(error.into()))?;
+            .map_err(open_error)?;
         let access = database.access(&location).await.map_err(open_error)?;
         let database = Arc::new(database);
         let progress = database.progress().await.map_err(open_error)?;
@@ -286,6 +297,7 @@ impl Record {
             seal,
             health,
             close_timeout: options.close_timeout,
+            acknowledge: options.acknowledge,
             read_timeout: options.read_timeout,
             retention: handle,
             tasks: Mutex::new(Some(BackgroundTasks {
@@ -333,13 +345,14 @@ impl Record {
     }
 
     /// Appends `entry`. When this returns `Ok`, the entry survives `kill -9` and power loss, and
-    /// every read sees it.
+    /// every read sees it. With [`Acknowledge::Database`], the database has committed it.
     ///
     /// A grade with an id that is already recorded is not written again, so repeating a batch is
     /// safe.
     ///
     /// # Errors
     /// [`RecordError::Unavailable`]: the entry may or may not be recorded.
+    /// [`RecordError::NotCommitted`]: it is in the spool and will be applied.
     pub async fn append(&self, entry: Arc<Entry>) -> Result<(), RecordError> {
         let entry = match &self.hook {
             Some(hook) => hook.append(entry).await?,
@@ -436,7 +449,20 @@ impl Shared {
         if !accepted {
             return Err(self.refusal());
         }
-        acknowledged.await.unwrap_or_else(|_| Err(self.refusal()))
+        let end = acknowledged.await.unwrap_or_else(|_| Err(self.refusal()))?;
+        match self.acknowledge {
+            Acknowledge::Spool => Ok(()),
+            Acknowledge::Database => self.committed(end).await,
+        }
+    }
+
+    /// Waits until the entry that ends at `end` is in the database.
+    async fn committed(&self, end: Position) -> Result<(), RecordError> {
+        let committed = tokio::time::timeout(self.read_timeout, self.pending.wait_for(end)).await;
+        committed.map_err(|_| {
+            let reason = self.health.apply_error();
+            RecordError::NotCommitted(reason.unwrap_or_else(|| "it is slow".to_owned()))
+        })
     }
 
     fn refusal(&self) -> RecordError {

@@ -1,5 +1,6 @@
 //! Completes the index of texts in the background: when the record is opened, which builds a new
-//! index, and whenever texts could not be added.
+//! index, whenever texts could not be added, and regularly if nodes share the record, because one
+//! without the index adds and removes none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,9 @@ use crate::retention::{Pace, pause};
 
 /// Pause after a pass that failed.
 const RETRY: Duration = Duration::from_secs(5);
+
+/// Time between two passes over the index of a record that nodes share.
+const REGULAR: Duration = Duration::from_secs(600);
 
 /// The task that completes the index.
 pub(crate) struct TextCompletion {
@@ -40,7 +44,10 @@ impl TextCompletion {
             return;
         };
         loop {
-            texts.incomplete().await;
+            tokio::select! {
+                () = texts.incomplete() => {}
+                () = tokio::time::sleep(REGULAR), if self.database.is_shared() => {}
+            }
             let failures = texts.failures();
             match self.pass(texts).await {
                 Ok(()) => texts.passed(failures),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use assay_core::GradeId;
 use assay_record::event::{Adjudication, Assignment, Draw};
-use assay_record::{Event, GradeFilter, StoredGrade};
+use assay_record::{Event, GradeFilter, Record, StoredGrade};
 use assay_rewards::channel::Ledger;
 use assay_rewards::channel::counts::Calibration;
 
@@ -49,6 +49,19 @@ impl Review {
     ) -> Result<Option<(StoredGrade, Draw)>, ReviewError> {
         let record = self.record()?;
         let _lock = self.locks.operators.lock().await;
+        let exclusion = record.exclude_operators().await?;
+        let drawn = self.draw_alone(record, draws, operator).await?;
+        record.release(exclusion).await?;
+        Ok(drawn)
+    }
+
+    /// As [`draw`](Self::draw), while nobody else draws.
+    async fn draw_alone(
+        &self,
+        record: &Record,
+        draws: &DrawFilter,
+        operator: &str,
+    ) -> Result<Option<(StoredGrade, Draw)>, ReviewError> {
         let filter = GradeFilter {
             channel: draws.channel.clone(),
             outcomes: vec!["graded".to_owned()],
@@ -155,6 +168,23 @@ impl Review {
     ) -> Result<Adjudication, ReviewError> {
         let record = self.record()?;
         let _lock = self.locks.operators.lock().await;
+        let exclusion = record.exclude_operators().await?;
+        let adjudication = self
+            .adjudicate_alone(record, id, pass, note, caller)
+            .await?;
+        record.release(exclusion).await?;
+        Ok(adjudication)
+    }
+
+    /// As [`adjudicate`](Self::adjudicate), while nobody else does.
+    async fn adjudicate_alone(
+        &self,
+        record: &Record,
+        id: GradeId,
+        pass: bool,
+        note: Option<String>,
+        caller: &str,
+    ) -> Result<Adjudication, ReviewError> {
         let stored = record.grade(id).await?.ok_or(ReviewError::NotFound(id))?;
         let grade = stored.grade;
         let graded_pass = grade.pass.ok_or(ReviewError::NoVerdict(id))?;

@@ -16,9 +16,9 @@ use clap_complete::Shell;
 pub(crate) use check::Check;
 pub(crate) use keys::{Audit, CreateKey, KeyAction, Keys, SetKey};
 pub(crate) use record::{
-    AnnotateArguments, BackupArguments, CompareArguments, Export, ExportFormat, GradeSelection,
-    Grades, PruneArguments, Record, RecordAction, Replay, RunSelection, Runs, SetAsideArguments,
-    Show, Tail, VerifyArguments,
+    AnnotateArguments, BackupArguments, CompareArguments, CopyArguments, Export, ExportFormat,
+    GradeSelection, Grades, PruneArguments, Record, RecordAction, Replay, RunSelection, Runs,
+    SetAsideArguments, Show, Tail, VerifyArguments,
 };
 pub(crate) use templates::Templates;
 

@@ -25,6 +25,20 @@ pub(crate) struct Record {
 pub(crate) enum RecordAction {
     /// List the entries that the database rejected, or apply them again
     SetAside(SetAsideArguments),
+    /// Copy a record to a new database, also between SQLite and PostgreSQL, and compare all rows
+    Copy(CopyArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CopyArguments {
+    /// Database to copy: a path, `sqlite://PATH` or `postgres://USER@HOST/NAME`
+    #[arg(value_name = "FROM")]
+    pub(crate) from: String,
+    /// New database, in the same form
+    #[arg(value_name = "TO")]
+    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) output: OutputFormat,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ mod channels;
 mod check;
 mod compare;
 mod completions;
+mod copy;
 mod dataset_files;
 mod doctor;
 mod export;
@@ -64,6 +65,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
         Command::Record {
             action: RecordAction::SetAside(arguments),
         } => set_aside::run(file, &arguments),
+        Command::Record {
+            action: RecordAction::Copy(arguments),
+        } => copy::run(file, &arguments),
         Command::Images(images) => images::run(file, &images),
         Command::Doctor(output) => doctor::run(file, output),
         Command::Completions { shell } => completions::run(shell),

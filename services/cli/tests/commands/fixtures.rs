@@ -88,15 +88,18 @@ pub(crate) fn serve_with(folder: &Path, variables: &[(&str, &str)]) -> (Running,
 }
 
 /// Starts a server with this command; adds the arguments.
-pub(crate) fn listening(folder: &Path, mut command: Command) -> (Running, String) {
+pub(crate) fn listening(folder: &Path, command: Command) -> (Running, String) {
+    listening_with(folder, command, "sqlite://assay.db")
+}
+
+/// Starts a server with another database.
+pub(crate) fn listening_with(
+    folder: &Path,
+    mut command: Command,
+    database: &str,
+) -> (Running, String) {
     let mut child = command
-        .args([
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--database",
-            "sqlite://assay.db",
-        ])
+        .args(["serve", "--listen", "127.0.0.1:0", "--database", database])
         .env("ASSAY_LOG_FORMAT", "json")
         .current_dir(folder)
         .stderr(Stdio::piped())

@@ -100,7 +100,7 @@ async fn run_stages(
         }
         sealed = record::wave(state, &mut reply, &options, grading.is_done())
             .instrument(tracing::info_span!("record"))
-            .await;
+            .await?;
         is_connected = is_connected && deliver(state, &reply, &options).await?;
     }
     plan.context.names.release();

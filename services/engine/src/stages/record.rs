@@ -7,24 +7,29 @@ use std::sync::Arc;
 
 use assay_core::{Completion, Hash, RawJson, Task};
 use assay_record::facts::Measured;
-use assay_record::{Body, BodyKind, Claim, Entry, GradeSource, ItemGrade, NewGrade, SealedReply};
+use assay_record::{
+    Body, BodyKind, Claim, Entry, GradeSource, ItemGrade, NewGrade, RecordError, SealedReply,
+};
 use serde::{Serialize, Serializer};
 
 use super::literals;
 use super::options::PipelineOptions;
 use super::plan::Plan;
-use crate::Reply;
 use crate::keeping::{Keeping, Redactor, texts};
 use crate::state::EngineState;
+use crate::{EngineError, Reply};
 
-/// Records the latest wave and marks its grades. Returns the sealed reply with the last wave.
+/// Records the latest wave and marks its grades. Returns the sealed reply with the last wave. Fails
+/// if the grades are only in the spool, and should be in the database.
 pub(super) async fn wave(
     state: &EngineState,
     reply: &mut Reply,
     options: &PipelineOptions<'_>,
     last: bool,
-) -> Option<SealedReply> {
-    let record = options.record?;
+) -> Result<Option<SealedReply>, EngineError> {
+    let Some(record) = options.record else {
+        return Ok(None);
+    };
     // If a request is sent again before its reply is recorded, the batch runs again with the same
     // ids, and a transient failure may then have another outcome. Such failures are therefore
     // recorded with the reply, after which nothing is graded again.
@@ -39,7 +44,7 @@ pub(super) async fn wave(
         .chain(reply.last_wave().filter(|grade| is_recorded_now(grade)))
         .collect();
     if new.is_empty() {
-        return None;
+        return Ok(None);
     }
     let length = new.len();
     let mut entry = entry(&state.keeping, &reply.plan, new.into_iter());
@@ -60,14 +65,20 @@ pub(super) async fn wave(
     match record.append(Arc::new(entry)).await {
         Ok(()) => {
             reply.plan.context.names.set_recorded();
-            sealed
+            Ok(sealed)
+        }
+        Err(error @ RecordError::NotCommitted(_)) => {
+            reply.plan.context.names.set_recorded();
+            Err(EngineError::NotCommitted(format!(
+                "{error}; repeat the request with the same `Idempotency-Key`"
+            )))
         }
         Err(error) => {
             let batch = reply.plan.id;
             tracing::error!(%batch, %error, "cannot record the grades of a batch");
             state.totals.unrecorded(length);
             reply.mark(false, is_recorded_now);
-            None
+            Ok(None)
         }
     }
 }

@@ -37,7 +37,7 @@ pub use self::fetching::Fetching;
 pub use self::log::{Log, LogFormat};
 pub use self::retention::{RedactionPattern, Retention, StoredBodies};
 pub use self::reward_models::RewardModels;
-pub use self::sections::{Channels, Engine, SandboxWorkers, Server, Sql, Store};
+pub use self::sections::{Acknowledgement, Channels, Engine, SandboxWorkers, Server, Sql, Store};
 pub use self::server_url::ServerUrl;
 
 /// The file that is read by default if it exists.

@@ -129,9 +129,23 @@ pub struct Store {
     /// SQLite database, and `assay.spool` for PostgreSQL. Each node needs its own.
     #[serde(serialize_with = "serialize_lossy")]
     pub spool: PathBuf,
+    /// What a reply waits for: `spool`, until its grades are on the disk of the node, or `database`,
+    /// until the database has committed them.
+    pub acknowledge: Acknowledgement,
     /// Whether words and phrases can be searched in completions and prompts. Their index is in a
-    /// file next to the database.
+    /// file next to an SQLite database, and in tables of one on PostgreSQL.
     pub text_search: bool,
+}
+
+/// Value of `store.acknowledge`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Acknowledgement {
+    /// The spool has the grades.
+    #[default]
+    Spool,
+    /// The database has them.
+    Database,
 }
 
 impl Default for Store {
@@ -139,6 +153,7 @@ impl Default for Store {
         Self {
             database: "sqlite://assay.db".into(),
             spool: PathBuf::new(),
+            acknowledge: Acknowledgement::Spool,
             text_search: false,
         }
     }
@@ -161,13 +176,6 @@ impl Store {
                 "`store.database` must be `sqlite://PATH`, `postgres://USER@HOST/NAME`, \
                  `sqlite::memory:` or empty: `{shown}`{hint}"
             ));
-        }
-        if self.text_search && database.starts_with("postgres") {
-            return Err(
-                "`store.text_search` needs an SQLite database; on PostgreSQL, grades are \
-                        not searched for texts"
-                    .to_owned(),
-            );
         }
         Ok(())
     }

@@ -40,6 +40,12 @@ pub(crate) enum DatabaseError {
     /// A prefix of a search stands for too many words.
     #[error("`{0}*` stands for more than {MAX_PREFIX_WORDS} words; make it longer")]
     LongSearch(String),
+    /// A later release changed the tables, which need this migration.
+    #[error(
+        "a later release has changed the tables so that this one cannot use them (they need the \
+         migration {0}); use that release or a later one, or restore a backup from before it"
+    )]
+    LaterSchema(i64),
     #[error("cannot sync the log of the database: {0}")]
     Log(std::io::Error),
     #[error(transparent)]
@@ -83,6 +89,7 @@ impl DatabaseError {
             | Self::SetAside(_)
             | Self::TextIndex(_)
             | Self::LongSearch(_)
+            | Self::LaterSchema(_)
             | Self::Log(_) => false,
         }
     }
@@ -105,6 +112,7 @@ impl From<DatabaseError> for RecordError {
             | DatabaseError::Log(_)
             | DatabaseError::TextIndex(_)
             | DatabaseError::LongSearch(_)
+            | DatabaseError::LaterSchema(_)
             | DatabaseError::Replaced { .. }
             | DatabaseError::Panicked(_) => Self::Unavailable(error.to_string()),
             other => Self::Inconsistent(other.to_string()),

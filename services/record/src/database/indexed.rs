@@ -1,10 +1,11 @@
-//! What the index of texts has of grades and batches.
+//! What the index of texts has of grades and batches, and how it is searched.
 
 use std::collections::BTreeMap;
 
 use assay_core::BatchId;
 
 use super::rows::batch_id;
+use super::text_words::TextPhrase;
 use crate::database::DatabaseError;
 use crate::database::sql::Row;
 
@@ -36,4 +37,20 @@ pub(crate) fn read_batches(
         Ok((row.try_get("no")?, batch))
     };
     rows.iter().map(batch).collect()
+}
+
+/// A search in the form of a database.
+pub(crate) struct Expression {
+    /// In the syntax of FTS5, or of `tsquery`.
+    pub(crate) query: String,
+    /// Phrases that the index does not decide.
+    pub(crate) phrases: Vec<TextPhrase>,
+}
+
+impl Expression {
+    /// An expression that the index decides.
+    pub(crate) fn exact(query: String) -> Self {
+        let phrases = Vec::new();
+        Self { query, phrases }
+    }
 }

@@ -9,15 +9,15 @@ use super::sums::addend;
 use crate::database::DatabaseError;
 
 /// A multi-row insert.
-pub(super) struct Insert {
+pub(super) struct Insert<'s> {
     /// The statement up to `values`.
-    pub(super) prefix: &'static str,
+    pub(super) prefix: &'s str,
     pub(super) columns: usize,
     /// The statement after the rows.
-    pub(super) suffix: &'static str,
+    pub(super) suffix: &'s str,
 }
 
-impl Insert {
+impl Insert<'_> {
     /// Inserts `rows`, each bound by `bind`; returns the number of rows that were written.
     pub(super) async fn run<T>(
         &self,

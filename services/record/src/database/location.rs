@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::DatabaseError;
 use super::sql::{Connection, Pool};
 use super::{migrations, postgres, sqlite};
 
@@ -46,23 +47,24 @@ impl Location {
     }
 
     /// Connects to the database with the only connection that applies entries, and migrates it.
-    pub(super) async fn connect_writer(&self) -> Result<Pool, sqlx::Error> {
-        match self {
+    pub(crate) async fn connect_writer(&self) -> Result<Pool, DatabaseError> {
+        let migrated = |error| DatabaseError::Driver(sqlx::Error::from(error));
+        let writer = match self {
             Self::Sqlite(location) => {
                 let writer = sqlite::connect_one(location).await?;
-                migrations::migrator(migrations::SQLITE)
-                    .run(&writer)
-                    .await?;
-                Ok(Pool::Sqlite(writer))
+                let migrator = migrations::migrator(migrations::SQLITE);
+                migrator.run(&writer).await.map_err(migrated)?;
+                Pool::Sqlite(writer)
             }
             Self::Postgres(location) => {
                 let writer = postgres::connect_writer(location).await?;
-                migrations::migrator(migrations::POSTGRES)
-                    .run(&writer)
-                    .await?;
-                Ok(Pool::Postgres(writer))
+                let migrator = migrations::migrator(migrations::POSTGRES);
+                migrator.run(&writer).await.map_err(migrated)?;
+                Pool::Postgres(writer)
             }
-        }
+        };
+        migrations::require_known(&mut writer.acquire().await?).await?;
+        Ok(writer)
     }
 
     /// At most this many connections that read.

@@ -18,6 +18,7 @@ mod checks;
 mod claims;
 pub(crate) mod codec;
 mod comments;
+pub(crate) mod copying;
 pub(crate) mod costs;
 mod documents;
 mod error;
@@ -29,6 +30,7 @@ mod insert;
 pub(crate) mod keys;
 mod kinds;
 mod location;
+mod lock;
 mod migrations;
 mod names;
 mod pairs;
@@ -50,6 +52,7 @@ pub(crate) mod sqlite;
 mod statements;
 mod storage;
 pub(crate) mod sums;
+pub(crate) mod text_words;
 pub(crate) mod texts;
 mod totals;
 pub(crate) mod trends;
@@ -74,14 +77,24 @@ use crate::spool::Position;
 pub use access::RecordAccess;
 pub(crate) use error::{DatabaseError, damage_message, is_damage};
 pub(crate) use location::Location;
+pub(crate) use lock::Lock;
 pub(crate) use rows::POSITION_BITS;
 pub(crate) use storage::{interrupted, next_batches, prune_estimate, prune_target, storage_report};
 
 /// A consistent state of the database, which can be read until it is dropped.
 pub(crate) type Snapshot = Connection;
 
+/// Who deletes what a record does not keep.
+pub(crate) enum Leader {
+    /// This node, as the only one that uses the database, or until the lock is released.
+    This(Option<Lock>),
+    /// Another node.
+    Another,
+}
+
 /// The database of one node.
 pub(crate) struct Database {
+    location: Location,
     writer: Pool,
     readers: Pool,
     /// Connections that hold requests; those of the writer in a database that is not shared.
@@ -122,19 +135,20 @@ impl Database {
         spool: String,
         readers: u32,
         text_search: bool,
-    ) -> Result<Self, sqlx::Error> {
+    ) -> Result<Self, DatabaseError> {
         let writer = location.connect_writer().await?;
         let connections = readers;
         let readers = location.connect_readers(&writer, connections);
         let holders = location.connect_holders(&writer);
-        let file = location.path().map(DatabaseFile::at).transpose()?;
-        let texts = match location {
-            Location::Sqlite(location) if text_search => {
-                Some(Texts::open(location, readers.clone(), connections).await?)
-            }
-            _ => None,
+        let file = location.path().map(DatabaseFile::at).transpose();
+        let file = file.map_err(sqlx::Error::from)?;
+        let texts = if text_search {
+            Some(Texts::open(location, readers.clone(), connections).await?)
+        } else {
+            None
         };
         Ok(Self {
+            location: location.clone(),
             writer,
             readers,
             holders,
@@ -148,6 +162,20 @@ impl Database {
     /// Whether other nodes may use the database.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self.writer, Pool::Postgres(_))
+    }
+
+    /// As [`Lock::operators`].
+    pub(crate) async fn lock_operators(&self) -> Result<Option<Lock>, DatabaseError> {
+        Lock::operators(&self.location).await
+    }
+
+    /// Makes this node the one that deletes, unless another one is.
+    pub(crate) async fn lead_retention(&self) -> Result<Leader, DatabaseError> {
+        if !self.is_shared() {
+            return Ok(Leader::This(None));
+        }
+        let lock = Lock::retention(&self.location).await?;
+        Ok(lock.map_or(Leader::Another, |lock| Leader::This(Some(lock))))
     }
 
     /// Name of the spool.
@@ -221,6 +249,10 @@ impl Database {
                 log_pages.set(&mut connection).await?;
             }
             connection.begin_writing().await?;
+            if self.is_shared() {
+                // Another node may have migrated the database.
+                migrations::require_known(&mut connection).await?;
+            }
             let outcome = work.run(&mut connection).await?;
             sql::query(end).execute(&mut connection).await?;
             Ok(outcome)
@@ -366,7 +398,7 @@ impl Database {
     /// Closes every connection.
     pub(crate) async fn close(&self) {
         if let Some(texts) = &self.texts {
-            texts.file.close().await;
+            texts.index.close().await;
         }
         self.readers.close().await;
         self.holders.close().await;

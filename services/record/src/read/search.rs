@@ -1,6 +1,7 @@
 //! Searches for texts: walks the grades that match the search, the newest first, and lists those
-//! that match the rest of the filter. Regular expressions are matched with the texts of the grades
-//! that match everything else; without a word that must occur, the walk is over all grades.
+//! that match the rest of the filter. Regular expressions, and phrases that the index does not
+//! decide, are compared with the texts of the grades that match everything else; without a word
+//! that must occur, the walk is over all grades.
 //!
 //! A page looks at a limited number of matches, so that a frequent word with a filter that few
 //! grades pass takes no longer than another. It then has fewer grades than requested, and a cursor.
@@ -14,12 +15,13 @@ use futures::TryStreamExt;
 use futures::stream::BoxStream;
 
 use super::grades::{count_kinds, look_up, may_match};
-use crate::database::indexed::GradeTexts;
+use crate::database::indexed::{Expression, GradeTexts};
 use crate::database::query::{self, ListLookups, ListStart, MAX_KEYS};
 use crate::database::rows::{POSITION_BITS, key, read_grades};
 use crate::database::sql::{self, Connection, Row};
-use crate::database::sqlite::texts::{Expression, expression, matching};
+use crate::database::text_words::{TextPhrase, words};
 use crate::database::texts::bodies::texts;
+use crate::database::texts::index::{expression, matching};
 use crate::database::{DatabaseError, Snapshot};
 use crate::pending::Digest;
 use crate::text_pattern::TextPattern;
@@ -28,8 +30,8 @@ use crate::{GradeFilter, GradePage, KindCounts, Neighbours, Record, RecordError,
 /// Most matches at which a page looks: 10 to 40 ms on a busy machine.
 const MAX_MATCHES: usize = 8_192;
 
-/// Most grades of which a page reads the texts, and after how many bytes of them it ends: to match
-/// regular expressions, 20 to 200 ms.
+/// Most grades of which a page reads the texts, and after how many bytes of them it ends: 20 to 200
+/// ms.
 const MAX_TEXTS: usize = 1_024;
 const MAX_TEXT_BYTES: usize = 8 << 20;
 
@@ -63,6 +65,16 @@ enum Candidates {
     All,
 }
 
+impl Candidates {
+    /// Phrases that are compared with the texts.
+    fn phrases(&self) -> &[TextPhrase] {
+        match self {
+            Self::Matching(expression) => &expression.phrases,
+            Self::All => &[],
+        }
+    }
+}
+
 /// The rows of what was found, and where the next page starts: below this key.
 #[derive(Default)]
 struct Found {
@@ -88,7 +100,7 @@ impl Record {
         if !text.has_words() {
             return Ok(None);
         }
-        match expression(&mut texts.file.reader().await?, text).await {
+        match expression(&mut texts.index.reader().await?, text).await {
             Ok(_) => Ok(None),
             Err(error @ DatabaseError::LongSearch(_)) => Ok(Some(error.to_string())),
             Err(error) => Err(error.into()),
@@ -168,7 +180,7 @@ impl Record {
         self.wait_for(applied, self.shared.read_timeout).await?;
         texts.complete(INDEX_TIMEOUT).await.map_err(unavailable)?;
         // In the order of the writer: in memory, each database has a single connection.
-        let mut index = texts.file.reader().await?;
+        let mut index = texts.index.reader().await?;
         let candidates = if text.has_words() {
             let expression = expression(&mut index, text).await?;
             expression.map(Candidates::Matching)
@@ -186,6 +198,7 @@ impl Record {
                     lookups: &mut lookups,
                     wanted,
                     patterns: text.patterns(),
+                    phrases: candidates.phrases(),
                     texts: 0,
                     bytes: 0,
                 };
@@ -255,6 +268,7 @@ struct Search<'s> {
     lookups: &'s mut ListLookups,
     wanted: Wanted,
     patterns: &'s [TextPattern],
+    phrases: &'s [TextPhrase],
     /// Number and bytes of the texts that were read.
     texts: usize,
     bytes: usize,
@@ -317,8 +331,8 @@ impl Search<'_> {
     /// The rows of those of the keys that match the filter.
     async fn passing(&mut self, keys: Vec<i64>, found: usize) -> Result<Vec<Row>, DatabaseError> {
         self.lookups.keys = Some(keys);
-        if !self.patterns.is_empty() {
-            let matching = self.matching_patterns().await?;
+        if !self.patterns.is_empty() || !self.phrases.is_empty() {
+            let matching = self.matching_texts().await?;
             if matching.is_empty() {
                 return Ok(Vec::new());
             }
@@ -335,8 +349,8 @@ impl Search<'_> {
         Ok(query.build().fetch_all(&mut *self.snapshot).await?)
     }
 
-    /// Those of the keys that match the filter and the regular expressions.
-    async fn matching_patterns(&mut self) -> Result<Vec<i64>, DatabaseError> {
+    /// Those of the keys that match the filter, the phrases and the regular expressions.
+    async fn matching_texts(&mut self) -> Result<Vec<i64>, DatabaseError> {
         let query = query::list(self.filter, self.lookups, NEWEST, u32::MAX);
         let rows = query.build().fetch_all(&mut *self.snapshot).await?;
         let keys = rows
@@ -352,12 +366,25 @@ impl Search<'_> {
         {
             self.texts += 1;
             self.bytes += completion.len() + prompt.len();
-            let mut patterns = self.patterns.iter();
-            if patterns.all(|pattern| pattern.passes(&completion, &prompt)) {
+            if self.passes(&completion, &prompt) {
                 matching.push(key);
             }
         }
         Ok(matching)
+    }
+
+    /// Whether a grade with these texts passes.
+    fn passes(&self, completion: &str, prompt: &str) -> bool {
+        let mut patterns = self.patterns.iter();
+        if !patterns.all(|pattern| pattern.passes(completion, prompt)) {
+            return false;
+        }
+        if self.phrases.is_empty() {
+            return true;
+        }
+        let [completion, prompt] = [completion, prompt].map(|text| words(text).collect::<Vec<_>>());
+        let mut phrases = self.phrases.iter();
+        phrases.all(|phrase| phrase.passes(&completion, &prompt))
     }
 
     /// Whether a page is full; completes it.

@@ -24,7 +24,7 @@ impl Record {
                 None => 0,
             };
             let text_bytes = match self.shared.database.texts() {
-                Some(texts) => Some(texts.file.bytes().await?),
+                Some(texts) => Some(texts.index.bytes().await?),
                 None => None,
             };
             Ok(self.shared.retention.complete(StorageReport {

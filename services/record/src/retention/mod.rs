@@ -6,6 +6,8 @@
 //! A prune that ends early, because of an error or a shutdown, leaves the record consistent:
 //! batches of which some grades were deleted are marked, and finished by the next start or the next
 //! prune, as is the sweep of their bodies.
+//!
+//! Of nodes that share a record, one deletes at a time. It has a lock of the database meanwhile.
 
 mod limits;
 mod pace;
@@ -27,6 +29,9 @@ use crate::storage::{PruneState, RetentionLimits};
 
 pub(crate) use self::pace::{Pace, pause};
 pub(crate) use self::progress::RetentionHandle;
+
+/// Why a requested prune does not start. One that enforces the limits is left to the other node.
+const LED: &str = "another node that shares the record deletes from it; retry when it is done";
 
 /// The task that deletes.
 pub(crate) struct Retention {
@@ -78,7 +83,8 @@ impl Retention {
     /// Deletes until the record is closed.
     pub(crate) async fn run(mut self) {
         // What an earlier process left unfinished.
-        if let Err(Interruption::Failed(error)) = pruning::finish_interrupted(&self.steps).await {
+        let unfinished = self.steps.lead(pruning::finish_interrupted(&self.steps));
+        if let Err(Interruption::Failed(error)) = unfinished.await {
             tracing::warn!(%error, "cannot finish an interrupted prune; the next prune does");
         }
         loop {
@@ -97,11 +103,11 @@ impl Retention {
                 request = self.requests.recv() => match request {
                     Some(Request { number, filter }) => {
                         self.steps.progress.set_current(number);
-                        pruning::prune(&self.steps, &filter).await
+                        self.steps.lead(pruning::prune(&self.steps, &filter)).await
                     }
                     None => return,
                 },
-                () = check => limits::enforce(&self.steps, &self.limits).await,
+                () = check => self.steps.lead(limits::enforce(&self.steps, &self.limits)).await,
                 () = self.steps.closing() => return,
             };
             self.finish(ended);
@@ -116,6 +122,7 @@ impl Retention {
         let (state, error) = match ended {
             Ok(()) => (PruneState::Done, None),
             Err(Interruption::Draining) => (PruneState::Stopped, None),
+            Err(Interruption::Led) => (PruneState::Failed, Some(LED.to_owned())),
             Err(Interruption::Failed(error)) => {
                 tracing::warn!(%error, "cannot delete from the record; the next prune continues");
                 (PruneState::Failed, Some(error.to_string()))

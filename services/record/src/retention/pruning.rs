@@ -141,11 +141,11 @@ async fn shrink_texts(steps: &Steps) -> Result<(), Interruption> {
     let Some(texts) = steps.database.texts() else {
         return Ok(());
     };
-    let merge = |_, amount| async move { Ok(more(&texts.file.merge(amount).await?)) };
+    let merge = |_, amount| async move { Ok(more(&texts.index.merge(amount).await?)) };
     steps.repeat_texts(merge).await?;
-    let shrink = |_, amount| async move { Ok(more(&texts.file.return_pages(amount).await?)) };
+    let shrink = |_, amount| async move { Ok(more(&texts.index.return_pages(amount).await?)) };
     steps.repeat_texts(shrink).await?;
-    Ok(texts.file.truncate_log().await?)
+    Ok(texts.index.truncate_log().await?)
 }
 
 /// Returns free space to the file system.

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::pace::{MAX_YIELD, Pace, pause};
 use super::progress::Progress;
-use crate::database::{Database, DatabaseError, Snapshot};
+use crate::database::{Database, DatabaseError, Leader, Snapshot};
 use crate::metrics;
 use crate::pending::Pending;
 use crate::retention_step::{RetentionStep, StepOutcome};
@@ -21,6 +21,8 @@ const MAX_PENDING: usize = 32;
 pub(super) enum Interruption {
     /// The record is closing.
     Draining,
+    /// Another node deletes.
+    Led,
     Failed(DatabaseError),
 }
 
@@ -45,6 +47,22 @@ impl Steps {
     pub(super) async fn closing(&self) {
         // An error means that the record is gone.
         let _ = self.draining.clone().wait_for(|draining| *draining).await;
+    }
+
+    /// Does `work` if no other node that shares the record deletes.
+    pub(super) async fn lead(
+        &self,
+        work: impl Future<Output = Result<(), Interruption>>,
+    ) -> Result<(), Interruption> {
+        let lock = match self.database.lead_retention().await? {
+            Leader::This(lock) => lock,
+            Leader::Another => return Err(Interruption::Led),
+        };
+        let done = work.await;
+        if let Some(lock) = lock {
+            lock.release().await;
+        }
+        done
     }
 
     /// A state of the database. While it exists, the log cannot be emptied.

@@ -37,7 +37,8 @@ pub(crate) struct Append {
     pub(crate) frame: Vec<u8>,
     pub(crate) digest: Digest,
     pub(crate) loaded: Arc<LoadedEntry>,
-    pub(crate) acknowledge: oneshot::Sender<Result<(), RecordError>>,
+    /// Receives the position after the entry.
+    pub(crate) acknowledge: oneshot::Sender<Result<Position, RecordError>>,
 }
 
 /// Name of the thread.
@@ -167,15 +168,15 @@ impl Committer {
                         loaded,
                         segment.clone(),
                     ));
-                    acknowledgements.push(acknowledge);
+                    acknowledgements.push((acknowledge, position));
                 }
                 // Entries become visible before they are acknowledged, so that a client that reads
                 // after the acknowledgement finds them.
                 self.pending.push(entries);
-                for acknowledge in acknowledgements {
+                for (acknowledge, end) in acknowledgements {
                     // The receiver of a cancelled request is gone; its entry is recorded all the
                     // same.
-                    let _ = acknowledge.send(Ok(()));
+                    let _ = acknowledge.send(Ok(end));
                 }
             }
             Err(error) => {

@@ -176,13 +176,9 @@ impl Fixture {
         connection
     }
 
-    async fn connect(&self) -> Result<TestConnection, sqlx::Error> {
-        let url = &self.options.database;
-        Ok(if url.starts_with("postgres") {
-            TestConnection::Postgres(PgConnection::connect(url).await?)
-        } else {
-            TestConnection::Sqlite(SqliteConnection::connect(url).await?)
-        })
+    /// Connects to the database.
+    pub(crate) async fn connect(&self) -> Result<TestConnection, sqlx::Error> {
+        TestConnection::connect(&self.options.database).await
     }
 
     /// Runs statements on the database file.
@@ -192,17 +188,7 @@ impl Fixture {
 
     /// Reads one number from the database file.
     pub(crate) async fn number(&self, sql: &'static str) -> i64 {
-        let number = match self.connect().await.unwrap() {
-            TestConnection::Sqlite(mut sqlite) => {
-                sqlx::query_scalar(sql).fetch_one(&mut sqlite).await
-            }
-            TestConnection::Postgres(mut postgres) => {
-                // A sum has another type.
-                let sql = AssertSqlSafe(format!("select cast(({sql}) as bigint)"));
-                sqlx::query_scalar(sql).fetch_one(&mut postgres).await
-            }
-        };
-        number.unwrap()
+        self.connect().await.unwrap().number(sql).await
     }
 }
 
@@ -218,6 +204,28 @@ pub(crate) enum TestConnection {
 }
 
 impl TestConnection {
+    /// Connects to the database at a URL.
+    pub(crate) async fn connect(url: &str) -> Result<Self, sqlx::Error> {
+        Ok(if url.starts_with("postgres") {
+            Self::Postgres(PgConnection::connect(url).await?)
+        } else {
+            Self::Sqlite(SqliteConnection::connect(url).await?)
+        })
+    }
+
+    /// Reads one number.
+    pub(crate) async fn number(&mut self, sql: &'static str) -> i64 {
+        let number = match self {
+            Self::Sqlite(sqlite) => sqlx::query_scalar(sql).fetch_one(sqlite).await,
+            Self::Postgres(postgres) => {
+                // A sum has another type.
+                let sql = AssertSqlSafe(format!("select cast(({sql}) as bigint)"));
+                sqlx::query_scalar(sql).fetch_one(postgres).await
+            }
+        };
+        number.unwrap()
+    }
+
     /// Runs statements.
     pub(crate) async fn execute(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
         match self {

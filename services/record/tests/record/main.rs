@@ -7,6 +7,7 @@
 )]
 
 mod access;
+mod acknowledging;
 mod answers;
 mod assignments;
 mod batches;
@@ -28,6 +29,9 @@ mod recent;
 mod recovery;
 mod retention;
 mod run_notes;
+mod searching;
 mod set_aside;
 mod shared;
+mod sharing;
 mod sqlite;
+mod upgrading;

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use assay_core::Hash;
+use assay_record::storage::PruneFilter;
 use assay_record::{GradeFilter, Record};
 
-use crate::batches::of_run;
+use crate::batches::{of_run, prune};
 use crate::fixture::{Fixture, all, batch, claim, contains_entry, key, record};
+use crate::searching::{execute_on_index, found, indexed, text, texts};
 
 /// Two nodes with their own spools.
 async fn two_nodes(fixture: &Fixture) -> (Record, Record) {
@@ -79,7 +81,8 @@ async fn the_batch_of_a_node_that_did_not_finish_is_continued() {
         .unwrap();
     let again = other.hold(&key("same"), request, batch(2)).await.unwrap();
     assert_eq!(again.batch(), batch(1));
-    drop(again);
+    // The first node may have recorded some of the batch, so that the next one continues it, too.
+    again.release().await;
     fixture
         .execute("update holds set until_us = 0")
         .await
@@ -87,4 +90,83 @@ async fn the_batch_of_a_node_that_did_not_finish_is_continued() {
     let different = Hash::of(b"different");
     let new = one.hold(&key("same"), different, batch(3)).await.unwrap();
     assert_eq!(new.batch(), batch(3));
+}
+
+#[tokio::test]
+async fn every_node_finds_the_texts_of_all() {
+    let mut fixture = Fixture::on_postgres();
+    fixture.options.text_search = true;
+    let (one, other) = two_nodes(&fixture).await;
+    for n in 0..6 {
+        let node = if n % 2 == 0 { &one } else { &other };
+        record(node, of_run(n, ["kept", "deleted"][n as usize % 2], 2)).await;
+    }
+    // A search waits for the texts of its own node.
+    for node in [&one, &other, &one] {
+        found(node, &text("completion")).await;
+    }
+    for node in [&one, &other] {
+        assert_eq!(found(node, &text("completion")).await.len(), 12);
+    }
+    let filter = PruneFilter {
+        runs: vec!["deleted".to_owned()],
+        ..PruneFilter::default()
+    };
+    prune(&other, filter).await;
+    assert_eq!(found(&one, &text("completion")).await.len(), 6);
+    assert_eq!(indexed(&fixture).await, 6);
+
+    // A node that does not search leaves its grades to the others, which find them later.
+    other.close().await.unwrap();
+    fixture.options.text_search = false;
+    let silent = fixture.open_replica("silent").await;
+    record(&silent, of_run(9, "kept", 2)).await;
+    silent.close().await.unwrap();
+    one.close().await.unwrap();
+    fixture.options.text_search = true;
+    let again = fixture.open().await;
+    assert_eq!(found(&again, &text("completion")).await.len(), 8);
+    again.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_prefix_stands_for_any_number_of_words() {
+    let mut fixture = Fixture::on_postgres();
+    fixture.options.text_search = true;
+    let store = fixture.open().await;
+    let words: Vec<String> = (0..200).map(|n| format!("word{n}")).collect();
+    record(&store, texts(0, 0, &[(&words.join(" "), None)])).await;
+    assert_eq!(found(&store, &text("word*")).await, [(0, 0)]);
+    assert_eq!(found(&store, &text("word19*")).await, [(0, 0)]);
+    assert_eq!(found(&store, &text("words*")).await, []);
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn finds_rare_words_below_many_grades_without_them() {
+    let mut fixture = Fixture::on_postgres();
+    fixture.options.text_search = true;
+    let store = fixture.open().await;
+    record(&store, texts(0, 0, &[("needle hay", None), ("hay", None)])).await;
+    assert_eq!(found(&store, &text("needle")).await, [(0, 0)]);
+    // As batches that were deleted and are still in the index.
+    execute_on_index(
+        &fixture,
+        "insert into texts (key, words) \
+         select (cast(900 as bigint) << 24) + n, array_to_tsvector(array['straw']) \
+         from generate_series(0, 29999) n",
+    )
+    .await;
+    for (search, expected) in [
+        ("needle", &[(0, 0)][..]),
+        ("hay", &[(0, 1), (0, 0)]),
+        ("\"needle hay\"", &[(0, 0)]),
+        ("hay -needle", &[(0, 1)]),
+        ("nowhere", &[]),
+    ] {
+        let page = store.grades(&text(search), None, 9).await.unwrap();
+        assert_eq!(page.next, None, "{search}");
+        assert_eq!(found(&store, &text(search)).await, expected, "{search}");
+    }
+    store.close().await.unwrap();
 }

@@ -80,6 +80,11 @@ pub(crate) fn connect_holders(location: &Location) -> PgPool {
     pool(HOLDERS).connect_lazy_with(location.options())
 }
 
+/// The connection that writes to the index of texts.
+pub(crate) fn connect_texts(location: &Location) -> PgPool {
+    pool(1).connect_lazy_with(location.options())
+}
+
 /// At most this many connections that read.
 pub(crate) fn connect_readers(location: &Location, connections: u32) -> PgPool {
     let options = location.options().options([

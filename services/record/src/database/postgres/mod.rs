@@ -14,17 +14,23 @@
 mod begin;
 mod codes;
 mod connect;
+mod copied;
 pub(crate) mod holds;
 mod schema;
 mod size;
 mod text;
+pub(crate) mod texts;
 mod translate;
 
-pub(crate) use begin::{BEGIN_READING, BEGIN_WRITING, LOCK_WRITERS};
+pub(crate) use begin::{
+    BEGIN_READING, BEGIN_WRITING, LOCK_OPERATORS, LOCK_TEXTS, LOCK_WRITERS, TRY_LOCK_RETENTION,
+};
 pub(crate) use codes::{is_damage, may_be_caused_by_values};
 pub(crate) use connect::{
-    Location, connect, connect_access, connect_holders, connect_readers, connect_writer,
+    Location, connect, connect_access, connect_holders, connect_readers, connect_texts,
+    connect_writer,
 };
+pub(crate) use copied::{COLUMNS, OTHERS, continue_numbers, set_triggers};
 pub(crate) use schema::{HAS_COLUMN, HAS_TABLE, IS_EMPTY};
 pub(crate) use size::size;
 pub(crate) use text::{decode_text, encode_text};

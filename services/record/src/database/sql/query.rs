@@ -155,7 +155,10 @@ impl Query {
     }
 
     /// Reads row by row.
-    fn fetch(self, connection: &mut Connection) -> BoxStream<'_, Result<Row, sqlx::Error>> {
+    pub(crate) fn fetch(
+        self,
+        connection: &mut Connection,
+    ) -> BoxStream<'_, Result<Row, sqlx::Error>> {
         match connection {
             Connection::Sqlite(handle) => {
                 let connection: &mut SqliteConnection = handle.deref_mut();

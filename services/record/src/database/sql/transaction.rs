@@ -7,6 +7,16 @@ use super::query::query;
 use crate::database::{postgres, sqlite};
 
 impl Connection {
+    /// Begins a transaction that reads one state of the database, by plain statements.
+    pub(crate) async fn begin_reading(&mut self) -> Result<(), sqlx::Error> {
+        let begin = match self {
+            Self::Sqlite(_) => "begin",
+            Self::Postgres(_) => postgres::BEGIN_READING,
+        };
+        query(begin).execute(self).await?;
+        Ok(())
+    }
+
     /// Begins a transaction that writes, while no other does, by plain statements: the caller ends
     /// it. The transactions of the driver assume that SQLite never ends one by itself.
     pub(crate) async fn begin_writing(&mut self) -> Result<(), sqlx::Error> {

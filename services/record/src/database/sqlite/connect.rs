@@ -80,7 +80,7 @@ impl Location {
 
     /// The database with the index of texts, next to the database file; in memory if the database
     /// is.
-    pub(super) fn texts(&self) -> Self {
+    pub(crate) fn texts(&self) -> Self {
         let path = self.beside(".texts");
         let options = match &path {
             Some(path) => SqliteConnectOptions::new().filename(path),

@@ -30,6 +30,7 @@ mod begin;
 mod check;
 mod codes;
 mod connect;
+mod copied;
 mod copy;
 mod file;
 mod log;
@@ -46,6 +47,7 @@ pub(super) use connect::test_name;
 pub(crate) use connect::{
     connect_durable, connect_existing, connect_one, connect_readers, connect_reading,
 };
+pub(crate) use copied::{COLUMNS, drop_triggers};
 pub(crate) use copy::{copy_into, open_copy};
 pub(super) use file::DatabaseFile;
 pub(super) use log::{LogPages, checkpoint, truncate_log};

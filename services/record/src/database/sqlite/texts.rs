@@ -1,24 +1,20 @@
 //! The file of the index of texts: an FTS5 table with the texts of each grade under its key, and a
-//! table of the batches that are in it. PostgreSQL has `tsvector` for the same purpose.
+//! table of the batches that are in it.
 //!
 //! The table is contentless: it has the places of words but not the texts, which the record stores
 //! compressed. A deleted row is noted in its segment of the index, and its words are removed when
 //! segments are merged.
 
-use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use futures::stream::BoxStream;
 
-use super::begin::BEGIN_WRITING;
-use super::connect::{Location, connect_one, connect_readers};
-use super::pages;
-use super::{codes, log};
+use super::connect::{Location, connect_one};
+use super::{codes, pages};
 use crate::database::DatabaseError;
-use crate::database::indexed::{GradeTexts, IndexedBatch, read_batches};
+use crate::database::indexed::{Expression, GradeTexts};
 use crate::database::insert::Insert;
-use crate::database::rows::id_bytes;
 use crate::database::sql::{self, Connection, Pool};
 use crate::retention_step::StepOutcome;
 use crate::text_query::{MAX_PREFIX_WORDS, TextQuery, TextTerm};
@@ -45,126 +41,20 @@ const INSERT: Insert = Insert {
     suffix: "",
 };
 
-/// The open file.
-pub(crate) struct TextFile {
-    writer: Pool,
-    readers: Pool,
-    /// `None` in memory.
-    path: Option<PathBuf>,
-}
+/// The keys in a range.
+pub(crate) const KEYS: &str = "select id from texts_docsize where id between $1 and $2 limit $3";
 
-/// A connection with an open transaction that writes.
-pub(crate) type TextWriter = Connection;
+/// Deletes a grade by its key.
+pub(crate) const DELETE: &str = "delete from texts where rowid = $1";
 
-impl TextFile {
-    /// Opens the index beside a database. A missing one is created; one that is damaged or has
-    /// another format is replaced by an empty one.
-    pub(crate) async fn open(database: &Location, readers: u32) -> Result<Self, sqlx::Error> {
-        let location = database.texts();
-        let writer = match open_current(&location).await {
-            Ok(Some(writer)) => writer,
-            Ok(None) => rebuilt(&location, "it has another format").await?,
-            Err(error) if codes::is_damage(&error) => {
-                rebuilt(&location, &error.to_string()).await?
-            }
-            Err(error) => return Err(error),
-        };
-        let readers = Pool::Sqlite(connect_readers(&location, &writer, readers));
-        let writer = Pool::Sqlite(writer);
-        Ok(Self {
-            writer,
-            readers,
-            path: location.path,
-        })
-    }
-
-    /// Begins a transaction that writes. There is one at a time.
-    pub(crate) async fn begin(&self) -> Result<TextWriter, DatabaseError> {
-        let mut connection = self.writer.acquire().await?;
-        if let Err(error) = sql::query(BEGIN_WRITING).execute(&mut connection).await {
-            self.discard(connection).await;
-            return Err(error.into());
-        }
-        Ok(connection)
-    }
-
-    /// Commits the transaction, or rolls it back if something failed in it.
-    pub(crate) async fn end<T>(
-        &self,
-        mut connection: TextWriter,
-        done: Result<T, DatabaseError>,
-    ) -> Result<T, DatabaseError> {
-        let ended = match done {
-            Ok(done) => sql::query("commit")
-                .execute(&mut connection)
-                .await
-                .map(|_| done)
-                .map_err(DatabaseError::from),
-            Err(error) => Err(error),
-        };
-        if ended.is_err() {
-            self.discard(connection).await;
-        }
-        ended
-    }
-
-    /// Closes a connection whose transaction failed. A database in memory exists only as long as
-    /// its connection, which is rolled back.
-    async fn discard(&self, mut connection: TextWriter) {
-        // The error that led here is the one to report.
-        if self.path.is_some() {
-            let _ = connection.close().await;
-        } else {
-            let _ = sql::query("rollback").execute(&mut connection).await;
-        }
-    }
-
-    /// A connection that reads.
-    pub(crate) async fn reader(&self) -> Result<Connection, DatabaseError> {
-        self.readers
-            .acquire()
-            .await
-            .map_err(DatabaseError::TextIndex)
-    }
-
-    /// Bytes of the file and of its log.
-    pub(crate) async fn bytes(&self) -> Result<u64, DatabaseError> {
-        let size = pages::size(&mut self.reader().await?).await;
-        let size = size.map_err(DatabaseError::of_texts)?;
-        let log_bytes = self.path.clone().map_or(0, |path| {
-            let mut log = path.into_os_string();
-            log.push("-wal");
-            fs::metadata(log).map_or(0, |log| log.len())
-        });
-        Ok(size.file_bytes + log_bytes)
-    }
-
-    /// Merges some segments in which rows were deleted; `done` if there is nothing to merge.
-    pub(crate) async fn merge(&self, pages: u32) -> Result<StepOutcome, DatabaseError> {
-        let mut connection = self.begin().await?;
-        let merged = merge(&mut connection, pages).await;
-        self.end(connection, merged).await
-    }
-
-    /// Returns some free pages to the file system.
-    pub(crate) async fn return_pages(&self, pages: u32) -> Result<StepOutcome, DatabaseError> {
-        let mut connection = self.begin().await?;
-        let returned = pages::return_pages(&mut connection, pages).await;
-        self.end(connection, returned).await
-    }
-
-    /// Empties the write-ahead log, unless a reader prevents it.
-    pub(crate) async fn truncate_log(&self) -> Result<(), DatabaseError> {
-        if self.path.is_some() {
-            log::truncate_log(&self.writer).await?;
-        }
-        Ok(())
-    }
-
-    /// Closes every connection.
-    pub(crate) async fn close(&self) {
-        self.readers.close().await;
-        self.writer.close().await;
+/// Opens the index beside a database, with the connection that writes. A missing one is created;
+/// one that is damaged or has another format is replaced by an empty one.
+pub(crate) async fn open(location: &Location) -> Result<SqlitePool, sqlx::Error> {
+    match open_current(location).await {
+        Ok(Some(writer)) => Ok(writer),
+        Ok(None) => rebuilt(location, "it has another format").await,
+        Err(error) if codes::is_damage(&error) => rebuilt(location, &error.to_string()).await,
+        Err(error) => Err(error),
     }
 }
 
@@ -212,7 +102,25 @@ async fn rebuilt(location: &Location, reason: &str) -> Result<SqlitePool, sqlx::
     current.ok_or_else(|| sqlx::Error::Configuration("a new index has another format".into()))
 }
 
-async fn merge(connection: &mut Connection, pages: u32) -> Result<StepOutcome, DatabaseError> {
+/// Bytes of the file and of its log.
+pub(crate) async fn bytes(
+    connection: &mut Connection,
+    path: Option<&Path>,
+) -> Result<u64, DatabaseError> {
+    let size = pages::size(connection).await?;
+    let log_bytes = path.map_or(0, |path| {
+        let mut log = path.to_owned().into_os_string();
+        log.push("-wal");
+        fs::metadata(log).map_or(0, |log| log.len())
+    });
+    Ok(size.file_bytes + log_bytes)
+}
+
+/// Merges some segments in which rows were deleted; `done` if there is nothing to merge.
+pub(crate) async fn merge(
+    connection: &mut Connection,
+    pages: u32,
+) -> Result<StepOutcome, DatabaseError> {
     let before = changes(connection).await?;
     sql::query("insert into texts (texts, rank) values ('merge', $1)")
         .bind(pages)
@@ -232,77 +140,6 @@ async fn changes(connection: &mut Connection) -> Result<i64, DatabaseError> {
         .await?)
 }
 
-/// The batches with a number above `after` and at most `up_to` that are in the index.
-pub(crate) async fn indexed_batches(
-    connection: &mut Connection,
-    after: i64,
-    up_to: i64,
-) -> Result<BTreeMap<i64, IndexedBatch>, DatabaseError> {
-    let rows =
-        sql::query("select batch as no, id, grades from indexed where batch > $1 and batch <= $2")
-            .bind(after)
-            .bind(up_to)
-            .fetch_all(connection)
-            .await?;
-    read_batches(&rows, "indexed")
-}
-
-/// The largest number of a batch in the index.
-pub(crate) async fn last_indexed(connection: &mut Connection) -> Result<i64, DatabaseError> {
-    Ok(
-        sql::query_scalar("select coalesce(max(batch), 0) from indexed")
-            .fetch_one(connection)
-            .await?,
-    )
-}
-
-/// Notes that a batch is in the index.
-pub(crate) async fn set_indexed(
-    connection: &mut Connection,
-    number: i64,
-    batch: &IndexedBatch,
-) -> Result<(), DatabaseError> {
-    sql::query(
-        "insert into indexed (batch, id, grades) values ($1, $2, $3) \
-         on conflict (batch) do update set id = excluded.id, grades = excluded.grades",
-    )
-    .bind(number)
-    .bind(id_bytes(batch.id))
-    .bind(batch.grades)
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-/// Notes that a batch is not in the index. It must have no rows.
-pub(crate) async fn unset_indexed(
-    connection: &mut Connection,
-    number: i64,
-) -> Result<(), DatabaseError> {
-    sql::query("delete from indexed where batch = $1")
-        .bind(number)
-        .execute(connection)
-        .await?;
-    Ok(())
-}
-
-/// The keys from `first` to `last` that are in the index, at most `limit`.
-pub(crate) async fn indexed_keys(
-    connection: &mut Connection,
-    first: i64,
-    last: i64,
-    limit: u32,
-) -> Result<HashSet<i64>, DatabaseError> {
-    let keys: Vec<i64> =
-        sql::query_scalar("select id from texts_docsize where id between $1 and $2 limit $3")
-            .bind(first)
-            .bind(last)
-            .bind(limit)
-            .fetch_all(connection)
-            .await?;
-    Ok(keys.into_iter().collect())
-}
-
 /// Inserts the texts of grades.
 pub(crate) async fn insert(
     connection: &mut Connection,
@@ -319,28 +156,11 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Deletes grades by their keys.
-pub(crate) async fn delete(
-    connection: &mut Connection,
-    keys: impl IntoIterator<Item = i64>,
-) -> Result<(), DatabaseError> {
-    for key in keys {
-        sql::query("delete from texts where rowid = $1")
-            .bind(key)
-            .execute(connection)
-            .await?;
-    }
-    Ok(())
-}
-
-/// A search in the syntax of FTS5. All that a caller wrote is in quotes, in which no character but
-/// a quote has a meaning.
-pub(crate) struct Expression(String);
-
 /// Joins expressions that must all match; a word of FTS5, not of SQL.
 const AND: &str = "AND";
 
-/// Composes the expression of a search. `None` if no grade matches, because no word of the index
+/// Composes the expression of a search in the syntax of FTS5. All that a caller wrote is in quotes,
+/// in which no character but a quote has a meaning. `None` if no grade matches, because no word of the index
 /// has a prefix that must occur.
 ///
 /// Prefixes are replaced by the words that have them: FTS5 would first collect the places of all
@@ -365,7 +185,7 @@ pub(crate) async fn expression(
             expression.push_str(&any_of(&texts));
         }
     }
-    Ok(Some(Expression(expression)))
+    Ok(Some(Expression::exact(expression)))
 }
 
 /// The texts for which a term stands: one, or any number for a prefix.
@@ -419,7 +239,7 @@ pub(crate) fn matching<'c>(
     sql::query_scalar(
         "select rowid from texts where texts match $1 and rowid <= $2 order by rowid desc",
     )
-    .bind(expression.0.clone())
+    .bind(expression.query.clone())
     .bind(from)
     .fetch(connection)
 }

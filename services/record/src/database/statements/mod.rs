@@ -21,21 +21,21 @@ use self::source::Text;
 const ONLY_SQLITE: [&str; 20] = [
     "begin immediate",
     "create table indexed ",
+    "CREATE TRIGGER ",
     "create virtual table texts ",
     "create virtual table words ",
-    "delete from indexed ",
     "delete from texts ",
-    "insert into indexed ",
+    "drop trigger ",
     "insert into texts ",
     "insert or replace into texts ",
     "pragma ",
-    "select batch as no, id, grades from indexed ",
-    "select coalesce(max(batch), 0) from indexed",
     "select exists (select 1 from pragma_table_info(",
     "select exists (select 1 from sqlite_schema",
     "select id from texts_docsize ",
+    "select name, sql from sqlite_schema ",
     "select not exists (select 1 from sqlite_schema",
     "select rowid from texts ",
+    "select t.name as table_name, ",
     "select term from words ",
     "select total_changes()",
     "vacuum into ",
@@ -44,7 +44,7 @@ const ONLY_SQLITE: [&str; 20] = [
 /// The statements that the driver executes by itself, and those of transactions.
 fn is_of_driver(sql: &str) -> bool {
     sql.starts_with("PRAGMA ")
-        || sql.contains("_sqlx_migrations")
+        || sql.contains("_sqlx_migrations") && !sql.starts_with("select version ")
         || ["begin", "commit", "rollback"].contains(&sql)
 }
 

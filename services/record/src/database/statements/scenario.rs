@@ -26,7 +26,7 @@ use crate::run_notes::RunChanges;
 use crate::storage::{ChannelFilter, PruneFilter, PruneState};
 use crate::{
     Appeal, Body, BodyKind, Claim, Entry, Event, GradeFilter, Record, RecordOptions, RequestKey,
-    SealedReply, StoredGrade, append_audit, backup, open_access, verify,
+    SealedReply, StoredGrade, append_audit, backup, copy, open_access, verify,
 };
 
 const GRADES: u32 = 6;
@@ -604,6 +604,9 @@ pub(super) async fn run(folder: &Path) {
     assert_eq!(verify(&options, |_| {}).await.unwrap().damages, []);
     close(&record).await;
     drop(record);
+    let target = format!("sqlite://{}", folder.join("other.db").display());
+    let copied = copy(&options, &target, |_| {});
+    assert!(copied.await.unwrap().iter().any(|table| table.rows > 0));
     small_steps(&url).await;
     assert_eq!(verify(&options, |_| {}).await.unwrap().damages, []);
     verify_empty(folder).await;

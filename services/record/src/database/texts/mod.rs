@@ -1,14 +1,16 @@
 //! The index of texts: keeps it equal to the grades whose bodies the record has.
 //!
-//! The index is in a file of its own, which can be deleted and is built again. A transaction of the
-//! writer is committed to the database first, and its texts are then read from their bodies and
-//! added to the index, before reads see the grades. The index notes each batch with its id and its
-//! number of grades. After a crash or power loss between the two commits, or a deletion, the
-//! batches of both are compared in a pass, which adds and removes what differs; building a new
-//! index is the same pass.
+//! On SQLite, the index is in a file of its own, which can be deleted and is built again. On
+//! PostgreSQL it is in two tables, which all nodes share. A transaction of the writer is committed
+//! to the database first, and its texts are then read from their bodies and added to the index,
+//! before reads see the grades. The index notes each batch with its id and its number of grades.
+//! After a crash or power loss between the two commits, or a deletion, the batches of both are
+//! compared in a pass, which adds and removes what differs; building a new index is the same pass.
 
+mod batches;
 pub(crate) mod bodies;
 mod extract;
+pub(crate) mod index;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,12 +18,12 @@ use std::time::Duration;
 use assay_core::BatchId;
 use tokio::sync::watch;
 
+use self::index::TextIndex;
 use super::indexed::{IndexedBatch, read_batches};
 use super::insert::look_up;
 use super::rows::{id_bytes, key};
-use super::sqlite::texts::{self as file, TextFile};
 use crate::database::sql::{self, Connection, Pool};
-use crate::database::{DatabaseError, sqlite};
+use crate::database::{DatabaseError, Location};
 use crate::panics::CatchPanic;
 use crate::pending::Applicable;
 
@@ -53,22 +55,22 @@ struct TextState {
 
 /// The index of texts.
 pub(crate) struct Texts {
-    pub(crate) file: TextFile,
+    pub(crate) index: TextIndex,
     /// Connections that read the database.
     database: Pool,
     state: watch::Sender<TextState>,
 }
 
 impl Texts {
-    /// Opens the index beside the database at `location`, which `database` reads, with at most as
-    /// many connections that read.
+    /// Opens the index of the database at `location`, which `database` reads, with at most as many
+    /// connections that read.
     pub(super) async fn open(
-        location: &sqlite::Location,
+        location: &Location,
         database: Pool,
         readers: u32,
     ) -> Result<Self, sqlx::Error> {
         Ok(Self {
-            file: TextFile::open(location, readers).await?,
+            index: TextIndex::open(location, readers).await?,
             database,
             state: watch::Sender::new(TextState::default()),
         })
@@ -91,9 +93,9 @@ impl Texts {
             return;
         }
         let added = CatchPanic::new(async {
-            let mut index = self.file.begin().await?;
+            let mut index = self.index.begin().await?;
             let added = add_grades(&mut index, &self.database, &batches).await;
-            self.file.end(index, added).await
+            self.index.end(index, added).await
         })
         .await
         .unwrap_or_else(|message| Err(DatabaseError::Panicked(message)));
@@ -169,10 +171,10 @@ impl Texts {
         after: i64,
         amount: u32,
     ) -> Result<Option<i64>, DatabaseError> {
-        let mut index = self.file.begin().await?;
+        let mut index = self.index.begin().await?;
         let next = CatchPanic::new(step(&mut index, &self.database, pass, after, amount)).await;
         let next = next.unwrap_or_else(|message| Err(DatabaseError::Panicked(message)));
-        let Step { next, last } = self.file.end(index, next).await?;
+        let Step { next, last } = self.index.end(index, next).await?;
         if pass == TextPass::Complete {
             self.state
                 .send_modify(|state| state.position = (next.unwrap_or(last), last));
@@ -202,7 +204,7 @@ async fn add_grades(
     let mut is_complete = true;
     let rows = look_up(&mut snapshot, select, &ids).await?;
     for (number, stored) in read_batches(&rows, "batches")? {
-        let known = file::indexed_batches(index, number - 1, number).await?;
+        let known = batches::indexed_batches(index, number - 1, number).await?;
         let known = known.get(&number);
         if known.is_some_and(|known| known.id != stored.id) {
             is_complete = false;
@@ -211,7 +213,7 @@ async fn add_grades(
         let positions = batches.get(&stored.id).into_iter().flatten();
         let mut keys: Vec<i64> = positions.map(|position| key(number, *position)).collect();
         if let (Some(_), Some(first), Some(last)) = (known, keys.first(), keys.last()) {
-            let indexed = file::indexed_keys(index, *first, *last, u32::MAX).await?;
+            let indexed = index::indexed_keys(index, *first, *last, u32::MAX).await?;
             keys.retain(|key| !indexed.contains(key));
         }
         add_keys(index, &mut snapshot, &keys).await?;
@@ -219,7 +221,7 @@ async fn add_grades(
         let added = i64::try_from(keys.len()).unwrap_or(i64::MAX);
         let grades = earlier.map(|earlier| earlier.saturating_add(added));
         is_complete &= grades.is_some() && grades == stored.grades;
-        file::set_indexed(index, number, &IndexedBatch { grades, ..stored }).await?;
+        batches::set_indexed(index, number, &IndexedBatch { grades, ..stored }).await?;
     }
     Ok(is_complete)
 }
@@ -231,7 +233,7 @@ async fn add_keys(
     keys: &[i64],
 ) -> Result<(), DatabaseError> {
     for chunk in keys.chunks(CHUNK) {
-        file::insert(index, &bodies::texts(snapshot, chunk).await?).await?;
+        index::insert(index, &bodies::texts(snapshot, chunk).await?).await?;
     }
     Ok(())
 }
@@ -248,10 +250,10 @@ async fn step(
     let last: i64 = sql::query_scalar("select coalesce(max(no), 0) from batches")
         .fetch_one(&mut snapshot)
         .await?;
-    let last = last.max(file::last_indexed(index).await?);
+    let last = last.max(batches::last_indexed(index).await?);
     let up_to = after.saturating_add(WINDOW);
     let stored = stored_batches(&mut snapshot, after, up_to).await?;
-    let indexed = file::indexed_batches(index, after, up_to).await?;
+    let indexed = batches::indexed_batches(index, after, up_to).await?;
     let mut left = amount;
     for number in stored.keys().chain(indexed.keys()).collect::<BTreeSet<_>>() {
         let (number, stored, mut known) = (*number, stored.get(number), indexed.get(number));
@@ -261,14 +263,14 @@ async fn step(
         let is_stale = |known: &&IndexedBatch| stored.is_none_or(|batch| batch.id != known.id);
         if known.is_some_and(|known| is_stale(&known)) {
             let (first, last) = keys_of(number);
-            let keys = file::indexed_keys(index, first, last, left).await?;
+            let keys = index::indexed_keys(index, first, last, left).await?;
             left -= length(keys.len());
-            file::delete(index, keys).await?;
+            index::delete(index, keys).await?;
             if left == 0 {
                 let next = Some(number - 1);
                 return Ok(Step { next, last });
             }
-            file::unset_indexed(index, number).await?;
+            batches::unset_indexed(index, number).await?;
             known = None;
         }
         if let (Some(batch), TextPass::Complete) = (stored, pass) {
@@ -311,10 +313,10 @@ async fn complete_batch(
             .fetch_all(snapshot)
             .await?;
     if is_known {
-        let mut indexed = file::indexed_keys(index, first, last, u32::MAX).await?;
+        let mut indexed = index::indexed_keys(index, first, last, u32::MAX).await?;
         keys.retain(|key| !indexed.remove(key));
         // The database lost them in a power loss, after which they may be recorded again.
-        file::delete(index, indexed).await?;
+        index::delete(index, indexed).await?;
     }
     let more = keys.len() >= limit as usize;
     keys.truncate(limit as usize);
@@ -323,7 +325,7 @@ async fn complete_batch(
         grades: batch.grades.filter(|_| !more),
         ..*batch
     };
-    file::set_indexed(index, number, &batch).await?;
+    batches::set_indexed(index, number, &batch).await?;
     Ok(limit - length(keys.len()))
 }
 
