@@ -40,11 +40,10 @@ pub(crate) async fn readyz(api: Api) -> ApiResult<Json<ReadyBody>> {
     let mut record = None;
     if let Some(store) = api.engine().record() {
         // The reason is for operators and contains no client data.
-        store
-            .ready()
-            .await
-            .map_err(|error| ApiError::new(ErrorCode::StoreUnavailable, error.to_string()))?;
-        record = Some(store.state());
+        let state = store.ready().await;
+        record = Some(state.map_err(|error| {
+            ApiError::new(ErrorCode::StoreUnavailable, error.to_string())
+        })?);
     }
     Ok(Json(ReadyBody {
         status: "ready".to_owned(),

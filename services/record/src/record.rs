@@ -34,7 +34,7 @@ use crate::spool::{OpenSpoolError, Position, frame, recovery};
 use crate::storage::{PruneFilter, PruneProgress};
 use crate::text_completion::TextCompletion;
 use crate::writer::Writer;
-use crate::{RecordError, StoredGrade};
+use crate::{RecordError, RecordState, StoredGrade};
 
 /// From this many bytes on, an entry is compressed on a thread for blocking work. Compressing it on
 /// a thread of the runtime would block that thread longer than handing the work over takes.
@@ -361,11 +361,12 @@ impl Record {
         self.shared.append(entry).await
     }
 
-    /// Checks that grades can be recorded and read.
+    /// Checks that grades can be recorded and read, and returns the state of the record. A node
+    /// whose replies do not wait for a database on a server is ready without it.
     ///
     /// # Errors
     /// [`RecordError`], as all reads.
-    pub async fn ready(&self) -> Result<(), RecordError> {
+    pub async fn ready(&self) -> Result<RecordState, RecordError> {
         self.shared.health.check()?;
         if let (Some(_), Some(folder)) = (
             self.shared.health.append_error(),
@@ -385,7 +386,17 @@ impl Record {
             })?;
         }
         self.shared.database.check()?;
-        self.read(self.probe_reads()).await
+        let read_error = match self.read(self.probe_reads()).await {
+            Err(error) if self.shared.records_without_database() => Some(error.to_string()),
+            read => {
+                read?;
+                None
+            }
+        };
+        Ok(RecordState {
+            read_error,
+            ..self.state()
+        })
     }
 
     /// Starts to delete what the filter matches, and returns the progress at the start. The
@@ -417,6 +428,10 @@ impl Record {
 impl Shared {
     fn tasks(&self) -> std::sync::MutexGuard<'_, Option<BackgroundTasks>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn records_without_database(&self) -> bool {
+        self.acknowledge == Acknowledge::Spool && self.database.is_shared()
     }
 
     async fn append(&self, entry: Arc<Entry>) -> Result<(), RecordError> {

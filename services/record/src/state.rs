@@ -15,6 +15,8 @@ pub struct RecordState {
     pub set_aside: u64,
     /// Why entries cannot be applied to the database; null if they can.
     pub apply_error: Option<String>,
+    /// Why the database cannot be read; null if it can.
+    pub read_error: Option<String>,
 }
 
 /// A recorded entry that the database rejected because of its contents. It is durable but not

@@ -113,6 +113,7 @@ impl Record {
             pending: self.shared.pending.len() as u64,
             set_aside: self.shared.health.set_aside(),
             apply_error: self.shared.health.apply_error(),
+            read_error: None,
         }
     }
 }

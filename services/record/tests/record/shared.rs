@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assay_core::Hash;
 use assay_record::storage::PruneFilter;
-use assay_record::{GradeFilter, Record};
+use assay_record::{Acknowledge, GradeFilter, Record};
 
 use crate::batches::{of_run, prune};
 use crate::fixture::{Fixture, all, batch, claim, contains_entry, key, record};
@@ -13,6 +13,26 @@ use crate::searching::{execute_on_index, found, indexed, text, texts};
 /// Two nodes with their own spools.
 async fn two_nodes(fixture: &Fixture) -> (Record, Record) {
     (fixture.open().await, fixture.open_replica("other").await)
+}
+
+#[tokio::test]
+async fn a_node_is_ready_while_the_database_cannot_be_read() {
+    let mut fixture = Fixture::on_postgres();
+    let store = fixture.open().await;
+    fixture.options.acknowledge = Acknowledge::Database;
+    let waiting = fixture.open_replica("waiting").await;
+    let rename = "alter table grades rename to moved";
+    fixture.execute(rename).await.unwrap();
+    let state = store.ready().await.unwrap();
+    assert!(state.read_error.is_some(), "{state:?}");
+    waiting.ready().await.unwrap_err();
+    let rename = "alter table moved rename to grades";
+    fixture.execute(rename).await.unwrap();
+    for node in [&store, &waiting] {
+        assert_eq!(node.ready().await.unwrap().read_error, None);
+    }
+    store.close().await.unwrap();
+    waiting.close().await.unwrap();
 }
 
 #[tokio::test]
