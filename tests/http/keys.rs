@@ -387,5 +387,8 @@ async fn takes_the_first_key_of_another_node() {
         .unwrap();
     assert!(gate.lacks_keys(), "the node does not know the key yet");
     assert!(service.node.first_key().await.unwrap().is_none());
-    assert_eq!(gate.authenticate(Some(key.reveal())).unwrap().name(), "admin");
+    assert_eq!(
+        gate.authenticate(Some(key.reveal())).unwrap().name(),
+        "admin"
+    );
 }

@@ -41,9 +41,9 @@ pub(crate) async fn readyz(api: Api) -> ApiResult<Json<ReadyBody>> {
     if let Some(store) = api.engine().record() {
         // The reason is for operators and contains no client data.
         let state = store.ready().await;
-        record = Some(state.map_err(|error| {
-            ApiError::new(ErrorCode::StoreUnavailable, error.to_string())
-        })?);
+        record = Some(
+            state.map_err(|error| ApiError::new(ErrorCode::StoreUnavailable, error.to_string()))?,
+        );
     }
     Ok(Json(ReadyBody {
         status: "ready".to_owned(),

@@ -75,3 +75,14 @@ pub struct PromptSquares {
     /// To the difference of the means.
     pub difference: f64,
 }
+
+/// The prompts of two sets compared.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PromptComparison {
+    /// Of the first and of the second set.
+    pub sums: [PromptSums; 2],
+    /// What prompts contribute to the errors of the mean reward and of the share of passes.
+    pub squares: [PromptSquares; 2],
+    /// The prompts that both sets contain.
+    pub changes: PromptChanges,
+}

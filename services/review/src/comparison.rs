@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use assay_record::chart::{Counted, Number, Part, Sums, Topic};
-use assay_record::prompt_changes::{PromptChanges, PromptSquares, PromptSums, RunSteps, SetTotals};
+use assay_record::prompt_changes::{
+    PromptChanges, PromptComparison, PromptSquares, PromptSums, RunSteps, SetTotals,
+};
 use assay_record::{Record, RecordError};
 use assay_rewards::clustered::{self, Total};
 use assay_rewards::interval::{Estimate, Z};
@@ -209,13 +211,18 @@ pub async fn compare(
 ) -> Result<Comparison, RecordError> {
     let limit = prompts.min(MAX_PROMPTS);
     let sets = (a.run_steps(), b.run_steps());
-    let prompts = record.prompt_changes(&sets.0, &sets.1, limit).await?;
-    let (a, b) = (Set::read(record, a).await?, Set::read(record, b).await?);
+    let (mut a, mut b) = (Set::read(record, a).await?, Set::read(record, b).await?);
     let totals = [Quantity::Reward, Quantity::Pass].map(|quantity| SetTotals {
         a: a.total(quantity),
         b: b.total(quantity),
     });
-    let squares = record.prompt_squares(&sets.0, &sets.1, totals).await?;
+    let prompts = record.prompt_comparison(&sets.0, &sets.1, totals, limit);
+    let PromptComparison {
+        sums,
+        squares,
+        changes,
+    } = prompts.await?;
+    [a.prompts, b.prompts] = sums;
     let [reward, pass] = [(Quantity::Reward, 0), (Quantity::Pass, 1)]
         .map(|(quantity, at)| Error::of(quantity, [&a, &b], totals[at], squares[at]));
     Ok(Comparison {
@@ -223,7 +230,7 @@ pub async fn compare(
         pass: pass.difference.map(Difference::of_shares),
         bytes: (a.bytes().zip(b.bytes())).map(|(a, b)| Difference::of(a, b)),
         parts: parts(&a, &b),
-        prompts,
+        prompts: changes,
         a: a.body(reward.errors[0]),
         b: b.body(reward.errors[1]),
     })
@@ -313,15 +320,15 @@ impl Alone {
 }
 
 impl<'r> Set<'r> {
+    /// Reads the counts of a set, without those of its prompts.
     async fn read(record: &Record, range: &'r RunRange) -> Result<Self, RecordError> {
         let counted = record.run_counts(&range.run, &range.steps()).await?;
         let rewards = counted.sums(Number::Reward);
-        let prompts = record.prompt_sums(&range.run_steps()).await?;
         Ok(Self {
             range,
             counted,
             rewards,
-            prompts,
+            prompts: PromptSums::default(),
         })
     }
 

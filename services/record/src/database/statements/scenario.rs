@@ -397,17 +397,15 @@ async fn read(record: &Record) {
     assert_eq!(record.visits("run", None).await.unwrap().len(), 1);
     assert_eq!(record.visits("run", Some(&prompts)).await.unwrap().len(), 1);
     let steps = ("run", 0..=i64::MAX);
-    let changes = record.prompt_changes(&steps, &steps, 9).await.unwrap();
-    assert_eq!(changes.common, 1);
-    let sums = record.prompt_sums(&steps).await.unwrap();
-    assert!(sums.rewards.count > 0);
     let total = Total {
         count: 1.0,
         sum: 0.5,
     };
     let totals = SetTotals { a: total, b: total };
-    let squares = record.prompt_squares(&steps, &steps, [totals, totals]);
-    assert!(squares.await.unwrap()[0].a >= 0.0);
+    let prompts = record.prompt_comparison(&steps, &steps, [totals, totals], 9);
+    let prompts = prompts.await.unwrap();
+    assert_eq!(prompts.changes.common, 1);
+    assert!(prompts.sums[0].rewards.count > 0);
     for status in [None]
         .into_iter()
         .chain(PromptStatus::ALL.iter().copied().map(Some))
