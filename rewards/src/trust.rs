@@ -54,9 +54,12 @@ pub fn refusal(rules: &[Trust], channel: &str, report: &Report) -> Option<String
 
 #[cfg(test)]
 mod tests {
+    use assay_base::Random;
+
     use super::*;
     use crate::Rates;
     use crate::channel::{ChannelCounts, Ledger, Settings};
+    use crate::interval::error_rate;
 
     fn rule(precision: f64) -> Vec<Trust> {
         vec![Trust {
@@ -115,5 +118,38 @@ mod tests {
         assert!((precision.value - 8.0 / 9.0).abs() < 1e-12);
         let interval = precision.interval;
         assert!(interval.low > 0.88 && interval.high < 0.9, "{precision:?}");
+    }
+    /// A judge that is calibrated on 200 right and 200 wrong answers, and grades 2,000 items.
+    #[test]
+    fn the_interval_of_the_precision_covers_it() {
+        let (rho0, rho1) = (0.1, 0.2);
+        for right in [0.1, 0.4, 0.8] {
+            let passing: f64 = right * (1.0 - rho1) + (1.0 - right) * rho0;
+            let precision = right * (1.0 - rho1) / passing;
+            let mut random = Random::stream(&[8, (right * 10.0) as u64]);
+            let (runs, mut covered, mut trusted) = (1_000, 0, 0);
+            for _ in 0..runs {
+                let mut report = Ledger::new(ChannelCounts::default(), Settings::default()).of(
+                    "external/a",
+                    1,
+                    Rates::new(rho0, rho1),
+                );
+                let mut measured =
+                    |rate: f64| error_rate(f64::from(random.count(200, rate)), 200.0).unwrap();
+                let (mut rate0, mut rate1) = (report.rho0.unwrap(), report.rho1.unwrap());
+                (rate0.estimate, rate1.estimate) = (measured(rho0), measured(rho1));
+                (report.rho0, report.rho1) = (Some(rate0), Some(rate1));
+                let passed = random.count(2_000, passing);
+                report.graded.positives = passed.into();
+                report.graded.negatives = (2_000 - passed).into();
+                let interval = report.precision_of_passes().unwrap().interval;
+                covered += u32::from(interval.contains(precision));
+                // A channel below the required precision must rarely be trusted.
+                trusted += u32::from(interval.low > precision);
+            }
+            let share = |count: u32| f64::from(count) / f64::from(runs);
+            assert!(share(covered) > 0.93, "{right}: {}", share(covered));
+            assert!(share(trusted) < 0.05, "{right}: {}", share(trusted));
+        }
     }
 }

@@ -278,9 +278,9 @@ async fn a_rubric_of_ten_criteria_adds_up() {
     assert_eq!((&result["verdict"], judge.calls()), (&json!("correct"), 2));
     assert_eq!(result["components"].as_array().unwrap().len(), 10);
     assert_eq!(result["measures"]["criteria_graded"], 10.0);
-    let criteria = &result["evidence"]["criteria"];
-    assert_eq!(criteria[5]["evidence"]["judges"][0]["label"], "yes");
-    assert_eq!(criteria[9]["evidence"]["criteria"][0]["met"], true);
+    let details = &result["evidence"]["details"];
+    assert_eq!(details["safe"]["judges"][0]["label"], "yes");
+    assert_eq!(details["colours"]["criteria"][0]["met"], true);
     let page = service
         .get(&format!("/ui/grades/{}", result["grade"].as_str().unwrap()))
         .await;

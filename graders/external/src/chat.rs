@@ -7,7 +7,7 @@ use crate::prompt::Messages;
 use crate::settings::JudgeSettings;
 
 /// The body of a request. `schema` is that of the reply.
-pub(crate) fn request(settings: &JudgeSettings, messages: &Messages, schema: Value) -> Value {
+pub(crate) fn request(settings: &JudgeSettings, messages: &Messages, schema: &Value) -> Value {
     let mut body = Map::from_iter([
         ("model".to_owned(), json!(settings.model)),
         ("temperature".to_owned(), json!(settings.temperature)),
@@ -100,7 +100,7 @@ mod tests {
             system: "s".to_owned(),
             user: "u".to_owned(),
         };
-        let body = request(&settings, &messages, json!({ "type": "object" }));
+        let body = request(&settings, &messages, &json!({ "type": "object" }));
         assert_eq!(
             (&body["seed"], &body["temperature"]),
             (&json!(7), &json!(0.0))

@@ -97,7 +97,7 @@ impl Endpoint {
 
     async fn exchange(&self, body: &Value) -> Result<Vec<u8>, CallError> {
         let sent = self.client.post(&self.url).json(body).send().await;
-        let reply = sent.map_err(|error| transport(error))?;
+        let reply = sent.map_err(transport)?;
         let status = reply.status();
         if status.is_success() {
             return read(reply, self.max_bytes).await;

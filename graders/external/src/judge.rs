@@ -355,7 +355,7 @@ impl Judge {
         Ok(chat::request(
             &self.settings,
             &Messages { system, user },
-            schema,
+            &schema,
         ))
     }
 

@@ -174,7 +174,7 @@ impl Prompt {
         .filter_map(|(name, text)| Some((name, text?)))
         .chain(places(material))
         .collect();
-        let code = code(entropy, texts.iter().map(|(_, text)| *text))?;
+        let code = code(entropy, &texts.iter().map(|(_, text)| *text))?;
         let mut variables: BTreeMap<&str, Value> = VARIABLES
             .iter()
             .map(|name| (*name, Value::from(())))
@@ -238,7 +238,7 @@ fn listed(criteria: &[Criterion]) -> Option<String> {
 /// A random code that occurs in none of the texts.
 fn code<'t>(
     entropy: &Entropy,
-    texts: impl Iterator<Item = &'t str> + Clone,
+    texts: &(impl Iterator<Item = &'t str> + Clone),
 ) -> Result<String, String> {
     loop {
         let mut bytes = [0u8; 8];

@@ -9,43 +9,47 @@ use crate::task::{Criterion, MAX_CRITERIA};
 /// Maximum size of the evidence of all criteria, in bytes. Each has an equal share of it.
 const MAX_BYTES: usize = 128 << 10;
 
-/// The criteria, in the order of the task.
+/// The criteria, in the order of the task, and the evidence of each by its name.
 pub(crate) fn of(
     results: &[(&Criterion, CriterionResult)],
     outcomes: &[Option<Outcome>],
 ) -> Evidence {
     let share = MAX_BYTES / results.len().clamp(1, MAX_CRITERIA);
-    let criteria = results
+    let rows = results.iter().zip(outcomes);
+    let rows = rows.map(|((criterion, result), outcome)| row(criterion, *result, outcome.as_ref()));
+    let graded = results
         .iter()
         .zip(outcomes)
-        .map(|((criterion, result), outcome)| {
-            let mut facts = Map::new();
-            facts.insert("name".to_owned(), json!(criterion.name));
-            facts.insert("points".to_owned(), json!(criterion.points));
-            facts.insert("met".to_owned(), json!(result.is_met()));
-            if criterion.veto {
-                facts.insert("veto".to_owned(), json!(true));
-            }
-            match (result, outcome) {
-                (CriterionResult::NotReached, _) => {
-                    facts.insert("not_reached".to_owned(), json!(true));
-                }
-                (_, Some(Outcome::Graded(grade))) => {
-                    facts.insert("verdict".to_owned(), json!(grade.verdict.as_str()));
-                    facts.insert("score".to_owned(), json!(grade.score.get()));
-                    let evidence = if grade.evidence.get().len() <= share {
-                        Value::Object(grade.evidence.facts())
-                    } else {
-                        json!(format!("{} bytes, not shown", grade.evidence.get().len()))
-                    };
-                    facts.insert("evidence".to_owned(), evidence);
-                }
-                (_, Some(Outcome::Failed(fault) | Outcome::Ungradable(fault))) => {
-                    facts.insert("error".to_owned(), json!(fault.message));
-                }
-                (_, None) => {}
-            }
-            Value::Object(facts)
+        .filter_map(|((criterion, _), outcome)| {
+            let evidence = &outcome.as_ref()?.grade()?.evidence;
+            let shown = if evidence.get().len() <= share {
+                Value::Object(evidence.facts())
+            } else {
+                json!(format!("{} bytes, not shown", evidence.get().len()))
+            };
+            Some((criterion.name.clone(), shown))
         });
-    Evidence::new().value("criteria", criteria.collect::<Vec<_>>())
+    Evidence::new()
+        .value("criteria", rows.collect::<Vec<_>>())
+        .value("details", graded.collect::<Map<_, _>>())
+}
+
+fn row(criterion: &Criterion, result: CriterionResult, outcome: Option<&Outcome>) -> Value {
+    let mut row = json!({
+        "name": criterion.name, "points": criterion.points, "met": result.is_met(),
+    });
+    if criterion.veto {
+        row["veto"] = json!(true);
+    }
+    match outcome {
+        None => row["not_reached"] = json!(true),
+        Some(Outcome::Graded(grade)) => {
+            row["verdict"] = json!(grade.verdict.as_str());
+            row["score"] = json!(grade.score.get());
+        }
+        Some(Outcome::Failed(fault) | Outcome::Ungradable(fault)) => {
+            row["error"] = json!(fault.message);
+        }
+    }
+    row
 }
