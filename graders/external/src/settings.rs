@@ -338,6 +338,8 @@ impl JudgeSettings {
 mod tests {
     use super::*;
 
+    type Change = fn(&mut JudgeSettings);
+
     fn settings() -> JudgeSettings {
         JudgeSettings {
             url: "http://127.0.0.1:8000/v1/chat/completions?api-key=s3cr3t".to_owned(),
@@ -350,7 +352,7 @@ mod tests {
     #[test]
     fn rejects_settings_out_of_range_by_name() {
         settings().check().unwrap();
-        let change: [(&str, fn(&mut JudgeSettings)); 8] = [
+        let change: [(&str, Change); 8] = [
             ("`url`", |judge| judge.url = "ftp://a".to_owned()),
             ("`url`", |judge| judge.url = "http://me:s3cr3t@a".to_owned()),
             ("`model`", |judge| judge.model.clear()),
