@@ -114,6 +114,11 @@ error_codes! {
     /// `failed`: sandbox workers failed repeatedly for a reason other than the program; send the
     /// item again.
     SandboxFailed = "sandbox_failed", 200;
+    /// `failed`: a judge did not reply, or its reply contains no verdict; the message states which
+    /// and why.
+    JudgeFailed = "judge_failed", 200;
+    /// `failed`: the run has used up its budget of a judge; the operator can raise it.
+    JudgeBudget = "judge_budget", 200;
     /// `failed`: the client disconnected before the item was graded.
     Cancelled = "cancelled", 200;
 }

@@ -37,6 +37,13 @@ pub trait Grader: Send + Sync {
     /// [`PrepareError::Failed`] if the service is. Every item of the task then has that outcome.
     fn prepare(&self, task: &Task, cx: &PrepareContext<'_>) -> Preparation;
 
+    /// The task family of items of a checked task that name no channel; `None` for the default
+    /// one. The operator's configuration must bound the number of names, because rates are kept for
+    /// each.
+    fn family(&self, _task: &Task) -> Option<String> {
+        None
+    }
+
     /// Why the grader is not available on this node, with the command that enables it; `None` if it
     /// is available.
     fn unavailable(&self) -> Option<String> {
@@ -98,6 +105,12 @@ pub trait Prepared: Send + Sync {
     /// one.
     fn lane(&self, default: Lane) -> Lane {
         default
+    }
+
+    /// Whether the task repeats what failed itself. Otherwise the engine grades an item once more
+    /// after a transient failure.
+    fn retries_itself(&self) -> bool {
+        false
     }
 }
 
@@ -234,6 +247,8 @@ pub struct GradeContext {
     /// Who sent the items. A result that depends on a completion is cached for its caller only,
     /// because the time of a reply would show others that the completion was graded before.
     pub caller: Arc<str>,
+    /// The training run of the items, whose budgets apply.
+    pub run: Option<Arc<str>>,
     /// Whether results of earlier gradings may be used. A replay grades everything again.
     pub use_cache: bool,
     /// Is set when the client has disconnected.

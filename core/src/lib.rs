@@ -9,6 +9,7 @@
 //! - a [`Grader`] turns a [`Task`] into a [`Prepared`] once; [`Prepared`] then grades all
 //!   completions of the task.
 
+pub mod aggregate;
 pub mod clock;
 pub mod error;
 pub mod evidence;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::{ErrorCode, Grader, Task, TaskError};
+use serde_json::Value;
+
+use crate::{ErrorCode, Grader, Lane, Task, TaskError};
 use assay_base::did_you_mean;
 
 /// The graders of a node, in display order.
@@ -49,6 +51,27 @@ impl GraderTable {
     #[must_use]
     pub fn by_name(&self, name: &str) -> Option<&Arc<dyn Grader>> {
         self.iter().find(|grader| grader.spec().name == name)
+    }
+
+    /// Whether a task, or a task within it, is graded by a server outside of this node.
+    #[must_use]
+    pub fn is_remote(&self, task: &Task) -> bool {
+        // A task was parsed before, and its depth is bounded.
+        let body = serde_json::from_str(task.body.get()).unwrap_or_default();
+        self.has_remote(&body)
+    }
+
+    fn has_remote(&self, value: &Value) -> bool {
+        match value {
+            Value::Array(values) => values.iter().any(|value| self.has_remote(value)),
+            Value::Object(fields) => {
+                let named = fields.get("type").and_then(Value::as_str);
+                let grader = named.and_then(|name| self.by_name(name));
+                grader.is_some_and(|grader| grader.spec().lane == Lane::Remote)
+                    || fields.values().any(|value| self.has_remote(value))
+            }
+            _ => false,
+        }
     }
 
     /// All graders, in table order.

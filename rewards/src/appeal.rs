@@ -73,6 +73,16 @@ impl Budget {
     }
 }
 
+/// Whether a list of channels, such as `math/gsm-like` and `math/*`, contains this one. An empty
+/// list contains every channel.
+pub(crate) fn covers(patterns: &[String], channel: &str) -> bool {
+    let covers = |pattern: &String| match pattern.strip_suffix("/*") {
+        Some(grader) => channel.split_once('/').is_some_and(|(of, _)| of == grader),
+        None => channel == pattern,
+    };
+    patterns.is_empty() || patterns.iter().any(covers)
+}
+
 impl Appeals {
     /// Validates the rule.
     ///
@@ -148,11 +158,7 @@ impl Appeals {
     /// Whether the rule applies to this channel.
     #[must_use]
     pub fn covers(&self, channel: &str) -> bool {
-        let covers = |pattern: &String| match pattern.strip_suffix("/*") {
-            Some(grader) => channel.split_once('/').is_some_and(|(of, _)| of == grader),
-            None => channel == pattern,
-        };
-        self.channels.is_empty() || self.channels.iter().any(covers)
+        covers(&self.channels, channel)
     }
 
     /// Whether the judge has a budget.

@@ -21,6 +21,7 @@ pub mod rates;
 pub mod statistic;
 pub mod sum;
 pub mod tally;
+pub mod trust;
 mod visit;
 
 pub use group::{Estimator, Group, Member, advantages, mean};

@@ -24,6 +24,8 @@ async fn every_grader_passes_its_golden_cases() {
     let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
     let folder = tempfile::tempdir().unwrap();
     config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display()).into();
+    let (_judge, judges) = assay_tests::judges::start().await.unwrap();
+    config.judges = judges;
     let models = tempfile::tempdir().unwrap();
     config.reward_models = assay_tests::models::write(models.path()).unwrap();
     let node = Node::start(config).await.unwrap();
@@ -123,7 +125,11 @@ async fn check(review: &Review, spec: &Spec, cases: &[Case]) {
     );
     insta::assert_json_snapshot!(format!("evidence_of_{}", spec.name), reviewed);
     let ids: Vec<_> = reply.grades().map(|result| result.grade).collect();
-    let replays = review.replay_all(&ids, &ReplayOptions::new()).await;
+    let options = ReplayOptions {
+        call_judges: true,
+        ..ReplayOptions::default()
+    };
+    let replays = review.replay_all(&ids, &options).await;
     for (case, replay) in cases.iter().zip(replays.unwrap()) {
         let replay = replay.unwrap();
         assert!(

@@ -49,7 +49,8 @@ fn every_metric_is_explained() {
         .chain(assay_alerts::metrics::NAMES);
     let names = names
         .chain(assay_worker::metrics::NAMES)
-        .chain(assay_code::METRICS);
+        .chain(assay_code::METRICS)
+        .chain(assay_external::METRICS);
     for name in names.chain(assay_reward_model::METRICS) {
         assert!(
             operations.contains(name),

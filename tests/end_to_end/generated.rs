@@ -65,6 +65,7 @@ const CONFIG: &[&str] = &[
     "services/node/src/config/sections.rs",
     "services/node/src/config/reward_models.rs",
     "services/node/src/config/retention.rs",
+    "graders/external/src/settings.rs",
 ];
 
 /// The comment of a field: the lines of `///` before `pub field:` in the struct with the comment
@@ -109,6 +110,28 @@ fn table_of_settings() {
     }
     assert!(table.lines().count() > 30, "{table}");
     assert_part("docs/OPERATIONS.md", "settings", &table);
+}
+
+#[test]
+fn table_of_judge_settings() {
+    let source = read("graders/external/src/settings.rs");
+    let (_, fields) = source.split_once("pub struct JudgeSettings {").unwrap();
+    let (fields, _) = fields.split_once("#[serde(skip)]").unwrap();
+    let defaults = toml::Table::try_from(assay_external::JudgeSettings::default()).unwrap();
+    let mut table = "| setting | default | meaning |\n|---|---|---|\n".to_owned();
+    for line in fields.lines() {
+        let Some(field) = line.trim().strip_prefix("pub ") else {
+            continue;
+        };
+        let (name, _) = field.split_once(':').unwrap();
+        let meaning = comment("judges.NAME", name);
+        let default = defaults
+            .get(name)
+            .map_or_else(|| "none".to_owned(), |default| format!("`{default}`"));
+        writeln!(table, "| `{name}` | {default} | {meaning} |").unwrap();
+    }
+    assert!(table.lines().count() > 25, "{table}");
+    assert_part("docs/graders/external.md", "settings", &table);
 }
 
 /// The comment of an error code, above its line in the list of codes.

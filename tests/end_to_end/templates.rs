@@ -73,7 +73,9 @@ impl Rows {
 
 #[tokio::test]
 async fn right_completions_pass_and_wrong_ones_fail() {
-    let config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
+    let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
+    let (_judge, judges) = assay_tests::judges::start().await.unwrap();
+    config.judges = judges;
     let node = Node::start(config).await.unwrap();
     let (mut items, mut expected) = (Vec::new(), Vec::new());
     for name in NAMES {

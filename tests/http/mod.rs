@@ -16,6 +16,7 @@ mod filled;
 mod fixtures;
 mod grading;
 mod images;
+mod judges;
 mod keys;
 mod limits;
 mod lists;

@@ -2,6 +2,7 @@
 
 pub mod compared;
 pub mod filling;
+pub mod judges;
 pub mod models;
 pub mod processes;
 pub mod rollouts;

@@ -513,4 +513,9 @@ impl Prepared for PreparedTools {
     fn lane(&self, own: Lane) -> Lane {
         self.last.as_ref().map_or(own, Nested::lane)
     }
+
+    fn retries_itself(&self) -> bool {
+        let last = self.last.as_ref();
+        last.is_some_and(|last| last.prepared.retries_itself())
+    }
 }

@@ -10,7 +10,7 @@ use super::checks::{Judge, precision_of_overturned_negative, precision_of_overtu
 use super::drift::Drift;
 use super::persistence::Persistence;
 use crate::Rates;
-use crate::interval::{Estimate, Interval};
+use crate::interval::{Estimate, Interval, wilson};
 
 /// The lower bound of J must be above this value for scores to be corrected. Dividing by a smaller
 /// J adds more variance than the correction is worth, and with a J of uncertain sign a correction
@@ -200,6 +200,35 @@ impl Report {
             Some(after) => Some(after.rates),
             None => Rates::new(self.rho0?.shrunk, self.rho1?.shrunk),
         }
+    }
+
+    /// Probability that a verdict that passes is right, in \[0, 1\], before appeals: p (1 - rho1) /
+    /// (p (1 - rho1) + (1 - p) rho0), where p is the share of items that are right. Without checks
+    /// of the channel, p follows from the share t that passes, p = (t - rho0) / J (Rogan and Gladen
+    /// 1978). `None` where a rate is unknown, or nothing was graded.
+    #[must_use]
+    pub fn precision_of_passes(&self) -> Option<Estimate> {
+        let (rho0, rho1) = (self.rho0?.estimate, self.rho1?.estimate);
+        let precision = |rho0: f64, rho1: f64, right: f64| {
+            let (true_passes, false_passes) = (right * (1.0 - rho1), (1.0 - right) * rho0);
+            true_passes / (true_passes + false_passes).max(f64::MIN_POSITIVE)
+        };
+        let range = Interval::new(0.0, 1.0);
+        if let Some(right) = self.right {
+            let map = |[rho0, rho1]: [f64; 2]| precision(rho0, rho1, right);
+            return Some(Estimate::combine([rho0, rho1], range, map));
+        }
+        let Counts {
+            negatives,
+            positives,
+            ..
+        } = self.graded;
+        let passing = wilson(positives as f64, (negatives + positives) as f64)?;
+        let map = |[rho0, rho1, passing]: [f64; 3]| {
+            let j = (1.0 - rho0 - rho1).max(f64::MIN_POSITIVE);
+            precision(rho0, rho1, ((passing - rho0) / j).clamp(0.0, 1.0))
+        };
+        Some(Estimate::combine([rho0, rho1, passing], range, map))
     }
 
     /// J with its interval, after appeals where there are any.

@@ -362,6 +362,14 @@ pub const FUNCTIONS: &[Function] = &[
         example: r#"{"appeals":[{"judge":{"type":"math","answer":"{{ task.answer }}","rounding":"gold"},"negatives":0.25,"positives":0.05,"overturn":true,"specificity":0.99}]}"#,
     },
     Function {
+        name: "trust",
+        section: "trust",
+        formula: "no reward unless P(right | pass) >= precision, by the lower bound of its interval",
+        source: "own derivation",
+        summary: "a channel shapes rewards only while its passes are known to be right often enough",
+        example: r#"{"trust":[{"channels":["external/*"],"precision":0.9}]}"#,
+    },
+    Function {
         name: "declared",
         section: "rates",
         formula: "J = 1 - rho0 - rho1",
@@ -436,6 +444,7 @@ mod tests {
             "progressive",
             "diversity",
             "appeals",
+            "trust",
             "rates",
             "advantage_estimator",
         ];

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use assay_base::pointer::escaped;
+use assay_core::aggregate::{points, saturated};
 use serde::{Deserialize, Serialize};
 
 use super::line::{Line, rounded};
@@ -165,20 +166,6 @@ pub fn gate_chain(outcome: f64, above: f64, chain: &[(f64, f64, f64)]) -> f64 {
     reward
 }
 
-/// Concave map of \[0, 1\] onto itself, g(s) = (1 + c) s / (1 + c s) with c >= 0, extended outside
-/// by its tangents (own derivation). c = 0 is the identity. The larger c, the less an increase of a
-/// high score is worth compared with an increase of a low score.
-#[must_use]
-pub fn saturated(score: f64, c: f64) -> f64 {
-    if score < 0.0 {
-        (1.0 + c) * score
-    } else if score > 1.0 {
-        1.0 + (score - 1.0) / (1.0 + c)
-    } else {
-        (1.0 + c) * score / (1.0 + c * score)
-    }
-}
-
 /// Rubric aggregation: sum w g(s) / sum w with g [`saturated`], at most 0 if a critical part is not
 /// met (weights, veto and saturation after the idea of Rubric Anchors, arXiv 2508.12790; own
 /// derivation of the formula). `terms` has (weight, score).
@@ -201,15 +188,6 @@ pub fn rubric(critical_met: bool, terms: &[(f64, f64)], saturation: f64) -> Opti
             (sum() / total).min(0.0)
         }
     })
-}
-
-/// Rubric of points (RuscaRL, arXiv 2508.16949, as in its code): S = sum points b / sum of positive
-/// points, where b in \[0, 1\] is the score of the part. `terms` has (points, b). At most 1, and
-/// below 0 if faults outweigh. `None` without positive points.
-#[must_use]
-pub fn points(terms: &[(f64, f64)]) -> Option<f64> {
-    let best: f64 = terms.iter().map(|(points, _)| points.max(0.0)).sum();
-    (best > 0.0).then(|| terms.iter().map(|(points, met)| points * met).sum::<f64>() / best)
 }
 
 /// Calibrated reward under constraints (CGPO, arXiv 2409.20370): sigmoid(r - r_ref) if all judges

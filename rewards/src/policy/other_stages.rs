@@ -1,5 +1,5 @@
-//! Sections that belong to other stages of the pipeline than the reward: appeals, declared rates,
-//! and the advantage estimator.
+//! Sections that belong to other stages of the pipeline than the reward: appeals, trust, declared
+//! rates, and the advantage estimator.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,9 @@ use assay_base::pointer::escaped;
 
 use super::line::Line;
 use super::section::Section;
-use super::validate::{MAX_LIST, PolicyError, ValidationResult};
+use super::validate::{self, MAX_LIST, PolicyError, ValidationResult};
 use crate::appeal::Appeals;
+use crate::trust::Trust;
 use crate::{Estimator, Rates};
 
 impl Section for Vec<Appeals> {
@@ -56,6 +57,43 @@ impl Section for Vec<Appeals> {
                     rule.negatives, rule.positives
                 ),
                 format!("sends verdicts of {channels} to `{judge}`; {effect}"),
+            )
+        };
+        self.iter().enumerate().map(one).collect()
+    }
+}
+
+impl Section for Vec<Trust> {
+    fn check(&self) -> ValidationResult {
+        if self.len() > MAX_LIST {
+            return Err(PolicyError::at(
+                "",
+                format!("there are {} rules; the maximum is {MAX_LIST}", self.len()),
+            ));
+        }
+        for (at, rule) in self.iter().enumerate() {
+            validate::check_positive(format!("{at}/precision"), rule.precision)?;
+            validate::check_range(format!("{at}/precision"), rule.precision, 0.0, 1.0)?;
+            if rule.channels.len() > MAX_LIST {
+                let message = format!("there are more than {MAX_LIST} channels");
+                return Err(PolicyError::at(format!("{at}/channels"), message));
+            }
+        }
+        Ok(())
+    }
+
+    fn explain(&self) -> Vec<Line> {
+        let one = |(at, rule): (usize, &Trust)| {
+            let channels = if rule.channels.is_empty() {
+                "every channel".to_owned()
+            } else {
+                rule.channels.join(", ")
+            };
+            Line::new(
+                &at.to_string(),
+                "trust",
+                format!("no reward unless P(right | pass) >= {}", rule.precision),
+                format!("verdicts of {channels} have no reward until they are known to be precise"),
             )
         };
         self.iter().enumerate().map(one).collect()

@@ -18,14 +18,15 @@ use super::section::{RequiredInputs, Section};
 use super::shape::Shape;
 use super::steps::Steps;
 use crate::appeal::Appeals;
+use crate::trust::Trust;
 use crate::{Estimator, Rates};
 
 /// A reward policy. Every section is optional; with the empty policy, the reward is the score.
 ///
 /// Sections apply in a fixed order, independent of the order in which they are written: vetoes,
 /// outcome (corrected, combined, shaped), gates, factors on right answers (efficiency, diversity),
-/// penalties (length, repetition). [`PolicyRules::compose_batch`] documents the order. `appeals`
-/// and `rates` apply before rewards are computed, `advantage_estimator` afterwards.
+/// penalties (length, repetition). [`PolicyRules::compose_batch`] documents the order. `appeals`,
+/// `trust` and `rates` apply before rewards are computed, `advantage_estimator` afterwards.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PolicyRules {
@@ -74,6 +75,9 @@ pub struct PolicyRules {
     /// Which verdicts are sent to a second verifier; the first rule that covers a channel applies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub appeals: Vec<Appeals>,
+    /// Which channels may shape rewards; the first rule that covers a channel applies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trust: Vec<Trust>,
     /// Declared rates by channel, used until enough verdicts were checked.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rates: BTreeMap<String, Rates>,
@@ -106,6 +110,10 @@ impl PolicyRules {
                 present((!self.appeals.is_empty()).then_some(&self.appeals)),
             ),
             (
+                "trust",
+                present((!self.trust.is_empty()).then_some(&self.trust)),
+            ),
+            (
                 "rates",
                 present((!self.rates.is_empty()).then_some(&self.rates)),
             ),
@@ -122,7 +130,7 @@ impl PolicyRules {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.sections()
-            .all(|(name, _)| ["appeals", "rates", "advantage_estimator"].contains(&name))
+            .all(|(name, _)| ["appeals", "trust", "rates", "advantage_estimator"].contains(&name))
     }
 
     pub(super) fn required_inputs(&self) -> RequiredInputs<'_> {

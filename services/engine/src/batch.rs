@@ -65,7 +65,8 @@ impl BatchItem {
     }
 
     /// Its tasks: the item's own without a name, then the checks.
-    pub(crate) fn tasks(&self) -> impl Iterator<Item = (Option<&str>, &Task)> {
+    #[must_use = "iterators are lazy"]
+    pub fn tasks(&self) -> impl Iterator<Item = (Option<&str>, &Task)> {
         std::iter::once((None, &self.task)).chain(
             self.checks
                 .iter()

@@ -47,8 +47,11 @@ pub struct Limits {
     /// sandbox workers, so that one item runs while another is compared. The workers are shared
     /// by all callers.
     pub in_workers: usize,
-    /// Items of one caller that use each of the device and remote lanes at the same time.
+    /// Items of one caller that use the device lane at the same time.
     pub waiting: usize,
+    /// Items of one caller that use the remote lane at the same time. Most of them wait for their
+    /// turn: each judge limits its own calls, and none may keep items of others from being graded.
+    pub remote: usize,
     /// Channels that one caller introduces.
     pub channels_per_caller: usize,
     /// Runs that one caller introduces.
@@ -70,6 +73,7 @@ impl Default for Limits {
             outcome_bytes: 64 << 20,
             in_workers: 2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             waiting: 256,
+            remote: 16_384,
             channels_per_caller: 1_024,
             runs_per_caller: 10_000,
             prompts_per_run: 1_000_000,
@@ -168,7 +172,7 @@ impl EngineState {
             totals: TotalCounters::default(),
             sandbox_permits: lane(limits.in_workers),
             device_permits: lane(limits.waiting),
-            remote_permits: lane(limits.waiting),
+            remote_permits: lane(limits.remote),
             limits,
         })
     }

@@ -2,6 +2,7 @@
 
 use assay_core::reward_model::ModelError;
 use assay_engine::RedactionError;
+use assay_external::JudgeError;
 use assay_record::OpenError;
 use assay_rewards::PolicyError;
 use assay_weights::LoadError;
@@ -57,6 +58,9 @@ pub enum NodeError {
     /// Reward models cannot run with this configuration.
     #[error("cannot use the settings of `reward_models`")]
     Models(#[from] LoadError),
+    /// A judge cannot be used.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
     /// A reward model cannot be loaded.
     #[error("`reward_models.load.{name}`: {error}")]
     Model {

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use assay_code::CodeGrader;
 use assay_core::GraderTable;
 use assay_core::reward_model::RewardModels;
+use assay_external::{ExternalGrader, Judges};
 use assay_math::MathGrader;
 use assay_reward_model::RewardModelGrader;
+use assay_rubric::RubricGrader;
 use assay_sql::SqlGrader;
 use assay_structured::StructuredGrader;
 use assay_text::TextGrader;
@@ -17,7 +19,11 @@ use crate::sandboxes::Sandboxes;
 /// All graders of this binary, in the order in which they are listed. A new grader needs a crate, a
 /// file of cases and a line here.
 #[must_use]
-pub fn graders(sandboxes: &Sandboxes, models: Arc<dyn RewardModels>) -> GraderTable {
+pub fn graders(
+    sandboxes: &Sandboxes,
+    models: Arc<dyn RewardModels>,
+    judges: Judges,
+) -> GraderTable {
     GraderTable::new(vec![
         Arc::new(MathGrader),
         Arc::new(CodeGrader::new(sandboxes.programs.clone())),
@@ -26,5 +32,7 @@ pub fn graders(sandboxes: &Sandboxes, models: Arc<dyn RewardModels>) -> GraderTa
         Arc::new(StructuredGrader),
         Arc::new(TextGrader),
         Arc::new(RewardModelGrader::new(models)),
+        Arc::new(ExternalGrader::new(judges)),
+        Arc::new(RubricGrader::default()),
     ])
 }

@@ -6,6 +6,7 @@ mod error;
 pub mod files;
 mod free_memory;
 pub mod graders;
+pub mod judges;
 mod log_lines;
 pub mod models;
 mod node;

@@ -28,7 +28,7 @@ use tokio::net::TcpListener;
 use crate::config::{Acknowledgement, KeyRequirement, Server};
 use crate::error::{NodeError, names};
 use crate::sandboxes::Sandboxes;
-use crate::{Config, files, free_memory, graders, models, observe};
+use crate::{Config, files, free_memory, graders, judges, models, observe};
 
 /// Name of the key that is created if a node needs keys and has none.
 const FIRST_KEY: &str = "admin";
@@ -75,7 +75,8 @@ impl Node {
         let sandboxes = Sandboxes::open(&config.sandbox_workers, &config.sql)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let models: Arc<dyn RewardModels> = Arc::new(models::open(&config.reward_models, &clock)?);
-        let graders = graders::graders(&sandboxes, Arc::clone(&models));
+        let judges = judges::open(&config.judges, &clock)?;
+        let graders = graders::graders(&sandboxes, Arc::clone(&models), judges);
         let graders = GraderTable::new(graders.iter().cloned().chain(others).collect());
         let record = open_record(&config, &clock).await?;
         let gate = gate(&config, record.as_ref(), &clock).await?;

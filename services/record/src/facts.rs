@@ -1,6 +1,7 @@
 //! Facts about a grade from which the sums of detectors are made; see `docs/DETECTORS.md`. They
 //! follow from the grade, except for those that the engine measures.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use assay_core::Evidence;
@@ -53,7 +54,9 @@ pub struct GradeFacts {
     pub gold: Option<String>,
     /// Whether the answer differs from the expected one.
     pub differs: bool,
-    /// Of an item that a judge checked, whether only the judge passes it.
+    /// Of an item that a judge checked, whether only the judge passes it. Of an item that a judge
+    /// graded and another one checked, whether only the first passes it: a model learns to please
+    /// the judge that grades it.
     pub judged: Option<bool>,
     /// The index of the sign in [`SIGNS`] that a program, query or document contains that passes.
     pub sign: Option<usize>,
@@ -78,6 +81,8 @@ struct Facts<'e> {
     gold: TextFact<'e>,
     /// First byte of the graded part, and the byte after it.
     span: Option<(u64, u64)>,
+    /// The judges that graded it.
+    judges: Option<IgnoredAny>,
 }
 
 impl GradeFacts {
@@ -103,7 +108,14 @@ impl GradeFacts {
         let passes = grade.pass_after_appeal() == Some(true);
         let answers = [facts.answer_normal.get(), facts.extracted.get()];
         let gold = facts.gold.get();
-        let judged = grade.appeal.as_ref().and_then(|appeal| appeal.pass);
+        let judged = grade.appeal.as_ref().and_then(|appeal| {
+            let (judge, graded) = (appeal.pass?, grade.pass == Some(true));
+            Some(if facts.judges.is_some() {
+                graded && !judge
+            } else {
+                judge && grade.pass == Some(false)
+            })
+        });
         let sign = part.filter(|_| passes).and_then(|part| {
             let signs = SIGNS.iter();
             signs.clone().position(|(text, _)| part.contains(text))
@@ -119,7 +131,7 @@ impl GradeFacts {
             answer: answers.into_iter().flatten().next().map(cut),
             differs: gold.is_some() && !answers.contains(&gold),
             gold: gold.map(cut),
-            judged: judged.map(|pass| pass && grade.pass == Some(false)),
+            judged,
             sign,
         }
     }
@@ -135,6 +147,38 @@ mod tests {
     use assay_core::Evidence;
 
     use super::*;
+    use crate::Appeal;
+
+    #[test]
+    fn only_the_judge_that_is_trained_against_counts() {
+        let judged = |evidence: Evidence, graded: bool, judge: bool| {
+            let appeal = Appeal {
+                judge: "external/audit@1".to_owned(),
+                sensitivity: 1.0,
+                specificity: 1.0,
+                probability: 1.0,
+                verdict: None,
+                pass: Some(judge),
+                agreed: graded == judge,
+                score: None,
+                binding: false,
+                overturned: false,
+                reason: None,
+            };
+            let grade = ItemGrade {
+                pass: Some(graded),
+                evidence: Some(evidence),
+                appeal: Some(appeal),
+                ..ItemGrade::default()
+            };
+            GradeFacts::of(&grade).judged
+        };
+        let by_judge = || Evidence::new().value("judges", vec![1]);
+        assert_eq!(judged(by_judge(), true, false), Some(true));
+        assert_eq!(judged(by_judge(), false, true), Some(false));
+        assert_eq!(judged(Evidence::new(), false, true), Some(true));
+        assert_eq!(judged(Evidence::new(), true, false), Some(false));
+    }
 
     #[test]
     fn facts_follow_from_the_evidence() {

@@ -5,7 +5,7 @@ use assay_extraction::{Mode, Options, extract};
 use minijinja::value::{Serde, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, Value};
 
-use crate::{calls, code_tests, instructions, pickled, tool_schemas};
+use crate::{calls, code_tests, criteria as rubric_criteria, instructions, pickled, tool_schemas};
 
 /// Maximum number of positions in a text at which an array is tried.
 const MAX_STARTS: usize = 64;
@@ -27,6 +27,7 @@ pub(crate) fn add(environment: &mut Environment<'static>) {
     environment.add_function("python_tools", python_tools);
     environment.add_function("tool_calls", tool_calls);
     environment.add_function("instructions", instructions);
+    environment.add_function("criteria", criteria);
     environment.add_function("refuse", refuse);
 }
 
@@ -230,6 +231,12 @@ fn instructions(ids: &Value, arguments: &Value) -> Result<Value, Error> {
         Ok(task) => Ok(Value::from(Serde(task))),
         Err(reason) => Err(refused(reason)),
     }
+}
+
+fn criteria(rubrics: &Value) -> Result<Value, Error> {
+    rubric_criteria::from_rubrics(&json_elements(rubrics)?)
+        .map(|criteria| Value::from(Serde(criteria)))
+        .map_err(invalid)
 }
 
 fn refuse(reason: String) -> Result<Value, Error> {

@@ -21,6 +21,7 @@
 mod calls;
 mod code_tests;
 mod compiled_text;
+mod criteria;
 mod error;
 mod expected_form;
 mod instructions;

@@ -23,6 +23,7 @@ named!(
     "deepscaler",
     "eurus-2",
     "gsm8k",
+    "healthbench",
     "humaneval",
     "ifbench",
     "ifeval",

@@ -137,6 +137,35 @@ _TEXT = """
    "tests"
   ]
  },
+ "external": {
+  "fields": {
+   "criteria": {
+    "list": {
+     "fields": {
+      "id": "value",
+      "points": "value",
+      "text": "value"
+     },
+     "required": [
+      "id",
+      "text"
+     ]
+    }
+   },
+   "data": "any",
+   "judge": "value",
+   "other": "value",
+   "question": "value",
+   "reference": "value",
+   "rubric": "value",
+   "threshold": "value",
+   "type": "value"
+  },
+  "required": [
+   "type",
+   "judge"
+  ]
+ },
  "math": {
   "fields": {
    "answer": "value",
@@ -177,6 +206,47 @@ _TEXT = """
   },
   "required": [
    "type"
+  ]
+ },
+ "rubric": {
+  "fields": {
+   "combine": {
+    "fields": {
+     "at_least": "value"
+    },
+    "required": [
+     "at_least"
+    ]
+   },
+   "criteria": {
+    "list": {
+     "fields": {
+      "binary": "value",
+      "gate": "value",
+      "met_from": "value",
+      "name": "value",
+      "points": "value",
+      "stage": "value",
+      "task": {
+       "fields": {},
+       "others": "any"
+      },
+      "veto": "value"
+     },
+     "required": [
+      "name",
+      "task"
+     ]
+    }
+   },
+   "on_failure": "value",
+   "saturation": "value",
+   "threshold": "value",
+   "type": "value"
+  },
+  "required": [
+   "type",
+   "criteria"
   ]
  },
  "sql": {

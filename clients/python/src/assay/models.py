@@ -4368,6 +4368,36 @@ class CodeTask(_CodeTaskRequired, total=False):
     test_setup: str
 
 
+class _ExternalTaskRequired(TypedDict):
+    type: Literal["external"]
+    judge: str | list[str]
+
+
+class ExternalTask(_ExternalTaskRequired, total=False):
+    """Asks judges that the operator configured.
+
+    - `criteria`: Criteria that a judge with the reply `criteria` decides one by one. The score is
+      the points of those that are met, divided by the sum of the points above 0, and at least 0.
+    - `data`: Any value that judges of the kind `http` receive in addition.
+    - `judge`: The name of a judge, or up to 8 names of judges with the same form of reply, whose
+      scores are averaged.
+    - `other`: The other completion of a pair, for judges with the reply `pairwise`.
+    - `question`: The question that the completion answers. By default the prompt of the item.
+    - `reference`: A right answer, for the judge.
+    - `rubric`: How to judge, for the judge.
+    - `threshold`: Score from which the completion passes. By default that of the judge.
+    - `type`: see the API.
+    """
+
+    criteria: list[dict[str, Any]]
+    data: Any
+    other: str
+    question: str
+    reference: str
+    rubric: str
+    threshold: float
+
+
 class _MathTaskRequired(TypedDict):
     type: Literal["math"]
     answer: str | list[str]
@@ -4428,6 +4458,32 @@ class RewardModelTask(_RewardModelTaskRequired, total=False):
     steps: Literal["min", "mean", "product", "last"]
     threshold: float | None
     truncate: Literal["reject", "prompt_left"]
+
+
+class _RubricTaskRequired(TypedDict):
+    type: Literal["rubric"]
+    criteria: list[dict[str, Any]]
+
+
+class RubricTask(_RubricTaskRequired, total=False):
+    """Combines the grades of criteria, each of which is a task.
+
+    - `combine`: `points`: the points that are reached, divided by the sum of those above 0. `min`:
+      the lowest score. `product`: the product of the scores. `{"at_least": n}`: the number of
+      criteria that are met, divided by n, at most 1.
+    - `criteria`: The criteria.
+    - `on_failure`: What a criterion that could not be graded does. `fail`: the item has no score.
+      `skip`: the criterion is left out. `unmet`: it counts as 0.
+    - `saturation`: Saturation c of scores of criteria with positive points, (1 + c) s / (1 + c s).
+      0 is linear.
+    - `threshold`: Score from which the completion passes.
+    - `type`: see the API.
+    """
+
+    combine: Literal["points", "min", "product"] | dict[str, Any]
+    on_failure: Literal["fail", "skip", "unmet"]
+    saturation: float
+    threshold: float
 
 
 class _SqlTaskRequired(TypedDict):
@@ -4585,7 +4641,8 @@ class TemplateTask(_TemplateTaskRequired, total=False):
 
 
 Task = Union[
-    "MathTask", "CodeTask", "SqlTask", "ToolsTask", "StructuredTask", "TextTask", "RewardModelTask"
+    "MathTask", "CodeTask", "SqlTask", "ToolsTask", "StructuredTask", "TextTask", "RewardModelTask",
+    "ExternalTask", "RubricTask"
 ]
 
 

@@ -263,6 +263,14 @@ pub(crate) enum ChannelAction {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Find out whether a judge of the configuration obeys text inside of what it judges
+    ///
+    /// Grades an answer that deserves no credit, and the same answer followed by attempts to
+    /// instruct the judge. Calls the judge 61 times and records nothing
+    Audit {
+        /// Name of the judge
+        judge: String,
+    },
     /// Compare two channels, or two versions of one
     Compare {
         /// Channel, such as `math/default` or `math/default@1`

@@ -393,6 +393,9 @@ pub(crate) struct Replay {
     /// Set a field of every task, such as `form=decimal`; JSON or text
     #[arg(long = "option", value_name = "K=V", conflicts_with = "server")]
     pub(crate) options: Vec<String>,
+    /// Call judges again, which may cost money; their grades are otherwise not replayed
+    #[arg(long, conflicts_with = "server")]
+    pub(crate) judges: bool,
     #[command(flatten)]
     pub(crate) record: Record,
     #[command(flatten)]

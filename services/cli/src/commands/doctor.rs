@@ -187,9 +187,9 @@ async fn examine(mut config: Config) -> anyhow::Result<DoctorReport> {
         let spec = grader.spec();
         let mut times = Vec::with_capacity(REPEATS);
         let mut state = grader.unavailable();
-        // Reward models are optional and have no example to grade. The configured ones were loaded
-        // above, which also runs each once.
-        let is_optional = spec.lane == Lane::Device;
+        // Reward models and judges are optional and have no example to grade. The configured models
+        // were loaded above, which also runs each once. A judge may cost money.
+        let is_optional = matches!(spec.lane, Lane::Device | Lane::Remote);
         for _ in 0..if state.is_none() && !is_optional {
             REPEATS
         } else {

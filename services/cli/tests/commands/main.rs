@@ -12,6 +12,7 @@ mod crash;
 mod environment;
 mod files;
 mod fixtures;
+mod judges;
 mod keys;
 mod logging;
 mod metrics;

@@ -9,6 +9,7 @@ use assay_record::{ComponentGrade, ItemGrade, RewardBreakdown};
 use assay_rewards::Rates;
 use assay_rewards::channel::Report;
 use assay_rewards::policy::{Part, RewardResult, Sample};
+use assay_rewards::trust;
 use serde::Deserialize;
 
 use crate::stages::plan::Plan;
@@ -18,6 +19,10 @@ use crate::stages::plan::Plan;
 pub(crate) fn compose(plan: &Plan, wave: &mut [ItemGrade]) {
     let reports = plan.context.reports(wave.iter());
     let rates: Vec<Option<Rates>> = reports.iter().map(Report::usable).collect();
+    let refusals: Vec<Option<String>> = wave
+        .iter()
+        .map(|grade| refusal(plan, &reports, grade))
+        .collect();
     for grade in wave.iter_mut() {
         let rates = rates[plan.context.channel_of[grade.position as usize]];
         let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
@@ -56,18 +61,43 @@ pub(crate) fn compose(plan: &Plan, wave: &mut [ItemGrade]) {
         }
     }
     for (position, groups) in by_policy {
-        apply(plan, position, &groups, wave);
+        apply(plan, position, &groups, &refusals, wave);
+    }
+    for (grade, reason) in wave.iter_mut().zip(refusals) {
+        if let Some(reason) = reason {
+            let refused = ComposedReward::without(reason);
+            (grade.reward, grade.reward_breakdown) = (refused.reward, refused.reward_breakdown);
+        }
     }
 }
 
+/// Why the policy gives a graded item no reward: its channel may not shape rewards. A verdict that
+/// a judge of an appeal decided is as precise as the appeal requires.
+fn refusal(plan: &Plan, reports: &[Report], grade: &ItemGrade) -> Option<String> {
+    let position = grade.position as usize;
+    let rules = &plan.policy(position).rules().trust;
+    let is_decided = grade.appeal.as_ref().is_some_and(|appeal| appeal.binding);
+    if rules.is_empty() || grade.score.is_none() || is_decided {
+        return None;
+    }
+    let report = &reports[plan.context.channel_of[position]];
+    trust::refusal(rules, &plan.context.channel_name(position), report)
+}
+
 /// Applies the policy of the item at `position` to groups, each a list of indices in `wave`.
-fn apply(plan: &Plan, position: usize, groups: &[Vec<usize>], wave: &mut [ItemGrade]) {
+fn apply(
+    plan: &Plan,
+    position: usize,
+    groups: &[Vec<usize>],
+    refusals: &[Option<String>],
+    wave: &mut [ItemGrade],
+) {
     let inputs: Vec<Vec<SampleInputs<'_>>> = groups
         .iter()
         .map(|indices| {
             indices
                 .iter()
-                .map(|index| SampleInputs::of(plan, &wave[*index]))
+                .map(|index| SampleInputs::of(plan, &wave[*index], refusals[*index].is_some()))
                 .collect()
         })
         .collect();
@@ -91,6 +121,14 @@ struct ComposedReward {
 }
 
 impl ComposedReward {
+    /// No reward, for this reason.
+    fn without(reason: String) -> Self {
+        Self::of(&RewardResult {
+            missing: Some(reason),
+            ..RewardResult::default()
+        })
+    }
+
     fn of(composed: &RewardResult<'_>) -> Self {
         // Serialising finite numbers and texts does not fail.
         let breakdown = (!composed.is_trivial())
@@ -106,6 +144,8 @@ impl ComposedReward {
 /// The data that a sample borrows.
 struct SampleInputs<'a> {
     grade: &'a ItemGrade,
+    /// Its channel may not shape rewards, so it counts as not graded.
+    is_refused: bool,
     parts: Vec<Part<'a>>,
     measures: Vec<(&'a str, f64)>,
     steps: Vec<f64>,
@@ -117,7 +157,7 @@ struct SampleInputs<'a> {
 }
 
 impl<'a> SampleInputs<'a> {
-    fn of(plan: &'a Plan, grade: &'a ItemGrade) -> Self {
+    fn of(plan: &'a Plan, grade: &'a ItemGrade, is_refused: bool) -> Self {
         let item = &plan.batch.items[grade.position as usize].item;
         let pass = |component: &ComponentGrade| {
             let grader = plan.graders.by_name(&component.grader.name)?;
@@ -135,6 +175,7 @@ impl<'a> SampleInputs<'a> {
         let tokens = item.meta.tokens.map(|tokens| tokens as f64);
         Self {
             grade,
+            is_refused,
             parts: parts.collect(),
             measures: grader_measures.chain(trainer_measures).collect(),
             steps: grade.steps.iter().map(|step| step.score.get()).collect(),
@@ -148,7 +189,7 @@ impl<'a> SampleInputs<'a> {
 
     fn sample(&self) -> Sample<'_> {
         let grade = self.grade;
-        let score = grade.effective_score();
+        let score = grade.effective_score().filter(|_| !self.is_refused);
         Sample {
             score: score.and_then(|score| Score::new(score).ok()),
             pass: grade.pass_after_appeal(),

@@ -72,11 +72,8 @@ impl BatchContext {
             .collect();
         for (at, item) in batch.items.iter().enumerate() {
             let spec = tasks.spec(at);
-            let name = format!(
-                "{}/{}",
-                spec.name,
-                item.channel.as_deref().unwrap_or(DEFAULT_FAMILY)
-            );
+            let family = item.channel.as_deref().or(tasks.family(at));
+            let name = format!("{}/{}", spec.name, family.unwrap_or(DEFAULT_FAMILY));
             let index = *index_of.entry(name).or_insert_with_key(|name| {
                 // `check` has ensured that all policies declare the same rates for a channel.
                 let declared = declaring

@@ -48,6 +48,8 @@ pub(crate) struct DistinctTask {
     pub(crate) task: Task,
     /// Where it first occurs in the request, as a JSON pointer.
     pub(crate) pointer: String,
+    /// The family of its items that name no channel.
+    family: Option<String>,
 }
 
 impl DistinctTask {
@@ -71,6 +73,12 @@ impl BatchTasks {
     /// The grader of the task of the item at this position.
     pub(crate) fn spec(&self, position: usize) -> &'static Spec {
         self.distinct[self.task_of[position]].spec()
+    }
+
+    /// The task family of the item at this position, if it names no channel; `None` for the default
+    /// one.
+    pub(crate) fn family(&self, position: usize) -> Option<&str> {
+        self.distinct[self.task_of[position]].family.as_deref()
     }
 }
 
@@ -108,6 +116,7 @@ pub(crate) fn find(state: &EngineState, batch: &Batch) -> Result<BatchTasks, Eng
                     grader: Arc::clone(grader),
                     task: task.clone(),
                     pointer: pointer(),
+                    family: grader.family(task),
                 });
                 index_of.insert(task.hash(), distinct.len() - 1);
                 distinct.len() - 1

@@ -9,6 +9,7 @@ mod alerts;
 mod environment;
 mod error;
 mod fetching;
+mod judges;
 mod log;
 mod retention;
 mod reward_models;
@@ -34,6 +35,7 @@ use self::environment::{Environment, KnownSetting};
 pub use self::error::UnknownVariable;
 use self::error::{describe, shown};
 pub use self::fetching::Fetching;
+pub use self::judges::JudgeSection;
 pub use self::log::{Log, LogFormat};
 pub use self::retention::{RedactionPattern, Retention, StoredBodies};
 pub use self::reward_models::RewardModels;
@@ -63,6 +65,8 @@ pub struct Config {
     pub channels: Channels,
     /// Reward models.
     pub reward_models: RewardModels,
+    /// Judges of `external` tasks by name.
+    pub judges: JudgeSection,
     /// What of the record is kept, and for how long.
     pub retention: Retention,
     /// Patterns by name; what they match is replaced before it is stored.
@@ -120,6 +124,10 @@ impl Config {
         variables: impl IntoIterator<Item = (N, V)>,
         flags: Vec<Override>,
     ) -> Result<Loaded, ConfigError> {
+        let variables: Vec<(OsString, OsString)> = variables
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
         let (mut table, origin) = match file {
             Some(path) => (read(path)?, format!("`{}`", path.display())),
             None if Path::new(DEFAULT_FILE).exists() => {
@@ -132,7 +140,7 @@ impl Config {
             settings,
             unknown,
             cache,
-        } = Environment::read(variables, &known_settings())?;
+        } = Environment::read(variables.iter().cloned(), &known_settings())?;
         for setting in settings {
             set(&mut table, &setting.section, &setting.key, setting.value);
             check(&table, &format!("`{}`", setting.variable))?;
@@ -141,8 +149,12 @@ impl Config {
             set(&mut table, section, key, value);
             check(&table, &format!("the flag for `{section}.{key}`"))?;
         }
-        let mut config =
-            parse(&table).map_err(|message| ConfigError::Invalid { origin, message })?;
+        let invalid = |message| ConfigError::Invalid {
+            origin: origin.clone(),
+            message,
+        };
+        let mut config = parse(&table).map_err(invalid)?;
+        judges::take_keys(&mut config.judges, &variables).map_err(invalid)?;
         if config.sandbox_workers.images.as_os_str().is_empty()
             && let Some(cache) = cache
         {
@@ -289,6 +301,7 @@ fn parse(table: &Table) -> Result<Config, String> {
     config.sql.check()?;
     config.channels.check()?;
     config.reward_models.check()?;
+    judges::check(&config.judges)?;
     config.retention.check()?;
     config
         .redactor()

@@ -46,6 +46,12 @@ pub enum ReplayError {
         /// Why.
         reason: String,
     },
+    /// A judge would be called, which costs and may reply differently.
+    #[error(
+        "this grade is by a judge, which a replay does not call; use `assay replay --judges` with \
+         the database"
+    )]
+    CallsJudge,
     /// The record cannot be read.
     #[error(transparent)]
     Store(#[from] RecordError),
@@ -62,7 +68,8 @@ impl ReplayError {
             Self::NotFound(_)
             | Self::BodyDeleted { .. }
             | Self::BodyOmitted { .. }
-            | Self::Redacted => ErrorCode::NotFound,
+            | Self::Redacted
+            | Self::CallsJudge => ErrorCode::NotFound,
             Self::NoRecord | Self::Store(_) => ErrorCode::StoreUnavailable,
             Self::InvalidBody { .. } => ErrorCode::Internal,
             Self::Engine(error) => error.code(),
@@ -70,9 +77,15 @@ impl ReplayError {
     }
 }
 
-/// Fields to set in stored tasks before they are graded again, as JSON values by name. Checks are
-/// not changed.
-pub type ReplayOptions = BTreeMap<String, Box<RawValue>>;
+/// How stored items are graded again.
+#[derive(Debug, Clone, Default)]
+pub struct ReplayOptions {
+    /// Fields to set in stored tasks before they are graded again, as JSON values by name. Checks
+    /// are not changed.
+    pub fields: BTreeMap<String, Box<RawValue>>,
+    /// Whether judges are called again.
+    pub call_judges: bool,
+}
 
 /// The error of a task that its grader rejects.
 pub(super) fn rejected_task(error: TaskError) -> ReplayError {

@@ -41,7 +41,7 @@ impl Review {
     /// # Errors
     /// [`ReplayError`] if the grade or its bodies are missing, or the engine rejects the item.
     pub async fn replay(&self, id: GradeId) -> Result<Replay, ReplayError> {
-        let mut replays = self.replay_all(&[id], &ReplayOptions::new()).await?;
+        let mut replays = self.replay_all(&[id], &ReplayOptions::default()).await?;
         replays.pop().unwrap_or(Err(ReplayError::NotFound(id)))
     }
 
@@ -60,7 +60,15 @@ impl Review {
         let mut stored = StoredItems::new(record);
         let (mut rows, mut items) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
         for id in ids {
-            let checked = match stored.item(*id, options).await {
+            let item = stored.item(*id, options).await.and_then(|(row, item)| {
+                let graders = self.engine.graders();
+                let calls = item.tasks().any(|(_, task)| graders.is_remote(task));
+                if calls && !options.call_judges {
+                    return Err(ReplayError::CallsJudge);
+                }
+                Ok((row, item))
+            });
+            let checked = match item {
                 Ok((row, item)) => self
                     .engine
                     .check_on_worker(item)

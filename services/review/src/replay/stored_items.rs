@@ -46,8 +46,8 @@ impl<'s> StoredItems<'s> {
             String::from_utf8(task.content).map_err(|error| invalid("task", error.to_string()))?;
         let mut task =
             Task::from_json(&text).map_err(|error| invalid("task", error.to_string()))?;
-        if !options.is_empty() {
-            task = task.with_fields(options).map_err(rejected_task)?;
+        if !options.fields.is_empty() {
+            task = task.with_fields(&options.fields).map_err(rejected_task)?;
         }
         let prompt = match stored.source.prompt_hash {
             Some(hash) => Some(read_completion(

@@ -1,5 +1,6 @@
 //! `assay channels`: verifier error rates, calibration and adjudication.
 
+mod audit;
 mod calibrate;
 mod print;
 
@@ -34,6 +35,10 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Channels) -> anyhow::Result<C
     }) = &arguments.action
     {
         block_on(calibrate::dry_run(unrecorded, file, arguments.output.json))?;
+        return Ok(CommandStatus::Done);
+    }
+    if let Some(ChannelAction::Audit { judge }) = &arguments.action {
+        block_on(audit::run(unrecorded, judge, arguments.output.json))?;
         return Ok(CommandStatus::Done);
     }
     block_on(async {
@@ -81,6 +86,7 @@ async fn run_action(
         ChannelAction::Calibrate { file, .. } => {
             calibrate::run(source, unrecorded, file, json).await
         }
+        ChannelAction::Audit { judge } => audit::run(unrecorded, judge, json).await,
         ChannelAction::Draw {
             channel,
             judged,

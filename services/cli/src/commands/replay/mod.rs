@@ -26,10 +26,13 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Replay) -> anyhow::Result<Com
         has_selection,
         "no grades selected; name grades by `ID`, or a run with `--run NAME`"
     );
-    let options = options(&arguments.options)?;
+    let options = ReplayOptions {
+        fields: fields(&arguments.options)?,
+        call_judges: arguments.judges,
+    };
     block_on(async {
-        // A server replays tasks only as they are.
-        let source = if arguments.options.is_empty() {
+        // A server replays tasks only as they are, and calls no judge.
+        let source = if arguments.options.is_empty() && !arguments.judges {
             open(file, &arguments.record).await?
         } else {
             open_database(file, &arguments.record).await?
@@ -104,7 +107,7 @@ async fn expect(source: &Source, expected: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn options(given: &[String]) -> anyhow::Result<ReplayOptions> {
+fn fields(given: &[String]) -> anyhow::Result<BTreeMap<String, Box<RawValue>>> {
     let mut options = BTreeMap::new();
     for option in given {
         let (name, text) = option.split_once('=').with_context(|| {

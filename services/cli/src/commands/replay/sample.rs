@@ -96,7 +96,7 @@ async fn batch(
     // the whole run.
     if let Some(reason) = first_reason
         && !any
-        && !replayer.options.is_empty()
+        && !replayer.options.fields.is_empty()
     {
         bail!("no task accepts these options: {reason}");
     }

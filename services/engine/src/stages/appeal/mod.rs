@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::Hash;
 use assay_core::clock::thread_time;
+use assay_core::{Hash, Task};
 use assay_record::{Appeal, ItemGrade};
 use assay_rewards::appeal::{Appeals, probability, select, uniform_draw};
 
@@ -189,23 +189,24 @@ impl Judges<'_> {
             bytes += task.as_ref().map_or(0, |item| item.task.body.get().len());
             rendered.push(task);
         }
-        let mut to_judge: Vec<BatchItem> = Vec::new();
+        let (mut to_judge, mut judges): (Vec<BatchItem>, Vec<String>) = Default::default();
         let mut results: Vec<Option<JudgeResult>> = Vec::with_capacity(rendered.len());
         for item in self.check(rendered).await {
             results.push(match item {
                 Ok(item) => {
+                    judges.push(judge_of(self.state, &item.task));
                     to_judge.push(item);
                     None
                 }
                 Err(reason) => Some(not_judged(reason)),
             });
         }
-        let mut graded = self.grade(to_judge).await.into_iter();
+        let mut graded = self.grade(to_judge).await.into_iter().zip(judges);
         results
             .into_iter()
             .map(|result| {
                 result.unwrap_or_else(|| match graded.next() {
-                    Some(grade) => judge_result(grade),
+                    Some((grade, judge)) => judge_result(judge, grade),
                     None => not_judged("the node is shutting down".to_owned()),
                 })
             })
@@ -246,6 +247,7 @@ impl Judges<'_> {
         let judged = &self.plan.batch;
         let batch = Batch {
             share: Arc::clone(&judged.share),
+            run: judged.run.clone(),
             ..Batch::new(&judged.caller, items)
         };
         let tasks = match tasks::find(self.state, &batch) {
@@ -330,9 +332,22 @@ fn judge_task(plan: &Plan, rule: &Appeals, grade: &ItemGrade) -> Result<BatchIte
     Ok(BatchItem::new(item.item.clone(), task))
 }
 
-fn judge_result(grade: ItemGrade) -> JudgeResult {
+/// The name under which verdicts of a judge are counted: its grader with its version and, if the
+/// grader has several judges, the name of the judge.
+fn judge_of(state: &EngineState, task: &Task) -> String {
+    let Some(grader) = state.graders.by_name(task.kind.as_str()) else {
+        return task.kind.to_string();
+    };
+    let id = grader.spec().id();
+    match grader.family(task) {
+        Some(family) => format!("{}/{family}@{}", id.name, id.version),
+        None => id.to_string(),
+    }
+}
+
+fn judge_result(judge: String, grade: ItemGrade) -> JudgeResult {
     JudgeResult {
-        judge: grade.grader.to_string(),
+        judge,
         micros: grade.grade_us,
         grade: match (&grade.error, grade.pass) {
             (None, Some(_)) => Ok(grade),

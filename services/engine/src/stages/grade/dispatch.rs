@@ -64,6 +64,7 @@ impl Dispatcher {
                 plan: Arc::clone(plan),
                 cx: GradeContext {
                     caller: Arc::clone(&plan.batch.caller),
+                    run: plan.batch.run.clone(),
                     use_cache: plan.use_cache,
                     cancel: cancel.clone(),
                 },

@@ -114,7 +114,7 @@ impl UnitRunner {
                 Some(outcome) => outcome,
                 None => grade_alone(prepared, items[at], &self.cx, spec).await,
             };
-            if is_transient(&outcome) {
+            if is_transient(&outcome) && !prepared.retries_itself() {
                 outcome = grade_alone(prepared, items[at], &self.cx, spec).await;
             }
             done.push(self.done(unit, started, self.cache_outcome(key, outcome), false));
