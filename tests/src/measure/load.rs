@@ -1,6 +1,6 @@
 //! `load`: compares batches over HTTP with recording to the same batches in-process without
 //! it, in alternating rounds of one run on one machine. Prints rates, their ratio, and the p50 and
-//! p99 of a batch.
+//! p99 of a batch. A round over HTTP ends when the database has all its grades.
 //!
 //! Client, service and workers share the cores of the machine. Outcomes are not cached, so that
 //! each item is graded.
@@ -14,12 +14,13 @@ use assay_core::{Clock, SystemClock};
 use assay_engine::{Batch, Mode};
 use assay_mapping::batch;
 use assay_mapping::render::Framing;
-use assay_node::Node;
+use assay_node::{Node, NodeError};
 use assay_tests::rollouts;
 use assay_wire::{DecodeLimits, OwnForm};
 use clap::Args;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, JoinSet};
 
 /// Compare batches over HTTP with the same batches in-process.
 #[derive(Args)]
@@ -42,6 +43,68 @@ pub(crate) struct Arguments {
     /// Folder of the database; a temporary one unless given
     #[arg(long)]
     folder: Option<PathBuf>,
+    /// Database on a PostgreSQL server, to which a second node records the same batches
+    #[arg(long, value_name = "URL")]
+    postgres: Option<String>,
+}
+
+/// A node that records what it grades, with the rate of the rounds over HTTP.
+struct Served {
+    name: &'static str,
+    node: Arc<Node>,
+    url: String,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<Result<(), NodeError>>,
+    rate: Rate,
+    latencies: Vec<Duration>,
+}
+
+impl Served {
+    async fn start(name: &'static str, database: String, spool: PathBuf) -> anyhow::Result<Self> {
+        let node = Arc::new(node(database, spool).await?);
+        let listener = node.listen().await?;
+        let url = format!("http://{}/v1/grade", listener.local_addr()?);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = tokio::spawn({
+            let node = Arc::clone(&node);
+            async move {
+                let stop = async move {
+                    // Stops when the sender is dropped as well.
+                    let _ = stopped.await;
+                };
+                node.serve(listener, stop).await
+            }
+        });
+        Ok(Self {
+            name,
+            node,
+            url,
+            stop,
+            serving,
+            rate: Rate::default(),
+            latencies: Vec::new(),
+        })
+    }
+
+    /// Posts all batches and waits until the database has their grades.
+    async fn post_all(
+        &self,
+        http: &reqwest::Client,
+        bodies: &Arc<Vec<Vec<u8>>>,
+        in_flight: usize,
+    ) -> anyhow::Result<()> {
+        post_all(http, &self.url, bodies, in_flight).await?;
+        let record = self.node.engine().record().context("a record")?;
+        while record.state().pending > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Ok(())
+    }
+
+    async fn stop(self) -> anyhow::Result<()> {
+        drop(self.stop);
+        Ok(self.serving.await??)
+    }
 }
 
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
@@ -49,60 +112,47 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let folder = arguments.folder.clone().unwrap_or_else(std::env::temp_dir);
     let folder = folder.join(format!("assay-load-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
-    let local = Arc::new(node(String::new()).await?);
-    let served = Arc::new(node(format!("sqlite://{}", folder.join("load.db").display())).await?);
-    let listener = served.listen().await?;
-    let url = format!("http://{}/v1/grade", listener.local_addr()?);
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let serving = tokio::spawn({
-        let served = Arc::clone(&served);
-        async move {
-            let stop = async move {
-                // Stops when the sender is dropped as well.
-                let _ = stopped.await;
-            };
-            served.serve(listener, stop).await
-        }
-    });
+    let local = Arc::new(node(String::new(), PathBuf::new()).await?);
+    let sqlite = format!("sqlite://{}", folder.join("load.db").display());
+    let mut served = vec![Served::start("SQLite", sqlite, PathBuf::new()).await?];
+    if let Some(url) = &arguments.postgres {
+        let spool = folder.join("spool");
+        served.push(Served::start("PostgreSQL", url.clone(), spool).await?);
+    }
     // The client library is built with TLS, which requires a provider even for plain connections.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::new();
 
-    let (mut grading, mut whole, mut over_http) =
-        (Rate::default(), Rate::default(), Rate::default());
-    let mut latencies = Vec::new();
+    let (mut grading, mut whole) = (Rate::default(), Rate::default());
     let clock = SystemClock::new();
+    let in_flight = arguments.in_flight;
     for round in 0..arguments.rounds {
         let counted = round > 0;
-        let span = timed(
-            &clock,
-            in_process(&local, &bodies, arguments.in_flight, false),
-        )
-        .await?;
-        grading.add(counted, &bodies, arguments.batch, span);
-        let span = timed(
-            &clock,
-            in_process(&local, &bodies, arguments.in_flight, true),
-        )
-        .await?;
-        whole.add(counted, &bodies, arguments.batch, span);
-        let span = timed(&clock, post_all(&http, &url, &bodies, arguments.in_flight)).await?;
-        over_http.add(counted, &bodies, arguments.batch, span);
-        for body in bodies.iter().take(if counted { bodies.len() } else { 0 }) {
-            latencies.push(timed(&clock, post(&http, &url, body.clone())).await?);
+        for (json, rate) in [(false, &mut grading), (true, &mut whole)] {
+            let span = timed(&clock, in_process(&local, &bodies, in_flight, json)).await?;
+            rate.add(counted, &bodies, arguments.batch, span);
+        }
+        for served in &mut served {
+            let span = timed(&clock, served.post_all(&http, &bodies, in_flight)).await?;
+            served.rate.add(counted, &bodies, arguments.batch, span);
+            for body in bodies.iter().take(if counted { bodies.len() } else { 0 }) {
+                let span = timed(&clock, post(&http, &served.url, body.clone())).await?;
+                served.latencies.push(span);
+            }
         }
     }
-    latencies.sort_unstable();
-    report(&arguments, [&grading, &whole, &over_http], &latencies);
-    drop(stop);
-    serving.await??;
+    report(&arguments, [&grading, &whole], &mut served);
+    for served in served {
+        served.stop().await?;
+    }
     std::fs::remove_dir_all(&folder)?;
     Ok(())
 }
 
-async fn node(database: String) -> anyhow::Result<Node> {
+async fn node(database: String, spool: PathBuf) -> anyhow::Result<Node> {
     let mut config = assay_tests::config(Path::new(""))?;
     config.store.database = database.into();
+    config.store.spool = spool;
     config.engine.outcome_bytes = 0;
     config.server.listen = ([127, 0, 0, 1], 0).into();
     Ok(Node::start(config).await?)
@@ -267,14 +317,7 @@ impl Rate {
 }
 
 #[expect(clippy::print_stdout, reason = "the report is what the command is for")]
-fn report(arguments: &Arguments, [grading, whole, over_http]: [&Rate; 3], latencies: &[Duration]) {
-    let at = |share: usize| {
-        latencies
-            .get(latencies.len() * share / 100)
-            .copied()
-            .unwrap_or_default()
-    };
-    let share = |rate: &Rate| 100.0 * over_http.per_second() / rate.per_second();
+fn report(arguments: &Arguments, [grading, whole]: [&Rate; 2], served: &mut [Served]) {
     println!(
         "batches of {} items, {} in flight",
         arguments.batch, arguments.in_flight
@@ -287,20 +330,26 @@ fn report(arguments: &Arguments, [grading, whole, over_http]: [&Rate; 3], latenc
         "in-process, JSON in and out     {:>9.0} items/s",
         whole.per_second()
     );
-    println!(
-        "HTTP, recording on              {:>9.0} items/s",
-        over_http.per_second()
-    );
-    println!(
-        "HTTP share of in-process        {:>8.1} % (JSON in and out), {:.1} % (grading only)",
-        share(whole),
-        share(grading)
-    );
-    println!(
-        "a batch alone over HTTP         p50 {:.1} ms, p99 {:.1} ms",
-        ms(at(50)),
-        ms(at(99))
-    );
+    for served in served {
+        let rate = served.rate.per_second();
+        let share = |of: &Rate| 100.0 * rate / of.per_second();
+        println!("HTTP, {:24}  {rate:>9.0} items/s", served.name);
+        println!(
+            "  share of in-process           {:>8.1} % (JSON in and out), {:.1} % (grading only)",
+            share(whole),
+            share(grading)
+        );
+        served.latencies.sort_unstable();
+        let at = |percent: usize| {
+            let at = served.latencies.len() * percent / 100;
+            ms(served.latencies.get(at).copied().unwrap_or_default())
+        };
+        println!(
+            "  a batch alone                 p50 {:.1} ms, p99 {:.1} ms",
+            at(50),
+            at(99)
+        );
+    }
 }
 
 fn ms(span: Duration) -> f64 {
