@@ -75,7 +75,7 @@ pub enum OpenError {
 
 impl OpenError {
     /// An error of the database at a URL.
-    fn of(url: &str, error: DatabaseError) -> Self {
+    fn of(url: &str, error: &DatabaseError) -> Self {
         let (url, reason) = (redacted(url), error.to_string());
         match error {
             DatabaseError::LaterSchema(_) => Self::LaterSchema { url, reason },
@@ -100,7 +100,7 @@ pub async fn open_access(url: &str) -> Result<RecordAccess, OpenError> {
     let location = Location::parse(url).ok_or_else(|| OpenError::UnknownDatabase(redacted(url)))?;
     RecordAccess::open(&location)
         .await
-        .map_err(|error| OpenError::of(url, error))
+        .map_err(|error| OpenError::of(url, &error))
 }
 
 /// Appends an entry to the audit log of an existing database, which a node may be using at the same
@@ -112,7 +112,7 @@ pub async fn append_audit(url: &str, entry: &AuditEntry) -> Result<(), OpenError
     let location = Location::parse(url).ok_or_else(|| OpenError::UnknownDatabase(redacted(url)))?;
     RecordAccess::append_to(&location, entry)
         .await
-        .map_err(|error| OpenError::of(url, error))
+        .map_err(|error| OpenError::of(url, &error))
 }
 
 /// The record of one node, a database behind a spool, as its pipeline or one caller sees it. Cheap
@@ -184,7 +184,7 @@ impl Record {
             |folder| folder.identity.name.clone(),
         );
         let seal = folder.as_ref().map_or(Seal::PLAIN, |folder| folder.seal());
-        let open_error = |error| OpenError::of(&options.database, error);
+        let open_error = |error: DatabaseError| OpenError::of(&options.database, &error);
         let (readers, text_search) = (options.readers, options.text_search);
         let database = Database::open(&location, spool.clone(), readers, text_search)
             .await

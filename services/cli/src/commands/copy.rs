@@ -42,7 +42,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &CopyArguments) -> anyhow::Res
         let progress = |step| match (step, &mut shown) {
             // Each row is copied, and then read again.
             (CopyProgress::Total(rows), shown) => {
-                *shown = Some(Progress::new(Some(2 * rows), "rows"))
+                *shown = Some(Progress::new(Some(2 * rows), "rows"));
             }
             (CopyProgress::Rows(rows), Some(shown)) => shown.advance(rows),
             (CopyProgress::Rows(_), None) => {}
