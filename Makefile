@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser deploy-check deploy-trial test openapi openapi-minute chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser deploy-check deploy-trial test openapi openapi-minute chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load load-postgres record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
 
 ##@ Run
 
@@ -195,6 +195,10 @@ mutants: images ## run mutation tests on the crates in ARGS: ARGS="graders/math 
 
 load: ## compare batches over HTTP with the same batches in-process; ARGS such as `--items FILE.jsonl`
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- load $(ARGS)
+
+load-postgres: postgres ## the same with a record on PostgreSQL beside that on SQLite
+	$(CARGO) build --locked --package assay-tests --bin assay-measure
+	python3 tests/load/postgres.py "$(dir $(BINARY))assay-measure" $(ARGS)
 
 keys: ## compare the times to accept and to refuse a key, 10,000 tries each
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- keys $(ARGS)
