@@ -5,11 +5,11 @@
 //! cargo run --release -p assay-record --example search -- 1000000
 //! ```
 //!
-//! The first argument is the number of grades. The second is the URL of a new database on PostgreSQL,
-//! which is measured instead of SQLite. Completions have 120 words and the prompts of eight grades
-//! 30 words, drawn from 50,000 by Zipf's law. On SQLite, the grades are recorded twice, without and
-//! with a search, in a temporary folder. The times are those of reads in this process, a page of
-//! 100.
+//! The first argument is the number of grades. The second is the URL of a new database on
+//! PostgreSQL, which is measured instead of SQLite. Completions have 120 words and the prompts of
+//! eight grades 30 words, drawn from 50,000 by Zipf's law. On SQLite, the grades are recorded
+//! twice, without and with a search, in a temporary folder. The times are those of reads in this
+//! process, a page of 100.
 
 #![expect(clippy::print_stdout, reason = "a report for whoever runs it")]
 

@@ -1,5 +1,5 @@
 //! Excludes other nodes from what must not happen twice, if several nodes share the record: drawing
-//! grades for operators and adjudicating them, which both depend on earlier draws and adjudications.
+//! grades for operators and adjudicating them. Both depend on earlier draws and adjudications.
 
 use crate::database::{DatabaseError, Lock};
 use crate::{Record, RecordError};

@@ -129,8 +129,8 @@ pub struct Store {
     /// SQLite database, and `assay.spool` for PostgreSQL. Each node needs its own.
     #[serde(serialize_with = "serialize_lossy")]
     pub spool: PathBuf,
-    /// What a reply waits for: `spool`, until its grades are on the disk of the node, or `database`,
-    /// until the database has committed them.
+    /// What a reply waits for: `spool`, until its grades are on the disk of the node, or
+    /// `database`, until the database has committed them.
     pub acknowledge: Acknowledgement,
     /// Whether words and phrases can be searched in completions and prompts. Their index is in a
     /// file next to an SQLite database, and in tables of one on PostgreSQL.

@@ -2,8 +2,18 @@
 
 use std::fmt::Write as _;
 
-use super::TableCopy;
 use crate::database::sql::Cell;
+
+/// A table that was copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableCopy {
+    /// Its name.
+    pub table: String,
+    /// Number of its rows.
+    pub rows: u64,
+    /// Digest of all rows, in any order: equal on SQLite and PostgreSQL.
+    pub digest: String,
+}
 
 /// The number of rows, and the sum of their BLAKE3 hashes, so that their order does not matter.
 #[derive(Default)]

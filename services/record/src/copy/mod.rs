@@ -12,6 +12,7 @@ use assay_base::url::redacted;
 use futures::TryStreamExt as _;
 
 use self::digest::Digest;
+pub use self::digest::TableCopy;
 pub use self::error::CopyError;
 use self::source::Source;
 use crate::RecordOptions;
@@ -22,17 +23,6 @@ use crate::database::sql::{Connection, Value};
 /// Rows, and bytes of their values, that are inserted at once.
 const MAX_ROWS: usize = 1_024;
 const MAX_BYTES: usize = 8 << 20;
-
-/// A table that was copied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableCopy {
-    /// Its name.
-    pub table: String,
-    /// Number of its rows.
-    pub rows: u64,
-    /// Digest of all rows, in any order: equal on SQLite and PostgreSQL.
-    pub digest: String,
-}
 
 /// How far a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use assay_base::url::redacted;
 use futures::stream::BoxStream;
 
-use super::CopyError;
+use super::error::CopyError;
 use crate::RecordOptions;
 use crate::database::copying::{self, CopiedTable, Schema};
 use crate::database::sql::{self, Connection, Row};

@@ -179,8 +179,8 @@ impl CopiedTable {
 /// Triggers that were turned off.
 pub(crate) struct Triggers(Vec<String>);
 
-/// Turns off the triggers of the tables, in the transaction of the caller, and deletes the rows that
-/// migrations inserted.
+/// Turns off the triggers of the tables, in the transaction of the caller, and deletes the rows
+/// that migrations inserted.
 pub(crate) async fn begin(
     connection: &mut Connection,
     tables: &[CopiedTable],

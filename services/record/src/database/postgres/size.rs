@@ -5,8 +5,8 @@ use crate::database::rows::count;
 use crate::database::size::Size;
 use crate::database::sql::{self, Connection};
 
-/// The size of the tables and their indexes, without the index of texts. The server uses the space of deleted rows again, which
-/// counts as free: everything but the values and bodies of grades.
+/// The size of the tables and their indexes, without the index of texts. The server uses the space
+/// of deleted rows again, which counts as free: everything but the values and bodies of grades.
 pub(crate) async fn size(connection: &mut Connection) -> Result<Size, DatabaseError> {
     let tables = sql::query_scalar(
         "select cast(coalesce(sum(pg_total_relation_size(c.oid)), 0) as bigint) from pg_class c \

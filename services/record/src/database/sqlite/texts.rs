@@ -160,8 +160,8 @@ pub(crate) async fn insert(
 const AND: &str = "AND";
 
 /// Composes the expression of a search in the syntax of FTS5. All that a caller wrote is in quotes,
-/// in which no character but a quote has a meaning. `None` if no grade matches, because no word of the index
-/// has a prefix that must occur.
+/// in which no character but a quote has a meaning. `None` if no grade matches, because no word of
+/// the index has a prefix that must occur.
 ///
 /// Prefixes are replaced by the words that have them: FTS5 would first collect the places of all
 /// these words in memory, also for a page.
