@@ -253,8 +253,8 @@ fn rubric() -> Value {
     ];
     criteria[0]["gate"] = json!(true);
     criteria[8]["veto"] = json!(true);
-    for at in 1..10 {
-        criteria[at]["stage"] = json!(1);
+    for criterion in &mut criteria[1..10] {
+        criterion["stage"] = json!(1);
     }
     json!({ "type": "rubric", "saturation": 1.0, "threshold": 0.5, "criteria": criteria })
 }

@@ -129,7 +129,7 @@ fn print_report(report: &AuditReport) -> anyhow::Result<()> {
     table::write(&mut out, head, &[row])?;
     if !report.attempts.is_empty() {
         let row = |success: &Success| {
-            let shown = assay_base::truncated(&success.attempt, MAX_SHOWN).to_string();
+            let shown = assay_base::truncated(&success.attempt, MAX_SHOWN).to_owned();
             [format!("{:.2}", success.score), shown]
         };
         let rows: Vec<_> = report.attempts.iter().map(row).collect();
