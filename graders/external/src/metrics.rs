@@ -56,6 +56,10 @@ impl CallResult {
     }
 }
 
+/// Values of labels.
+const DIRECTIONS: [&str; 2] = ["read", "written"];
+const PREFERRED: [&str; 2] = ["same", "other"];
+
 /// Describes the metrics, and starts the counters of these judges at 0.
 pub(crate) fn describe<'j>(judges: impl Iterator<Item = &'j str>) {
     describe_all();
@@ -67,6 +71,13 @@ pub(crate) fn describe<'j>(judges: impl Iterator<Item = &'j str>) {
             ];
             counter!(CALLS, &labels).increment(0);
         }
+        for direction in DIRECTIONS {
+            counter!(TOKENS, "judge" => judge.to_owned(), "direction" => direction).increment(0);
+        }
+        counter!(COST, "judge" => judge.to_owned()).increment(0);
+        for preferred in PREFERRED {
+            counter!(PAIRS, "judge" => judge.to_owned(), "preferred" => preferred).increment(0);
+        }
         gauge!(IN_FLIGHT, "judge" => judge.to_owned()).set(0.0);
         stopped(judge, false);
     }
@@ -77,7 +88,8 @@ pub(crate) fn call(judge: &str, result: CallResult) {
 }
 
 pub(crate) fn spent(judge: &str, call: Usage) {
-    for (direction, tokens) in [("read", call.input_tokens), ("written", call.output_tokens)] {
+    let tokens = [call.input_tokens, call.output_tokens];
+    for (direction, tokens) in DIRECTIONS.into_iter().zip(tokens) {
         counter!(TOKENS, "judge" => judge.to_owned(), "direction" => direction).increment(tokens);
     }
     // Prices are not negative, and a float is saturated.
@@ -90,7 +102,7 @@ pub(crate) fn stopped(judge: &str, is_stopped: bool) {
 }
 
 pub(crate) fn swapped_pair(judge: &str, agreed: bool) {
-    let result = if agreed { "same" } else { "other" };
+    let result = PREFERRED[usize::from(!agreed)];
     counter!(PAIRS, "judge" => judge.to_owned(), "preferred" => result).increment(1);
 }
 

@@ -17,6 +17,10 @@ const POLICY: &str = r#"
 [[policies.judged.appeals]]
 judge = { type = "math", answer = "{{ task.answer }}" }
 negatives = 1.0
+
+[judges.helpful]
+url = "http://127.0.0.1:1/"
+model = "m"
 "#;
 
 #[tokio::test]
