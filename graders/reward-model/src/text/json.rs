@@ -225,9 +225,10 @@ mod tests {
             render("{{ [1e16, 0.0001, 0.00001, 123456789012345.6, 1e22, -2.5e-7] | tojson }}"),
             { "[1e+16, 0.0001, 1e-05, 123456789012345.6, 1e+22, -2.5e-07]" }
         );
+        // The keys 1 and `true` would be equal.
         assert_eq!(
-            render("{{ {1: 2, none: 3, true: 4} | tojson }}"),
-            r#"{"1": 2, "null": 3, "true": 4}"#
+            render("{{ {5: 2, none: 3, true: 4} | tojson }}"),
+            r#"{"5": 2, "null": 3, "true": 4}"#
         );
     }
 
