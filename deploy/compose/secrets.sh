@@ -1,11 +1,12 @@
 #!/bin/sh
-# Writes `secrets/postgres-password` and `secrets/assay.toml` with a new password. Does not replace
-# them. The containers read them as other users, so the folder protects them, not their modes.
+# Writes `secrets/postgres-password` and `secrets/assay.toml` with a new password; fails if the
+# folder exists. The containers read the files as other users, so the mode of the folder protects
+# them, not their own modes.
 set -eu
 
 cd "$(dirname "$0")"
 if [ -e secrets ]; then
-    echo "the folder \`secrets\` exists" >&2
+    echo "the folder \`secrets\` already exists" >&2
     exit 1
 fi
 mkdir -m 700 secrets

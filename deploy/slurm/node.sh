@@ -1,11 +1,11 @@
 #!/bin/bash
-# Runs a node of Assay on one machine of a job, for assay.sbatch. Writes its address to a file when
-# it is ready, and starts it again if it ends by itself.
+# Runs an Assay node on one machine of a job, for assay.sbatch. Writes its address to a file when it
+# is ready, and restarts it if it exits by itself.
 set -euo pipefail
 
 LISTEN=${LISTEN:-0.0.0.0}
 host=${SLURMD_NODENAME:-$(hostname)}
-# A spool belongs to a machine, so that the next job on it applies what was left. A node locks it.
+# One spool per machine: the next job on the machine applies what was left. The node locks it.
 export ASSAY_STORE_SPOOL=$STATE/spools/$host-$PORT
 export ASSAY_SANDBOX_WORKERS_COUNT=$NODE_CPUS
 export ASSAY_ENGINE_WORKERS=$NODE_CPUS
@@ -43,7 +43,7 @@ while [ -z "$stopping" ]; do
     # A signal interrupts `wait`.
     while kill -0 "$node" 2>/dev/null; do wait "$node" || true; done
     if [ -z "$stopping" ]; then
-        echo "the node ended; starting it again" >&2
+        echo "the node exited; restarting it" >&2
         sleep 2
     fi
 done
