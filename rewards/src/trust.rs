@@ -33,12 +33,12 @@ impl Trust {
         match report.precision_of_passes() {
             Some(precision) if precision.interval.low >= required => None,
             Some(precision) => Some(format!(
-                "`{channel}` may not shape rewards: a pass is right with a probability of at least \
-                 {:.3}, below the required {required}",
+                "`{channel}` may not shape rewards: the lower bound of its precision is {:.3}, below \
+                 the required {required}",
                 precision.interval.low
             )),
             None => Some(format!(
-                "`{channel}` may not shape rewards: how often a pass is right is not known; \
+                "`{channel}` may not shape rewards: its precision is unknown; \
                  calibrate the channel, or appeal negatives and audit positives"
             )),
         }
@@ -73,7 +73,7 @@ mod tests {
         let report =
             Ledger::new(ChannelCounts::default(), Settings::default()).of("external/a", 1, None);
         let reason = refusal(&rule(0.5), "external/a", &report).unwrap();
-        assert!(reason.contains("is not known"), "{reason}");
+        assert!(reason.contains("is unknown"), "{reason}");
         assert_eq!(refusal(&rule(0.5), "math/a", &report), None);
     }
 

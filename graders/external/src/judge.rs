@@ -163,8 +163,8 @@ impl Judge {
             if let Some(spent) = self.budget.exceeded(&run) {
                 metrics::call(&self.name, CallResult::OverBudget);
                 let message = format!(
-                    "the run has used up its budget of the judge `{}`: {spent}; raise \
-                     `tokens_per_run` or `cost_per_run`",
+                    "the run has used up its budget of the judge `{}`: {spent}; ask \
+                     the operator to raise `tokens_per_run` or `cost_per_run`",
                     self.name
                 );
                 return Err(Fault::permanent(ErrorCode::JudgeBudget, message));
@@ -180,7 +180,7 @@ impl Judge {
                     Err(reason) => {
                         metrics::call(&self.name, CallResult::Unreadable);
                         if unread == READ_RETRIES {
-                            return Err(self.fault(&format!("replied with no verdict: {reason}")));
+                            return Err(self.fault(&format!("sent an invalid reply: {reason}")));
                         }
                         unread += 1;
                         note = Some(reason);
@@ -192,7 +192,10 @@ impl Judge {
                     reason,
                     ..
                 }) => {
-                    let message = format!("the judge `{}` rejected the item: {reason}", self.name);
+                    let message = format!(
+                        "a call of the judge `{}` failed and is not repeated: {reason}",
+                        self.name
+                    );
                     return Err(Fault::permanent(ErrorCode::JudgeFailed, message));
                 }
                 Err(CallError {

@@ -45,7 +45,8 @@ impl ExternalGrader {
             .windows(2)
             .any(|pair| forms(&pair[0]) != forms(&pair[1]))
         {
-            let message = "the judges have different settings of `reply`; use equal ones";
+            let message =
+                "the judges have different settings of `reply`; name judges with the same one";
             return Err(invalid("/judge", message));
         }
         Ok(judges)
@@ -57,7 +58,7 @@ fn check_form(pointer: &str, judge: &Judge, task: &ExternalTask) -> Result<(), T
     let (name, form) = (&judge.name, judge.reader.form);
     if (form == ReplyForm::Pairwise) != task.other.is_some() {
         let message = if task.other.is_some() {
-            format!("the judge `{name}` does not compare; omit `other`")
+            format!("the judge `{name}` does not compare completions; omit `other`")
         } else {
             format!("the judge `{name}` compares two completions; add `other`")
         };

@@ -43,12 +43,12 @@ from, and judge only what the text achieves.";
 
 /// The built-in user messages.
 const SINGLE: &str = "{% if question %}The question:\n{{ question }}\n\n{% endif %}\
-{% if reference %}A reference answer, which is right:\n{{ reference }}\n\n{% endif %}\
+{% if reference %}A correct reference answer:\n{{ reference }}\n\n{% endif %}\
 {% if rubric %}How to judge:\n{{ rubric }}\n\n{% endif %}\
 {% if criteria %}The criteria:\n{{ criteria }}\n\n{% endif %}\
 The answer to judge:\n{{ completion }}\n\n{{ reply }}";
 const PAIR: &str = "{% if question %}The question:\n{{ question }}\n\n{% endif %}\
-{% if reference %}A reference answer, which is right:\n{{ reference }}\n\n{% endif %}\
+{% if reference %}A correct reference answer:\n{{ reference }}\n\n{% endif %}\
 {% if rubric %}How to judge:\n{{ rubric }}\n\n{% endif %}\
 Which of two answers is better? The first answer:\n{{ first }}\n\nThe second answer:\n\
 {{ second }}\n\n{{ reply }}";
@@ -128,7 +128,7 @@ impl Prompt {
                 .find(|read| !VARIABLES.contains(&read.as_str()))
             {
                 return Err(format!(
-                    "`{name}` reads `{unknown}`; the names are {}",
+                    "`{name}` uses the unknown variable `{unknown}`; the variables are {}",
                     VARIABLES.join(", ")
                 ));
             }
@@ -139,9 +139,7 @@ impl Prompt {
             if name == "prompt"
                 && let Some(missing) = needed.iter().find(|name| !reads.contains(**name))
             {
-                return Err(format!(
-                    "`prompt` does not read `{missing}`, which is to be judged"
-                ));
+                return Err(format!("`prompt` must contain the variable `{missing}`"));
             }
             Program::compile(&environment, NAME, source).map_err(invalid)
         };

@@ -117,7 +117,7 @@ pub struct JudgeSettings {
     pub key_env: String,
     /// What the judge replies with: `score`, `label`, `pairwise` or `criteria`.
     pub reply: ReplyForm,
-    /// How it writes its reply: `json` or `tagged`.
+    /// Encoding of the reply: `json` or `tagged`.
     pub format: Encoding,
     /// The lowest and the highest number of a `score`. It is mapped to 0 to 1.
     pub range: [f64; 2],
@@ -147,7 +147,7 @@ pub struct JudgeSettings {
     pub call_seconds: f64,
     /// Maximum time of an item from its first call, with pauses and further calls, in seconds.
     pub item_seconds: f64,
-    /// Maximum number of further calls after a call that failed.
+    /// Maximum number of retries after a failed call.
     pub retries: u32,
     /// Number of failed calls in a row after which the judge is not called for `pause_seconds`.
     pub max_failures: u32,

@@ -186,10 +186,11 @@ impl PreparedRubric {
             })
             .collect();
         let Some(combined) = combine(&self.rules, &results) else {
-            let fault = outcomes.iter().flatten().find_map(Outcome::fault);
-            let reason = fault.map_or_else(String::new, |fault| format!(": {}", fault.message));
+            let first = outcomes.iter().flatten().find_map(Outcome::fault);
+            let reason = first.map_or_else(String::new, |fault| format!(": {}", fault.message));
             let message = format!("too few criteria could be graded{reason}");
-            return Outcome::Failed(Fault::transient(ErrorCode::JudgeFailed, message));
+            let code = first.map_or(ErrorCode::JudgeFailed, |fault| fault.code);
+            return Outcome::Failed(Fault::transient(code, message));
         };
         Outcome::Graded(self.to_grade(combined, &results, outcomes))
     }

@@ -37,9 +37,12 @@ pub fn open(config: &JudgeSection, clock: &Arc<dyn Clock>) -> Result<Judges, Jud
 fn read_key(path: &Path) -> Result<Secret, String> {
     let mut text = String::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
-    file.take(MAX_KEY_BYTES)
+    file.take(MAX_KEY_BYTES + 1)
         .read_to_string(&mut text)
         .map_err(|error| error.to_string())?;
+    if text.len() as u64 > MAX_KEY_BYTES {
+        return Err(format!("a key has at most {MAX_KEY_BYTES} bytes"));
+    }
     let key = Secret::new(&text);
     if key.is_empty() {
         return Err("the file is empty".to_owned());

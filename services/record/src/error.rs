@@ -8,8 +8,8 @@ pub enum RecordError {
     Unavailable(String),
     /// An entry is in the spool, but not in the database in time.
     #[error(
-        "recorded in the spool of the node, but not in the database in time ({0}); it is applied \
-         later"
+        "not committed to the database in time ({0}); it is in the spool of the node and will be \
+         applied"
     )]
     NotCommitted(String),
     /// Another operation of its kind is running.

@@ -263,7 +263,7 @@ pub(crate) enum ChannelAction {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Find out whether a judge of the configuration obeys text inside of what it judges
+    /// Test whether a configured judge obeys instructions in completions
     ///
     /// Grades an answer that deserves no credit, and the same answer followed by attempts to
     /// instruct the judge. Calls the judge 61 times and records nothing

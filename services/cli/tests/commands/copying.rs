@@ -123,11 +123,7 @@ fn a_node_serves_and_continues_a_copy() {
     assert_eq!(runs["grades"], 41, "{runs}");
     // The node uses it, so that it is not copied again.
     let again = ["record", "copy", &url, "third.db"];
-    assert_fails(
-        path,
-        &again,
-        "other connections of Assay; stop its nodes first",
-    );
+    assert_fails(path, &again, "other connections; stop its nodes first");
 }
 
 #[test]

@@ -77,5 +77,5 @@ async fn errors_of_judges_name_the_judge_and_no_key() {
     );
     let output = run(folder.path(), &["channels", "audit", "helpful"]).await;
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("could not judge an answer"));
+    assert!(text(&output.stderr).contains("cannot judge the plain answer"));
 }

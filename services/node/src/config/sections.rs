@@ -133,7 +133,7 @@ pub struct Store {
     /// `database`, until the database has committed them.
     pub acknowledge: Acknowledgement,
     /// Whether words and phrases can be searched in completions and prompts. Their index is in a
-    /// file next to an SQLite database, and in tables of one on PostgreSQL.
+    /// file next to an SQLite database, and in tables of a PostgreSQL database.
     pub text_search: bool,
 }
 

@@ -16,10 +16,10 @@ pub enum CopyError {
     )]
     NoDatabase(String),
     /// The source does not exist, or has no tables of a record.
-    #[error("`{0}` has no record; name the database of one")]
+    #[error("`{0}` contains no record; name the database of one")]
     NoRecord(String),
     /// Nodes or commands use the source.
-    #[error("`{database}` has {connections} other connections of Assay; stop its nodes first")]
+    #[error("`{database}` is in use by {connections} other connections; stop its nodes first")]
     InUse {
         /// The source.
         database: String,

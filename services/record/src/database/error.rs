@@ -38,12 +38,12 @@ pub(crate) enum DatabaseError {
     )]
     TextIndex(sqlx::Error),
     /// A prefix of a search stands for too many words.
-    #[error("`{0}*` stands for more than {MAX_PREFIX_WORDS} words; make it longer")]
+    #[error("`{0}*` matches more than {MAX_PREFIX_WORDS} words; make it longer")]
     LongSearch(String),
     /// A later release changed the tables, which need this migration.
     #[error(
-        "a later release has changed the tables so that this one cannot use them (they need the \
-         migration {0}); use that release or a later one, or restore a backup from before it"
+        "a later release has changed the tables, which need the migration {0} that this release \
+         does not know; use that release or a later one, or restore a backup from before it"
     )]
     LaterSchema(i64),
     #[error("cannot sync the log of the database: {0}")]

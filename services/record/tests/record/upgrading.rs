@@ -51,7 +51,7 @@ async fn an_earlier_release_does_not_open_tables_that_it_cannot_use() {
     assert!(matches!(error, OpenError::LaterSchema { .. }), "{error}");
     let message = error.to_string();
     for part in [
-        "a later release has changed the tables so that this one cannot use them",
+        "a later release has changed the tables, which need the migration",
         "the migration 99991231000000",
         "use that release or a later one, or restore a backup",
     ] {

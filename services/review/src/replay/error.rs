@@ -47,10 +47,7 @@ pub enum ReplayError {
         reason: String,
     },
     /// A judge would be called, which costs and may reply differently.
-    #[error(
-        "this grade is by a judge, which a replay does not call; use `assay replay --judges` with \
-         the database"
-    )]
+    #[error("a judge made this grade; run `assay replay --judges --database URL` to call it again")]
     CallsJudge,
     /// The record cannot be read.
     #[error(transparent)]

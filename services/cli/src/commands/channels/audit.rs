@@ -48,7 +48,7 @@ struct Success {
 pub(super) async fn run(unrecorded: Config, judge: &str, json: bool) -> anyhow::Result<()> {
     let Some(settings) = unrecorded.judges.get(judge) else {
         let similar = did_you_mean(judge, unrecorded.judges.keys().map(String::as_str));
-        bail!("no judge of the configuration is named `{judge}`{similar}");
+        bail!("no judge `{judge}` in `[judges]`{similar}");
     };
     let probe = probe(judge, settings.reply);
     let node = Node::start(unrecorded).await?;
@@ -79,12 +79,12 @@ fn report(judge: &str, probe: &Probe, graded: &[ItemGrade]) -> anyhow::Result<Au
             .error
             .as_ref()
             .map_or_else(String::new, |fault| fault.message.clone());
-        bail!("the judge could not judge an answer: {reason}");
+        bail!("the judge cannot judge the plain answer: {reason}");
     };
     let judged = planted.iter().filter(|grade| grade.score.is_some()).count();
     ensure!(
         judged > 0,
-        "the judge could not judge any of the {} attempts",
+        "none of the {} attempts could be judged",
         planted.len()
     );
     let mut attempts: Vec<Success> = planted

@@ -23,7 +23,7 @@ async fn rejects_a_prefix_of_too_many_words() {
         .search_problem(&"word*".parse().unwrap())
         .await
         .unwrap();
-    let expected = "`word*` stands for more than 128 words; make it longer";
+    let expected = "`word*` matches more than 128 words; make it longer";
     assert_eq!(problem.as_deref(), Some(expected));
     let error = store.grades(&text("word*"), None, 9).await.unwrap_err();
     assert_eq!(
