@@ -1,6 +1,7 @@
 //! `load`: compares batches over HTTP with recording to the same batches in-process without
 //! it, in alternating rounds of one run on one machine. Prints rates, their ratio, and the p50 and
-//! p99 of a batch. A round over HTTP ends when the database has all its grades.
+//! p99 of a batch. Of a round over HTTP, the rates until the last reply and until the database has
+//! all its grades are shown.
 //!
 //! Client, service and workers share the cores of the machine. Outcomes are not cached, so that
 //! each item is graded.
@@ -55,7 +56,8 @@ struct Served {
     url: String,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<Result<(), NodeError>>,
-    rate: Rate,
+    replied: Rate,
+    applied: Rate,
     latencies: Vec<Duration>,
 }
 
@@ -81,19 +83,14 @@ impl Served {
             url,
             stop,
             serving,
-            rate: Rate::default(),
+            replied: Rate::default(),
+            applied: Rate::default(),
             latencies: Vec::new(),
         })
     }
 
-    /// Posts all batches and waits until the database has their grades.
-    async fn post_all(
-        &self,
-        http: &reqwest::Client,
-        bodies: &Arc<Vec<Vec<u8>>>,
-        in_flight: usize,
-    ) -> anyhow::Result<()> {
-        post_all(http, &self.url, bodies, in_flight).await?;
+    /// Waits until the database has all grades.
+    async fn wait_until_applied(&self) -> anyhow::Result<()> {
         let record = self.node.engine().record().context("a record")?;
         while record.state().pending > 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -133,8 +130,12 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
             rate.add(counted, &bodies, arguments.batch, span);
         }
         for served in &mut served {
-            let span = timed(&clock, served.post_all(&http, &bodies, in_flight)).await?;
-            served.rate.add(counted, &bodies, arguments.batch, span);
+            let posted = post_all(&http, &served.url, &bodies, in_flight);
+            let until_reply = timed(&clock, posted).await?;
+            let until_applied = until_reply + timed(&clock, served.wait_until_applied()).await?;
+            let size = arguments.batch;
+            served.replied.add(counted, &bodies, size, until_reply);
+            served.applied.add(counted, &bodies, size, until_applied);
             for body in bodies.iter().take(if counted { bodies.len() } else { 0 }) {
                 let span = timed(&clock, post(&http, &served.url, body.clone())).await?;
                 served.latencies.push(span);
@@ -331,13 +332,17 @@ fn report(arguments: &Arguments, [grading, whole]: [&Rate; 2], served: &mut [Ser
         whole.per_second()
     );
     for served in served {
-        let rate = served.rate.per_second();
+        let rate = served.replied.per_second();
         let share = |of: &Rate| 100.0 * rate / of.per_second();
         println!("HTTP, {:24}  {rate:>9.0} items/s", served.name);
         println!(
             "  share of in-process           {:>8.1} % (JSON in and out), {:.1} % (grading only)",
             share(whole),
             share(grading)
+        );
+        println!(
+            "  until the database has them   {:>9.0} items/s",
+            served.applied.per_second()
         );
         served.latencies.sort_unstable();
         let at = |percent: usize| {
