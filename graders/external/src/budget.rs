@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Number of runs that are counted separately. Further ones share a budget, so that new names do
-/// not give more of it.
+/// Number of runs that are counted separately. Further ones of a caller share a budget, so that new
+/// names do not give more of it.
 const MAX_RUNS: usize = 16_384;
 
 /// A run of a caller; without a run, all items of the caller.
@@ -67,12 +67,16 @@ impl Budget {
     }
 }
 
-/// The run under which a run is counted: itself, or the shared one if there are too many.
+/// The run under which a run is counted: itself, or that of all items of its caller if there are
+/// too many.
 fn shared(spent: &HashMap<Run, Spent>, run: &Run) -> Run {
     if spent.contains_key(run) || spent.len() < MAX_RUNS {
         run.clone()
     } else {
-        Run::default()
+        Run {
+            caller: Arc::clone(&run.caller),
+            run: None,
+        }
     }
 }
 
@@ -117,5 +121,10 @@ mod tests {
         budget.spend(&run("y"), call);
         assert!(budget.exceeded(&run("z")).is_some());
         assert_eq!(budget.exceeded(&run("0")), None);
+        let other = Run {
+            caller: "other".into(),
+            run: None,
+        };
+        assert_eq!(budget.exceeded(&other), None);
     }
 }

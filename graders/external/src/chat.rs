@@ -65,10 +65,8 @@ pub(crate) fn reply(body: &[u8]) -> Result<ChatReply, String> {
     }
     #[derive(Deserialize)]
     struct Usage {
-        #[serde(default)]
-        prompt_tokens: u64,
-        #[serde(default)]
-        completion_tokens: u64,
+        prompt_tokens: Option<u64>,
+        completion_tokens: Option<u64>,
     }
     let body: Body = serde_json::from_slice(body)
         .map_err(|error| format!("the reply is not a chat completion: {error}"))?;
@@ -79,7 +77,7 @@ pub(crate) fn reply(body: &[u8]) -> Result<ChatReply, String> {
         model: body.model,
         usage: body
             .usage
-            .map(|usage| (usage.prompt_tokens, usage.completion_tokens)),
+            .and_then(|usage| usage.prompt_tokens.zip(usage.completion_tokens)),
         is_truncated: choice.finish_reason.as_deref() == Some("length"),
     })
 }
@@ -124,7 +122,10 @@ mod tests {
         let read = reply(body.to_string().as_bytes()).unwrap();
         assert_eq!((read.text.as_str(), read.usage), ("a", Some((5, 2))));
         assert!(read.is_truncated);
-        let read = reply(br#"{"choices":[{"message":{"content":null}}]}"#).unwrap();
+        let read = reply(
+            br#"{"choices":[{"message":{"content":null}}],"usage":{"completion_tokens":null}}"#,
+        )
+        .unwrap();
         assert_eq!(
             (read.text.as_str(), read.usage, read.is_truncated),
             ("", None, false)

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use assay_core::{
-    BoxFuture, Completion, Component, Evidence, Fault, Grade, GradeContext, Hash, Item, Measure,
-    Outcome, Prepared, Score, Verdict,
+    BoxFuture, Completion, Component, ErrorCode, Evidence, Fault, Grade, GradeContext, Hash, Item,
+    Measure, Outcome, Prepared, Score, Verdict,
 };
 use assay_extraction::reasoning::visible_text;
 use futures::future::join_all;
@@ -20,6 +20,9 @@ use crate::prompt::{Material, Question};
 use crate::reply::Judgement;
 use crate::spec::SPEC;
 use crate::task::ExternalTask;
+
+/// Largest difference of a mean of scores by rounding.
+const ROUNDING: f64 = 1e-9;
 
 /// A task with its judges.
 pub(crate) struct PreparedExternal {
@@ -59,10 +62,17 @@ impl PreparedExternal {
         if let Some(grade) = self.too_long(completion) {
             return Outcome::Graded(grade);
         }
+        let question = match &self.task.question {
+            Some(question) => Some(Cow::Borrowed(&**question)),
+            None => item.prompt.as_ref().map(prompt_text),
+        };
+        if let Some(fault) = self.long_question(question.as_deref()) {
+            return Outcome::Ungradable(fault);
+        }
         let opinions = self
             .judges
             .iter()
-            .map(|judge| self.opinion(judge, item, completion, cx));
+            .map(|judge| self.opinion(judge, question.as_ref(), completion, cx));
         let opinions: Result<Vec<Opinion>, Fault> = join_all(opinions).await.into_iter().collect();
         match opinions {
             Ok(opinions) => Outcome::Graded(self.to_grade(&opinions)),
@@ -70,13 +80,31 @@ impl PreparedExternal {
         }
     }
 
+    /// The length of the longest text that all judges read.
+    fn max_bytes(&self) -> usize {
+        let limits = self.judges.iter();
+        let limits = limits.map(|judge| judge.settings.completion_bytes);
+        limits.min().unwrap_or_default()
+    }
+
+    /// The fault of a question that is longer than a judge reads.
+    fn long_question(&self, question: Option<&str>) -> Option<Fault> {
+        let (bytes, most) = (question?.len(), self.max_bytes());
+        (bytes > most).then(|| {
+            let message = format!(
+                "the prompt has {bytes} bytes, and the judge reads at most {most}; send a shorter \
+                 `question`, or ask the operator to raise `completion_bytes`"
+            );
+            Fault::permanent(ErrorCode::InvalidTask, message)
+        })
+    }
+
     /// The grade of a completion that is longer than a judge reads.
     fn too_long(&self, completion: &str) -> Option<Grade> {
-        let limits = self
-            .judges
-            .iter()
-            .map(|judge| judge.settings.completion_bytes);
-        let most = limits.min().filter(|most| completion.len() > *most)?;
+        let most = self.max_bytes();
+        if completion.len() <= most {
+            return None;
+        }
         let evidence = Evidence::new()
             .value("bytes", completion.len())
             .value("max_bytes", most);
@@ -86,7 +114,7 @@ impl PreparedExternal {
     async fn opinion(
         &self,
         judge: &Arc<Judge>,
-        item: &Item,
+        question: Option<&Cow<'_, str>>,
         completion: &str,
         cx: &GradeContext,
     ) -> Result<Opinion, Fault> {
@@ -94,14 +122,10 @@ impl PreparedExternal {
             Some(other) => orders(completion, other, judge.settings.swap_share),
             None => vec![true],
         };
-        let question = match &self.task.question {
-            Some(question) => Some(Cow::Borrowed(&**question)),
-            None => item.prompt.as_ref().map(prompt_text),
-        };
         let ballots = orders.into_iter().map(|as_first| {
             let question = Question {
                 material: Material {
-                    question: question.clone(),
+                    question: question.map(|question| Cow::Borrowed(&**question)),
                     reference: self.task.reference.as_deref(),
                     rubric: self.task.rubric.as_deref(),
                     criteria: &self.task.criteria,
@@ -140,7 +164,8 @@ impl PreparedExternal {
             .and_then(|first| first.judge.settings.default_threshold());
         let verdict = match self.task.threshold.or(default) {
             None => Verdict::SCORED,
-            Some(threshold) if mean >= threshold => Verdict::CORRECT,
+            // The mean of equal scores may be rounded below them.
+            Some(threshold) if mean >= threshold - ROUNDING => Verdict::CORRECT,
             Some(_) => Verdict::WRONG_ANSWER,
         };
         let mut usage = Usage::default();

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use assay_base::causes::with_causes;
 use assay_base::truncated;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode};
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::settings::{JudgeSettings, Secret};
 
@@ -82,7 +81,9 @@ impl Endpoint {
     }
 
     /// Posts a request and reads the reply.
-    pub(crate) async fn post(&self, body: &Value) -> Result<Vec<u8>, CallError> {
+    ///
+    /// The reply does not contain the key.
+    pub(crate) async fn post(&self, body: Vec<u8>) -> Result<Vec<u8>, CallError> {
         let exchange = self.exchange(body);
         tokio::time::timeout(self.timeout, exchange)
             .await
@@ -95,12 +96,24 @@ impl Endpoint {
             })
     }
 
-    async fn exchange(&self, body: &Value) -> Result<Vec<u8>, CallError> {
-        let sent = self.client.post(&self.url).json(body).send().await;
+    async fn exchange(&self, body: Vec<u8>) -> Result<Vec<u8>, CallError> {
+        let request = self
+            .client
+            .post(&self.url)
+            .header(CONTENT_TYPE, "application/json");
+        let sent = request.body(body).send().await;
         let reply = sent.map_err(transport)?;
         let status = reply.status();
         if status.is_success() {
-            return read(reply, self.max_bytes).await;
+            let body = read(reply, self.max_bytes).await?;
+            let contains_key =
+                !self.key.is_empty() && contains(&body, self.key.reveal().as_bytes());
+            return Ok(if contains_key {
+                self.without_key(&String::from_utf8_lossy(&body))
+                    .into_bytes()
+            } else {
+                body
+            });
         }
         let after = retry_after(reply.headers());
         let kind = match status {
@@ -115,10 +128,8 @@ impl Endpoint {
             _ => CallErrorKind::OfItem,
         };
         let quoted = read(reply, MAX_ERROR_BYTES).await.ok();
-        let quoted = quoted.as_deref().and_then(message).map(|message| {
-            let message = self.without_key(&message);
-            format!(": {}", truncated(&message, MAX_QUOTED))
-        });
+        let quoted = quoted.as_deref().and_then(message);
+        let quoted = quoted.map(|message| format!(": {}", self.quoted(&message)));
         Err(CallError {
             reason: format!("status {status}{}", quoted.unwrap_or_default()),
             kind,
@@ -126,14 +137,24 @@ impl Endpoint {
         })
     }
 
-    /// A message of the server, in which it may have repeated the key.
-    fn without_key(&self, message: &str) -> String {
+    /// The start of a text of the server, without the key.
+    pub(crate) fn quoted(&self, text: &str) -> String {
+        truncated(&self.without_key(text), MAX_QUOTED).to_owned()
+    }
+
+    /// A text of the server, in which it may have repeated the key.
+    pub(crate) fn without_key(&self, message: &str) -> String {
         if self.key.is_empty() {
             message.to_owned()
         } else {
             message.replace(self.key.reveal(), "***")
         }
     }
+}
+
+/// Whether `text` contains `part`, which is not empty.
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
 }
 
 /// The error of a request that got no reply. The error would contain the URL, which may contain a

@@ -120,9 +120,9 @@ impl Judge {
             .criteria
             .iter()
             .map(|criterion| {
-                Hash::of_parts(&[criterion.id.as_bytes(), criterion.text.as_bytes()])
-                    .as_bytes()
-                    .to_vec()
+                let points = criterion.points.to_le_bytes();
+                let parts = [criterion.id.as_bytes(), criterion.text.as_bytes(), &points];
+                Hash::of_parts(&parts).as_bytes().to_vec()
             })
             .collect();
         let order = match material.other {
@@ -178,6 +178,7 @@ impl Judge {
                         return Ok(Answer::new(judgement, &reply.text, reply.model, usage));
                     }
                     Err(reason) => {
+                        let reason = self.endpoint.quoted(&reason);
                         metrics::call(&self.name, CallResult::Unreadable);
                         if unread == READ_RETRIES {
                             return Err(self.fault(&format!("sent an invalid reply: {reason}")));
@@ -245,7 +246,7 @@ impl Judge {
         run: &Run,
         usage: &mut Usage,
     ) -> Result<Result<chat::ChatReply, CallError>, Fault> {
-        let pass = self.breaker.enter().map_err(|stopped| {
+        let pass = self.breaker.enter(&run.caller).map_err(|stopped| {
             metrics::call(&self.name, CallResult::Stopped);
             let (left, reason) = (stopped.left.as_secs_f64(), stopped.reason);
             self.fault(&format!(
@@ -253,7 +254,8 @@ impl Judge {
             ))
         })?;
         let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN) as u64;
-        let input_tokens = tokens(body.to_string().len());
+        let body = body.to_string().into_bytes();
+        let input_tokens = tokens(body.len());
         let mut unanswered = Unanswered {
             judge: self,
             run,
@@ -364,12 +366,19 @@ impl Judge {
 
     fn reply(&self, bytes: &[u8]) -> Result<chat::ChatReply, CallError> {
         let invalid = |reason: String| CallError {
-            reason,
+            reason: self.endpoint.quoted(&reason),
             kind: CallErrorKind::Transient(None),
             may_cost: true,
         };
         match self.settings.kind {
-            Kind::Chat => chat::reply(bytes).map_err(invalid),
+            Kind::Chat => {
+                let reply = chat::reply(bytes).map_err(invalid)?;
+                Ok(chat::ChatReply {
+                    text: self.endpoint.without_key(&reply.text),
+                    model: reply.model.map(|model| self.endpoint.quoted(&model)),
+                    ..reply
+                })
+            }
             Kind::Http | Kind::NemoGym => Ok(chat::ChatReply {
                 text: String::from_utf8_lossy(bytes).into_owned(),
                 model: None,
@@ -453,7 +462,7 @@ fn prompt_version(settings: &JudgeSettings) -> String {
         prompt::sources(settings),
         settings.reply,
         settings.format,
-        settings.range,
+        settings.range(),
         settings.labels,
         settings.temperature,
         settings.max_tokens,

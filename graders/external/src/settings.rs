@@ -119,8 +119,10 @@ pub struct JudgeSettings {
     pub reply: ReplyForm,
     /// Encoding of the reply: `json` or `tagged`.
     pub format: Encoding,
-    /// The lowest and the highest number of a `score`. It is mapped to 0 to 1.
-    pub range: [f64; 2],
+    /// The lowest and the highest number of a `score`, which is mapped to 0 to 1. `[0.0, 10.0]`
+    /// unless set; for `nemo_gym`, `[0.0, 1.0]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<[f64; 2]>,
     /// The score of each label, from 0 to 1.
     pub labels: BTreeMap<String, f64>,
     /// Score from which an item passes. Without one, a `label` passes from 0.5, the better
@@ -139,7 +141,8 @@ pub struct JudgeSettings {
     pub json_schema: bool,
     /// Other fields of the request, such as `chat_template_kwargs`.
     pub options: Map<String, Value>,
-    /// Longest completion that is judged, in bytes; longer ones are `too_long`.
+    /// Longest completion that is judged, in bytes; longer ones are `too_long`. Items with a longer
+    /// question are `ungradable`.
     pub completion_bytes: usize,
     /// Maximum number of calls at the same time; other items wait.
     pub in_flight: usize,
@@ -184,7 +187,7 @@ impl Default for JudgeSettings {
             key_env: String::new(),
             reply: ReplyForm::Score,
             format: Encoding::Json,
-            range: [0.0, 10.0],
+            range: None,
             labels: BTreeMap::from([("no".to_owned(), 0.0), ("yes".to_owned(), 1.0)]),
             threshold: None,
             system: String::new(),
@@ -245,6 +248,15 @@ impl JudgeSettings {
         })
     }
 
+    /// The lowest and the highest number of a score.
+    pub(crate) fn range(&self) -> [f64; 2] {
+        let default = match self.kind {
+            Kind::Chat | Kind::Http => [0.0, 10.0],
+            Kind::NemoGym => [0.0, 1.0],
+        };
+        self.range.unwrap_or(default)
+    }
+
     /// Checks types, ranges and combinations.
     ///
     /// # Errors
@@ -261,11 +273,18 @@ impl JudgeSettings {
         if !self.key_file.as_os_str().is_empty() && !self.key_env.is_empty() {
             return Err("`key_file` and `key_env` are both set; use one".to_owned());
         }
-        let [lowest, highest] = self.range;
+        let [lowest, highest] = self.range();
         if !(lowest.is_finite() && highest.is_finite() && lowest < highest) {
             return Err("`range` must be two numbers, the lower one first".to_owned());
         }
         self.check_labels()?;
+        if self.tokens_per_run > 0 && self.kind != Kind::Chat {
+            return Err("`tokens_per_run` limits judges of the kind `chat` only".to_owned());
+        }
+        let prices = [self.input_price, self.output_price, self.call_price];
+        if self.cost_per_run > 0.0 && prices == [0.0; 3] {
+            return Err("`cost_per_run` needs a price, which is 0".to_owned());
+        }
         for (name, value, lowest, highest) in [
             ("threshold", self.threshold.unwrap_or(0.0), 0.0, 1.0),
             ("temperature", self.temperature, 0.0, 2.0),
@@ -352,13 +371,17 @@ mod tests {
     #[test]
     fn rejects_settings_out_of_range_by_name() {
         settings().check().unwrap();
-        let change: [(&str, Change); 8] = [
+        let change: [(&str, Change); 10] = [
             ("`url`", |judge| judge.url = "ftp://a".to_owned()),
             ("`url`", |judge| judge.url = "http://me:s3cr3t@a".to_owned()),
             ("`model`", |judge| judge.model.clear()),
-            ("`range`", |judge| judge.range = [1.0, 1.0]),
+            ("`range`", |judge| judge.range = Some([1.0, 1.0])),
             ("`threshold`", |judge| judge.threshold = Some(f64::NAN)),
             ("`in_flight`", |judge| judge.in_flight = 0),
+            ("`cost_per_run`", |judge| judge.cost_per_run = 1.0),
+            ("`tokens_per_run`", |judge| {
+                (judge.kind, judge.tokens_per_run) = (Kind::Http, 9);
+            }),
             ("label", |judge| {
                 judge.labels.insert("bad".to_owned(), 1.5);
             }),

@@ -6,6 +6,9 @@ use assay_core::{Score, Verdict};
 use crate::spec::VETOED;
 use crate::task::{Combine, Criterion, Rules};
 
+/// Largest difference of a score by rounding.
+const ROUNDING: f64 = 1e-9;
+
 /// The result of a criterion.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum CriterionResult {
@@ -40,8 +43,8 @@ impl CriterionResult {
         matches!(self, Self::Graded { .. })
     }
 
-    /// Whether a veto applies. A criterion that is left out has none.
-    fn vetoes(self) -> bool {
+    /// Whether a gate closes, or a veto applies. A criterion that is left out does neither.
+    pub(crate) fn closes(self) -> bool {
         self.value().is_some() && !self.is_met()
     }
 }
@@ -55,8 +58,8 @@ pub(crate) struct Combined {
     pub(crate) unlimited: f64,
 }
 
-/// Combines the results of all criteria. `None` if none of them counts, or none with positive
-/// points, so that there is no score.
+/// Combines the results of all criteria. `None` if none of them was graded, or none with positive
+/// points counts, so that there is no score.
 pub(crate) fn combine(
     rules: &Rules,
     results: &[(&Criterion, CriterionResult)],
@@ -73,7 +76,9 @@ pub(crate) fn combine(
             value
         }
     };
-    counted().next()?;
+    if !results.iter().any(|(_, result)| result.is_graded()) {
+        return None;
+    }
     let unlimited = match rules.combine {
         Combine::Points => {
             let terms = counted()
@@ -93,7 +98,7 @@ pub(crate) fn combine(
     };
     let vetoed = results
         .iter()
-        .any(|(criterion, result)| criterion.veto && result.vetoes());
+        .any(|(criterion, result)| criterion.veto && result.closes());
     let score = if vetoed {
         0.0
     } else {
@@ -101,7 +106,8 @@ pub(crate) fn combine(
     };
     let verdict = match score {
         _ if vetoed => VETOED,
-        score if score >= rules.threshold => Verdict::CORRECT,
+        // The sum of all points may be rounded below their share.
+        score if score >= rules.threshold - ROUNDING => Verdict::CORRECT,
         score if score > 0.0 => Verdict::PARTIAL,
         _ => Verdict::WRONG_ANSWER,
     };
@@ -197,6 +203,14 @@ mod tests {
             of(&rules(Combine::Points), &not_reached),
             Some((0.0, "vetoed"))
         );
+    }
+
+    #[test]
+    fn without_a_graded_criterion_there_is_no_score() {
+        let failed = [(criterion(1.0), CriterionResult::Failed { counts: true })];
+        assert_eq!(of(&rules(Combine::Points), &failed), None);
+        assert!(!CriterionResult::Failed { counts: false }.closes());
+        assert!(CriterionResult::Failed { counts: true }.closes());
     }
 
     #[test]

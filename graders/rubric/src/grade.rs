@@ -145,9 +145,9 @@ impl PreparedRubric {
             })
     }
 
-    /// Whether a criterion of a stage lets the next stage be graded.
+    /// Whether a criterion of a stage lets the next stage be graded. One that is left out does.
     fn opens(&self, at: usize, outcome: Option<&Outcome>) -> bool {
-        !self.criteria[at].criterion.gate || self.result(at, outcome).is_met()
+        !self.criteria[at].criterion.gate || !self.result(at, outcome).closes()
     }
 
     fn result(&self, at: usize, outcome: Option<&Outcome>) -> CriterionResult {

@@ -211,6 +211,20 @@ fn check_criterion(at: usize, criterion: &CriterionBody) -> Result<(), TaskError
 }
 
 fn check_combination(combine: Combine, criteria: &[(Criterion, Task)]) -> Result<(), TaskError> {
+    for (at, (criterion, _)) in criteria.iter().enumerate() {
+        let is_fault = criterion.points < 0.0;
+        let reason = match combine {
+            Combine::Points if criterion.veto => "a veto",
+            Combine::Points => continue,
+            _ => "this `combine`",
+        };
+        if is_fault {
+            let message = format!(
+                "points below 0 have no meaning with {reason}; state what is right instead"
+            );
+            return Err(invalid(&format!("/criteria/{at}/points"), message));
+        }
+    }
     match combine {
         Combine::Points
             if criteria
@@ -246,6 +260,14 @@ mod tests {
             (r#""criteria":[]"#.to_owned(), "/criteria"),
             (criterion(r#","points":2000"#), "/criteria/0/points"),
             (criterion(r#","points":-1"#), "/criteria"),
+            (
+                criterion(r#","points":-1,"veto":true"#),
+                "/criteria/0/points",
+            ),
+            (
+                format!(r#"{},"combine":"min""#, criterion(r#","points":-1"#)),
+                "/criteria/0/points",
+            ),
             (criterion(r#","met_from":2"#), "/criteria/0/met_from"),
             (criterion(r#","stage":16"#), "/criteria/0/stage"),
             (criterion(r#","weight":1"#), "/criteria/0/weight"),

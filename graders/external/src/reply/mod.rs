@@ -68,7 +68,7 @@ impl ReplyReader {
         Self {
             form: settings.reply,
             encoding: settings.format,
-            range: settings.range,
+            range: settings.range(),
             labels: settings.labels.clone(),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use assay_core::{ErrorCode, Outcome};
+use assay_core::{ErrorCode, GradeContext, Outcome};
 use assay_external::scripted::{Scripted, ScriptedJudge, user_message};
 use assay_external::settings::Secret;
 use serde_json::{Value, json};
@@ -292,4 +292,66 @@ async fn a_cancelled_item_makes_no_call() {
     cx.cancel.cancel();
     let fault = failed(grade_in(&one.prepared, "a", &cx).await);
     assert_eq!((fault.code, one.judge.calls()), (ErrorCode::Cancelled, 0));
+}
+
+#[tokio::test]
+async fn failures_of_one_caller_do_not_stop_the_judge_for_others_or_show_them_its_texts() {
+    let echo = |request: &Value| {
+        if user_message(request).contains("poison") {
+            let body = json!({ "error": { "message": user_message(request) } });
+            Scripted::Status(500, String::new(), body.to_string())
+        } else {
+            score(9)
+        }
+    };
+    let one = one(|judge| (judge.max_failures, judge.retries) = (1, 0), echo).await;
+    let caller = |name: &str| GradeContext {
+        caller: name.into(),
+        ..context("run")
+    };
+    failed(grade_in(&one.prepared, "poison", &caller("first")).await);
+    let fault = failed(grade_in(&one.prepared, "a", &caller("first")).await);
+    assert!(fault.message.contains("is not called"), "{fault}");
+    let other = graded(grade_in(&one.prepared, "a", &caller("second")).await);
+    assert_eq!(other.score.get(), 0.9);
+}
+
+#[tokio::test]
+async fn what_a_judge_repeats_is_shortened_and_without_the_key() {
+    let long = format!("s3cr3t-key{}", "x".repeat(100_000));
+    for body in [
+        json!({ "choices": long }),
+        json!({ "choices": [{ "message": { "content": format!("{{\"score\": \"{long}\"}}") } }] }),
+    ] {
+        let reply = body.to_string();
+        let one = one(
+            |judge| judge.key = Secret::new("s3cr3t-key"),
+            move |_| Scripted::Status(200, String::new(), reply.clone()),
+        )
+        .await;
+        let fault = failed(grade(&one.prepared, "a").await);
+        assert!(fault.message.len() < 500, "{}", fault.message.len());
+        assert!(!fault.message.contains("s3cr3t"), "{fault}");
+    }
+    let body = json!({
+        "model": long,
+        "choices": [{ "message": { "content": "{\"score\": 9, \"reason\": \"s3cr3t-key\"}" } }],
+    });
+    let one = one(
+        |judge| judge.key = Secret::new("s3cr3t-key"),
+        move |_| Scripted::Status(200, String::new(), body.to_string()),
+    )
+    .await;
+    let evidence = graded(grade(&one.prepared, "a").await).evidence;
+    assert!(evidence.get().len() < 1_000 && !evidence.get().contains("s3cr3t"));
+}
+
+#[tokio::test]
+async fn a_question_that_is_too_long_is_not_sent() {
+    let one = one(|judge| judge.completion_bytes = 10, always(9)).await;
+    match grade(&one.prepared, "a").await {
+        Outcome::Ungradable(fault) => assert!(fault.message.contains("at most 10"), "{fault}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(one.judge.calls(), 0);
 }

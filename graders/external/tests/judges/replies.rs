@@ -188,7 +188,7 @@ async fn a_plain_server_receives_the_item_and_replies_with_a_score() {
         &with_data,
         |judge| {
             judge.kind = Kind::Http;
-            judge.range = [0.0, 1.0];
+            judge.range = Some([0.0, 1.0]);
             judge.call_price = 0.25;
         },
         |request| {
@@ -215,7 +215,7 @@ async fn a_resources_server_of_nemo_gym_verifies_a_response() {
     with_data["data"] = json!({ "expected": "tea", "response": "ignored" });
     let one = one_of(
         &with_data,
-        |judge| (judge.kind, judge.range) = (Kind::NemoGym, [0.0, 1.0]),
+        |judge| judge.kind = Kind::NemoGym,
         |request| {
             let text = &request["response"]["output"][0]["content"][0]["text"];
             let (reward, masked) = match text.as_str() {
