@@ -26,6 +26,17 @@ pub enum CopyError {
         /// Number of connections.
         connections: i64,
     },
+    /// The source has other rows at the end of the copy than at its start.
+    #[error(
+        "the table `{table}` of `{database}` changed during the copy, so nothing was copied; stop \
+         the nodes of this database and copy it again"
+    )]
+    Changed {
+        /// The source.
+        database: String,
+        /// The table.
+        table: String,
+    },
     /// The spool of the source is used, or cannot be read.
     #[error(transparent)]
     Spool(#[from] OpenSpoolError),
@@ -70,8 +81,8 @@ pub enum CopyError {
     },
     /// The target has other rows than the source.
     #[error(
-        "the copy `{database}` differs in the table `{table}`, of which {copied} rows were copied and \
-         {found} were read again; do not use it, and check its disk or server"
+        "the copy in `{database}` differs in the table `{table}`, of which {copied} rows were copied \
+         and {found} were read again; nothing was copied; check its disk or server"
     )]
     Different {
         /// The target.

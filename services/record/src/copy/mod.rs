@@ -1,8 +1,9 @@
-//! Copies a record to another database, of either kind, and compares all rows afterwards.
+//! Copies a record to another database, of either kind, and compares all rows.
 //!
-//! The rows are read in one state of the source, and inserted in one transaction of the target: a
-//! copy that is interrupted leaves nothing behind and is started again. What nodes have not applied
-//! is in their spools and not in the database, so none may use the source.
+//! The rows are read in one state of the source, and inserted and compared in one transaction of the
+//! target, in which no node writes: a copy that is interrupted leaves nothing behind and is started
+//! again. What nodes have not applied is in their spools and not in the database, so none may use
+//! the source, which is checked before the copy and at its end.
 
 mod digest;
 mod error;
@@ -37,7 +38,7 @@ pub enum CopyProgress {
 /// compares the rows of both.
 ///
 /// # Errors
-/// [`CopyError`]. The target is then empty, unless rows differ.
+/// [`CopyError`]. The target then has no rows of the source.
 pub async fn copy(
     options: &RecordOptions,
     target: &str,
@@ -55,18 +56,20 @@ pub async fn copy(
         .begin_writing()
         .await
         .map_err(|error| failed(&error))?;
+    // Another command may have written to it since the first check.
+    require_empty(&mut connection, target).await?;
     let copied = copy_tables(&mut source, &mut connection, target, &mut progress).await?;
+    source.end_reading().await?;
+    compare(&mut connection, &copied, target, &mut progress).await?;
+    source.require_unchanged(&copied).await?;
     let committed = connection.commit().await;
     committed.map_err(|error| failed(&error))?;
-    let mut connection = writer.acquire().await.map_err(|error| failed(&error))?;
-    let compared = compare(&mut connection, &copied, target, &mut progress).await;
-    drop(connection);
     writer.close().await;
     source.close().await;
-    compared.map(|()| copied)
+    Ok(copied)
 }
 
-/// Fails if the target has tables with rows, or other tables.
+/// Fails if the target has tables with rows, or other tables, before it is migrated.
 async fn require_new(location: &Location, target: &str) -> Result<(), CopyError> {
     if location.path().is_some_and(|path| !path.exists()) {
         return Ok(());
@@ -74,21 +77,27 @@ async fn require_new(location: &Location, target: &str) -> Result<(), CopyError>
     let failed = CopyError::of_target(target);
     let connected = location.connect_reading().await;
     let mut connection = connected.map_err(|error| failed(&error))?;
+    require_empty(&mut connection, target).await?;
+    // The connection is not needed any more, whether it can be closed or not.
+    let _ = connection.close().await;
+    Ok(())
+}
+
+/// Fails if the database of this connection, the target, has tables with rows, or other tables.
+async fn require_empty(connection: &mut Connection, target: &str) -> Result<(), CopyError> {
+    let failed = CopyError::of_target(target);
     let found = async {
-        let filled = if copying::schema(&mut connection).await? == Schema::None {
-            let is_empty = crate::database::schema::is_empty(&mut connection).await?;
+        let filled = if copying::schema(connection).await? == Schema::None {
+            let is_empty = crate::database::schema::is_empty(connection).await?;
             (!is_empty).then(|| "tables of another program".to_owned())
         } else {
-            let tables = copying::tables(&mut connection).await?;
-            let filled = copying::filled(&mut connection, &tables).await?;
+            let tables = copying::tables(connection).await?;
+            let filled = copying::filled(connection, &tables).await?;
             filled.map(|table| format!("rows in the table `{table}`"))
         };
         Ok::<_, crate::database::DatabaseError>(filled)
     };
-    let filled = found.await.map_err(|error| failed(&error))?;
-    // The connection is not needed any more, whether it can be closed or not.
-    let _ = connection.close().await;
-    match filled {
+    match found.await.map_err(|error| failed(&error))? {
         Some(found) => Err(CopyError::NotEmpty {
             database: redacted(target),
             found,

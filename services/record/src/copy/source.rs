@@ -3,6 +3,7 @@
 use assay_base::url::redacted;
 use futures::stream::BoxStream;
 
+use super::digest::TableCopy;
 use super::error::CopyError;
 use crate::RecordOptions;
 use crate::database::copying::{self, CopiedTable, Schema};
@@ -16,7 +17,7 @@ pub(super) struct Source {
     connection: Connection,
     /// The URL without its password.
     name: String,
-    /// Keeps nodes from using a spool beside a file; `None` without a spool.
+    /// Keeps a node from using the spool; `None` without a spool.
     _spool: Option<Folder>,
 }
 
@@ -30,10 +31,6 @@ impl Source {
         if location.path().is_some_and(|path| !path.exists()) {
             return Err(CopyError::NoRecord(name));
         }
-        let spool = match location.path() {
-            Some(_) => claim_spool(options, &location).await?,
-            None => None,
-        };
         let failed = CopyError::of_source(&name);
         let connected = location.connect_reading().await;
         let mut connection = connected.map_err(|error| failed(&error))?;
@@ -44,20 +41,8 @@ impl Source {
             Schema::Later => return Err(CopyError::LaterSchema(name)),
             Schema::None => return Err(CopyError::NoRecord(name)),
         }
-        let others = match connection {
-            Connection::Sqlite(_) => 0,
-            Connection::Postgres(_) => {
-                let others = sql::query_scalar(postgres::OTHERS);
-                let others = others.fetch_one(&mut connection).await;
-                others.map_err(|error| failed(&error))?
-            }
-        };
-        if others > 0 {
-            return Err(CopyError::InUse {
-                database: name,
-                connections: others,
-            });
-        }
+        require_unused(&mut connection, &name).await?;
+        let spool = claim_spool(options, &location).await?;
         let begun = connection.begin_reading().await;
         begun.map_err(|error| failed(&error))?;
         Ok(Self {
@@ -84,6 +69,31 @@ impl Source {
         copying::read(&mut self.connection, table)
     }
 
+    /// Ends the state that is read, so that the server need not keep it.
+    pub(super) async fn end_reading(&mut self) -> Result<(), CopyError> {
+        let failed = self.errors();
+        let ended = sql::query("rollback").execute(&mut self.connection).await;
+        ended.map(drop).map_err(|error| failed(&error))
+    }
+
+    /// Fails if nodes use it again, or if its tables have other numbers of rows than those that
+    /// were copied.
+    pub(super) async fn require_unchanged(
+        &mut self,
+        copied: &[TableCopy],
+    ) -> Result<(), CopyError> {
+        require_unused(&mut self.connection, &self.name).await?;
+        for (table, copied) in self.tables().await?.iter().zip(copied) {
+            if self.rows(table).await? != copied.rows {
+                return Err(CopyError::Changed {
+                    database: self.name.clone(),
+                    table: table.name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Its tables are not those of the target.
     pub(super) fn other_schema(&self) -> CopyError {
         CopyError::LaterSchema(self.name.clone())
@@ -100,7 +110,29 @@ impl Source {
     }
 }
 
-/// Locks the spool of a database in a file; fails if a node uses it, or if it has entries.
+/// Fails if nodes or commands are connected to the server of the source. The lock of its spool
+/// protects a file.
+async fn require_unused(connection: &mut Connection, name: &str) -> Result<(), CopyError> {
+    if matches!(connection, Connection::Sqlite(_)) {
+        return Ok(());
+    }
+    let failed = CopyError::of_source(name);
+    let others = sql::query_scalar(postgres::OTHERS);
+    let connections: i64 = others
+        .fetch_one(connection)
+        .await
+        .map_err(|error| failed(&error))?;
+    if connections > 0 {
+        return Err(CopyError::InUse {
+            database: name.to_owned(),
+            connections,
+        });
+    }
+    Ok(())
+}
+
+/// Locks the spool; fails if a node uses it, or if it has entries. The spools of other nodes that
+/// shared a database on a server are not known here.
 async fn claim_spool(
     options: &RecordOptions,
     location: &Location,

@@ -193,8 +193,8 @@ pub(crate) async fn begin(
             Vec::new()
         }
     };
-    for table in tables {
-        let delete = format!("delete from \"{}\"", table.name);
+    for table in NEVER_EMPTY {
+        let delete = format!("delete from \"{table}\"");
         sql::query(AssertSqlSafe(delete))
             .execute(connection)
             .await?;

@@ -16,6 +16,7 @@ mod channels;
 mod checks;
 mod claims;
 mod comments;
+mod copying;
 mod costs;
 mod faults;
 mod fixture;
