@@ -141,7 +141,7 @@ fn refuses_databases_that_cannot_be_copied_or_are_not_new() {
         (
             "missing.db",
             "new.db",
-            "`sqlite://missing.db` has no record",
+            "`sqlite://missing.db` contains no record",
         ),
         (
             "mysql://host/name",
