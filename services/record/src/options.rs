@@ -46,8 +46,8 @@ pub struct RecordOptions {
     /// Time between two checks of the limits.
     pub limits_interval: Duration,
     /// Whether completions and prompts can be searched. Their index is in the file `PATH.texts`
-    /// next to an SQLite database, and in tables of a PostgreSQL database. It is built or completed in
-    /// the background.
+    /// next to an SQLite database, and in tables of a PostgreSQL database. It is built or completed
+    /// in the background.
     pub text_search: bool,
 }
 
