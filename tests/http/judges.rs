@@ -141,7 +141,7 @@ async fn an_untrusted_judge_informs_but_does_not_reward() {
         (&Value::Null, &Value::Null)
     );
     let missing = untrusted["reward_breakdown"]["missing"].as_str().unwrap();
-    assert!(missing.contains("is not known"), "{missing}");
+    assert!(missing.contains("is unknown"), "{missing}");
     assert_eq!(other["reward"], 1.0);
 
     let calibration = json!({

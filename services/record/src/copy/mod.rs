@@ -2,8 +2,8 @@
 //!
 //! The rows are read in one state of the source, and inserted and compared in one transaction of
 //! the target, in which no node writes: a copy that is interrupted leaves nothing behind and is
-//! started again. What nodes have not applied is in their spools and not in the database, so none may use
-//! the source, which is checked before the copy and at its end.
+//! started again. What nodes have not applied is in their spools and not in the database, so none
+//! may use the source, which is checked before the copy and at its end.
 
 mod digest;
 mod error;
