@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use assay_base::causes::with_causes;
 use assay_base::truncated;
+use memchr::memmem;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode};
@@ -107,7 +108,7 @@ impl Endpoint {
         if status.is_success() {
             let body = read(reply, self.max_bytes).await?;
             let contains_key =
-                !self.key.is_empty() && contains(&body, self.key.reveal().as_bytes());
+                !self.key.is_empty() && memmem::find(&body, self.key.reveal().as_bytes()).is_some();
             return Ok(if contains_key {
                 self.without_key(&String::from_utf8_lossy(&body))
                     .into_bytes()
@@ -150,11 +151,6 @@ impl Endpoint {
             message.replace(self.key.reveal(), "***")
         }
     }
-}
-
-/// Whether `text` contains `part`, which is not empty.
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
 }
 
 /// The error of a request that got no reply. The error would contain the URL, which may contain a

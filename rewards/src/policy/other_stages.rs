@@ -12,14 +12,26 @@ use crate::appeal::Appeals;
 use crate::trust::Trust;
 use crate::{Estimator, Rates};
 
+fn check_number(rules: usize) -> ValidationResult {
+    if rules > MAX_LIST {
+        let message = format!("there are {rules} rules; the maximum is {MAX_LIST}");
+        return Err(PolicyError::at("", message));
+    }
+    Ok(())
+}
+
+/// The channels of a rule in words; none are all.
+fn listed(channels: &[String]) -> String {
+    if channels.is_empty() {
+        "every channel".to_owned()
+    } else {
+        channels.join(", ")
+    }
+}
+
 impl Section for Vec<Appeals> {
     fn check(&self) -> ValidationResult {
-        if self.len() > MAX_LIST {
-            return Err(PolicyError::at(
-                "",
-                format!("there are {} rules; the maximum is {MAX_LIST}", self.len()),
-            ));
-        }
+        check_number(self.len())?;
         for (at, rule) in self.iter().enumerate() {
             rule.check().map_err(|(pointer, message)| PolicyError {
                 pointer: format!("/{at}{pointer}"),
@@ -36,11 +48,7 @@ impl Section for Vec<Appeals> {
                 .get("type")
                 .and_then(serde_json::Value::as_str)
                 .unwrap_or_default();
-            let channels = if rule.channels.is_empty() {
-                "every channel".to_owned()
-            } else {
-                rule.channels.join(", ")
-            };
+            let channels = listed(&rule.channels);
             let effect = if rule.overturn {
                 format!(
                     "the judge overturns verdicts if it is right with a probability of at least {}",
@@ -65,12 +73,7 @@ impl Section for Vec<Appeals> {
 
 impl Section for Vec<Trust> {
     fn check(&self) -> ValidationResult {
-        if self.len() > MAX_LIST {
-            return Err(PolicyError::at(
-                "",
-                format!("there are {} rules; the maximum is {MAX_LIST}", self.len()),
-            ));
-        }
+        check_number(self.len())?;
         for (at, rule) in self.iter().enumerate() {
             validate::check_positive(format!("{at}/precision"), rule.precision)?;
             validate::check_range(format!("{at}/precision"), rule.precision, 0.0, 1.0)?;
@@ -84,11 +87,7 @@ impl Section for Vec<Trust> {
 
     fn explain(&self) -> Vec<Line> {
         let one = |(at, rule): (usize, &Trust)| {
-            let channels = if rule.channels.is_empty() {
-                "every channel".to_owned()
-            } else {
-                rule.channels.join(", ")
-            };
+            let channels = listed(&rule.channels);
             Line::new(
                 &at.to_string(),
                 "trust",

@@ -46,18 +46,26 @@ impl Record {
     }
 }
 
-/// The prompts of a set, with what each contributes to the errors of its means.
+/// The prompts of a set, with what each contributes to the errors of its means. The parameters are
+/// the run, its first and last step, and the mean and the count of rewards and of passes.
 macro_rules! select_set {
-    ($set:literal, $run:literal, $first:literal, $last:literal, $reward:literal, $pass:literal) => {
+    ($in_a:literal, $run:literal, $first:literal, $last:literal,
+     rewards: $reward:literal, $rewards:literal, passes: $pass:literal, $passes:literal) => {
         concat!(
             "select prompt_key, ",
-            $set,
-            " as in_a, sum(judged) as judged, sum(passes) as passes, sum(rewards) as rewards, \
-             sum(reward_sum) as reward_sum, sum(reward_squares) as reward_squares, \
+            $in_a,
+            " as in_a, sum(judged) as judged, \
+             sum(passes) as passes, sum(rewards) as rewards, sum(reward_sum) as reward_sum, \
+             sum(reward_squares) as reward_squares, \
              (sum(reward_sum) - sum(rewards) * cast(",
             $reward,
-            " as reward, (sum(passes) - sum(judged) * cast(",
+            " as double precision)) / ",
+            $rewards,
+            " as reward, \
+             (sum(passes) - sum(judged) * cast(",
             $pass,
+            " as double precision)) / ",
+            $passes,
             " as pass from prompt_history where run = ",
             $run,
             " and step between ",
@@ -74,23 +82,9 @@ macro_rules! select_set {
 /// prompt of the other.
 const COMPARE: &str = concat!(
     "with visits as (",
-    select_set!(
-        "1",
-        "$1",
-        "$2",
-        "$3",
-        "$7 as double precision)) / $8",
-        "$11 as double precision)) / $12"
-    ),
+    select_set!("1", "$1", "$2", "$3", rewards: "$7", "$8", passes: "$11", "$12"),
     " union all ",
-    select_set!(
-        "0",
-        "$4",
-        "$5",
-        "$6",
-        "$9 as double precision)) / $10",
-        "$13 as double precision)) / $14"
-    ),
+    select_set!("0", "$4", "$5", "$6", rewards: "$9", "$10", passes: "$13", "$14"),
     "), prompts as materialized (select prompt_key, \
      max(in_a) as in_a, max(1 - in_a) as in_b, \
      sum(case in_a when 1 then judged else 0 end) as a_judged, \
