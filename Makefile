@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser deploy-check deploy-trial test openapi openapi-minute chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load load-postgres record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser deploy-check deploy-trial test openapi openapi-short chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load load-postgres record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
 
 ##@ Run
 
@@ -59,7 +59,7 @@ cuda: ## build the binary with CUDA and FlashAttention and print its path; needs
 
 ##@ Test
 
-test: fmt clippy docs scripts images postgres browser unit deploy-check openapi-minute chaos-short native-short documents python ## run everything that CI runs
+test: fmt clippy docs scripts images postgres browser unit deploy-check openapi-short chaos-short native-short documents python ## run everything that CI runs
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -107,8 +107,8 @@ container: ## run the steps of the container image in a root file system of Debi
 openapi: build ## test the API against its OpenAPI document with generated requests for FOR=600 seconds
 	python3 tests/peers/start.py tests/openapi/run.py "$(BINARY)" --seconds $(FOR) $(ARGS)
 
-openapi-minute: build
-	@python3 tests/peers/start.py tests/openapi/run.py "$(BINARY)" --seconds 60
+openapi-short: build
+	@python3 tests/peers/start.py tests/openapi/run.py "$(BINARY)" --seconds 30
 
 chaos: images ## inject faults under load for MINUTES=30, compare with a run without faults; ARGS such as `--seed 2`
 	python3 tests/chaos/run.py "$(BINARY)" --minutes $(MINUTES) $(ARGS)
@@ -118,7 +118,7 @@ nodes: images postgres ## run three nodes on one PostgreSQL, kill them under loa
 
 chaos-short: images postgres
 	@python3 tests/chaos/prune.py "$(BINARY)"
-	@python3 tests/chaos/run.py "$(BINARY)" --minutes 2
+	@python3 tests/chaos/run.py "$(BINARY)" --minutes 1
 	@python3 tests/chaos/nodes.py "$(BINARY)" --minutes 0.3 --kills 3 --same 50
 	@python3 tests/sharing/monsters.py "$(BINARY)" --count 10 --math-cpu 500
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assay_wasm::{Folder, IMAGES, ImageKind, Inspection, build};
+use assay_wasm::{Folder, IMAGES, ImageKind, Inspection, build, rebuilt_hash};
 
 /// The interpreter of an image that the build script made. `make images` ran before, so this
 /// returns at once.
@@ -48,6 +48,9 @@ fn reuse_compiler(image: &ImageKind, folder: &Path) {
     }
 }
 
+/// Images of Python take minutes to compile, and their hash does not depend on that.
+const COMPILED: [&str; 2] = ["javascript", "cpp"];
+
 #[test]
 fn rebuilding_an_image_gives_the_same_hash() {
     let folder = tempfile::tempdir().unwrap();
@@ -55,19 +58,26 @@ fn rebuilding_an_image_gives_the_same_hash() {
     for kind in IMAGES {
         let installed = Inspection::of(&images, kind).unwrap().image.unwrap();
         let interpreter = interpreter(kind);
-        reuse_compiler(kind, folder.path());
-        let again = build(&Folder::new(folder.path()), kind, &interpreter).unwrap();
-        assert!(again.fresh);
+        let hash = if COMPILED.contains(&kind.name) {
+            build_twice(kind, &interpreter, folder.path())
+        } else {
+            rebuilt_hash(kind, &interpreter).unwrap()
+        };
         assert_eq!(
-            again.hash, installed.hash,
+            hash, installed.hash,
             "the installed image `{}` differs from the one that the build script makes; run `make \
              images`",
             kind.name
         );
-        assert!(
-            !build(&Folder::new(folder.path()), kind, &interpreter)
-                .unwrap()
-                .fresh
-        );
     }
+}
+
+/// Builds an image in a folder without it, and returns its hash. A second build finds the first.
+fn build_twice(kind: &'static ImageKind, interpreter: &Path, folder: &Path) -> String {
+    reuse_compiler(kind, folder);
+    let [built, again] =
+        [(); 2].map(|()| build(&Folder::new(folder), kind, interpreter).unwrap());
+    assert!(built.fresh);
+    assert!(!again.fresh);
+    built.hash
 }

@@ -7,7 +7,7 @@ use assay_core::worker_use::measured;
 use assay_node::sandboxes::Work;
 use assay_tests::processes::{kill, workers_of};
 use assay_wasm::Folder;
-use assay_worker::program::{End, Reply};
+use assay_worker::program::{End, Reply, Request, Run, WORK_PER_SECOND};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::programs::workers::{marked_pool, runs};
@@ -31,10 +31,16 @@ async fn a_suspended_program_has_the_same_result() {
     let (workers, _folder, link) = marked_pool(1);
     let endless = compile(&workers, "x = 0\nwhile True: x += 1").await;
     let short = compile(&workers, "print(5)").await;
-    let expected = run(&workers, &endless, "").await;
+    let mut request = request(&endless, "");
+    let Request::Run(Run { limits, .. }) = &mut request else {
+        unreachable!("a program runs")
+    };
+    limits.work = WORK_PER_SECOND;
+    let Reply::Ran(expected) = workers.ask(&request, TIMEOUT).await.unwrap() else {
+        panic!("not run")
+    };
     assert_eq!(expected.end, End::OutOfWork);
     let worker = workers_of(&link).into_iter().next().unwrap();
-    let request = request(&endless, "");
     let caller = "first".into();
     let suspended = measured(&caller, workers.ask(&request, TIMEOUT));
     let other = async {

@@ -54,10 +54,7 @@ pub fn build(
         return toolchain::build(folder, kind, interpreter);
     }
     let engine = engine::for_interpreters()?;
-    let broken = |error: wasmtime::Error| ImageError::SyntaxError {
-        image: kind.name,
-        reason: format!("{error:#}"),
-    };
+    let broken = |error: wasmtime::Error| syntax_error(kind, &error);
     let source = read(interpreter)?;
     let from = blake3::hash(&source).to_hex().to_string();
     let existing = std::fs::read(folder.info(kind))
@@ -99,6 +96,25 @@ pub fn build(
     write(&folder.started(kind), &started)?;
     write(&folder.compiled(kind, &engine), &compiled)?;
     finish(folder, kind, &engine, info)
+}
+
+/// The hash of the image that [`build`] makes from an interpreter, without compiling that image,
+/// which takes most of the time of a build.
+///
+/// # Errors
+/// [`ImageError`].
+pub fn rebuilt_hash(kind: &'static ImageKind, interpreter: &Path) -> Result<String, ImageError> {
+    let broken = |error: wasmtime::Error| syntax_error(kind, &error);
+    let (source, _) = globals::exported(&read(interpreter)?).map_err(broken)?;
+    let started = start(&source).map_err(broken)?;
+    Ok(blake3::hash(&started).to_hex().to_string())
+}
+
+fn syntax_error(kind: &ImageKind, error: &wasmtime::Error) -> ImageError {
+    ImageError::SyntaxError {
+        image: kind.name,
+        reason: format!("{error:#}"),
+    }
 }
 
 /// Writes the metadata and the checksums of a new image, which make it valid.

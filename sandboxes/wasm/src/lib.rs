@@ -48,7 +48,7 @@ mod translate;
 mod trusted;
 mod wasi;
 
-pub use build::{Built, build};
+pub use build::{Built, build, rebuilt_hash};
 pub use checksums::{FileStamps, Inspection};
 pub use error::ImageError;
 pub use handler::ProgramHandler;
