@@ -21,6 +21,23 @@ const NOBODY: u32 = 65_534;
 /// Address space limit of each process of the server, in bytes. The server has no setting for it.
 const MEMORY: u64 = 1 << 30;
 
+/// Beginning of the names of the folders, before the id of the process.
+const PREFIX: &str = "assay-test-postgres-";
+
+/// Removes the folders of processes that have ended: a server that is shared until the end of its
+/// process is never dropped.
+fn remove_abandoned() {
+    for entry in std::fs::read_dir(std::env::temp_dir()).unwrap().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
+        if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+            // Another process may remove it as well.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// A running server, which stops when it is dropped.
 pub(crate) struct Server {
     folder: TempDir,
@@ -49,7 +66,9 @@ pub(crate) fn server() -> Arc<Server> {
 impl Server {
     /// Starts a server that is not shared.
     pub(crate) fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        remove_abandoned();
+        let prefix = format!("{PREFIX}{}-", std::process::id());
+        let folder = tempfile::Builder::new().prefix(&prefix).tempdir().unwrap();
         let is_root = folder.path().metadata().unwrap().uid() == 0;
         let secret = folder.path().join("password");
         std::fs::write(&secret, PASSWORD).unwrap();
