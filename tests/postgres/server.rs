@@ -30,7 +30,9 @@ fn remove_abandoned() {
     for entry in std::fs::read_dir(std::env::temp_dir()).unwrap().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
+        let process = name
+            .strip_prefix(PREFIX)
+            .and_then(|rest| rest.split('-').next());
         if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
             // Another process may remove it as well.
             let _ = std::fs::remove_dir_all(entry.path());

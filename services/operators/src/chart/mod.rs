@@ -43,7 +43,16 @@ mod tests {
     #[test]
     fn charts_have_at_most_the_maximum_number_of_columns() {
         assert_eq!(
-            [None, Some(119), Some(120), Some(479), Some(480), Some(1_919), Some(1_920)].map(width),
+            [
+                None,
+                Some(119),
+                Some(120),
+                Some(479),
+                Some(480),
+                Some(1_919),
+                Some(1_920)
+            ]
+            .map(width),
             [1, 1, 2, 4, 16, 16, 32]
         );
         for last in [240, 1_000, 123_456, 10_i64.pow(12)] {
