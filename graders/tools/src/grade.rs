@@ -7,7 +7,7 @@ use assay_core::{
 use assay_documents::Json;
 use serde_json::{Value, json};
 
-use crate::compare::{ActualCall, Comparator, Difference, ExpectedCall};
+use crate::compare::{ActualCall, Difference, ExpectedCall};
 use crate::matching::{Pairs, pairs};
 use crate::state::{Reads, Simulation};
 use crate::task::{Match, Mode, Order, ToolsTask};
@@ -44,22 +44,14 @@ impl PreparedTools {
         Self { task, states, last }
     }
 
-    fn comparator(&self) -> Comparator<'_> {
-        Comparator {
-            tools: &self.task.tools,
-            strings: self.task.strings,
-            tolerance: self.task.tolerance,
-        }
-    }
-
     fn compare<'a>(
         &self,
         expected: &'a ExpectedCall,
         actual: &'a ActualCall,
     ) -> Result<(), Difference<'a>> {
         match self.task.mode {
-            Mode::Bfcl => bfcl::compare(&self.task.tools, expected, actual),
-            _ => self.comparator().compare(expected, actual),
+            Mode::Bfcl => bfcl::compare(&self.task, expected, actual),
+            _ => self.task.comparator().compare(expected, actual),
         }
     }
 
@@ -290,7 +282,7 @@ impl PreparedTools {
             Reads::Free => Vec::new(),
             Reads::Expected => expected
                 .iter()
-                .filter(|call| task.effects.only_reads(&call.name))
+                .filter(|call| !call.refused && task.effects.only_reads(&call.name))
                 .cloned()
                 .collect(),
         };
@@ -303,7 +295,7 @@ impl PreparedTools {
         let work = differences.len() as u64;
         let matched = pairs.iter().flatten().count();
         let is_expected_state = expected_state
-            .is_none_or(|expected_state| task.same(expected_state, state, &self.comparator()));
+            .is_none_or(|expected_state| task.same(expected_state, state, &self.task.comparator()));
         let parts = reads.len() + usize::from(expected_state.is_some());
         let correct = matched + usize::from(expected_state.is_some() && is_expected_state);
         let share = if parts == 0 {
@@ -326,7 +318,7 @@ impl PreparedTools {
         };
         let mut evidence = turn_evidence(turn, &reads, &pairs, &differences, score);
         if let Some(expected_state) = expected_state.filter(|_| !is_expected_state) {
-            let differences = task.differences(expected_state, state, &self.comparator());
+            let differences = task.differences(expected_state, state, &self.task.comparator());
             evidence["state"] = evidence::state(&differences);
         }
         TurnResult {

@@ -19,6 +19,8 @@ use crate::tool::Tools;
 pub(crate) struct ExpectedCall {
     pub(crate) name: String,
     pub(crate) arguments: Vec<Argument>,
+    /// Whether the tool rejects the call. It changes nothing and need not be made.
+    pub(crate) refused: bool,
 }
 
 /// An argument of an expected call.
@@ -48,6 +50,8 @@ pub(crate) struct ActualCall {
     pub(crate) arguments: Json,
     /// Why the tool would reject the call, whatever the task expects.
     pub(crate) error: Option<CallError>,
+    /// Whether a message of the tool reports an error of the call.
+    pub(crate) failed: bool,
     /// The form in which it is written, and its byte range in the text.
     pub(crate) form: Form,
     pub(crate) span: Range<usize>,
