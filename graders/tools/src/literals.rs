@@ -117,9 +117,14 @@ impl<'a> Reader<'a> {
 
     /// Skips the name of a method that creates a list from its arguments.
     fn starts_list(&mut self) -> bool {
-        ["Arrays.asList", "List.of", "Set.of", "Collections.singletonList"]
-            .iter()
-            .any(|name| self.take(name))
+        [
+            "Arrays.asList",
+            "List.of",
+            "Set.of",
+            "Collections.singletonList",
+        ]
+        .iter()
+        .any(|name| self.take(name))
     }
 
     /// The value after `new`: an array, a collection, or a map.
@@ -209,7 +214,8 @@ impl<'a> Reader<'a> {
                 '"' | '\'' => self.string()?,
                 _ => {
                     let rest = self.rest();
-                    let key = &rest[..rest.find(|c: char| !(c.is_alphanumeric() || "_$".contains(c)))?];
+                    let key =
+                        &rest[..rest.find(|c: char| !(c.is_alphanumeric() || "_$".contains(c)))?];
                     self.at += key.len();
                     key.to_owned()
                 }
@@ -307,7 +313,11 @@ mod tests {
                 Some("[\"a, b\",\"c\"]"),
             ),
             ("ArrayList", "new ArrayList<>()", Some("[]")),
-            ("ArrayList", "new ArrayList<>() {{ add(1L); add(2L); }}", Some("[1,2]")),
+            (
+                "ArrayList",
+                "new ArrayList<>() {{ add(1L); add(2L); }}",
+                Some("[1,2]"),
+            ),
             (
                 "HashMap",
                 "new HashMap<String, Integer>() {{ put(\"a\", 1); put(\"b\", 2); }}",
@@ -322,7 +332,11 @@ mod tests {
             ("float", "1.5", None),
             ("Array", "new int[]{1,", None),
         ] {
-            assert_eq!(read(Language::Java, declared, text).as_deref(), json, "{text}");
+            assert_eq!(
+                read(Language::Java, declared, text).as_deref(),
+                json,
+                "{text}"
+            );
         }
     }
 
@@ -332,7 +346,11 @@ mod tests {
             ("integer", "42", Some("42")),
             ("float", "4.5", Some("4.5")),
             ("array", "['a', \"b\", c]", Some("[\"a\",\"b\",\"c\"]")),
-            ("array", "[1, [2.5, true], null]", Some("[1,[2.5,true],null]")),
+            (
+                "array",
+                "[1, [2.5, true], null]",
+                Some("[1,[2.5,true],null]"),
+            ),
             (
                 "dict",
                 "{a: 1, 'b c': {d: [false]}, \"e\": 'it\\'s'}",

@@ -39,6 +39,8 @@ struct Body {
     #[serde(default)]
     form: Option<String>,
     #[serde(default)]
+    steps: Steps,
+    #[serde(default)]
     names: Names,
     #[serde(default)]
     language: Language,
@@ -96,6 +98,15 @@ pub(crate) enum Mode {
     Bfcl,
 }
 
+/// What the steps of a grade are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Steps {
+    #[default]
+    Turns,
+    Calls,
+}
+
 /// The programming language of the functions, in whose literals BFCL expects arguments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -116,6 +127,7 @@ pub(crate) struct ToolsTask {
     pub(crate) matching: Match,
     pub(crate) order: Order,
     pub(crate) mode: Mode,
+    pub(crate) steps: Steps,
     pub(crate) form: Option<Form>,
     pub(crate) language: Language,
     pub(crate) strings: Strings,
@@ -271,6 +283,7 @@ impl ToolsTask {
             matching: body.matching,
             order: body.order,
             mode,
+            steps: body.steps,
             form: form.transpose()?,
             language: body.language,
             strings: body.strings,
@@ -346,7 +359,8 @@ fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<ExpectedCall>
 }
 
 /// Error for an expected call of another shape.
-const SHAPE: &str = "expected an object {\"name\", \"arguments\"?, \"any_of\"?, \"optional\"?, \"refused\"?}";
+const SHAPE: &str =
+    "expected an object {\"name\", \"arguments\"?, \"any_of\"?, \"optional\"?, \"refused\"?}";
 
 fn expected_call(
     json: &Json,

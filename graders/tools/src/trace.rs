@@ -126,7 +126,9 @@ impl Trace {
     /// The same for a message of the user that consists of results.
     fn results_in_parts(&mut self, message: &Message) {
         for part in message.content.parts() {
-            let id = part.field("tool_use_id").and_then(|id| Json::read(id.get()).ok());
+            let id = part
+                .field("tool_use_id")
+                .and_then(|id| Json::read(id.get()).ok());
             let failed = part
                 .field("is_error")
                 .is_some_and(|is_error| is_error.get() == "true");

@@ -177,7 +177,10 @@ pub(super) fn of_tool(
         let end = format!("</{name}>");
         let value = scan.take_until(&end);
         let value = value.ok_or_else(|| SyntaxError::new(at, format!("`{end}` is missing")))?;
-        arguments.push((name.to_owned(), Json::Text(without_line_breaks(value).to_owned())));
+        arguments.push((
+            name.to_owned(),
+            Json::Text(without_line_breaks(value).to_owned()),
+        ));
     }
     scan.call(start, untyped(tool, arguments))
 }
@@ -230,10 +233,7 @@ fn name_until(scan: &mut Scan<'_, '_>, mark: &str, missing: &str) -> Result<Stri
 }
 
 /// Reads parameters up to and including the mark after the last one.
-fn parameters(
-    scan: &mut Scan<'_, '_>,
-    marks: &Marks,
-) -> Result<Vec<(String, Json)>, SyntaxError> {
+fn parameters(scan: &mut Scan<'_, '_>, marks: &Marks) -> Result<Vec<(String, Json)>, SyntaxError> {
     let mut found: Vec<(String, Json)> = Vec::new();
     let mut seen = HashSet::new();
     loop {

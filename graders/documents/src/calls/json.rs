@@ -92,9 +92,7 @@ pub(super) fn name_and_arguments(
                 name = Some(text);
             }
             (key, _) if keys.name.contains(&key) => {
-                return error(format!(
-                    "the `{key}` of the call is not a non-empty string"
-                ));
+                return error(format!("the `{key}` of the call is not a non-empty string"));
             }
             (key, _) if keys.arguments.contains(&key) && arguments.is_some() => {
                 return error(format!(

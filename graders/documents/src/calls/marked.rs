@@ -203,6 +203,15 @@ pub(super) fn list(scan: &mut Scan<'_, '_>, mark: &Mark) -> Result<(), SyntaxErr
     objects(scan, mark)
 }
 
+/// A mark of Step 3 around a call, which follows.
+pub(super) fn step(scan: &mut Scan<'_, '_>, _mark: &Mark) -> Result<(), SyntaxError> {
+    const INSIDE: &str = "<steptml:invoke name=\"";
+    match scan.rest().trim_start().starts_with(INSIDE) {
+        true => Ok(()),
+        false => Err(scan.error(format!("expected `{INSIDE}`"))),
+    }
+}
+
 /// Calls in Python, or a tag around attempts in other forms.
 pub(super) fn functions(scan: &mut Scan<'_, '_>, mark: &Mark) -> Result<(), SyntaxError> {
     if begins_attempt(scan.rest().trim_start()) {

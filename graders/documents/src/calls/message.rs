@@ -170,13 +170,16 @@ fn part(part: &ContentPart, kind: &str, keys: &Keys) -> Result<ParsedCall, Synta
 }
 
 /// The call of an element of `tool_calls`, or of a `function_call`. LangChain writes an object with
-/// `args`.
+/// `args`, and an `id` or its type.
 fn function(raw: &RawJson) -> (Form, Result<ParsedCall, SyntaxError>) {
     let object = match value(raw) {
         Ok(object) => object,
         Err(error) => return (Form::OpenAi, Err(error)),
     };
-    let is_langchain = object.get("function").is_none()
+    let is_marked =
+        object.get("id").is_some() || object.get("type").and_then(Json::text) == Some("tool_call");
+    let is_langchain = is_marked
+        && object.get("function").is_none()
         && object.get("arguments").is_none()
         && matches!(object.get("args"), Some(Json::Object(_)));
     if is_langchain {

@@ -149,7 +149,7 @@ fn visible_outside_strings(
     is_tool: &dyn Fn(&str) -> bool,
 ) -> Vec<Range<usize>> {
     let parts = visible(text, think_open);
-    if matches!(parts.as_slice(), [only] if *only == (0..text.len())) || parts.is_empty() {
+    if matches!(parts.as_slice(), [only] if *only == (0..text.len())) {
         return parts;
     }
     let mut reading = Reading::default();

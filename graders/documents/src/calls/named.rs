@@ -170,7 +170,11 @@ fn line(scan: &mut Scan<'_, '_>) -> Result<(), SyntaxError> {
     let name = scan.take_until("\n").ok_or(missing)?.trim();
     call(scan, name)?;
     let rest = scan.rest().trim_start();
-    if rest.is_empty() || ["<|assistant|>", ">>>"].iter().any(|next| rest.starts_with(next)) {
+    if rest.is_empty()
+        || ["<|assistant|>", ">>>"]
+            .iter()
+            .any(|next| rest.starts_with(next))
+    {
         return Ok(());
     }
     scan.skip_space();

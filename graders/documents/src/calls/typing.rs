@@ -189,7 +189,9 @@ impl<'a> Reader<'a> {
             if let Ok(pattern) = pattern
                 && types.patterns.len() < MAX_PATTERNS
             {
-                types.patterns.push((pattern, self.types(schema, depth + 1)));
+                types
+                    .patterns
+                    .push((pattern, self.types(schema, depth + 1)));
             }
         }
         if let Some(schema) = schema.get("additionalProperties") {
@@ -312,7 +314,9 @@ fn decoded(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = after
+            .get(..2)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
         let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         rest = match byte.filter(|_| *first == b'%') {
             Some(byte) => {
@@ -364,19 +368,35 @@ mod tests {
             ("True", json!({"type": "boolean"}), "true"),
             ("null", json!({"type": ["string", "null"]}), "null \"null\""),
             ("['a', 1]", json!({"type": "array"}), "[\"a\",1]"),
-            ("5", json!({"anyOf": [{"type": "null"}, {"type": "number"}]}), "5"),
+            (
+                "5",
+                json!({"anyOf": [{"type": "null"}, {"type": "number"}]}),
+                "5",
+            ),
             ("b", json!({"enum": ["a", "b"]}), "\"b\""),
             (" x\n", json!({"type": "string"}), "\" x\\n\""),
             ("5", json!({"type": ["string", "integer"]}), "\"5\" 5"),
-            ("[1]", json!({"anyOf": [{"type": "string"}, {"type": "array"}]}), "\"[1]\" [1]"),
+            (
+                "[1]",
+                json!({"anyOf": [{"type": "string"}, {"type": "array"}]}),
+                "\"[1]\" [1]",
+            ),
             ("[1]", json!({"type": ["string", "integer"]}), "\"[1]\""),
             ("5", json!({}), "5 \"5\""),
             ("5", json!(true), "5 \"5\""),
             ("7", json!({"$ref": "#/$defs/text"}), "\"7\""),
-            ("7", json!({"$ref": "#/$defs/text", "default": "x"}), "\"7\""),
+            (
+                "7",
+                json!({"$ref": "#/$defs/text", "default": "x"}),
+                "\"7\"",
+            ),
             ("7", json!({"allOf": [{"$ref": "#/$defs/count"}]}), "7"),
             ("1", json!({"allOf": [{"$ref": "#/$defs/words"}]}), "\"1\""),
-            ("1", json!({"anyOf": [{"$ref": "#/$defs/words"}, {"type": "null"}]}), "\"1\""),
+            (
+                "1",
+                json!({"anyOf": [{"$ref": "#/$defs/words"}, {"type": "null"}]}),
+                "\"1\"",
+            ),
             ("1", json!({"$ref": "#here"}), "\"1\""),
             ("1", json!({"$ref": "#/$defs/loop"}), "1 \"1\""),
             ("true", json!({"$ref": "#/$defs/a%20b"}), "true"),

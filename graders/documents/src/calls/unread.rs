@@ -429,7 +429,10 @@ fn action(
         scan.at += rest.ceil_char_boundary(error.at.saturating_sub(at).max(1));
         scan.at += scan.rest().find('\n').unwrap_or(scan.rest().len());
     }
-    Some((start, read.map(|arguments| ParsedCall::named(name, arguments))))
+    Some((
+        start,
+        read.map(|arguments| ParsedCall::named(name, arguments)),
+    ))
 }
 
 /// What follows one of these labels, a colon and emphasis, in any case.

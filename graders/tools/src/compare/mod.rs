@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use assay_documents::Json;
 use assay_documents::calls::Form;
-use assay_documents::json::number;
+use assay_documents::json::{number, same_members};
 use assay_documents::schema::Violation;
 use serde_json::{Value, json};
 
@@ -144,18 +144,7 @@ impl Comparator<'_> {
             (Json::Array(a), Json::Array(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.same(a, b))
             }
-            (Json::Object(left), Json::Object(right)) if self.strings == Strings::Folded => {
-                let other = |name: &str| {
-                    right
-                        .iter()
-                        .find(|(key, _)| key == name)
-                        .map(|(_, value)| value)
-                };
-                left.len() == right.len()
-                    && left
-                        .iter()
-                        .all(|(name, a)| other(name).is_some_and(|b| self.same(a, b)))
-            }
+            (Json::Object(a), Json::Object(b)) => same_members(a, b, &|a, b| self.same(a, b)),
             _ => assay_documents::json::same(a, b, self.tolerance),
         }
     }

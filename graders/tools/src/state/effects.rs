@@ -183,9 +183,12 @@ fn condition(json: &Json, depth: usize) -> Result<Condition, String> {
         return Err(SHAPE.to_owned());
     };
     if depth > MAX_NESTING {
-        return Err(format!("conditions are nested more than {MAX_NESTING} times"));
+        return Err(format!(
+            "conditions are nested more than {MAX_NESTING} times"
+        ));
     }
-    let two_values = |pair: &[Json]| Ok::<_, String>((Value::read(&pair[0])?, Value::read(&pair[1])?));
+    let two_values =
+        |pair: &[Json]| Ok::<_, String>((Value::read(&pair[0])?, Value::read(&pair[1])?));
     match (key.as_str(), value) {
         ("exists", Json::Text(path)) => Path::read(path).map(Condition::Exists),
         ("absent", Json::Text(path)) => Path::read(path).map(Condition::Absent),
@@ -241,8 +244,9 @@ impl Condition {
             Self::Absent(path) => find(path).is_none(),
             Self::Given(name) => argument(name).is_some(),
             Self::NotGiven(name) => argument(name).is_none(),
-            Self::Equal(a, b) => both(a, b)
-                .is_some_and(|(a, b)| assay_documents::json::same(&a, &b, 0.0)),
+            Self::Equal(a, b) => {
+                both(a, b).is_some_and(|(a, b)| assay_documents::json::same(&a, &b, 0.0))
+            }
             Self::Less(a, b) => order(a, b) == Some(Ordering::Less),
             Self::AtMost(a, b) => order(a, b).is_some_and(Ordering::is_le),
             Self::Contains(list, value) => both(list, value).is_some_and(|(list, value)| {

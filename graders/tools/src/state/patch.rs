@@ -530,16 +530,8 @@ mod tests {
             bytes: 100_000,
             operations: 1_000,
         };
-        let error = (0..100).find_map(|_| {
-            apply(
-                &mut state,
-                &copy,
-                &|_| None,
-                &mut budget,
-                &mut Vec::new(),
-            )
-            .err()
-        });
+        let error = (0..100)
+            .find_map(|_| apply(&mut state, &copy, &|_| None, &mut budget, &mut Vec::new()).err());
         assert_eq!(
             error.as_deref(),
             Some("the calls add too many bytes to the state")

@@ -337,7 +337,10 @@ impl Value {
             Self::Path(path) => Json::Text(path.resolve(state, argument)?.to_string()),
             Self::Computed(computation, operands) => {
                 let operand = |operand: &Self| operand.value(state, argument, max_bytes);
-                computation.of(&operands.iter().map(operand).collect::<Result<Vec<_>, _>>()?)?
+                computation.of(&operands
+                    .iter()
+                    .map(operand)
+                    .collect::<Result<Vec<_>, _>>()?)?
             }
             Self::Array(elements) => Json::Array(
                 elements

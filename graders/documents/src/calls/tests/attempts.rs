@@ -263,6 +263,10 @@ fn arguments_under_another_key_are_not_lost() {
     assert_eq!(read(none), (vec!["{}".to_owned()], vec![]));
     for (message, reason) in [
         (
+            r#"{"role":"assistant","tool_calls":[{"name":"a","args":{"x":1}}]}"#,
+            "the call has no `arguments`; found `args`",
+        ),
+        (
             r#"{"role":"assistant","tool_calls":[{"function":{"name":"a","args":{"x":1}}}]}"#,
             "the call has no `arguments`; found `args`",
         ),

@@ -192,7 +192,10 @@ fn reads_every_form() {
             "react",
             format!("Thought: so\n**Action:** `weather`\n**Action Input:** {paris}\nNow."),
         ),
-        ("llama", format!("<|python_start|>{call}<|python_end|><|eom|>")),
+        (
+            "llama",
+            format!("<|python_start|>{call}<|python_end|><|eom|>"),
+        ),
         (
             "json",
             format!(
@@ -376,8 +379,16 @@ fn families_include_the_forms_of_their_models() {
     for (family, text, count) in [
         (Form::Llama, r#"{"name":"stop","parameters":{}}"#, 1),
         (Form::Llama, "[stop()]", 1),
-        (Form::Granite, r#"<|tool_call|>[{"name":"stop","arguments":{}}]"#, 1),
-        (Form::Granite, r#"<tool_call>{"name":"stop","arguments":{}}</tool_call>"#, 1),
+        (
+            Form::Granite,
+            r#"<|tool_call|>[{"name":"stop","arguments":{}}]"#,
+            1,
+        ),
+        (
+            Form::Granite,
+            r#"<tool_call>{"name":"stop","arguments":{}}</tool_call>"#,
+            1,
+        ),
         (Form::Hermes, "[stop()]", 0),
     ] {
         let mut reading = reading(text);
@@ -389,13 +400,34 @@ fn families_include_the_forms_of_their_models() {
 #[test]
 fn reads_parts_of_messages() {
     for (form, part) in [
-        ("anthropic", json!({"type": "server_tool_use", "id": "1", "name": "a", "input": {"x": 1}})),
-        ("responses", json!({"type": "function_call", "call_id": "1", "name": "a", "arguments": "{\"x\":1}"})),
-        ("responses", json!({"type": "mcp_call", "id": "1", "name": "a", "server_label": "s", "arguments": "{\"x\":1}"})),
-        ("ai_sdk", json!({"type": "tool-call", "toolCallId": "1", "toolName": "a", "input": {"x": 1}})),
-        ("langchain", json!({"type": "tool_call", "id": "1", "name": "a", "args": {"x": 1}})),
-        ("gemini", json!({"functionCall": {"id": "1", "name": "a", "args": {"x": 1}}})),
-        ("bedrock", json!({"toolUse": {"toolUseId": "1", "name": "a", "input": {"x": 1}}})),
+        (
+            "anthropic",
+            json!({"type": "server_tool_use", "id": "1", "name": "a", "input": {"x": 1}}),
+        ),
+        (
+            "responses",
+            json!({"type": "function_call", "call_id": "1", "name": "a", "arguments": "{\"x\":1}"}),
+        ),
+        (
+            "responses",
+            json!({"type": "mcp_call", "id": "1", "name": "a", "server_label": "s", "arguments": "{\"x\":1}"}),
+        ),
+        (
+            "ai_sdk",
+            json!({"type": "tool-call", "toolCallId": "1", "toolName": "a", "input": {"x": 1}}),
+        ),
+        (
+            "langchain",
+            json!({"type": "tool_call", "id": "1", "name": "a", "args": {"x": 1}}),
+        ),
+        (
+            "gemini",
+            json!({"functionCall": {"id": "1", "name": "a", "args": {"x": 1}}}),
+        ),
+        (
+            "bedrock",
+            json!({"toolUse": {"toolUseId": "1", "name": "a", "input": {"x": 1}}}),
+        ),
     ] {
         let message = json!({"role": "assistant", "content": [part]});
         let reading = read_message(&serde_json::from_value(message).unwrap(), false, &is_tool);
@@ -404,7 +436,10 @@ fn reads_parts_of_messages() {
         };
         assert_eq!(call.form.as_str(), form);
         assert_eq!(call.id.as_deref(), Some("1"), "{form}");
-        assert_eq!(Json::Object(call.arguments.clone()).to_string(), r#"{"x":1}"#);
+        assert_eq!(
+            Json::Object(call.arguments.clone()).to_string(),
+            r#"{"x":1}"#
+        );
     }
     let langchain = r#"{"role":"assistant","tool_calls":[
         {"id":"1","type":"tool_call","name":"a","args":{"x":1}}]}"#;

@@ -23,7 +23,10 @@ fn object(arguments: &[(String, Json)]) -> Json {
 /// `{"name": "f", "arguments": {}}`, with these keys.
 fn named(call: Written<'_>, name: &str, arguments: &str) -> String {
     let (tool, values) = call;
-    format!("{{\"{name}\": \"{tool}\", \"{arguments}\": {}}}", object(values))
+    format!(
+        "{{\"{name}\": \"{tool}\", \"{arguments}\": {}}}",
+        object(values)
+    )
 }
 
 fn each(calls: &[Written<'_>], separator: &str, write: impl Fn(Written<'_>) -> String) -> String {
@@ -32,12 +35,17 @@ fn each(calls: &[Written<'_>], separator: &str, write: impl Fn(Written<'_>) -> S
 }
 
 fn list(calls: &[Written<'_>], name: &str, arguments: &str) -> String {
-    format!("[{}]", each(calls, ", ", |call| named(call, name, arguments)))
+    format!(
+        "[{}]",
+        each(calls, ", ", |call| named(call, name, arguments))
+    )
 }
 
 /// The text of an untyped argument.
 fn raw(value: &Json) -> String {
-    value.text().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .text()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn python_value(value: &Json) -> String {
@@ -51,11 +59,13 @@ fn python_value(value: &Json) -> String {
             format!("[{}]", elements.join(", "))
         }
         Json::Object(members) => {
-            let member =
-                |(key, value): &(String, Json)| {
-                    format!("{}: {}", Json::Text(key.clone()), python_value(value))
-                };
-            format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+            let member = |(key, value): &(String, Json)| {
+                format!("{}: {}", Json::Text(key.clone()), python_value(value))
+            };
+            format!(
+                "{{{}}}",
+                members.iter().map(member).collect::<Vec<_>>().join(", ")
+            )
         }
     }
 }
@@ -77,15 +87,17 @@ fn gemma_value(value: &Json, quote: &str) -> String {
             let member = |(key, value): &(String, Json)| {
                 format!("{quote}{key}{quote}:{}", gemma_value(value, quote))
             };
-            format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(","))
+            format!(
+                "{{{}}}",
+                members.iter().map(member).collect::<Vec<_>>().join(",")
+            )
         }
         other => other.to_string(),
     }
 }
 
 fn gemma_call((tool, arguments): Written<'_>, quote: &str) -> String {
-    let argument =
-        |(name, value): &(String, Json)| format!("{name}:{}", gemma_value(value, quote));
+    let argument = |(name, value): &(String, Json)| format!("{name}:{}", gemma_value(value, quote));
     let arguments: Vec<_> = arguments.iter().map(argument).collect();
     format!("call:{tool}{{{}}}", arguments.join(","))
 }
@@ -102,238 +114,560 @@ fn marked_up(arguments: &[(String, Json)], open: &str, close: &str) -> String {
 const TURNS: &[&str] = &["<think>", "</think>", "<|im_end|>"];
 
 const TEMPLATES: &[Template] = &[
-    (Form::Hermes, 3, |calls| {
-        each(calls, "\n", |call| {
-            format!("<tool_call>\n{}\n</tool_call>", named(call, "name", "arguments"))
-        })
-    }, &[]),
-    (Form::Qwen3Coder, 3, |calls| {
-        each(calls, "\n", |(tool, arguments)| {
-            let arguments = marked_up(arguments, "<parameter={}>\n", "\n</parameter>\n");
-            format!("<tool_call>\n<function={tool}>\n{arguments}</function>\n</tool_call>")
-        })
-    }, &["</parameter>", "<think>", "</think>", "<|im_end|>", "<|channel|>"]),
-    (Form::Qwen25Coder, 3, |calls| {
-        let calls = each(calls, "\n", |call| named(call, "name", "arguments"));
-        format!("<tools>\n{calls}\n</tools>")
-    }, &[]),
-    (Form::QwenAgent, 3, |calls| {
-        each(calls, "\n", |(tool, arguments)| {
-            format!("✿FUNCTION✿: {tool}\n✿ARGS✿: {}", object(arguments))
-        })
-    }, &[]),
-    (Form::Llama, 3, |calls| {
-        format!("<|python_tag|>{}", each(calls, "; ", |call| named(call, "name", "parameters")))
-    }, &[]),
-    (Form::Llama, 3, |calls| {
-        format!("<|python_start|>[{}]<|python_end|>", each(calls, ", ", python_call))
-    }, &[]),
-    (Form::Json, 1, |calls| named(calls[0], "name", "parameters"), TURNS),
-    (Form::Mistral, 3, |calls| {
-        format!("[TOOL_CALLS] {}</s>", list(calls, "name", "arguments"))
-    }, &[]),
-    (Form::Mistral, 3, |calls| {
-        let calls = each(calls, "", |(tool, arguments)| {
-            format!("[TOOL_CALLS]{tool}[ARGS]{}", object(arguments))
-        });
-        format!("{calls}</s>")
-    }, &[]),
-    (Form::Phi, 3, |calls| {
-        format!("<|tool_call|>{}<|/tool_call|>", list(calls, "name", "arguments"))
-    }, &[]),
-    (Form::Phi, 3, |calls| format!("functools{}", list(calls, "name", "arguments")), &[]),
-    (Form::Glm, 3, |calls| {
-        each(calls, "\n", |(tool, arguments)| {
-            let arguments =
-                marked_up(arguments, "<arg_key>{}</arg_key>\n<arg_value>", "</arg_value>\n");
-            format!("<tool_call>{tool}\n{arguments}</tool_call>")
-        })
-    }, &["</arg_value>", "\n", "<think>", "</think>", "<|im_end|>", "<|channel|>"]),
-    (Form::Glm, 3, |calls| {
-        each(calls, "", |(tool, arguments)| {
-            let arguments =
-                marked_up(arguments, "<arg_key>{}</arg_key><arg_value>", "</arg_value>");
-            format!("<tool_call>{tool}{arguments}</tool_call>")
-        })
-    }, &["</arg_value>", "\n", "<think>", "</think>", "<|im_end|>", "<|channel|>"]),
-    (Form::Glm, 3, |calls| {
-        each(calls, "<|assistant|>", |(tool, arguments)| {
-            format!("{tool}\n{}", object(arguments))
-        })
-    }, TURNS),
-    (Form::MiniCpm, 3, |calls| {
-        let calls = each(calls, "\n", python_call);
-        format!("<|tool_call_start|>\n```python\n{calls}\n```\n<|tool_call_end|>")
-    }, &[]),
-    (Form::MiniCpm, 3, |calls| {
-        format!("<|tool_call_start|>[{}]<|tool_call_end|>", each(calls, ", ", python_call))
-    }, &[]),
-    (Form::Granite, 3, |calls| format!("<tool_call>{}", list(calls, "name", "arguments")), &[]),
-    (Form::DeepSeek, 3, |calls| {
-        let calls = each(calls, "\n", |(tool, arguments)| {
-            format!(
-                "<｜tool▁call▁begin｜>function<｜tool▁sep｜>{tool}\n```json\n{}\n```<｜tool▁call▁end｜>",
-                object(arguments)
-            )
-        });
-        format!("<｜tool▁calls▁begin｜>{calls}<｜tool▁calls▁end｜><｜end▁of▁sentence｜>")
-    }, &[]),
-    (Form::DeepSeek, 3, |calls| {
-        let calls = each(calls, "", |(tool, arguments)| {
-            format!("<｜tool▁call▁begin｜>{tool}<｜tool▁sep｜>{}<｜tool▁call▁end｜>", object(arguments))
-        });
-        format!("<｜tool▁calls▁begin｜>{calls}<｜tool▁calls▁end｜><｜end▁of▁sentence｜>")
-    }, &[]),
-    (Form::DeepSeek, 3, |calls| {
-        let calls = each(calls, "\n", |(tool, arguments)| {
-            let argument = |(name, value): &(String, Json)| {
-                let is_string = value.text().is_some();
+    (
+        Form::Hermes,
+        3,
+        |calls| {
+            each(calls, "\n", |call| {
                 format!(
-                    "<｜DSML｜parameter name=\"{name}\" string=\"{is_string}\">{}\
-                     </｜DSML｜parameter>\n",
-                    raw(value)
+                    "<tool_call>\n{}\n</tool_call>",
+                    named(call, "name", "arguments")
                 )
-            };
-            let arguments: String = arguments.iter().map(argument).collect();
-            format!("<｜DSML｜invoke name=\"{tool}\">\n{arguments}</｜DSML｜invoke>")
-        });
-        format!("<｜DSML｜function_calls>\n{calls}\n</｜DSML｜function_calls>")
-    }, &["\n"]),
-    (Form::Kimi, 3, |calls| {
-        let calls = each(calls, "", |(tool, arguments)| {
+            })
+        },
+        &[],
+    ),
+    (
+        Form::Qwen3Coder,
+        3,
+        |calls| {
+            each(calls, "\n", |(tool, arguments)| {
+                let arguments = marked_up(arguments, "<parameter={}>\n", "\n</parameter>\n");
+                format!("<tool_call>\n<function={tool}>\n{arguments}</function>\n</tool_call>")
+            })
+        },
+        &[
+            "</parameter>",
+            "<think>",
+            "</think>",
+            "<|im_end|>",
+            "<|channel|>",
+        ],
+    ),
+    (
+        Form::Qwen25Coder,
+        3,
+        |calls| {
+            let calls = each(calls, "\n", |call| named(call, "name", "arguments"));
+            format!("<tools>\n{calls}\n</tools>")
+        },
+        &[],
+    ),
+    (
+        Form::QwenAgent,
+        3,
+        |calls| {
+            each(calls, "\n", |(tool, arguments)| {
+                format!("✿FUNCTION✿: {tool}\n✿ARGS✿: {}", object(arguments))
+            })
+        },
+        &[],
+    ),
+    (
+        Form::Llama,
+        3,
+        |calls| {
             format!(
-                "<|tool_call_begin|>functions.{tool}:0<|tool_call_argument_begin|>{}\
+                "<|python_tag|>{}",
+                each(calls, "; ", |call| named(call, "name", "parameters"))
+            )
+        },
+        &[],
+    ),
+    (
+        Form::Llama,
+        3,
+        |calls| {
+            format!(
+                "<|python_start|>[{}]<|python_end|>",
+                each(calls, ", ", python_call)
+            )
+        },
+        &[],
+    ),
+    (
+        Form::Json,
+        1,
+        |calls| named(calls[0], "name", "parameters"),
+        TURNS,
+    ),
+    (
+        Form::Mistral,
+        3,
+        |calls| format!("[TOOL_CALLS] {}</s>", list(calls, "name", "arguments")),
+        &[],
+    ),
+    (
+        Form::Mistral,
+        3,
+        |calls| {
+            let calls = each(calls, "", |(tool, arguments)| {
+                format!("[TOOL_CALLS]{tool}[ARGS]{}", object(arguments))
+            });
+            format!("{calls}</s>")
+        },
+        &[],
+    ),
+    (
+        Form::Phi,
+        3,
+        |calls| {
+            format!(
+                "<|tool_call|>{}<|/tool_call|>",
+                list(calls, "name", "arguments")
+            )
+        },
+        &[],
+    ),
+    (
+        Form::Phi,
+        3,
+        |calls| format!("functools{}", list(calls, "name", "arguments")),
+        &[],
+    ),
+    (
+        Form::Glm,
+        3,
+        |calls| {
+            each(calls, "\n", |(tool, arguments)| {
+                let arguments = marked_up(
+                    arguments,
+                    "<arg_key>{}</arg_key>\n<arg_value>",
+                    "</arg_value>\n",
+                );
+                format!("<tool_call>{tool}\n{arguments}</tool_call>")
+            })
+        },
+        &[
+            "</arg_value>",
+            "\n",
+            "<think>",
+            "</think>",
+            "<|im_end|>",
+            "<|channel|>",
+        ],
+    ),
+    (
+        Form::Glm,
+        3,
+        |calls| {
+            each(calls, "", |(tool, arguments)| {
+                let arguments = marked_up(
+                    arguments,
+                    "<arg_key>{}</arg_key><arg_value>",
+                    "</arg_value>",
+                );
+                format!("<tool_call>{tool}{arguments}</tool_call>")
+            })
+        },
+        &[
+            "</arg_value>",
+            "\n",
+            "<think>",
+            "</think>",
+            "<|im_end|>",
+            "<|channel|>",
+        ],
+    ),
+    (
+        Form::Glm,
+        3,
+        |calls| {
+            each(calls, "<|assistant|>", |(tool, arguments)| {
+                format!("{tool}\n{}", object(arguments))
+            })
+        },
+        TURNS,
+    ),
+    (
+        Form::MiniCpm,
+        3,
+        |calls| {
+            let calls = each(calls, "\n", python_call);
+            format!("<|tool_call_start|>\n```python\n{calls}\n```\n<|tool_call_end|>")
+        },
+        &[],
+    ),
+    (
+        Form::MiniCpm,
+        3,
+        |calls| {
+            format!(
+                "<|tool_call_start|>[{}]<|tool_call_end|>",
+                each(calls, ", ", python_call)
+            )
+        },
+        &[],
+    ),
+    (
+        Form::Granite,
+        3,
+        |calls| format!("<tool_call>{}", list(calls, "name", "arguments")),
+        &[],
+    ),
+    (
+        Form::DeepSeek,
+        3,
+        |calls| {
+            let calls = each(calls, "\n", |(tool, arguments)| {
+                format!(
+                    "<｜tool▁call▁begin｜>function<｜tool▁sep｜>{tool}\n```json\n{}\n```<｜tool▁call▁end｜>",
+                    object(arguments)
+                )
+            });
+            format!("<｜tool▁calls▁begin｜>{calls}<｜tool▁calls▁end｜><｜end▁of▁sentence｜>")
+        },
+        &[],
+    ),
+    (
+        Form::DeepSeek,
+        3,
+        |calls| {
+            let calls = each(calls, "", |(tool, arguments)| {
+                format!(
+                    "<｜tool▁call▁begin｜>{tool}<｜tool▁sep｜>{}<｜tool▁call▁end｜>",
+                    object(arguments)
+                )
+            });
+            format!("<｜tool▁calls▁begin｜>{calls}<｜tool▁calls▁end｜><｜end▁of▁sentence｜>")
+        },
+        &[],
+    ),
+    (
+        Form::DeepSeek,
+        3,
+        |calls| {
+            let calls = each(calls, "\n", |(tool, arguments)| {
+                let argument = |(name, value): &(String, Json)| {
+                    let is_string = value.text().is_some();
+                    format!(
+                        "<｜DSML｜parameter name=\"{name}\" string=\"{is_string}\">{}\
+                     </｜DSML｜parameter>\n",
+                        raw(value)
+                    )
+                };
+                let arguments: String = arguments.iter().map(argument).collect();
+                format!("<｜DSML｜invoke name=\"{tool}\">\n{arguments}</｜DSML｜invoke>")
+            });
+            format!("<｜DSML｜function_calls>\n{calls}\n</｜DSML｜function_calls>")
+        },
+        &["\n"],
+    ),
+    (
+        Form::Kimi,
+        3,
+        |calls| {
+            let calls = each(calls, "", |(tool, arguments)| {
+                format!(
+                    "<|tool_call_begin|>functions.{tool}:0<|tool_call_argument_begin|>{}\
                  <|tool_call_end|>",
+                    object(arguments)
+                )
+            });
+            format!("<|tool_calls_section_begin|>{calls}<|tool_calls_section_end|>")
+        },
+        &[],
+    ),
+    (
+        Form::Harmony,
+        1,
+        |calls| {
+            let (tool, arguments) = calls[0];
+            format!(
+                "<|channel|>analysis<|message|>So.<|end|><|start|>assistant<|channel|>commentary \
+             to=functions.{tool} <|constrain|>json<|message|>{}<|call|>",
                 object(arguments)
             )
-        });
-        format!("<|tool_calls_section_begin|>{calls}<|tool_calls_section_end|>")
-    }, &[]),
-    (Form::Harmony, 1, |calls| {
-        let (tool, arguments) = calls[0];
-        format!(
-            "<|channel|>analysis<|message|>So.<|end|><|start|>assistant<|channel|>commentary \
-             to=functions.{tool} <|constrain|>json<|message|>{}<|call|>",
-            object(arguments)
-        )
-    }, &["<|channel|>"]),
-    (Form::Invoke, 3, |calls| {
-        let calls = each(calls, "\n", |(tool, arguments)| {
-            let arguments = marked_up(arguments, "<parameter name=\"{}\">", "</parameter>\n");
-            format!("<invoke name=\"{tool}\">\n{arguments}</invoke>")
-        });
-        format!("<minimax:tool_call>\n{calls}\n</minimax:tool_call>")
-    }, &["</parameter>", "\n", "<think>", "</think>", "<|im_end|>", "<|channel|>"]),
-    (Form::Gemma, 3, |calls| {
-        format!("```tool_code\n[{}]\n```", each(calls, ", ", python_call))
-    }, &[]),
-    (Form::Gemma, 3, |calls| {
-        each(calls, "", |call| {
-            let call = gemma_call(call, "<escape>");
-            format!("<start_function_call>{call}<end_function_call>")
-        })
-    }, &["<escape>"]),
-    (Form::Gemma, 3, |calls| {
-        each(calls, "", |call| {
-            format!("<|tool_call>{}<tool_call|>", gemma_call(call, "<|\"|>"))
-        })
-    }, &["<|\"|>"]),
-    (Form::Nemotron, 3, |calls| {
-        format!("<TOOLCALL>{}</TOOLCALL>", list(calls, "name", "arguments"))
-    }, &[]),
-    (Form::Cohere, 3, |calls| {
-        let calls = list(calls, "tool_name", "parameters");
-        format!("<|START_ACTION|>{calls}<|END_ACTION|>")
-    }, &[]),
-    (Form::Cohere, 3, |calls| {
-        format!("Action: ```json\n{}\n```", list(calls, "tool_name", "parameters"))
-    }, &[]),
-    (Form::InternLm, 1, |calls| {
-        let call = named(calls[0], "name", "parameters");
-        format!("I look.<|action_start|><|plugin|>\n{call}<|action_end|>")
-    }, &[]),
-    (Form::Jamba, 3, |calls| {
-        format!("<tool_calls>{}</tool_calls>", list(calls, "name", "arguments"))
-    }, &[]),
-    (Form::Jamba, 3, |calls| {
-        let calls = each(calls, "\n", |call| named(call, "name", "arguments"));
-        format!("<tool_calls>\n{calls}\n</tool_calls>")
-    }, &[]),
-    (Form::Step, 3, |calls| {
-        let calls = each(calls, "", |(tool, arguments)| {
-            let arguments = marked_up(
-                arguments,
-                "<steptml:parameter name=\"{}\">",
-                "</steptml:parameter>",
-            );
+        },
+        &["<|channel|>"],
+    ),
+    (
+        Form::Invoke,
+        3,
+        |calls| {
+            let calls = each(calls, "\n", |(tool, arguments)| {
+                let arguments = marked_up(arguments, "<parameter name=\"{}\">", "</parameter>\n");
+                format!("<invoke name=\"{tool}\">\n{arguments}</invoke>")
+            });
+            format!("<minimax:tool_call>\n{calls}\n</minimax:tool_call>")
+        },
+        &[
+            "</parameter>",
+            "\n",
+            "<think>",
+            "</think>",
+            "<|im_end|>",
+            "<|channel|>",
+        ],
+    ),
+    (
+        Form::Gemma,
+        3,
+        |calls| format!("```tool_code\n[{}]\n```", each(calls, ", ", python_call)),
+        &[],
+    ),
+    (
+        Form::Gemma,
+        3,
+        |calls| {
+            each(calls, "", |call| {
+                let call = gemma_call(call, "<escape>");
+                format!("<start_function_call>{call}<end_function_call>")
+            })
+        },
+        &["<escape>"],
+    ),
+    (
+        Form::Gemma,
+        3,
+        |calls| {
+            each(calls, "", |call| {
+                format!("<|tool_call>{}<tool_call|>", gemma_call(call, "<|\"|>"))
+            })
+        },
+        &["<|\"|>"],
+    ),
+    (
+        Form::Nemotron,
+        3,
+        |calls| format!("<TOOLCALL>{}</TOOLCALL>", list(calls, "name", "arguments")),
+        &[],
+    ),
+    (
+        Form::Cohere,
+        3,
+        |calls| {
+            let calls = list(calls, "tool_name", "parameters");
+            format!("<|START_ACTION|>{calls}<|END_ACTION|>")
+        },
+        &[],
+    ),
+    (
+        Form::Cohere,
+        3,
+        |calls| {
             format!(
-                "<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"{tool}\">\
-                 {arguments}</steptml:invoke><｜tool_call_end｜>"
+                "Action: ```json\n{}\n```",
+                list(calls, "tool_name", "parameters")
             )
-        });
-        format!("<｜tool_calls_begin｜>{calls}<｜tool_calls_end｜>")
-    }, &["\n", "<think>", "</think>", "<|im_end|>", "<|channel|>"]),
-    (Form::LongCat, 3, |calls| {
-        each(calls, "\n", |call| {
-            let call = named(call, "name", "arguments");
-            format!("<longcat_tool_call>\n{call}\n</longcat_tool_call>")
-        })
-    }, &[]),
-    (Form::Apertus, 3, |calls| {
-        let calls = each(calls, ", ", |(tool, arguments)| {
-            format!("{{\"{tool}\": {}}}", object(arguments))
-        });
-        format!("<|tools_prefix|>[{calls}]<|tools_suffix|>")
-    }, &[]),
-    (Form::Functionary, 3, |calls| {
-        let calls = each(calls, "", |(tool, arguments)| {
-            format!(">>>{tool}\n{}", object(arguments))
-        });
-        format!(">>>all\nI look.{calls}")
-    }, &[]),
-    (Form::Functionary, 3, |calls| {
-        each(calls, "\n", |(tool, arguments)| {
-            format!("<|from|>assistant\n<|recipient|>{tool}\n<|content|>{}", object(arguments))
-        })
-    }, &[]),
-    (Form::Olmo, 3, |calls| {
-        let calls = each(calls, "\n", python_call);
-        format!("<function_calls>\n{calls}\n</function_calls>")
-    }, &[]),
-    (Form::Xml, 3, |calls| {
-        each(calls, "\n", |(tool, arguments)| {
-            let argument =
-                |(name, value): &(String, Json)| format!("<{name}>{}</{name}>\n", raw(value));
-            let arguments: String = arguments.iter().map(argument).collect();
-            format!("<{tool}>\n{arguments}</{tool}>")
-        })
-    }, &["\n", "<think>", "</think>", "<|im_end|>", "<|channel|>"]),
-    (Form::React, 1, |calls| {
-        let (tool, arguments) = calls[0];
-        format!("Thought: so.\nAction: {tool}\nAction Input: {}", object(arguments))
-    }, MARKS),
-    (Form::Pythonic, 3, |calls| format!("[{}]", each(calls, ", ", python_call)), TURNS),
-    (Form::Json, 3, |calls| list(calls, "name", "arguments"), TURNS),
+        },
+        &[],
+    ),
+    (
+        Form::InternLm,
+        1,
+        |calls| {
+            let call = named(calls[0], "name", "parameters");
+            format!("I look.<|action_start|><|plugin|>\n{call}<|action_end|>")
+        },
+        &[],
+    ),
+    (
+        Form::Jamba,
+        3,
+        |calls| {
+            format!(
+                "<tool_calls>{}</tool_calls>",
+                list(calls, "name", "arguments")
+            )
+        },
+        &[],
+    ),
+    (
+        Form::Jamba,
+        3,
+        |calls| {
+            let calls = each(calls, "\n", |call| named(call, "name", "arguments"));
+            format!("<tool_calls>\n{calls}\n</tool_calls>")
+        },
+        &[],
+    ),
+    (
+        Form::Step,
+        3,
+        |calls| {
+            let calls = each(calls, "", |(tool, arguments)| {
+                let arguments = marked_up(
+                    arguments,
+                    "<steptml:parameter name=\"{}\">",
+                    "</steptml:parameter>",
+                );
+                format!(
+                    "<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"{tool}\">\
+                 {arguments}</steptml:invoke><｜tool_call_end｜>"
+                )
+            });
+            format!("<｜tool_calls_begin｜>{calls}<｜tool_calls_end｜>")
+        },
+        &["\n", "<think>", "</think>", "<|im_end|>", "<|channel|>"],
+    ),
+    (
+        Form::LongCat,
+        3,
+        |calls| {
+            each(calls, "\n", |call| {
+                let call = named(call, "name", "arguments");
+                format!("<longcat_tool_call>\n{call}\n</longcat_tool_call>")
+            })
+        },
+        &[],
+    ),
+    (
+        Form::Apertus,
+        3,
+        |calls| {
+            let calls = each(calls, ", ", |(tool, arguments)| {
+                format!("{{\"{tool}\": {}}}", object(arguments))
+            });
+            format!("<|tools_prefix|>[{calls}]<|tools_suffix|>")
+        },
+        &[],
+    ),
+    (
+        Form::Functionary,
+        3,
+        |calls| {
+            let calls = each(calls, "", |(tool, arguments)| {
+                format!(">>>{tool}\n{}", object(arguments))
+            });
+            format!(">>>all\nI look.{calls}")
+        },
+        &[],
+    ),
+    (
+        Form::Functionary,
+        3,
+        |calls| {
+            each(calls, "\n", |(tool, arguments)| {
+                format!(
+                    "<|from|>assistant\n<|recipient|>{tool}\n<|content|>{}",
+                    object(arguments)
+                )
+            })
+        },
+        &[],
+    ),
+    (
+        Form::Olmo,
+        3,
+        |calls| {
+            let calls = each(calls, "\n", python_call);
+            format!("<function_calls>\n{calls}\n</function_calls>")
+        },
+        &[],
+    ),
+    (
+        Form::Xml,
+        3,
+        |calls| {
+            each(calls, "\n", |(tool, arguments)| {
+                let argument =
+                    |(name, value): &(String, Json)| format!("<{name}>{}</{name}>\n", raw(value));
+                let arguments: String = arguments.iter().map(argument).collect();
+                format!("<{tool}>\n{arguments}</{tool}>")
+            })
+        },
+        &["\n", "<think>", "</think>", "<|im_end|>", "<|channel|>"],
+    ),
+    (
+        Form::React,
+        1,
+        |calls| {
+            let (tool, arguments) = calls[0];
+            format!(
+                "Thought: so.\nAction: {tool}\nAction Input: {}",
+                object(arguments)
+            )
+        },
+        MARKS,
+    ),
+    (
+        Form::Pythonic,
+        3,
+        |calls| format!("[{}]", each(calls, ", ", python_call)),
+        TURNS,
+    ),
+    (
+        Form::Json,
+        3,
+        |calls| list(calls, "name", "arguments"),
+        TURNS,
+    ),
 ];
 
 /// Marks in strings of a form without marks of its own.
 const MARKS: &[&str] = &[
-    "<think>", "</think>", "<|im_end|>", "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "<function=f>",
-    "```tool_code", "<|channel|>",
+    "<think>",
+    "</think>",
+    "<|im_end|>",
+    "<tool_call>",
+    "</tool_call>",
+    "[TOOL_CALLS]",
+    "<function=f>",
+    "```tool_code",
+    "<|channel|>",
 ];
 
 /// Pieces of strings.
 const PIECES: &[&str] = &[
-    "\"", "'", "\\", "\n", "\t", "\u{1}", " ", "é", "漢字", "🌧\u{fe0f}", "{", "}", "[", "]", "(", ",", ":",
-    "null", "1e5", "True", "\\n", "\\u0041", "<a>", "</a>", "&lt;", "```", "${x}", "word", "# no", ">>>",
-    "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "<function=f>", "</parameter>", "</arg_value>",
-    "<think>", "</think>", "<|im_end|>", "<escape>", "<|\"|>", "<|call|>", "```tool_code", "<|channel|>",
+    "\"",
+    "'",
+    "\\",
+    "\n",
+    "\t",
+    "\u{1}",
+    " ",
+    "é",
+    "漢字",
+    "🌧\u{fe0f}",
+    "{",
+    "}",
+    "[",
+    "]",
+    "(",
+    ",",
+    ":",
+    "null",
+    "1e5",
+    "True",
+    "\\n",
+    "\\u0041",
+    "<a>",
+    "</a>",
+    "&lt;",
+    "```",
+    "${x}",
+    "word",
+    "# no",
+    ">>>",
+    "<tool_call>",
+    "</tool_call>",
+    "[TOOL_CALLS]",
+    "<function=f>",
+    "</parameter>",
+    "</arg_value>",
+    "<think>",
+    "</think>",
+    "<|im_end|>",
+    "<escape>",
+    "<|\"|>",
+    "<|call|>",
+    "```tool_code",
+    "<|channel|>",
     "</s>",
 ];
 
 const NUMBERS: &[&str] = &[
-    "0", "-1", "0.1", "-0.5", "1.5e10", "1e-300", "9223372036854775807", "-9223372036854775808",
-    "123456789012345678901234567890", "2.2250738585072014e-308",
+    "0",
+    "-1",
+    "0.1",
+    "-0.5",
+    "1.5e10",
+    "1e-300",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "123456789012345678901234567890",
+    "2.2250738585072014e-308",
 ];
 
 /// A generator of values.
@@ -392,7 +726,9 @@ fn with_types(call: Call, arguments: &[(String, Json)]) -> Vec<(String, Json)> {
         Json::Array(_) => json!({"type": "array"}),
         Json::Object(_) => json!({"type": "object"}),
     };
-    let properties = arguments.iter().map(|(name, value)| (name.clone(), schema(value)));
+    let properties = arguments
+        .iter()
+        .map(|(name, value)| (name.clone(), schema(value)));
     let properties: serde_json::Map<_, _> = properties.collect();
     let types = ArgumentTypes::of(&json!({ "properties": properties }));
     let typed = |(name, value): (String, Json)| {
@@ -412,7 +748,9 @@ fn reads_back_what_templates_write() {
         };
         let mut count = 0;
         while count < 500 {
-            let calls: Vec<_> = (0..=values.random.below(*most)).map(|_| values.call()).collect();
+            let calls: Vec<_> = (0..=values.random.below(*most))
+                .map(|_| values.call())
+                .collect();
             count += calls.len();
             let written: Vec<Written<'_>> = calls
                 .iter()
@@ -421,7 +759,11 @@ fn reads_back_what_templates_write() {
             let text = write(&written);
             let reading = read(&text, false, &is_tool);
             assert!(reading.malformed.is_empty(), "{form}: {text}\n{reading:?}");
-            assert_eq!(reading.calls.len(), calls.len(), "{form}: {text}\n{reading:?}");
+            assert_eq!(
+                reading.calls.len(),
+                calls.len(),
+                "{form}: {text}\n{reading:?}"
+            );
             for (call, (tool, arguments)) in reading.calls.into_iter().zip(&calls) {
                 assert_eq!(call.name, *tool, "{text}");
                 assert!(form.includes(call.form), "{} in {text}", call.form);
