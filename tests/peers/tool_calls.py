@@ -51,6 +51,8 @@ def read(path):
 
 def value_of(accepted):
     """The first accepted value; `None` if the argument is to be left out."""
+    if not isinstance(accepted, list):
+        return accepted
     chosen = next((value for value in accepted if value != ""), None)
     if isinstance(chosen, dict):
         inner = {key: value_of(values) for key, values in chosen.items()}

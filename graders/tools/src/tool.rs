@@ -247,7 +247,7 @@ impl Tool {
 
 /// The arguments of a call by name and with types. Positional arguments get their names from the
 /// definition, untyped texts their types from the schema. If a text can be several values, it is
-/// the first one that the task `expects` of this argument.
+/// the one that the task `expects` of this argument, or else the first one.
 ///
 /// # Errors
 /// Why the positional arguments cannot be assigned to parameters.
@@ -285,19 +285,29 @@ pub(crate) fn arguments(
             return Err(format!("duplicate argument `{name}`"));
         }
         let value = match value {
-            Json::Text(text) if call.untyped => {
-                let mut readings = match tool {
-                    Some(tool) => tool.readings(name, text),
-                    None => ArgumentTypes::default().readings(name, text),
-                };
-                let chosen = readings.iter().position(|value| expects(name, value));
-                readings.swap_remove(chosen.unwrap_or_default())
-            }
+            Json::Text(text) if call.untyped => read_text(text, name, tool, expects),
             value => value.clone(),
         };
         arguments.push((name.clone(), value));
     }
     Ok(arguments)
+}
+
+/// The value of an untyped text. Values that the schema does not allow are expected only by golds
+/// of BFCL that violate it.
+fn read_text(
+    text: &str,
+    argument: &str,
+    tool: Option<&Tool>,
+    expects: &dyn Fn(&str, &Json) -> bool,
+) -> Json {
+    let untyped = || ArgumentTypes::default().readings(argument, text);
+    let mut readings = tool.map_or_else(untyped, |tool| tool.readings(argument, text));
+    if let Some(at) = readings.iter().position(|value| expects(argument, value)) {
+        return readings.swap_remove(at);
+    }
+    let expected = untyped().into_iter().find(|value| expects(argument, value));
+    expected.unwrap_or_else(|| readings.swap_remove(0))
 }
 
 /// Parses the JSON of a field and rejects duplicate keys.
