@@ -59,6 +59,9 @@ const ROLES: &[&str] = &[
 /// Maximum length of a role in an error message, in characters.
 const MAX_QUOTED: usize = 60;
 
+/// Parts of Gemini and Bedrock, which have a member with their content in place of a `type`.
+const UNTYPED_PARTS: &[&str] = &["functionCall", "functionResponse", "toolUse", "toolResult"];
+
 /// Message of the error for invalid content.
 const INVALID_CONTENT: &str =
     "`content` of a message must be a string, null, or an array of parts with a `type`";
@@ -139,7 +142,7 @@ impl ContentPart {
             Self::Fields(_) => match self.kind().as_deref() {
                 Some("text") => self.text().is_some(),
                 Some(_) => true,
-                None => false,
+                None => UNTYPED_PARTS.iter().any(|name| self.field(name).is_some()),
             },
         }
     }

@@ -2,7 +2,7 @@
 //! this way.
 
 use assay_core::{Completion, Item};
-use assay_documents::calls::{self, Call, Reading, typed};
+use assay_documents::calls::{self, ArgumentTypes, Call, Reading};
 use assay_documents::{Json, SyntaxError};
 use serde_json::Value;
 
@@ -61,9 +61,11 @@ pub(crate) fn read_call(item: &Item, tool: &str, schema: Option<&Value>) -> Call
     if !positional.is_empty() {
         return malformed_call("the call has positional arguments; expected named ones".to_owned());
     }
+    let types = schema.filter(|_| untyped).map(ArgumentTypes::of);
+    let types = types.unwrap_or_default();
     let with_type = |(name, value): (String, Json)| match value {
         Json::Text(text) if untyped => {
-            let value = typed(&text, schema.map(|schema| &schema["properties"][&name]));
+            let value = types.readings(&name, &text).swap_remove(0);
             (name, value)
         }
         value => (name, value),

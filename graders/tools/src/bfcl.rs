@@ -1,13 +1,15 @@
-//! Compares calls as the AST checker of the Berkeley Function Calling Leaderboard does for Python
-//! functions, including its quirks: blanks, case and the characters `,./-_*^` in strings are
-//! ignored, so that `"1.5"` equals `"15"` and `"-5"` equals `"5"`; arrays are compared one level
-//! deep; `True` equals 1. Unlike that checker, several calls are not matched greedily.
+//! Compares calls as the AST checker of the Berkeley Function Calling Leaderboard does, including
+//! its quirks: blanks, case and the characters `,./-_*^` in strings are ignored, so that `"1.5"`
+//! equals `"15"` and `"-5"` equals `"5"`; arrays are compared one level deep; `True` equals 1.
+//! Unlike that checker, several calls are not matched greedily, and functions in Java and
+//! JavaScript accept values with types beside literals.
 
 use assay_documents::Json;
 
 use crate::compare::{ActualCall, Argument, Difference, ExpectedCall};
+use crate::literals;
 use crate::python;
-use crate::tool::Tools;
+use crate::task::{Language, ToolsTask};
 
 /// Python's type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +39,12 @@ impl PythonType {
     /// The type that a definition names, in the terms of BFCL or of JSON Schema.
     fn named(name: &str) -> Option<Self> {
         Some(match name {
-            "string" | "any" => Self::Str,
-            "integer" => Self::Int,
-            "float" | "number" => Self::Float,
+            "string" | "any" | "String" | "char" => Self::Str,
+            "integer" | "byte" | "short" | "long" | "Bigint" => Self::Int,
+            "float" | "number" | "double" => Self::Float,
             "boolean" | "Boolean" => Self::Bool,
-            "array" | "tuple" => Self::List,
-            "dict" | "object" => Self::Dict,
+            "array" | "tuple" | "Array" | "ArrayList" | "Set" => Self::List,
+            "dict" | "object" | "HashMap" | "Hashtable" => Self::Dict,
             _ => return None,
         })
     }
@@ -65,7 +67,7 @@ fn type_of(schema: &Json) -> Option<PythonType> {
 /// # Errors
 /// The first difference, with the name that BFCL uses for it.
 pub(crate) fn compare<'a>(
-    tools: &Tools,
+    task: &ToolsTask,
     expected: &'a ExpectedCall,
     actual: &'a ActualCall,
 ) -> Result<(), Difference<'a>> {
@@ -73,7 +75,7 @@ pub(crate) fn compare<'a>(
     if expected.name != actual.name {
         return Err(Difference::Name);
     }
-    let Some(tool) = tools.get(&expected.name) else {
+    let Some(tool) = task.tools.get(&expected.name) else {
         return differs("unknown_function");
     };
     let is_absent = |name| actual.arguments.get(name).is_none();
@@ -88,7 +90,7 @@ pub(crate) fn compare<'a>(
         let (Some(schema), Some(argument)) = (tool.parameter(name), accepted) else {
             return differs("unexpected_param");
         };
-        self::argument(schema, argument, value)?;
+        self::argument(task.language, schema, argument, value)?;
     }
     let is_missing = |argument: &&Argument| {
         actual.arguments.get(&argument.name).is_none() && !is_optional(argument)
@@ -108,7 +110,18 @@ fn is_empty(value: &Json) -> bool {
     value.text() == Some("")
 }
 
-fn argument<'a>(schema: &Json, argument: &'a Argument, value: &Json) -> Result<(), Difference<'a>> {
+/// Checks the value of one argument.
+///
+/// # Errors
+/// The difference, with the name that BFCL uses for it.
+pub(crate) fn argument<'a>(
+    language: Language,
+    schema: &Json,
+    argument: &'a Argument,
+    value: &Json,
+) -> Result<(), Difference<'a>> {
+    let converted = literals::value(language, schema, value);
+    let value = converted.as_ref().unwrap_or(value);
     let accepted = &argument.accepted;
     let differs = |kind| Err(Difference::Bfcl(kind, Some(&argument.name)));
     let Some(declared) = type_of(schema) else {

@@ -7,10 +7,10 @@ use assay_core::{
 use assay_documents::Json;
 use serde_json::{Value, json};
 
-use crate::compare::{ActualCall, Comparator, Difference, ExpectedCall};
+use crate::compare::{ActualCall, Difference, ExpectedCall};
 use crate::matching::{Pairs, pairs};
 use crate::state::{Reads, Simulation};
-use crate::task::{Match, Mode, Order, ToolsTask};
+use crate::task::{Match, Mode, Order, Steps, ToolsTask};
 use crate::toolrl::{self, Problem, RawReward};
 use crate::trace::{Trace, Turn};
 use crate::{bfcl, evidence, verdict};
@@ -37,19 +37,26 @@ struct TurnResult {
     reason: Option<Verdict>,
     evidence: Value,
     work: u64,
+    /// Whether each call is right.
+    right: Vec<bool>,
+    malformed: usize,
+}
+
+impl TurnResult {
+    /// Adds the index of the first wrong call of a turn that is wrong.
+    fn attributed(mut self) -> Self {
+        if self.score < 1.0
+            && let Some(first) = self.right.iter().position(|right| !right)
+        {
+            self.evidence["first_wrong_call"] = json!(first);
+        }
+        self
+    }
 }
 
 impl PreparedTools {
     pub(crate) fn new(task: ToolsTask, states: Vec<Json>, last: Option<Nested>) -> Self {
         Self { task, states, last }
-    }
-
-    fn comparator(&self) -> Comparator<'_> {
-        Comparator {
-            tools: &self.task.tools,
-            strings: self.task.strings,
-            tolerance: self.task.tolerance,
-        }
     }
 
     fn compare<'a>(
@@ -58,8 +65,8 @@ impl PreparedTools {
         actual: &'a ActualCall,
     ) -> Result<(), Difference<'a>> {
         match self.task.mode {
-            Mode::Bfcl => bfcl::compare(&self.task.tools, expected, actual),
-            _ => self.comparator().compare(expected, actual),
+            Mode::Bfcl => bfcl::compare(&self.task, expected, actual),
+            _ => self.task.comparator().compare(expected, actual),
         }
     }
 
@@ -99,7 +106,10 @@ impl PreparedTools {
             score: clamped(turn.score),
             masked: is_void(at),
         };
-        grade.steps = results.iter().enumerate().map(step).collect();
+        grade.steps = match self.task.steps {
+            Steps::Turns => results.iter().enumerate().map(step).collect(),
+            Steps::Calls => results.iter().flat_map(steps_of_calls).collect(),
+        };
         for (name, value) in [
             ("calls", trace.calls().count()),
             ("malformed", trace.malformed()),
@@ -190,7 +200,10 @@ impl PreparedTools {
             reason: (score < 1.0).then(|| failure_verdict(turn)),
             evidence: turn_evidence(turn, expected, &pairs, &differences, score),
             work: differences.len() as u64,
+            right: paired(turn, &pairs),
+            malformed: turn.malformed.len(),
         }
+        .attributed()
     }
 
     /// Whether the first turn is correct; for tasks without a state.
@@ -290,7 +303,7 @@ impl PreparedTools {
             Reads::Free => Vec::new(),
             Reads::Expected => expected
                 .iter()
-                .filter(|call| task.effects.only_reads(&call.name))
+                .filter(|call| !call.refused && task.effects.only_reads(&call.name))
                 .cloned()
                 .collect(),
         };
@@ -303,7 +316,7 @@ impl PreparedTools {
         let work = differences.len() as u64;
         let matched = pairs.iter().flatten().count();
         let is_expected_state = expected_state
-            .is_none_or(|expected_state| task.same(expected_state, state, &self.comparator()));
+            .is_none_or(|expected_state| task.same(expected_state, state, &self.task.comparator()));
         let parts = reads.len() + usize::from(expected_state.is_some());
         let correct = matched + usize::from(expected_state.is_some() && is_expected_state);
         let share = if parts == 0 {
@@ -326,15 +339,33 @@ impl PreparedTools {
         };
         let mut evidence = turn_evidence(turn, &reads, &pairs, &differences, score);
         if let Some(expected_state) = expected_state.filter(|_| !is_expected_state) {
-            let differences = task.differences(expected_state, state, &self.comparator());
+            let differences = task.differences(expected_state, state, &self.task.comparator());
             evidence["state"] = evidence::state(&differences);
+        }
+        let is_rejected = |call: usize| rejections.iter().any(|(rejected, _)| *rejected == call);
+        let mut right = match expected.is_empty() {
+            true => vec![true; turn.calls.len()],
+            false => {
+                let matches =
+                    |e: usize, m: usize| self.compare(&expected[e], &turn.calls[m]).is_ok();
+                paired(
+                    turn,
+                    &crate::matching::pairs(expected.len(), turn.calls.len(), Order::Any, matches),
+                )
+            }
+        };
+        for (call, right) in right.iter_mut().enumerate() {
+            *right &= !is_rejected(call);
         }
         TurnResult {
             score,
             reason,
             evidence,
             work,
+            right,
+            malformed: turn.malformed.len(),
         }
+        .attributed()
     }
 
     fn grade_by_toolrl(&self, item: &Item) -> Grade {
@@ -399,6 +430,24 @@ impl PreparedTools {
         });
         Outcome::Graded(grade)
     }
+}
+
+/// A step for each call of a turn, then one for each malformed attempt.
+fn steps_of_calls(turn: &TurnResult) -> impl Iterator<Item = Step> {
+    let malformed = std::iter::repeat_n(&false, turn.malformed);
+    turn.right.iter().chain(malformed).map(|right| Step {
+        score: clamped(f64::from(u8::from(*right))),
+        masked: false,
+    })
+}
+
+/// Whether each call of a turn is paired with an expected one.
+fn paired(turn: &Turn, pairs: &Pairs) -> Vec<bool> {
+    let mut paired = vec![false; turn.calls.len()];
+    for call in pairs.iter().flatten() {
+        paired[*call] = true;
+    }
+    paired
 }
 
 /// A grade with this score. The reason is its verdict; if the score is partial, the reason is part

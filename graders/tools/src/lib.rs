@@ -34,6 +34,7 @@ mod checker;
 mod compare;
 mod evidence;
 mod grade;
+mod literals;
 mod matching;
 mod prepare;
 mod python;

@@ -7,7 +7,7 @@ use assay_core::{Checked, Grader, PrepareContext, Spec, Task, TaskError};
 use assay_documents::Json;
 use assay_documents::calls::Form;
 
-use crate::compare::{ActualCall, Argument, Comparator, ExpectedCall};
+use crate::compare::{ActualCall, Argument, ExpectedCall};
 use crate::grade::PreparedTools;
 use crate::spec::SPEC;
 use crate::state::Simulation;
@@ -90,6 +90,7 @@ fn example(expected: &ExpectedCall, choice: usize) -> ActualCall {
         name: expected.name.clone(),
         arguments,
         error: None,
+        failed: false,
         form: Form::Json,
         span: 0..0,
     }
@@ -105,12 +106,22 @@ fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
     let (mut states, mut bytes) = (Vec::new(), 0);
     for (turn, calls) in task.turns.iter().flatten().enumerate() {
         for (at, expected) in calls.iter().enumerate() {
-            simulation.call(&example(expected, 0)).map_err(|reason| {
-                format!(
-                    "`{}` rejects the expected call {at} of turn {turn}: {reason}",
-                    expected.name
-                )
-            })?;
+            let (result, name) = (simulation.call(&example(expected, 0)), &expected.name);
+            match (result, expected.refused) {
+                (Err(reason), false) => {
+                    return Err(format!(
+                        "`{name}` rejects the expected call {at} of turn {turn}: {reason}; if it \
+                         should, set `refused`"
+                    ));
+                }
+                (Ok(_), true) => {
+                    return Err(format!(
+                        "`{name}` accepts the expected call {at} of turn {turn}, which has \
+                         `refused`"
+                    ));
+                }
+                _ => {}
+            }
         }
         if state.expected.is_some() {
             continue;
@@ -128,11 +139,7 @@ fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
     let Some(expected) = &state.expected else {
         return Ok(states);
     };
-    let comparator = Comparator {
-        tools: &task.tools,
-        strings: task.strings,
-        tolerance: task.tolerance,
-    };
+    let comparator = task.comparator();
     if task.turns.is_some() && !state.same(expected, &simulation.state, &comparator) {
         let [pointer, value, got] = state
             .differences(expected, &simulation.state, &comparator)

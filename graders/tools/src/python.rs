@@ -2,7 +2,7 @@
 //! True`, and `"1"` equals none of them.
 
 use assay_documents::Json;
-use assay_documents::json::number;
+use assay_documents::json::{number, same_members};
 
 /// Whether two trees are equal in Python after `json.loads`.
 pub(crate) fn equal(a: &Json, b: &Json) -> bool {
@@ -12,16 +12,7 @@ pub(crate) fn equal(a: &Json, b: &Json) -> bool {
         (Json::Array(a), Json::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
         }
-        (Json::Object(a), Json::Object(b)) => {
-            let other = |key: &str| {
-                b.iter()
-                    .find(|(name, _)| name == key)
-                    .map(|(_, value)| value)
-            };
-            a.len() == b.len()
-                && a.iter()
-                    .all(|(key, a)| other(key).is_some_and(|b| equal(a, b)))
-        }
+        (Json::Object(a), Json::Object(b)) => same_members(a, b, &equal),
         _ => match (digits(a), digits(b)) {
             (Some(a), Some(b)) => same_number(a, b),
             _ => false,

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::bfcl;
-use crate::compare::{Argument, ExpectedCall, Strings};
+use crate::compare::{Argument, Comparator, ExpectedCall, Strings};
 use crate::state::{RawState, StateTask};
-use crate::tool::{Tool, Tools, field};
+use crate::tool::{Names, Tool, Tools, field};
 
 /// Maximum number of expected calls of a turn.
 const MAX_EXPECTED: usize = 128;
@@ -38,6 +38,12 @@ struct Body {
     mode: Mode,
     #[serde(default)]
     form: Option<String>,
+    #[serde(default)]
+    steps: Steps,
+    #[serde(default)]
+    names: Names,
+    #[serde(default)]
+    language: Language,
     #[serde(default)]
     strings: Strings,
     #[serde(default)]
@@ -92,6 +98,25 @@ pub(crate) enum Mode {
     Bfcl,
 }
 
+/// What the steps of a grade are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Steps {
+    #[default]
+    Turns,
+    Calls,
+}
+
+/// The programming language of the functions, in whose literals BFCL expects arguments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Language {
+    #[default]
+    Python,
+    Java,
+    JavaScript,
+}
+
 /// A parsed task.
 pub(crate) struct ToolsTask {
     pub(crate) tools: Tools,
@@ -102,7 +127,9 @@ pub(crate) struct ToolsTask {
     pub(crate) matching: Match,
     pub(crate) order: Order,
     pub(crate) mode: Mode,
+    pub(crate) steps: Steps,
     pub(crate) form: Option<Form>,
+    pub(crate) language: Language,
     pub(crate) strings: Strings,
     pub(crate) tolerance: f64,
     pub(crate) state: Option<StateTask>,
@@ -111,6 +138,28 @@ pub(crate) struct ToolsTask {
 }
 
 impl ToolsTask {
+    /// Compares calls in the modes that do not reproduce other systems.
+    pub(crate) fn comparator(&self) -> Comparator<'_> {
+        Comparator {
+            tools: &self.tools,
+            strings: self.strings,
+            tolerance: self.tolerance,
+        }
+    }
+
+    /// Whether an expected call accepts this value of an argument.
+    pub(crate) fn accepts(&self, tool: Option<&Tool>, argument: &Argument, value: &Json) -> bool {
+        if self.mode == Mode::Bfcl {
+            let schema = tool.and_then(|tool| tool.parameter(&argument.name));
+            return schema.is_some_and(|schema| {
+                bfcl::argument(self.language, schema, argument, value).is_ok()
+            });
+        }
+        let comparator = self.comparator();
+        let mut accepted = argument.accepted.iter();
+        accepted.any(|accepted| comparator.same(accepted, value))
+    }
+
     /// Reads a task and validates all but its schemas.
     pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
         let body: Body = task.parse()?;
@@ -131,7 +180,7 @@ impl ToolsTask {
                 )
             })
         });
-        let tools = Tools::read(&body.tools)?;
+        let tools = Tools::read(&body.tools, body.names)?;
         let by_turn = body.turns.is_some();
         let turns = read_turns(&body, &tools)?;
         let last = body.last.as_deref().map(|raw| {
@@ -156,6 +205,18 @@ impl ToolsTask {
             return Err(invalid(
                 "/tools",
                 "mode `bfcl` checks types of parameters; add `tools`",
+            ));
+        }
+        if body.language != Language::Python && mode != Mode::Bfcl {
+            return Err(invalid(
+                "/language",
+                "`language` requires `\"mode\": \"bfcl\"`",
+            ));
+        }
+        if body.names != Names::Exact && !tools.are_defined() {
+            return Err(invalid(
+                "/names",
+                "`names` compares calls with the names of `tools`; add `tools`",
             ));
         }
         if mode == Mode::ToolRl && by_turn {
@@ -194,6 +255,13 @@ impl ToolsTask {
                 return Err(invalid("/mode", message));
             }
         }
+        let refused = turns.iter().flatten().flatten().any(|call| call.refused);
+        if refused && body.state.is_none() {
+            return Err(invalid(
+                "/expected",
+                "`refused` applies to expected calls of a task with `state`",
+            ));
+        }
         let state = body.state.map(|raw| {
             if !matches!(mode, Mode::All | Mode::Fraction) {
                 return Err(invalid(
@@ -215,7 +283,9 @@ impl ToolsTask {
             matching: body.matching,
             order: body.order,
             mode,
+            steps: body.steps,
             form: form.transpose()?,
+            language: body.language,
             strings: body.strings,
             tolerance: body.float_tolerance,
             state: state.transpose()?,
@@ -289,7 +359,8 @@ fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<ExpectedCall>
 }
 
 /// Error for an expected call of another shape.
-const SHAPE: &str = "expected an object {\"name\", \"arguments\"?, \"any_of\"?, \"optional\"?}";
+const SHAPE: &str =
+    "expected an object {\"name\", \"arguments\"?, \"any_of\"?, \"optional\"?, \"refused\"?}";
 
 fn expected_call(
     json: &Json,
@@ -306,6 +377,7 @@ fn expected_call(
         return Err(invalid(pointer, SHAPE));
     };
     let (mut name, mut arguments, mut optional) = (None, Vec::<Argument>::new(), Vec::new());
+    let mut refused = false;
     for (key, value) in members {
         let pointer = format!("{pointer}/{key}");
         match (key.as_str(), value) {
@@ -329,6 +401,7 @@ fn expected_call(
                     arguments.push(Argument::new(key, values.clone()));
                 }
             }
+            ("refused", Json::Bool(value)) => refused = *value,
             ("optional", Json::Array(names)) => {
                 for value in names {
                     optional.push(value.text().ok_or_else(|| {
@@ -367,8 +440,12 @@ fn expected_call(
         ));
     }
     let name = name.ok_or_else(|| invalid(pointer, SHAPE))?;
-    check_name(&name, pointer, tools)?;
-    Ok(ExpectedCall { name, arguments })
+    let name = tool_name(&name, pointer, tools)?;
+    Ok(ExpectedCall {
+        name,
+        arguments,
+        refused,
+    })
 }
 
 /// Reads `{"f": {"a": [accepted, …]}}`. An empty string among the accepted values makes the
@@ -379,7 +456,7 @@ fn bfcl_call(
     pointer: &str,
     tools: &Tools,
 ) -> Result<ExpectedCall, TaskError> {
-    check_name(name, pointer, tools)?;
+    let name = &tool_name(name, pointer, tools)?;
     let argument = |(key, values): &(String, Json)| match values {
         Json::Array(values) => Ok(Argument::new(key, values.clone())),
         _ => Err(invalid(
@@ -416,15 +493,18 @@ fn bfcl_call(
     Ok(ExpectedCall {
         name: name.to_owned(),
         arguments,
+        refused: false,
     })
 }
 
-fn check_name(name: &str, pointer: &str, tools: &Tools) -> Result<(), TaskError> {
-    if tools.are_defined() && tools.get(name).is_none() {
-        return Err(invalid(
+/// The name of a tool as in its definition.
+fn tool_name(name: &str, pointer: &str, tools: &Tools) -> Result<String, TaskError> {
+    match tools.get(name) {
+        Some(tool) => Ok(tool.name.clone()),
+        None if tools.are_defined() => Err(invalid(
             pointer,
             format!("`{name}` is not one of the task's `tools`"),
-        ));
+        )),
+        None => Ok(name.to_owned()),
     }
-    Ok(())
 }

@@ -1,11 +1,14 @@
 //! Definitions of tools: names, schemas, the order and defaults of parameters.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use assay_core::{ErrorCode, TaskError};
-use assay_documents::calls::{Call, typed};
+use assay_documents::calls::{ArgumentTypes, Call};
 use assay_documents::schema::{Dialect, MAX_PATTERN_BYTES, Violation, pattern_bytes};
 use assay_documents::{Json, Schema};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -13,7 +16,32 @@ use serde_json::value::RawValue;
 const MAX_TOOLS: usize = 512;
 
 /// The tools of a task.
-pub(crate) struct Tools(Vec<Tool>);
+pub(crate) struct Tools {
+    tools: Vec<Tool>,
+    /// Indices by name, in which `.` is replaced if the task says so.
+    by_name: HashMap<String, usize>,
+    names: Names,
+}
+
+/// How names of tools are compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Names {
+    /// Character by character.
+    #[default]
+    Exact,
+    /// A `.` equals a `_`, since most interfaces do not allow dots.
+    Underscores,
+}
+
+impl Names {
+    fn key(self, name: &str) -> Cow<'_, str> {
+        match self {
+            Self::Underscores if name.contains('.') => Cow::Owned(name.replace('.', "_")),
+            Self::Underscores | Self::Exact => Cow::Borrowed(name),
+        }
+    }
+}
 
 /// One tool.
 pub(crate) struct Tool {
@@ -21,14 +49,16 @@ pub(crate) struct Tool {
     /// The JSON Schema of its arguments, as written in the task. In `bfcl` mode, its types may have
     /// BFCL's names.
     pub(crate) parameters: Json,
-    /// The same as a value of serde_json, to type the texts of untyped forms.
+    /// The same as a value of serde_json.
     source: Value,
     compiled: OnceLock<Result<Schema, String>>,
+    /// The types of the texts of untyped forms.
+    types: OnceLock<ArgumentTypes>,
 }
 
 impl Tools {
     /// Reads definitions, each with or without the wrapper `{"type": "function", "function": …}`.
-    pub(crate) fn read(raw: &[Box<RawValue>]) -> Result<Self, TaskError> {
+    pub(crate) fn read(raw: &[Box<RawValue>], names: Names) -> Result<Self, TaskError> {
         let invalid = |pointer: &str, message: String| {
             TaskError::new(ErrorCode::InvalidTask, pointer, message)
         };
@@ -39,11 +69,13 @@ impl Tools {
             ));
         }
         let mut tools: Vec<Tool> = Vec::with_capacity(raw.len());
+        let mut by_name = HashMap::with_capacity(raw.len());
         for (at, raw) in raw.iter().enumerate() {
             let pointer = format!("/tools/{at}");
             let tool =
                 Tool::read(&field(raw, &pointer)?).map_err(|message| invalid(&pointer, message))?;
-            if tools.iter().any(|before| before.name == tool.name) {
+            let key = names.key(&tool.name).into_owned();
+            if by_name.insert(key, at).is_some() {
                 return Err(invalid(
                     &pointer,
                     format!("the tool `{}` is defined twice", tool.name),
@@ -51,7 +83,11 @@ impl Tools {
             }
             tools.push(tool);
         }
-        Ok(Self(tools))
+        Ok(Self {
+            tools,
+            by_name,
+            names,
+        })
     }
 
     /// Compiles the schemas of all tools.
@@ -60,7 +96,7 @@ impl Tools {
     /// The message names the tool with an invalid schema, and the reason, or says that the patterns
     /// of all schemas together need too much memory.
     pub(crate) fn compile(&self) -> Result<(), String> {
-        let patterns = self.0.iter().map(|tool| pattern_bytes(&tool.source));
+        let patterns = self.tools.iter().map(|tool| pattern_bytes(&tool.source));
         let bytes = patterns.fold(0, usize::saturating_add);
         if bytes > MAX_PATTERN_BYTES {
             return Err(format!(
@@ -77,22 +113,23 @@ impl Tools {
                 tool.name
             )),
         };
-        self.0.iter().try_for_each(compile)
+        self.tools.iter().try_for_each(compile)
     }
 
     /// The tool with this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Tool> {
-        self.0.iter().find(|tool| tool.name == name)
+        let at = self.by_name.get(&*self.names.key(name))?;
+        self.tools.get(*at)
     }
 
     /// The names of all tools.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|tool| tool.name.as_str())
+        self.tools.iter().map(|tool| tool.name.as_str())
     }
 
     /// Whether the task defines tools.
     pub(crate) fn are_defined(&self) -> bool {
-        !self.0.is_empty()
+        !self.tools.is_empty()
     }
 
     /// Approximate size in memory, in bytes.
@@ -101,7 +138,7 @@ impl Tools {
             Some(Ok(schema)) => schema.bytes(),
             _ => 0,
         };
-        self.0
+        self.tools
             .iter()
             .map(|tool| 2 * tool.parameters.bytes() + compiled(tool))
             .sum()
@@ -119,10 +156,10 @@ impl Tool {
             "expected {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}, or the \
              inner object",
         )?;
-        // Anthropic calls it `input_schema`.
-        let parameters = definition
-            .get("parameters")
-            .or_else(|| definition.get("input_schema"));
+        // Anthropic and the Model Context Protocol have other names for it.
+        let parameters = ["parameters", "input_schema", "inputSchema"]
+            .iter()
+            .find_map(|key| definition.get(key));
         const KNOWN_FIELDS: &[&str] = &[
             "type",
             "name",
@@ -130,6 +167,7 @@ impl Tool {
             "strict",
             "parameters",
             "input_schema",
+            "inputSchema",
         ];
         let unknown = definition
             .members()
@@ -157,6 +195,7 @@ impl Tool {
             parameters,
             source,
             compiled: OnceLock::new(),
+            types: OnceLock::new(),
         })
     }
 
@@ -166,6 +205,12 @@ impl Tool {
             .get_or_init(compile)
             .as_ref()
             .map_err(String::as_str)
+    }
+
+    /// The values that the text of an argument can be.
+    fn readings(&self, argument: &str, text: &str) -> Vec<Json> {
+        let types = self.types.get_or_init(|| ArgumentTypes::of(&self.source));
+        types.readings(argument, text)
     }
 
     /// The first violation of the schema by arguments.
@@ -201,13 +246,15 @@ impl Tool {
 }
 
 /// The arguments of a call by name and with types. Positional arguments get their names from the
-/// definition, untyped texts their types from the schema.
+/// definition, untyped texts their types from the schema. If a text can be several values, it is
+/// the one that the task `expects` of this argument, or else the first one.
 ///
 /// # Errors
 /// Why the positional arguments cannot be assigned to parameters.
 pub(crate) fn arguments(
     call: &mut Call,
     tool: Option<&Tool>,
+    expects: &dyn Fn(&str, &Json) -> bool,
 ) -> Result<Vec<(String, Json)>, String> {
     if call.positional.is_empty() && !call.untyped {
         return Ok(std::mem::take(&mut call.arguments));
@@ -238,14 +285,29 @@ pub(crate) fn arguments(
             return Err(format!("duplicate argument `{name}`"));
         }
         let value = match value {
-            Json::Text(text) if call.untyped => {
-                typed(text, tool.map(|tool| &tool.source["properties"][name]))
-            }
+            Json::Text(text) if call.untyped => read_text(text, name, tool, expects),
             value => value.clone(),
         };
         arguments.push((name.clone(), value));
     }
     Ok(arguments)
+}
+
+/// The value of an untyped text. Values that the schema does not allow are expected only by golds
+/// of BFCL that violate it.
+fn read_text(
+    text: &str,
+    argument: &str,
+    tool: Option<&Tool>,
+    expects: &dyn Fn(&str, &Json) -> bool,
+) -> Json {
+    let untyped = || ArgumentTypes::default().readings(argument, text);
+    let mut readings = tool.map_or_else(untyped, |tool| tool.readings(argument, text));
+    if let Some(at) = readings.iter().position(|value| expects(argument, value)) {
+        return readings.swap_remove(at);
+    }
+    let expected = untyped().into_iter().find(|value| expects(argument, value));
+    expected.unwrap_or_else(|| readings.swap_remove(0))
 }
 
 /// Parses the JSON of a field and rejects duplicate keys.
@@ -270,7 +332,7 @@ mod tests {
             .map(|at| json!({ "name": format!("tool{at}"), "parameters": parameters }))
             .map(|tool| to_raw_value(&tool).unwrap())
             .collect();
-        Tools::read(&tools).unwrap()
+        Tools::read(&tools, Names::Exact).unwrap()
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub(crate) struct Trace {
     pub(crate) void_messages: Vec<usize>,
     /// Number of messages in which a tool reports an error.
     pub(crate) tool_errors: usize,
+    /// The calls of the last message of the assistant without a result: their indices in the turn,
+    /// and their ids.
+    pending: Vec<(usize, Option<String>)>,
 }
 
 impl Trace {
@@ -57,8 +60,9 @@ impl Trace {
                 let mut count = 0;
                 for (at, message) in messages.iter().enumerate() {
                     match message.role.as_str() {
+                        "user" if is_of_tools(message) => trace.results_in_parts(message),
                         "user" if count > 0 => trace.turns.push(Turn::default()),
-                        "tool" | "function" if reports_error(message) => trace.tool_errors += 1,
+                        "tool" | "function" => trace.result(message),
                         "assistant" => {
                             let think_open = item.meta.think_open && count == 0;
                             let reading = calls::read_message(message, think_open, &is_tool);
@@ -102,12 +106,51 @@ impl Trace {
             self.void_messages.push(message);
         }
         turn.malformed.extend(reading.malformed);
+        let ids = reading.calls.iter().map(|call| call.id.clone());
+        self.pending = (turn.calls.len()..).zip(ids).collect();
         turn.calls.extend(
             reading
                 .calls
                 .into_iter()
                 .map(|call| actual_call(call, task)),
         );
+    }
+
+    /// Marks the call to which the message of a tool replies, if it reports an error.
+    fn result(&mut self, message: &Message) {
+        let id = ["tool_call_id", "call_id"];
+        let id = id.iter().find_map(|key| message.text_of(key));
+        self.record_result(id.as_deref(), reports_error(message));
+    }
+
+    /// The same for a message of the user that consists of results.
+    fn results_in_parts(&mut self, message: &Message) {
+        for part in message.content.parts() {
+            let id = part
+                .field("tool_use_id")
+                .and_then(|id| Json::read(id.get()).ok());
+            let failed = part
+                .field("is_error")
+                .is_some_and(|is_error| is_error.get() == "true");
+            self.record_result(id.as_ref().and_then(Json::text), failed);
+        }
+    }
+
+    /// Results without an id are in the order of the calls.
+    fn record_result(&mut self, id: Option<&str>, failed: bool) {
+        self.tool_errors += usize::from(failed);
+        let is_named = |call: &Option<String>| id.is_some() && call.as_deref() == id;
+        let mut pending = self.pending.iter();
+        let at = pending.position(|(_, call)| is_named(call)).or_else(|| {
+            let mut pending = self.pending.iter();
+            pending.position(|(_, call)| id.is_none() || call.is_none())
+        });
+        let Some(at) = at else { return };
+        let (call, _) = self.pending.remove(at);
+        let turn = self.turns.last_mut();
+        if let Some(call) = turn.and_then(|turn| turn.calls.get_mut(call)) {
+            call.failed = failed;
+        }
     }
 
     /// All calls in order.
@@ -142,7 +185,20 @@ impl Trace {
 /// A parsed call, with its arguments assigned to parameters and validated.
 fn actual_call(mut call: Call, task: &ToolsTask) -> ActualCall {
     let tool = task.tools.get(&call.name);
-    let (arguments, problem) = match tool::arguments(&mut call, tool) {
+    if let Some(tool) = tool {
+        call.name.clone_from(&tool.name);
+    }
+    let expected = task.turns.iter().flatten().flatten();
+    let expected = expected.filter(|expected| expected.name == call.name);
+    let accepted: Vec<_> = match call.untyped {
+        true => expected.flat_map(|call| &call.arguments).collect(),
+        false => Vec::new(),
+    };
+    let expects = |name: &str, value: &Json| {
+        let mut accepted = accepted.iter().filter(|argument| argument.name == name);
+        accepted.any(|argument| task.accepts(tool, argument, value))
+    };
+    let (arguments, problem) = match tool::arguments(&mut call, tool, &expects) {
         Ok(arguments) => (Json::Object(arguments), None),
         Err(reason) => (
             Json::Object(call.arguments),
@@ -160,6 +216,7 @@ fn actual_call(mut call: Call, task: &ToolsTask) -> ActualCall {
         name: call.name,
         arguments,
         error,
+        failed: false,
         form: call.form,
         span: call.span,
     }
@@ -171,6 +228,12 @@ fn ends_at_length_limit(message: &Message) -> bool {
         .text_of("finish_reason")
         .or_else(|| message.text_of("stop_reason"));
     reason.is_some_and(|reason| reason == "length" || reason == "max_tokens")
+}
+
+/// Whether a message of the user consists of results of tools (Anthropic).
+fn is_of_tools(message: &Message) -> bool {
+    let mut parts = message.content.parts().iter().peekable();
+    parts.peek().is_some() && parts.all(|part| part.kind().as_deref() == Some("tool_result"))
 }
 
 /// Whether a message of a tool reports an error: `is_error`, `status: "error"`, or JSON with an

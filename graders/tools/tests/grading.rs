@@ -328,3 +328,75 @@ fn calls_that_no_call_can_match_are_rejected() {
         assert!(error.message.contains("no call can match"), "{error}");
     }
 }
+
+#[test]
+fn attributes_a_failure_to_the_first_wrong_call() {
+    let task = json!({"type": "tools", "expected": expected(&["a", "b", "c"]), "steps": "calls"});
+    let wrong = grade(
+        &task,
+        &format!("{}<tool_call>{{</tool_call>", calls(&["a", "x", "c"])),
+    );
+    assert_eq!(wrong.evidence.facts()["turns"][0]["first_wrong_call"], 1);
+    let scores: Vec<f64> = wrong.steps.iter().map(|step| step.score.get()).collect();
+    assert_eq!(scores, [1.0, 0.0, 1.0, 0.0]);
+    let right = grade(&task, &calls(&["c", "b", "a"]));
+    assert!(
+        right.evidence.facts()["turns"][0]
+            .get("first_wrong_call")
+            .is_none()
+    );
+    assert_eq!(right.steps.len(), 3);
+}
+
+/// A task in which each call adds one to a number, and the messages of two calls with replies.
+fn counted(replies: &[Value]) -> (Value, Value) {
+    let task = json!({
+        "type": "tools", "tools": [{"name": "add", "parameters": {}}], "expected": expected(&["add"]),
+        "state": {"initial": {"n": 0}, "effects": {"add": [{"op": "increase", "path": "/n", "by": 1}]}},
+    });
+    let mut messages = vec![assistant(&["add", "add"])];
+    for (at, call) in ["c0", "c1"].iter().enumerate() {
+        messages[0]["tool_calls"][at]["id"] = json!(call);
+    }
+    messages.extend_from_slice(replies);
+    (task, json!(messages))
+}
+
+#[test]
+fn a_call_that_its_tool_reports_as_failed_changes_nothing() {
+    let failed =
+        |id: Value| json!({"role": "tool", "tool_call_id": id, "content": "{\"error\": 1}"});
+    let done = |id: Value| json!({"role": "tool", "tool_call_id": id, "content": "ok"});
+    let result = |id: &str, is_error: bool| json!({"type": "tool_result", "tool_use_id": id, "is_error": is_error});
+    for replies in [
+        vec![failed(json!("c0")), done(json!("c1"))],
+        vec![done(json!("c1")), failed(json!("c0"))],
+        vec![failed(Value::Null), done(Value::Null)],
+        vec![json!({"role": "user", "content": [result("c1", false), result("c0", true)]})],
+    ] {
+        let (task, messages) = counted(&replies);
+        let grade = grade_messages(&task, messages.clone());
+        assert_eq!(grade.verdict.as_str(), "correct", "{messages}");
+        assert_eq!(grade.measures["tool_errors"].get(), 1.0, "{messages}");
+    }
+    let (task, messages) = counted(&[done(json!("c0")), done(json!("c1"))]);
+    assert_eq!(
+        grade_messages(&task, messages).verdict.as_str(),
+        "wrong_state"
+    );
+}
+
+#[test]
+fn bounds_the_operations_of_loops() {
+    let add = json!({"op": "increase", "path": "/n", "by": 1});
+    let inner = json!({"op": "for", "each": "y", "in": "{list}", "do": [add]});
+    let task = json!({
+        "type": "tools", "tools": [{"name": "f", "parameters": {}}], "expected": [{"name": "f", "arguments": {"list": [1]}}],
+        "state": {"initial": {"n": 0}, "effects": {"f": [{"op": "for", "each": "x", "in": "{list}", "do": [inner]}]}},
+    });
+    let list: Vec<u32> = vec![1; 1_000];
+    let call = json!({"name": "f", "arguments": {"list": list}});
+    let grade = grade(&task, &format!("<tool_call>{call}</tool_call>"));
+    assert_eq!(grade.evidence.facts()["turns"][0]["refused"][0]["call"], 0);
+    assert!(grade.work < 300_000);
+}

@@ -1,20 +1,24 @@
-//! Reads tool calls from the output of a model: from messages in the OpenAI and Anthropic formats,
-//! and from text in every form of [`Form::ALL`].
+//! Reads tool calls from the output of a model, from text and from the fields of messages, in every
+//! form of [`Form::ALL`].
 //!
 //! Input is never repaired. An attempt that does not follow its form is [`Malformed`], with the
 //! byte of the error, and so is an attempt in a form that is not read. All other text is prose.
 //! Reasoning and invented turns are ignored.
 
+mod elements;
 mod forms;
+mod gemma;
 mod json;
 mod marked;
+mod marks;
 mod message;
-mod parameters;
+mod named;
 mod parsed;
 mod python;
 mod scan;
 #[cfg(test)]
 mod tests;
+mod typing;
 mod unmarked;
 mod unread;
 
@@ -26,15 +30,15 @@ use assay_extraction::reasoning;
 use scan::Scan;
 
 pub use forms::Form;
-pub use parameters::typed;
 pub use parsed::{Call, MAX_CALLS, MAX_MALFORMED, Malformed, Reading};
 pub use python::literal;
+pub use typing::ArgumentTypes;
 
 /// Reads the calls in a text. Set `think_open` if the text starts inside reasoning. `is_tool`
 /// returns whether a name is that of a tool; it decides whether text without marks is a call.
 #[must_use]
 pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Reading {
-    let mut parts = visible(text, think_open);
+    let mut parts = visible_outside_strings(text, think_open, is_tool);
     if let Some(first) = parts.first_mut() {
         first.start += header_length(&text[first.clone()]);
     }
@@ -45,21 +49,20 @@ pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Rea
     // of other forms.
     if let [only] = parts.as_slice() {
         let mut unmarked = Reading::default();
-        unmarked::scan(&mut Scan::new(text, only.clone(), &mut unmarked), is_tool);
+        unmarked::scan(&mut Scan::new(text, only.clone(), is_tool, &mut unmarked));
         if !unmarked.calls.is_empty() && unmarked.malformed.is_empty() {
             return unmarked;
         }
     }
     let mut reading = Reading::default();
     for part in &parts {
-        let mut scan = Scan::new(text, part.clone(), &mut reading);
-        marked::scan(&mut scan, is_tool);
+        marked::scan(&mut Scan::new(text, part.clone(), is_tool, &mut reading));
     }
     if reading.is_empty()
         && let [.., last] = parts.as_slice()
     {
         let mut unmarked = Reading::default();
-        unmarked::scan(&mut Scan::new(text, last.clone(), &mut unmarked), is_tool);
+        unmarked::scan(&mut Scan::new(text, last.clone(), is_tool, &mut unmarked));
         if !unmarked.is_empty() {
             let before = std::mem::take(&mut reading.prose).into_iter();
             unmarked.prose = before.filter(|range| range.end <= last.start).collect();
@@ -67,8 +70,9 @@ pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Rea
         }
     }
     for prose in std::mem::take(&mut reading.prose) {
-        unread::scan(&mut Scan::new(text, prose, &mut reading), is_tool);
+        unread::scan(&mut Scan::new(text, prose, is_tool, &mut reading));
     }
+    reading.calls.sort_by_key(|call| call.span.start);
     reading
         .malformed
         .sort_by_key(|malformed| malformed.span.start);
@@ -100,6 +104,14 @@ pub fn read_message(
 const END_TOKENS: &[&str] = &[
     "</s>",
     "<eos>",
+    "<|eot|>",
+    "<|eom|>",
+    "<|stop|>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<|assistant_end|>",
+    "<start_function_response>",
+    "<|tool_response>",
+    "<turn|>",
     "[EOS]",
     "<|end|>",
     "<|eot|>",
@@ -127,6 +139,40 @@ fn header_length(text: &str) -> usize {
     } else {
         0
     }
+}
+
+/// The visible parts of a text. Marks of reasoning and of turns in the strings of calls do not
+/// count.
+fn visible_outside_strings(
+    text: &str,
+    think_open: bool,
+    is_tool: &dyn Fn(&str) -> bool,
+) -> Vec<Range<usize>> {
+    let parts = visible(text, think_open);
+    if matches!(parts.as_slice(), [only] if *only == (0..text.len())) {
+        return parts;
+    }
+    let mut reading = Reading::default();
+    marked::scan(&mut Scan::new(text, 0..text.len(), is_tool, &mut reading));
+    // The texts of untyped arguments have no syntax, and might contain the end of the reasoning.
+    let calls = reading.calls.iter().filter(|call| !call.untyped);
+    let has_marks = |span: &&Range<usize>| {
+        let inside = &text[(*span).clone()];
+        reasoning::visible(inside, false) != [0..inside.len()]
+    };
+    let spans: Vec<_> = calls.map(|call| &call.span).filter(has_marks).collect();
+    if spans.is_empty() {
+        return parts;
+    }
+    let mut masked = String::with_capacity(text.len());
+    for span in spans {
+        if masked.len() <= span.start {
+            masked.push_str(&text[masked.len()..span.start]);
+            masked.extend(std::iter::repeat_n('x', span.len()));
+        }
+    }
+    masked.push_str(&text[masked.len()..]);
+    visible(&masked, think_open)
 }
 
 /// The visible parts of a text. In a text with channels (gpt-oss), the channel of each message

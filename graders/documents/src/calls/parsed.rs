@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::Form;
+use super::scan::ParsedCall;
 use crate::json::{Json, SyntaxError};
 
 /// A tool call.
@@ -14,12 +15,36 @@ pub struct Call {
     pub arguments: Vec<(String, Json)>,
     /// Positional arguments in order; only some forms have them.
     pub positional: Vec<Json>,
-    /// Whether the arguments are texts, because the form has no types; see [`typed`](super::typed).
+    /// Whether the arguments are texts, because the form has no types; see
+    /// [`ArgumentTypes`](super::ArgumentTypes).
     pub untyped: bool,
+    /// The id by which messages of tools refer to the call, if it has one.
+    pub id: Option<String>,
     /// Byte range in the text; empty for a call in the fields of a message.
     pub span: Range<usize>,
     /// Form of the call.
     pub form: Form,
+}
+
+impl Call {
+    pub(super) fn new(call: ParsedCall, span: Range<usize>, form: Form) -> Self {
+        let ParsedCall {
+            name,
+            arguments,
+            positional,
+            untyped,
+            id,
+        } = call;
+        Self {
+            name,
+            arguments,
+            positional,
+            untyped,
+            id,
+            span,
+            form,
+        }
+    }
 }
 
 /// Maximum number of calls. The text after them is one malformed attempt.
@@ -57,11 +82,11 @@ impl Reading {
         self.calls.is_empty() && self.malformed.is_empty()
     }
 
-    /// Keeps only calls of one form. Others become malformed attempts.
+    /// Keeps only calls in the forms of one family. Others become malformed attempts.
     pub fn keep_form(&mut self, form: Form) {
         let (matching, others) = std::mem::take(&mut self.calls)
             .into_iter()
-            .partition(|call| call.form == form);
+            .partition(|call| form.includes(call.form));
         self.calls = matching;
         let rejected = |call: Call| Malformed {
             broken: SyntaxError::new(

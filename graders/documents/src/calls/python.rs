@@ -24,12 +24,17 @@ pub fn literal(text: &str) -> Option<Json> {
     (reader.at == text.len()).then_some(value)
 }
 
-/// The name at the start of a call, as in `module.function(`.
+/// The name at the start of a call, as in `module.function(`. Hyphens, which Python does not have,
+/// must be part of a name that the parenthesis follows directly.
 pub(super) fn called_name(text: &str) -> Option<&str> {
-    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'))?;
-    let name = &text[..end];
+    let end = text.find(|c: char| !(c.is_alphanumeric() || "_.-".contains(c)))?;
+    let (name, after) = text.split_at(end);
     let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    (is_name && text[end..].trim_start().starts_with('(')).then_some(name)
+    let after = match name.contains('-') {
+        true => after,
+        false => after.trim_start(),
+    };
+    (is_name && after.starts_with('(')).then_some(name)
 }
 
 impl<'a> Reader<'a> {

@@ -16,11 +16,21 @@ pub(super) struct Scan<'a, 'r> {
     pub(super) at: usize,
     /// End of the last attempt, where prose starts.
     prose_from: usize,
+    /// Form of the current attempt. Marks that several families share determine it late.
+    pub(super) form: Form,
+    /// Start of the current attempt.
+    pub(super) attempt: usize,
+    is_tool: &'r dyn Fn(&str) -> bool,
     reading: &'r mut Reading,
 }
 
 impl<'a, 'r> Scan<'a, 'r> {
-    pub(super) fn new(text: &'a str, part: Range<usize>, reading: &'r mut Reading) -> Self {
+    pub(super) fn new(
+        text: &'a str,
+        part: Range<usize>,
+        is_tool: &'r dyn Fn(&str) -> bool,
+        reading: &'r mut Reading,
+    ) -> Self {
         let blank = text[part.clone()].len() - text[part.clone()].trim_start().len();
         let start = part.start + blank;
         Self {
@@ -29,8 +39,26 @@ impl<'a, 'r> Scan<'a, 'r> {
             end: part.end,
             at: part.start,
             prose_from: part.start,
+            form: Form::Json,
+            attempt: part.start,
+            is_tool,
             reading,
         }
+    }
+
+    /// Whether this is the name of a tool.
+    pub(super) fn is_tool(&self, name: &str) -> bool {
+        (self.is_tool)(name)
+    }
+
+    /// Returns whether a name is that of a tool.
+    pub(super) fn tools(&self) -> &'r dyn Fn(&str) -> bool {
+        self.is_tool
+    }
+
+    /// Starts an attempt at `start`.
+    pub(super) fn begin(&mut self, form: Form, start: usize) {
+        (self.form, self.attempt) = (form, start);
     }
 
     /// The rest of the part.
@@ -89,33 +117,29 @@ impl<'a, 'r> Scan<'a, 'r> {
         SyntaxError::new(self.at, reason)
     }
 
+    /// Reads a mark that is required.
+    pub(super) fn require(&mut self, mark: &str) -> Result<(), SyntaxError> {
+        if self.take(mark) {
+            return Ok(());
+        }
+        let missing = self.is_at_end();
+        Err(self.error(if missing {
+            format!("`{mark}` is missing")
+        } else {
+            format!("expected `{mark}`")
+        }))
+    }
+
     /// Adds a call that starts at `start` and ends at the cursor.
-    pub(super) fn call(
-        &mut self,
-        form: Form,
-        start: usize,
-        call: ParsedCall,
-    ) -> Result<(), SyntaxError> {
+    pub(super) fn call(&mut self, start: usize, call: ParsedCall) -> Result<(), SyntaxError> {
         if self.reading.calls.len() == MAX_CALLS {
             return Err(SyntaxError::new(
                 start,
                 format!("there are more than {MAX_CALLS} calls"),
             ));
         }
-        let ParsedCall {
-            name,
-            arguments,
-            positional,
-            untyped,
-        } = call;
-        self.reading.calls.push(Call {
-            name,
-            arguments,
-            positional,
-            untyped,
-            span: start..self.at,
-            form,
-        });
+        let span = start..self.at;
+        self.reading.calls.push(Call::new(call, span, self.form));
         Ok(())
     }
 
@@ -198,4 +222,16 @@ pub(super) struct ParsedCall {
     pub(super) arguments: Vec<(String, Json)>,
     pub(super) positional: Vec<Json>,
     pub(super) untyped: bool,
+    pub(super) id: Option<String>,
+}
+
+impl ParsedCall {
+    /// A call with named arguments.
+    pub(super) fn named(name: impl Into<String>, arguments: Vec<(String, Json)>) -> Self {
+        Self {
+            name: name.into(),
+            arguments,
+            ..Self::default()
+        }
+    }
 }

@@ -3,19 +3,22 @@
 //!
 //! Marks are recognised by what they have in common: a tag or token whose name refers to calls,
 //! such as `<TOOLCALL>`, `<|START_ACTION|>` and `<｜DSML｜invoke name="f">`, or that names a tool.
-//! Without marks, only text that names a tool of the task is an attempt.
+//! Without marks, only text that names a tool of the task is an attempt. The exception is `Action:`
+//! with an object as its input (ReAct), which is read.
 
 use std::collections::HashSet;
 
-use super::scan::Scan;
-use super::{json, python};
+use super::scan::{ParsedCall, Scan};
+use super::{Form, json, python};
 use crate::json::{Json, Reader, SyntaxError};
 
 /// A mark of a form that is not read.
-pub(super) struct Mark {
+pub(super) struct Mark<'a> {
     pub(super) length: usize,
     /// Whether the mark ends an attempt.
     pub(super) is_end: bool,
+    /// The tool, if the mark is the start of an element with its name.
+    pub(super) tool: Option<&'a str>,
 }
 
 /// Longest name and longest attributes of a mark, in bytes.
@@ -37,13 +40,19 @@ const NAMES: &[&str] = &[
     "actionend",
     "startaction",
     "endaction",
+    "usemcptool",
+    "executetool",
 ];
 
 /// Elements that are calls if an attribute names a tool, or if JSON follows.
 const ELEMENTS: &[&str] = &["tool", "function", "action", "call"];
 
 /// The mark at the start of a text, and what precedes it: `Vec<ToolCall>` is a type.
-pub(super) fn mark(before: &str, text: &str, is_tool: &dyn Fn(&str) -> bool) -> Option<Mark> {
+pub(super) fn mark<'a>(
+    before: &str,
+    text: &'a str,
+    is_tool: &dyn Fn(&str) -> bool,
+) -> Option<Mark<'a>> {
     let (open, close) = [("<", ">"), ("&lt;", "&gt;"), ("[", "]")]
         .into_iter()
         .find(|(open, _)| text.starts_with(open))?;
@@ -97,7 +106,13 @@ pub(super) fn mark(before: &str, text: &str, is_tool: &dyn Fn(&str) -> bool) -> 
         || ends_with_bar
         || lower.starts_with("end")
         || ["end", "suffix"].iter().any(|end| lower.ends_with(end));
-    (speaks_of_calls || !is_bracket && !is_end && names_tool()).then_some(Mark { length, is_end })
+    let is_attempt = speaks_of_calls || !is_bracket && !is_end && names_tool();
+    let is_element = open == "<" && attributes.is_empty() && !speaks_of_calls;
+    is_attempt.then(|| Mark {
+        length,
+        is_end,
+        tool: Some(name).filter(|name| is_element && is_tool(name)),
+    })
 }
 
 /// Error of a call without marks in prose.
@@ -116,22 +131,28 @@ const NAME_KEYS: &[&str] = &[
 ];
 
 /// Adds the attempts without marks in a range of prose.
-pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
+pub(super) fn scan(scan: &mut Scan<'_, '_>) {
+    let is_tool = scan.tools();
     let mut unreadable = HashSet::new();
     while !scan.is_full()
         && let Some(next) = scan.rest().find(['{', '[', '(', 'A', 'a'])
     {
         scan.at += next;
         let start = scan.at;
+        let malformed = |(from, error)| (from, Err(error));
         let found = match scan.rest().as_bytes()[0] {
-            b'{' => object(scan, is_tool, &mut unreadable),
-            b'[' => bracketed(scan, is_tool),
-            b'(' => statement(scan, is_tool),
+            b'{' => object(scan, is_tool, &mut unreadable).map(malformed),
+            b'[' => bracketed(scan, is_tool).map(malformed),
+            b'(' => statement(scan, is_tool).map(malformed),
             _ => action(scan, is_tool),
         };
-        if let Some((from, error)) = found {
+        if let Some((from, found)) = found {
             scan.prose_until(from);
-            scan.malformed(None, from, error);
+            scan.begin(Form::React, from);
+            let form = found.is_ok().then_some(Form::React);
+            if let Err(error) = found.and_then(|call| scan.call(from, call)) {
+                scan.malformed(form, from, error);
+            }
             scan.start_prose();
         } else if scan.at == start {
             scan.at += 1;
@@ -175,7 +196,7 @@ fn object(
     let is_alone = || is_alone(scan, start);
     match read {
         Ok(value) if is_call(&value, is_tool, 3) || is_alone() && is_short(&value, is_tool) => {
-            let error = match json::call(value, start) {
+            let error = match json::call(value, start, &json::KEYS) {
                 Ok(_) => SyntaxError::new(start, SURROUNDED),
                 Err(error) => error,
             };
@@ -365,22 +386,26 @@ fn is_start_of_statement(text: &str) -> bool {
 }
 
 /// `Action: f` at the start of a line, and then `Action Input: …` (ReAct), in any case and with
-/// emphasis.
-fn action(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) -> Option<(usize, SyntaxError)> {
+/// emphasis. The input must be an object.
+fn action(
+    scan: &mut Scan<'_, '_>,
+    is_tool: &dyn Fn(&str) -> bool,
+) -> Option<(usize, Result<ParsedCall, SyntaxError>)> {
     let (start, rest) = (scan.at, scan.rest());
     let emphasis = ['*', '_', '`', '"', '\''];
     let name = after_label(rest, &["action"])?;
     let name = name
         .trim_start_matches([' ', '\t'])
         .trim_start_matches(emphasis);
-    let end = name.find(|c: char| c.is_whitespace() || "*`\"'".contains(c))?;
+    let window = &name[..name.floor_char_boundary(MAX_NAME)];
+    let end = window.find(|c: char| c.is_whitespace() || "*`\"'".contains(c))?;
     let (name, after) = name.split_at(end);
     if !is_tool(name) {
         return None;
     }
     let is_filling = |c: char| c.is_whitespace() || emphasis.contains(&c) || "-#>".contains(c);
     let input = after.trim_start_matches(is_filling);
-    after_label(input, &["action input", "action_input"])?;
+    let arguments = after_label(input, &["action input", "action_input"])?.trim_start();
     let before = scan.before(MAX_NAME);
     let line = before.rsplit('\n').next().unwrap_or_default();
     if !line
@@ -389,10 +414,24 @@ fn action(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) -> Option<(us
     {
         return None;
     }
-    scan.at += rest.len() - input.len() + input.find('\n').unwrap_or(input.len());
+    if !arguments.starts_with('{') {
+        scan.at += rest.len() - input.len() + input.find('\n').unwrap_or(input.len());
+        let message = "the input of the action is not an object";
+        return Some((start, Err(SyntaxError::new(start, message))));
+    }
+    scan.at += rest.len() - arguments.len();
+    let at = scan.at;
+    let read = scan
+        .take_json()
+        .and_then(|value| json::arguments(value, at));
+    if let Err(error) = &read {
+        let rest = scan.rest();
+        scan.at += rest.ceil_char_boundary(error.at.saturating_sub(at).max(1));
+        scan.at += scan.rest().find('\n').unwrap_or(scan.rest().len());
+    }
     Some((
         start,
-        SyntaxError::new(start, "calls that start with `Action:` are not read"),
+        read.map(|arguments| ParsedCall::named(name, arguments)),
     ))
 }
 

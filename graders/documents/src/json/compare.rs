@@ -23,33 +23,31 @@ pub fn same(a: &Json, b: &Json, tolerance: f64) -> bool {
         (Json::Array(a), Json::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b, tolerance))
         }
-        (Json::Object(a), Json::Object(b)) => same_members(a, b, tolerance),
+        (Json::Object(a), Json::Object(b)) => same_members(a, b, &|a, b| same(a, b, tolerance)),
         _ => false,
     }
 }
 
-fn same_members(a: &[(String, Json)], b: &[(String, Json)], tolerance: f64) -> bool {
+/// Whether two objects have the same keys, with the `same` values.
+pub fn same_members(
+    a: &[(String, Json)],
+    b: &[(String, Json)],
+    same: &dyn Fn(&Json, &Json) -> bool,
+) -> bool {
     if a.len() != b.len() {
         return false;
     }
     if a.iter().zip(b).all(|((a, _), (b, _))| a == b) {
-        return a
-            .iter()
-            .zip(b)
-            .all(|((_, a), (_, b))| same(a, b, tolerance));
+        return a.iter().zip(b).all(|((_, a), (_, b))| same(a, b));
     }
     if a.len() < MIN_MEMBERS_FOR_MAP {
-        return a.iter().all(|(key, a)| {
-            b.iter()
-                .any(|(name, b)| name == key && same(a, b, tolerance))
-        });
+        return a
+            .iter()
+            .all(|(key, a)| b.iter().any(|(name, b)| name == key && same(a, b)));
     }
     let index: HashMap<&str, &Json> = b.iter().map(|(key, value)| (key.as_str(), value)).collect();
-    a.iter().all(|(key, a)| {
-        index
-            .get(key.as_str())
-            .is_some_and(|b| same(a, b, tolerance))
-    })
+    a.iter()
+        .all(|(key, a)| index.get(key.as_str()).is_some_and(|b| same(a, b)))
 }
 
 /// A leaf of a tree, with its location.

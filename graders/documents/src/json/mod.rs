@@ -8,7 +8,7 @@ mod read;
 mod tree;
 mod write;
 
-pub use compare::{Leaf, leaves, same};
+pub use compare::{Leaf, leaves, same, same_members};
 pub use pointer::{Pointer, PointerError, index};
 pub use read::{MAX_DEPTH, Reader, SyntaxError, is_duplicate};
 pub use tree::Json;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use assay_documents::Json;
 use assay_documents::calls::Form;
-use assay_documents::json::number;
+use assay_documents::json::{number, same_members};
 use assay_documents::schema::Violation;
 use serde_json::{Value, json};
 
@@ -19,6 +19,8 @@ use crate::tool::Tools;
 pub(crate) struct ExpectedCall {
     pub(crate) name: String,
     pub(crate) arguments: Vec<Argument>,
+    /// Whether the tool rejects the call. It changes nothing and need not be made.
+    pub(crate) refused: bool,
 }
 
 /// An argument of an expected call.
@@ -48,6 +50,8 @@ pub(crate) struct ActualCall {
     pub(crate) arguments: Json,
     /// Why the tool would reject the call, whatever the task expects.
     pub(crate) error: Option<CallError>,
+    /// Whether a message of the tool reports an error of the call.
+    pub(crate) failed: bool,
     /// The form in which it is written, and its byte range in the text.
     pub(crate) form: Form,
     pub(crate) span: Range<usize>,
@@ -140,18 +144,7 @@ impl Comparator<'_> {
             (Json::Array(a), Json::Array(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.same(a, b))
             }
-            (Json::Object(left), Json::Object(right)) if self.strings == Strings::Folded => {
-                let other = |name: &str| {
-                    right
-                        .iter()
-                        .find(|(key, _)| key == name)
-                        .map(|(_, value)| value)
-                };
-                left.len() == right.len()
-                    && left
-                        .iter()
-                        .all(|(name, a)| other(name).is_some_and(|b| self.same(a, b)))
-            }
+            (Json::Object(a), Json::Object(b)) => same_members(a, b, &|a, b| self.same(a, b)),
             _ => assay_documents::json::same(a, b, self.tolerance),
         }
     }

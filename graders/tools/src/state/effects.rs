@@ -1,11 +1,13 @@
 //! The effects of each tool on the state: a list of rules, of which the first one whose conditions
 //! are met is applied.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use assay_base::pointer;
 use assay_documents::Json;
 
+use super::amount;
 use super::patch::Operation;
 use super::template::{Lookup, Path, Value};
 
@@ -30,9 +32,7 @@ pub(crate) struct Rule {
 impl Rule {
     /// Whether it contains an operation other than `test`.
     pub(super) fn changes(&self) -> bool {
-        self.patch
-            .iter()
-            .any(|operation| !matches!(operation, Operation::Test(..)))
+        self.patch.iter().any(Operation::changes)
     }
 }
 
@@ -40,6 +40,14 @@ enum Condition {
     Exists(Path),
     Absent(Path),
     Equal(Value, Value),
+    /// Whether the first number is less than the second.
+    Less(Value, Value),
+    /// Whether the first number is at most the second.
+    AtMost(Value, Value),
+    /// Whether a list has an element.
+    Contains(Value, Value),
+    Not(Box<Condition>),
+    Any(Vec<Condition>),
     Given(String),
     NotGiven(String),
     Kind(Path, String),
@@ -153,7 +161,7 @@ fn rule(json: &Json, pointer: &str) -> Result<Rule, LocatedError> {
         .iter()
         .enumerate();
     let read = |(at, json): (usize, &Json)| {
-        condition(json).map_err(|message| (format!("{pointer}/when/{at}"), message))
+        condition(json, 0).map_err(|message| (format!("{pointer}/when/{at}"), message))
     };
     let when = conditions.map(read).collect::<Result<_, _>>()?;
     Ok(Rule {
@@ -162,22 +170,45 @@ fn rule(json: &Json, pointer: &str) -> Result<Rule, LocatedError> {
     })
 }
 
-fn condition(json: &Json) -> Result<Condition, String> {
+/// Maximum nesting of conditions.
+const MAX_NESTING: usize = 8;
+
+fn condition(json: &Json, depth: usize) -> Result<Condition, String> {
     const SHAPE: &str = "expected a condition {\"exists\": path}, {\"absent\": path}, {\"equal\": \
-                         [a, b]}, {\"given\": argument}, {\"not_given\": argument}, or \
-                         {\"kind\": [path, \"object\"]}";
+                         [a, b]}, {\"less\": [a, b]}, {\"at_most\": [a, b]}, {\"contains\": \
+                         [list, value]}, {\"given\": argument}, {\"not_given\": argument}, \
+                         {\"kind\": [path, \"object\"]}, {\"not\": condition}, or {\"any\": \
+                         [conditions]}";
     let [(key, value)] = json.members() else {
         return Err(SHAPE.to_owned());
     };
+    if depth > MAX_NESTING {
+        return Err(format!(
+            "conditions are nested more than {MAX_NESTING} times"
+        ));
+    }
+    let two_values =
+        |pair: &[Json]| Ok::<_, String>((Value::read(&pair[0])?, Value::read(&pair[1])?));
     match (key.as_str(), value) {
         ("exists", Json::Text(path)) => Path::read(path).map(Condition::Exists),
         ("absent", Json::Text(path)) => Path::read(path).map(Condition::Absent),
         ("given", Json::Text(name)) => Ok(Condition::Given(name.clone())),
         ("not_given", Json::Text(name)) => Ok(Condition::NotGiven(name.clone())),
-        ("equal", Json::Array(pair)) if pair.len() == 2 => Ok(Condition::Equal(
-            Value::read(&pair[0])?,
-            Value::read(&pair[1])?,
-        )),
+        ("equal" | "less" | "at_most" | "contains", Json::Array(pair)) if pair.len() == 2 => {
+            let (a, b) = two_values(pair)?;
+            Ok(match key.as_str() {
+                "equal" => Condition::Equal(a, b),
+                "less" => Condition::Less(a, b),
+                "at_most" => Condition::AtMost(a, b),
+                _ => Condition::Contains(a, b),
+            })
+        }
+        ("not", inner) => Ok(Condition::Not(Box::new(condition(inner, depth + 1)?))),
+        ("any", Json::Array(conditions)) => {
+            let conditions = conditions.iter();
+            let read = conditions.map(|json| condition(json, depth + 1));
+            read.collect::<Result<_, _>>().map(Condition::Any)
+        }
         ("kind", Json::Array(pair)) => match pair.as_slice() {
             [Json::Text(path), Json::Text(kind)] if KINDS.contains(&kind.as_str()) => {
                 Ok(Condition::Kind(Path::read(path)?, kind.clone()))
@@ -200,18 +231,32 @@ impl Condition {
                 .ok()
                 .and_then(|pointer| pointer.find(state))
         };
+        let both = |a: &Value, b: &Value| {
+            let value = |value: &Value| value.value(state, argument, MAX_TEXT_BYTES).ok();
+            Some((value(a)?, value(b)?))
+        };
+        let order = |a: &Value, b: &Value| match both(a, b)? {
+            (Json::Number(a), Json::Number(b)) => amount::order(&a, &b),
+            _ => None,
+        };
         match self {
             Self::Exists(path) => find(path).is_some(),
             Self::Absent(path) => find(path).is_none(),
             Self::Given(name) => argument(name).is_some(),
             Self::NotGiven(name) => argument(name).is_none(),
-            Self::Equal(a, b) => match (
-                a.value(state, argument, MAX_TEXT_BYTES),
-                b.value(state, argument, MAX_TEXT_BYTES),
-            ) {
-                (Ok(a), Ok(b)) => assay_documents::json::same(&a, &b, 0.0),
-                _ => false,
-            },
+            Self::Equal(a, b) => {
+                both(a, b).is_some_and(|(a, b)| assay_documents::json::same(&a, &b, 0.0))
+            }
+            Self::Less(a, b) => order(a, b) == Some(Ordering::Less),
+            Self::AtMost(a, b) => order(a, b).is_some_and(Ordering::is_le),
+            Self::Contains(list, value) => both(list, value).is_some_and(|(list, value)| {
+                let mut elements = list.elements().iter();
+                elements.any(|element| assay_documents::json::same(element, &value, 0.0))
+            }),
+            Self::Not(condition) => !condition.is_met(state, argument),
+            Self::Any(conditions) => conditions
+                .iter()
+                .any(|condition| condition.is_met(state, argument)),
             Self::Kind(path, kind) => {
                 find(path).is_some_and(|value| value.kind().ends_with(kind.as_str()))
             }

@@ -2,6 +2,7 @@
 //! an effect is a JSON Patch with placeholders for arguments, applied completely or not at all.
 
 mod amount;
+mod bag;
 mod effects;
 mod patch;
 mod raw;
@@ -13,6 +14,9 @@ use assay_documents::json::{Pointer, leaves};
 
 use crate::compare::{ActualCall, Comparator, short};
 use crate::tool::{Tools, field};
+
+use bag::Bag;
+use patch::Budget;
 
 pub(crate) use effects::Effects;
 pub(crate) use raw::{RawState, Reads};
@@ -30,6 +34,7 @@ pub(crate) struct StateTask {
     pub(crate) expected: Option<Json>,
     pub(crate) effects: Effects,
     ignore: Vec<Pointer>,
+    bags: Vec<Bag>,
     pub(crate) reads: Reads,
 }
 
@@ -54,6 +59,10 @@ impl StateTask {
                 format!("`{name}` is not one of the task's `tools`"),
             ));
         }
+        let bags = raw.bags.iter().enumerate().map(|(at, text)| {
+            Bag::read(text).map_err(|message| invalid(&format!("/state/bags/{at}"), message))
+        });
+        let bags = bags.collect::<Result<_, _>>()?;
         let ignored = raw.ignore.iter().enumerate().map(|(at, text)| {
             let pointer = format!("/state/ignore/{at}");
             if text.is_empty() {
@@ -74,16 +83,17 @@ impl StateTask {
                 .transpose()?,
             effects,
             ignore,
+            bags,
             reads: raw.reads,
         })
     }
 
     /// Whether two states are equal except for ignored parts.
     pub(crate) fn same(&self, a: &Json, b: &Json, comparator: &Comparator<'_>) -> bool {
-        if self.ignore.is_empty() {
+        if self.ignore.is_empty() && self.bags.is_empty() {
             return comparator.same(a, b);
         }
-        comparator.same(&self.without_ignored(a), &self.without_ignored(b))
+        comparator.same(&self.comparable(a), &self.comparable(b))
     }
 
     /// Differences of two states: the pointer, the expected value and the actual one.
@@ -93,7 +103,7 @@ impl StateTask {
         got: &Json,
         comparator: &Comparator<'_>,
     ) -> Vec<[String; 3]> {
-        let (expected, got) = (self.without_ignored(expected), self.without_ignored(got));
+        let (expected, got) = (self.comparable(expected), self.comparable(got));
         let (expected_leaves, actual_leaves) =
             (leaves(&expected, MAX_LEAVES), leaves(&got, MAX_LEAVES));
         let mut found = Vec::new();
@@ -122,12 +132,15 @@ impl StateTask {
         found
     }
 
-    /// The state without the ignored values.
-    fn without_ignored(&self, state: &Json) -> Json {
+    /// The state without the ignored values, with the elements of bags in one order.
+    fn comparable(&self, state: &Json) -> Json {
         let mut state = state.clone();
         for pointer in &self.ignore {
             // The value may be missing, which is not an error.
             let _ = patch::remove(&mut state, pointer);
+        }
+        for bag in &self.bags {
+            bag.sort(&mut state);
         }
         state
     }
@@ -146,8 +159,7 @@ pub(crate) struct Simulation<'a> {
     tools: &'a Tools,
     /// The current state.
     pub(crate) state: Json,
-    /// Bytes that calls may still add. The budget bounds repeated copies.
-    byte_budget: usize,
+    budget: Budget,
     /// Number of operations that were applied.
     pub(crate) work: u64,
 }
@@ -155,13 +167,19 @@ pub(crate) struct Simulation<'a> {
 /// Maximum number of bytes that the calls of a trace may add to a state.
 const MAX_ADDED_BYTES: usize = 16 << 20;
 
+/// Maximum number of operations that the calls of a trace may apply.
+const MAX_OPERATIONS: u64 = 200_000;
+
 impl<'a> Simulation<'a> {
     pub(crate) fn new(task: &'a StateTask, tools: &'a Tools) -> Self {
         Self {
             task,
             tools,
             state: task.initial.clone(),
-            byte_budget: MAX_ADDED_BYTES,
+            budget: Budget {
+                bytes: MAX_ADDED_BYTES,
+                operations: MAX_OPERATIONS,
+            },
             work: 0,
         }
     }
@@ -174,6 +192,9 @@ impl<'a> Simulation<'a> {
         if actual.error.is_some() {
             return Err("the call is not valid for the tool".to_owned());
         }
+        if actual.failed {
+            return Err("the message of the tool reports an error".to_owned());
+        }
         let rules = self
             .task
             .effects
@@ -181,26 +202,31 @@ impl<'a> Simulation<'a> {
             .ok_or_else(|| format!("`{}` has no declared effect", actual.name))?;
         let tool = self.tools.get(&actual.name);
         let argument = |name: &str| {
-            actual
-                .arguments
-                .get(name)
-                .or_else(|| tool?.default_of(name))
-                .cloned()
+            let given = |name: &str| {
+                let given = actual.arguments.get(name);
+                given.or_else(|| tool?.default_of(name))
+            };
+            // `{order/id}` is a part of the argument `order`.
+            match (given(name), name.split_once('/')) {
+                (Some(value), _) => Some(value.clone()),
+                (None, Some((own, _))) => patch::lookup_in(given(own)?, own, name),
+                (None, None) => None,
+            }
         };
         let Some(rule) = effects::applicable(rules, &self.state, &argument)? else {
             return Ok(false);
         };
-        if self.byte_budget == 0 && rule.changes() {
+        if self.budget.bytes == 0 && rule.changes() {
             return Err(template::FULL.to_owned());
         }
         let mut undo = Vec::new();
+        let before = self.budget.operations;
         for operation in &rule.patch {
-            self.work += 1;
             if let Err(reason) = patch::apply(
                 &mut self.state,
                 operation,
                 &argument,
-                &mut self.byte_budget,
+                &mut self.budget,
                 &mut undo,
             ) {
                 undo.into_iter()
@@ -208,11 +234,13 @@ impl<'a> Simulation<'a> {
                     .for_each(|change| change.undo(&mut self.state));
                 // Rejected operations count as well, which bounds their number.
                 if reason == template::FULL {
-                    self.byte_budget = 0;
+                    self.budget.bytes = 0;
                 }
+                self.work += before - self.budget.operations;
                 return Err(reason);
             }
         }
+        self.work += before - self.budget.operations;
         Ok(rule.changes())
     }
 }

@@ -1,4 +1,5 @@
-//! Operations on a state: those of JSON Patch (RFC 6902), and `increase` and `decrease` of numbers.
+//! Operations on a state: those of JSON Patch (RFC 6902), `increase` and `decrease` of numbers,
+//! `merge` of objects (RFC 7396), and `for`, which repeats operations for each element of a list.
 
 use assay_documents::Json;
 use assay_documents::json::{Pointer, index};
@@ -17,11 +18,37 @@ pub(crate) enum Operation {
     Test(Path, Value),
     /// The path, the amount, and whether it is a decrease.
     Increase(Path, Value, bool),
+    Merge(Path, Value),
+    For(Box<Loop>),
+}
+
+/// Operations for each element of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Loop {
+    list: Value,
+    /// The placeholder for the element.
+    name: String,
+    operations: Vec<Operation>,
+}
+
+/// Maximum nesting of loops.
+const MAX_LOOPS: usize = 3;
+
+/// What the calls of a trace may still do.
+pub(super) struct Budget {
+    /// Bytes that may be added. The limit bounds repeated copies.
+    pub(super) bytes: usize,
+    /// Operations that may be applied, those in loops included.
+    pub(super) operations: u64,
 }
 
 impl Operation {
     /// Reads `{"op": …, "path": …, …}`.
     pub(super) fn read(json: &Json) -> Result<Self, String> {
+        Self::read_nested(json, 0)
+    }
+
+    fn read_nested(json: &Json, depth: usize) -> Result<Self, String> {
         let text = |key: &str| {
             let value = json.get(key).and_then(Json::text);
             value.ok_or_else(|| format!("`{key}` of an operation must be a string"))
@@ -45,6 +72,24 @@ impl Operation {
                 Self::Increase(path("path")?, value("by")?, op == "decrease"),
                 &["by"],
             ),
+            "merge" => (Self::Merge(path("path")?, value("value")?), &["value"]),
+            "for" if depth == MAX_LOOPS => {
+                return Err(format!("loops are nested more than {MAX_LOOPS} times"));
+            }
+            "for" => {
+                let Some(Json::Array(operations)) = json.get("do") else {
+                    return Err("`do` of `for` must be an array of operations".to_owned());
+                };
+                let operations = operations.iter();
+                let repeated = Loop {
+                    list: value("in")?,
+                    name: text("each")?.to_owned(),
+                    operations: operations
+                        .map(|operation| Self::read_nested(operation, depth + 1))
+                        .collect::<Result<_, _>>()?,
+                };
+                (Self::For(Box::new(repeated)), &["in", "each", "do"])
+            }
             _ => {
                 return Err(format!(
                     "unknown operation `{op}`; use add, remove, replace, move, copy, test, \
@@ -56,6 +101,17 @@ impl Operation {
         match json.members().iter().find(|(key, _)| !known(key)) {
             Some((key, _)) => Err(format!("unknown key `{key}` of the operation `{op}`")),
             None => Ok(operation),
+        }
+    }
+}
+
+impl Operation {
+    /// Whether it may change a state.
+    pub(super) fn changes(&self) -> bool {
+        match self {
+            Self::Test(..) => false,
+            Self::For(repeated) => repeated.operations.iter().any(Self::changes),
+            _ => true,
         }
     }
 }
@@ -94,15 +150,16 @@ impl Undo {
     }
 }
 
-/// Applies one operation. `byte_budget` is the number of bytes that may still be added. Changes are
-/// recorded in `undo`, to be undone in reverse order.
+/// Applies one operation. Changes are recorded in `undo`, to be undone in reverse order.
 pub(super) fn apply(
     state: &mut Json,
     operation: &Operation,
     argument: &Lookup<'_>,
-    byte_budget: &mut usize,
+    budget: &mut Budget,
     undo: &mut Vec<Undo>,
 ) -> Result<(), String> {
+    budget.operations = budget.operations.checked_sub(1).ok_or(FULL)?;
+    let byte_budget = &mut budget.bytes;
     match operation {
         Operation::Add(path, value) => {
             let (target, value) = (
@@ -175,8 +232,73 @@ pub(super) fn apply(
                 .ok_or_else(|| format!("the number at `{target}` would have too many digits"))?;
             set(state, target, Json::Number(sum), undo)?;
         }
+        Operation::Merge(path, value) => {
+            let (target, value) = (
+                path.resolve(state, argument)?,
+                value.value(state, argument, *byte_budget)?,
+            );
+            charge(byte_budget, &value)?;
+            let mut merged = target
+                .find(state)
+                .cloned()
+                .ok_or_else(|| no_value(&target))?;
+            charge(byte_budget, &merged)?;
+            merge(&mut merged, value);
+            set(state, target, merged, undo)?;
+        }
+        Operation::For(repeated) => {
+            let list = repeated.list.value(state, argument, *byte_budget)?;
+            let Json::Array(elements) = list else {
+                return Err(format!("`for` needs a list, not {}", list.kind()));
+            };
+            for element in elements {
+                let inner = |name: &str| match lookup_in(&element, &repeated.name, name) {
+                    Some(value) => Some(value),
+                    None => argument(name),
+                };
+                for operation in &repeated.operations {
+                    apply(state, operation, &inner, budget, undo)?;
+                }
+            }
+        }
     }
     Ok(())
+}
+
+/// The value of the placeholder `name` if it is `value`, called `own`, or a part of it: `{item/id}`.
+pub(super) fn lookup_in(value: &Json, own: &str, name: &str) -> Option<Json> {
+    match name.strip_prefix(own)? {
+        "" => Some(value.clone()),
+        rest if rest.starts_with('/') => Pointer::read(rest).ok()?.find(value).cloned(),
+        _ => None,
+    }
+}
+
+/// Merges `changes` into a value by the rules of RFC 7396: members that are null are removed.
+fn merge(target: &mut Json, changes: Json) {
+    let Json::Object(changes) = changes else {
+        *target = changes;
+        return;
+    };
+    if !matches!(target, Json::Object(_)) {
+        *target = Json::Object(Vec::new());
+    }
+    let Json::Object(members) = target else {
+        return;
+    };
+    for (key, change) in changes {
+        let at = members.iter().position(|(name, _)| *name == key);
+        match (at, change) {
+            (Some(at), Json::Null) => drop(members.remove(at)),
+            (None, Json::Null) => {}
+            (Some(at), change) => merge(&mut members[at].1, change),
+            (None, change) => {
+                let mut value = Json::Null;
+                merge(&mut value, change);
+                members.push((key, value));
+            }
+        }
+    }
 }
 
 /// Adds the value that was removed from `from` at a pointer, or restores it if it cannot be added
@@ -298,7 +420,11 @@ mod tests {
         let operation = Operation::read(&Json::read(operation).unwrap())?;
         let argument = |name: &str| (name == "n").then(|| Json::Number("2".to_owned()));
         let (before, mut undo) = (state.clone(), Vec::new());
-        let done = apply(&mut state, &operation, &argument, &mut 10_000, &mut undo);
+        let mut budget = Budget {
+            bytes: 10_000,
+            operations: 100,
+        };
+        let done = apply(&mut state, &operation, &argument, &mut budget, &mut undo);
         let after = done.map(|()| state.to_string());
         undo.into_iter()
             .rev()
@@ -348,6 +474,15 @@ mod tests {
                 r#"{"a":[1,2],"b":{"c":5}}"#,
             ),
             (
+                r#"{"op":"merge","path":"/b","value":{"c":null,"d":{"e":null,"f":"{n}"}}}"#,
+                r#"{"a":[1,2],"b":{"d":{"f":2}}}"#,
+            ),
+            (
+                r#"{"op":"for","each":"x","in":[{"k":"c","v":1},{"k":"c","v":"{n}"}],
+                    "do":[{"op":"increase","path":"/b/{x/k}","by":"{x/v}"}]}"#,
+                r#"{"a":[1,2],"b":{"c":6}}"#,
+            ),
+            (
                 r#"{"op":"decrease","path":"/b/c","by":0.1}"#,
                 r#"{"a":[1,2],"b":{"c":2.9}}"#,
             ),
@@ -371,6 +506,10 @@ mod tests {
             r#"{"op":"test","path":"/b/c","value":4}"#,
             r#"{"op":"increase","path":"/b","by":1}"#,
             r#"{"op":"increase","path":"/b/c","by":1,"value":2}"#,
+            r#"{"op":"merge","path":"/x","value":{}}"#,
+            r#"{"op":"for","each":"x","in":"{n}","do":[]}"#,
+            r#"{"op":"for","each":"x","in":[1,2],"do":[{"op":"remove","path":"/b"}]}"#,
+            r#"{"op":"for","each":"x","in":[]}"#,
             r#"{"op":"swap","path":"/b"}"#,
             r#"{"op":"add","path":"b","value":1}"#,
         ] {
@@ -387,17 +526,12 @@ mod tests {
         let copy =
             Operation::read(&Json::read(r#"{"op":"copy","from":"/a","path":"/a/-"}"#).unwrap())
                 .unwrap();
-        let mut byte_budget = 100_000;
-        let error = (0..100).find_map(|_| {
-            apply(
-                &mut state,
-                &copy,
-                &|_| None,
-                &mut byte_budget,
-                &mut Vec::new(),
-            )
-            .err()
-        });
+        let mut budget = Budget {
+            bytes: 100_000,
+            operations: 1_000,
+        };
+        let error = (0..100)
+            .find_map(|_| apply(&mut state, &copy, &|_| None, &mut budget, &mut Vec::new()).err());
         assert_eq!(
             error.as_deref(),
             Some("the calls add too many bytes to the state")

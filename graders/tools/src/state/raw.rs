@@ -16,6 +16,8 @@ pub(crate) struct RawState {
     #[serde(default)]
     pub(crate) ignore: Vec<String>,
     #[serde(default)]
+    pub(crate) bags: Vec<String>,
+    #[serde(default)]
     pub(crate) reads: Reads,
 }
 

@@ -2,11 +2,14 @@
 //!
 //! `{name}` is the argument with this name. `{/a/b}` is the value of the state at this path, which
 //! may contain placeholders itself, as in `{/users/{id}/name}`. `{*/cwd}` in a path is the path
-//! that is stored in the state at `/cwd`. `{{` and `}}` are braces.
+//! that is stored in the state at `/cwd`. `{{` and `}}` are braces. A value can also be computed,
+//! as `{"$sum": ["{a}", 1]}` is.
 
 use assay_base::pointer::unescaped;
 use assay_documents::Json;
 use assay_documents::json::{MAX_DEPTH, Pointer};
+
+use super::amount;
 
 /// Error if the budget of added bytes is exhausted.
 pub(super) const FULL: &str = "the calls add too many bytes to the state";
@@ -40,8 +43,61 @@ pub(crate) enum Value {
     Plain(Json),
     Template(Template),
     Path(Path),
+    Computed(Computation, Vec<Value>),
     Array(Vec<Value>),
     Object(Vec<(String, Value)>),
+}
+
+/// How a value is computed from others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Computation {
+    /// The sum of all numbers.
+    Sum,
+    /// The first number without the others.
+    Difference,
+    /// The product of all numbers.
+    Product,
+    /// The number of elements, members or characters of a single value.
+    Length,
+}
+
+impl Computation {
+    fn named(key: &str) -> Option<Self> {
+        Some(match key {
+            "$sum" => Self::Sum,
+            "$difference" => Self::Difference,
+            "$product" => Self::Product,
+            "$length" => Self::Length,
+            _ => return None,
+        })
+    }
+
+    fn of(self, values: &[Json]) -> Result<Json, String> {
+        if let (Self::Length, [value]) = (self, values) {
+            let length = match value {
+                Json::Array(elements) => elements.len(),
+                Json::Object(members) => members.len(),
+                Json::Text(text) => text.chars().count(),
+                other => return Err(format!("{} has no length", other.kind())),
+            };
+            return Ok(Json::Number(length.to_string()));
+        }
+        let mut numbers = values.iter().map(|value| match value {
+            Json::Number(digits) => Ok(digits.as_str()),
+            other => Err(format!("expected numbers, found {}", other.kind())),
+        });
+        let first = numbers.next().ok_or("expected numbers")??.to_owned();
+        let result = numbers.try_fold(first, |result, number| {
+            let number = number?;
+            let next = match self {
+                Self::Product => amount::product(&result, number),
+                Self::Difference => amount::sum(&result, number, true),
+                Self::Sum | Self::Length => amount::sum(&result, number, false),
+            };
+            next.ok_or_else(|| "the number has too many digits".to_owned())
+        })?;
+        Ok(Json::Number(result))
+    }
 }
 
 impl Template {
@@ -235,6 +291,9 @@ impl Value {
             }
             Json::Object(members) => match members.as_slice() {
                 [(key, Json::Text(path))] if key == "$path" => Self::Path(Path::read(path)?),
+                [(key, operands)] if Computation::named(key).is_some() => {
+                    Self::computed(key, operands)?
+                }
                 members if members.iter().any(|(key, _)| key == "$path") => {
                     return Err(
                         "`$path` must be a string and the only key of its object".to_owned()
@@ -251,6 +310,20 @@ impl Value {
         })
     }
 
+    /// A value that is computed from its operands.
+    fn computed(key: &str, operands: &Json) -> Result<Self, String> {
+        let shape = || format!("`{key}` must be an array of values");
+        let computation = Computation::named(key).ok_or_else(shape)?;
+        let operands = match (computation, operands) {
+            (Computation::Length, operand) => vec![Self::read(operand)?],
+            (_, Json::Array(operands)) if !operands.is_empty() => {
+                operands.iter().map(Self::read).collect::<Result<_, _>>()?
+            }
+            _ => return Err(shape()),
+        };
+        Ok(Self::Computed(computation, operands))
+    }
+
     /// The value in a state. Each text of a template has at most `max_bytes` bytes.
     pub(super) fn value(
         &self,
@@ -262,6 +335,13 @@ impl Value {
             Self::Plain(json) => json.clone(),
             Self::Template(template) => template.value(state, argument, max_bytes)?,
             Self::Path(path) => Json::Text(path.resolve(state, argument)?.to_string()),
+            Self::Computed(computation, operands) => {
+                let operand = |operand: &Self| operand.value(state, argument, max_bytes);
+                computation.of(&operands
+                    .iter()
+                    .map(operand)
+                    .collect::<Result<Vec<_>, _>>()?)?
+            }
             Self::Array(elements) => Json::Array(
                 elements
                     .iter()
@@ -345,6 +425,18 @@ mod tests {
         assert_eq!(
             value(r#"{"$path":"{*/cwd}/.."}"#).as_deref(),
             Ok(r#""/root""#)
+        );
+        assert_eq!(
+            value(r#"{"$sum":["{id}",{"$product":[2,0.5]},1]}"#).as_deref(),
+            Ok("9")
+        );
+        assert_eq!(
+            value(r#"{"$difference":[10,"{id}",{"$length":"{/users}"}]}"#).as_deref(),
+            Ok("2")
+        );
+        assert_eq!(
+            value(r#"{"$sum":["{file}"]}"#).unwrap_err(),
+            "expected numbers, found a string"
         );
         assert_eq!(
             value(r#""{missing}""#).unwrap_err(),

@@ -127,24 +127,24 @@ fn attempts_in_forms_that_are_not_read_are_malformed() {
     let surrounded = || "unexpected text around the call".to_owned();
     for (text, attempt, reason) in [
         (
-            format!("So <TOOLCALL>[{call}]</TOOLCALL> Done."),
-            format!("<TOOLCALL>[{call}]</TOOLCALL>"),
-            unread("<TOOLCALL>"),
+            format!("So <TOOL_REQUEST>[{call}]</TOOL_REQUEST> Done."),
+            format!("<TOOL_REQUEST>[{call}]</TOOL_REQUEST>"),
+            unread("<TOOL_REQUEST>"),
         ),
         (
-            "<|START_ACTION|>[]<|END_ACTION|>\n".to_owned(),
-            "<|START_ACTION|>[]<|END_ACTION|>".to_owned(),
-            unread("<|START_ACTION|>"),
+            "<|ACTION_START|>[]<|ACTION_END|>\n".to_owned(),
+            "<|ACTION_START|>[]<|ACTION_END|>".to_owned(),
+            unread("<|ACTION_START|>"),
         ),
         (
-            "<｜DSML｜calls><｜DSML｜invoke name=\"weather\">x</｜DSML｜invoke>".to_owned(),
-            "<｜DSML｜invoke name=\"weather\">x</｜DSML｜invoke>".to_owned(),
-            unread("<｜DSML｜invoke name=\"weather\">"),
+            "<｜XYZ｜calls><｜XYZ｜invoke name=\"weather\">x</｜XYZ｜invoke>".to_owned(),
+            "<｜XYZ｜invoke name=\"weather\">x</｜XYZ｜invoke>".to_owned(),
+            unread("<｜XYZ｜invoke name=\"weather\">"),
         ),
         (
             "a <function_calls>".to_owned(),
             "<function_calls>".to_owned(),
-            unread("<function_calls>"),
+            "`<function_calls>` is not followed by calls such as `f(a=1)`".to_owned(),
         ),
         (
             "a </function_calls> b".to_owned(),
@@ -152,9 +152,14 @@ fn attempts_in_forms_that_are_not_read_are_malformed() {
             "`</function_calls>` without a start".to_owned(),
         ),
         (
-            "<weather><city>Paris</city></weather>".to_owned(),
-            "<weather><city>Paris</city></weather>".to_owned(),
-            unread("<weather>"),
+            "<weather city=\"Paris\"></weather>".to_owned(),
+            "<weather city=\"Paris\"></weather>".to_owned(),
+            unread("<weather city=\"Paris\">"),
+        ),
+        (
+            "<weather><city>Paris</weather>".to_owned(),
+            "<weather><city>Paris</weather>".to_owned(),
+            "`</city>` is missing".to_owned(),
         ),
         (format!("I call {call}."), call.to_owned(), surrounded()),
         (
@@ -170,7 +175,7 @@ fn attempts_in_forms_that_are_not_read_are_malformed() {
         (
             "Thought: so\nAction: weather\nAction Input: Paris\nOK".to_owned(),
             "Action: weather\nAction Input: Paris".to_owned(),
-            unread("Action:"),
+            "the input of the action is not an object".to_owned(),
         ),
         (
             r#"{"tool":"weather","tool_input":{}}"#.to_owned(),
@@ -262,6 +267,18 @@ fn arguments_under_another_key_are_not_lost() {
             "the call has no `arguments`; found `args`",
         ),
         (
+            r#"{"role":"assistant","tool_calls":[{"function":{"name":"a","args":{"x":1}}}]}"#,
+            "the call has no `arguments`; found `args`",
+        ),
+        (
+            r#"{"role":"assistant","tool_calls":[{"function":{"name":"a"}}]}"#,
+            "the call has no `arguments`",
+        ),
+        (
+            r#"{"role":"assistant","tool_calls":[{"name":"a","arguments":{},"kwargs":{"x":1}}]}"#,
+            "the call's arguments are empty, but `kwargs` has members",
+        ),
+        (
             r#"{"role":"assistant","function_call":{"name":"a","argumets":"{}"}}"#,
             "the call has no `arguments`; found `argumets`",
         ),
@@ -280,7 +297,11 @@ fn arguments_under_another_key_are_not_lost() {
         ),
         (
             r#"{"role":"assistant","content":[{"type":"tool-call","toolName":"a"}]}"#,
-            "calls in parts of type `tool-call` are not read; use `tool_use`",
+            "the call has no `input`",
+        ),
+        (
+            r#"{"role":"assistant","content":[{"type":"web_search_call","id":"1"}]}"#,
+            "calls in parts of type `web_search_call` are not read; use `tool_use`",
         ),
     ] {
         assert_eq!(

@@ -91,3 +91,123 @@ fn reads_many_names_and_marks_in_linear_time() {
         assert!(reading(&unclosed.repeat(1_000_000 / unclosed.len())).is_empty());
     }
 }
+
+/// Pieces that are repeated up to some length, and what precedes them.
+const REPEATED: &[(&str, &str)] = &[
+    (
+        "",
+        "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>\n",
+    ),
+    ("", "<tool_call>"),
+    ("<tool_call>", "{\"name\":\"a\",\"arguments\":{}}\n"),
+    ("<tool_call>{\"name\":\"a\",\"arguments\":{\"x\":[", "1,"),
+    ("<tool_call>weather", "<arg_key>a</arg_key><arg_value>"),
+    ("<tool_call><function=f>", "<parameter=a>"),
+    ("<function=f><parameter=a>", "</parameter>"),
+    ("<function=f><parameter=a>", "</parameter> x\n"),
+    ("<weather>", "<a>1</a>"),
+    ("<weather>", "<a>"),
+    ("", "<weather><a>"),
+    ("", "<weather a=\""),
+    ("", "<invoke name=\""),
+    ("<invoke name=\"a\">", "<parameter name=\"x\">1"),
+    ("", "<｜DSML｜invoke name=\"a\">"),
+    (
+        "<｜DSML｜invoke name=\"a\">",
+        "<｜DSML｜parameter name=\"x\" string=\"true\">1",
+    ),
+    ("", "[TOOL_CALLS]"),
+    ("[TOOL_CALLS]", "a[ARGS]"),
+    ("", "<|tool_call_begin|>a:0"),
+    ("", "<|channel|>commentary to=functions.a "),
+    ("", "<|channel|>commentary x"),
+    (
+        "",
+        "<|channel|>analysis<|message|>x<|end|><|start|>assistant",
+    ),
+    ("", "<|start|>assistant to="),
+    ("<|tool_call>call:a{b:", "["),
+    ("<|tool_call>call:a{b:[", "1,"),
+    ("<|tool_call>call:a{", "b:<escape>"),
+    ("", "<start_function_call>call:a{"),
+    ("", ">>>weather\n"),
+    (">>>", ">"),
+    ("", "✿FUNCTION✿: a"),
+    ("", "<|recipient|>a"),
+    ("", "<function_calls>weather("),
+    ("<function_calls>", "weather(a=1)\n"),
+    ("", "<tool_calls>"),
+    ("", "<|tools_prefix|>["),
+    ("", "```tool_code\nweather("),
+    ("", "Action: ```json\n["),
+    ("", "Action: weather Action Input: {"),
+    ("", "Action:"),
+    ("", "action: weather - "),
+    ("", "<TOOL_REQUEST>"),
+    ("", "</TOOL_REQUEST>"),
+    ("", "<a_tool_call_b "),
+    ("", "[weather("),
+    ("[weather(a='", "x"),
+    ("[weather(a=", "'x' "),
+    ("[weather(", "1,"),
+    ("[weather(a=", "("),
+    ("", "weather(a=1)\n"),
+    ("", "x = weather(a=1)\n"),
+    ("", "weather\n{\"a\":1}\n"),
+    ("", "{\"name\":\"weather\",\"arguments\":{}} "),
+    ("", "{'name':'weather',"),
+    ("", "{'a': [{'b': 1}, "),
+    ("", "<think>"),
+    ("", "<think></think>"),
+    (
+        "<tool_call>{\"name\":\"a\",\"arguments\":{\"x\":\"",
+        "</think>",
+    ),
+    (
+        "",
+        "<tool_call>{\"name\":\"a\",\"arguments\":{\"x\":\"</think>\"}}</tool_call>",
+    ),
+    ("", " "),
+    ("x", " \n"),
+    ("", "```\n"),
+];
+
+/// Nanoseconds of the processor that this thread has used, which do not depend on the load.
+fn processor_time() -> u64 {
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    statistics.split(' ').next().unwrap().parse().unwrap()
+}
+
+/// Quadratic time would be 64 times as much for a text that is 8 times as long.
+#[test]
+fn reads_every_form_in_linear_time() {
+    for (start, piece) in REPEATED {
+        let measure = |length: usize| {
+            let text = format!("{start}{}", piece.repeat(length / piece.len()));
+            let before = processor_time();
+            std::hint::black_box(reading(&text));
+            processor_time() - before
+        };
+        let ratio = || {
+            let short = measure(1 << 19).max(1_000_000);
+            measure(1 << 22) as f64 / short as f64
+        };
+        // A second measurement rules out a disturbance.
+        let ratio = Some(ratio())
+            .filter(|ratio| *ratio < 24.0)
+            .unwrap_or_else(ratio);
+        assert!(ratio < 24.0, "{start}{piece}: {ratio:.1} times as long");
+    }
+}
+
+#[test]
+fn a_broken_call_of_harmony_counts_once() {
+    for text in [
+        "<|channel|>commentary to=functions.weather <|constrain|>json",
+        "<|channel|>commentary to=functions.weather <|constrain|>json{\"city\":1}<|call|>",
+        "<|channel|>commentary to=functions.weather<|message|>{broken<|call|>",
+        "<|start|>assistant to=functions.weather<|channel|>commentary json{<|call|>",
+    ] {
+        assert_eq!(reading(text).malformed.len(), 1, "{text}");
+    }
+}

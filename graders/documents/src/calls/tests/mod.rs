@@ -2,6 +2,9 @@
 
 mod attempts;
 mod limits;
+mod round_trip;
+
+use serde_json::json;
 
 use super::*;
 use crate::json::{Json, SyntaxError};
@@ -168,6 +171,38 @@ fn reads_every_form() {
                 .to_owned(),
         ),
         (
+            "step",
+            "<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"weather\">\
+             <steptml:parameter name=\"city\">Paris</steptml:parameter></steptml:invoke>\
+             <｜tool_call_end｜>"
+                .to_owned(),
+        ),
+        (
+            "longcat",
+            "<longcat_tool_call>weather\n<longcat_arg_key>city</longcat_arg_key>\n\
+             <longcat_arg_value>Paris</longcat_arg_value>\n</longcat_tool_call>"
+                .to_owned(),
+        ),
+        (
+            "harmony",
+            format!(" to=functions.weather<|channel|>commentary json<|message|>{paris}<|call|>"),
+        ),
+        ("xml", format!("<weather>{paris}</weather>")),
+        (
+            "react",
+            format!("Thought: so\n**Action:** `weather`\n**Action Input:** {paris}\nNow."),
+        ),
+        (
+            "llama",
+            format!("<|python_start|>{call}<|python_end|><|eom|>"),
+        ),
+        (
+            "json",
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"weather","arguments":{paris}}}}}"#
+            ),
+        ),
+        (
             "gemma",
             "```tool_code\nprint(weather(city=\"Paris\"))\n```".to_owned(),
         ),
@@ -320,6 +355,96 @@ fn keeps_calls_of_one_form() {
             .iter()
             .all(|form| Form::named(form.as_str()) == Some(*form))
     );
+}
+
+#[test]
+fn accepts_marks_of_reasoning_in_strings() {
+    for text in [
+        r#"<tool_call>{"name":"stop","arguments":{"s":"</think><|im_end|>"}}</tool_call><|im_end|>"#,
+        r#"<think>x</think><|python_tag|>stop.call(s="</think><|im_end|>")"#,
+    ] {
+        let reading = reading(text);
+        let [call] = reading.calls.as_slice() else {
+            panic!("{text}: {reading:?}");
+        };
+        let value = Json::Text("</think><|im_end|>".to_owned());
+        assert_eq!(call.arguments, [("s".to_owned(), value)], "{text}");
+    }
+    let draft = "<tool_call>{\"name\":\"stop\",\"arguments\":{}}</tool_call></think>No call.";
+    assert!(reading(draft).is_empty());
+}
+
+#[test]
+fn families_include_the_forms_of_their_models() {
+    for (family, text, count) in [
+        (Form::Llama, r#"{"name":"stop","parameters":{}}"#, 1),
+        (Form::Llama, "[stop()]", 1),
+        (
+            Form::Granite,
+            r#"<|tool_call|>[{"name":"stop","arguments":{}}]"#,
+            1,
+        ),
+        (
+            Form::Granite,
+            r#"<tool_call>{"name":"stop","arguments":{}}</tool_call>"#,
+            1,
+        ),
+        (Form::Hermes, "[stop()]", 0),
+    ] {
+        let mut reading = reading(text);
+        reading.keep_form(family);
+        assert_eq!(reading.calls.len(), count, "{family}: {text}");
+    }
+}
+
+#[test]
+fn reads_parts_of_messages() {
+    for (form, part) in [
+        (
+            "anthropic",
+            json!({"type": "server_tool_use", "id": "1", "name": "a", "input": {"x": 1}}),
+        ),
+        (
+            "responses",
+            json!({"type": "function_call", "call_id": "1", "name": "a", "arguments": "{\"x\":1}"}),
+        ),
+        (
+            "responses",
+            json!({"type": "mcp_call", "id": "1", "name": "a", "server_label": "s", "arguments": "{\"x\":1}"}),
+        ),
+        (
+            "ai_sdk",
+            json!({"type": "tool-call", "toolCallId": "1", "toolName": "a", "input": {"x": 1}}),
+        ),
+        (
+            "langchain",
+            json!({"type": "tool_call", "id": "1", "name": "a", "args": {"x": 1}}),
+        ),
+        (
+            "gemini",
+            json!({"functionCall": {"id": "1", "name": "a", "args": {"x": 1}}}),
+        ),
+        (
+            "bedrock",
+            json!({"toolUse": {"toolUseId": "1", "name": "a", "input": {"x": 1}}}),
+        ),
+    ] {
+        let message = json!({"role": "assistant", "content": [part]});
+        let reading = read_message(&serde_json::from_value(message).unwrap(), false, &is_tool);
+        let [call] = reading.calls.as_slice() else {
+            panic!("{form}: {reading:?}");
+        };
+        assert_eq!(call.form.as_str(), form);
+        assert_eq!(call.id.as_deref(), Some("1"), "{form}");
+        assert_eq!(
+            Json::Object(call.arguments.clone()).to_string(),
+            r#"{"x":1}"#
+        );
+    }
+    let langchain = r#"{"role":"assistant","tool_calls":[
+        {"id":"1","type":"tool_call","name":"a","args":{"x":1}}]}"#;
+    let reading = read_message(&serde_json::from_str(langchain).unwrap(), false, &is_tool);
+    assert_eq!(reading.calls[0].form, Form::LangChain);
 }
 
 #[test]
