@@ -80,6 +80,11 @@ impl Expected {
         2.0 * common as f64 / all.max(2 * common + 1) as f64
     }
 
+    /// Whether the order of elements matters.
+    pub(crate) fn is_ordered(&self) -> bool {
+        !self.options.unordered
+    }
+
     /// Approximate size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.value.bytes() + self.sorted.as_ref().map_or(0, Json::bytes)

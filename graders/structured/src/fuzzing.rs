@@ -5,6 +5,7 @@ use std::ops::Range;
 use assay_documents::{Json, SyntaxError};
 
 use crate::formats::Format;
+use crate::requirements::Wanted;
 use crate::source::Source;
 
 const FORMATS: [Format; 5] = [
@@ -41,7 +42,7 @@ pub fn read(format: usize, text: &str) -> Result<Json, SyntaxError> {
 #[must_use]
 pub fn extract(format: usize, completion: &str, think_open: bool) -> Vec<Candidate> {
     let visible = Source::visible(completion, think_open);
-    crate::extract::extract(FORMATS[format], &visible)
+    crate::extract::extract(FORMATS[format], &visible, &Wanted::default())
         .into_iter()
         .map(|mut candidate| {
             let source = &candidate.source;

@@ -12,9 +12,10 @@ use crate::compare::Expected;
 use crate::extract::{Candidate, extract, whole};
 use crate::formats::Format;
 use crate::levels::Levels;
+use crate::requirements::Wanted;
 use crate::source::Source;
 use crate::task::Extract;
-use crate::typing::typed;
+use crate::typing::{Patterns, Preference, Typing, typed};
 use crate::{evidence, verdict};
 
 /// A task whose schema is compiled.
@@ -23,7 +24,11 @@ pub(crate) struct PreparedStructured {
     pub(crate) extract: Extract,
     /// The tool whose call contains the document.
     pub(crate) tool: Option<String>,
+    /// Decides which of several documents in prose is used.
+    pub(crate) wanted: Wanted,
     pub(crate) schema: Option<Schema>,
+    /// The patterns of the schema, to type scalars of an untyped format.
+    pub(crate) patterns: Patterns,
     pub(crate) expected: Option<Expected>,
     /// The levels of partial scores, if the task has them.
     pub(crate) levels: Option<Levels>,
@@ -37,10 +42,10 @@ impl PureGrader for PreparedStructured {
         let completion = item.completion.text();
         let visible = Source::visible(&completion, item.meta.think_open);
         let candidates = match self.extract {
-            Extract::Auto => extract(self.format, &visible),
+            Extract::Auto => extract(self.format, &visible, &self.wanted),
             Extract::Whole => whole(self.format, &visible),
         };
-        let Some((candidate, read)) = self.read(candidates) else {
+        let Some((candidate, read)) = self.read(candidates, item.meta.truncated) else {
             return Outcome::Graded(Grade::new(Verdict::NO_ANSWER, Score::ZERO));
         };
         let evidence = evidence::of_document(self.format, &candidate);
@@ -60,6 +65,7 @@ impl PureGrader for PreparedStructured {
 
     fn bytes(&self) -> usize {
         size_of::<Self>()
+            + self.wanted.bytes()
             + self.schema.as_ref().map_or(0, Schema::bytes)
             + self.expected.as_ref().map_or(0, Expected::bytes)
             + self.levels.as_ref().map_or(0, Levels::bytes)
@@ -95,10 +101,12 @@ impl PreparedStructured {
         }
     }
 
-    /// The first well-formed candidate, or else the first one with its syntax error.
+    /// The first well-formed candidate, or else the first one with its syntax error. If the
+    /// completion is truncated, a document at its end must show its own end.
     fn read<'a>(
         &self,
         candidates: Vec<Candidate<'a>>,
+        is_truncated: bool,
     ) -> Option<(Candidate<'a>, Result<Json, SyntaxError>)> {
         let mut first = None;
         for mut candidate in candidates {
@@ -106,6 +114,13 @@ impl PreparedStructured {
                 .document
                 .take()
                 .unwrap_or_else(|| self.format.read(candidate.source.text()));
+            let read = read.and_then(|document| {
+                if is_truncated && candidate.rule == "whole" && !self.format.has_end(&document) {
+                    let reason = "the completion is truncated, and nothing ends the document";
+                    return Err(SyntaxError::new(candidate.source.text().len(), reason));
+                }
+                Ok(document)
+            });
             match read {
                 Ok(document) => return Some((candidate, Ok(document))),
                 Err(error) => {
@@ -116,21 +131,38 @@ impl PreparedStructured {
         first
     }
 
-    fn grade_document(&self, document: Json, mut evidence: Evidence) -> Grade {
-        let document = if self.format.is_untyped() {
-            let schema = self.schema.as_ref().map(Schema::source);
-            typed(
-                document,
-                schema,
-                self.expected.as_ref().map(|expected| &expected.value),
-            )
-        } else {
-            document
+    /// The document with the types that the task requires, and its violation of the schema, if the
+    /// task has one.
+    fn validated(&self, document: Json) -> (Json, Option<Option<Violation>>) {
+        let violation = |document: &Json| {
+            let schema = self.schema.as_ref();
+            schema.map(|schema| schema.violation(document))
         };
-        let violation: Option<Option<Violation>> = self
-            .schema
-            .as_ref()
-            .map(|schema| schema.violation(&document));
+        if !self.format.is_untyped() {
+            let violation = violation(&document);
+            return (document, violation);
+        }
+        let typing = Typing {
+            schema: self.schema.as_ref().map(Schema::source),
+            patterns: &self.patterns,
+            expected: self.expected.as_ref().map(|expected| &expected.value),
+            is_ordered: self.expected.as_ref().is_none_or(Expected::is_ordered),
+        };
+        let document = typed(document, typing, Preference::Text);
+        let found = violation(&document);
+        if !matches!(found, Some(Some(_))) {
+            return (document, found);
+        }
+        // A string may be allowed somewhere, but not this one.
+        let other = typed(document.clone(), typing, Preference::Scalar);
+        if other != document && matches!(violation(&other), Some(None)) {
+            return (other, Some(None));
+        }
+        (document, found)
+    }
+
+    fn grade_document(&self, document: Json, mut evidence: Evidence) -> Grade {
+        let (document, violation) = self.validated(document);
         let is_expected = self
             .expected
             .as_ref()

@@ -18,14 +18,14 @@
 //! # Known false positives
 //!
 //! - Plain prose is a valid YAML document. A YAML task needs a schema to reject it.
-//! - Of several JSON documents in prose, the last complete one is used, whatever the prose says.
+//! - Of several JSON documents in prose, the last one that fits is used, whatever the prose says.
 //! - Numbers in a schema that do not fit into 64 bits are compared as the nearest double.
 //!
 //! # Known false negatives
 //!
 //! - A fence or a think tag inside a string of the document ends the block, or hides the rest.
-//! - In XML and CSV, a scalar stays a string if the schema allows one or does not mention the
-//!   location.
+//! - In XML and CSV, either all or none of the strings that may also be something else are
+//!   converted, if nothing is expected there.
 //! - TOML deeper than 80 levels; XML with more than 256 attributes in one element or 256
 //!   namespaces.
 //! - Blanks around the commas of CSV are part of the cells.
@@ -37,6 +37,7 @@
 //!   "schema": { "type": "object", "required": ["name"] }, "expected": { "name": "Ada" } }
 //! ```
 
+mod brackets;
 mod call;
 mod compare;
 mod evidence;
@@ -47,6 +48,7 @@ pub mod fuzzing;
 mod grade;
 mod levels;
 mod prepare;
+mod prose;
 mod requirements;
 mod source;
 mod spec;

@@ -10,8 +10,10 @@ use assay_documents::Schema;
 use crate::compare::Expected;
 use crate::grade::PreparedStructured;
 use crate::levels::Levels;
+use crate::requirements::Wanted;
 use crate::spec::SPEC;
 use crate::task::StructuredTask;
+use crate::typing::Patterns;
 
 /// The grader of `structured` tasks.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,6 +48,11 @@ impl Grader for StructuredGrader {
         let levels = task
             .weights
             .map(|weights| Levels::new(weights, schema.as_ref()));
+        let patterns = match &schema {
+            Some(schema) if task.format.is_untyped() => Patterns::of_schema(schema.source()),
+            _ => Patterns::default(),
+        };
+        let wanted = Wanted::new(schema.as_ref().map(Schema::source), task.expected.as_ref());
         let expected = task
             .expected
             .map(|expected| Expected::new(expected, task.options));
@@ -54,7 +61,9 @@ impl Grader for StructuredGrader {
             format,
             extract,
             tool,
+            wanted,
             schema,
+            patterns,
             expected,
             levels,
         }))

@@ -1,7 +1,8 @@
-//! The requirements of a schema at a location in a document, as far as internal references,
-//! `allOf`, `anyOf` and `oneOf` determine them. They are used to type untyped text and to find
-//! required keys, not to validate.
+//! The requirements of a schema at a location in a document, as far as internal references and
+//! branches (`allOf`, `anyOf`, `oneOf`, `then`, `else`) determine them. They are used to type
+//! untyped text, to choose one of several documents and to find required keys, not to validate.
 
+use assay_documents::Json;
 use serde_json::Value;
 
 /// Maximum number of schemas that are collected for one location.
@@ -12,11 +13,11 @@ const MAX_STEPS: usize = 16;
 
 /// The schemas that apply wherever `schema` does: the schema, its reference targets and branches.
 pub(crate) fn applicable_schemas<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
-    gather(root, schema, &["allOf", "anyOf", "oneOf"])
+    gather(root, schema, &["allOf", "anyOf", "oneOf", "then", "else"])
 }
 
 /// The schemas that every valid value satisfies: [`applicable_schemas`] without the branches of
-/// `anyOf` and `oneOf`.
+/// which only some apply.
 pub(crate) fn mandatory_schemas<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
     gather(root, schema, &["allOf"])
 }
@@ -33,10 +34,11 @@ fn gather<'s>(root: &'s Value, schema: &'s Value, branches: &[&str]) -> Vec<&'s 
         }
         found.push(schema);
         pending.extend(reference_target(root, schema).map(|target| (target, steps + 1)));
-        let branch_schemas = branches
-            .iter()
-            .filter_map(|key| schema.get(key)?.as_array())
-            .flatten();
+        let branch_schemas = branches.iter().filter_map(|key| schema.get(key));
+        let branch_schemas = branch_schemas.flat_map(|branch| match branch {
+            Value::Array(branches) => branches.as_slice(),
+            branch => std::slice::from_ref(branch),
+        });
         pending.extend(branch_schemas.map(|branch| (branch, steps + 1)));
     }
     found
@@ -44,7 +46,9 @@ fn gather<'s>(root: &'s Value, schema: &'s Value, branches: &[&str]) -> Vec<&'s 
 
 /// The target of the schema's reference within `root`.
 fn reference_target<'s>(root: &'s Value, schema: &Value) -> Option<&'s Value> {
-    let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
+    let references = ["$ref", "$dynamicRef", "$recursiveRef"].iter();
+    let reference = references.filter_map(|key| schema.get(key)).next()?;
+    let pointer = reference.as_str()?.strip_prefix('#')?;
     let is_plain = pointer.is_empty() || pointer.starts_with('/') && !pointer.contains('%');
     is_plain.then(|| root.pointer(pointer)).flatten()
 }
@@ -61,6 +65,9 @@ impl TypeSet {
     pub(crate) const ARRAY: Self = Self(16);
     pub(crate) const OBJECT: Self = Self(32);
 
+    /// Every type of scalars other than strings.
+    pub(crate) const SCALAR: Self = Self(1 | 2 | 4);
+
     pub(crate) fn contains(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -71,6 +78,18 @@ impl TypeSet {
 
     pub(crate) fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// The type of a value of a document.
+    pub(crate) fn of(value: &Json) -> Self {
+        match value {
+            Json::Null => Self::NULL,
+            Json::Bool(_) => Self::BOOLEAN,
+            Json::Number(_) => Self::NUMBER,
+            Json::Text(_) => Self::TEXT,
+            Json::Array(_) => Self::ARRAY,
+            Json::Object(_) => Self::OBJECT,
+        }
     }
 
     /// The types that one schema allows by `type`, `const` or `enum`; empty if it has none of these
@@ -123,6 +142,62 @@ impl TypeSet {
     }
 }
 
+/// What a task requires of the whole document. It decides which of several documents is used.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    /// Empty if every type is allowed.
+    types: TypeSet,
+    keys: Vec<String>,
+}
+
+impl Wanted {
+    /// The requirements of a schema or, without a schema, the type of the expected value.
+    pub(crate) fn new(schema: Option<&Value>, expected: Option<&Json>) -> Self {
+        let Some(root) = schema else {
+            let types = expected.map(TypeSet::of).unwrap_or_default();
+            return Self {
+                types,
+                keys: Vec::new(),
+            };
+        };
+        let schemas = applicable_schemas(root, root);
+        let types = schemas.iter().map(|schema| TypeSet::of_schema(schema));
+        Self {
+            types: types.fold(TypeSet::default(), TypeSet::union),
+            keys: required_names(&mandatory_schemas(root, root))
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+        }
+    }
+
+    /// Whether a document has an allowed type and, if it is an object, the required keys.
+    pub(crate) fn fits(&self, document: &Json) -> bool {
+        let has_type = self.types.is_empty() || self.types.contains(TypeSet::of(document));
+        let is_object = matches!(document, Json::Object(_));
+        let has_keys = || self.keys.iter().all(|key| document.get(key).is_some());
+        has_type && (!is_object || has_keys())
+    }
+
+    /// Approximate size in memory, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let of_key = |key: &String| size_of::<String>() + key.len();
+        self.keys.iter().map(of_key).sum()
+    }
+}
+
+/// The keys that schemas require, sorted.
+fn required_names<'s>(schemas: &[&'s Value]) -> Vec<&'s str> {
+    let required = schemas
+        .iter()
+        .filter_map(|schema| schema.get("required")?.as_array())
+        .flatten();
+    let mut names: Vec<&str> = required.filter_map(Value::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 /// A location that every valid document has, as a path of keys.
 pub(crate) type RequiredPath = Vec<String>;
 
@@ -147,18 +222,7 @@ fn collect_required(
     found: &mut Vec<RequiredPath>,
 ) {
     let schemas = mandatory_schemas(root, schema);
-    let mut names: Vec<&str> = Vec::new();
-    for schema in &schemas {
-        let required = schema
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        names.extend(required.filter_map(Value::as_str));
-    }
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
+    for name in required_names(&schemas) {
         if found.len() == MAX_REQUIRED || path.len() == MAX_DEPTH {
             return;
         }

@@ -83,6 +83,14 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// A part of the text without blank lines at its start.
+    pub(crate) fn from_first_line(&self, range: Range<usize>) -> Source<'_> {
+        let text = &self.text[range.clone()];
+        let first = text.len() - text.trim_start().len();
+        let start = text[..first].rfind('\n').map_or(0, |at| at + 1);
+        self.slice(range.start + start..range.end)
+    }
+
     /// A part of the text, without the margin of its lines.
     pub(crate) fn without_margin(&self, range: Range<usize>, margin: Margin) -> Source<'_> {
         let (mut text, mut pieces) = (String::new(), Vec::new());

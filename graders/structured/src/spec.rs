@@ -7,7 +7,7 @@ use crate::verdict;
 /// Name, schema, verdicts, measures.
 pub static SPEC: Spec = Spec {
     name: "structured",
-    version: 1,
+    version: 2,
     summary: "is the document well formed, valid and equal to the expected one?",
     lane: Lane::Cpu,
     task_schema: include_str!("task.schema.json"),

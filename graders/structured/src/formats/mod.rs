@@ -49,6 +49,16 @@ impl Format {
         matches!(self, Self::Xml | Self::Csv)
     }
 
+    /// Whether the text of a document shows that nothing is missing at its end: a bracket, a quote
+    /// or an end tag closes it. The other formats have no end of their own.
+    pub(crate) fn has_end(self, document: &Json) -> bool {
+        match self {
+            Self::Json => !matches!(document, Json::Number(_)),
+            Self::Xml => true,
+            Self::Yaml | Self::Toml | Self::Csv => false,
+        }
+    }
+
     /// Parses a text that consists of one document.
     pub(crate) fn read(self, text: &str) -> Result<Json, SyntaxError> {
         match self {

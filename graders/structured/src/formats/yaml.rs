@@ -2,6 +2,7 @@
 //! document. Aliases are expanded up to a limit. `<<` is an ordinary key, because merge keys belong
 //! to YAML 1.1.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use assay_base::truncated;
@@ -14,15 +15,24 @@ use super::{decimal, numbers};
 
 /// Reads one document.
 pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
+    let last_line = unterminated(text);
+    let terminated = last_line.map_or(Cow::Borrowed(text), |_| Cow::Owned(format!("{text}\n")));
+    let characters = last_line.map_or(0, |_| terminated.chars().count());
     let mut builder = Builder::default();
-    let mut parser = Parser::new_from_str(text);
+    let mut parser = Parser::new_from_str(&terminated);
     while let Some(event) = parser.next_event() {
-        let (event, span) = event.map_err(|error: ScanError| {
+        let (mut event, span) = event.map_err(|error: ScanError| {
             SyntaxError::new(
                 byte_of(text, error.marker().index()),
                 error.info().replace('\'', "`"),
             )
         })?;
+        if let (Event::Scalar(value, ScalarStyle::Literal | ScalarStyle::Folded, ..), Some(line)) =
+            (&mut event, last_line)
+            && span.end.index() == characters
+        {
+            without_added_break(value, line);
+        }
         let is_end = matches!(event, Event::StreamEnd);
         builder
             .handle(event)
@@ -34,6 +44,28 @@ pub(super) fn read(text: &str) -> Result<Json, SyntaxError> {
     builder
         .document
         .ok_or_else(|| SyntaxError::new(text.len(), "the document is missing"))
+}
+
+/// The last line of a text that does not end with a line break, if it may be in a block scalar.
+fn unterminated(text: &str) -> Option<&str> {
+    let start = text.rfind(['\n', '\r'])? + 1;
+    (start < text.len() && text.contains(['|', '>'])).then(|| &text[start..])
+}
+
+/// Removes the line break that was added to the last line of a text from a block scalar that ends
+/// there. A line of content at the end of the text has no break (YAML 1.2.2, rule
+/// `b-chomped-last`), and spaces without a break are no line (rule `l-empty`). The YAML test suite
+/// adds a break to such spaces (cases JEF9 and L24T).
+fn without_added_break(value: &mut Cow<'_, str>, last_line: &str) {
+    let Some(rest) = value.strip_suffix('\n') else {
+        return;
+    };
+    let line = &rest[rest.rfind('\n').map_or(0, |at| at + 1)..];
+    // Otherwise the added break ended a line without content, which is not part of the value.
+    let is_kept = line.trim_matches(' ').is_empty();
+    if is_kept || !last_line.trim_matches(' ').is_empty() {
+        value.to_mut().pop();
+    }
 }
 
 /// A finished node.
@@ -351,6 +383,39 @@ mod tests {
             parsed(text),
             r#"{"name":"Ada","tags":["a",{"b":"two\nlines\n"},{"c":[1,2]}],"1":"one"}"#
         );
+    }
+
+    #[test]
+    fn block_scalars_end_with_the_line_breaks_of_the_text() {
+        for (text, value) in [
+            ("t: |\n  a\n  b", "a\nb"),
+            ("t: |\n  a\n  b\n", "a\nb\n"),
+            ("t: |\n  a\n  b\n\n\n", "a\nb\n"),
+            ("t: |-\n  a\n  b", "a\nb"),
+            ("t: |-\n  a\n\n", "a"),
+            ("t: |+\n  a", "a"),
+            ("t: |+\n  a\n", "a\n"),
+            ("t: |+\n  a\n\n", "a\n\n"),
+            ("t: >\n  a\n  b", "a b"),
+            ("t: >\n  a\n  b\n", "a b\n"),
+            ("t: >-\n  a\n  b\n", "a b"),
+            ("t: >+\n  a\n\n  b\n\n", "a\nb\n\n"),
+            ("t: |\n  é\n  ", "é\n"),
+            ("t: |+\n  a\n\n  ", "a\n\n"),
+            ("t: |\n  a\n    ", "a\n  "),
+            ("t: |\n  a\n# end", "a\n"),
+            ("t: |\n  a\n...", "a\n"),
+            ("t: |2\n   a", " a"),
+            ("t: |", ""),
+            ("t: |\r\n  a\r\n  b", "a\nb"),
+        ] {
+            let document = read(text).unwrap_or_else(|error| panic!("{error}: {text:?}"));
+            let got = document.get("t").and_then(Json::text);
+            assert_eq!(got, Some(value), "{text:?}");
+        }
+        assert_eq!(parsed("x:\n  t: |\n    a"), r#"{"x":{"t":"a"}}"#);
+        assert_eq!(parsed("- |+\n   "), r#"[""]"#);
+        assert_eq!(parsed("t: |\n  a\nu: b"), r#"{"t":"a\n","u":"b"}"#);
     }
 
     #[test]

@@ -397,7 +397,7 @@ fn summarises_a_run_by_grader_and_step() {
         .iter()
         .map(|grader| grader["grader"].as_str().unwrap())
         .collect();
-    assert_eq!(graders, ["math@2", "structured@1"]);
+    assert_eq!(graders, ["math@2", "structured@2"]);
     assert_eq!(
         (&detail["steps"][0]["step"], &detail["steps"][1]["grades"]),
         (&4.into(), &20.into())
