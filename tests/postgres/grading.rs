@@ -266,6 +266,14 @@ async fn rejects_invalid_tasks() {
             "when tables are read in reverse",
         ),
         (
+            on_staff("select string_agg(name, ',') from staff"),
+            "is ambiguous",
+        ),
+        (
+            on_staff("select id, first_value(id) over (partition by 1) from staff"),
+            "is ambiguous",
+        ),
+        (
             on_staff("select pg_sleep(0)"),
             "the function `pg_sleep` is not allowed",
         ),

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use assay_node::sandboxes::Work;
-use assay_worker::query::{Build, Image, Limits, Ran, Reply, Request, Run};
+use assay_worker::query::{Build, Image, Limits, Ran, ReadOrder, Reply, Request, Run};
 use assay_worker::{WorkerOptions, WorkerPool};
 use serde_bytes::ByteBuf;
 
@@ -23,6 +23,7 @@ const LIMITS: Limits = Limits {
     bytes: 16_000_000,
     memory_bytes: 64 << 20,
     long_values: true,
+    long_value_steps: u64::MAX,
 };
 
 /// Creates two tables: rows with values of every type, and numbers to join.
@@ -72,7 +73,7 @@ async fn run(workers: &WorkerPool, image: &ByteBuf, sql: &str) -> Ran {
         statements,
         on,
         limits: LIMITS,
-        reverse: false,
+        order: ReadOrder::Stored,
         reply_bytes: u64::MAX,
     };
     match workers.ask(&Request::Run(run), TIMEOUT).await.unwrap() {

@@ -94,6 +94,7 @@ pub fn rows(gold: &str, seed: u64) -> Vec<TableRows> {
         spread: 30,
         flat: seed % 4 == 3,
         loose: seed % 4 == 1,
+        distinct: seed % 4 == 2,
     };
     variants::generate(&[table()], &constants, seed, options)
 }

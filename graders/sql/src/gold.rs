@@ -1,16 +1,20 @@
 //! Runs a gold on a database: finds its rows and their ties, and rejects nondeterministic results.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use assay_core::{Fault, Hash};
 use assay_worker::compute;
-use assay_worker::query::{End, Limits, Ran, Rows, Value};
+use assay_worker::query::{End, Limits, Ran, ReadOrder, Rows, Value};
 
 use crate::compare::{GoldResult, Rule, compare};
 use crate::evidence::describe_end;
-use crate::queries::{Attempt, Database, GOLD_TIMEOUT, LargeResults, Queries, RunOptions};
-use crate::statement::{self, Ordering};
-use crate::task::{Columns, Order, SqlTask};
+use crate::queries::{
+    Attempt, Database, GOLD_TIMEOUT, LargeResults, QUICK_GOLD_TIMEOUT, Queries, RunOptions,
+};
+use crate::statement;
+use crate::task::{Columns, Dialect, Order, SqlTask};
+use crate::ties::{merged, numbered, without_ties};
 
 /// Minimum step limit of a gold, which takes a few seconds.
 const MIN_GOLD_STEPS: u64 = 200_000_000;
@@ -42,8 +46,17 @@ pub(crate) enum GoldError {
     Fault(Fault),
     /// The gold did not return rows: how it ended.
     Fails(String),
-    /// The rows depend on the order of scans or ties, or on random numbers.
-    Nondeterministic,
+    /// The rows depend on chance.
+    Ambiguous(Chance),
+}
+
+/// What the rows of an ambiguous gold depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Chance {
+    /// Random numbers, or the order of ties.
+    Ties,
+    /// The order in which tables are scanned.
+    Scans,
 }
 
 impl From<Fault> for GoldError {
@@ -58,6 +71,25 @@ pub(crate) struct GoldRuns<'a> {
     pub(crate) queries: &'a Queries,
     pub(crate) limits: Limits,
     pub(crate) large: &'a mut LargeResults,
+    /// Whether any run was slow. Predictions then get more processor time.
+    pub(crate) is_slow: bool,
+}
+
+/// The rows of a gold with their ties.
+struct Tied {
+    result: GoldResult,
+    /// Whether a tie may be missing, because a key of the order is not known.
+    may_lack_ties: bool,
+    limit_splits_tie: bool,
+}
+
+/// The orders in which a gold is run to find results that depend on them. PostgreSQL has one other
+/// order.
+fn other_orders(dialect: Dialect) -> &'static [ReadOrder] {
+    match dialect {
+        Dialect::Sqlite => &[ReadOrder::ReverseScans, ReadOrder::ReversedRows],
+        Dialect::Postgres => &[ReadOrder::ReversedRows],
+    }
 }
 
 impl GoldRuns<'_> {
@@ -71,28 +103,38 @@ impl GoldRuns<'_> {
             true
         };
         self.queries
-            .run(&golds, self.options(false), &on, self.large, &mut each)
+            .run(
+                &golds,
+                self.options(ReadOrder::Stored, GOLD_TIMEOUT),
+                &on,
+                self.large,
+                &mut each,
+            )
             .await?;
         Ok(found)
     }
 
-    /// Runs a gold with forward and reverse scans, and finds its ties.
+    /// Runs a gold with rows in several orders, and finds its ties.
     pub(crate) async fn gold(&mut self, database: &Database, sql: &str) -> Result<Gold, GoldError> {
         let task = self.task;
         if statement::is_random(sql, task.dialect) {
-            return Err(GoldError::Nondeterministic);
+            return Err(GoldError::Ambiguous(Chance::Ties));
         }
-        let forwards = complete(self.run(database, sql, false).await?)?;
+        let forwards = complete(self.run(database, sql, ReadOrder::Stored).await?)?;
         let steps = forwards.steps;
         if let Some(work) = task.work.filter(|work| *work < steps) {
             return Err(GoldError::Fails(format!(
                 "it takes {steps} steps, but `limits.work` allows only {work}"
             )));
         }
-        let (mut result, limit_splits_tie) = self.with_ties(database, sql, forwards).await?;
+        let Tied {
+            mut result,
+            may_lack_ties,
+            limit_splits_tie,
+        } = self.with_ties(database, sql, forwards).await?;
         if task.order == Order::Strict {
             if has_visible_tie(&result) {
-                return Err(GoldError::Nondeterministic);
+                return Err(GoldError::Ambiguous(Chance::Ties));
             }
             result.ties = Some(without_ties(&result.rows));
         }
@@ -100,19 +142,39 @@ impl GoldRuns<'_> {
             columns: Columns::Strict,
             tolerance: task.tolerance,
         };
-        let backwards = complete(self.run(database, sql, true).await?)?;
-        let is_same = |rows: &Rows| compute(rows.bytes(), || compare(&result, rows, rule)).is_ok();
-        if !is_same(&backwards.rows) {
-            return Err(GoldError::Nondeterministic);
-        }
-        drop(backwards);
-        for shuffled in statement::shuffled(sql, task.dialect).into_iter().flatten() {
-            let ran = self.run(database, &shuffled, false).await?.ran;
-            // A statement whose ties cannot be shuffled, such as a UNION, is accepted without this
-            // check.
-            if ran.end == End::Rows && !is_same(&ran.rows) {
-                return Err(GoldError::Nondeterministic);
+        let is_same = |result: &GoldResult, rows: &Rows| {
+            compute(rows.bytes(), || compare(result, rows, rule)).is_ok()
+        };
+        let mut depends_on_scans = false;
+        for order in other_orders(task.dialect) {
+            let ran = self.run(database, sql, *order).await?;
+            // The copy has no row ids in the order of keys, so a gold may exceed limits there.
+            let is_copy = *order == ReadOrder::ReversedRows && task.dialect == Dialect::Sqlite;
+            if is_copy && ran.ran.end != End::Rows {
+                continue;
             }
+            let rows = complete(ran)?.rows;
+            if may_lack_ties && let Some(ties) = &result.ties {
+                result.ties = Some(compute(rows.bytes(), || merged(ties, &result.rows, &rows)));
+            }
+            depends_on_scans |= !is_same(&result, &rows);
+        }
+        let mut shuffles = true;
+        for shuffled in statement::shuffled(sql, task.dialect).into_iter().flatten() {
+            let ran = self.run(database, &shuffled, ReadOrder::Stored).await?.ran;
+            // Ties of some statements cannot be shuffled, such as those of a UNION.
+            shuffles &= ran.end == End::Rows;
+            if ran.end == End::Rows && !is_same(&result, &ran.rows) {
+                return Err(GoldError::Ambiguous(Chance::Ties));
+            }
+        }
+        if depends_on_scans {
+            let chance = if shuffles {
+                Chance::Scans
+            } else {
+                Chance::Ties
+            };
+            return Err(GoldError::Ambiguous(chance));
         }
         Ok(Gold {
             result,
@@ -121,28 +183,29 @@ impl GoldRuns<'_> {
         })
     }
 
-    /// The rows of a gold with their ties, and whether its limit splits a tie.
+    /// The rows of a gold with their ties.
     async fn with_ties(
         &mut self,
         database: &Database,
         sql: &str,
         plain: Ran,
-    ) -> Result<(GoldResult, bool), Fault> {
+    ) -> Result<Tied, Fault> {
         let ordering = match self.task.order {
             Order::Auto | Order::Strict => statement::ordering(sql, self.task.dialect),
             Order::Ignore => None,
         };
         let Some(ordering) = ordering else {
-            return Ok((
-                GoldResult {
+            return Ok(Tied {
+                result: GoldResult {
                     rows: plain.rows,
                     ties: None,
                 },
-                false,
-            ));
+                may_lack_ties: false,
+                limit_splits_tie: false,
+            });
         };
         for (at, ranked) in ordering.ranked.iter().enumerate() {
-            let ran = self.run(database, ranked, false).await?.ran;
+            let ran = self.run(database, ranked, ReadOrder::Stored).await?.ran;
             let ranked = compute(plain.rows.bytes(), || by_rank(&plain, &ran));
             let Some(result) = ranked else { continue };
             // If the keys are in the result, they show which rows tie.
@@ -150,32 +213,47 @@ impl GoldRuns<'_> {
             let unlimited = ordering.unlimited.get(at).filter(|_| hidden);
             let limit_splits_tie = match unlimited {
                 Some(unlimited) => {
-                    splits_tie(&ran, &self.run(database, unlimited, false).await?.ran)
+                    let all = self.run(database, unlimited, ReadOrder::Stored).await?;
+                    splits_tie(&ran, &all.ran)
                 }
                 None => false,
             };
-            return Ok((result, limit_splits_tie));
+            return Ok(Tied {
+                result,
+                may_lack_ties: false,
+                limit_splits_tie,
+            });
         }
-        Ok((by_columns(plain, &ordering), false))
+        let keys = ordering.key_columns(&plain.columns);
+        Ok(Tied {
+            may_lack_ties: keys.is_none() && self.task.order == Order::Auto,
+            result: by_columns(plain, keys),
+            limit_splits_tie: false,
+        })
     }
 
     async fn run(
         &mut self,
         database: &Database,
         sql: &str,
-        reverse: bool,
+        order: ReadOrder,
     ) -> Result<Attempt, Fault> {
         let on = (database, self.steps());
-        self.queries
-            .run_one(sql, self.options(reverse), on, self.large)
-            .await
+        let options = self.options(order, QUICK_GOLD_TIMEOUT);
+        let attempt = self.queries.run_one(sql, options, on, self.large).await?;
+        if attempt.deterministic || self.task.dialect == Dialect::Postgres {
+            return Ok(attempt);
+        }
+        self.is_slow = true;
+        let options = self.options(order, GOLD_TIMEOUT);
+        self.queries.run_one(sql, options, on, self.large).await
     }
 
-    fn options(&self, reverse: bool) -> RunOptions {
+    fn options(&self, order: ReadOrder, timeout: Duration) -> RunOptions {
         RunOptions {
             limits: self.limits,
-            reverse,
-            timeout: GOLD_TIMEOUT,
+            order,
+            timeout,
             cache: Some(Hash::of_parts(&[b"gold"])),
         }
     }
@@ -249,9 +327,9 @@ fn splits_tie(limited: &Ran, unlimited: &Ran) -> bool {
         .any(|rank| count(&limited, rank) < count(&unlimited, rank))
 }
 
-/// Finds ties by the columns that are keys of the order. If a key is not a column, no two rows tie.
-fn by_columns(plain: Ran, ordering: &Ordering) -> GoldResult {
-    let ties = match ordering.key_columns(&plain.columns) {
+/// Finds ties by the columns that are keys of the order. Without `keys`, no two rows tie.
+fn by_columns(plain: Ran, keys: Option<Vec<usize>>) -> GoldResult {
+    let ties = match keys {
         Some(keys) => {
             let key =
                 |row: Vec<Value<'_>>| keys.iter().map(|key| as_key(row[*key])).collect::<Vec<_>>();
@@ -285,23 +363,4 @@ fn has_visible_tie(result: &GoldResult) -> bool {
     pairs
         .zip(ties.windows(2))
         .any(|((row, next), ties)| ties[0] == ties[1] && row != next)
-}
-
-/// Numbers the rows so that no two tie.
-fn without_ties(rows: &Rows) -> Vec<u32> {
-    (0..u32::try_from(rows.len()).unwrap_or(u32::MAX)).collect()
-}
-
-/// Numbers runs of equal keys, from 0.
-fn numbered<K: PartialEq>(keys: impl Iterator<Item = K>) -> Vec<u32> {
-    let mut last: Option<K> = None;
-    let mut number = 0;
-    keys.map(|key| {
-        if last.as_ref().is_some_and(|last| *last != key) {
-            number += 1;
-        }
-        last = Some(key);
-        number
-    })
-    .collect()
 }

@@ -53,6 +53,7 @@ mod ready;
 mod spec;
 mod statement;
 mod task;
+mod ties;
 mod variants;
 mod verdict;
 

@@ -1,23 +1,35 @@
 //! The work that all completions of a task share: builds databases, runs golds on them, and rejects
 //! golds that cannot distinguish answers.
 
+use std::time::Duration;
+
 use assay_core::{ErrorCode, Fault};
 use assay_worker::compute;
 use assay_worker::query::{Limits, Table};
 
-use crate::gold::{Gold, GoldError, GoldRuns};
+use crate::gold::{Chance, Gold, GoldError, GoldRuns};
 use crate::memory::MemoryTally;
 use crate::partial::Names;
-use crate::queries::{BuildError, Database, LargeResults, Queries};
+use crate::queries::{
+    BuildError, Database, LargeResults, PREDICTION_TIMEOUT, QUICK_PREDICTION_TIMEOUT, Queries,
+};
 use crate::statement::MAX_STATEMENT_BYTES;
 use crate::task::{SqlTask, Variants};
-use crate::variants::{self, GenerationOptions};
+use crate::variants::{self, Constants, GenerationOptions};
 
-/// Default step limit of a prediction: the larger of `MIN_STEPS` and `GOLD_STEPS_FACTOR` times the
-/// steps of the slowest gold, at most `MAX_STEPS`.
-const MIN_STEPS: u64 = 2_000_000;
-const GOLD_STEPS_FACTOR: u64 = 50;
+/// Default step limit of a prediction: the larger of `MIN_STEPS` and `limits.times_reference` times
+/// the steps of the slowest gold, at most `MAX_STEPS`. `MIN_STEPS` takes about 0.3 s, which allows
+/// for a correlated subquery over a few thousand rows where the gold groups them.
+const MIN_STEPS: u64 = 20_000_000;
 const MAX_STEPS: u64 = 1_000_000_000;
+
+/// The same for statements with values of more than 1,000 bytes or JSON, whose steps take up to a
+/// hundred times as long.
+const MIN_LONG_VALUE_STEPS: u64 = 2_000_000;
+
+/// Step limit up to which a prediction gets little processor time, unless a gold is slow. The steps
+/// take about 1.5 s.
+const MAX_QUICK_STEPS: u64 = 100_000_000;
 
 /// Bytes that [`compute`] counts for generating the rows of one table. Generating a few dozen
 /// tables is slow enough for it to move other tasks to another thread.
@@ -25,6 +37,11 @@ const BYTES_PER_TABLE: usize = 1 << 10;
 
 /// Maximum number of attempts for each generated database.
 const ATTEMPTS: usize = 4;
+
+/// Number of generated databases on which a gold is run to find whether its result depends on the
+/// order of scans in general, and on how many it must do so.
+const PROBES: usize = 4;
+const MIN_DEPENDENT_PROBES: usize = 3;
 
 /// Everything that the completions of a task share.
 pub(crate) struct Ready {
@@ -62,6 +79,8 @@ pub(crate) struct Stage {
     pub(crate) database: Database,
     /// Step limit of a prediction.
     pub(crate) steps: u64,
+    /// Most processor time of a request that runs predictions.
+    pub(crate) timeout: Duration,
     /// In the order of the task.
     pub(crate) golds: Vec<Gold>,
 }
@@ -79,6 +98,7 @@ pub(crate) async fn prepare(
         queries,
         limits: task.limits,
         large,
+        is_slow: false,
     };
     Preparation { runs, memory }.prepare(seed).await
 }
@@ -135,9 +155,15 @@ impl Preparation<'_> {
         } else {
             Names::default()
         };
+        let long_value_steps = task
+            .work
+            .unwrap_or_else(|| steps(task, MIN_LONG_VALUE_STEPS, stages.iter().flat_map(golds_of)));
         Ok(Ready {
             stages,
-            limits: self.runs.limits,
+            limits: Limits {
+                long_value_steps,
+                ..self.runs.limits
+            },
             names,
         })
     }
@@ -187,18 +213,12 @@ impl Preparation<'_> {
                     let gold = gold_name(task, index);
                     at_fault(format!("{gold} fails on {name}: {end}"))
                 }
-                GoldError::Nondeterministic => at_fault(format!(
-                    "{} returns different rows on {name} when tables are read in reverse, ties are \
-                     reordered or random numbers are drawn again: its result is left to chance, \
-                     for example by a LIMIT that splits a tie; add an ORDER BY without ties, or \
-                     remove random functions",
-                    gold_name(task, index)
-                )),
+                GoldError::Ambiguous(_) => ambiguous(task, index, name),
             })?;
             self.add_gold(&gold).await?;
             golds.push(gold);
         }
-        Ok(stage_of(task, database, golds))
+        Ok(self.stage_of(database, golds))
     }
 
     /// Generates databases for the task. Those on which a gold is nondeterministic or fails are
@@ -210,9 +230,10 @@ impl Preparation<'_> {
         count: usize,
         seed: u64,
     ) -> Result<Vec<Stage>, Fault> {
-        let (task, queries) = (self.runs.task, self.runs.queries);
+        let task = self.runs.task;
         let constants = variants::constants_of(task.golds.iter().map(String::as_str), task.dialect);
         let (mut preferred, mut fallback) = (Vec::new(), Vec::new());
+        let mut is_probed = false;
         for attempt in 0..count * ATTEMPTS {
             if preferred.len() == count {
                 break;
@@ -223,31 +244,32 @@ impl Preparation<'_> {
                 spread,
                 flat: attempt % 4 == 3,
                 loose: attempt % 4 == 1,
+                distinct: attempt >= 2 * count,
             };
-            // Slow for schemas of hundreds of tables.
-            let generate = || {
-                variants::generate(
-                    tables,
-                    &constants,
-                    seed.wrapping_add(attempt as u64),
-                    options,
-                )
-            };
-            let rows = compute(tables.len() * BYTES_PER_TABLE, generate);
-            let database = queries.with_rows(base, rows).await;
-            let database =
-                database.map_err(|error| build_fault(error, "cannot build a generated variant"))?;
+            let variant_seed = seed.wrapping_add(attempt as u64);
+            let database = self
+                .variant(base, tables, &constants, variant_seed, options)
+                .await?;
             // The database is counted only if it is used.
             let before = self.memory;
             self.memory.add_database(&database)?;
-            let Some(golds) = self.golds(&database).await? else {
-                self.memory = before;
-                continue;
+            let golds = match self.golds(&database).await? {
+                Ok(golds) => golds,
+                Err(unusable) => {
+                    self.memory = before;
+                    if let Unusable::DependsOnScans(index) = unusable
+                        && !std::mem::replace(&mut is_probed, true)
+                    {
+                        self.reject_dependent(index, base, tables, &constants, seed)
+                            .await?;
+                    }
+                    continue;
+                }
             };
             if golds.iter().all(|gold| !gold.result.rows.is_empty()) {
-                preferred.push(stage_of(task, database, golds));
+                preferred.push(self.stage_of(database, golds));
             } else if preferred.len() + fallback.len() < count {
-                fallback.push(stage_of(task, database, golds));
+                fallback.push(self.stage_of(database, golds));
             } else {
                 self.memory = before;
             }
@@ -257,43 +279,133 @@ impl Preparation<'_> {
         Ok(preferred)
     }
 
-    /// The results of the golds on a generated database; `None` if one cannot be used on it.
-    async fn golds(&mut self, database: &Database) -> Result<Option<Vec<Gold>>, Fault> {
+    /// Generates a database.
+    async fn variant(
+        &mut self,
+        base: &Database,
+        tables: &[Table],
+        constants: &Constants,
+        seed: u64,
+        options: GenerationOptions,
+    ) -> Result<Database, Fault> {
+        // Slow for schemas of hundreds of tables.
+        let rows = compute(tables.len() * BYTES_PER_TABLE, || {
+            variants::generate(tables, constants, seed, options)
+        });
+        let database = self.runs.queries.with_rows(base, rows).await;
+        database.map_err(|error| build_fault(error, "cannot build a generated variant"))
+    }
+
+    /// Rejects a gold whose result depends on the order of scans on most databases that resemble
+    /// the base. On the base it may be unambiguous only by coincidence, for example because a
+    /// subquery returns a single row there.
+    async fn reject_dependent(
+        &mut self,
+        index: usize,
+        base: &Database,
+        tables: &[Table],
+        constants: &Constants,
+        seed: u64,
+    ) -> Result<(), Fault> {
+        let task = self.runs.task;
+        let mut dependent = 0;
+        for probe in 0..PROBES {
+            let options = GenerationOptions {
+                spread: 100 * probe / PROBES,
+                distinct: true,
+                ..GenerationOptions::default()
+            };
+            // The seeds of variants are larger.
+            let probe_seed = seed.wrapping_sub(1 + probe as u64);
+            let database = self
+                .variant(base, tables, constants, probe_seed, options)
+                .await?;
+            match self.runs.gold(&database, &task.golds[index]).await {
+                Err(GoldError::Fault(fault)) => return Err(fault),
+                Err(GoldError::Ambiguous(Chance::Scans)) => dependent += 1,
+                Ok(_) | Err(_) => {}
+            }
+        }
+        if dependent < MIN_DEPENDENT_PROBES {
+            return Ok(());
+        }
+        Err(ambiguous(task, index, "databases with similar rows"))
+    }
+
+    /// The results of the golds on a generated database, or why they cannot be used.
+    async fn golds(&mut self, database: &Database) -> Result<Result<Vec<Gold>, Unusable>, Fault> {
         let task = self.runs.task;
         let mut golds = Vec::with_capacity(task.golds.len());
-        for sql in &task.golds {
+        for (index, sql) in task.golds.iter().enumerate() {
             match self.runs.gold(database, sql).await {
                 // The limit omits tied rows, and a prediction that returns them instead is not
                 // wrong.
-                Ok(gold) if gold.limit_splits_tie => return Ok(None),
+                Ok(gold) if gold.limit_splits_tie => return Ok(Err(Unusable::Other)),
                 Ok(gold) => {
                     self.add_gold(&gold).await?;
                     golds.push(gold);
                 }
                 Err(GoldError::Fault(fault)) => return Err(fault),
-                Err(GoldError::Fails(_) | GoldError::Nondeterministic) => return Ok(None),
+                Err(GoldError::Ambiguous(Chance::Scans)) => {
+                    return Ok(Err(Unusable::DependsOnScans(index)));
+                }
+                Err(GoldError::Fails(_) | GoldError::Ambiguous(Chance::Ties)) => {
+                    return Ok(Err(Unusable::Other));
+                }
             }
         }
-        Ok(Some(golds))
+        Ok(Ok(golds))
+    }
+
+    fn stage_of(&self, database: Database, golds: Vec<Gold>) -> Stage {
+        let task = self.runs.task;
+        let steps = task
+            .work
+            .unwrap_or_else(|| steps(task, MIN_STEPS, golds.iter()));
+        let timeout = if self.runs.is_slow || steps > MAX_QUICK_STEPS {
+            PREDICTION_TIMEOUT
+        } else {
+            QUICK_PREDICTION_TIMEOUT
+        };
+        Stage {
+            database,
+            steps,
+            timeout,
+            golds,
+        }
     }
 }
 
-fn stage_of(task: &SqlTask, database: Database, golds: Vec<Gold>) -> Stage {
-    let longest = golds
-        .iter()
-        .map(|gold| gold.steps)
-        .max()
-        .unwrap_or_default();
-    let by_gold = || {
-        MIN_STEPS
-            .max(longest.saturating_mul(GOLD_STEPS_FACTOR))
-            .min(MAX_STEPS)
-    };
-    Stage {
-        database,
-        steps: task.work.unwrap_or_else(by_gold),
-        golds,
-    }
+/// Why a generated database cannot be used.
+enum Unusable {
+    /// The result of this gold depends on the order of scans there.
+    DependsOnScans(usize),
+    /// A gold fails, or its result depends on ties.
+    Other,
+}
+
+fn golds_of(stage: &Stage) -> &[Gold] {
+    &stage.golds
+}
+
+/// The step limit of a prediction that depends on the steps of the golds.
+fn steps<'a>(task: &SqlTask, least: u64, golds: impl Iterator<Item = &'a Gold>) -> u64 {
+    let longest = golds.map(|gold| gold.steps).max().unwrap_or_default();
+    longest
+        .saturating_mul(task.times_reference)
+        .clamp(least, MAX_STEPS)
+}
+
+/// The fault of a gold whose result on a database is not defined.
+fn ambiguous(task: &SqlTask, index: usize, name: &str) -> Fault {
+    at_fault(format!(
+        "{} is ambiguous: it returns different rows on {name} when tables are read in reverse, \
+         ties are reordered or random numbers are drawn again; its result is left to chance, for \
+         example by a LIMIT that splits a tie, a column that is not in GROUP BY, a subquery with \
+         several rows, or `group_concat` without an order; add an ORDER BY without ties, or remove \
+         random functions",
+        gold_name(task, index)
+    ))
 }
 
 /// The fault for an error, with its context.

@@ -16,6 +16,10 @@ const MAX_GOLDS: usize = 16;
 /// Maximum memory of a statement, in bytes.
 const MAX_MEMORY: u64 = 256 << 20;
 
+/// Default and maximum of `limits.times_reference`.
+const TIMES_REFERENCE: u64 = 50;
+const MAX_TIMES_REFERENCE: u64 = 10_000;
+
 /// Largest `limits.bytes` that a task may set.
 pub(crate) const MAX_RESULT_BYTES: u64 = 64_000_000;
 
@@ -147,6 +151,7 @@ impl Default for Partial {
 #[serde(default, deny_unknown_fields, expecting = "an object of limits")]
 struct RawLimits {
     work: Option<u64>,
+    times_reference: Option<u64>,
     rows: u64,
     bytes: u64,
 }
@@ -155,6 +160,7 @@ impl Default for RawLimits {
     fn default() -> Self {
         Self {
             work: None,
+            times_reference: None,
             rows: 100_000,
             bytes: 16_000_000,
         }
@@ -186,7 +192,10 @@ pub(crate) struct SqlTask {
     pub(crate) order: Order,
     pub(crate) tolerance: f64,
     pub(crate) partial: Option<Partial>,
+    /// Step limit of a prediction; `None` if it depends on the steps of the golds.
     pub(crate) work: Option<u64>,
+    /// The step limit of a prediction divided by the steps of the slowest gold, without `work`.
+    pub(crate) times_reference: u64,
     pub(crate) limits: Limits,
 }
 
@@ -213,11 +222,29 @@ impl SqlTask {
         if let Some(partial) = body.partial {
             check_partial(partial)?;
         }
-        let RawLimits { work, rows, bytes } = body.limits;
+        let RawLimits {
+            work,
+            times_reference,
+            rows,
+            bytes,
+        } = body.limits;
         if !(1_000..=1_000_000_000).contains(&work.unwrap_or(1_000)) {
             return Err(invalid(
                 "/limits/work",
                 "`work` must be between 1000 and 1000000000 steps",
+            ));
+        }
+        if work.is_some() && times_reference.is_some() {
+            return Err(invalid(
+                "/limits/times_reference",
+                "set either `work` or `times_reference`",
+            ));
+        }
+        let times_reference = times_reference.unwrap_or(TIMES_REFERENCE);
+        if !(1..=MAX_TIMES_REFERENCE).contains(&times_reference) {
+            return Err(invalid(
+                "/limits/times_reference",
+                format!("`times_reference` must be between 1 and {MAX_TIMES_REFERENCE}"),
             ));
         }
         if !(1..=1_000_000).contains(&rows) {
@@ -299,11 +326,13 @@ impl SqlTask {
             tolerance: body.float_tolerance,
             partial: body.partial,
             work,
+            times_reference,
             limits: Limits {
                 rows,
                 bytes,
                 memory_bytes: MAX_MEMORY,
                 long_values: false,
+                long_value_steps: u64::MAX,
             },
         })
     }
@@ -425,6 +454,14 @@ mod tests {
             read(r#","limits":{"steps":5}"#).unwrap_err().pointer,
             "/limits/steps"
         );
+        for limits in [
+            r#"{"times_reference":0}"#,
+            r#"{"times_reference":10001}"#,
+            r#"{"times_reference":2,"work":1000}"#,
+        ] {
+            let error = read(&format!(r#","limits":{limits}"#)).unwrap_err();
+            assert_eq!(error.pointer, "/limits/times_reference", "{limits}");
+        }
         assert_eq!(
             read(r#","limits":{"rows":0}"#).unwrap_err().pointer,
             "/limits/rows"

@@ -6,6 +6,7 @@ use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Batch, Connection, Error, ErrorCode, ToSql, params_from_iter};
 
+use crate::ddl::without_row_order;
 use crate::empty::empty;
 use crate::meter::Meter;
 use crate::system::{self, memory};
@@ -44,12 +45,14 @@ fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
     if let Some(rows) = &build.rows {
         connection = with_rows(&connection, rows).map_err(describe)?;
     }
+    serialized(connection).map_err(describe)
+}
+
+/// The image of a database that was built.
+pub(crate) fn serialized(mut connection: Connection) -> Result<Vec<u8>, Error> {
     // Serialising reads the size of the database by a pragma, which the authorizer would ignore.
-    guard::uninstall(&mut connection).map_err(|error| error.to_string())?;
-    connection
-        .serialize("main")
-        .map(|data| data.to_vec())
-        .map_err(describe)
+    guard::uninstall(&mut connection)?;
+    connection.serialize("main").map(|data| data.to_vec())
 }
 
 /// Limits the steps of scripts, and denies actions that are not needed to build a database.
@@ -106,6 +109,34 @@ fn error_message(error: &Error) -> String {
 /// Builds a database with the same schema and different rows. Rows that violate a constraint are
 /// omitted.
 fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Error> {
+    with_schema(base, |connection| {
+        tables
+            .iter()
+            .filter(|table| !table.columns.is_empty())
+            .try_for_each(|table| insert(connection, table))
+    })
+}
+
+fn insert(connection: &Connection, rows: &TableRows) -> Result<(), Error> {
+    let names = rows.columns.iter().map(|column| guard::quoted(column));
+    let names: Vec<String> = names.collect();
+    let placeholders = vec!["?"; names.len()].join(",");
+    let mut insert = connection.prepare(&format!(
+        "insert or ignore into {} ({}) values ({placeholders})",
+        guard::quoted(&rows.table),
+        names.join(",")
+    ))?;
+    for row in rows.rows.rows() {
+        insert.execute(params_from_iter(row.into_iter().map(Parameter)))?;
+    }
+    Ok(())
+}
+
+/// Builds a database with the same schema and the rows that `fill` inserts, which keep their order.
+pub(crate) fn with_schema(
+    base: &Connection,
+    fill: impl FnOnce(&Connection) -> Result<(), Error>,
+) -> Result<Connection, Error> {
     let mut connection = empty()?;
     restrict(&mut connection)?;
     let statements = |kinds: &str| -> Result<Vec<String>, Error> {
@@ -126,45 +157,12 @@ fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Erro
     for statement in statements("'index', 'view'")? {
         transaction.execute_batch(&statement)?;
     }
-    for TableRows {
-        table,
-        columns,
-        rows,
-    } in tables.iter().filter(|table| !table.columns.is_empty())
-    {
-        let names: Vec<String> = columns.iter().map(|column| guard::quoted(column)).collect();
-        let placeholders = vec!["?"; names.len()].join(",");
-        let table = guard::quoted(table);
-        let mut insert = transaction.prepare(&format!(
-            "insert or ignore into {table} ({}) values ({placeholders})",
-            names.join(",")
-        ))?;
-        for row in rows.rows() {
-            insert.execute(params_from_iter(row.into_iter().map(Parameter)))?;
-        }
-    }
+    fill(&transaction)?;
     for statement in statements("'trigger'")? {
         transaction.execute_batch(&statement)?;
     }
     transaction.commit()?;
     Ok(connection)
-}
-
-/// Replaces `integer primary key` in a statement that creates a table. SQLite would store rows in
-/// the order of that key, but they must keep the given order.
-fn without_row_order(statement: &str) -> String {
-    let lower = statement.to_ascii_lowercase();
-    let Some(start) = lower.find("integer primary key") else {
-        return statement.to_owned();
-    };
-    let end = start + "integer primary key".len();
-    let (mut rest, mut lower_rest) = (&statement[end..], &lower[end..]);
-    for word in [" asc", " autoincrement"] {
-        if lower_rest.starts_with(word) {
-            (rest, lower_rest) = (&rest[word.len()..], &lower_rest[word.len()..]);
-        }
-    }
-    format!("{}int not null primary key{rest}", &statement[..start])
 }
 
 /// A cell as a parameter of a statement.

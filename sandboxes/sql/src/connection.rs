@@ -17,6 +17,8 @@ pub(crate) struct OpenImage {
     pub(crate) longest_value: usize,
     /// Length of the image, in bytes.
     pub(crate) bytes: usize,
+    /// Whether the rows are in reverse order.
+    pub(crate) is_reversed_copy: bool,
 }
 
 impl OpenImage {
@@ -35,6 +37,7 @@ impl OpenImage {
                 authorizer_log,
                 longest_value,
                 bytes: image.len(),
+                is_reversed_copy: false,
             })
         })
     }

@@ -8,10 +8,12 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Result};
 
-/// Maximum length of a value that a statement may produce, in bytes: by default, if the statement
-/// reads JSON, and if the task needs long values. Values as long as those that the image stores are
+/// Maximum length of a value that a statement may produce, in bytes: within its full limit on
+/// steps, within the limit for long values, if the statement reads JSON, and if the task needs long
+/// values. Values as long as those that the image stores are
 /// always allowed. The limits are low because most functions take time proportional to their
 /// arguments and count as one step.
+pub(crate) const SHORT_VALUE_BYTES: usize = 1_000;
 const MAX_VALUE_BYTES: usize = 16_000;
 pub(crate) const MAX_VALUE_BYTES_WITH_JSON: usize = 8_000;
 const MAX_LONG_VALUE_BYTES: usize = 100_000;
@@ -58,6 +60,7 @@ pub(crate) struct AuthorizerLog(Arc<Mutex<Observations>>);
 struct Observations {
     denied: Option<String>,
     reads_json: bool,
+    reads_row_ids: bool,
 }
 
 impl AuthorizerLog {
@@ -73,6 +76,16 @@ impl AuthorizerLog {
     /// Takes the description of the first denied action since the last call.
     pub(crate) fn take_denied(&self) -> Option<String> {
         self.lock().denied.take()
+    }
+
+    /// Whether the last statement that was prepared reads JSON.
+    pub(crate) fn reads_json(&self) -> bool {
+        self.lock().reads_json
+    }
+
+    /// Whether the last statement that was prepared reads row ids by their own name.
+    pub(crate) fn reads_row_ids(&self) -> bool {
+        self.lock().reads_row_ids
     }
 
     /// Maximum length of a value that the statement may produce, in bytes.
@@ -121,6 +134,12 @@ pub(crate) fn install(connection: &mut Connection) -> Result<AuthorizerLog> {
             && (function_name.starts_with("json") || function_name.starts_with("->"))
         {
             log.lock().reads_json = true;
+        }
+        // A row id that is an `integer primary key` has the name of its column.
+        if let AuthAction::Read { column_name, .. } = context.action
+            && column_name == "ROWID"
+        {
+            log.lock().reads_row_ids = true;
         }
         match denied_action(&context.action) {
             None => Authorization::Allow,

@@ -1,23 +1,27 @@
 //! Answers requests about databases: build, describe, run.
 
 use assay_worker::Handler;
-use assay_worker::query::{End, Image, Ran, Reply, Request, Run};
+use assay_worker::query::{End, Image, Ran, ReadOrder, Reply, Request, Run};
 use serde_bytes::ByteBuf;
 
 use crate::build::build;
 use crate::connection::OpenImage;
 use crate::describe::describe;
 use crate::functions::Originals;
+use crate::reversed::reversed;
 use crate::run::run;
 
 /// Maximum bytes of open images in the cache.
 const CACHE_BYTES: usize = 256 << 20;
 
+/// The hash of an image, and whether it is open as a copy with reversed rows.
+type Key = ([u8; 32], bool);
+
 /// Handles requests about databases, and caches open images.
 pub struct Databases {
     originals: Originals,
-    /// The open images by hash, the most recently used last.
-    open_images: Vec<([u8; 32], OpenImage)>,
+    /// The open images, the most recently used last.
+    open_images: Vec<(Key, OpenImage)>,
 }
 
 impl Databases {
@@ -51,8 +55,8 @@ impl Databases {
         for sql in &request.statements {
             let mut runs = Vec::with_capacity(request.on.len());
             for (image, steps) in &request.on {
-                let ran = match self.open(image) {
-                    Ok(Some(image)) => run(image, sql, *steps, request.limits, request.reverse),
+                let ran = match self.run_one(request, sql, (image, *steps)) {
+                    Ok(Some(ran)) => ran,
                     Ok(None) => return Reply::Missing,
                     Err(message) => return Reply::Unable(message),
                 };
@@ -78,20 +82,54 @@ impl Databases {
         Reply::Ran(all)
     }
 
+    /// Runs a statement on an image; `None` if [`Self::open`] needs the bytes of the image.
+    ///
+    /// # Errors
+    /// If the image is invalid.
+    fn run_one(
+        &mut self,
+        request: &Run,
+        sql: &str,
+        (image, steps): (&Image, u64),
+    ) -> Result<Option<Ran>, String> {
+        let Run { limits, order, .. } = request;
+        let has_reversed_rows = *order == ReadOrder::ReversedRows;
+        let Some(opened) = self.open(image, has_reversed_rows)? else {
+            return Ok(None);
+        };
+        let ran = run(opened, sql, steps, *limits, *order);
+        // Row ids of the copy belong to other rows.
+        if !has_reversed_rows || !opened.authorizer_log.reads_row_ids() {
+            return Ok(Some(ran));
+        }
+        let opened = self.open(image, false)?;
+        Ok(opened.map(|opened| run(opened, sql, steps, *limits, ReadOrder::ReverseScans)))
+    }
+
     /// Opens an image or returns it from the cache; `None` if it is not cached and the request does
     /// not contain its bytes.
     ///
     /// # Errors
     /// If the image is invalid.
-    fn open(&mut self, image: &Image) -> Result<Option<&OpenImage>, String> {
+    fn open(
+        &mut self,
+        image: &Image,
+        has_reversed_rows: bool,
+    ) -> Result<Option<&OpenImage>, String> {
+        let key = (image.hash, has_reversed_rows);
         let at = self
             .open_images
             .iter()
-            .rposition(|(hash, _)| *hash == image.hash);
+            .rposition(|(other, _)| *other == key);
         let entry = match (at, &image.bytes) {
             (Some(at), _) => self.open_images.remove(at),
             (None, Some(bytes)) => {
-                let opened = OpenImage::open(bytes, &self.originals)?;
+                let copy = has_reversed_rows.then(|| reversed(bytes)).flatten();
+                let bytes = copy.as_deref().unwrap_or(bytes.as_slice());
+                let opened = OpenImage {
+                    is_reversed_copy: copy.is_some(),
+                    ..OpenImage::open(bytes, &self.originals)?
+                };
                 let mut cached_bytes: usize = self
                     .open_images
                     .iter()
@@ -100,7 +138,7 @@ impl Databases {
                 while cached_bytes + opened.bytes > CACHE_BYTES && !self.open_images.is_empty() {
                     cached_bytes -= self.open_images.remove(0).1.bytes;
                 }
-                (image.hash, opened)
+                (key, opened)
             }
             (None, None) => return Ok(None),
         };

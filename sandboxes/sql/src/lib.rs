@@ -12,6 +12,7 @@
 
 mod build;
 mod connection;
+mod ddl;
 mod describe;
 mod empty;
 mod functions;
@@ -21,6 +22,7 @@ mod image;
 mod meter;
 mod pattern;
 mod postgres;
+mod reversed;
 mod run;
 mod system;
 

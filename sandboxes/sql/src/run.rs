@@ -1,7 +1,7 @@
 //! Runs one statement on one image.
 
 use assay_base::truncate::with_ellipsis;
-use assay_worker::query::{End, Limits, Ran, Rows, Value};
+use assay_worker::query::{End, Limits, Ran, ReadOrder, Rows, Value};
 use rusqlite::config::DbConfig;
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::limits::Limit;
@@ -9,38 +9,67 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Batch, Error, ErrorCode, Statement, StatementStatus};
 
 use crate::connection::OpenImage;
-use crate::guard::MAX_NAME_BYTES;
+use crate::guard::{MAX_NAME_BYTES, SHORT_VALUE_BYTES};
 use crate::system::{self, memory};
 
 /// Maximum length of an error message, in bytes. Some messages quote the statement or the schema.
 const MAX_MESSAGE_BYTES: usize = 8_000;
 
-/// Runs a statement with a budget of steps.
-pub(crate) fn run(image: &OpenImage, sql: &str, steps: u64, limits: Limits, reverse: bool) -> Ran {
-    let _random = system::seeded();
-    image.meter.begin(steps);
-    image.authorizer_log.clear();
-    image.meter.set_max_value_bytes(
-        image
-            .authorizer_log
-            .max_value_bytes(true, image.longest_value),
+/// Runs a statement with a budget of steps. A step costs more if values are long. A statement
+/// therefore runs with short values first; if that fails because a value is too long, it runs again
+/// with long values and fewer steps.
+pub(crate) fn run(
+    image: &OpenImage,
+    sql: &str,
+    steps: u64,
+    limits: Limits,
+    order: ReadOrder,
+) -> Ran {
+    // The rows of a copy are already in reverse order.
+    let scans_in_reverse = order != ReadOrder::Stored && !image.is_reversed_copy;
+    let reversed = image.connection.set_db_config(
+        DbConfig::SQLITE_DBCONFIG_REVERSE_SCANORDER,
+        scans_in_reverse,
     );
-    let reversed = image
-        .connection
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_REVERSE_SCANORDER, reverse);
-    match reversed {
-        Ok(_) => memory::with_limit(limits.memory_bytes, || within_memory(image, sql, limits)),
-        Err(error) => Ran::ended(end_of(image, &error)),
+    if let Err(error) = reversed {
+        return Ran::ended(end_of(image, &error));
+    }
+    let once = |steps: u64, values: Values| {
+        let _random = system::seeded();
+        image.meter.begin(steps);
+        image.authorizer_log.clear();
+        memory::with_limit(limits.memory_bytes, || {
+            within_memory(image, sql, limits, values)
+        })
+    };
+    if limits.long_values || steps <= limits.long_value_steps {
+        return once(steps, Values::Long);
+    }
+    match once(steps, Values::Short) {
+        ran if ran.end == End::TooLong => once(limits.long_value_steps, Values::Long),
+        ran => ran,
     }
 }
 
-fn within_memory(image: &OpenImage, sql: &str, limits: Limits) -> Ran {
+/// The length of values that a statement may compute.
+#[derive(Clone, Copy, PartialEq)]
+enum Values {
+    /// At most [`SHORT_VALUE_BYTES`], and no JSON.
+    Short,
+    /// As long as the limits allow.
+    Long,
+}
+
+fn within_memory(image: &OpenImage, sql: &str, limits: Limits, values: Values) -> Ran {
     if sql.contains('\0') {
         return Ran::ended(End::Syntax(
             "the statement contains a NUL character".to_owned(),
         ));
     }
-    if let Err(error) = limit_values(image, true) {
+    let longest = image
+        .authorizer_log
+        .max_value_bytes(true, image.longest_value);
+    if let Err(error) = limit_values(image, longest) {
         return Ran::ended(end_of(image, &error));
     }
     let mut statements = Batch::new(&image.connection, sql);
@@ -61,7 +90,13 @@ fn within_memory(image: &OpenImage, sql: &str, limits: Limits) -> Ran {
             "the statement has parameters, but no values are bound".to_owned(),
         ));
     }
-    if let Err(error) = limit_values(image, limits.long_values) {
+    let log = &image.authorizer_log;
+    let max_value_bytes = match values {
+        Values::Short if log.reads_json() => return Ran::ended(End::TooLong),
+        Values::Short => SHORT_VALUE_BYTES,
+        Values::Long => log.max_value_bytes(limits.long_values, image.longest_value),
+    };
+    if let Err(error) = limit_values(image, max_value_bytes) {
         return Ran::ended(end_of(image, &error));
     }
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
@@ -92,11 +127,8 @@ fn within_memory(image: &OpenImage, sql: &str, limits: Limits) -> Ran {
     }
 }
 
-/// Limits the length of values, which depends on the functions that the statement calls.
-fn limit_values(image: &OpenImage, long_values: bool) -> Result<(), Error> {
-    let max_value_bytes = image
-        .authorizer_log
-        .max_value_bytes(long_values, image.longest_value);
+/// Limits the length of values, in bytes.
+fn limit_values(image: &OpenImage, max_value_bytes: usize) -> Result<(), Error> {
     image.meter.set_max_value_bytes(max_value_bytes);
     image
         .connection

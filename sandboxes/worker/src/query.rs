@@ -95,11 +95,25 @@ pub struct Run {
     pub on: Vec<(Image, u64)>,
     /// Limits of a statement on each database.
     pub limits: Limits,
-    /// Whether scans without a defined order run backwards, to detect results that depend on it.
-    pub reverse: bool,
+    /// The order in which rows are read.
+    pub order: ReadOrder,
     /// Most bytes of runs in the reply, by [`Ran::bytes`]. [`Limits::bytes`] plus [`RUN_OVERHEAD`]
     /// is enough for any single run.
     pub reply_bytes: u64,
+}
+
+/// The order in which rows are read where a statement leaves it undefined. A result that differs
+/// between two orders is not defined by the statement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ReadOrder {
+    /// The order in which they are stored.
+    #[default]
+    Stored,
+    /// Scans run backwards, except those of a statement that sorts or groups.
+    ReverseScans,
+    /// Every table stores its rows in reverse order. Equal to [`Self::ReverseScans`] if the
+    /// statement reads row ids, or if the database is too large to be copied.
+    ReversedRows,
 }
 
 /// Limits of a statement in addition to its steps.
@@ -115,6 +129,9 @@ pub struct Limits {
     /// if it reads JSON. The cost of a step grows with the longest value. Values of the database
     /// may have any length.
     pub long_values: bool,
+    /// Limit on steps of a statement that computes or reads values of more than 1,000 bytes, or
+    /// reads JSON. It has no effect with `long_values`, or if the limit on steps is lower.
+    pub long_value_steps: u64,
 }
 
 /// A reply.
@@ -150,14 +167,14 @@ pub trait Server: Send + Sync {
     /// Describes the tables of a database.
     fn describe<'a>(&'a self, database: &'a str) -> Served<'a, Vec<Table>>;
 
-    /// Runs one statement on a database. With `reverse`, rows come in another order if the
-    /// statement does not define one.
+    /// Runs one statement on a database. With an order other than [`ReadOrder::Stored`], rows come
+    /// in another order if the statement does not define one.
     fn run<'a>(
         &'a self,
         database: &'a str,
         sql: &'a str,
         limits: Limits,
-        reverse: bool,
+        order: ReadOrder,
     ) -> Served<'a, Ran>;
 }
 

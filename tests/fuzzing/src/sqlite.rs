@@ -7,7 +7,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use assay_sqlbox::Databases;
 use assay_worker::fuzzing::{reply, write};
-use assay_worker::query::{Build, End, Image, Limits, Ran, Reply, Request, Run, Table};
+use assay_worker::query::{Build, End, Image, Limits, Ran, ReadOrder, Reply, Request, Run, Table};
 use serde_bytes::ByteBuf;
 
 const SCRIPT: &str = "create table t(a integer primary key, b text, c real, d blob);
@@ -28,6 +28,7 @@ const LIMITS: Limits = Limits {
     bytes: 100_000,
     memory_bytes: 16 << 20,
     long_values: false,
+    long_value_steps: STEPS / 2,
 };
 
 /// Most tables of an image that are read.
@@ -42,8 +43,8 @@ fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a statement. The last bit of the first byte selects reverse scans, the one before it long
-/// values; the rest is SQL.
+/// Runs a statement. The bits of the first byte select reverse scans, long values and reversed
+/// rows; the rest is SQL.
 pub fn statement(bytes: &[u8]) {
     static IMAGE: LazyLock<ByteBuf> = LazyLock::new(|| {
         let build = Build {
@@ -58,28 +59,30 @@ pub fn statement(bytes: &[u8]) {
     let Ok(sql) = std::str::from_utf8(sql) else {
         return;
     };
-    let (reverse, limits) = (
-        flags & 1 == 1,
-        Limits {
-            long_values: flags & 2 == 2,
-            ..LIMITS
-        },
-    );
+    let order = match flags & 5 {
+        0 => ReadOrder::Stored,
+        1 => ReadOrder::ReverseScans,
+        _ => ReadOrder::ReversedRows,
+    };
+    let limits = Limits {
+        long_values: flags & 2 == 2,
+        ..LIMITS
+    };
     let _turn = alone();
     let mut databases = databases();
-    let content = ask(&mut databases, &IMAGE, CONTENT, false, LIMITS);
+    let content = ask(&mut databases, &IMAGE, CONTENT, ReadOrder::Stored, LIMITS);
     assert_eq!(content.end, End::Rows);
-    let ran = ask(&mut databases, &IMAGE, sql, reverse, limits);
+    let ran = ask(&mut databases, &IMAGE, sql, order, limits);
     check(&ran, limits);
     assert_eq!(
-        ask(&mut databases, &IMAGE, CONTENT, false, LIMITS),
+        ask(&mut databases, &IMAGE, CONTENT, ReadOrder::Stored, LIMITS),
         content,
         "{sql:?} leaves something behind"
     );
-    let again = ask(&mut databases, &IMAGE, sql, reverse, limits);
+    let again = ask(&mut databases, &IMAGE, sql, order, limits);
     check_same(&again, &ran, sql);
     check_same(
-        &ask(&mut self::databases(), &IMAGE, sql, reverse, limits),
+        &ask(&mut self::databases(), &IMAGE, sql, order, limits),
         &ran,
         sql,
     );
@@ -125,12 +128,12 @@ pub fn image(bytes: &[u8]) {
     );
     for table in tables.iter().take(MOST_TABLES) {
         let sql = format!("select * from \"{}\"", table.name.replace('"', "\"\""));
-        for reverse in [false, true] {
-            let Some(ran) = try_ask(&mut databases, &image, &sql, reverse, LIMITS) else {
+        for order in [ReadOrder::Stored, ReadOrder::ReversedRows] {
+            let Some(ran) = try_ask(&mut databases, &image, &sql, order, LIMITS) else {
                 continue;
             };
             check(&ran, LIMITS);
-            let again = try_ask(&mut self::databases(), &image, &sql, reverse, LIMITS)
+            let again = try_ask(&mut self::databases(), &image, &sql, order, LIMITS)
                 .expect("the image opens again");
             check_same(&again, &ran, &sql);
         }
@@ -174,10 +177,10 @@ fn ask(
     databases: &mut Databases,
     image: &ByteBuf,
     sql: &str,
-    reverse: bool,
+    order: ReadOrder,
     limits: Limits,
 ) -> Ran {
-    try_ask(databases, image, sql, reverse, limits).expect("the image opens")
+    try_ask(databases, image, sql, order, limits).expect("the image opens")
 }
 
 /// Runs a statement; `None` if the image cannot be opened.
@@ -185,7 +188,7 @@ fn try_ask(
     databases: &mut Databases,
     image: &ByteBuf,
     sql: &str,
-    reverse: bool,
+    order: ReadOrder,
     limits: Limits,
 ) -> Option<Ran> {
     let on = vec![(named(image), STEPS)];
@@ -193,7 +196,7 @@ fn try_ask(
         statements: vec![sql.to_owned()],
         on,
         limits,
-        reverse,
+        order,
         reply_bytes: u64::MAX,
     };
     match received(databases, &Request::Run(run)) {

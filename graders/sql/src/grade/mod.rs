@@ -10,7 +10,7 @@ use assay_core::{
 };
 use assay_extraction::reasoning;
 use assay_worker::compute;
-use assay_worker::query::{End, Rows};
+use assay_worker::query::{End, ReadOrder, Rows};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
@@ -18,7 +18,7 @@ use crate::compare::{Difference, Rule, compare_all};
 use crate::evidence::describe_end;
 use crate::extract::{Extracted, extract};
 use crate::partial::Parts;
-use crate::queries::{Attempt, LargeResults, PREDICTION_TIMEOUT, Queries, RunOptions};
+use crate::queries::{Attempt, LargeResults, Queries, RunOptions};
 use crate::ready::{Ready, prepare};
 use crate::task::{Columns, Dialect, SqlTask};
 use crate::{efficiency, evidence, verdict};
@@ -198,15 +198,17 @@ impl PreparedSql {
             .filter_map(|at| found[*at].as_ref())
             .map(|found| found.text.as_str())
             .collect();
+        let run_on = &ready.stages[stages.clone()];
+        let timeouts = run_on.iter().map(|stage| stage.timeout);
         let options = RunOptions {
             limits: ready.limits,
-            reverse: false,
-            timeout: PREDICTION_TIMEOUT,
+            order: ReadOrder::Stored,
+            timeout: timeouts.max().unwrap_or_default(),
             cache: cx
                 .use_cache
                 .then(|| Hash::of_parts(&[b"caller", cx.caller.as_bytes()])),
         };
-        let on: Vec<_> = ready.stages[stages.clone()]
+        let on: Vec<_> = run_on
             .iter()
             .map(|stage| (&stage.database, stage.steps))
             .collect();

@@ -33,7 +33,7 @@ impl Server for FakeServer {
         database: &'a str,
         sql: &'a str,
         _: query::Limits,
-        _: bool,
+        _: query::ReadOrder,
     ) -> Served<'a, Ran> {
         self.0
             .lock()

@@ -89,6 +89,7 @@ mod tests {
         bytes: MAX_RESULT_BYTES,
         memory_bytes: 1,
         long_values: false,
+        long_value_steps: 1,
     };
 
     /// The result of [`LargeResults::acquire`] for this caller, or `None` if it has to wait.

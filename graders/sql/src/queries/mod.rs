@@ -21,12 +21,20 @@ use crate::task::{Dialect, Source};
 pub(crate) use large::LargeResults;
 use workers::{ImageDatabase, SandboxQueries};
 
-/// Most processor time of a request that runs predictions.
+/// Most processor time of a request that runs predictions on a database with a slow gold or a high
+/// limit on steps.
 pub(crate) const PREDICTION_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Most processor time of a request that runs golds. It is shorter than for predictions, so that a
 /// prediction as slow as the gold never exceeds its limit.
 pub(crate) const GOLD_TIMEOUT: Duration = Duration::from_secs(40);
+
+/// Most processor time of a request that runs other predictions. A worker gets three of them: for
+/// several runs, and two for the one that is too slow.
+pub(crate) const QUICK_PREDICTION_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Most processor time of a quick gold. It is shorter than for quick predictions.
+pub(crate) const QUICK_GOLD_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A database that statements are run on. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -198,7 +206,7 @@ impl Queries {
             for (database, _) in on {
                 let ran = self
                     .server()?
-                    .run(database.name(), sql, options.limits, options.reverse)
+                    .run(database.name(), sql, options.limits, options.order)
                     .await;
                 let ran = ran.map_err(|error| unreachable(&error))?;
                 let returned_rows = ran.end == End::Rows;

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::{Fault, Hash};
-use assay_worker::query::{Limits, Ran};
+use assay_worker::query::{Limits, Ran, ReadOrder};
 
 /// How statements are run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunOptions {
     /// Limits of each statement.
     pub(crate) limits: Limits,
-    /// Whether to return rows in another order where the statement leaves the order undefined.
-    pub(crate) reverse: bool,
+    /// The order in which rows are read.
+    pub(crate) order: ReadOrder,
     /// Most processor time of a request to a worker.
     pub(crate) timeout: Duration,
     /// Hash of the name under which the runs are cached; `None` if they must be new.

@@ -310,9 +310,7 @@ fn request(
     with_bytes: bool,
     reply_bytes: u64,
 ) -> Request {
-    let RunOptions {
-        limits, reverse, ..
-    } = options;
+    let RunOptions { limits, order, .. } = options;
     let image = |database: &ImageDatabase| {
         if with_bytes {
             database.with_bytes()
@@ -329,7 +327,7 @@ fn request(
         statements,
         on,
         limits,
-        reverse,
+        order,
         reply_bytes,
     })
 }
@@ -363,6 +361,7 @@ fn key(sql: &str, options: RunOptions, database: &ImageDatabase, steps: u64) -> 
         bytes,
         memory_bytes,
         long_values,
+        long_value_steps,
     } = options.limits;
     let numbers = [
         steps,
@@ -370,7 +369,8 @@ fn key(sql: &str, options: RunOptions, database: &ImageDatabase, steps: u64) -> 
         bytes,
         memory_bytes,
         u64::from(long_values),
-        u64::from(options.reverse),
+        long_value_steps,
+        options.order as u64,
     ]
     .map(u64::to_le_bytes)
     .concat();
@@ -395,6 +395,8 @@ fn service_fault(message: String) -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use assay_worker::query::ReadOrder;
+
     use super::*;
 
     #[test]
@@ -409,11 +411,12 @@ mod tests {
             bytes: 1,
             memory_bytes: 1,
             long_values: false,
+            long_value_steps: 1,
         };
         let key_of = |cache: Option<&[u8]>| {
             let options = RunOptions {
                 limits,
-                reverse: false,
+                order: ReadOrder::Stored,
                 timeout: BUILD_TIMEOUT,
                 cache: cache.map(Hash::of),
             };

@@ -35,6 +35,8 @@ pub(crate) struct GenerationOptions {
     /// Whether to generate values that the schema allows but the base does not contain: NULL in a
     /// column of a small table, or a dangling undeclared reference.
     pub(crate) loose: bool,
+    /// Whether all columns whose values are distinct in the base have distinct values.
+    pub(crate) distinct: bool,
 }
 
 /// Generates rows for every table. The same arguments generate the same rows.
@@ -115,7 +117,7 @@ impl TableGenerator<'_> {
             .map(|column| self.profile(&sample, column))
             .collect();
         let count = self.count(random);
-        let keys = keys_of(self.table);
+        let keys = self.keys(&profiles);
         let (mut rows, mut bytes): (Vec<Vec<Cell>>, usize) = (Vec::with_capacity(count), 0);
         let new_cell = |column: usize, random: &mut Random| {
             let pattern = random.pick(&sample).and_then(|row| row.get(column));
@@ -174,6 +176,27 @@ impl TableGenerator<'_> {
             }
         }
         rows
+    }
+
+    /// Sets of columns that are unique: the keys, and columns that are unique in the base. Texts
+    /// are unique if the table is large enough, as names and addresses are; numbers may be so by
+    /// chance.
+    fn keys(&self, profiles: &[ColumnProfile]) -> Vec<Vec<usize>> {
+        let mut keys = keys_of(self.table);
+        let is_large = self.table.count >= SMALL_TABLE_ROWS && !self.options.loose;
+        for (index, column) in self.table.columns.iter().enumerate() {
+            let is_text = matches!(profiles[index].values.first(), Some(Cell::Text(_)));
+            let is_unique = self.options.distinct || (is_large && is_text);
+            if is_unique
+                && column.is_distinct
+                && self.table.count >= 2
+                && !self.is_reference(index)
+                && !keys.iter().any(|key| key.as_slice() == [index])
+            {
+                keys.push(vec![index]);
+            }
+        }
+        keys
     }
 
     fn count(&self, random: &mut Random) -> usize {
@@ -255,7 +278,9 @@ impl TableGenerator<'_> {
                 .cloned()
                 .unwrap_or_else(|| profile.new_value(random)),
             _ => near_constant(random).unwrap_or_else(|| {
-                if profile.is_closed && !random.chance(self.options.spread.max(8)) {
+                let keeps_values = profile.is_enumeration
+                    || (profile.is_closed && !random.chance(self.options.spread.max(8)));
+                if keeps_values {
                     return random.pick(&profile.values).cloned().unwrap_or(Cell::Null);
                 }
                 profile.new_value(random)

@@ -6,7 +6,8 @@ mod dates;
 mod generate;
 mod keys;
 mod occurrences;
+mod shape;
 mod values;
 
-pub(crate) use constants::constants_of;
+pub(crate) use constants::{Constants, constants_of};
 pub(crate) use generate::{GenerationOptions, generate};

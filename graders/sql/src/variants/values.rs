@@ -6,6 +6,15 @@ use assay_worker::query::Value;
 
 use super::constants::Constants;
 use super::dates::Date;
+use super::shape::TextShape;
+
+/// Number of rows from which a column with two different texts is a flag.
+const MIN_FLAGS: usize = 4;
+
+/// Number of different texts up to which a column is an enumeration, if each occurs this often on
+/// average.
+const MAX_ENUMERATION: usize = 24;
+const MIN_REPEATS: usize = 5;
 
 /// A generated cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +69,10 @@ pub(super) struct ColumnProfile {
     pub(super) may_be_null: bool,
     /// Whether it has few distinct values that repeat, so that new values would be implausible.
     pub(super) is_closed: bool,
+    /// Whether it contains texts that repeat so often that there are no others.
+    pub(super) is_enumeration: bool,
+    /// The form of its texts; `None` if there are other values.
+    shape: Option<TextShape>,
 }
 
 impl ColumnProfile {
@@ -82,7 +95,19 @@ impl ColumnProfile {
             }
         };
         let dates: Option<Vec<Date>> = values.iter().map(read).collect();
+        let texts = values.iter().map(|value| match value {
+            Cell::Text(text) => Some(text.as_slice()),
+            _ => None,
+        });
+        let texts: Option<Vec<&[u8]>> = texts.collect();
+        let repeats = match distinct.len() {
+            0 | 1 => false,
+            2 => values.len() >= MIN_FLAGS,
+            count => count <= MAX_ENUMERATION && values.len() >= MIN_REPEATS * count,
+        };
         Self {
+            is_enumeration: texts.is_some() && repeats,
+            shape: texts.and_then(|texts| TextShape::of(&texts)),
             declared: ValueType::declared(declared),
             dates: dates.unwrap_or_default(),
             values,
@@ -131,14 +156,24 @@ impl ColumnProfile {
                         .iter()
                         .all(|value| matches!(value, Cell::Text(text) if is_number(text)));
                 let fits = |text: &[u8]| !all_numbers || is_number(text);
+                let adapted = |text: &str| match &self.shape {
+                    Some(shape) => shape.adapted(text),
+                    None => Some(text.to_owned()),
+                };
                 let texts = constants.texts.iter();
-                let texts: Vec<&str> = texts
+                let texts: Vec<Cell> = texts
                     .filter(|near| fits(near.text.as_bytes()) && allows_text(&near.constant))
-                    .map(|near| near.text.as_str())
+                    .filter_map(|near| {
+                        let text = Cell::Text(adapted(&near.text)?.into_bytes());
+                        // A constant that no column contains is allowed, because golds would
+                        // return nothing without it.
+                        let is_plausible = !self.is_enumeration
+                            || self.values.contains(&text)
+                            || near.text == near.constant;
+                        is_plausible.then_some(text)
+                    })
                     .collect();
-                random
-                    .pick(&texts)
-                    .map(|text| Cell::Text(text.as_bytes().to_vec()))
+                random.pick(&texts).cloned()
             }
             ValueType::Blob => None,
         }
@@ -251,7 +286,12 @@ impl ColumnProfile {
                         .into_bytes(),
                 )
             }
-            (ValueType::Text, Some(Cell::Text(near))) => Cell::Text(changed(&near, random)),
+            (ValueType::Text, Some(Cell::Text(near))) => {
+                let word = word(random);
+                let shape = self.shape.as_ref();
+                let followed = shape.and_then(|shape| shape.changed(&near, &word, random));
+                Cell::Text(followed.unwrap_or_else(|| changed(&near, random)))
+            }
             (ValueType::Blob, Some(Cell::Blob(mut near))) => {
                 near.push(random.below(256).try_into().unwrap_or_default());
                 Cell::Blob(near)

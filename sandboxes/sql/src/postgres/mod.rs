@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_core::{FairPermit, FairPermits, worker_use};
-use assay_worker::query::{Limits, Ran, Served, Server, ServerError, Table};
+use assay_worker::query::{Limits, Ran, ReadOrder, Served, Server, ServerError, Table};
 use sqlx::{Connection, PgConnection};
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -178,8 +178,9 @@ impl Server for Postgres {
         database: &'a str,
         sql: &'a str,
         limits: Limits,
-        reverse: bool,
+        order: ReadOrder,
     ) -> Served<'a, Ran> {
+        let reverse = order != ReadOrder::Stored;
         Box::pin(async move {
             let _permit = self.permit().await?;
             self.known().touch(database);

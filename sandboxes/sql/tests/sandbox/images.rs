@@ -10,7 +10,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use assay_sqlbox::Databases;
-use assay_worker::query::{Build, End, Image, Limits, Ran, Reply, Request, Run, Table};
+use assay_worker::query::{Build, End, Image, Limits, Ran, ReadOrder, Reply, Request, Run, Table};
 use rusqlite::Connection;
 use serde_bytes::ByteBuf;
 
@@ -19,6 +19,7 @@ const LIMITS: Limits = Limits {
     bytes: 16_000_000,
     memory_bytes: 256 << 20,
     long_values: false,
+    long_value_steps: u64::MAX,
 };
 
 /// Page size of the images of these tests, in bytes.
@@ -70,7 +71,7 @@ impl Fixture {
             statements: vec![sql.to_owned()],
             on,
             limits: LIMITS,
-            reverse: false,
+            order: ReadOrder::Stored,
             reply_bytes: u64::MAX,
         };
         match self.databases.reply(&Request::Run(run)) {

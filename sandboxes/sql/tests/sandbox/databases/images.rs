@@ -2,7 +2,8 @@
 
 use assay_sqlbox::Databases;
 use assay_worker::query::{
-    Build, End, Image, Reply, Request, Rows, Run, SAMPLE_BYTES, SAMPLE_CELL, TableRows, Value,
+    Build, End, Image, ReadOrder, Reply, Request, Rows, Run, SAMPLE_BYTES, SAMPLE_CELL, TableRows,
+    Value,
 };
 use serde_bytes::ByteBuf;
 
@@ -177,7 +178,7 @@ fn caches_open_images() {
             statements,
             on,
             limits: LIMITS,
-            reverse: false,
+            order: ReadOrder::Stored,
             reply_bytes: u64::MAX,
         };
         fixture.databases.reply(&Request::Run(run))

@@ -1,6 +1,6 @@
 //! Limits of statements and replies.
 
-use assay_worker::query::{End, Image, Limits, Reply, Request, Run};
+use assay_worker::query::{End, Image, Limits, ReadOrder, Reply, Request, Run};
 
 use super::{Fixture, LIMITS, SCHEMA};
 
@@ -12,6 +12,7 @@ fn enforces_limits() {
         bytes: 500,
         memory_bytes: 8 << 20,
         long_values: true,
+        long_value_steps: u64::MAX,
     };
     let of = |fixture: &mut Fixture, sql: &str| fixture.run(sql, 100_000, small, false).end;
     assert_eq!(of(&mut fixture, "select n from n limit 10"), End::Rows);
@@ -68,9 +69,11 @@ fn limits_values_unless_the_task_needs_long_ones() {
     let mut fixture = Fixture::of(SCHEMA);
     let short = Limits {
         long_values: false,
+        long_value_steps: u64::MAX,
         ..LIMITS
     };
-    let mut of = |sql: &str, limits: Limits| fixture.run(sql, 100_000, limits, false).end;
+    let mut of =
+        |sql: &str, limits: Limits| fixture.run(sql, 100_000, limits, ReadOrder::Stored).end;
     assert_eq!(of("select length(hex(zeroblob(7000)))", short), End::Rows);
     assert_eq!(
         of("select length(hex(zeroblob(9000)))", short),
@@ -115,7 +118,7 @@ fn slow_functions_are_charged() {
     ];
     for sql in slow {
         assert_eq!(
-            fixture.run(sql, 100_000, LIMITS, false).end,
+            fixture.run(sql, 100_000, LIMITS, ReadOrder::Stored).end,
             End::OutOfSteps,
             "{sql}"
         );
@@ -138,7 +141,7 @@ fn a_reply_respects_its_byte_limit() {
             statements,
             on,
             limits: LIMITS,
-            reverse: false,
+            order: ReadOrder::Stored,
             reply_bytes,
         }))
     };
@@ -170,5 +173,28 @@ fn a_reply_respects_its_byte_limit() {
     match runs([large, small], size - 1) {
         Reply::TooLarge { bytes } => assert_eq!(bytes, size),
         other => panic!("{other:?} exceeds the limit"),
+    }
+}
+
+#[test]
+fn long_values_and_json_have_fewer_steps() {
+    let mut fixture = Fixture::of(SCHEMA);
+    let limits = Limits {
+        long_values: false,
+        long_value_steps: 10_000,
+        ..LIMITS
+    };
+    let mut of = |from: &str, value: &str| {
+        let sql = format!(
+            "with recursive c(x) as (select 1 union all select x + 1 from c where x < 5000) select \
+             count({value}) from {from}"
+        );
+        let ran = fixture.run(&sql, 1_000_000, limits, ReadOrder::Stored);
+        (ran.end, ran.steps > 10_000)
+    };
+    assert_eq!(of("c", "hex(zeroblob(400))"), (End::Rows, true));
+    for value in ["hex(zeroblob(600))", "json_array(x)"] {
+        assert_eq!(of("c", value), (End::OutOfSteps, false), "{value}");
+        assert_eq!(of("(select 1 as x)", value).0, End::Rows, "{value}");
     }
 }

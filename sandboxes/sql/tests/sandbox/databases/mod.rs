@@ -13,7 +13,7 @@ mod statements;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use assay_sqlbox::Databases;
-use assay_worker::query::{Build, End, Image, Limits, Ran, Reply, Request, Run};
+use assay_worker::query::{Build, End, Image, Limits, Ran, ReadOrder, Reply, Request, Run};
 use serde_bytes::ByteBuf;
 
 const SCHEMA: &str = "create table t(a integer primary key, b text, c real);
@@ -26,6 +26,7 @@ const LIMITS: Limits = Limits {
     bytes: 16_000_000,
     memory_bytes: 256 << 20,
     long_values: true,
+    long_value_steps: u64::MAX,
 };
 
 /// A worker handles one request at a time, and its memory limit applies to the whole process. The
@@ -60,7 +61,7 @@ impl Fixture {
         }
     }
 
-    fn run(&mut self, sql: &str, steps: u64, limits: Limits, reverse: bool) -> Ran {
+    fn run(&mut self, sql: &str, steps: u64, limits: Limits, order: ReadOrder) -> Ran {
         let image = Image {
             hash: [1; 32],
             bytes: Some(self.image.clone()),
@@ -70,7 +71,7 @@ impl Fixture {
             statements,
             on: vec![(image, steps)],
             limits,
-            reverse,
+            order,
             reply_bytes: u64::MAX,
         };
         match self.databases.reply(&Request::Run(run)) {
@@ -80,7 +81,7 @@ impl Fixture {
     }
 
     fn query(&mut self, sql: &str) -> Ran {
-        self.run(sql, 2_000_000, LIMITS, false)
+        self.run(sql, 2_000_000, LIMITS, ReadOrder::Stored)
     }
 
     fn value_of(&mut self, expression: &str) -> String {

@@ -1,6 +1,6 @@
 //! What statements return and may do.
 
-use assay_worker::query::{End, Limits, Ran, Value};
+use assay_worker::query::{End, Limits, Ran, ReadOrder, Value};
 
 use super::{Fixture, LIMITS, SCHEMA};
 
@@ -248,15 +248,67 @@ fn reverses_rows_whose_order_is_undefined() {
     let mut fixture = Fixture::of(SCHEMA);
     let first = |ran: Ran| ran.rows.cells().next().unwrap().to_string();
     assert_eq!(
-        first(fixture.run("select a from t", 10_000, LIMITS, true)),
+        first(fixture.run("select a from t", 10_000, LIMITS, ReadOrder::ReverseScans)),
         "3"
     );
     assert_eq!(
-        first(fixture.run("select a from t", 10_000, LIMITS, false)),
+        first(fixture.run("select a from t", 10_000, LIMITS, ReadOrder::Stored)),
         "1"
     );
     assert_eq!(
-        first(fixture.run("select a from t order by a", 10_000, LIMITS, true)),
+        first(fixture.run(
+            "select a from t order by a",
+            10_000,
+            LIMITS,
+            ReadOrder::ReverseScans
+        )),
         "1"
     );
+}
+
+#[test]
+fn reversed_rows_reach_statements_that_sort_or_group() {
+    let script = "create table t(id integer not null, g text, w int generated always as (id * 2), \
+                  primary key (id)); create index by_g on t(g);
+                  create table u(a primary key, b) without rowid;
+                  insert into t(id, g) values (1, 'x'), (2, 'y'), (3, 'x'), (4, 'y');
+                  insert into u values (1, 2), (2, 1)";
+    let mut fixture = Fixture::of(script);
+    let mut of = |sql: &str, order: ReadOrder| {
+        let ran = fixture.run(sql, 10_000, LIMITS, order);
+        assert_eq!(ran.end, End::Rows, "{sql}");
+        let cells: Vec<String> = ran.rows.cells().map(|cell| cell.to_string()).collect();
+        cells.join(" ")
+    };
+    for (sql, stored, reversed) in [
+        (
+            "select group_concat(w) from t group by +g",
+            "'2,6' '4,8'",
+            "'6,2' '8,4'",
+        ),
+        (
+            "select first_value(id) over (partition by +g) from t",
+            "1 1 2 2",
+            "3 3 4 4",
+        ),
+        ("select a from u order by 0 * b", "1 2", "1 2"),
+        ("select rowid from t order by 0 * w", "1 2 3 4", "4 3 2 1"),
+    ] {
+        assert_eq!(of(sql, ReadOrder::Stored), stored, "{sql}");
+        assert_eq!(of(sql, ReadOrder::ReversedRows), reversed, "{sql}");
+    }
+}
+
+#[test]
+fn row_ids_are_read_from_the_original() {
+    let script = "create table t(a); insert into t values (7), (8), (9)";
+    let mut fixture = Fixture::of(script);
+    let mut of = |sql: &str| {
+        let ran = fixture.run(sql, 10_000, LIMITS, ReadOrder::ReversedRows);
+        let cells: Vec<String> = ran.rows.cells().map(|cell| cell.to_string()).collect();
+        cells.join(" ")
+    };
+    assert_eq!(of("select a from t order by 1 + 0 * a"), "9 8 7");
+    assert_eq!(of("select a from t order by rowid"), "7 8 9");
+    assert_eq!(of("select oid, a from t where a > 7 order by a"), "2 8 3 9");
 }
