@@ -3,6 +3,12 @@
 /// Minimum number of frequent words for a guess.
 const MIN_WORDS: usize = 4;
 
+/// Maximum number of words that are read.
+const MAX_WORDS: usize = 100;
+
+/// Frequent English words that are not words of the other languages.
+const ENGLISH: &[&str] = &["the", "and", "how", "what", "each", "many", "are", "that", "with"];
+
 /// Frequent words of languages, which are rare in the others.
 const LANGUAGES: &[(&str, &[&str])] = &[
     (
@@ -72,12 +78,18 @@ pub(crate) fn language(text: &str) -> Option<&'static str> {
     if *most * 2 > latin && *most >= MIN_WORDS {
         return Some(SCRIPTS[at].0);
     }
+    let words = || {
+        text.split(|c: char| !c.is_alphabetic())
+            .filter(|word| !word.is_empty())
+            .take(MAX_WORDS)
+    };
+    // Most prompts are English, which needs no other counts.
+    let is_english = |word: &&str| ENGLISH.iter().any(|known| word.eq_ignore_ascii_case(known));
+    if words().filter(is_english).take(MIN_WORDS).count() == MIN_WORDS {
+        return Some(LANGUAGES[0].0);
+    }
     let mut counts = [0usize; LANGUAGES.len()];
-    for word in text
-        .split(|c: char| !c.is_alphabetic())
-        .filter(|word| !word.is_empty())
-        .take(200)
-    {
+    for word in words() {
         let word = word.to_lowercase();
         for (count, (_, words)) in counts.iter_mut().zip(LANGUAGES) {
             *count += usize::from(words.contains(&word.as_str()));

@@ -85,6 +85,7 @@ fn report() -> Report {
             fixed: 3,
         }),
         findings,
+        ..Report::default()
     }
 }
 

@@ -31,22 +31,26 @@ def _assay_compare(text):
                 pass
     inputs = [given for given in inputs if given and len(given) == len(inputs[0])][:20]
 
+    def lowest(numbers):
+        least = min(numbers)
+        return 1 if least >= 1 else 0 if least >= 0 else 2 * least
+
     def near(value, seen):
         if isinstance(value, bool):
             return [not value]
         if isinstance(value, int):
-            low = min((v for v in seen if type(v) is int), default=value)
-            return [v for v in (value - 1, value + 1, low, value + 2, value * 2, value // 2) if v >= low]
+            low = lowest([v for v in seen if type(v) is int] + [value])
+            return [v for v in (value - 1, value + 1, value // 2, 1, value * 2, 0) if v >= low and v != value]
         if isinstance(value, float):
-            low = min((v for v in seen if type(v) is float), default=value)
-            return [v for v in (value + 0.5, value * 2.0, value - 0.5) if v >= low]
+            low = lowest([v for v in seen if type(v) is float] + [value])
+            return [v for v in (value + 0.5, value - 0.5, value * 2.0) if v >= low]
         if isinstance(value, str):
-            short = min((len(v) for v in seen if isinstance(v, str)), default=len(value))
+            short = lowest([len(v) for v in seen if isinstance(v, str)] + [len(value)])
             made = [value[1:], value[:-1], value + value[-1:], value[::-1], value[:1] + value, value * 2]
             return [v for v in made if len(v) >= short]
         if isinstance(value, (list, tuple)):
             kind = type(value)
-            short = min((len(v) for v in seen if isinstance(v, kind)), default=len(value))
+            short = lowest([len(v) for v in seen if isinstance(v, kind)] + [len(value)])
             made = [value[1:], value[:-1], value + value[-1:], value[::-1], value[:1] + value, value * 2]
             inner = [one for other in seen if isinstance(other, kind) for one in other]
             for at in range(min(len(value), 4)):

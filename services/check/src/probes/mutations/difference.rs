@@ -4,8 +4,8 @@
 use assay_core::Task;
 use serde_json::{Map, Value, json};
 
-/// The comparison. Its inputs are those of the tests with small changes that stay in the range of
-/// the tests: no empty list, zero or negative number unless a test has one there.
+/// The comparison. Its inputs are those of the tests with small changes. They are like those of
+/// the tests: no empty list, zero or negative number unless a test has one in the same place.
 const COMPARE: &str = include_str!("difference.py");
 
 /// Precedes the new test in the message of the comparison.
