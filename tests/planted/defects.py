@@ -163,8 +163,6 @@ simple("words", "always solved", "always-solved", lambda row: row.update(rolls=[
 simple("words", "never solved", "never-solved", lambda row: row.update(rolls=[f"\\boxed{{{at}}}" for at in range(1, 7)]))
 simple("words", "rollouts against the gold", "rollouts-disagree",
        lambda row: row.update(rolls=[f"\\boxed{{{value(row) + 9}}}"] * 9 + [f"\\boxed{{{value(row)}}}"]))
-simple("words", "gold in words", "mixed-answers", lambda row: gold(row, "several"))
-simple("words", "gold is an expression", "mixed-answers", lambda row: gold(row, "2x + 1"))
 
 BENCHMARK = ("Every morning Rosa packs 45 lunch boxes for the children of the summer camp, and on Fridays she packs "
              "12 more of them for the visiting parents. How many boxes does she pack in four weeks?")
@@ -191,6 +189,10 @@ simple("formulas", "gold is no option of the prompt", "choices-invalid",
        lambda row: row.update(problem=row["problem"] + " (A) 3 (B) 4 (C) 6 (D) 5", answer="E", solution="\\boxed{E}"))
 simple("formulas", "boxed answer in the prompt", "answer-in-prompt",
        lambda row: row.update(problem=row["problem"] + f" \\boxed{{{row['answer']}}}"))
+
+# Sums.
+simple("sums", "gold in words", "mixed-answers", put(["task", "answer"], "several"))
+simple("sums", "gold is an expression", "mixed-answers", put(["task", "answer"], "2x + 1"))
 
 # Multiple choice.
 simple("choices", "equal options", "choices-invalid", lambda row: row["task"]["choices"].update(A="7", B="7"))
@@ -246,7 +248,7 @@ simple("queries", "unknown column", "task-ungradable", put(["task", "gold"], "se
 simple("queries", "gold left to chance", "sql-gold-ambiguous", put(["task", "gold"], "select name from staff limit 1"))
 simple("queries", "order missing", "sql-order-missing", lambda row: (
     row.update(question=f"List all names in alphabetical order {row['id']}."), put(["task", "gold"], "select name from staff")(row)))
-simple("queries", "empty database", "mutant-accepted weak-checks", put(["task", "database", "rows"], "delete from staff"))
+simple("queries", "empty database", "mutant-accepted weak-checks task-ungradable", put(["task", "database", "rows"], "delete from staff"))
 simple("queries", "database of one row", "weak-checks mutant-accepted", lambda row: (
     put(["task", "database", "rows"], "insert into staff values (1, 'Ada', 'market', 500, 50)")(row),
     put(["task", "gold"], "select distinct name from staff where pay >= 1 and years > 0 order by name desc")(row)))

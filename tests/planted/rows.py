@@ -1,9 +1,5 @@
 """Clean rows in the shapes of usual datasets, drawn with a seed. Each row has another question."""
 
-import json
-import math
-import random
-
 NAMES = "Ada Ben Cleo Dan Edda Finn Gina Hugo Ines Jack Kira Liam Mona Nils Olga Paul".split()
 THINGS = "apples bolts cards drums eggs flags grapes hooks jars kites lamps maps nails oars pens".split()
 PLACES = "market garden school harbour library station workshop museum theatre bakery".split()
@@ -42,7 +38,7 @@ def formula(draw, number):
         (f"What is the distance between $(0, {a})$ and $({b}, {a})$ in the plane?", f"{b}", "It is horizontal."),
     ]
     problem, answer, steps = kinds[number % len(kinds)]
-    return {"id": f"f{number}", "problem": f"{problem}", "answer": answer,
+    return {"id": f"f{number}", "problem": f"Exercise {number}: {problem}", "answer": answer,
             "solution": f"{steps} So the answer is $\\boxed{{{answer}}}$."}
 
 
@@ -146,7 +142,15 @@ def choice(draw, number):
             "task": {"type": "math", "answer": "ABCD"[values.index(a * b)], "choices": options}}
 
 
+def total(draw, number):
+    """A row with a task of type `math` and a number as gold."""
+    a, b = draw.randint(100, 999), draw.randint(100, 999)
+    return {"id": f"s{number}", "question": f"What is the sum of {a} and {b} in exercise {number}?",
+            "task": {"type": "math", "answer": str(a + b)}}
+
+
 SHAPES = {
+    "sums": total,
     "words": word_problem, "formulas": formula, "programs": program, "queries": query, "calls": call,
     "documents": document, "choices": choice,
 }

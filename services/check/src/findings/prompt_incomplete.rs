@@ -41,6 +41,8 @@ const SLOTS: &[&str] = &[
     "{{question}}",
     "{{problem}}",
     "{{ question }}",
+    "{{ prompt }}",
+    "{{prompt}}",
     "{{ problem }}",
     "[insert",
     "<insert",

@@ -84,7 +84,7 @@ fn most_changes(row: &GradedRow) -> Option<String> {
     ))
 }
 
-/// All variations of a right answer pass, or most of those of a query.
+/// All variations of a right answer pass, or half of those of a query.
 fn all_variations(row: &GradedRow) -> Option<String> {
     let tried = row
         .graded()
@@ -96,8 +96,8 @@ fn all_variations(row: &GradedRow) -> Option<String> {
     let passed = tried.iter().filter(|(_, pass)| *pass);
     let changes: Vec<&str> = passed.map(|(change, _)| *change).collect();
     // A query over a small database often has equal results.
-    let is_most = row.kind() == Some("sql") && changes.len() * 2 > tried.len();
-    let is_weak = changes.len() >= MIN_CHANGES && (is_most || changes.len() == tried.len());
+    let is_half = row.kind() == Some("sql") && changes.len() * 2 >= tried.len();
+    let is_weak = changes.len() >= MIN_CHANGES && (is_half || changes.len() == tried.len());
     is_weak.then(|| {
         format!(
             "a right answer still passes after each of these changes: {}; add tests or narrow the \

@@ -43,8 +43,9 @@ pub(super) const PROBER: Prober = Prober {
     difference: |subject| {
         let syntax = syntax(subject);
         let program = program(subject).filter(|_| syntax.is_python)?;
-        let name = tested_name(subject, syntax, program)?;
-        mutations::difference(&subject.body, program, name)
+        let function = tested_function(subject, syntax, program);
+        let name = function.or_else(|| tested_name(subject, syntax, program))?;
+        mutations::difference(&subject.body, program, name, function.is_none())
     },
     ..Prober::BASE
 };

@@ -125,7 +125,7 @@ fn left_side(text: &str) -> Option<(&str, f64)> {
                 | '\''
         )
     });
-    let joined = text[..start].ends_with(|c: char| c.is_alphanumeric())
+    let joined = !text[start..].starts_with(' ') && before.ends_with(|c: char| c.is_alphanumeric())
         || before.ends_with(|c: char| c.is_alphanumeric())
             && expression.starts_with(['+', '-', '*', '/', '(', ')', '%', ',']);
     // The end of a sentence or a list may precede the expression.

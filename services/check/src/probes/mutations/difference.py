@@ -1,4 +1,4 @@
-def _assay_compare(text):
+def _assay_compare(text, changed_function):
     import ast
     import copy
     import json
@@ -7,13 +7,10 @@ def _assay_compare(text):
     right = {"__name__": "reference"}
     exec(reference, right)
 
-    def function(names):
-        found = names.get(name)
-        return found if callable(found) else getattr(names["Solution"](), name, None)
-
-    expected, changed = function(right), function(globals())
-    if expected is None or changed is None:
-        return
+    expected = right.get(name)
+    if expected is None:
+        expected = getattr(right["Solution"](), name)
+    changed = changed_function()
 
     inputs = [list(call) for call in calls]
     for source in sources:

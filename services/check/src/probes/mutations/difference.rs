@@ -15,8 +15,13 @@ pub(crate) const NEW_TEST: &str = "assay-new-test: ";
 const SECONDS: f64 = 2.0;
 
 /// A task whose only test passes if the function `name` has the same results as that of
-/// `reference`. `body` is the `code` task of the row, in Python.
-pub(crate) fn difference(body: &Map<String, Value>, reference: &str, name: &str) -> Option<Task> {
+/// `reference`, a global function or a method of `Solution()` (`is_method`). `body` is the `code` task of the row, in Python.
+pub(crate) fn difference(
+    body: &Map<String, Value>,
+    reference: &str,
+    name: &str,
+    is_method: bool,
+) -> Option<Task> {
     let tests = body.get("tests")?.as_array()?;
     let sources: Vec<&str> = tests
         .iter()
@@ -35,7 +40,8 @@ pub(crate) fn difference(body: &Map<String, Value>, reference: &str, name: &str)
         NEW_TEST
     ]);
     let input = serde_json::to_string(&input.to_string()).ok()?;
-    let test = format!("{COMPARE}\n_assay_compare({input})\n");
+    let class = if is_method { "Solution()." } else { "" };
+    let test = format!("{COMPARE}\n_assay_compare({input}, lambda: {class}{name})\n");
     let mut task = body.clone();
     for field in ["reference", "score", "checker", "stop_at_first_failure"] {
         task.remove(field);
