@@ -103,7 +103,8 @@ pub(crate) struct ProbeGrade {
     pub(crate) reason: Option<String>,
     /// The test that a comparison of programs proposes.
     pub(crate) new_test: Option<String>,
-    /// Normal form of a gold or rollout, which is the same for equal answers, if the grader has one.
+    /// Normal form of a gold or rollout, which is the same for equal answers, if the grader has
+    /// one.
     pub(crate) normal_form: Option<String>,
 }
 

@@ -219,8 +219,9 @@ impl SubjectReader<'_> {
     }
 }
 
-/// The key of a row in baselines and rollouts: its id, or `#` and a hash of its prompt and task, which
-/// do not change with other columns. Without a task, it is a hash of the whole row, `content`.
+/// The key of a row in baselines and rollouts: its id, or `#` and a hash of its prompt and task,
+/// which do not change with other columns. Without a task, it is a hash of the whole row,
+/// `content`.
 pub(crate) fn key(
     id: Option<String>,
     content: Hash,

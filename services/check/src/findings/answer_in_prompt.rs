@@ -1,10 +1,15 @@
-//! `answer-in-prompt`: the prompt states the answer, or contains the solution, the query or the call.
+//! `answer-in-prompt`: the prompt states the answer, or contains the solution, the query or the
+//! call.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 use super::Sink;
 use super::code::{Code, code};
 use crate::graded_row::{GradedRow, excerpt};
+use crate::reading::any_phrase;
 use crate::subject::Subject;
 
 pub(super) const CODE: Code = code!("answer-in-prompt", Warning);
@@ -13,21 +18,23 @@ pub(super) const CODE: Code = code!("answer-in-prompt", Warning);
 const MIN_LENGTH: usize = 30;
 
 /// What precedes a stated answer, in lower case.
-const STATEMENTS: &[&str] = &[
-    "the answer is ",
-    "the correct answer is ",
-    "answer: ",
-    "final answer: ",
-    "the final answer is ",
-    "#### ",
-    "\\boxed{",
-    "solution: ",
-    "(answer: ",
-    "[answer: ",
-    "correct option: ",
-    "ans: ",
-    "the solution is ",
-];
+static STATEMENTS: LazyLock<Regex> = LazyLock::new(|| {
+    any_phrase(&[
+        "the answer is ",
+        "the correct answer is ",
+        "answer: ",
+        "final answer: ",
+        "the final answer is ",
+        "#### ",
+        "\\boxed{",
+        "solution: ",
+        "(answer: ",
+        "[answer: ",
+        "correct option: ",
+        "ans: ",
+        "the solution is ",
+    ])
+});
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     let Ok(subject) = &row.subject else { return };
@@ -46,10 +53,15 @@ fn contained(subject: &Subject, prompt: &str) -> Option<String> {
             excerpt(&statement)
         ));
     }
-    let prompt = joined(prompt);
+    let visible = |text: &str| {
+        text.bytes()
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .count()
+    };
+    let length = visible(prompt);
     let contains = |text: &str| {
-        let text = joined(text);
-        text.len() >= MIN_LENGTH && prompt.contains(&text)
+        let own = visible(text);
+        own >= MIN_LENGTH && own <= length + 1 && joined(prompt).contains(&joined(text))
     };
     let solution = subject.solution.as_deref().filter(|text| contains(text));
     if let Some(solution) = solution {
@@ -69,7 +81,7 @@ fn contained(subject: &Subject, prompt: &str) -> Option<String> {
             excerpt(query)
         ));
     }
-    let call = call(subject, &prompt)?;
+    let call = call(subject, prompt)?;
     Some(format!("the prompt contains the expected call of `{call}`"))
 }
 
@@ -91,16 +103,13 @@ fn stated(subject: &Subject, prompt: &str) -> Option<String> {
         _ => return None,
     };
     let lower = prompt.to_lowercase();
-    STATEMENTS.iter().find_map(|statement| {
-        lower.match_indices(statement).find_map(|(at, _)| {
-            let rest = lower[at + statement.len()..].trim_start_matches(['$', ' ', '*']);
-            let after = rest.strip_prefix(gold.as_str())?;
-            let ends = !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '^' | '/'))
-                && !after.starts_with(['.', ','])
-                || after.len() == 1
-                || after.starts_with(". ");
-            (ends && !gold.is_empty()).then(|| format!("{statement}{gold}"))
-        })
+    STATEMENTS.find_iter(&lower).find_map(|statement| {
+        let rest = lower[statement.end()..].trim_start_matches(['$', ' ', '*']);
+        let after = rest.strip_prefix(gold.as_str())?;
+        let continues =
+            after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '^' | '/' | '.' | ','));
+        let ends = !continues || after.len() == 1 || after.starts_with(". ");
+        (ends && !gold.is_empty()).then(|| format!("{}{gold}", statement.as_str()))
     })
 }
 

@@ -1,5 +1,5 @@
-//! Calculations in the solution of a `math` row: an equation that is wrong (`arithmetic-slip`), or a
-//! gold that the solution never reaches (`calculation-differs`).
+//! Calculations in the solution of a `math` row: an equation that is wrong (`arithmetic-slip`), or
+//! a gold that the solution never reaches (`calculation-differs`).
 
 use super::Sink;
 use super::code::{Code, code};
@@ -35,7 +35,8 @@ pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
             .is_ok_and(|value| !numbers(reasoning).any(|number| is_close(number, value)))
     {
         let message = format!(
-            "the last calculation of the solution gives {}, and no number in it is the gold `{gold}`",
+            "the last calculation of the solution gives {}, and no number in it is the gold \
+             `{gold}`",
             shown(last)
         );
         sink.add(&DIFFERS, &row.location, &row.key, message);
@@ -65,8 +66,8 @@ fn numbers(text: &str) -> impl Iterator<Item = f64> + '_ {
     })
 }
 
-/// Whether a number is the value, its percentage or its rounding to a whole number. The minus sign of
-/// a number may be an operator, so it only matters for a negative value.
+/// Whether a number is the value, its percentage or its rounding to a whole number. The minus sign
+/// of a number may be an operator, so it only matters for a negative value.
 fn is_close(number: f64, value: f64) -> bool {
     if value < 0.0 && number >= 0.0 {
         return false;

@@ -45,6 +45,9 @@ fn fields(subject: &Subject) -> Option<BTreeMap<String, String>> {
 /// in order and there are at least three.
 fn options(prompt: &str) -> BTreeMap<String, String> {
     let mut options = BTreeMap::new();
+    if !prompt.contains("(C)") && !prompt.contains("\nC") {
+        return options;
+    }
     for form in [
         |letter: char| format!("({letter})"),
         |letter: char| format!("\n{letter}. "),

@@ -157,7 +157,8 @@ impl DatasetRule for Duplicates {
                 (&NEAR_CONFLICT, "their golds differ; compare both")
             };
             let message = format!(
-                "the prompt `{start}` shares about {percent:.0} % of its word pairs with {location}; \
+                "the prompt `{start}` shares about {percent:.0} % of its word pairs with \
+                 {location}; \
                  {end}"
             );
             sink.add(code, &row.location, &row.key, message);

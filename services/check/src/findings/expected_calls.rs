@@ -1,5 +1,5 @@
-//! The expected calls of a `tools` task do not fit its tools (`call-invalid`), or are missing although
-//! the prompt names a tool (`call-missing`).
+//! The expected calls of a `tools` task do not fit its tools (`call-invalid`), or are missing
+//! although the prompt names a tool (`call-missing`).
 
 use serde_json::{Map, Value};
 

@@ -1,43 +1,49 @@
 //! The gold of a `math` task is not one answer: a note, a sentence or a proof (`gold-note`), or
 //! several answers, or one answer to several questions (`gold-ambiguous`).
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::Sink;
 use super::code::{Code, code};
 use crate::graded_row::{GradedRow, excerpt};
 use crate::probes::is_number;
-use crate::reading::first_phrase;
+use crate::reading::any_phrase;
 
 pub(super) const NOTE: Code = code!("gold-note", Warning);
 pub(super) const AMBIGUOUS: Code = code!("gold-ambiguous", Warning);
 
 /// Phrases of notes and proofs, in lower case.
-const NOTES: &[&str] = &[
-    "proof",
-    "answers may vary",
-    "answer may vary",
-    "see above",
-    "see below",
-    "see solution",
-    "the answer is",
-    "answer:",
-    "because",
-    "therefore",
-    "hence",
-    "q.e.d",
-    "note:",
-    "we have",
-    "approximately",
-    "approx",
-    "about",
-    "to be determined",
-    "sample answer",
-    "varies",
-    "correct answer",
-    "which means",
-    "so that",
-    "as required",
-    "thus",
-];
+static NOTES: LazyLock<Regex> = LazyLock::new(|| {
+    any_phrase(&[
+        "proof",
+        "answers may vary",
+        "answer may vary",
+        "see above",
+        "see below",
+        "see solution",
+        "the answer is",
+        "answer:",
+        "because",
+        "therefore",
+        "hence",
+        "q.e.d",
+        "note:",
+        "we have",
+        "approximately",
+        "approx",
+        "about",
+        "to be determined",
+        "sample answer",
+        "varies",
+        "correct answer",
+        "which means",
+        "so that",
+        "as required",
+        "thus",
+    ])
+});
 
 /// Number of words that make a gold a sentence.
 const SENTENCE: usize = 7;
@@ -76,7 +82,8 @@ pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
 
 fn note(gold: &str) -> Option<String> {
     let lower = gold.to_lowercase();
-    if let Some(phrase) = first_phrase(&lower, NOTES) {
+    if let Some(phrase) = NOTES.find(&lower) {
+        let phrase = phrase.as_str();
         return Some(format!("contains `{phrase}`"));
     }
     let is_word = |word: &&str| {
@@ -100,10 +107,10 @@ fn alternatives(gold: &str) -> Option<&'static str> {
 
 /// Whether a prompt ends with two questions, or has parts with several.
 fn asks_twice(prompt: &str) -> bool {
-    let lower = prompt.to_lowercase();
-    if lower.matches('?').count() < 2 {
+    if prompt.matches('?').count() < 2 {
         return false;
     }
+    let lower = prompt.to_lowercase();
     if lower.contains("(a)") && lower.contains("(b)") && !lower.contains("(d)") {
         return true;
     }

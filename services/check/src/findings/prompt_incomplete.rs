@@ -1,10 +1,14 @@
 //! `prompt-incomplete`: the prompt is empty or a placeholder, is cut off, or refers to an image, a
 //! passage or a question that it does not contain.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::Sink;
 use super::code::{Code, code};
 use crate::graded_row::{GradedRow, excerpt};
-use crate::reading::first_phrase;
+use crate::reading::any_phrase;
 
 pub(super) const CODE: Code = code!("prompt-incomplete", Warning);
 
@@ -34,26 +38,27 @@ const PLACEHOLDERS: &[&str] = &[
 ];
 
 /// Parts of templates that were not filled in, in lower case.
-const SLOTS: &[&str] = &[
-    "{question}",
-    "{problem}",
-    "{prompt}",
-    "{{question}}",
-    "{{problem}}",
-    "{{ question }}",
-    "{{ prompt }}",
-    "{{prompt}}",
-    "{{ problem }}",
-    "[insert",
-    "<insert",
-    "lorem ipsum",
-    "{input}",
-    "{0}",
-    "%(question)s",
-    "[question here]",
-    "[removed]",
-    "[deleted]",
-];
+static SLOTS: LazyLock<Regex> = LazyLock::new(|| {
+    any_phrase(&[
+        "{question}",
+        "{problem}",
+        "{prompt}",
+        "{{question}}",
+        "{{problem}}",
+        "{{ question }}",
+        "{{ prompt }}",
+        "{{prompt}}",
+        "{{ problem }}",
+        "[insert",
+        "<insert",
+        "lorem ipsum",
+        "{input}",
+        "%(question)s",
+        "[question here]",
+        "[removed]",
+        "[deleted]",
+    ])
+});
 
 /// Last words of a text that goes on.
 const OPEN_ENDS: &[&str] = &[
@@ -61,45 +66,47 @@ const OPEN_ENDS: &[&str] = &[
 ];
 
 /// References to an image, in lower case.
-const IMAGES: &[&str] = &[
-    "in the figure",
-    "the figure below",
-    "the figure above",
-    "figure shown",
-    "shown in the figure",
-    "following figure",
-    "accompanying figure",
-    "in the diagram",
-    "the diagram below",
-    "the diagram above",
-    "diagram shown",
-    "following diagram",
-    "accompanying diagram",
-    "graph shown",
-    "graph below",
-    "graph above",
-    "picture below",
-    "picture above",
-    "in the picture shown",
-    "image below",
-    "image above",
-    "image shown",
-    "attached image",
-    "as pictured",
-    "pictured below",
-    "pictured above",
-    "shown in the diagram",
-    "chart below",
-    "chart above",
-    "map below",
-    "see figure",
-    "photo below",
-    "in the photo",
-    "the figure shows",
-    "the diagram shows",
-    "the picture shows",
-    "the image shows",
-];
+static IMAGES: LazyLock<Regex> = LazyLock::new(|| {
+    any_phrase(&[
+        "in the figure",
+        "the figure below",
+        "the figure above",
+        "figure shown",
+        "shown in the figure",
+        "following figure",
+        "accompanying figure",
+        "in the diagram",
+        "the diagram below",
+        "the diagram above",
+        "diagram shown",
+        "following diagram",
+        "accompanying diagram",
+        "graph shown",
+        "graph below",
+        "graph above",
+        "picture below",
+        "picture above",
+        "in the picture shown",
+        "image below",
+        "image above",
+        "image shown",
+        "attached image",
+        "as pictured",
+        "pictured below",
+        "pictured above",
+        "shown in the diagram",
+        "chart below",
+        "chart above",
+        "map below",
+        "see figure",
+        "photo below",
+        "in the photo",
+        "the figure shows",
+        "the diagram shows",
+        "the picture shows",
+        "the image shows",
+    ])
+});
 
 /// Signs that an image is in the text, as code or as a link.
 const DRAWN: &[&str] = &[
@@ -115,36 +122,40 @@ const DRAWN: &[&str] = &[
 ];
 
 /// References to a passage, in lower case.
-const PASSAGES: &[&str] = &[
-    "according to the passage",
-    "in the passage",
-    "the passage above",
-    "passage below",
-    "the author of the passage",
-    "according to the text",
-    "the text above",
-    "according to the article",
-    "the article above",
-    "the table below",
-    "the table above",
-    "following table",
-    "according to the table",
-    "the data below",
-    "the paragraph above",
-];
+static PASSAGES: LazyLock<Regex> = LazyLock::new(|| {
+    any_phrase(&[
+        "according to the passage",
+        "in the passage",
+        "the passage above",
+        "passage below",
+        "the author of the passage",
+        "according to the text",
+        "the text above",
+        "according to the article",
+        "the article above",
+        "the table below",
+        "the table above",
+        "following table",
+        "according to the table",
+        "the data below",
+        "the paragraph above",
+    ])
+});
 
 /// References to another question, in lower case.
-const OTHERS: &[&str] = &[
-    "previous problem",
-    "previous question",
-    "preceding problem",
-    "preceding question",
-    "problem above",
-    "question above",
-    "the last problem",
-    "from problem 1",
-    "answer to part",
-];
+static OTHERS: LazyLock<Regex> = LazyLock::new(|| {
+    any_phrase(&[
+        "previous problem",
+        "previous question",
+        "preceding problem",
+        "preceding question",
+        "problem above",
+        "question above",
+        "the last problem",
+        "from problem 1",
+        "answer to part",
+    ])
+});
 
 /// Maximum number of words of a prompt that is too short to contain a passage or a table.
 const SHORT: usize = 40;
@@ -171,7 +182,8 @@ fn problem(prompt: &str, is_prose: bool) -> Option<String> {
     if PLACEHOLDERS.contains(&text.as_str()) {
         return Some(format!("the prompt `{}` is a placeholder", excerpt(prompt)));
     }
-    if let Some(slot) = SLOTS.iter().find(|slot| text.contains(**slot)) {
+    if let Some(slot) = SLOTS.find(&text) {
+        let slot = slot.as_str();
         return Some(format!("`{slot}` in the prompt was not filled in"));
     }
     if !is_prose {
@@ -187,23 +199,22 @@ fn problem(prompt: &str, is_prose: bool) -> Option<String> {
             "the prompt says `{phrase}`, but contains no {what}"
         ))
     };
-    if !DRAWN.iter().any(|sign| text.contains(sign))
-        && let Some(phrase) = first_phrase(&text, IMAGES)
+    if let Some(phrase) = IMAGES.find(&text)
+        && !DRAWN.iter().any(|sign| text.contains(sign))
     {
-        return missing("image", phrase);
+        return missing("image", phrase.as_str());
     }
-    let is_short = text.split_whitespace().take(SHORT + 1).count() <= SHORT;
+    let is_short = || text.split_whitespace().take(SHORT + 1).count() <= SHORT;
     let has_table =
-        text.contains('|') || text.contains("\\begin{") || text.matches('\n').count() > 2;
-    if is_short
-        && !has_table
-        && let Some(phrase) = first_phrase(&text, PASSAGES)
+        || text.contains('|') || text.contains("\\begin{") || text.matches('\n').count() > 2;
+    if let Some(phrase) = PASSAGES.find(&text)
+        && is_short()
+        && !has_table()
     {
-        return missing("such passage or table", phrase);
+        return missing("such passage or table", phrase.as_str());
     }
-    first_phrase(&text, OTHERS)
-        .filter(|_| is_short)
-        .and_then(|phrase| missing("other question", phrase))
+    let phrase = OTHERS.find(&text).filter(|_| is_short())?;
+    missing("other question", phrase.as_str())
 }
 
 /// The end of a text that is cut off.

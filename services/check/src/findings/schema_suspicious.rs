@@ -1,5 +1,5 @@
-//! `schema-suspicious`: the JSON Schema of a `structured` task accepts everything or nothing, or has
-//! a misspelt keyword.
+//! `schema-suspicious`: the JSON Schema of a `structured` task accepts everything or nothing, or
+//! has a misspelt keyword.
 
 use assay_base::did_you_mean;
 use serde_json::Value;

@@ -11,7 +11,7 @@ use crate::subject::Subject;
 pub(super) const CODE: Code = code!("tests-fragile", Warning);
 
 /// Number of decimals from which a number is the result of a calculation.
-const DECIMALS: usize = 6;
+const DECIMALS: usize = 8;
 
 /// Calls that return the date or the time.
 const CLOCKS: &[&str] = &[

@@ -5,6 +5,7 @@ use assay_core::Completion;
 
 use super::math_variants::right_variants;
 use super::probe::{Probe, Prober, Purpose, plain};
+use crate::reading::has_phrase;
 use crate::subject::Subject;
 
 pub(super) const PROBER: Prober = Prober {
@@ -30,7 +31,7 @@ pub(super) const PROBER: Prober = Prober {
     wrong_completions,
     tries_prompt: |subject| {
         let prompt = subject.prompt.as_deref().unwrap_or_default();
-        let contains = |gold: &&str| prompt.contains(gold.trim().trim_matches('$').trim());
+        let contains = |gold: &&str| has_phrase(prompt, gold.trim().trim_matches('$').trim());
         subject.texts("answer").iter().any(contains)
     },
     ..Prober::BASE

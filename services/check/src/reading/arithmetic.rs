@@ -68,6 +68,9 @@ fn is_whole(value: f64) -> bool {
 /// The text with one character for each operator, and without currency signs.
 fn plain_operators(text: &str) -> String {
     let mut plain = text.to_owned();
+    if text.is_ascii() && !text.contains(['\\', '$']) {
+        return plain;
+    }
     for (from, to) in [
         ("\\times", "*"),
         ("\\cdot", "*"),

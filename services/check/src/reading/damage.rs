@@ -2,6 +2,10 @@
 
 /// What is damaged in a text, with an excerpt of it; `None` if nothing is.
 pub(crate) fn damage(text: &str) -> Option<(&'static str, String)> {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\r') && byte != b'&';
+    if text.bytes().all(is_plain) {
+        return None;
+    }
     let mut characters = text.char_indices().peekable();
     while let Some((at, c)) = characters.next() {
         let next = characters.peek().map(|(_, next)| *next);

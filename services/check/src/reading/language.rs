@@ -7,7 +7,9 @@ const MIN_WORDS: usize = 4;
 const MAX_WORDS: usize = 100;
 
 /// Frequent English words that are not words of the other languages.
-const ENGLISH: &[&str] = &["the", "and", "how", "what", "each", "many", "are", "that", "with"];
+const ENGLISH: &[&str] = &[
+    "the", "and", "how", "what", "each", "many", "are", "that", "with",
+];
 
 /// Frequent words of languages, which are rare in the others.
 const LANGUAGES: &[(&str, &[&str])] = &[

@@ -5,6 +5,8 @@ pub(crate) mod damage;
 pub(crate) mod language;
 pub(crate) mod latex;
 
+use regex::Regex;
+
 /// Whether a text contains a phrase as whole words. Both are in lower case.
 pub(crate) fn has_phrase(text: &str, phrase: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -14,8 +16,17 @@ pub(crate) fn has_phrase(text: &str, phrase: &str) -> bool {
     })
 }
 
-/// The first of these phrases that a text contains as whole words.
-pub(crate) fn first_phrase<'p>(text: &str, phrases: &[&'p str]) -> Option<&'p str> {
-    let mut phrases = phrases.iter();
-    phrases.find(|phrase| has_phrase(text, phrase)).copied()
+/// An expression that finds the first of these phrases as whole words in a text in lower case.
+pub(crate) fn any_phrase(phrases: &[&str]) -> Regex {
+    let edge = |c: Option<char>| {
+        let is_word = c.is_some_and(char::is_alphanumeric);
+        if is_word { "\\b" } else { "" }
+    };
+    let phrase = |phrase: &&str| {
+        let (first, last) = (phrase.chars().next(), phrase.chars().next_back());
+        format!("{}{}{}", edge(first), regex::escape(phrase), edge(last))
+    };
+    let phrases: Vec<String> = phrases.iter().map(phrase).collect();
+    #[expect(clippy::expect_used, reason = "the phrases are constant and escaped")]
+    Regex::new(&phrases.join("|")).expect("escaped phrases are an expression")
 }

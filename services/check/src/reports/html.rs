@@ -10,14 +10,7 @@ use crate::{Finding, Report};
 /// Maximum number of listed findings of a code.
 const MAX_LISTED: usize = 200;
 
-const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-    <meta name=\"viewport\" content=\"width=device-width\"><title>assay check</title><style>\
-    body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1c2330}\
-    table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.3rem .6rem;\
-    border-bottom:1px solid #d8dce3}td:first-child{white-space:nowrap}.error{color:#a4161a}.warning{color:#7a4d00}\
-    summary{cursor:pointer;padding:.3rem 0}pre{white-space:pre-wrap;background:#f4f6f8;padding:.6rem}\
-    @media(prefers-color-scheme:dark){body{background:#14181f;color:#dfe4ec}pre{background:#1d232c}\
-    td,th{border-color:#333b47}.error{color:#ff8a8a}.warning{color:#f0b95c}}</style></head><body>";
+const HEAD: &str = include_str!("head.html");
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
@@ -30,7 +23,8 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "<table><tr><th>dataset</th><th>rows</th><th>checked</th><th>tasks</th><th>wrong answers rejected</th>\
+        "<table><tr><th>dataset</th><th>rows</th><th>checked</th><th>tasks</th>\
+         <th>wrong answers rejected</th>\
          <th>unchecked</th></tr>"
     )?;
     for dataset in &report.datasets {
@@ -76,7 +70,8 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let listed = by_code.remove(name).unwrap_or_default();
         writeln!(
             out,
-            "<details><summary><b class=\"{class}\">{name}</b>: {} — {}</summary>\n<pre>{}</pre>\n<table>",
+            "<details><summary><b class=\"{class}\">{name}</b>: {} — {}</summary>\n\
+             <pre>{}</pre>\n<table>",
             counted(*count, class),
             text(code.title()),
             text(code.page)

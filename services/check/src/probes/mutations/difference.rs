@@ -1,5 +1,5 @@
-//! Compares a changed program with the right one on generated inputs, in the sandbox, by a test that
-//! fails on the first input with another result. The test's message is a new test for the row.
+//! Compares a changed program with the right one on generated inputs, in the sandbox, by a test
+//! that fails on the first input with another result. The test's message is a new test for the row.
 
 use assay_core::Task;
 use serde_json::{Map, Value, json};
@@ -15,7 +15,8 @@ pub(crate) const NEW_TEST: &str = "assay-new-test: ";
 const SECONDS: f64 = 2.0;
 
 /// A task whose only test passes if the function `name` has the same results as that of
-/// `reference`, a global function or a method of `Solution()` (`is_method`). `body` is the `code` task of the row, in Python.
+/// `reference`, a global function or a method of `Solution()` (`is_method`). `body` is the `code`
+/// task of the row, in Python.
 pub(crate) fn difference(
     body: &Map<String, Value>,
     reference: &str,

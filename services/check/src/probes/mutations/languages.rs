@@ -152,8 +152,8 @@ pub(in crate::probes) const JAVASCRIPT: Lexicon = Lexicon {
 pub(in crate::probes) const CPP: Lexicon = Lexicon {
     quotes: "\"'",
     other_return: None,
-    // `<` and `>` also enclose the arguments of templates, and `*` and `&` declare pointers: a change
-    // there does not compile, and counts as detected.
+    // `<` and `>` also enclose the arguments of templates, and `*` and `&` declare pointers: a
+    // change there does not compile, and counts as detected.
     binary: &[
         COMPARISONS[0],
         COMPARISONS[1],

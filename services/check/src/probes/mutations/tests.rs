@@ -11,8 +11,8 @@ fn programs(source: &str, lexicon: &super::Lexicon) -> Vec<String> {
 
 #[test]
 fn changes_operators_constants_conditions_returns_and_statements_of_python() {
-    let source = "def f(a, *b):\n    \"\"\"a < 1\"\"\"\n    # a < 2\n    if a < 10 and -a:\n        \
-                  b += 1\n    return [x for x in b if x]\n";
+    let source = "def f(a, *b):\n    \"\"\"a < 1\"\"\"\n    # a < 2\n    \
+                  if a < 10 and -a:\n        b += 1\n    return [x for x in b if x]\n";
     let programs = programs(source, &PYTHON);
     for changed in [
         "if a <= 10",
