@@ -264,11 +264,11 @@ def _(row, draw, other):
 
 
 # Calls.
-simple("calls", "unknown tool", "call-invalid task-rejected", put(["task", "expected"], [{"name": "get_news", "arguments": {"city": "Oslo"}}]))
-simple("calls", "unknown argument", "call-invalid", put(["task", "expected"], [{"name": "get_weather", "arguments": {"city": "Oslo", "when": "now"}}]))
-simple("calls", "ill-typed argument", "call-invalid", put(["task", "expected"], [{"name": "get_weather", "arguments": {"city": 7}}]))
-simple("calls", "number as text", "call-invalid", put(["task", "expected"], [{"name": "book_table", "arguments": {"place": "Inn", "guests": "four"}}]))
-simple("calls", "required argument missing", "call-invalid", put(["task", "expected"], [{"name": "book_table", "arguments": {"place": "Inn"}}]))
+simple("calls", "unknown tool", "call-invalid task-rejected task-ungradable", put(["task", "expected"], [{"name": "get_news", "arguments": {"city": "Oslo"}}]))
+simple("calls", "unknown argument", "call-invalid task-ungradable", put(["task", "expected"], [{"name": "get_weather", "arguments": {"city": "Oslo", "when": "now"}}]))
+simple("calls", "ill-typed argument", "call-invalid task-ungradable", put(["task", "expected"], [{"name": "get_weather", "arguments": {"city": 7}}]))
+simple("calls", "number as text", "call-invalid task-ungradable", put(["task", "expected"], [{"name": "book_table", "arguments": {"place": "Inn", "guests": "four"}}]))
+simple("calls", "required argument missing", "call-invalid task-ungradable", put(["task", "expected"], [{"name": "book_table", "arguments": {"place": "Inn"}}]))
 simple("calls", "no calls", "call-missing", lambda row: (
     row.update(prompt=f"Please get weather for Oslo {row['id']}"), put(["task", "expected"], [])(row)))
 simple("calls", "call in the prompt", "answer-in-prompt", lambda row: row.update(

@@ -30,7 +30,8 @@ pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     }
     let is_bfcl = subject.text("mode") == Some("bfcl");
     let problem = calls.iter().find_map(|call| problem(call, &tools, is_bfcl));
-    if let Some(problem) = problem.filter(|_| !tools.is_empty()) {
+    // The grader has reported a call that it rejects.
+    if let Some(problem) = problem.filter(|_| !tools.is_empty() && row.fault().is_none()) {
         sink.add(&INVALID, &row.location, &row.key, problem);
     }
 }

@@ -12,7 +12,11 @@ pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
         return;
     };
     let texts = [
-        ("gold", subject.math_gold()),
+        // A gold that cannot be parsed has a finding of its own.
+        (
+            "gold",
+            subject.math_gold().filter(|_| row.fault().is_none()),
+        ),
         ("prompt", subject.prompt.as_deref()),
     ];
     let found = texts

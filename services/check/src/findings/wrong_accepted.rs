@@ -27,7 +27,8 @@ pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     if let Some(probe) = passed(|purpose| purpose == Purpose::Refusal) {
         add(&REFUSAL, &format!("the refusal `{}`", probe.excerpt));
     }
-    if passed(|purpose| purpose == Purpose::Copy).is_some() {
+    let is_other = passed(|purpose| matches!(purpose, Purpose::Empty | Purpose::Refusal)).is_some();
+    if !is_other && passed(|purpose| purpose == Purpose::Copy).is_some() {
         add(&PROMPT, "a copy of the prompt");
     }
     let mutant = passed(|purpose| matches!(purpose, Purpose::Mutant(_)));

@@ -55,18 +55,16 @@ fn found(report: &Value) -> BTreeSet<(u64, String)> {
 /// Lines and codes of the planted faults.
 fn planted(file: &str) -> BTreeSet<(u64, String)> {
     let text = std::fs::read_to_string(datasets().join(file)).unwrap();
-    let code = |line: &str| {
-        Some(
-            line.split_once(r#""planted": ""#)?
-                .1
-                .split_once('"')?
-                .0
-                .to_owned(),
-        )
+    let codes = |line: &str| -> Vec<String> {
+        let Some((_, rest)) = line.split_once(r#""planted": ""#) else {
+            return Vec::new();
+        };
+        let codes = rest.split_once('"').unwrap().0;
+        codes.split(' ').map(str::to_owned).collect()
     };
     (1..)
         .zip(text.lines())
-        .filter_map(|(number, line)| Some((number, code(line)?)))
+        .flat_map(|(number, line)| codes(line).into_iter().map(move |code| (number, code)))
         .collect()
 }
 
