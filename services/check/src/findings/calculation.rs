@@ -27,7 +27,11 @@ pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
         );
         sink.add(&SLIP, &row.location, &row.key, message);
     }
-    let gold = subject.math_gold().filter(|gold| is_number(gold));
+    // Only a marked answer repeats a number that the reasoning has already reached. A box may be the
+    // place of the last step.
+    let gold = subject
+        .math_gold()
+        .filter(|gold| is_number(gold) && solution.contains(MARK));
     if let (Some(last), Some(gold)) = (found.last, gold)
         && gold
             .replace(',', "")
@@ -43,9 +47,12 @@ pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     }
 }
 
+/// The mark of the answer in solutions as those of GSM8K.
+const MARK: &str = "####";
+
 /// The solution before its final answer.
 fn reasoning(solution: &str) -> &str {
-    let end = solution.rfind("####").or_else(|| solution.rfind("\\boxed"));
+    let end = solution.rfind(MARK).or_else(|| solution.rfind("\\boxed"));
     end.map_or(solution, |end| &solution[..end])
 }
 
