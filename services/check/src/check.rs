@@ -376,7 +376,7 @@ async fn grade_probes(
             if let Ok(row) = &mut graded[at] {
                 row.probes.push(ProbeResult::new(
                     purpose,
-                    &reply.item(grade).item.completion.text(),
+                    &reply.item(grade).item.completion,
                     grade,
                 ));
             }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use assay_core::{Evidence, Fault};
+use assay_core::{Completion, Evidence, Fault};
 use assay_record::ItemGrade;
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ impl GradedRow {
 #[derive(Debug)]
 pub(crate) struct ProbeResult {
     pub(crate) purpose: Purpose,
-    /// Excerpt of the completion.
+    /// Excerpt of the completion; empty for wrong completions but the refusal.
     pub(crate) excerpt: String,
     pub(crate) result: Result<ProbeGrade, NotGraded>,
 }
@@ -118,10 +118,21 @@ pub(crate) enum NotGraded {
 }
 
 impl ProbeResult {
-    pub(crate) fn new(purpose: Purpose, completion: &str, grade: &ItemGrade) -> Self {
+    pub(crate) fn new(purpose: Purpose, completion: &Completion, grade: &ItemGrade) -> Self {
+        // Findings show the evidence and the completion of these only. Most probes are others.
+        let is_shown = matches!(
+            purpose,
+            Purpose::Gold { .. }
+                | Purpose::Variant(_)
+                | Purpose::Solution
+                | Purpose::Refusal
+                | Purpose::Rollout
+                | Purpose::Difference(_)
+        );
         let result = match (&grade.error, &grade.evidence) {
             (None, evidence) => {
-                let facts = evidence.as_ref().map(Evidence::facts);
+                let evidence = evidence.as_ref().filter(|_| is_shown);
+                let facts = evidence.map(Evidence::facts);
                 let facts = facts.as_ref();
                 let text = |name: &str| facts?.get(name)?.as_str().map(str::to_owned);
                 let passed = grade.pass == Some(true);
@@ -150,7 +161,11 @@ impl ProbeResult {
         };
         Self {
             purpose,
-            excerpt: excerpt(completion),
+            excerpt: if is_shown {
+                excerpt(&completion.text())
+            } else {
+                String::new()
+            },
             result,
         }
     }
