@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser deploy-check deploy-trial test openapi openapi-short chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load load-postgres record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 ##@ Run
 
@@ -59,7 +59,7 @@ cuda: ## build the binary with CUDA and FlashAttention and print its path; needs
 
 ##@ Test
 
-test: fmt clippy docs scripts images postgres browser unit deploy-check openapi-short chaos-short native-short documents python ## run everything that CI runs
+test: fmt clippy docs scripts images postgres browser unit deploy-check openapi-short chaos-short native-short documents check-planted python ## run everything that CI runs
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -251,6 +251,9 @@ submissions: images ## send 10,000 programs with 20 tests over HTTP: throughput,
 check-rows: build ## check a million generated rows as JSON lines and Parquet: time, memory; ARGS sets the number
 	$(CARGO) build --locked --package assay-check --example rows
 	python3 tests/load/check_rows.py "$(BINARY)" "$(CARGO_TARGET_DIR)/debug/examples/rows" $(ARGS)
+
+check-planted: images ## check datasets with 150 kinds of planted defects: share found, alarms on clean rows; ARGS such as `--seed 2`
+	python3 tests/planted/run.py "$(BINARY)" $(ARGS)
 
 DATABASE ?= $(CARGO_TARGET_DIR)/record.db
 GRADES ?= 10000000

@@ -11,6 +11,12 @@ pub struct TextPosition {
 }
 
 impl TextPosition {
+    /// The line, from 1.
+    #[must_use]
+    pub fn line(self) -> u64 {
+        self.line as u64
+    }
+
     /// The start of a text.
     pub const START: Self = Self { line: 1, column: 1 };
 

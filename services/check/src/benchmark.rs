@@ -1,14 +1,15 @@
 //! A benchmark, as the set of word sequences (shingles) of its prompts.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use assay_core::GraderTable;
 use assay_templates::Template;
 use serde_json::Value;
 
-use crate::row::SourceRow;
-use crate::shingles::{shingles, words};
+use crate::graded_row::excerpt;
+use crate::row::{RowLocation, SourceRow};
+use crate::shingles::{Word, masked_words, shingles, words};
 use crate::sources::{self, SourceError};
 use crate::subject::SubjectReader;
 
@@ -16,14 +17,34 @@ use crate::subject::SubjectReader;
 /// others 2024, Tulu 3, arXiv 2411.15124, section 3.2).
 const SHINGLE_WORDS: usize = 8;
 
+/// Minimum number of masked shingles of a prompt. Short prompts of one kind are equal when masked.
+const MIN_MASKED: u32 = 12;
+
 /// Maximum number of shingles kept. A benchmark of a hundred thousand prompts has fewer.
 const MAX_SHINGLES: usize = 16 << 20;
 
 /// A benchmark whose prompts datasets must not contain.
 #[derive(Debug, Default)]
 pub struct Benchmark {
-    shingles: HashSet<u64>,
-    name: String,
+    /// The first row with each shingle of the prompts.
+    exact: HashMap<u64, u32>,
+    /// The same after numbers and names are masked.
+    masked: HashMap<u64, u32>,
+    /// Locations and starts of the prompts.
+    rows: Vec<(RowLocation, String)>,
+}
+
+/// The row of a benchmark that a prompt shares the most with.
+#[derive(Debug)]
+pub(crate) struct Overlap<'a> {
+    /// Share of the shingles of the prompt that occur in the benchmark, in \[0, 1\].
+    pub(crate) share: f64,
+    /// Whether numbers and names are masked.
+    pub(crate) is_masked: bool,
+    /// Location of the row.
+    pub(crate) location: &'a RowLocation,
+    /// Start of its prompt.
+    pub(crate) prompt: &'a str,
 }
 
 impl Benchmark {
@@ -34,7 +55,7 @@ impl Benchmark {
     /// [`SourceError`]: the file cannot be read completely, or has no prompts.
     pub fn read(path: &Path, template: Option<&Template>) -> Result<Self, SourceError> {
         let name = path.display().to_string();
-        let mut known = HashSet::new();
+        let mut known = Self::default();
         let reader = SubjectReader {
             template,
             solution: None,
@@ -59,42 +80,86 @@ impl Benchmark {
                     None
                 }
             };
-            if let Some(prompt) = prompt.filter(|_| known.len() < MAX_SHINGLES) {
-                known.extend(shingles(&words(&prompt), SHINGLE_WORDS));
+            if let Some(prompt) = prompt {
+                known.add(&prompt, row.location);
             }
         }
         if rows == 0 {
             return Err(SourceError::Empty(name));
         }
-        if known.is_empty() {
+        if known.exact.is_empty() {
             return Err(SourceError::NoPrompt {
                 path: path.to_owned(),
                 message: failure.unwrap_or_default(),
             });
         }
-        Ok(Self {
-            shingles: known,
-            name,
+        Ok(known)
+    }
+
+    fn add(&mut self, prompt: &str, location: RowLocation) {
+        let Ok(row) = u32::try_from(self.rows.len()) else {
+            return;
+        };
+        if self.exact.len() + self.masked.len() >= MAX_SHINGLES {
+            return;
+        }
+        for (known, words) in [
+            (&mut self.exact, words(prompt)),
+            (&mut self.masked, masked_words(prompt)),
+        ] {
+            for shingle in shingles(&words, SHINGLE_WORDS) {
+                known.entry(shingle).or_insert(row);
+            }
+        }
+        self.rows.push((location, excerpt(prompt)));
+    }
+
+    /// What a prompt shares with the benchmark, with `minimum` or more of its shingles, or with
+    /// `masked_minimum` or more of them after numbers and names are masked.
+    pub(crate) fn overlap(
+        &self,
+        prompt: &str,
+        minimum: f64,
+        masked_minimum: f64,
+    ) -> Option<Overlap<'_>> {
+        let exact = Self::share(&self.exact, &words(prompt), minimum, 1);
+        let (is_masked, found) = match exact {
+            Some(found) => (false, found),
+            None => {
+                let masked = masked_words(prompt);
+                (
+                    true,
+                    Self::share(&self.masked, &masked, masked_minimum, MIN_MASKED)?,
+                )
+            }
+        };
+        let (share, row) = found;
+        let (location, prompt) = self.rows.get(row as usize)?;
+        Some(Overlap {
+            share,
+            is_masked,
+            location,
+            prompt,
         })
     }
 
-    /// The path, as given.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Share of the shingles of a prompt that occur in the benchmark, in \[0, 1\].
-    pub(crate) fn overlap(&self, prompt: &str) -> f64 {
-        let words = words(prompt);
-        let (mut total, mut known) = (0u32, 0u32);
-        for shingle in shingles(&words, SHINGLE_WORDS) {
+    /// The share of known shingles, and the row that most of them are from.
+    fn share(
+        known: &HashMap<u64, u32>,
+        words: &[Word],
+        minimum: f64,
+        min_shingles: u32,
+    ) -> Option<(f64, u32)> {
+        let (mut total, mut rows) = (0u32, BTreeMap::<u32, u32>::new());
+        for shingle in shingles(words, SHINGLE_WORDS) {
             total += 1;
-            known += u32::from(self.shingles.contains(&shingle));
+            if let Some(row) = known.get(&shingle) {
+                *rows.entry(*row).or_default() += 1;
+            }
         }
-        if total == 0 {
-            0.0
-        } else {
-            f64::from(known) / f64::from(total)
-        }
+        let shared: u32 = rows.values().sum();
+        let (row, _) = rows.into_iter().max_by_key(|(_, count)| *count)?;
+        let share = f64::from(shared) / f64::from(total.max(1));
+        (share >= minimum && total >= min_shingles).then_some((share, row))
     }
 }

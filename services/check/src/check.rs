@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
 use super::sketch::Sketch;
+use crate::baseline::Comparison;
 use crate::findings::{Findings, Sink, no_task};
 use crate::graded_row::{GradedRow, NotGraded, ProbeResult};
 use crate::options::Options;
@@ -21,7 +22,7 @@ use crate::report::{DatasetSummary, Report};
 use crate::row::{DatasetRow, RowLocation, SourceRow};
 use crate::sources::{self, Rows, SourceError};
 use crate::subject::{Subject, SubjectReader, TaskProblem};
-use crate::{sample, shingles};
+use crate::{sample, shingles, subject};
 
 /// Number of rows per chunk.
 const CHUNK: usize = 256;
@@ -146,10 +147,16 @@ async fn check_all(
         known,
         ignored,
         unlisted,
+        tests,
+        compared,
+        flagged,
         ..
     } = sink;
     Ok(Report {
         findings,
+        tests,
+        compared: compared.map(Comparison::finish),
+        flagged,
         counts,
         known,
         ignored,
@@ -162,9 +169,15 @@ async fn check_all(
 fn count(row: &GradedRow, summary: &mut DatasetSummary, report: &mut Report) {
     let Some(kind) = row.kind() else { return };
     *summary.tasks.entry(kind.to_owned()).or_default() += 1;
+    if let Some(reason) = row.unchecked() {
+        *summary.unchecked.entry(reason).or_default() += 1;
+    }
     for probe in &row.probes {
         match (&probe.result, probe.purpose) {
-            (Ok(graded), Purpose::Mutant(_) | Purpose::Variation(_)) => {
+            (
+                Ok(graded),
+                Purpose::Mutant(_) | Purpose::Variation(_) | Purpose::Mutation(_) | Purpose::Copy,
+            ) => {
                 let mutants = summary.mutants.entry(kind.to_owned()).or_default();
                 mutants.tried += 1;
                 mutants.killed += u64::from(!graded.pass);
@@ -217,6 +230,7 @@ fn chunks(
 struct PreparedRow {
     location: RowLocation,
     key: String,
+    lacks_id: bool,
     subject: Result<Subject, TaskProblem>,
     sketch: Sketch,
     probes: Vec<Probe>,
@@ -239,25 +253,59 @@ fn prepare(
     let prepare_row = |row| match row {
         SourceRow::Unreadable { location, message } => Err((location, message)),
         SourceRow::Row(mut row) => {
-            let key = reader.key(&row);
-            let hash = shingles::hash(row.hash().as_bytes());
+            let (id, content) = (reader.id(&row), row.hash());
+            let hash = shingles::hash(content.as_bytes());
+            let lacks_id = reader.lacks_id(&row);
             let subject = reader.read(&mut row);
+            let key = subject::key(id, content, subject.as_ref());
             let sketch = Sketch::new(subject.as_ref().ok(), hash);
-            let probes = subject.as_ref().map_or_else(
-                |_| Vec::new(),
-                |subject| probes::of(subject, options.repeats),
-            );
             let DatasetRow { location, .. } = row;
             Ok(PreparedRow {
                 location,
                 key,
+                lacks_id,
                 subject,
                 sketch,
-                probes,
+                probes: Vec::new(),
             })
         }
     };
-    chunk.into_iter().map(prepare_row).collect()
+    let mut rows: Vec<Result<PreparedRow, UnreadableRow>> =
+        chunk.into_iter().map(prepare_row).collect();
+    let subjects: Vec<Option<&Subject>> = rows
+        .iter()
+        .map(|row| row.as_ref().ok()?.subject.as_ref().ok())
+        .collect();
+    let probes: Vec<Vec<Probe>> = (0..subjects.len())
+        .map(|at| {
+            subjects[at].map_or_else(Vec::new, |subject| {
+                probes::of(subject, neighbour(&subjects, at), options.repeats)
+            })
+        })
+        .collect();
+    for (row, probes) in rows.iter_mut().zip(probes) {
+        if let Ok(row) = row {
+            row.probes = probes;
+        }
+    }
+    rows
+}
+
+/// Maximum distance of a row whose answer is tried.
+const MAX_DISTANCE: usize = 8;
+
+/// A row near the one at `at` with a task of the same type, an earlier one if there is one.
+fn neighbour<'a>(subjects: &[Option<&'a Subject>], at: usize) -> Option<&'a Subject> {
+    let kind = &subjects[at]?.task.kind;
+    let (before, after) = (&subjects[..at], &subjects[at + 1..]);
+    let near = before
+        .iter()
+        .rev()
+        .take(MAX_DISTANCE)
+        .chain(after.iter().take(MAX_DISTANCE));
+    near.flatten()
+        .find(|other| other.task.kind == *kind)
+        .copied()
 }
 
 async fn grade(
@@ -274,6 +322,7 @@ async fn grade(
             |PreparedRow {
                  location,
                  key,
+                 lacks_id,
                  subject,
                  sketch,
                  probes,
@@ -284,6 +333,7 @@ async fn grade(
                 GradedRow {
                     location,
                     key,
+                    lacks_id,
                     subject,
                     probes: Vec::new(),
                     sketch,
@@ -291,6 +341,29 @@ async fn grade(
             },
         ));
     }
+    grade_probes(&engine, &mut graded, queued).await?;
+    let comparisons = graded.iter().enumerate().flat_map(|(at, row)| {
+        let subject = row.as_ref().ok().and_then(|row| row.subject.as_ref().ok());
+        let passed = row.iter().flat_map(GradedRow::undetected);
+        let probes = subject.map_or_else(Vec::new, |subject| probes::comparisons(subject, passed));
+        probes
+            .into_iter()
+            .filter_map(move |probe| Some((at, item(subject?, probe))))
+    });
+    let comparisons: Vec<_> = comparisons.collect();
+    grade_probes(&engine, &mut graded, comparisons).await?;
+    Ok(graded)
+}
+
+/// The index of a row, and what to grade for it.
+type QueuedProbe = (usize, (Purpose, BatchItem));
+
+/// Grades probes, and adds the results to their rows.
+async fn grade_probes(
+    engine: &Engine,
+    graded: &mut [Result<GradedRow, UnreadableRow>],
+    mut queued: Vec<QueuedProbe>,
+) -> Result<(), CheckError> {
     while !queued.is_empty() {
         let rest = queued.split_off(queued.len().min(BATCH));
         let (owners, items): (Vec<(usize, Purpose)>, Vec<BatchItem>) = queued
@@ -303,14 +376,14 @@ async fn grade(
             if let Ok(row) = &mut graded[at] {
                 row.probes.push(ProbeResult::new(
                     purpose,
-                    &reply.item(grade).item.completion.text(),
+                    &reply.item(grade).item.completion,
                     grade,
                 ));
             }
         }
         queued = rest;
     }
-    Ok(graded)
+    Ok(())
 }
 
 fn item(subject: &Subject, probe: Probe) -> (Purpose, BatchItem) {

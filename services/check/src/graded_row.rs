@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use assay_core::{Evidence, Fault};
+use assay_core::{Completion, Evidence, Fault};
 use assay_record::ItemGrade;
 use serde_json::Value;
 
-use crate::probes::Purpose;
+use crate::probes::{self, Purpose};
 use crate::row::RowLocation;
 use crate::sketch::Sketch;
 use crate::subject::{Subject, TaskProblem};
@@ -14,11 +14,16 @@ use crate::subject::{Subject, TaskProblem};
 /// Maximum length of an excerpt of a completion or of evidence in a finding, in characters.
 const EXCERPT_LENGTH: usize = 120;
 
+/// Why a row is unchecked if its task has no gold that can be written as a completion.
+const NO_RIGHT_COMPLETION: &str = "no completion is known that should pass";
+
 /// A row and its graded probes.
 #[derive(Debug)]
 pub(crate) struct GradedRow {
     pub(crate) location: RowLocation,
     pub(crate) key: String,
+    /// Whether the row has a column for its id without a value.
+    pub(crate) lacks_id: bool,
     pub(crate) subject: Result<Subject, TaskProblem>,
     pub(crate) probes: Vec<ProbeResult>,
     pub(crate) sketch: Sketch,
@@ -27,8 +32,37 @@ pub(crate) struct GradedRow {
 impl GradedRow {
     /// The fault of the task, if it is ungradable.
     pub(crate) fn fault(&self) -> Option<&Fault> {
-        self.probes.iter().find_map(|probe| match &probe.result {
-            Err(NotGraded::Task(fault)) => Some(fault),
+        self.probes
+            .iter()
+            .find_map(|probe| match (&probe.result, probe.purpose) {
+                // Comparisons have a task of their own.
+                (_, Purpose::Difference(_)) => None,
+                (Err(NotGraded::Task(fault)), _) => Some(fault),
+                _ => None,
+            })
+    }
+
+    /// Why the row is unchecked: no completion that should pass was tried. `None` if it is checked
+    /// or has no gradable task.
+    pub(crate) fn unchecked(&self) -> Option<&'static str> {
+        if let Some(reason) = probes::why_unprobed(self.kind()?) {
+            return Some(reason);
+        }
+        let is_right = |purpose| {
+            matches!(
+                purpose,
+                Purpose::Gold { .. } | Purpose::Solution | Purpose::Prepare
+            )
+        };
+        let has_right = self.probes.iter().any(|probe| is_right(probe.purpose));
+        (!has_right && self.fault().is_none()).then_some(NO_RIGHT_COMPLETION)
+    }
+
+    /// The changes of a right program that pass.
+    pub(crate) fn undetected(&self) -> impl Iterator<Item = usize> {
+        let passed = self.graded().filter(|(_, grade)| grade.pass);
+        passed.filter_map(|(probe, _)| match probe.purpose {
+            Purpose::Mutation(at) => Some(at),
             _ => None,
         })
     }
@@ -53,7 +87,7 @@ impl GradedRow {
 #[derive(Debug)]
 pub(crate) struct ProbeResult {
     pub(crate) purpose: Purpose,
-    /// Excerpt of the completion.
+    /// Excerpt of the completion; empty for wrong completions but the refusal.
     pub(crate) excerpt: String,
     pub(crate) result: Result<ProbeGrade, NotGraded>,
 }
@@ -67,7 +101,10 @@ pub(crate) struct ProbeGrade {
     pub(crate) work: u64,
     /// Reason for a grade that does not pass, if the evidence has one.
     pub(crate) reason: Option<String>,
-    /// Normal form of a gold, which is the same for equal answers, if the grader has one.
+    /// The test that a comparison of programs proposes.
+    pub(crate) new_test: Option<String>,
+    /// Normal form of a gold or rollout, which is the same for equal answers, if the grader has
+    /// one.
     pub(crate) normal_form: Option<String>,
 }
 
@@ -81,10 +118,21 @@ pub(crate) enum NotGraded {
 }
 
 impl ProbeResult {
-    pub(crate) fn new(purpose: Purpose, completion: &str, grade: &ItemGrade) -> Self {
+    pub(crate) fn new(purpose: Purpose, completion: &Completion, grade: &ItemGrade) -> Self {
+        // Findings show the evidence and the completion of these only. Most probes are others.
+        let is_shown = matches!(
+            purpose,
+            Purpose::Gold { .. }
+                | Purpose::Variant(_)
+                | Purpose::Solution
+                | Purpose::Refusal
+                | Purpose::Rollout
+                | Purpose::Difference(_)
+        );
         let result = match (&grade.error, &grade.evidence) {
             (None, evidence) => {
-                let facts = evidence.as_ref().map(Evidence::facts);
+                let evidence = evidence.as_ref().filter(|_| is_shown);
+                let facts = evidence.map(Evidence::facts);
                 let facts = facts.as_ref();
                 let text = |name: &str| facts?.get(name)?.as_str().map(str::to_owned);
                 let passed = grade.pass == Some(true);
@@ -94,8 +142,14 @@ impl ProbeResult {
                     score: grade.score.unwrap_or(0.0),
                     work: grade.work,
                     reason: facts.filter(|_| !passed).and_then(reason),
+                    new_test: match purpose {
+                        Purpose::Difference(_) if !passed => facts.and_then(new_test),
+                        _ => None,
+                    },
                     normal_form: match purpose {
-                        Purpose::Gold { .. } => text("answer_normal").or_else(|| text("extracted")),
+                        Purpose::Gold { .. } | Purpose::Rollout => {
+                            text("answer_normal").or_else(|| text("extracted"))
+                        }
                         _ => None,
                     },
                 })
@@ -107,7 +161,11 @@ impl ProbeResult {
         };
         Self {
             purpose,
-            excerpt: excerpt(completion),
+            excerpt: if is_shown {
+                excerpt(&completion.text())
+            } else {
+                String::new()
+            },
             result,
         }
     }
@@ -132,6 +190,13 @@ fn reason(evidence: &serde_json::Map<String, Value>) -> Option<String> {
             .as_str()
     });
     reason.map(excerpt)
+}
+
+/// The test in the message of a comparison of programs.
+fn new_test(evidence: &serde_json::Map<String, Value>) -> Option<String> {
+    let message = evidence.get("first_failure")?.get("message")?.as_str()?;
+    let (_, test) = message.rsplit_once(probes::NEW_TEST)?;
+    Some(test.lines().next()?.trim_end().to_owned())
 }
 
 /// The start of a text on one line, at most [`EXCERPT_LENGTH`] characters.

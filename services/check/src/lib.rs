@@ -9,12 +9,14 @@
 mod baseline;
 mod benchmark;
 mod check;
+mod clean;
 pub mod findings;
 #[doc(hidden)]
 pub mod fuzzing;
 mod graded_row;
 mod options;
 mod probes;
+mod reading;
 mod report;
 pub mod reports;
 mod rollouts;
@@ -25,11 +27,13 @@ mod sketch;
 mod sources;
 mod subject;
 
-pub use baseline::Baseline;
+pub use baseline::{Baseline, Compared};
 pub use benchmark::Benchmark;
 pub use check::{CheckError, Dataset, check};
+pub use clean::{CleanError, CleanRows, write_clean};
 pub use options::{DEFAULT_MAX_FINDINGS, Options};
-pub use report::{DatasetSummary, Finding, Mutants, Report};
+pub use probes::why_unprobed;
+pub use report::{DatasetSummary, Finding, FlaggedRows, Mutants, NewTest, Report};
 pub use rollouts::Rollouts;
 pub use row::RowLocation;
-pub use sources::{SourceError, read_rows};
+pub use sources::{STANDARD_INPUT, SourceError, is_dataset, read_rows};

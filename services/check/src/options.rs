@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_templates::{SolutionTemplate, Template};
 
+use crate::findings::Severity;
 use crate::{Baseline, Benchmark, Rollouts};
 
 /// Default maximum number of listed findings.
@@ -21,8 +22,17 @@ pub struct Options {
     pub seed: u64,
     /// Known findings, which are counted and not listed.
     pub baseline: Baseline,
+    /// The findings of an earlier check to compare with.
+    pub compared: Option<Baseline>,
     /// Codes of findings that are counted and not listed.
     pub ignored: BTreeSet<String>,
+    /// Codes of the only findings that are listed; empty for all.
+    pub selected: BTreeSet<String>,
+    /// Minimum severity of the findings whose rows are kept in [`Report::flagged`]; `None` keeps
+    /// none.
+    ///
+    /// [`Report::flagged`]: crate::Report::flagged
+    pub flag: Option<Severity>,
     /// Maximum number of listed findings; the others are counted. 0 lists all.
     pub max_findings: usize,
     /// A benchmark whose prompts the datasets must not contain.
@@ -43,7 +53,10 @@ impl Default for Options {
             sample: None,
             seed: 0,
             baseline: Baseline::default(),
+            compared: None,
             ignored: BTreeSet::new(),
+            selected: BTreeSet::new(),
+            flag: None,
             max_findings: DEFAULT_MAX_FINDINGS,
             benchmark: None,
             rollouts: None,

@@ -1,11 +1,13 @@
 //! The report of a check, before it is written in a format.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
 use crate::RowLocation;
+use crate::baseline::Compared;
 use crate::findings::Code;
 
 /// One finding.
@@ -27,6 +29,7 @@ impl Serialize for Finding {
             dataset,
             number,
             is_line,
+            ..
         } = &self.location;
         let mut fields = serializer.serialize_struct("Finding", 6)?;
         fields.serialize_field("code", self.code.name)?;
@@ -71,6 +74,24 @@ pub struct DatasetSummary {
     pub tasks: BTreeMap<String, u64>,
     /// Wrong completions graded on the tasks, by type.
     pub mutants: BTreeMap<String, Mutants>,
+    /// Number of rows with a task of which no right completion was graded, by reason.
+    pub unchecked: BTreeMap<&'static str, u64>,
+}
+
+/// The first code of each flagged row, by the name of its dataset and its number.
+pub type FlaggedRows = BTreeMap<Arc<str>, BTreeMap<u64, &'static str>>;
+
+/// A test that would detect a wrong program, for the row whose tests do not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NewTest {
+    /// Name of the dataset.
+    pub dataset: Arc<str>,
+    /// Id of the row, or `#` and a hash of its content.
+    pub key: String,
+    /// The change of the right program that the test detects.
+    pub change: String,
+    /// The test, as Python code.
+    pub test: String,
 }
 
 /// The result of a check.
@@ -92,6 +113,15 @@ pub struct Report {
     pub failed: u64,
     /// Error of the first of these probes.
     pub first_failure: Option<String>,
+    /// How the findings differ from those of an earlier check, if they are compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compared: Option<Compared>,
+    /// Rows with findings of the severity that the options ask for.
+    #[serde(skip)]
+    pub flagged: FlaggedRows,
+    /// Tests that would detect wrong programs.
+    #[serde(skip)]
+    pub tests: Vec<NewTest>,
     /// Listed findings, in the order of the rows. Findings that depend on all rows are last.
     pub findings: Vec<Finding>,
 }

@@ -22,6 +22,8 @@ pub struct RowLocation {
     pub number: u64,
     /// Whether `number` is a line number.
     pub is_line: bool,
+    /// The line on which the row begins, in files of text.
+    pub line: Option<u64>,
 }
 
 impl fmt::Display for RowLocation {

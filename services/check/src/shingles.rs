@@ -53,6 +53,28 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
         .collect()
 }
 
+/// The words of a text with one word for all numbers and one for all names, which are words with a
+/// capital letter within a sentence.
+pub(crate) fn masked_words(text: &str) -> Vec<Word> {
+    let mut starts_sentence = true;
+    let mut masked = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        let letters = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let is_name = !starts_sentence && letters.starts_with(char::is_uppercase);
+        let is_number = letters.starts_with(|c: char| c.is_ascii_digit());
+        masked.push_str(if is_number {
+            "0"
+        } else if is_name {
+            "@"
+        } else {
+            word
+        });
+        masked.push(' ');
+        starts_sentence = word.ends_with(['.', '?', '!', ':']);
+    }
+    words(&masked)
+}
+
 /// The hashes of all sequences of `length` words. A shorter text is one sequence; an empty text has
 /// none.
 pub(crate) fn shingles(words: &[Word], length: usize) -> impl Iterator<Item = u64> + '_ {
@@ -80,6 +102,18 @@ mod tests {
             .map(|word| word.exact)
             .collect();
         assert_eq!(exact, [false, true, false]);
+    }
+
+    #[test]
+    fn masked_words_ignore_numbers_and_names() {
+        assert_eq!(
+            masked_words("Today Ann has 5 apples."),
+            masked_words("Today Bob has 12 apples.")
+        );
+        assert_ne!(
+            masked_words("Today Ann has 5 apples."),
+            masked_words("Today Ann has 5 pears.")
+        );
     }
 
     #[test]

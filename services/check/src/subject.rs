@@ -1,6 +1,6 @@
 //! The task of a row, with its prompt, solution and id.
 
-use assay_core::{ErrorCode, GraderTable, PrepareContext, Task, TaskError};
+use assay_core::{ErrorCode, GraderTable, Hash, PrepareContext, Task, TaskError};
 use assay_templates::{RowError, RowTextError, SolutionTemplate, Template};
 use serde_json::{Map, Value};
 
@@ -26,6 +26,31 @@ pub(crate) struct Subject {
     pub(crate) solution: Option<String>,
     /// Rollouts in a column of the row.
     pub(crate) rollouts: Option<Vec<Value>>,
+}
+
+impl Subject {
+    /// A text of the task.
+    pub(crate) fn text(&self, field: &str) -> Option<&str> {
+        self.body.get(field)?.as_str()
+    }
+
+    /// A text of the task, or the texts of a list.
+    pub(crate) fn texts(&self, field: &str) -> Vec<&str> {
+        match self.body.get(field) {
+            Some(Value::String(text)) => vec![text],
+            Some(Value::Array(texts)) => texts.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The only gold of a `math` task.
+    pub(crate) fn math_gold(&self) -> Option<&str> {
+        let is_math = self.task.kind.as_str() == "math";
+        match self.texts("answer").as_slice() {
+            [gold] if is_math => Some(gold.trim()),
+            _ => None,
+        }
+    }
 }
 
 /// Why a row has no valid task.
@@ -90,16 +115,24 @@ pub(crate) struct SubjectReader<'a> {
 }
 
 impl SubjectReader<'_> {
-    /// The key of a row in baselines and rollouts: its id, or `#` and a hash of its content.
-    pub(crate) fn key(&self, row: &DatasetRow) -> String {
+    /// The id of a row.
+    pub(crate) fn id(&self, row: &DatasetRow) -> Option<String> {
         let rendered = self
             .template
             .and_then(|template| template.id(&row.columns).ok().flatten());
         match rendered.or_else(|| column(row, IDS)) {
-            Some(Value::String(id)) if !id.is_empty() => id,
-            Some(Value::Number(id)) => id.to_string(),
-            _ => format!("#{}", row.hash().to_string().split_at(16).0),
+            Some(Value::String(id)) if !id.is_empty() => Some(id),
+            Some(Value::Number(id)) => Some(id.to_string()),
+            _ => None,
         }
+    }
+
+    /// Whether a row has a column for its id without a value.
+    pub(crate) fn lacks_id(&self, row: &DatasetRow) -> bool {
+        let is_empty = |value: &Value| value.is_null() || value.as_str().is_some_and(str::is_empty);
+        let named = IDS.iter().filter_map(|name| row.columns.get(*name));
+        let mut named = named.peekable();
+        self.id(row).is_none() && named.peek().is_some() && named.all(is_empty)
     }
 
     /// The prompt of a row, which need not have a valid task.
@@ -184,6 +217,23 @@ impl SubjectReader<'_> {
             rollouts,
         })
     }
+}
+
+/// The key of a row in baselines and rollouts: its id, or `#` and a hash of its prompt and task,
+/// which do not change with other columns. Without a task, it is a hash of the whole row,
+/// `content`.
+pub(crate) fn key(
+    id: Option<String>,
+    content: Hash,
+    subject: Result<&Subject, &TaskProblem>,
+) -> String {
+    id.unwrap_or_else(|| {
+        let hash = subject.map_or(content, |subject| {
+            let prompt = subject.prompt.as_deref().unwrap_or_default();
+            Hash::of_parts(&[prompt.as_bytes(), subject.task.body.get().as_bytes()])
+        });
+        format!("#{}", hash.to_string().split_at(16).0)
+    })
 }
 
 /// The value of the first of these columns that the row has.

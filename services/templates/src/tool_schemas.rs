@@ -51,8 +51,13 @@ fn by_name(parameters: &Map<String, Value>) -> Result<Value, String> {
         if !is_optional && parameter.get("default").is_none_or(Value::is_null) {
             required.push(name.clone());
         }
-        // Types such as `List[Union[int, float]]` are too imprecise to reject a call.
         let mut property = Map::new();
+        if let Some(name) = outer_type(kind) {
+            property.insert("type".to_owned(), name.into());
+        }
+        if let Some(description) = parameter["description"].as_str() {
+            property.insert("description".to_owned(), description.into());
+        }
         if let Some(default) = parameter
             .get("default")
             .filter(|default| !default.is_null())
@@ -62,6 +67,22 @@ fn by_name(parameters: &Map<String, Value>) -> Result<Value, String> {
         properties.insert(name.clone(), Value::Object(property));
     }
     Ok(json!({ "type": "object", "properties": properties, "required": required }))
+}
+
+/// The JSON Schema type of a Python type such as `str, optional` or `List[int]`. The types of members
+/// are left out, and so are unions.
+fn outer_type(kind: &str) -> Option<&'static str> {
+    let kind = kind.trim();
+    let kind = kind
+        .strip_prefix("Optional[")
+        .and_then(|inner| inner.strip_suffix(']'))
+        .unwrap_or(kind);
+    let outer = kind.split(['[', ',']).next()?.trim();
+    match outer {
+        "List" | "Tuple" | "Set" | "set" => Some("array"),
+        "Dict" => Some("object"),
+        other => json_type(other),
+    }
 }
 
 /// A schema with the type names of JSON Schema.

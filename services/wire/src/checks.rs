@@ -161,6 +161,9 @@ pub struct CheckedDataset {
     /// Wrong completions tried on the tasks, by task type.
     #[serde(default)]
     pub mutants: BTreeMap<String, CheckMutants>,
+    /// Number of rows of which no completion that should pass was tried, by reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unchecked: BTreeMap<String, u64>,
 }
 
 impl CheckedDataset {
@@ -193,7 +196,8 @@ impl CheckedDataset {
                 ));
             }
         }
-        if self.tasks.len().max(self.mutants.len()) > MAX_NAMES {
+        let names = self.tasks.len().max(self.mutants.len());
+        if names.max(self.unchecked.len()) > MAX_NAMES {
             return Err((
                 "/tasks".to_owned(),
                 format!("more than {MAX_NAMES} task types"),
@@ -202,6 +206,7 @@ impl CheckedDataset {
         self.tasks
             .keys()
             .chain(self.mutants.keys())
+            .chain(self.unchecked.keys())
             .try_for_each(|name| check_name("/tasks", name))
     }
 }

@@ -36,6 +36,12 @@ macro_rules! code {
 pub(super) use code;
 
 impl Code {
+    /// Whether the finding is about the row that it is reported at, and not about the dataset.
+    #[must_use]
+    pub fn concerns_row(&self) -> bool {
+        self.name != "unchecked"
+    }
+
     /// Short description, in a clause: the first paragraph of the page after the severity.
     #[must_use]
     pub fn title(&self) -> &'static str {

@@ -4,13 +4,16 @@ use super::Sink;
 use super::code::{Code, code};
 use super::rule::DatasetRule;
 use crate::Benchmark;
-use crate::graded_row::GradedRow;
+use crate::graded_row::{GradedRow, excerpt};
 
 pub(super) const CODE: Code = code!("contaminated", Error);
 
 /// Minimum share of 8-word sequences that occur in the benchmark, as in Tulu 3 (arXiv 2411.15124,
 /// section 3.2).
 const MIN_SHARE: f64 = 0.5;
+
+/// The same after numbers and names are masked, which makes more prompts similar.
+const MIN_MASKED_SHARE: f64 = 0.8;
 
 /// Compares prompts with a benchmark.
 pub(super) struct Contamination<'a> {
@@ -27,14 +30,22 @@ impl DatasetRule for Contamination<'_> {
         else {
             return;
         };
-        let share = self.benchmark.overlap(prompt);
-        if share >= MIN_SHARE {
-            let percent = share * 100.0;
-            let message = format!(
-                "{percent:.0} % of the 8-word sequences of the prompt occur in {}; drop the row",
-                self.benchmark.name()
-            );
-            sink.add(&CODE, &row.location, &row.key, message);
-        }
+        let Some(found) = self.benchmark.overlap(prompt, MIN_SHARE, MIN_MASKED_SHARE) else {
+            return;
+        };
+        let percent = found.share * 100.0;
+        let masked = if found.is_masked {
+            ", with numbers and names masked,"
+        } else {
+            ""
+        };
+        let message = format!(
+            "{percent:.0} % of the 8-word sequences of the prompt `{}`{masked} occur in {}: `{}`; \
+             drop the row",
+            excerpt(prompt),
+            found.location,
+            found.prompt
+        );
+        sink.add(&CODE, &row.location, &row.key, message);
     }
 }

@@ -1,4 +1,7 @@
-//! All rollouts of a row are right, or none is: its group has no learning signal.
+//! All rollouts of a row are right, or none is: its group has no learning signal. Or most of them
+//! agree on another answer than the gold.
+
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -6,15 +9,25 @@ use super::Sink;
 use super::code::{Code, code};
 use super::rule::DatasetRule;
 use crate::Rollouts;
-use crate::graded_row::GradedRow;
+use crate::graded_row::{GradedRow, excerpt};
 use crate::probes::Purpose;
 use crate::rollouts::RolloutCounts;
 
 pub(super) const ALWAYS_SOLVED: Code = code!("always-solved", Warning);
 pub(super) const NEVER_SOLVED: Code = code!("never-solved", Warning);
 
+pub(super) const DISAGREE: Code = code!("rollouts-disagree", Warning);
+
 /// Minimum number of rollouts for a finding.
 const MIN_ROLLOUTS: u32 = 4;
+
+/// Minimum number of rollouts with an answer for a finding about the gold.
+const MIN_ANSWERS: u64 = 8;
+
+/// Minimum percentage of the answers that agree against the gold. Independent wrong answers rarely
+/// do: a majority of samples is the usual label where there is no gold (Wang and others 2023,
+/// self-consistency, arXiv 2203.11171).
+const AGREE_PERCENT: u64 = 60;
 
 /// Checks the results of rollouts.
 pub(super) struct Difficulty<'a> {
@@ -28,6 +41,9 @@ impl DatasetRule for Difficulty<'_> {
             .and_then(|rollouts| rollouts.counts(&row.key))
             .unwrap_or_else(|| count_in_row(row));
         let RolloutCounts { graded, right } = counts;
+        if let Some(message) = agree_against_gold(row) {
+            sink.add(&DISAGREE, &row.location, &row.key, message);
+        }
         if graded < MIN_ROLLOUTS {
             return;
         }
@@ -47,6 +63,28 @@ impl DatasetRule for Difficulty<'_> {
             );
         }
     }
+}
+
+/// The answer of most rollouts, if it is wrong.
+fn agree_against_gold(row: &GradedRow) -> Option<String> {
+    let (mut answers, mut all) = (BTreeMap::<&str, u64>::new(), 0);
+    for (probe, grade) in row.graded() {
+        if probe.purpose == Purpose::Rollout
+            && let Some(answer) = &grade.normal_form
+        {
+            all += 1;
+            if !grade.pass {
+                *answers.entry(answer).or_default() += 1;
+            }
+        }
+    }
+    let (answer, most) = answers.into_iter().max_by_key(|(_, count)| *count)?;
+    (all >= MIN_ANSWERS && most * 100 >= all * AGREE_PERCENT).then(|| {
+        format!(
+            "{most} of {all} rollouts answer `{}`, which is graded as wrong; check the gold",
+            excerpt(answer)
+        )
+    })
 }
 
 /// Counts the rollouts in the column of the row: graded completions, and rewards, of which 1 or

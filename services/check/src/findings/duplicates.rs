@@ -15,6 +15,7 @@ use crate::sketch::{HASHES, PromptSketch, gold_text};
 
 pub(super) const DUPLICATE_ROW: Code = code!("duplicate-row", Warning);
 pub(super) const NEAR_DUPLICATE: Code = code!("near-duplicate", Warning);
+pub(super) const NEAR_CONFLICT: Code = code!("near-conflict", Warning);
 pub(super) const CONFLICTING_GOLDS: Code = code!("conflicting-golds", Error);
 
 /// Maximum number of rows kept over all datasets, at about 250 bytes each. Later rows are compared
@@ -44,6 +45,7 @@ struct FirstRow {
 struct KnownSketch {
     exact: u64,
     hashes: [u16; HASHES],
+    gold: u64,
     location: PackedLocation,
 }
 
@@ -80,7 +82,7 @@ impl Duplicates {
 
     /// Finds an earlier row with nearly the same prompt, and the estimated share of word pairs that
     /// both have.
-    fn find_near(&self, sketch: &PromptSketch) -> Option<(PackedLocation, f64)> {
+    fn find_near(&self, sketch: &PromptSketch) -> Option<(&KnownSketch, f64)> {
         sketch.bands.iter().find_map(|band| {
             let known = &self.sketches[*self.bands.get(band)? as usize];
             let equal = known
@@ -90,18 +92,18 @@ impl Duplicates {
                 .filter(|(one, other)| one == other)
                 .count();
             let share = equal as f64 / HASHES as f64;
-            (known.exact == sketch.exact && equal >= MIN_EQUAL_HASHES)
-                .then_some((known.location, share))
+            (known.exact == sketch.exact && equal >= MIN_EQUAL_HASHES).then_some((known, share))
         })
     }
 
-    fn insert_sketch(&mut self, sketch: &PromptSketch, location: PackedLocation) {
+    fn insert_sketch(&mut self, sketch: &PromptSketch, gold: u64, location: PackedLocation) {
         let Ok(at) = u32::try_from(self.sketches.len()) else {
             return;
         };
         self.sketches.push(KnownSketch {
             exact: sketch.exact,
             hashes: sketch.hashes,
+            gold,
             location,
         });
         for band in sketch.bands {
@@ -142,18 +144,30 @@ impl DatasetRule for Duplicates {
         if let Some(prompt) = &sketch.prompt
             && let Some((first, share)) = self.find_near(prompt)
         {
-            let message = format!(
-                "the prompt shares about {:.0} % of its word pairs with {}",
+            let location = self.describe(first.location, &row.location);
+            let (percent, start) = (
                 share * 100.0,
-                self.describe(first, &row.location)
+                excerpt(subject.prompt.as_deref().unwrap_or_default()),
             );
-            sink.add(&NEAR_DUPLICATE, &row.location, &row.key, message);
+            // The tests of programs are seldom equal, but do not contradict each other.
+            let is_same = first.gold == gold || subject.task.kind.as_str() == "code";
+            let (code, end) = if is_same {
+                (&NEAR_DUPLICATE, "drop one of them")
+            } else {
+                (&NEAR_CONFLICT, "their golds differ; compare both")
+            };
+            let message = format!(
+                "the prompt `{start}` shares about {percent:.0} % of its word pairs with \
+                 {location}; \
+                 {end}"
+            );
+            sink.add(code, &row.location, &row.key, message);
         }
         if self.first_rows.len() < MAX_ROWS {
             self.first_rows
                 .insert(sketch.question, FirstRow { gold, location });
             if let Some(prompt) = &sketch.prompt {
-                self.insert_sketch(prompt, location);
+                self.insert_sketch(prompt, gold, location);
             }
         }
     }

@@ -1,10 +1,13 @@
 //! Collects findings: lists them up to a limit, and counts the others.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::code::Code;
+use crate::Baseline;
+use crate::baseline::Comparison;
 use crate::options::Options;
-use crate::report::Finding;
+use crate::report::{Finding, FlaggedRows, NewTest};
 use crate::row::RowLocation;
 
 /// The findings of a check so far.
@@ -19,6 +22,12 @@ pub(crate) struct Sink<'a> {
     pub(crate) ignored: u64,
     /// Number of findings in `counts` that are not listed.
     pub(crate) unlisted: u64,
+    /// Tests that would detect wrong programs.
+    pub(crate) tests: Vec<NewTest>,
+    /// The comparison with an earlier check.
+    pub(crate) compared: Option<Comparison>,
+    /// The codes of flagged rows, by dataset and number.
+    pub(crate) flagged: FlaggedRows,
 }
 
 impl<'a> Sink<'a> {
@@ -31,6 +40,9 @@ impl<'a> Sink<'a> {
             known: 0,
             ignored: 0,
             unlisted: 0,
+            tests: Vec::new(),
+            compared: options.compared.as_ref().map(Baseline::comparison),
+            flagged: FlaggedRows::new(),
         }
     }
 
@@ -42,13 +54,24 @@ impl<'a> Sink<'a> {
         key: &str,
         message: String,
     ) {
-        if self.options.ignored.contains(code.name) {
+        let selected = &self.options.selected;
+        let is_left_out = !selected.is_empty() && !selected.contains(code.name);
+        if is_left_out || self.options.ignored.contains(code.name) {
             self.ignored += 1;
             return;
         }
         if self.options.baseline.contains(code.name, key) {
             self.known += 1;
             return;
+        }
+        if let Some(compared) = &mut self.compared {
+            compared.add(code.name, key);
+        }
+        if self.options.flag.is_some_and(|flag| code.severity <= flag) && code.concerns_row() {
+            let rows = self.flagged.entry(Arc::clone(&location.dataset));
+            rows.or_default()
+                .entry(location.number)
+                .or_insert(code.name);
         }
         *self.counts.entry(code.name).or_default() += 1;
         if self.options.max_findings > 0 && self.findings.len() >= self.options.max_findings {

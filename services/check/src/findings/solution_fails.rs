@@ -10,6 +10,9 @@ use crate::probes::Purpose;
 
 pub(super) const CODE: Code = code!("solution-fails", Error);
 
+/// The verdict on a solution that states no answer.
+const NO_ANSWER: &str = "no_answer";
+
 /// Start of the fault message of the `code` grader about the `reference` of a task.
 const REFERENCE: &str = "the reference program ";
 
@@ -26,7 +29,9 @@ pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     }
     let wrong = row
         .graded()
-        .find(|(probe, grade)| probe.purpose == Purpose::Solution && !grade.pass);
+        .find(|(probe, grade)| probe.purpose == Purpose::Solution && !grade.pass)
+        // A proof or a derivation need not state the answer again.
+        .filter(|(_, grade)| row.kind() != Some("math") || grade.verdict != NO_ANSWER);
     if let Some((_, grade)) = wrong {
         sink.add(
             &CODE,

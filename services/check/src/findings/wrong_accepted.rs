@@ -1,4 +1,5 @@
-//! A completion that is wrong for any task passes: an empty one, a refusal or a mutant.
+//! A completion that is wrong for any task passes: an empty one, a refusal, the prompt or
+//! a mutant.
 
 use super::Sink;
 use super::code::{Code, code};
@@ -7,6 +8,7 @@ use crate::probes::Purpose;
 
 pub(super) const EMPTY: Code = code!("empty-accepted", Error);
 pub(super) const REFUSAL: Code = code!("refusal-accepted", Error);
+pub(super) const PROMPT: Code = code!("prompt-accepted", Warning);
 pub(super) const MUTANT: Code = code!("mutant-accepted", Error);
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
@@ -24,6 +26,10 @@ pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     }
     if let Some(probe) = passed(|purpose| purpose == Purpose::Refusal) {
         add(&REFUSAL, &format!("the refusal `{}`", probe.excerpt));
+    }
+    let is_other = passed(|purpose| matches!(purpose, Purpose::Empty | Purpose::Refusal)).is_some();
+    if !is_other && passed(|purpose| purpose == Purpose::Copy).is_some() {
+        add(&PROMPT, "a copy of the prompt");
     }
     let mutant = passed(|purpose| matches!(purpose, Purpose::Mutant(_)));
     if let Some(Purpose::Mutant(description)) = mutant.map(|probe| probe.purpose) {

@@ -4,8 +4,8 @@
 use assay_core::{Completion, Task};
 use serde_json::{Value, json};
 
-use super::probe::{Probe, Prober, Purpose, fenced};
-use super::token_changes::{TokenChange, change_tokens};
+use super::mutations::{self, Lexicon};
+use super::probe::{Mutation, Probe, Prober, Purpose, fenced};
 use crate::subject::Subject;
 
 pub(super) const PROBER: Prober = Prober {
@@ -29,8 +29,25 @@ pub(super) const PROBER: Prober = Prober {
             .collect()
     },
     solution: completion,
-    requires_answer: |_| true,
     wrong_completions,
+    tries_prompt: |_| false,
+    mutations: |subject| {
+        let program = program(subject).unwrap_or_default();
+        let changed = mutations::mutations(program, syntax(subject).lexicon).into_iter();
+        let mutation = |(description, program): (String, String)| Mutation {
+            description,
+            completion: completion(&program),
+        };
+        changed.map(mutation).collect()
+    },
+    difference: |subject| {
+        let syntax = syntax(subject);
+        let program = program(subject).filter(|_| syntax.is_python)?;
+        let function = tested_function(subject, syntax, program);
+        let name = function.or_else(|| tested_name(subject, syntax, program))?;
+        mutations::difference(&subject.body, program, name, function.is_none())
+    },
+    ..Prober::BASE
 };
 
 /// Limit of work for a changed program, in seconds. Such programs often do not end.
@@ -49,8 +66,8 @@ struct Syntax {
     /// Definition of a function with this name that returns this expression, to append to the
     /// program.
     stub: fn(&str, &str) -> String,
-    changes: &'static [TokenChange],
-    comment: &'static str,
+    lexicon: &'static Lexicon,
+    is_python: bool,
 }
 
 const PYTHON: Syntax = Syntax {
@@ -70,18 +87,8 @@ const PYTHON: Syntax = Syntax {
         ("a function that returns an empty text", "''"),
     ],
     stub: |name, value| format!("def {name}(*args, **kwargs):\n    return {value}\n"),
-    changes: &[
-        TokenChange::new("==", "!=", "`==` to `!=`"),
-        TokenChange::new(" + ", " - ", "`+` to `-`"),
-        TokenChange::new(" < ", " >= ", "`<` to `>=`"),
-        TokenChange::new(" > ", " <= ", "`>` to `<=`"),
-        TokenChange::new("and", "or", "`and` to `or`"),
-        TokenChange::new("true", "False", "`True` to `False`"),
-        TokenChange::new("false", "True", "`False` to `True`"),
-        TokenChange::new(" - ", " + ", "`-` to `+`"),
-        TokenChange::new(" * ", " + ", "`*` to `+`"),
-    ],
-    comment: "#",
+    lexicon: &mutations::PYTHON,
+    is_python: true,
 };
 
 /// Also used for TypeScript.
@@ -99,28 +106,32 @@ const JAVASCRIPT: Syntax = Syntax {
         ("a function that returns an empty text", "''"),
     ],
     stub: |name, value| format!("{name} = function (...args) {{ return {value}; }};\n"),
-    changes: &[
-        TokenChange::new(" === ", " !== ", "`===` to `!==`"),
-        TokenChange::new(" == ", " != ", "`==` to `!=`"),
-        TokenChange::new(" + ", " - ", "`+` to `-`"),
-        TokenChange::new(" < ", " >= ", "`<` to `>=`"),
-        TokenChange::new(" > ", " <= ", "`>` to `<=`"),
-        TokenChange::new(" && ", " || ", "`&&` to `||`"),
-        TokenChange::new("true", "false", "`true` to `false`"),
-        TokenChange::new("false", "true", "`false` to `true`"),
-        TokenChange::new(" - ", " + ", "`-` to `+`"),
-        TokenChange::new(" * ", " + ", "`*` to `+`"),
-    ],
-    comment: "//",
+    lexicon: &mutations::JAVASCRIPT,
+    is_python: false,
+};
+
+/// C and C++. Functions have types, so that no stub fits all of them.
+const CPP: Syntax = Syntax {
+    idle: "int unused = 0;",
+    echo: "#include <stdio.h>\nint main() { int c; while ((c = getchar()) != EOF) putchar(c); }",
+    functions: &[],
+    stubs: &[],
+    stub: |_, _| String::new(),
+    lexicon: &mutations::CPP,
+    is_python: false,
 };
 
 /// The syntax of the task's language.
 fn syntax(subject: &Subject) -> &'static Syntax {
     let language = subject.body.get("language").and_then(Value::as_str);
     let language = language.unwrap_or_default().trim().to_ascii_lowercase();
-    let scripts = ["javascript", "js", "node", "typescript", "ts"];
-    if scripts.iter().any(|name| language.starts_with(name)) {
+    let is = |names: &[&str]| names.iter().any(|name| language.starts_with(name));
+    if is(&["javascript", "js", "node", "typescript", "ts"]) {
         &JAVASCRIPT
+    } else if is(&["c++", "cpp", "cxx", "cc", "g++"])
+        || language.trim_end_matches(char::is_numeric) == "c"
+    {
+        &CPP
     } else {
         &PYTHON
     }
@@ -135,6 +146,12 @@ fn reference(subject: &Subject) -> Option<&str> {
     subject.body.get("reference").and_then(Value::as_str)
 }
 
+/// The program that should pass.
+fn program(subject: &Subject) -> Option<&str> {
+    let program = subject.solution.as_deref().or(reference(subject));
+    program.filter(|program| !program.contains("```"))
+}
+
 fn wrong_completions(subject: &Subject) -> Vec<Probe> {
     let task = limited_task(subject);
     let probe = |purpose, program: String| Probe {
@@ -147,11 +164,7 @@ fn wrong_completions(subject: &Subject) -> Vec<Probe> {
     };
     let syntax = syntax(subject);
     let mut probes = vec![mutant(("a program that does nothing", syntax.idle))];
-    let program = subject
-        .solution
-        .as_deref()
-        .or(reference(subject))
-        .filter(|program| !program.contains("```"));
+    let program = program(subject);
     if let Some((program, name)) =
         program.and_then(|program| Some((program, tested_function(subject, syntax, program)?)))
     {
@@ -163,19 +176,11 @@ fn wrong_completions(subject: &Subject) -> Vec<Probe> {
         // Passes only if the tests do not check standard output.
         probes.push(mutant(("a program that writes its input", syntax.echo)));
     }
-    if let Some(program) = program {
-        let changed = change_tokens(program, syntax.changes, syntax.comment);
-        probes.extend(
-            changed
-                .into_iter()
-                .map(|(change, program)| probe(Purpose::Variation(change), program)),
-        );
-    }
     probes
 }
 
 /// The task with a lower limit of work per test.
-fn limited_task(subject: &Subject) -> Option<Task> {
+pub(super) fn limited_task(subject: &Subject) -> Option<Task> {
     let mut body = subject.body.clone();
     let mut limits = body.get("limits").cloned().unwrap_or_else(|| json!({}));
     let seconds = limits
@@ -202,18 +207,47 @@ fn tests(subject: &Subject) -> impl Iterator<Item = &Value> {
 
 /// The last function of the program that the tests name. Helper functions are defined before it.
 fn tested_function<'a>(subject: &Subject, syntax: &Syntax, program: &'a str) -> Option<&'a str> {
+    last_tested(subject, functions(syntax, program, ""))
+}
+
+/// The same, or a method of a class.
+fn tested_name<'a>(subject: &Subject, syntax: &Syntax, program: &'a str) -> Option<&'a str> {
+    tested_function(subject, syntax, program)
+        .or_else(|| last_tested(subject, functions(syntax, program, "    ")))
+}
+
+/// The names of the functions of the program that are defined with this indentation.
+fn functions<'a>(syntax: &Syntax, program: &'a str, indentation: &str) -> Vec<&'a str> {
     let names = program.lines().filter_map(|line| {
+        let line = line.strip_prefix(indentation)?;
         let mut starts = syntax.functions.iter();
         let rest = starts.find_map(|start| line.strip_prefix(start))?;
         rest.split(['(', '=', ':', '<']).next().map(str::trim)
     });
-    let names: Vec<&str> = names.collect();
-    let named = |name: &&&str| {
+    names.collect()
+}
+
+fn last_tested<'a>(subject: &Subject, names: Vec<&'a str>) -> Option<&'a str> {
+    let is_tested = |name: &&str| {
         tests(subject).any(|test| {
             let text = |field: &str| test.get(field).and_then(Value::as_str).unwrap_or_default();
-            let code = text("assert").contains(**name) || text("pytest").contains(**name);
-            text("call") == **name || code
+            let code = text("assert").contains(*name) || text("pytest").contains(*name);
+            text("call") == *name || code
         })
     };
-    names.iter().rev().find(named).copied()
+    names.into_iter().rev().find(is_tested)
+}
+
+/// The functions that the tests name: the tested one of the program that should pass, or those of
+/// `call` tests.
+pub(crate) fn tested_names(subject: &Subject) -> Vec<&str> {
+    let syntax = syntax(subject);
+    if let Some(name) = program(subject).and_then(|program| tested_name(subject, syntax, program)) {
+        return vec![name];
+    }
+    let mut names: Vec<&str> = tests(subject)
+        .filter_map(|test| test.get("call")?.as_str())
+        .collect();
+    names.dedup();
+    names
 }

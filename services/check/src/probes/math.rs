@@ -2,47 +2,53 @@
 //! other forms, a number is changed.
 
 use assay_core::Completion;
-use serde_json::Value;
 
-use super::probe::{Probe, Prober, Purpose, text};
+use super::math_variants::right_variants;
+use super::probe::{Probe, Prober, Purpose, plain};
+use crate::reading::has_phrase;
 use crate::subject::Subject;
 
 pub(super) const PROBER: Prober = Prober {
     name: "math",
     gold: &["answer"],
     golds: |subject| {
-        answers(subject)
+        subject
+            .texts("answer")
             .into_iter()
             .map(|gold| vec![completion(subject, gold)])
             .collect()
     },
-    solution: text,
-    requires_answer: |_| true,
+    variants: |subject| {
+        let golds = subject.texts("answer");
+        let [gold] = golds.as_slice() else {
+            return Vec::new();
+        };
+        let variants = right_variants(gold).into_iter();
+        variants
+            .map(|(form, answer)| (form, completion(subject, &answer)))
+            .collect()
+    },
     wrong_completions,
+    tries_prompt: |subject| {
+        let prompt = subject.prompt.as_deref().unwrap_or_default();
+        let contains = |gold: &&str| has_phrase(prompt, gold.trim().trim_matches('$').trim());
+        subject.texts("answer").iter().any(contains)
+    },
+    ..Prober::BASE
 };
-
-fn answers(subject: &Subject) -> Vec<&str> {
-    match subject.body.get("answer") {
-        Some(Value::String(gold)) => vec![gold],
-        Some(Value::Array(golds)) => golds.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    }
-}
 
 /// Writes an answer as a completion: in a box, or without one if the whole completion is extracted.
 fn completion(subject: &Subject, answer: &str) -> Completion {
-    if subject.body.get("extract").and_then(Value::as_str) == Some("whole")
-        || answer.contains("\\boxed")
-    {
-        return text(answer);
+    if subject.text("extract") == Some("whole") || answer.contains("\\boxed") {
+        return plain(answer);
     }
-    text(&format!("The answer is \\boxed{{{answer}}}."))
+    plain(&format!("The answer is \\boxed{{{answer}}}."))
 }
 
 /// Mutants that are wrong with any tolerance: a number at least ten times as large, the opposite
 /// sign, the next letter. Golds of other forms have only variations, which are probably wrong.
 fn wrong_completions(subject: &Subject) -> Vec<Probe> {
-    let golds = answers(subject);
+    let golds = subject.texts("answer");
     let [gold] = golds.as_slice() else {
         return Vec::new();
     };

@@ -1,19 +1,28 @@
-//! Probes: completions with a known verdict. Golds and solutions must pass; empty, refusing and
-//! wrong completions must not. One module per type of task.
+//! Probes: completions with a known verdict. Golds, their variants and solutions must pass; empty,
+//! refusing, copied and wrong completions must not. One module per type of task.
+//!
+//! A grader needs a [`Prober`] in [`PROBERS`], or a reason in [`UNPROBED`] why none of its
+//! completions has a known verdict. A test requires one of them.
 
 mod code;
 mod math;
+mod math_variants;
+mod mutations;
 mod probe;
 mod sql;
 mod structured;
+mod text;
 mod token_changes;
 mod tools;
 
 use serde_json::Value;
 
 use crate::subject::Subject;
-use probe::text;
+use probe::plain;
 
+pub(crate) use code::tested_names;
+pub(crate) use math_variants::is_number;
+pub(crate) use mutations::NEW_TEST;
 pub(crate) use probe::{Probe, Prober, Purpose};
 
 /// Maximum number of golds of a task that are graded.
@@ -22,16 +31,30 @@ const MAX_GOLDS: usize = 8;
 /// Maximum number of rollouts of a row that are graded.
 const MAX_ROLLOUTS: usize = 256;
 
+/// Maximum length of a prompt that is tried as a completion, in bytes.
+const MAX_COPY: usize = 64 << 10;
+
 /// A refusal.
 const REFUSAL: &str = "I'm sorry, but I can't help with that request.";
 
-/// All probers. Tasks of other types are only checked for their shape.
+/// The probers, by grader.
 const PROBERS: &[Prober] = &[
     math::PROBER,
     code::PROBER,
     sql::PROBER,
     tools::PROBER,
     structured::PROBER,
+    text::PROBER,
+];
+
+/// Graders without a prober, and why their tasks are unchecked.
+const UNPROBED: &[(&str, &str)] = &[
+    (
+        "reward_model",
+        "no completion has a known score of a reward model",
+    ),
+    ("external", "no completion has a known verdict of a judge"),
+    ("rubric", "no completion has known verdicts on the criteria"),
 ];
 
 /// The prober of a type of task.
@@ -39,8 +62,22 @@ pub(crate) fn prober(name: &str) -> Option<&'static Prober> {
     PROBERS.iter().find(|prober| prober.name == name)
 }
 
-/// The probes of a row. Golds and solutions are included `repeats` times.
-pub(crate) fn of(subject: &Subject, repeats: usize) -> Vec<Probe> {
+/// Why completions of tasks of this type are not tried; `None` if they are.
+#[must_use]
+pub fn why_unprobed(name: &str) -> Option<&'static str> {
+    if prober(name).is_some() {
+        return None;
+    }
+    let reason = UNPROBED.iter().find(|(unprobed, _)| *unprobed == name);
+    Some(reason.map_or(
+        "there are no probes for this type of task",
+        |(_, reason)| reason,
+    ))
+}
+
+/// The probes of a row. Golds and solutions are included `repeats` times. `other` is another row of
+/// the same type, whose answer is wrong here.
+pub(crate) fn of(subject: &Subject, other: Option<&Subject>, repeats: usize) -> Vec<Probe> {
     let Some(prober) = prober(subject.task.kind.as_str()) else {
         return Vec::new();
     };
@@ -61,12 +98,25 @@ pub(crate) fn of(subject: &Subject, repeats: usize) -> Vec<Probe> {
             probes.push(Probe::new(Purpose::Solution, (prober.solution)(solution)));
         }
     }
+    let variants = (prober.variants)(subject).into_iter();
+    probes.extend(variants.map(|(form, variant)| Probe::new(Purpose::Variant(form), variant)));
     if (prober.requires_answer)(subject) {
-        probes.push(Probe::new(Purpose::Empty, text("")));
-        probes.push(Probe::new(Purpose::Refusal, text(REFUSAL)));
+        probes.push(Probe::new(Purpose::Empty, plain("")));
+        probes.push(Probe::new(Purpose::Refusal, plain(REFUSAL)));
+        let prompt = subject.prompt.as_deref().filter(|prompt| {
+            !prompt.trim().is_empty() && prompt.len() <= MAX_COPY && (prober.tries_prompt)(subject)
+        });
+        probes.extend(prompt.map(|prompt| Probe::new(Purpose::Copy, plain(prompt))));
         probes.extend((prober.wrong_completions)(subject));
+        probes.extend(other.and_then(|other| other_answer(prober, subject, other)));
+        let mutations = (prober.mutations)(subject).into_iter().enumerate();
+        probes.extend(mutations.map(|(at, mutation)| Probe {
+            purpose: Purpose::Mutation(at),
+            completion: mutation.completion,
+            task: code::limited_task(subject),
+        }));
     } else {
-        probes.push(Probe::new(Purpose::Prepare, text("")));
+        probes.push(Probe::new(Purpose::Prepare, plain("")));
     }
     let rollouts = subject
         .rollouts
@@ -74,6 +124,58 @@ pub(crate) fn of(subject: &Subject, repeats: usize) -> Vec<Probe> {
         .flatten()
         .filter_map(Value::as_str)
         .take(MAX_ROLLOUTS);
-    probes.extend(rollouts.map(|rollout| Probe::new(Purpose::Rollout, text(rollout))));
+    probes.extend(rollouts.map(|rollout| Probe::new(Purpose::Rollout, plain(rollout))));
     probes
+}
+
+/// The answer of another row, which is wrong here unless one gold contains the other.
+fn other_answer(prober: &Prober, subject: &Subject, other: &Subject) -> Option<Probe> {
+    if !prober.rejects_other_answers {
+        return None;
+    }
+    let gold = |subject: &Subject| {
+        let fields = prober.gold.iter();
+        let values = fields.filter_map(|field| subject.body.get(*field));
+        let text: String = values.map(Value::to_string).collect();
+        text.trim_matches('"').to_lowercase()
+    };
+    let (mine, others) = (gold(subject), gold(other));
+    if mine.contains(&others) || others.contains(&mine) {
+        return None;
+    }
+    let completion = (prober.golds)(other).into_iter().next()?.pop()?;
+    Some(Probe::new(
+        Purpose::Mutant("the answer of another row"),
+        completion,
+    ))
+}
+
+/// The probes that follow from the results of the first ones: for each changed program that passes,
+/// a comparison with the right program on generated inputs.
+pub(crate) fn comparisons(subject: &Subject, passed: impl Iterator<Item = usize>) -> Vec<Probe> {
+    let mut passed = passed.peekable();
+    let Some(prober) = prober(subject.task.kind.as_str()).filter(|_| passed.peek().is_some())
+    else {
+        return Vec::new();
+    };
+    let Some(task) = (prober.difference)(subject) else {
+        return Vec::new();
+    };
+    let mutations = (prober.mutations)(subject);
+    passed
+        .filter(|at| *at < mutations.len())
+        .map(|at| Probe {
+            purpose: Purpose::Difference(at),
+            completion: mutations[at].completion.clone(),
+            task: Some(task.clone()),
+        })
+        .collect()
+}
+
+/// The descriptions of the changes of a right program, by index.
+pub(crate) fn changes(subject: &Subject) -> Vec<String> {
+    let prober = prober(subject.task.kind.as_str());
+    let mutations = prober.map(|prober| (prober.mutations)(subject));
+    let mutations = mutations.into_iter().flatten();
+    mutations.map(|mutation| mutation.description).collect()
 }

@@ -14,6 +14,8 @@ pub(crate) enum Purpose {
         /// Index of the written form.
         form: usize,
     },
+    /// A right answer in another form than the gold, which must pass, with the form.
+    Variant(&'static str),
     /// The solution of the dataset, which must pass.
     Solution,
     /// An empty completion, which must not pass.
@@ -22,10 +24,16 @@ pub(crate) enum Purpose {
     Prepare,
     /// A refusal, which must not pass.
     Refusal,
+    /// The prompt, which must not pass.
+    Copy,
     /// A completion that is wrong for any task and must not pass, with its description.
     Mutant(&'static str),
     /// A right answer with one change, which usually makes it wrong, with the change.
     Variation(&'static str),
+    /// A right program with the change of this index, which usually makes it wrong.
+    Mutation(usize),
+    /// A changed program that passes, compared with the right one on generated inputs.
+    Difference(usize),
     /// A rollout in a column of the row.
     Rollout,
 }
@@ -49,6 +57,14 @@ impl Probe {
     }
 }
 
+/// A right program with one change.
+#[derive(Debug, Clone)]
+pub(crate) struct Mutation {
+    /// The change and its line, such as "`<` to `<=` in line 3".
+    pub(crate) description: String,
+    pub(crate) completion: Completion,
+}
+
 /// Makes the probes of one type of task.
 pub(crate) struct Prober {
     /// Name of the grader.
@@ -58,23 +74,50 @@ pub(crate) struct Prober {
     /// The golds, each written as a completion in one or more forms. Empty if they cannot be
     /// written.
     pub(super) golds: fn(&Subject) -> Vec<Vec<Completion>>,
+    /// Right answers in other forms than the golds, with a description of the form. All must pass.
+    pub(super) variants: fn(&Subject) -> Vec<(&'static str, Completion)>,
     /// Writes a solution as a completion.
     pub(super) solution: fn(&str) -> Completion,
     /// Whether an empty completion must not pass.
     pub(super) requires_answer: fn(&Subject) -> bool,
     /// Mutants and variations.
     pub(super) wrong_completions: fn(&Subject) -> Vec<Probe>,
+    /// Whether the prompt is tried as a completion.
+    pub(super) tries_prompt: fn(&Subject) -> bool,
+    /// Whether the answer of another row must not pass if both golds differ.
+    pub(super) rejects_other_answers: bool,
+    /// Changes of a right program.
+    pub(super) mutations: fn(&Subject) -> Vec<Mutation>,
+    /// A task that compares a changed program with the right one on generated inputs.
+    pub(super) difference: fn(&Subject) -> Option<Task>,
+}
+
+impl Prober {
+    /// A prober that tries an empty completion, a refusal and the prompt, to complete others.
+    pub(super) const BASE: Self = Self {
+        name: "",
+        gold: &[],
+        golds: |_| Vec::new(),
+        variants: |_| Vec::new(),
+        solution: plain,
+        requires_answer: |_| true,
+        wrong_completions: |_| Vec::new(),
+        tries_prompt: |_| true,
+        rejects_other_answers: false,
+        mutations: |_| Vec::new(),
+        difference: |_| None,
+    };
 }
 
 /// A plain text as a completion.
-pub(super) fn text(text: &str) -> Completion {
+pub(super) fn plain(text: &str) -> Completion {
     Completion::Text(text.into())
 }
 
 /// A text in a fenced block, unless it contains one.
 pub(super) fn fenced(language: &str, content: &str) -> Completion {
     if content.contains("```") {
-        return text(content);
+        return plain(content);
     }
-    text(&format!("```{language}\n{content}\n```\n"))
+    plain(&format!("```{language}\n{content}\n```\n"))
 }

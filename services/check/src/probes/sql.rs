@@ -1,25 +1,25 @@
 //! `sql`: the gold is written in a fenced block. The mutant is the gold without its rows.
 //! Variations change one token of the gold.
 
-use assay_core::Completion;
-use serde_json::Value;
-
 use super::probe::{Probe, Prober, Purpose, fenced};
 use super::token_changes::{TokenChange, change_tokens};
 use crate::subject::Subject;
+use assay_core::Completion;
 
 pub(super) const PROBER: Prober = Prober {
     name: "sql",
     gold: &["gold"],
     golds: |subject| {
-        golds(subject)
+        subject
+            .texts("gold")
             .into_iter()
             .map(|gold| vec![completion(gold)])
             .collect()
     },
     solution: completion,
-    requires_answer: |_| true,
     wrong_completions,
+    tries_prompt: |_| false,
+    ..Prober::BASE
 };
 
 const CHANGES: &[TokenChange] = &[
@@ -35,23 +35,22 @@ const CHANGES: &[TokenChange] = &[
     TokenChange::new("desc", "asc", "`desc` to `asc`"),
     TokenChange::new("and", "or", "`and` to `or`"),
     TokenChange::new("in", "not in", "`in` to `not in`"),
+    TokenChange::new(
+        "select distinct ",
+        "select ",
+        "`select distinct` to `select`",
+    ),
+    TokenChange::new("sum(", "count(", "`sum` to `count`"),
+    TokenChange::new("avg(", "sum(", "`avg` to `sum`"),
+    TokenChange::new("left join", "join", "`left join` to `join`"),
 ];
-
-/// The golds of a task.
-pub(crate) fn golds(subject: &Subject) -> Vec<&str> {
-    match subject.body.get("gold") {
-        Some(Value::String(gold)) => vec![gold],
-        Some(Value::Array(golds)) => golds.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    }
-}
 
 fn completion(query: &str) -> Completion {
     fenced("sql", query)
 }
 
 fn wrong_completions(subject: &Subject) -> Vec<Probe> {
-    let golds = golds(subject);
+    let golds = subject.texts("gold");
     let Some(gold) = golds.first() else {
         return Vec::new();
     };

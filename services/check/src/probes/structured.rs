@@ -5,7 +5,7 @@ use assay_core::{Completion, Task};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::probe::{Probe, Prober, Purpose, text};
+use super::probe::{Probe, Prober, Purpose, plain};
 use crate::subject::Subject;
 
 pub(super) const PROBER: Prober = Prober {
@@ -15,9 +15,9 @@ pub(super) const PROBER: Prober = Prober {
         let gold = expected(&subject.task).and_then(|value| completion(subject, value.get()));
         gold.map(|document| vec![document]).into_iter().collect()
     },
-    solution: text,
-    requires_answer: |_| true,
     wrong_completions,
+    rejects_other_answers: true,
+    ..Prober::BASE
 };
 
 /// The expected value as JSON text, so that its numbers keep all digits.
@@ -32,7 +32,7 @@ fn expected(task: &Task) -> Option<Box<RawValue>> {
 /// Writes a JSON value as a completion; `None` for formats that are not written.
 fn completion(subject: &Subject, json: &str) -> Option<Completion> {
     if let Some(tool) = subject.body.get("tool") {
-        return Some(text(&format!(r#"{{"name":{tool},"arguments":{json}}}"#)));
+        return Some(plain(&format!(r#"{{"name":{tool},"arguments":{json}}}"#)));
     }
     match subject
         .body
@@ -41,7 +41,7 @@ fn completion(subject: &Subject, json: &str) -> Option<Completion> {
         .unwrap_or("json")
     {
         // JSON is valid YAML.
-        "json" | "yaml" => Some(text(json)),
+        "json" | "yaml" => Some(plain(json)),
         _ => None,
     }
 }

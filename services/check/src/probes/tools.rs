@@ -4,7 +4,7 @@
 use assay_core::Completion;
 use serde_json::{Map, Value, json};
 
-use super::probe::{Probe, Prober, Purpose, text};
+use super::probe::{Probe, Prober, Purpose, plain};
 use crate::subject::Subject;
 
 pub(super) const PROBER: Prober = Prober {
@@ -23,12 +23,13 @@ pub(super) const PROBER: Prober = Prober {
             vec![forms]
         }
     },
-    solution: text,
     requires_answer: |subject| {
         turns(subject, ArgumentSet::All)
             .is_none_or(|turns| turns.iter().any(|turn| !turn.is_empty()))
     },
     wrong_completions,
+    rejects_other_answers: true,
+    ..Prober::BASE
 };
 
 /// A tool call.
@@ -161,14 +162,16 @@ fn completion(subject: &Subject, turns: &[Vec<Call>]) -> Option<Completion> {
                 json!({ "name": call.name, "arguments": call.arguments })
             )
         };
-        return Some(text(&calls.iter().map(call).collect::<Vec<_>>().join("\n")));
+        return Some(plain(
+            &calls.iter().map(call).collect::<Vec<_>>().join("\n"),
+        ));
     }
     if let ([calls], Some("json")) = (turns, form) {
         let calls: Vec<_> = calls
             .iter()
             .map(|call| json!({ "name": call.name, "arguments": call.arguments }))
             .collect();
-        return Some(text(&Value::Array(calls).to_string()));
+        return Some(plain(&Value::Array(calls).to_string()));
     }
     matches!(form, None | Some("openai"))
         .then(|| messages(turns))

@@ -12,11 +12,8 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        let line = if finding.location.is_line {
-            format!(",line={}", finding.location.number)
-        } else {
-            String::new()
-        };
+        let line = finding.location.line;
+        let line = line.map_or_else(String::new, |line| format!(",line={line}"));
         let row = if finding.location.is_line {
             String::new()
         } else {

@@ -1,6 +1,7 @@
 //! Report formats, one module each.
 
 mod github;
+mod html;
 mod json;
 mod junit;
 mod markdown;
@@ -27,6 +28,8 @@ pub enum Format {
     Github,
     /// Markdown for the job summary of GitHub Actions.
     Markdown,
+    /// A page for people.
+    Html,
 }
 
 /// All formats with their names, in the order of the documentation.
@@ -37,6 +40,7 @@ pub const FORMATS: &[(&str, Format)] = &[
     ("sarif", Format::Sarif),
     ("github", Format::Github),
     ("markdown", Format::Markdown),
+    ("html", Format::Html),
 ];
 
 impl Format {
@@ -61,6 +65,7 @@ impl Format {
             Self::Sarif => sarif::write(report, out),
             Self::Github => github::write(report, out),
             Self::Markdown => markdown::write(report, out),
+            Self::Html => html::write(report, out),
         }
     }
 }

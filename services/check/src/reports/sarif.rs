@@ -16,7 +16,8 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             json!({
                 "id": code.name,
                 "shortDescription": { "text": code.title() },
-                "help": { "text": format!("See docs/findings/{}.md.", code.name) },
+                "fullDescription": { "text": code.title() },
+                "help": { "text": plain(code.page), "markdown": code.page },
                 "defaultConfiguration": { "level": level(code.severity) },
             })
         })
@@ -51,6 +52,11 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
+/// A page of the documentation without the marks of Markdown.
+fn plain(page: &str) -> String {
+    page.replace(['#', '`'], "").trim().to_owned()
+}
+
 fn level(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
@@ -61,8 +67,8 @@ fn level(severity: Severity) -> &'static str {
 fn result(finding: &Finding) -> Value {
     let location = &finding.location;
     let mut physical = json!({ "artifactLocation": { "uri": uri(&location.dataset) } });
-    if location.is_line {
-        physical["region"] = json!({ "startLine": location.number });
+    if let Some(line) = location.line {
+        physical["region"] = json!({ "startLine": line });
     }
     let row = if location.is_line {
         String::new()

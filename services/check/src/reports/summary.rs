@@ -1,6 +1,6 @@
 //! Texts that several formats share.
 
-use crate::Report;
+use crate::{Compared, Report};
 
 /// A text of a row on one line, with unsafe characters escaped, for example as `\n` or `\u{202e}`.
 pub(super) fn escape_line(text: &str) -> String {
@@ -26,6 +26,14 @@ pub(super) fn summary(report: &Report) -> String {
         counted(report.of(Severity::Error), "error"),
         counted(report.of(Severity::Warning), "warning")
     )];
+    let unchecked = report
+        .datasets
+        .iter()
+        .flat_map(|dataset| dataset.unchecked.values());
+    let unchecked: u64 = unchecked.sum();
+    if unchecked > 0 {
+        parts.push(format!("{} unchecked", counted(unchecked, "row")));
+    }
     for (count, description) in [
         (report.known, "in the baseline"),
         (report.ignored, "ignored"),
@@ -34,6 +42,16 @@ pub(super) fn summary(report: &Report) -> String {
         if count > 0 {
             parts.push(format!("{count} {description}"));
         }
+    }
+    if let Some(Compared {
+        new,
+        remaining,
+        fixed,
+    }) = report.compared
+    {
+        parts.push(format!(
+            "compared with the earlier report: {new} new, {remaining} remaining, {fixed} fixed"
+        ));
     }
     parts.join("; ")
 }

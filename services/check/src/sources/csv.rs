@@ -13,7 +13,7 @@ use crate::row::{DatasetRow, SourceRow};
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 pub(super) fn rows(
-    file: std::fs::File,
+    file: impl std::io::Read + Send,
     delimiter: u8,
     locations: Locations,
 ) -> Result<impl Iterator<Item = SourceRow> + Send, String> {

@@ -10,7 +10,7 @@ use crate::row::SourceRow;
 
 /// The rows of a file. Locations are made by `rows` for an array and by `lines` for JSON lines.
 pub(super) fn rows(
-    file: std::fs::File,
+    file: impl std::io::Read + Send + 'static,
     rows: &Locations,
     lines: &Locations,
 ) -> Result<Rows, String> {
@@ -33,6 +33,12 @@ enum ArrayPosition {
     Inside,
     /// After the closing bracket, or after an error.
     Ended,
+}
+
+/// The position of the first character of an element after white space.
+fn first_line(start: TextPosition, element: &[u8]) -> TextPosition {
+    let blanks = element.iter().take_while(|byte| byte.is_ascii_whitespace());
+    blanks.fold(start, |at, byte| at.after(*byte))
 }
 
 fn elements(
@@ -91,7 +97,7 @@ fn elements(
         if let Some(message) = broken {
             position = ArrayPosition::Ended;
             return Some(SourceRow::Unreadable {
-                location: locations.at(number),
+                location: locations.at_line(number, start),
                 message,
             });
         }
@@ -102,7 +108,7 @@ fn elements(
             }
         }
         Some(SourceRow::from_json(
-            locations.at(number),
+            locations.at_line(number, first_line(start, &element)),
             &element,
             Some(start),
         ))

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use assay_base::TextPosition;
+
 use crate::row::{RowLocation, SourceRow};
 
 /// Makes the locations of the rows of one dataset.
@@ -17,6 +19,15 @@ impl Locations {
             dataset: Arc::clone(&self.dataset),
             number,
             is_line: self.is_line,
+            line: self.is_line.then_some(number),
+        }
+    }
+
+    /// The location of a row that begins at a position of its file.
+    pub(super) fn at_line(&self, number: u64, start: TextPosition) -> RowLocation {
+        RowLocation {
+            line: Some(start.line()),
+            ..self.at(number)
         }
     }
 }

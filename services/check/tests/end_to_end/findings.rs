@@ -1,6 +1,7 @@
 //! Findings of rows and datasets.
 
-use assay_check::Options;
+use assay_check::reports::Format;
+use assay_check::{Baseline, Options};
 
 use crate::fixtures::{check_files, check_lines, found, row};
 
@@ -116,4 +117,66 @@ async fn sample_has_distinct_rows_and_reports_the_total() {
         (40, 1_000)
     );
     assert_eq!(found(&check_lines(&rows, options()).await), found(&report));
+}
+
+#[tokio::test]
+async fn finds_golds_that_reject_right_answers() {
+    let lines = row(0, "9 (apples)") + &row(1, "9 + 1") + &row(2, "12");
+    let report = check_lines(&lines, Options::default()).await;
+    assert_eq!(found(&report), [(1, "gold-brittle")]);
+    let message = &report.findings[0].message;
+    assert!(
+        message.starts_with("the gold without its note, written as `The answer is \\boxed{9}.`"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn selects_codes_and_compares_with_an_earlier_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    let lines = row(0, "nan") + &row(1, "9 (apples)");
+    let first = check_lines(&lines, Options::default()).await;
+    let mut json = Vec::new();
+    Format::Json.write(&first, &mut json).unwrap();
+    std::fs::write(&path, json).unwrap();
+    let options = Options {
+        compared: Some(Baseline::read(&path).unwrap()),
+        selected: ["gold-missing".to_owned()].into(),
+        ..Options::default()
+    };
+    let lines = row(0, "nan") + &row(1, "9") + &row(2, "N/A");
+    let report = check_lines(&lines, options).await;
+    assert_eq!(found(&report), [(1, "gold-missing"), (3, "gold-missing")]);
+    let compared = report.compared.unwrap();
+    assert_eq!(
+        (compared.new, compared.remaining, compared.fixed),
+        (1, 1, 1)
+    );
+}
+
+#[tokio::test]
+async fn keys_of_rows_without_ids_survive_new_columns() {
+    let key = |report: &assay_check::Report| report.findings[0].key.clone();
+    let one = check_lines(&row(0, "nan"), Options::default()).await;
+    let wider = row(0, "nan").replace("{\"prompt\"", "{\"source\":\"web\",\"prompt\"");
+    let other = check_lines(&wider, Options::default()).await;
+    assert_eq!(key(&one), key(&other));
+}
+
+#[tokio::test]
+async fn finds_similar_prompts_with_different_golds() {
+    let long = "Every morning the old baker carries forty loaves from the cellar to the small shop and \
+                sells them before noon to his neighbours";
+    let line = |start: &str, gold: &str| {
+        format!(
+            "{{\"prompt\":\"{start} {long}\",\"task\":{{\"type\":\"math\",\"answer\":\"{gold}\"}}}}\n"
+        )
+    };
+    let lines = line("", "4") + &line("Surely", "4") + &line("Truly", "5");
+    let report = check_lines(&lines, Options::default()).await;
+    assert_eq!(
+        found(&report),
+        [(2, "near-duplicate"), (3, "near-conflict")]
+    );
 }

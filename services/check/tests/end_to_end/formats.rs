@@ -1,10 +1,12 @@
 //! File formats: the same rows have the same findings in all formats, and broken files are reported
 //! without a panic.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use assay_check::{Options, SourceError};
+use assay_check::findings::Severity;
+use assay_check::{Dataset, Options, SourceError, write_clean};
 use assay_templates::Template;
 use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::properties::WriterProperties;
@@ -68,6 +70,71 @@ fn parquet_file(folder: &Path) -> PathBuf {
     path
 }
 
+fn gzip(text: &str) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    out.write_all(text.as_bytes()).unwrap();
+    out.finish().unwrap()
+}
+
+#[tokio::test]
+async fn rows_of_an_array_have_the_lines_on_which_they_begin() {
+    let folder = tempfile::tempdir().unwrap();
+    let array = "[\n  {\"question\": \"a\",\n   \"gold\": \"1\"},\n\n  {\"gold\": \"1\", \"question\": \"a\"}]";
+    let report = check_files(&[&file(folder.path(), "rows.json", array)], options()).await;
+    let location = &report.findings[0].location;
+    assert_eq!((location.number, location.line), (2, Some(5)), "{report:?}");
+}
+
+#[tokio::test]
+async fn reports_broken_compression() {
+    let folder = tempfile::tempdir().unwrap();
+    let cut = &gzip(&"{\"question\":\"a\",\"gold\":\"1\"}\n".repeat(3))[..20];
+    let report = check_files(&[&file(folder.path(), "rows.jsonl.gz", cut)], options()).await;
+    assert!(
+        found(&report)
+            .iter()
+            .any(|(_, code)| *code == "row-not-readable"),
+        "{report:?}"
+    );
+    let parquet = file(folder.path(), "rows.parquet.gz", "");
+    let error = try_check_file(&parquet).await.unwrap_err().to_string();
+    assert!(error.contains("compressed Parquet"), "{error}");
+}
+
+#[tokio::test]
+async fn writes_rows_without_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = ROWS
+        .iter()
+        .map(|(question, gold)| {
+            let task = format!("{{\"type\":\"math\",\"answer\":\"{gold}\",\"n\":1.50}}");
+            format!("{{\"prompt\":{},\"task\":{task}}}\n", json!(question))
+        })
+        .collect();
+    let path = file(folder.path(), "rows.jsonl", format!("{rows}[1]\n"));
+    let options = Options {
+        flag: Some(Severity::Error),
+        ..Options::default()
+    };
+    let report = check_files(&[&path], options).await;
+    let dataset = Dataset {
+        name: "rows.jsonl".to_owned(),
+        path,
+        revision: None,
+    };
+    let mut out = Vec::new();
+    let clean = write_clean(&[dataset], &report.flagged, &mut out).unwrap();
+    let dropped = [("gold-not-parsed", 1), ("row-not-readable", 1)];
+    assert_eq!((clean.written, clean.dropped), (3, dropped.into()));
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text.lines().count(), 3);
+    // The task keeps the digits of its numbers.
+    assert!(
+        text.lines().all(|line| line.contains("\"n\":1.50")),
+        "{text}"
+    );
+}
+
 #[tokio::test]
 async fn all_formats_have_the_same_findings() {
     let folder = tempfile::tempdir().unwrap();
@@ -98,6 +165,12 @@ async fn all_formats_have_the_same_findings() {
         parquet_file(folder.path()),
         file(folder.path(), "rows.csv", format!("question,gold\r\n{csv}")),
         file(folder.path(), "rows.tsv", format!("question\tgold\n{tsv}")),
+        file(folder.path(), "packed.jsonl.gz", gzip(&lines)),
+        file(
+            folder.path(),
+            "packed.json.zst",
+            zstd::encode_all(lines.as_bytes(), 1).unwrap(),
+        ),
     ];
     for path in &files {
         let report = check_files(&[path], options()).await;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use assay_check::findings::{ALL, Code, code};
 use assay_check::reports::{FORMATS, Format};
-use assay_check::{Baseline, DatasetSummary, Finding, Mutants, Report, RowLocation};
+use assay_check::{Baseline, Compared, DatasetSummary, Finding, Mutants, Report, RowLocation};
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
@@ -18,6 +18,7 @@ fn finding(name: &str, dataset: &str, number: u64, is_line: bool, message: &str)
         dataset: dataset.into(),
         number,
         is_line,
+        line: is_line.then_some(number),
     };
     Finding {
         code: code(name).unwrap(),
@@ -64,6 +65,7 @@ fn report() -> Report {
                 killed: 7,
             },
         )]),
+        unchecked: BTreeMap::from([("no completion is known that should pass", 3)]),
     };
     Report {
         version: "0.1.0",
@@ -77,7 +79,13 @@ fn report() -> Report {
         unlisted: 2,
         failed: 1,
         first_failure: Some(format!("rows.parquet:row 1: {HOSTILE}")),
+        compared: Some(Compared {
+            new: 1,
+            remaining: 2,
+            fixed: 3,
+        }),
         findings,
+        ..Report::default()
     }
 }
 
@@ -123,7 +131,45 @@ fn text_lists_findings_and_totals() {
         "{text}"
     );
     assert!(
-        text.ends_with("40 rows checked: 4 errors, 1 warning; 2 in the baseline; 2 not listed\n"),
+        text.ends_with(
+            "40 rows checked: 4 errors, 1 warning; 6 rows unchecked; 2 in the baseline; 2 not \
+             listed; compared with the earlier report: 1 new, 2 remaining, 3 fixed\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn text_counts_equal_findings() {
+    let mut report = report();
+    report.findings = (1..=14)
+        .map(|number| {
+            finding(
+                "field-missing",
+                "a.jsonl",
+                number,
+                true,
+                "no column `answer`",
+            )
+        })
+        .collect();
+    let text = render(Format::Text, &report);
+    assert_eq!(text.matches(": field-missing: ").count(), 2, "{text}");
+    assert!(
+        text.contains("  the same finding in 12 more rows\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn html_has_no_markup_of_rows() {
+    let text = render(Format::Html, &report());
+    assert!(
+        text.contains("&lt;b&gt;&amp;amp;&lt;/b&gt;") && !text.contains("<b>&amp;</b>"),
+        "{text}"
+    );
+    assert!(
+        text.contains("<b class=\"error\">gold-not-parsed</b>: 4 errors"),
         "{text}"
     );
 }
@@ -133,7 +179,7 @@ fn escapes_texts_of_rows() {
     let mut report = report();
     report.findings[0].key = "\n::stop-commands::tok\n".to_owned();
     report.findings[1].message = "right\u{2066}\u{202e}left\u{2028}below\u{9b}31m".to_owned();
-    for format in [Format::Text, Format::Github, Format::Markdown] {
+    for format in [Format::Text, Format::Github, Format::Markdown, Format::Html] {
         let text = render(format, &report);
         let hidden =
             |c: char| (c.is_control() && c != '\n') || "\u{2066}\u{202e}\u{2028}".contains(c);

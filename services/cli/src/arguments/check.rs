@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use assay_base::did_you_mean;
 use assay_check::DEFAULT_MAX_FINDINGS;
+use assay_check::findings::Severity;
 use assay_check::reports::{FORMATS, Format};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::ServerKey;
 
@@ -44,9 +45,33 @@ fn finding_code(text: &str) -> Result<String, String> {
     }
 }
 
+/// Lowest severity of findings that fail a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Errors only
+    Error,
+    /// Errors and warnings
+    Warning,
+    /// No findings
+    Never,
+}
+
+impl FailOn {
+    /// The severity; `None` if no finding fails the check.
+    pub(crate) fn severity(self) -> Option<Severity> {
+        match self {
+            Self::Error => Some(Severity::Error),
+            Self::Warning => Some(Severity::Warning),
+            Self::Never => None,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// JSON lines, JSON, CSV, TSV or Parquet files, or `hf://ORG/NAME[@REVISION][/PATH]`
+    /// JSON lines, JSON, CSV, TSV or Parquet files, folders of them, patterns such as
+    /// `data/*.jsonl.gz`, `hf://ORG/NAME[@REVISION][/PATH]`, or `-` for JSON lines on standard
+    /// input
     #[arg(required_unless_present = "explain", value_name = "DATASET")]
     pub(crate) datasets: Vec<String>,
     /// Print the documentation of a finding and exit
@@ -82,9 +107,24 @@ pub(crate) struct Check {
     /// Leave out the findings of this earlier JSON report
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Leave out findings with this code; may be repeated
-    #[arg(long, value_name = "CODE", value_parser = finding_code)]
+    /// Leave out findings with these codes
+    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = finding_code)]
     pub(crate) ignore: Vec<String>,
+    /// Report only findings with these codes
+    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = finding_code)]
+    pub(crate) select: Vec<String>,
+    /// Lowest severity of findings that fail the check, with exit code 1
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = FailOn::Warning)]
+    pub(crate) fail_on: FailOn,
+    /// Count new, remaining and fixed findings since this earlier JSON report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) compare: Option<PathBuf>,
+    /// Write the rows without findings that fail the check as JSON lines
+    #[arg(long, value_name = "FILE", conflicts_with = "sample")]
+    pub(crate) write_clean: Option<PathBuf>,
+    /// Write tests that detect changes of right programs, as JSON lines
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_tests: Option<PathBuf>,
     /// List at most N findings and count the rest; 0 for all
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_FINDINGS)]
     pub(crate) max_findings: usize,

@@ -6,6 +6,7 @@
 mod action;
 mod alerts;
 mod check;
+mod check_files;
 mod command_line;
 mod copying;
 mod crash;

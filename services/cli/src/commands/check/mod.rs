@@ -1,6 +1,7 @@
 //! `assay check`: validates datasets with the graders that will grade their rollouts.
 
 mod reports;
+mod rows;
 
 use std::io::Write;
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use anyhow::Context;
+use assay_check::findings::Severity;
 use assay_check::reports::Format;
 use assay_check::{Baseline, Benchmark, Options, Report, Rollouts, findings};
 use assay_client::Client;
@@ -16,8 +18,9 @@ use assay_templates::{SolutionTemplate, Templates};
 use assay_wire::checks::{self, CheckReport};
 
 use super::{dataset_files, template};
-use crate::arguments::Check;
+use crate::arguments::{Check, FailOn};
 use crate::exit::CommandStatus;
+use crate::output::OutputFile;
 use crate::process::{block_on, client, configuration, stop_signal};
 use crate::progress::Progress;
 use crate::terminal;
@@ -40,10 +43,23 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Comm
         .as_deref()
         .map(|server| client(server, &arguments.key))
         .transpose()?;
-    let Some(report) = block_on(run_check(config, arguments, options))? else {
+    let rows = arguments
+        .write_clean
+        .as_deref()
+        .map(|path| rows::open(arguments, path))
+        .transpose()?;
+    let tests = arguments
+        .write_tests
+        .as_deref()
+        .map(OutputFile::open)
+        .transpose()?;
+    let Some(report) = block_on(run_check(config, arguments, options, rows))? else {
         return Ok(CommandStatus::Interrupted);
     };
-    let written = reports.write(&report);
+    let written = reports.write(&report).and_then(|()| match tests {
+        Some(file) => rows::write_tests(file, &report),
+        None => Ok(()),
+    });
     if let Some(record) = record
         && block_on(send(&record, &report))? == CommandStatus::Interrupted
     {
@@ -56,7 +72,12 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Comm
         report.failed,
         report.first_failure.as_deref().unwrap_or_default()
     );
-    Ok(if report.total() == 0 {
+    let failing = match arguments.fail_on {
+        FailOn::Warning => report.total(),
+        FailOn::Error => report.of(Severity::Error),
+        FailOn::Never => 0,
+    };
+    Ok(if failing == 0 {
         CommandStatus::Done
     } else {
         CommandStatus::Findings
@@ -86,6 +107,7 @@ async fn run_check(
     config: Config,
     arguments: &Check,
     options: Arc<Options>,
+    rows: Option<OutputFile>,
 ) -> anyhow::Result<Option<Report>> {
     // Fetched files are deleted when this is dropped, after the check.
     let fetched = tempfile::tempdir()?;
@@ -118,6 +140,9 @@ async fn run_check(
     };
     progress.finish();
     node.stop().await;
+    if let (Some(report), Some(rows)) = (&report, rows) {
+        rows::write_clean(rows, &datasets, &report.flagged)?;
+    }
     Ok(report)
 }
 
@@ -155,7 +180,18 @@ fn options(templates: &Templates, arguments: &Check) -> anyhow::Result<Options> 
         sample: arguments.sample.map(|rows| rows as usize),
         seed: arguments.seed,
         baseline,
+        compared: arguments
+            .compare
+            .as_deref()
+            .map(Baseline::read)
+            .transpose()
+            .map_err(anyhow::Error::msg)?,
         ignored: arguments.ignore.iter().cloned().collect(),
+        selected: arguments.select.iter().cloned().collect(),
+        flag: arguments
+            .write_clean
+            .as_ref()
+            .map(|_| arguments.fail_on.severity().unwrap_or(Severity::Error)),
         max_findings: arguments.max_findings,
         benchmark,
         rollouts,
