@@ -2,6 +2,8 @@
 //! is not chosen. Letters that are offered as alternatives stay alternatives.
 
 mod clause;
+pub mod labels;
+pub mod option_text;
 
 use std::borrow::Cow;
 

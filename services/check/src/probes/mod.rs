@@ -1,11 +1,14 @@
 //! Probes: completions with a known verdict. Golds and solutions must pass; empty, refusing and
 //! wrong completions must not. One module per type of task.
 
+mod choice;
 mod code;
+mod instructions;
 mod math;
 mod probe;
 mod sql;
 mod structured;
+mod text;
 mod token_changes;
 mod tools;
 
@@ -32,6 +35,9 @@ const PROBERS: &[Prober] = &[
     sql::PROBER,
     tools::PROBER,
     structured::PROBER,
+    choice::PROBER,
+    instructions::PROBER,
+    text::PROBER,
 ];
 
 /// The prober of a type of task.
