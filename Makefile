@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser deploy-check deploy-trial test openapi openapi-minute chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load load-postgres record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser deploy-check deploy-trial test openapi openapi-minute chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load load-postgres record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy instructions syllables squad mutants fuzz sizes
 
 ##@ Run
 
@@ -278,6 +278,15 @@ worst: ## time answers designed to be slow; fails above 50 ms for one, or 2 ms a
 
 accuracy: ## compare verdicts of `math` with 3,700 labelled pairs, by kind; ARGS="--time" or "--peer PYTHON"
 	$(CARGO) run --locked --package assay-math --example accuracy -- $(ARGS)
+
+instructions: ## compare `instructions` with the published checkers by id: ARGS="--python .venv/bin/python"
+	python3 tests/instructions/compare.py $(ARGS)
+
+syllables: ## measure the rule for syllables on a dictionary: ARGS="--python .venv/bin/python"
+	python3 tests/instructions/syllables.py $(ARGS)
+
+squad: build ## compare F1 and exact match of `text` with the definition of SQuAD on 1,000 pairs
+	python3 tests/instructions/squad.py $(BINARY) $(ARGS)
 
 sizes: ## count the lines of Rust code of each crate: product, documentation, tests, tools
 	@python3 tests/sizes/run.py $(ARGS)

@@ -4,7 +4,12 @@ use crate::Hash;
 
 /// Texts that refer to the other options and stay in their place, in lower case.
 const REFERRING: &[&str] = &[
-    "none of the", "all of the", "both of the", "none of these", "all of these", "neither of",
+    "none of the",
+    "all of the",
+    "both of the",
+    "none of these",
+    "all of these",
+    "neither of",
 ];
 
 /// The order of options that `key` shuffles: position `i` shows the option `order[i]`. Options are
@@ -23,7 +28,13 @@ pub fn option_order(key: &str, texts: &[&str]) -> Vec<usize> {
     });
     let mut moved = moved.into_iter();
     (0..texts.len())
-        .map(|at| if moves(&at) { moved.next().unwrap_or(at) } else { at })
+        .map(|at| {
+            if moves(&at) {
+                moved.next().unwrap_or(at)
+            } else {
+                at
+            }
+        })
         .collect()
 }
 
@@ -34,8 +45,9 @@ mod tests {
     #[test]
     fn shuffles_by_key_and_keeps_references() {
         let texts = ["red", "green", "blue", "None of the above"];
-        let orders: std::collections::BTreeSet<Vec<usize>> =
-            (0..100).map(|key| option_order(&key.to_string(), &texts)).collect();
+        let orders: std::collections::BTreeSet<Vec<usize>> = (0..100)
+            .map(|key| option_order(&key.to_string(), &texts))
+            .collect();
         // All orders of three.
         assert_eq!(orders.len(), 6);
         assert!(orders.iter().all(|order| order[3] == 3));

@@ -36,7 +36,12 @@ impl Prepared for PreparedChoice {
 
     fn bytes(&self) -> usize {
         let texts = self.shown.texts.iter().map(String::len).sum::<usize>();
-        let values = self.shown.values.iter().flatten().map(|value| value.prepared.bytes());
+        let values = self
+            .shown
+            .values
+            .iter()
+            .flatten()
+            .map(|value| value.prepared.bytes());
         size_of::<Self>() + 3 * texts + values.sum::<usize>()
     }
 }
@@ -50,17 +55,29 @@ impl PreparedChoice {
             (Some(selection), _) if self.is_right(&selection.options) => Verdict::CORRECT,
             (Some(_), _) => Verdict::WRONG_ANSWER,
             (None, selection) => {
-                let offers = selection.as_ref().is_some_and(|found| !found.options.is_empty());
-                let visible = assay_extraction::reasoning::visible_text(&text, item.meta.think_open);
+                let offers = selection
+                    .as_ref()
+                    .is_some_and(|found| !found.options.is_empty());
+                let visible =
+                    assay_extraction::reasoning::visible_text(&text, item.meta.think_open);
                 match selection {
-                    _ if self.right.is_empty() && !offers && none::is_stated(&visible) => Verdict::CORRECT,
+                    _ if self.right.is_empty() && !offers && none::is_stated(&visible) => {
+                        Verdict::CORRECT
+                    }
                     Some(_) if offers || self.right.is_empty() => Verdict::WRONG_ANSWER,
                     Some(found) if found.by == "nothing" => Verdict::WRONG_ANSWER,
                     _ => Verdict::NO_ANSWER,
                 }
             }
         };
-        let evidence = selection.map_or_else(Evidence::new, |selection| evidence::of(self, &selection));
+        let evidence = selection.map_or_else(Evidence::new, |selection| {
+            evidence::of(
+                &selection,
+                &self.shown.labels,
+                &self.right,
+                self.order.as_deref(),
+            )
+        });
         let grade = Grade::all_or_nothing(verdict).with_evidence(evidence);
         Outcome::Graded(grade.with_work(text.len() as u64))
     }

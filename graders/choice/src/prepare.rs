@@ -32,18 +32,28 @@ impl Grader for ChoiceGrader {
         let texts: Vec<&str> = task.texts.iter().map(String::as_str).collect();
         let order = task.shuffle.as_ref().map(|key| option_order(key, &texts));
         let shown_texts: Vec<String> = match &order {
-            Some(order) => order.iter().map(|option| task.texts[*option].clone()).collect(),
+            Some(order) => order
+                .iter()
+                .map(|option| task.texts[*option].clone())
+                .collect(),
             None => task.texts.clone(),
         };
         let right = match &order {
-            Some(order) => (0..order.len()).filter(|shown| right.contains(&order[*shown])).collect(),
+            Some(order) => (0..order.len())
+                .filter(|shown| right.contains(&order[*shown]))
+                .collect(),
             None => right,
         };
         let values = shown_texts.iter().map(|text| value(text, cx)).collect();
         Ok(Arc::new(PreparedChoice {
             shown: Shown {
                 comparable: shown_texts.iter().map(|text| comparable(text)).collect(),
-                by_label: task.labels.iter().cloned().zip(shown_texts.iter().cloned()).collect(),
+                by_label: task
+                    .labels
+                    .iter()
+                    .cloned()
+                    .zip(shown_texts.iter().cloned())
+                    .collect(),
                 labels: task.labels,
                 texts: shown_texts,
                 values,
@@ -60,14 +70,20 @@ impl Grader for ChoiceGrader {
 /// The positions of the right options in the task.
 fn right_options(task: &ChoiceTask) -> Result<BTreeSet<usize>, PrepareError> {
     let of = |answer: &String| {
-        let label = task.labels.iter().position(|label| label.eq_ignore_ascii_case(answer.trim()));
-        let same = |text: &String| !text.trim().is_empty() && comparable(text) == comparable(answer);
-        label.or_else(|| task.texts.iter().position(same)).ok_or_else(|| {
-            let shown: String = answer.chars().take(80).collect();
-            PrepareError::task_at_fault(format!(
-                "the answer `{shown}` is neither a label nor the text of an option"
-            ))
-        })
+        let label = task
+            .labels
+            .iter()
+            .position(|label| label.eq_ignore_ascii_case(answer.trim()));
+        let same =
+            |text: &String| !text.trim().is_empty() && comparable(text) == comparable(answer);
+        label
+            .or_else(|| task.texts.iter().position(same))
+            .ok_or_else(|| {
+                let shown: String = answer.chars().take(80).collect();
+                PrepareError::task_at_fault(format!(
+                    "the answer `{shown}` is neither a label nor the text of an option"
+                ))
+            })
     };
     let right: BTreeSet<usize> = task.answers.iter().map(of).collect::<Result<_, _>>()?;
     for (at, text) in task.texts.iter().enumerate() {

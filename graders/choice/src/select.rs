@@ -37,7 +37,11 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    fn new(found: &Extracted<'_>, by: &'static str, options: impl IntoIterator<Item = usize>) -> Self {
+    fn new(
+        found: &Extracted<'_>,
+        by: &'static str,
+        options: impl IntoIterator<Item = usize>,
+    ) -> Self {
         Self {
             options: options.into_iter().collect(),
             by,
@@ -55,7 +59,12 @@ impl Selection {
 
 impl Shown {
     /// The selection of a completion; `None` if it selects nothing.
-    pub(crate) async fn selection(&self, text: &str, meta: &Meta, cx: &GradeContext) -> Option<Selection> {
+    pub(crate) async fn selection(
+        &self,
+        text: &str,
+        meta: &Meta,
+        cx: &GradeContext,
+    ) -> Option<Selection> {
         let with = |choices| Options {
             mode: match self.extract {
                 Extract::Auto => Mode::Auto,
@@ -68,7 +77,9 @@ impl Shown {
             language: self.language.as_deref(),
         };
         let lettered = extract(text, &with(true));
-        let labelled = lettered.as_ref().and_then(|found| self.by_label(text, found));
+        let labelled = lettered
+            .as_ref()
+            .and_then(|found| self.by_label(text, found));
         // A label that an explicit statement gives needs no other reading, unless it is a part of
         // the text of an option, as in "Vitamin C".
         if let Some(selection) = &labelled
@@ -86,7 +97,11 @@ impl Shown {
             (Some(selection), None) | (None, Some(selection)) => Some(selection),
             (None, None) => {
                 let found = plain.or(lettered)?;
-                Some(self.by_value(&found, cx).await.unwrap_or(Selection::new(&found, "nothing", [])))
+                Some(self.by_value(&found, cx).await.unwrap_or(Selection::new(
+                    &found,
+                    "nothing",
+                    [],
+                )))
             }
         }
     }
@@ -111,7 +126,12 @@ impl Shown {
     }
 
     /// Whether the text of another option follows a label.
-    fn is_contradicted(&self, text: &str, found: &Extracted<'_>, read: &labels::Labels<'_>) -> bool {
+    fn is_contradicted(
+        &self,
+        text: &str,
+        found: &Extracted<'_>,
+        read: &labels::Labels<'_>,
+    ) -> bool {
         let [label] = read.labels.as_slice() else {
             return false;
         };
@@ -130,10 +150,13 @@ impl Shown {
     /// Whether the text of an option has a selected label as one of its words.
     fn has_label_in_text(&self, selection: &Selection) -> bool {
         let is_word = |label: &str, text: &str| {
-            text.split(|c: char| !c.is_alphanumeric()).any(|word| word == label)
+            text.split(|c: char| !c.is_alphanumeric())
+                .any(|word| word == label)
         };
         selection.options.iter().any(|option| {
-            self.texts.iter().any(|text| is_word(&self.labels[*option], text))
+            self.texts
+                .iter()
+                .any(|text| is_word(&self.labels[*option], text))
         })
     }
 

@@ -103,15 +103,23 @@ impl ChoiceTask {
                 );
                 return Err(invalid("/options", message));
             }
-            Options::List(texts) => (('A'..='Z').map(String::from).take(texts.len()).collect(), texts),
+            Options::List(texts) => (
+                ('A'..='Z').map(String::from).take(texts.len()).collect(),
+                texts,
+            ),
             Options::Labelled(options) => options.into_iter().unzip(),
         };
         if labels.len() < 2 || labels.len() > MAX_OPTIONS {
-            let message = format!("a task must have 2 to {MAX_OPTIONS} options, not {}", labels.len());
+            let message = format!(
+                "a task must have 2 to {MAX_OPTIONS} options, not {}",
+                labels.len()
+            );
             return Err(invalid("/options", message));
         }
         let is_label = |label: &String| {
-            !label.is_empty() && label.len() <= MAX_LABEL_BYTES && label.chars().all(char::is_alphanumeric)
+            !label.is_empty()
+                && label.len() <= MAX_LABEL_BYTES
+                && label.chars().all(char::is_alphanumeric)
         };
         if let Some(label) = labels.iter().find(|label| !is_label(label)) {
             let message = format!(
@@ -124,10 +132,13 @@ impl ChoiceTask {
             Answer::Many(answers) => answers,
         };
         if answers.len() > labels.len() {
-            return Err(invalid("/answer", "there are more right options than options"));
+            return Err(invalid(
+                "/answer",
+                "there are more right options than options",
+            ));
         }
-        let long = |text: &&String| text.len() > MAX_TEXT_BYTES;
-        if texts.iter().chain(&body.shuffle).find(long).is_some() {
+        let long = |text: &String| text.len() > MAX_TEXT_BYTES;
+        if texts.iter().chain(&body.shuffle).any(long) {
             let message = format!("a text must have at most {MAX_TEXT_BYTES} bytes");
             return Err(invalid("/options", message));
         }
@@ -150,15 +161,37 @@ mod tests {
     #[test]
     fn errors_point_to_field() {
         for (json, pointer) in [
-            (r#"{"type":"choice","options":["x"],"answer":"A"}"#, "/options"),
-            (r#"{"type":"choice","options":{"A)":"x","B)":"y"},"answer":"A"}"#, "/options"),
-            (r#"{"type":"choice","options":["x","y"],"answer":1}"#, "/answer"),
-            (r#"{"type":"choice","options":["x","y"],"answer":["A","B","C"]}"#, "/answer"),
-            (r#"{"type":"choice","options":["x","y"],"answer":"A","require":"x"}"#, "/require"),
-            (r#"{"type":"choice","options":["x","y"],"answer":"A","shufle":"x"}"#, "/shufle"),
+            (
+                r#"{"type":"choice","options":["x"],"answer":"A"}"#,
+                "/options",
+            ),
+            (
+                r#"{"type":"choice","options":{"A)":"x","B)":"y"},"answer":"A"}"#,
+                "/options",
+            ),
+            (
+                r#"{"type":"choice","options":["x","y"],"answer":1}"#,
+                "/answer",
+            ),
+            (
+                r#"{"type":"choice","options":["x","y"],"answer":["A","B","C"]}"#,
+                "/answer",
+            ),
+            (
+                r#"{"type":"choice","options":["x","y"],"answer":"A","require":"x"}"#,
+                "/require",
+            ),
+            (
+                r#"{"type":"choice","options":["x","y"],"answer":"A","shufle":"x"}"#,
+                "/shufle",
+            ),
         ] {
             let task = Task::from_json(json).unwrap();
-            assert_eq!(ChoiceTask::read(&task).unwrap_err().pointer, pointer, "{json}");
+            assert_eq!(
+                ChoiceTask::read(&task).unwrap_err().pointer,
+                pointer,
+                "{json}"
+            );
         }
     }
 }

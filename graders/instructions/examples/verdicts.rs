@@ -13,7 +13,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let row: Value = serde_json::from_str(&line?)?;
-        let ids = row["instruction_id_list"].as_array().ok_or("no instruction_id_list")?;
+        let ids = row["instruction_id_list"]
+            .as_array()
+            .ok_or("no instruction_id_list")?;
         let constraints: Vec<Value> = ids
             .iter()
             .zip(row["kwargs"].as_array().ok_or("no kwargs")?)
@@ -21,12 +23,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .collect();
         let verdicts = |mode: &str| -> Result<Value, Box<dyn std::error::Error>> {
             let each = constraints.iter().map(|constraint| {
-                let task = json!({ "type": "instructions", "constraints": [constraint], "mode": mode });
+                let task =
+                    json!({ "type": "instructions", "constraints": [constraint], "mode": mode });
                 verdict(&table, &task, row["response"].as_str().unwrap_or_default())
             });
             Ok(each.collect::<Result<Vec<Value>, _>>()?.into())
         };
-        writeln!(out, "{}", json!({ "strict": verdicts("strict")?, "loose": verdicts("loose")? }))?;
+        writeln!(
+            out,
+            "{}",
+            json!({ "strict": verdicts("strict")?, "loose": verdicts("loose")? })
+        )?;
     }
     Ok(())
 }

@@ -41,7 +41,10 @@ impl Rule {
             }
             Self::Not(rule) => {
                 let found = rule.check(text);
-                Finding { met: !found.met, ..found }
+                Finding {
+                    met: !found.met,
+                    ..found
+                }
             }
             Self::Count(count) => count.check(text),
             Self::Share { part, of, limits } => {
@@ -57,8 +60,14 @@ impl Rule {
             Self::Contains(needles) => contains(needles, text),
             Self::Equals { text: own, case } => {
                 let given = text.str.trim();
-                let equal = if *case { given == own } else { given.to_lowercase() == own.to_lowercase() };
-                Finding::new(equal).with("expected_bytes", own.len()).with("bytes", given.len())
+                let equal = if *case {
+                    given == own
+                } else {
+                    given.to_lowercase() == own.to_lowercase()
+                };
+                Finding::new(equal)
+                    .with("expected_bytes", own.len())
+                    .with("bytes", given.len())
             }
             Self::Position { unit, at, rule } => at_position(text, *unit, *at, rule),
             Self::Neighbours { unit, relation } => {
@@ -67,7 +76,9 @@ impl Rule {
                     .windows(2)
                     .find(|pair| !relation.holds(&pair[0].text, &pair[1].text));
                 match broken {
-                    Some(pair) => Finding::new(false).excerpt(text.str, pair[0].at.start..pair[1].at.end),
+                    Some(pair) => {
+                        Finding::new(false).excerpt(text.str, pair[0].at.start..pair[1].at.end)
+                    }
                     None => Finding::new(!pieces.is_empty()),
                 }
                 .with("unit", unit.as_str())
@@ -98,23 +109,32 @@ fn at_position(text: &Text<'_>, unit: Unit, at: At, rule: &Rule) -> Finding {
         let piece = &pieces[index];
         let found = rule.check(&Text::new(&piece.text));
         let met = found.met;
-        let mut outer = Finding::new(met).with("unit", unit.as_str()).with("number", index + 1);
+        let mut outer = Finding::new(met)
+            .with("unit", unit.as_str())
+            .with("number", index + 1);
         if !met {
             outer.facts.extend(found.facts);
         }
         outer.excerpt(text.str, piece.at.clone())
     };
     let single = |index: Option<usize>| {
-        index.filter(|index| *index < pieces.len()).map(check).unwrap_or_else(|| {
-            Finding::new(false).with("unit", unit.as_str()).with("count", pieces.len())
-        })
+        index
+            .filter(|index| *index < pieces.len())
+            .map(check)
+            .unwrap_or_else(|| {
+                Finding::new(false)
+                    .with("unit", unit.as_str())
+                    .with("count", pieces.len())
+            })
     };
     let each = |step: usize| {
         let mut numbers = (step - 1..pieces.len()).step_by(step);
         let count = numbers.len();
         match numbers.by_ref().map(check).find(|found| !found.met) {
             Some(found) => found,
-            None => Finding::new(count > 0).with("unit", unit.as_str()).with("count", count),
+            None => Finding::new(count > 0)
+                .with("unit", unit.as_str())
+                .with("count", count),
         }
     };
     match at {
@@ -128,9 +148,10 @@ fn at_position(text: &Text<'_>, unit: Unit, at: At, rule: &Rule) -> Finding {
 impl Count {
     fn check(&self, text: &Text<'_>) -> Finding {
         let (number, positions, most) = self.number(text);
-        let has_empty = matches!(&self.what, Countable::Units { unit, .. } if has_empty_part(text.str, *unit));
-        let mut found = Finding::new(self.limits.contains(number) && !has_empty)
-            .with("count", whole(number));
+        let has_empty =
+            matches!(&self.what, Countable::Units { unit, .. } if has_empty_part(text.str, *unit));
+        let mut found =
+            Finding::new(self.limits.contains(number) && !has_empty).with("count", whole(number));
         if let Countable::Units { unit, .. } = &self.what {
             found = found.with("unit", unit.as_str());
         }
@@ -149,19 +170,31 @@ impl Count {
     pub(crate) fn number(&self, text: &Text<'_>) -> (f64, Vec<Value>, Option<String>) {
         let mut tally = Tally::new(self.measure);
         match &self.what {
-            Countable::Units { unit, list, matching } => {
+            Countable::Units {
+                unit,
+                list,
+                matching,
+            } => {
                 for piece in text.pieces(*unit) {
                     let counts = list.as_ref().is_none_or(|list| {
                         let lower = lower(&piece.text);
-                        list.binary_search_by(|word| word.as_str().cmp(&lower)).is_ok()
+                        list.binary_search_by(|word| word.as_str().cmp(&lower))
+                            .is_ok()
                     });
-                    if counts && matching.as_ref().is_none_or(|regex| regex.is_match(&piece.text)) {
+                    if counts
+                        && matching
+                            .as_ref()
+                            .is_none_or(|regex| regex.is_match(&piece.text))
+                    {
                         tally.add(&piece.text, piece.at.clone());
                     }
                 }
             }
             Countable::Texts(needles) => {
-                for found in needles.iter().flat_map(|needle| needle.regex.find_iter(text.str)) {
+                for found in needles
+                    .iter()
+                    .flat_map(|needle| needle.regex.find_iter(text.str))
+                {
                     tally.add(found.as_str(), found.range());
                 }
             }
@@ -185,7 +218,12 @@ struct Tally {
 
 impl Tally {
     fn new(measure: Measure) -> Self {
-        Self { measure, total: 0, each: HashMap::new(), positions: Vec::new() }
+        Self {
+            measure,
+            total: 0,
+            each: HashMap::new(),
+            positions: Vec::new(),
+        }
     }
 
     fn add(&mut self, text: &str, at: Range<usize>) {
@@ -204,7 +242,10 @@ impl Tally {
             Measure::Distinct => (self.each.len() as f64, self.positions, None),
             Measure::MostRepeated => {
                 // Of equally frequent ones the first in order, so that evidence is deterministic.
-                let most = self.each.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
+                let most = self
+                    .each
+                    .into_iter()
+                    .max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
                 match most {
                     Some((text, count)) => (count as f64, self.positions, Some(text)),
                     None => (0.0, self.positions, None),

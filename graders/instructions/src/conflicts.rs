@@ -14,7 +14,11 @@ pub(crate) fn find(constraints: &[Constraint]) -> Option<String> {
     let parts: Vec<(usize, &Rule)> = constraints
         .iter()
         .enumerate()
-        .flat_map(|(at, constraint)| conjuncts(&constraint.rule).into_iter().map(move |rule| (at, rule)))
+        .flat_map(|(at, constraint)| {
+            conjuncts(&constraint.rule)
+                .into_iter()
+                .map(move |rule| (at, rule))
+        })
         .collect();
     let name = |at: usize| format!("`{}`", constraints[at].name);
     let both = |a: usize, b: usize, why: &str| {
@@ -43,8 +47,13 @@ pub(crate) fn find(constraints: &[Constraint]) -> Option<String> {
         // Other constraints are checked on the only response that meets this one.
         for (at, constraint) in constraints.iter().enumerate() {
             let approximate = constraint.approximate.is_some();
-            if at != *first && !approximate && !constraint.rule.check(&Text::new(&text)).met {
-                return Some(both(*first, at, "the first allows one text only, which violates the second"));
+            let is_met = |text: &String| constraint.rule.check(&Text::new(text)).met;
+            if at != *first && !approximate && !in_any_case(&text).iter().any(is_met) {
+                return Some(both(
+                    *first,
+                    at,
+                    "the first allows one text only, which violates the second",
+                ));
             }
         }
     }
@@ -66,11 +75,21 @@ fn clash(rule: &Rule, other: &Rule) -> Option<&'static str> {
             let empty = a.limits.intersect(b.limits).is_empty();
             return empty.then_some("their limits exclude each other");
         }
-        (Rule::Format(Format::Language { language: a }), Rule::Format(Format::Language { language: b })) => {
+        (
+            Rule::Format(Format::Language { language: a }),
+            Rule::Format(Format::Language { language: b }),
+        ) => {
             let (a, b) = (language::known(a)?, language::known(b)?);
             return (!language::agrees(a, b)).then_some("they require different languages");
         }
-        (Rule::Position { unit, at, rule }, Rule::Position { unit: unit_b, at: at_b, rule: rule_b }) => {
+        (
+            Rule::Position { unit, at, rule },
+            Rule::Position {
+                unit: unit_b,
+                at: at_b,
+                rule: rule_b,
+            },
+        ) => {
             if unit != unit_b || at != at_b || *at == At::Each {
                 return None;
             }
@@ -83,10 +102,18 @@ fn clash(rule: &Rule, other: &Rule) -> Option<&'static str> {
         _ => {}
     }
     // A text that must occur and has more of something than the other rule allows.
-    let Rule::Count(limit) = other else { return None };
+    let Rule::Count(limit) = other else {
+        return None;
+    };
     let grows = limit.measure != Measure::Distinct || limit.limits.max == 0.0;
-    let is_limited = limit.limits.max.is_finite() && grows && !matches!(limit.what, Countable::Units { .. });
-    let exceeds = |text: &str| limit.number(&Text::new(text)).0 > limit.limits.max;
+    let is_limited =
+        limit.limits.max.is_finite() && grows && !matches!(limit.what, Countable::Units { .. });
+    let exceeds = |text: &str| {
+        let forms = in_any_case(text);
+        forms
+            .iter()
+            .all(|text| limit.number(&Text::new(text)).0 > limit.limits.max)
+    };
     (is_limited && required(rule).into_iter().any(exceeds))
         .then_some("a text that the one requires contains what the other limits")
 }
@@ -99,11 +126,22 @@ fn same_thing(a: &Count, b: &Count) -> bool {
     }
     match (&a.what, &b.what) {
         (
-            Countable::Units { unit, list: None, matching: None },
-            Countable::Units { unit: other, list: None, matching: None },
+            Countable::Units {
+                unit,
+                list: None,
+                matching: None,
+            },
+            Countable::Units {
+                unit: other,
+                list: None,
+                matching: None,
+            },
         ) => unit == other && *unit != Unit::Sentences,
         (Countable::Texts(a), Countable::Texts(b)) => match (a.as_slice(), b.as_slice()) {
-            ([a], [b]) => a.regex.as_str() == b.regex.as_str() && a.text.to_lowercase() == b.text.to_lowercase(),
+            ([a], [b]) => {
+                a.regex.as_str() == b.regex.as_str()
+                    && a.text.to_lowercase() == b.text.to_lowercase()
+            }
             _ => false,
         },
         (Countable::Pattern(a), Countable::Pattern(b)) => a.as_str() == b.as_str(),
@@ -111,19 +149,25 @@ fn same_thing(a: &Count, b: &Count) -> bool {
     }
 }
 
-/// Texts that occur in every response that meets a rule. Case is ignored, so patterns for the case
-/// of letters are not applied to them.
+/// Texts that occur in every response that meets a rule, in any case.
 fn required(rule: &Rule) -> Vec<&str> {
     match rule {
         Rule::Contains(needles) => needles.iter().map(|needle| needle.text.as_str()).collect(),
-        Rule::Count(Count { what: Countable::Texts(needles), limits: Limits { min, .. }, .. })
-            if *min >= 1.0 && needles.len() == 1 =>
-        {
+        Rule::Count(Count {
+            what: Countable::Texts(needles),
+            limits: Limits { min, .. },
+            ..
+        }) if *min >= 1.0 && needles.len() == 1 => {
             vec![needles[0].text.as_str()]
         }
         Rule::Equals { text, .. } | Rule::Format(Format::Repeats { text }) => vec![text.as_str()],
         _ => Vec::new(),
     }
+}
+
+/// A text as it is written, in upper case and in lower case: texts are found in any case.
+fn in_any_case(text: &str) -> [String; 3] {
+    [text.to_owned(), text.to_uppercase(), text.to_lowercase()]
 }
 
 /// The only text that meets a rule, apart from its case and white space.
@@ -143,7 +187,11 @@ mod tests {
 
     fn conflict(constraints: &str) -> Option<String> {
         let json = format!(r#"{{"type":"instructions","constraints":[{constraints}]}}"#);
-        find(&InstructionsTask::read(&Task::from_json(&json).unwrap()).unwrap().constraints)
+        find(
+            &InstructionsTask::read(&Task::from_json(&json).unwrap())
+                .unwrap()
+                .constraints,
+        )
     }
 
     #[test]

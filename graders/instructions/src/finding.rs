@@ -16,7 +16,10 @@ pub(crate) struct Finding {
 
 impl Finding {
     pub(crate) fn new(met: bool) -> Self {
-        Self { met, facts: Map::new() }
+        Self {
+            met,
+            facts: Map::new(),
+        }
     }
 
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {

@@ -23,18 +23,29 @@ impl PreparedInstructions {
             Mode::Strict => Vec::new(),
             Mode::Loose => loose_forms(text),
         };
-        let forms: Vec<(&'static str, Text<'_>)> =
-            forms.iter().map(|(name, text)| (*name, Text::new(text))).collect();
+        let forms: Vec<(&'static str, Text<'_>)> = forms
+            .iter()
+            .map(|(name, text)| (*name, Text::new(text)))
+            .collect();
         let check = |constraint: &Constraint| {
             let finding = constraint.rule.check(&whole);
             if finding.met {
-                return Checked { finding, form: None };
+                return Checked {
+                    finding,
+                    form: None,
+                };
             }
             let met = forms.iter().find_map(|(name, text)| {
                 let finding = constraint.rule.check(text);
-                finding.met.then_some(Checked { finding, form: Some(name) })
+                finding.met.then_some(Checked {
+                    finding,
+                    form: Some(name),
+                })
             });
-            met.unwrap_or(Checked { finding, form: None })
+            met.unwrap_or(Checked {
+                finding,
+                form: None,
+            })
         };
         self.task.constraints.iter().map(check).collect()
     }
@@ -65,7 +76,9 @@ impl PureGrader for PreparedInstructions {
             ("repeated_share", repeated_share(&response.text)),
         ] {
             // Finite, because the divisor is at least 1.
-            grade.measures.extend(Measure::new(value).ok().map(|value| (name, value)));
+            grade
+                .measures
+                .extend(Measure::new(value).ok().map(|value| (name, value)));
         }
         let work = (response.text.len() * total) as u64;
         Outcome::Graded(grade.with_evidence(evidence).with_work(work))
@@ -74,7 +87,9 @@ impl PureGrader for PreparedInstructions {
     fn bytes(&self) -> usize {
         let constraints = self.task.constraints.iter();
         size_of::<Self>()
-            + constraints.map(|constraint| constraint.name.len() + constraint.rule.bytes()).sum::<usize>()
+            + constraints
+                .map(|constraint| constraint.name.len() + constraint.rule.bytes())
+                .sum::<usize>()
     }
 }
 

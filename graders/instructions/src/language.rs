@@ -8,19 +8,71 @@ const MAX_BYTES: usize = 4 << 10;
 
 /// Codes of ISO 639-1 and the languages of the library.
 const LANGUAGES: &[(&str, Lang)] = &[
-    ("af", Lang::Afr), ("am", Lang::Amh), ("ar", Lang::Ara), ("az", Lang::Aze), ("be", Lang::Bel),
-    ("bg", Lang::Bul), ("bn", Lang::Ben), ("ca", Lang::Cat), ("cs", Lang::Ces), ("da", Lang::Dan),
-    ("de", Lang::Deu), ("el", Lang::Ell), ("en", Lang::Eng), ("eo", Lang::Epo), ("es", Lang::Spa),
-    ("et", Lang::Est), ("fa", Lang::Pes), ("fi", Lang::Fin), ("fr", Lang::Fra), ("gu", Lang::Guj),
-    ("he", Lang::Heb), ("hi", Lang::Hin), ("hr", Lang::Hrv), ("hu", Lang::Hun), ("hy", Lang::Hye),
-    ("id", Lang::Ind), ("it", Lang::Ita), ("ja", Lang::Jpn), ("ka", Lang::Kat), ("km", Lang::Khm),
-    ("kn", Lang::Kan), ("ko", Lang::Kor), ("la", Lang::Lat), ("lt", Lang::Lit), ("lv", Lang::Lav),
-    ("mk", Lang::Mkd), ("ml", Lang::Mal), ("mr", Lang::Mar), ("my", Lang::Mya), ("ne", Lang::Nep),
-    ("nl", Lang::Nld), ("no", Lang::Nob), ("or", Lang::Ori), ("pa", Lang::Pan), ("pl", Lang::Pol),
-    ("pt", Lang::Por), ("ro", Lang::Ron), ("ru", Lang::Rus), ("si", Lang::Sin), ("sk", Lang::Slk),
-    ("sl", Lang::Slv), ("sr", Lang::Srp), ("sv", Lang::Swe), ("ta", Lang::Tam), ("te", Lang::Tel),
-    ("th", Lang::Tha), ("tl", Lang::Tgl), ("tr", Lang::Tur), ("uk", Lang::Ukr), ("ur", Lang::Urd),
-    ("uz", Lang::Uzb), ("vi", Lang::Vie), ("yi", Lang::Yid), ("zh", Lang::Cmn), ("zu", Lang::Zul),
+    ("af", Lang::Afr),
+    ("am", Lang::Amh),
+    ("ar", Lang::Ara),
+    ("az", Lang::Aze),
+    ("be", Lang::Bel),
+    ("bg", Lang::Bul),
+    ("bn", Lang::Ben),
+    ("ca", Lang::Cat),
+    ("cs", Lang::Ces),
+    ("da", Lang::Dan),
+    ("de", Lang::Deu),
+    ("el", Lang::Ell),
+    ("en", Lang::Eng),
+    ("eo", Lang::Epo),
+    ("es", Lang::Spa),
+    ("et", Lang::Est),
+    ("fa", Lang::Pes),
+    ("fi", Lang::Fin),
+    ("fr", Lang::Fra),
+    ("gu", Lang::Guj),
+    ("he", Lang::Heb),
+    ("hi", Lang::Hin),
+    ("hr", Lang::Hrv),
+    ("hu", Lang::Hun),
+    ("hy", Lang::Hye),
+    ("id", Lang::Ind),
+    ("it", Lang::Ita),
+    ("ja", Lang::Jpn),
+    ("ka", Lang::Kat),
+    ("km", Lang::Khm),
+    ("kn", Lang::Kan),
+    ("ko", Lang::Kor),
+    ("la", Lang::Lat),
+    ("lt", Lang::Lit),
+    ("lv", Lang::Lav),
+    ("mk", Lang::Mkd),
+    ("ml", Lang::Mal),
+    ("mr", Lang::Mar),
+    ("my", Lang::Mya),
+    ("ne", Lang::Nep),
+    ("nl", Lang::Nld),
+    ("no", Lang::Nob),
+    ("or", Lang::Ori),
+    ("pa", Lang::Pan),
+    ("pl", Lang::Pol),
+    ("pt", Lang::Por),
+    ("ro", Lang::Ron),
+    ("ru", Lang::Rus),
+    ("si", Lang::Sin),
+    ("sk", Lang::Slk),
+    ("sl", Lang::Slv),
+    ("sr", Lang::Srp),
+    ("sv", Lang::Swe),
+    ("ta", Lang::Tam),
+    ("te", Lang::Tel),
+    ("th", Lang::Tha),
+    ("tl", Lang::Tgl),
+    ("tr", Lang::Tur),
+    ("uk", Lang::Ukr),
+    ("ur", Lang::Urd),
+    ("uz", Lang::Uzb),
+    ("vi", Lang::Vie),
+    ("yi", Lang::Yid),
+    ("zh", Lang::Cmn),
+    ("zu", Lang::Zul),
 ];
 
 /// Languages that are so close that short texts do not tell them apart: a text in one of them that
@@ -55,7 +107,11 @@ pub(crate) fn known(code: &str) -> Option<&'static str> {
 pub(crate) fn detect(text: &str) -> Option<&'static str> {
     let text = &text[..text.floor_char_boundary(MAX_BYTES)];
     let lower = text.to_lowercase();
-    let words = || lower.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    let words = || {
+        lower
+            .split(|c: char| !c.is_alphabetic())
+            .filter(|word| !word.is_empty())
+    };
     let total = words().count();
     if total == 0 {
         return None;
@@ -86,14 +142,35 @@ mod tests {
     #[test]
     fn detects_common_languages() {
         for (code, text) in [
-            ("en", "The weather was so nice that we decided to walk along the river."),
-            ("de", "Das Wetter war so schön, dass wir am Fluss entlang spazieren gingen."),
-            ("fr", "Il faisait si beau que nous avons décidé de marcher le long de la rivière."),
-            ("es", "Hacía tan buen tiempo que decidimos caminar a lo largo del río."),
-            ("sw", "Hali ya hewa ilikuwa nzuri sana na watu wengi walikwenda kwa mto."),
+            (
+                "en",
+                "The weather was so nice that we decided to walk along the river.",
+            ),
+            (
+                "de",
+                "Das Wetter war so schön, dass wir am Fluss entlang spazieren gingen.",
+            ),
+            (
+                "fr",
+                "Il faisait si beau que nous avons décidé de marcher le long de la rivière.",
+            ),
+            (
+                "es",
+                "Hacía tan buen tiempo que decidimos caminar a lo largo del río.",
+            ),
+            (
+                "sw",
+                "Hali ya hewa ilikuwa nzuri sana na watu wengi walikwenda kwa mto.",
+            ),
             ("kn", "ಇದು ಕನ್ನಡ ಭಾಷೆಯಲ್ಲಿ ಬರೆದ ವಾಕ್ಯ."),
-            ("ja", "今日はとても天気がよかったので、川沿いを散歩しました。"),
-            ("ar", "كان الطقس جميلا جدا لدرجة أننا قررنا المشي على طول النهر"),
+            (
+                "ja",
+                "今日はとても天気がよかったので、川沿いを散歩しました。",
+            ),
+            (
+                "ar",
+                "كان الطقس جميلا جدا لدرجة أننا قررنا المشي على طول النهر",
+            ),
         ] {
             assert_eq!(detect(text), Some(code), "{text}");
         }

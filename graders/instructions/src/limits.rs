@@ -26,7 +26,12 @@ const RELATIONS: &[(&str, OfNumber)] = &[
     ("exactly", |number| (number, number)),
     ("equal to", |number| (number, number)),
     // Within a tenth, as in the rows of RLVR-IFeval.
-    ("around", |number| (number - (number * 0.1).floor().max(1.0), number + (number * 0.1).floor().max(1.0))),
+    ("around", |number| {
+        (
+            number - (number * 0.1).floor().max(1.0),
+            number + (number * 0.1).floor().max(1.0),
+        )
+    }),
 ];
 
 impl Limits {
@@ -45,16 +50,21 @@ impl Limits {
             None => Ok(None),
             Some(value) => match value.as_f64().filter(|number| (0.0..=1e9).contains(number)) {
                 Some(number) => Ok(Some(number)),
-                None => Err(format!("`{name}` must be a number from 0 to 1e9, not `{value}`")),
+                None => Err(format!(
+                    "`{name}` must be a number from 0 to 1e9, not `{value}`"
+                )),
             },
         };
         if let Some(exactly) = number("exactly")? {
-            return Ok(Some(Self { min: exactly, max: exactly }));
+            return Ok(Some(Self {
+                min: exactly,
+                max: exactly,
+            }));
         }
         if let Some(relation) = rule.get("relation") {
-            let known = relation.as_str().and_then(|name| {
-                RELATIONS.iter().find(|(known, _)| *known == name)
-            });
+            let known = relation
+                .as_str()
+                .and_then(|name| RELATIONS.iter().find(|(known, _)| *known == name));
             let Some((_, of_number)) = known else {
                 let names: Vec<&str> = RELATIONS.iter().map(|(name, _)| *name).collect();
                 return Err(format!(

@@ -39,7 +39,10 @@ const NAMES: &[(&str, Relation)] = &[
     ("same_length", Relation::SameLength),
     ("more_alliteration", Relation::MoreAlliteration),
     ("starts_with_last_word", Relation::StartsWithLastWord),
-    ("other_parity_of_syllables", Relation::OtherParityOfSyllables),
+    (
+        "other_parity_of_syllables",
+        Relation::OtherParityOfSyllables,
+    ),
     ("deeper_indent", Relation::DeeperIndent),
     ("longer", Relation::Longer),
 ];
@@ -50,16 +53,27 @@ impl Relation {
     /// # Errors
     /// What is wrong with it.
     pub(crate) fn read(body: &Map<String, Value>) -> Result<Self, String> {
-        let name = body.get("relation").and_then(Value::as_str).unwrap_or_default();
+        let name = body
+            .get("relation")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         if name == "longer_by" {
-            let by = body.get("by").and_then(Value::as_f64).filter(|by| by.fract() == 0.0);
-            let by = by.filter(|by| by.abs() < 1e6).ok_or("`longer_by` needs a whole number `by`")?;
+            let by = body
+                .get("by")
+                .and_then(Value::as_f64)
+                .filter(|by| by.fract() == 0.0);
+            let by = by
+                .filter(|by| by.abs() < 1e6)
+                .ok_or("`longer_by` needs a whole number `by`")?;
             return Ok(Self::LongerBy(by as i64));
         }
         let known = NAMES.iter().find(|(known, _)| *known == name);
         known.map(|(_, relation)| *relation).ok_or_else(|| {
             let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-            format!("unknown relation `{name}`; use `longer_by` or one of `{}`", names.join("`, `"))
+            format!(
+                "unknown relation `{name}`; use `longer_by` or one of `{}`",
+                names.join("`, `")
+            )
         })
     }
 
@@ -76,12 +90,17 @@ impl Relation {
             Self::StartsWithLastWord => {
                 let words = |text: &str| -> Option<(String, String)> {
                     let bare = |word: &str| word.trim_matches(is_punctuation).to_lowercase();
-                    let mut words = text.split_whitespace().map(bare).filter(|word| !word.is_empty());
+                    let mut words = text
+                        .split_whitespace()
+                        .map(bare)
+                        .filter(|word| !word.is_empty());
                     let first = words.next()?;
                     let last = words.next_back().unwrap_or_else(|| first.clone());
                     Some((first, last))
                 };
-                words(first).zip(words(second)).is_some_and(|(a, b)| a.1 == b.0)
+                words(first)
+                    .zip(words(second))
+                    .is_some_and(|(a, b)| a.1 == b.0)
             }
             Self::OtherParityOfSyllables => {
                 syllables::count(first) % 2 != syllables::count(second) % 2
@@ -93,7 +112,9 @@ impl Relation {
 
 /// The first letter or digit, in lower case.
 fn initial(word: &str) -> Option<char> {
-    word.chars().find(|c| c.is_alphanumeric()).and_then(|c| c.to_lowercase().next())
+    word.chars()
+        .find(|c| c.is_alphanumeric())
+        .and_then(|c| c.to_lowercase().next())
 }
 
 /// Distance of the first letters in the alphabet; `None` unless both are letters of ASCII.
@@ -109,10 +130,19 @@ fn terms(text: &str) -> i64 {
 /// Number of words that start with the letter of the word before or after them.
 fn alliteration(sentence: &str) -> usize {
     let text = Text::new(sentence);
-    let initials: Vec<Option<char>> =
-        text.pieces(Unit::Terms).iter().map(|piece| initial(&piece.text)).collect();
-    let equal = |at: usize| initials.get(at).is_some_and(|own| own.is_some() && initials.get(at + 1) == Some(own));
-    (0..initials.len()).filter(|at| equal(*at) || *at > 0 && equal(*at - 1)).count()
+    let initials: Vec<Option<char>> = text
+        .pieces(Unit::Terms)
+        .iter()
+        .map(|piece| initial(&piece.text))
+        .collect();
+    let equal = |at: usize| {
+        initials
+            .get(at)
+            .is_some_and(|own| own.is_some() && initials.get(at + 1) == Some(own))
+    };
+    (0..initials.len())
+        .filter(|at| equal(*at) || *at > 0 && equal(*at - 1))
+        .count()
 }
 
 /// Number of spaces before a line.

@@ -57,10 +57,13 @@ pub fn all() -> &'static [Published] {
 /// # Errors
 /// A message with a similar id if there is none.
 pub(crate) fn find(id: &str) -> Result<&'static Published, String> {
-    TABLE.iter().find(|published| published.id == id).ok_or_else(|| {
-        let ids = TABLE.iter().map(|published| published.id.as_str());
-        format!("unknown instruction `{id}`{}", did_you_mean(id, ids))
-    })
+    TABLE
+        .iter()
+        .find(|published| published.id == id)
+        .ok_or_else(|| {
+            let ids = TABLE.iter().map(|published| published.id.as_str());
+            format!("unknown instruction `{id}`{}", did_you_mean(id, ids))
+        })
 }
 
 impl Published {
@@ -68,7 +71,10 @@ impl Published {
     ///
     /// # Errors
     /// The argument that is wrong, if it is one, and the message.
-    pub(crate) fn rule(&self, arguments: &Map<String, Value>) -> Result<Value, (Option<String>, String)> {
+    pub(crate) fn rule(
+        &self,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, (Option<String>, String)> {
         let given = |name: &str| arguments.get(name).filter(|value| !value.is_null());
         if let Some((name, _)) = arguments
             .iter()
@@ -91,7 +97,10 @@ impl Published {
                 return Err((None, format!("`{}` needs the argument `{name}`", self.id)));
             };
             let value = kind.read(value).map_err(|expected| {
-                let message = format!("`{name}` of `{}` must be {expected}, not `{value}`", self.id);
+                let message = format!(
+                    "`{name}` of `{}` must be {expected}, not `{value}`",
+                    self.id
+                );
                 (Some(name.clone()), message)
             })?;
             values.insert(name.as_str(), value);
@@ -108,13 +117,17 @@ impl Kind {
             Self::Text if filled(value) => Ok(value.clone()),
             Self::Text => Err("a text"),
             Self::Texts | Self::Options => match value {
-                Value::Array(texts) if !texts.is_empty() && texts.iter().all(filled) => Ok(value.clone()),
+                Value::Array(texts) if !texts.is_empty() && texts.iter().all(filled) => {
+                    Ok(value.clone())
+                }
                 value if self == Self::Options && filled(value) => Ok(value.clone()),
                 _ => Err("a list of texts"),
             },
             Self::Number => {
                 let number = value.as_f64().filter(|number| (0.0..=1e9).contains(number));
-                number.map(|_| value.clone()).ok_or("a number from 0 to 1e9")
+                number
+                    .map(|_| value.clone())
+                    .ok_or("a number from 0 to 1e9")
             }
             Self::Relation if value.is_string() => Ok(value.clone()),
             Self::Relation => Err("a relation such as `at least`"),
@@ -187,14 +200,29 @@ mod tests {
     #[test]
     fn names_wrong_arguments() {
         let find = |id: &str, arguments: Value| {
-            find(id).unwrap().rule(arguments.as_object().unwrap()).unwrap_err()
+            find(id)
+                .unwrap()
+                .rule(arguments.as_object().unwrap())
+                .unwrap_err()
         };
         let (name, message) = find("keywords:existence", json!({ "keyword": "x" }));
         assert_eq!(name.as_deref(), Some("keyword"));
         assert!(message.contains("did you mean `keywords`"), "{message}");
         // Nulls are missing, and an empty list would hold for every text.
-        assert!(find("keywords:existence", json!({ "keywords": null })).1.contains("needs"));
-        assert!(find("keywords:existence", json!({ "keywords": [] })).1.contains("a list of texts"));
-        assert!(super::find("keywords:existance").unwrap_err().contains("keywords:existence"));
+        assert!(
+            find("keywords:existence", json!({ "keywords": null }))
+                .1
+                .contains("needs")
+        );
+        assert!(
+            find("keywords:existence", json!({ "keywords": [] }))
+                .1
+                .contains("a list of texts")
+        );
+        assert!(
+            super::find("keywords:existance")
+                .unwrap_err()
+                .contains("keywords:existence")
+        );
     }
 }

@@ -16,12 +16,21 @@ impl<'t> Response<'t> {
         let visible = reasoning::visible_text(text, think_open);
         let is_plain = !visible.contains("<!--") && visible.is_ascii();
         if is_plain || !(visible.contains("<!--") || visible.chars().any(is_hidden)) {
-            return Self { text: visible, hidden: 0 };
+            return Self {
+                text: visible,
+                hidden: 0,
+            };
         }
         let without_comments = without_comments(&visible);
-        let text: String = without_comments.chars().filter(|c| !is_hidden(*c)).collect();
+        let text: String = without_comments
+            .chars()
+            .filter(|c| !is_hidden(*c))
+            .collect();
         let hidden = visible.chars().count() - text.chars().count();
-        Self { text: Cow::Owned(text), hidden }
+        Self {
+            text: Cow::Owned(text),
+            hidden,
+        }
     }
 }
 
@@ -43,7 +52,9 @@ fn without_comments(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     while let Some(start) = rest.find("<!--") {
         out.push_str(&rest[..start]);
-        rest = rest[start..].find("-->").map_or("", |end| &rest[start + end + 3..]);
+        rest = rest[start..]
+            .find("-->")
+            .map_or("", |end| &rest[start + end + 3..]);
     }
     out.push_str(rest);
     Cow::Owned(out)
@@ -54,7 +65,12 @@ fn without_comments(text: &str) -> Cow<'_, str> {
 pub(crate) fn loose_forms(text: &str) -> Vec<(&'static str, String)> {
     let lines: Vec<&str> = text.split('\n').collect();
     let joined = |from: usize, to: usize| {
-        lines.get(from..to.max(from)).unwrap_or_default().join("\n").trim().to_owned()
+        lines
+            .get(from..to.max(from))
+            .unwrap_or_default()
+            .join("\n")
+            .trim()
+            .to_owned()
     };
     let last = lines.len() - 1;
     let cut = [
@@ -63,8 +79,13 @@ pub(crate) fn loose_forms(text: &str) -> Vec<(&'static str, String)> {
         ("without_last_line", joined(0, last)),
         ("without_first_and_last_line", joined(1, last)),
     ];
-    let plain = cut.clone().map(|(name, text)| (name, text.replace('*', "")));
-    cut.into_iter().chain(plain).filter(|(_, text)| !text.trim().is_empty()).collect()
+    let plain = cut
+        .clone()
+        .map(|(name, text)| (name, text.replace('*', "")));
+    cut.into_iter()
+        .chain(plain)
+        .filter(|(_, text)| !text.trim().is_empty())
+        .collect()
 }
 
 #[cfg(test)]

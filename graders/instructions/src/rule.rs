@@ -31,7 +31,11 @@ pub(crate) enum Rule {
     /// A number of things is within limits.
     Count(Count),
     /// The percentage of one number in another is within limits.
-    Share { part: Count, of: Count, limits: Limits },
+    Share {
+        part: Count,
+        of: Count,
+        limits: Limits,
+    },
     /// Every text occurs.
     Contains(Vec<Needle>),
     /// The rule holds for a unit at a position, or for each.
@@ -125,7 +129,9 @@ impl Rule {
         let below = format!("{pointer}/{operator}");
         let at = |message: String| (below.clone(), message);
         let rules = || -> Result<Vec<Self>, RuleError> {
-            let list = body.as_array().filter(|list| !list.is_empty() && list.len() <= MAX_TEXTS);
+            let list = body
+                .as_array()
+                .filter(|list| !list.is_empty() && list.len() <= MAX_TEXTS);
             let list = list.ok_or_else(|| at(format!("expected 1 to {MAX_TEXTS} rules")))?;
             list.iter()
                 .enumerate()
@@ -140,7 +146,9 @@ impl Rule {
             "share" => {
                 let body = object(body, &["part", "of"], limits::KEYS).map_err(at)?;
                 let part = |name: &str| {
-                    let value = body.get(name).ok_or_else(|| at(format!("missing `{name}`")))?;
+                    let value = body
+                        .get(name)
+                        .ok_or_else(|| at(format!("missing `{name}`")))?;
                     Count::read(value, false).map_err(at)
                 };
                 Self::Share {
@@ -154,7 +162,7 @@ impl Rule {
             "contains" => Self::Contains(needles(body).map_err(at)?),
             "equals" => {
                 let (text, case) = match body {
-                    Value::String(text) => (text, false),
+                    Value::String(text) => (text.as_str(), false),
                     body => {
                         let body = object(body, &["text", "case"], &[]).map_err(at)?;
                         let text = body.get("text").and_then(Value::as_str);
@@ -165,7 +173,10 @@ impl Rule {
                         });
                     }
                 };
-                Self::Equals { text: body_text(Some(text)).map_err(at)?.trim().to_owned(), case }
+                Self::Equals {
+                    text: body_text(Some(text)).map_err(at)?.trim().to_owned(),
+                    case,
+                }
             }
             "position" => {
                 let body = object(body, &["unit", "at", "rule"], &[]).map_err(at)?;
@@ -208,7 +219,15 @@ impl Rule {
 impl Count {
     fn read(value: &Value, limited: bool) -> Result<Self, String> {
         const KEYS: &[&str] = &[
-            "unit", "in", "matching", "text", "texts", "whole_word", "case", "pattern", "measure",
+            "unit",
+            "in",
+            "matching",
+            "text",
+            "texts",
+            "whole_word",
+            "case",
+            "pattern",
+            "measure",
         ];
         let body = object(value, KEYS, limits::KEYS)?;
         let given = |names: &[&str]| names.iter().any(|name| body.contains_key(*name));
@@ -226,7 +245,10 @@ impl Count {
         } else {
             Countable::Texts(needles(value)?)
         };
-        let measure = match body.get("measure").map(|name| name.as_str().unwrap_or_default()) {
+        let measure = match body
+            .get("measure")
+            .map(|name| name.as_str().unwrap_or_default())
+        {
             None | Some("all") => Measure::All,
             Some("distinct") => Measure::Distinct,
             Some("most_repeated") => Measure::MostRepeated,
@@ -238,9 +260,15 @@ impl Count {
         };
         let limits = Limits::read(body)?;
         if limited && limits.is_none() {
-            return Err("a count needs `min`, `max`, `exactly`, or `relation` and `number`".to_owned());
+            return Err(
+                "a count needs `min`, `max`, `exactly`, or `relation` and `number`".to_owned(),
+            );
         }
-        Ok(Self { what, measure, limits: limits.unwrap_or(Limits::SOME) })
+        Ok(Self {
+            what,
+            measure,
+            limits: limits.unwrap_or(Limits::SOME),
+        })
     }
 
     fn regexes(&self) -> usize {
@@ -259,7 +287,10 @@ fn object<'v>(
     more: &[&str],
 ) -> Result<&'v Map<String, Value>, String> {
     let body = value.as_object().ok_or("expected an object")?;
-    match body.keys().find(|key| !keys.contains(&key.as_str()) && !more.contains(&key.as_str())) {
+    match body
+        .keys()
+        .find(|key| !keys.contains(&key.as_str()) && !more.contains(&key.as_str()))
+    {
         Some(key) => Err(format!("unknown key `{key}`")),
         None => Ok(body),
     }
@@ -284,19 +315,29 @@ fn position(value: Option<&Value>) -> Result<At, String> {
         return Ok(At::Each);
     }
     if let Some(every) = value.get("every") {
-        let step = every.as_f64().filter(|step| step.fract() == 0.0 && (1.0..1e6).contains(step));
+        let step = every
+            .as_f64()
+            .filter(|step| step.fract() == 0.0 && (1.0..1e6).contains(step));
         // Checked to be small.
         let step = step.ok_or("`every` must be a number from 1")? as usize;
         return Ok(At::Every(step));
     }
-    let whole = value.as_f64().filter(|index| index.fract() == 0.0 && index.abs() < 1e9);
+    let whole = value
+        .as_f64()
+        .filter(|index| index.fract() == 0.0 && index.abs() < 1e9);
     // Checked to be small.
-    let index = whole.map(|index| index as i64).filter(|index| *index != 0 && index.abs() <= 1_000_000);
+    let index = whole
+        .map(|index| index as i64)
+        .filter(|index| *index != 0 && index.abs() <= 1_000_000);
     let message = "`at` must be `each`, a number from 1, or a number from -1 counted from the end";
     let index = index.ok_or(message)?;
     // Checked to be small.
     let place = index.unsigned_abs() as usize - 1;
-    Ok(if index > 0 { At::Start(place) } else { At::End(place) })
+    Ok(if index > 0 {
+        At::Start(place)
+    } else {
+        At::End(place)
+    })
 }
 
 /// Compiles a pattern of a task.
@@ -331,9 +372,15 @@ fn needles(value: &Value) -> Result<Vec<Needle>, String> {
         }
     };
     if texts.is_empty() || texts.len() > MAX_TEXTS {
-        return Err(format!("expected 1 to {MAX_TEXTS} texts, not {}", texts.len()));
+        return Err(format!(
+            "expected 1 to {MAX_TEXTS} texts, not {}",
+            texts.len()
+        ));
     }
-    texts.into_iter().map(|text| Needle::new(text, whole_word, case)).collect()
+    texts
+        .into_iter()
+        .map(|text| Needle::new(text, whole_word, case))
+        .collect()
 }
 
 impl Needle {
@@ -350,7 +397,10 @@ impl Needle {
             .size_limit(MAX_TEXT_BYTES * 64)
             .build()
             .map_err(|error| format!("a text is too long: {error}"))?;
-        Ok(Self { text: text.to_owned(), regex })
+        Ok(Self {
+            text: text.to_owned(),
+            regex,
+        })
     }
 }
 
@@ -370,7 +420,10 @@ fn word_list(value: &Value) -> Result<Vec<String>, String> {
     let mut words: Vec<String> = match value {
         Value::String(name) => {
             let words = word_lists::named(name).ok_or_else(|| {
-                format!("unknown list `{name}`; use one of `{}`", word_lists::names().join("`, `"))
+                format!(
+                    "unknown list `{name}`; use one of `{}`",
+                    word_lists::names().join("`, `")
+                )
             })?;
             words.split_whitespace().map(str::to_lowercase).collect()
         }

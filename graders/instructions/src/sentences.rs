@@ -9,10 +9,10 @@ use unicode_segmentation::UnicodeSegmentation;
 /// full stop.
 const ABBREVIATIONS: &[&str] = &[
     "adm", "al", "apr", "approx", "assn", "aug", "ave", "blvd", "brig", "capt", "cf", "co", "col",
-    "corp", "dec", "dept", "dr", "e.g", "eg", "est", "et", "feb", "fig", "figs", "fr", "gen", "gov",
-    "hon", "i.e", "ie", "inc", "jan", "jr", "lt", "ltd", "maj", "mr", "mrs", "ms", "mt", "no",
-    "nov", "nos", "oct", "p", "p.s", "p.p.s", "ph", "pp", "prof", "rep", "rev", "sen", "sep",
-    "sept", "sgt", "sr", "st", "u.s", "univ", "viz", "vol", "vs",
+    "corp", "dec", "dept", "dr", "e.g", "eg", "et", "feb", "fig", "figs", "fr", "gen", "gov",
+    "hon", "i.e", "ie", "inc", "jan", "jr", "lt", "ltd", "maj", "mr", "mrs", "ms", "mt", "nov",
+    "nos", "oct", "p.s", "p.p.s", "ph", "pp", "prof", "rep", "rev", "sen", "sep", "sept", "sgt",
+    "sr", "st", "u.s", "univ", "viz", "vol", "vs",
 ];
 
 /// The byte ranges of the sentences, without white space around them.
@@ -30,6 +30,9 @@ pub(crate) fn split(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     for segment in source.split_sentence_bounds() {
         at += segment.len();
+        if at < start {
+            continue;
+        }
         let rest = &source[at..];
         if rest.is_empty() || !continues(&source[start..at]) {
             let end = at + closing(rest);
@@ -112,16 +115,28 @@ mod tests {
     #[test]
     fn ends_at_marks() {
         assert_eq!(sentences("One. Two! Three?"), ["One.", "Two!", "Three?"]);
-        assert_eq!(sentences("He said \"no.\" Then left."), ["He said \"no.\"", "Then left."]);
+        assert_eq!(
+            sentences("He said \"no.\" Then left."),
+            ["He said \"no.\"", "Then left."]
+        );
         assert_eq!(sentences("今日は。元気？"), ["今日は。", "元気？"]);
         assert_eq!(sentences("यह एक है। वह दो है।"), ["यह एक है।", "वह दो है।"]);
     }
 
     #[test]
     fn does_not_end_at_abbreviations_numbers_and_lines() {
-        assert_eq!(sentences("Dr. J. Smith paid 3.50, e.g. Twice."), ["Dr. J. Smith paid 3.50, e.g. Twice."]);
-        assert_eq!(sentences("1. First item.\n2. Second item."), ["1. First item.", "2. Second item."]);
-        assert_eq!(sentences("A line\nthat goes on. End"), ["A line\nthat goes on.", "End"]);
+        assert_eq!(
+            sentences("Dr. J. Smith paid 3.50, e.g. Twice."),
+            ["Dr. J. Smith paid 3.50, e.g. Twice."]
+        );
+        assert_eq!(
+            sentences("1. First item.\n2. Second item."),
+            ["1. First item.", "2. Second item."]
+        );
+        assert_eq!(
+            sentences("A line\nthat goes on. End"),
+            ["A line\nthat goes on.", "End"]
+        );
         assert_eq!(sentences("Well... maybe"), ["Well... maybe"]);
         assert_eq!(sentences("So do I. You too."), ["So do I.", "You too."]);
     }

@@ -19,7 +19,10 @@ pub static SPEC: Spec = Spec {
     ],
     measures: &[
         MeasureSpec::new("constraints_met", "constraints"),
-        MeasureSpec::new("repeated_share", "share of the sequences of three words that occurred before"),
+        MeasureSpec::new(
+            "repeated_share",
+            "share of the sequences of three words that occurred before",
+        ),
     ],
     deterministic: true,
     reads_context: false,

@@ -32,14 +32,17 @@ fn splits(word: &[u8], at: usize) -> bool {
             !soft || rest.starts_with(b"ate") && word[at - 2] != b's'
         }
         (b'i', b'e') => {
-            rest.starts_with(b"et") || rest.starts_with(b"en") && !rest.starts_with(b"end")
+            rest.starts_with(b"et")
+                || rest.starts_with(b"en") && !rest.starts_with(b"end")
                 || rest == b"er"
         }
         (b'e', b'o') => !rest.starts_with(b"ou") && !rest.starts_with(b"op"),
         (b'e', b'a') => rest.starts_with(b"ate") || rest.starts_with(b"ati"),
         (b'u', b'a') => !(at >= 2 && matches!(word[at - 2], b'q' | b'g')),
         (b'u', b'o') => !(at >= 2 && matches!(word[at - 2], b'q')),
-        (b'u', b'e') => at >= 2 && matches!(word[at - 2], b'l' | b'n' | b'r') && rest.starts_with(b"en"),
+        (b'u', b'e') => {
+            at >= 2 && matches!(word[at - 2], b'l' | b'n' | b'r') && rest.starts_with(b"en")
+        }
         (b'y', b'a' | b'o' | b'i') => true,
         (b'o', b'e') => rest.starts_with(b"et") || rest.starts_with(b"em"),
         (b'a' | b'o', b'i') => rest.starts_with(b"ing") || rest.starts_with(b"ist"),
@@ -63,8 +66,10 @@ fn silent(word: &[u8]) -> usize {
         return usize::from(consonant(2) && !syllabic);
     }
     if ends(b"es") && consonant(3) {
-        let sibilant = word.len() >= 3 && matches!(word[word.len() - 3], b's' | b'z' | b'x' | b'c' | b'g')
-            || ends(b"ches") || ends(b"shes");
+        let sibilant = word.len() >= 3
+            && matches!(word[word.len() - 3], b's' | b'z' | b'x' | b'c' | b'g')
+            || ends(b"ches")
+            || ends(b"shes");
         let syllabic = ends(b"les") && consonant(4);
         return usize::from(!sibilant && !syllabic);
     }
@@ -75,9 +80,9 @@ fn silent(word: &[u8]) -> usize {
     }
     // "careful", "useless", "movement", "lonely"
     let inner = [&b"eful"[..], b"eless", b"ement", b"ely", b"eness"];
-    let has_silent = inner.iter().any(|end| {
-        ends(end) && word.len() > end.len() + 1 && consonant(end.len() + 1)
-    });
+    let has_silent = inner
+        .iter()
+        .any(|end| ends(end) && word.len() > end.len() + 1 && consonant(end.len() + 1));
     usize::from(has_silent)
 }
 
@@ -88,10 +93,26 @@ mod tests {
     #[test]
     fn counts_groups_of_vowels_that_are_spoken() {
         for (word, syllables) in [
-            ("cat", 1), ("the", 1), ("make", 1), ("makes", 1), ("table", 2), ("walked", 1),
-            ("wanted", 2), ("science", 2), ("nation", 2), ("create", 2), ("video", 3),
-            ("beautiful", 3), ("boxes", 2), ("rhythm", 1), ("yellow", 2), ("area", 3),
-            ("lonely", 2), ("radio", 3), ("going", 2), ("idea", 3),
+            ("cat", 1),
+            ("the", 1),
+            ("make", 1),
+            ("makes", 1),
+            ("table", 2),
+            ("walked", 1),
+            ("wanted", 2),
+            ("science", 2),
+            ("nation", 2),
+            ("create", 2),
+            ("video", 3),
+            ("beautiful", 3),
+            ("boxes", 2),
+            ("rhythm", 1),
+            ("yellow", 2),
+            ("area", 3),
+            ("lonely", 2),
+            ("radio", 3),
+            ("going", 2),
+            ("idea", 3),
         ] {
             assert_eq!(count(word), syllables, "{word}");
         }

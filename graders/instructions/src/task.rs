@@ -88,7 +88,7 @@ impl InstructionsTask {
         let constraints = body.constraints.into_iter().enumerate();
         let constraints = constraints.map(|(at, constraint)| {
             constraint.read(at).map_err(|(pointer, message)| {
-                invalid(format!("/constraints/{at}{pointer}"), message)
+                invalid(&format!("/constraints/{at}{pointer}"), message)
             })
         });
         Ok(Self {
@@ -109,11 +109,15 @@ impl ConstraintBody {
         match (self.id, self.rule) {
             (Some(id), None) => {
                 let found = published::find(&id).map_err(|message| ("/id".to_owned(), message))?;
-                let rule = found.rule(&self.kwargs.unwrap_or_default()).map_err(|(argument, message)| {
-                    let pointer = argument.map_or("/kwargs".to_owned(), |name| format!("/kwargs/{name}"));
-                    (pointer, message)
-                })?;
-                let rule = Rule::read(&rule).map_err(|(_, message)| ("/kwargs".to_owned(), message))?;
+                let rule = found.rule(&self.kwargs.unwrap_or_default()).map_err(
+                    |(argument, message)| {
+                        let pointer =
+                            argument.map_or("/kwargs".to_owned(), |name| format!("/kwargs/{name}"));
+                        (pointer, message)
+                    },
+                )?;
+                let rule =
+                    Rule::read(&rule).map_err(|(_, message)| ("/kwargs".to_owned(), message))?;
                 Ok(Constraint {
                     name: if name.is_empty() { id } else { name },
                     approximate: found.approximate.as_deref(),
@@ -123,8 +127,16 @@ impl ConstraintBody {
             (None, Some(rule)) if self.kwargs.is_none() => {
                 let rule = Rule::read(&rule)
                     .map_err(|(pointer, message)| (format!("/rule{pointer}"), message))?;
-                let name = if name.is_empty() { format!("constraint {}", at + 1) } else { name };
-                Ok(Constraint { name, approximate: None, rule })
+                let name = if name.is_empty() {
+                    format!("constraint {}", at + 1)
+                } else {
+                    name
+                };
+                Ok(Constraint {
+                    name,
+                    approximate: None,
+                    rule,
+                })
             }
             _ => Err((
                 String::new(),
@@ -143,16 +155,35 @@ mod tests {
         for (constraint, pointer) in [
             (r#"{"id":"punctuation:no_coma"}"#, "/constraints/0/id"),
             (r#"{"id":"count:numbers"}"#, "/constraints/0/kwargs"),
-            (r#"{"id":"count:numbers","kwargs":{"N":"x"}}"#, "/constraints/0/kwargs/N"),
+            (
+                r#"{"id":"count:numbers","kwargs":{"N":"x"}}"#,
+                "/constraints/0/kwargs/N",
+            ),
             (r#"{"id":"count:numbers","rule":{}}"#, "/constraints/0"),
-            (r#"{"rule":{"count":{"unit":"words"}}}"#, "/constraints/0/rule/count"),
-            (r#"{"rule":{"all":[{"contains":""}]}}"#, "/constraints/0/rule/all/0/contains"),
-            (r#"{"rule":{"format":"jsom"}}"#, "/constraints/0/rule/format"),
-            (r#"{"rule":{"count":{"pattern":"(","min":1}}}"#, "/constraints/0/rule/count"),
+            (
+                r#"{"rule":{"count":{"unit":"words"}}}"#,
+                "/constraints/0/rule/count",
+            ),
+            (
+                r#"{"rule":{"all":[{"contains":""}]}}"#,
+                "/constraints/0/rule/all/0/contains",
+            ),
+            (
+                r#"{"rule":{"format":"jsom"}}"#,
+                "/constraints/0/rule/format",
+            ),
+            (
+                r#"{"rule":{"count":{"pattern":"(","min":1}}}"#,
+                "/constraints/0/rule/count",
+            ),
         ] {
             let json = format!(r#"{{"type":"instructions","constraints":[{constraint}]}}"#);
             let task = Task::from_json(&json).unwrap();
-            assert_eq!(InstructionsTask::read(&task).unwrap_err().pointer, pointer, "{constraint}");
+            assert_eq!(
+                InstructionsTask::read(&task).unwrap_err().pointer,
+                pointer,
+                "{constraint}"
+            );
         }
     }
 }

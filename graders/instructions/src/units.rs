@@ -136,8 +136,7 @@ pub(crate) fn is_word(character: char) -> bool {
 
 /// Combining marks, which belong to the letter before them.
 fn is_mark(character: char) -> bool {
-    !character.is_ascii()
-        && unicode_normalization::char::is_combining_mark(character)
+    !character.is_ascii() && unicode_normalization::char::is_combining_mark(character)
 }
 
 /// Scripts that are written without spaces between words.
@@ -245,7 +244,10 @@ mod tests {
 
     #[test]
     fn words_are_runs_of_letters_and_marks() {
-        assert_eq!(texts("It's 3.5, _ok_", Unit::Words), ["It", "s", "3", "5", "_ok_"]);
+        assert_eq!(
+            texts("It's 3.5, _ok_", Unit::Words),
+            ["It", "s", "3", "5", "_ok_"]
+        );
         // Vowel signs belong to the word.
         assert_eq!(texts("हिन्दी भाषा", Unit::Words), ["हिन्दी", "भाषा"]);
         assert_eq!(texts("我爱 Rust", Unit::Words), ["我", "爱", "Rust"]);

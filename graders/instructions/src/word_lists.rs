@@ -11,7 +11,10 @@ const LISTS: &[(&str, &str)] = &[
 
 /// The words of a list.
 pub(crate) fn named(name: &str) -> Option<&'static str> {
-    LISTS.iter().find(|(known, _)| *known == name).map(|(_, words)| *words)
+    LISTS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, words)| *words)
 }
 
 /// The names of all lists.

@@ -37,10 +37,13 @@ type Read = fn(&Captures<'_>) -> Vec<Date>;
 /// decides.
 static FORMS: LazyLock<Vec<(Regex, Read)>> = LazyLock::new(|| {
     let forms: [(&str, Read); 7] = [
-        (r"\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b", |c| full(part(c, 1), part(c, 2), part(c, 3))),
-        (r"(\d{4})\s*[年년]\s*(?:(\d{1,2})\s*[月월]\s*(?:(\d{1,2})\s*[日일])?)?", |c| {
+        (r"\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b", |c| {
             full(part(c, 1), part(c, 2), part(c, 3))
         }),
+        (
+            r"(\d{4})\s*[年년]\s*(?:(\d{1,2})\s*[月월]\s*(?:(\d{1,2})\s*[日일])?)?",
+            |c| full(part(c, 1), part(c, 2), part(c, 3)),
+        ),
         (r"\b(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})\b", |c| {
             let (a, b, year) = (part(c, 1), part(c, 2), part(c, 3));
             let mut dates = full(year, b, a);
@@ -48,17 +51,22 @@ static FORMS: LazyLock<Vec<(Regex, Read)>> = LazyLock::new(|| {
             dates.extend(full(year, a, b));
             dates
         }),
-        (r"\b(\d{1,2})(?:st|nd|rd|th|er|\.|º|°)?\s+(?:of\s+|de\s+|di\s+)?(\p{L}{3,})\.?,?\s+(?:of\s+|de\s+|del\s+)?(\d{4})\b", |c| {
-            full(part(c, 3), month(&c[2]), part(c, 1))
-        }),
-        (r"\b(\p{L}{3,})\.?\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b", |c| {
-            full(part(c, 3), month(&c[1]), part(c, 2))
-        }),
-        (r"\b(\p{L}{3,})\.?,?\s+(?:of\s+|de\s+)?(\d{4})\b", |c| match month(&c[1]) {
-            Some(month) => full(part(c, 2), Some(month), None),
-            None => full(part(c, 2), None, None),
-        }),
-        (r"\b(\d{4})\b", |c| full(part(c, 1), None, None)),
+        (
+            r"\b(\d{1,2})(?:st|nd|rd|th|er|\.|º|°)?\s+(?:of\s+|de\s+|di\s+)?(\p{L}{3,})\.?,?\s+(?:of\s+|de\s+|del\s+)?(\d{4})\b",
+            |c| full(part(c, 3), month(&c[2]), part(c, 1)),
+        ),
+        (
+            r"\b(\p{L}{3,})\.?\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b",
+            |c| full(part(c, 3), month(&c[1]), part(c, 2)),
+        ),
+        (
+            r"\b(\p{L}{3,})\.?,?\s+(?:of\s+|de\s+)?([12]\d{3})\b",
+            |c| match month(&c[1]) {
+                Some(month) => full(part(c, 2), Some(month), None),
+                None => full(part(c, 2), None, None),
+            },
+        ),
+        (r"\b([12]\d{3})\b", |c| full(part(c, 1), None, None)),
     ];
     forms
         .into_iter()
@@ -73,7 +81,9 @@ fn part(captures: &Captures<'_>, at: usize) -> Option<u16> {
 /// The number of a month from its name or the start of it.
 fn month(name: &str) -> Option<u16> {
     let at = MONTHS.iter().position(|names| {
-        names.split(' ').any(|own| own == name || own.starts_with(name) && name.chars().count() >= 3)
+        names
+            .split(' ')
+            .any(|own| own == name || own.starts_with(name) && name.chars().count() >= 3)
     })?;
     u16::try_from(at + 1).ok()
 }
@@ -100,8 +110,12 @@ pub(crate) fn find(text: &str) -> Vec<BTreeSet<Date>> {
     let mut dates = Vec::new();
     for (form, read) in FORMS.iter() {
         for captures in form.captures_iter(&plain) {
-            let Some(whole) = captures.get(0) else { continue };
-            let overlaps = taken.iter().any(|(start, end)| whole.start() < *end && *start < whole.end());
+            let Some(whole) = captures.get(0) else {
+                continue;
+            };
+            let overlaps = taken
+                .iter()
+                .any(|(start, end)| whole.start() < *end && *start < whole.end());
             let readings: BTreeSet<Date> = read(&captures).into_iter().collect();
             if overlaps || readings.is_empty() {
                 continue;
@@ -117,7 +131,9 @@ pub(crate) fn find(text: &str) -> Vec<BTreeSet<Date>> {
 pub(crate) fn agrees(text: &str, gold: &BTreeSet<Date>) -> bool {
     let dates = find(text);
     let mut distinct = dates.iter();
-    let Some(first) = distinct.next() else { return false };
+    let Some(first) = distinct.next() else {
+        return false;
+    };
     distinct.all(|other| !other.is_disjoint(first)) && !first.is_disjoint(gold)
 }
 
@@ -128,16 +144,36 @@ mod tests {
     #[test]
     fn reads_the_usual_forms() {
         for text in [
-            "2024-03-05", "5 March 2024", "March 5th, 2024", "the 5th of March 2024", "5. März 2024",
-            "5 mars 2024", "5 de marzo de 2024", "05.03.2024", "2024年3月5日", "2024년 3월 5일",
-            "Mar 5, 2024", "5 марта 2024", "It was on 5 March 2024, I think.",
+            "2024-03-05",
+            "5 March 2024",
+            "March 5th, 2024",
+            "the 5th of March 2024",
+            "5. März 2024",
+            "5 mars 2024",
+            "5 de marzo de 2024",
+            "05.03.2024",
+            "2024年3月5日",
+            "2024년 3월 5일",
+            "Mar 5, 2024",
+            "5 марта 2024",
+            "It was on 5 March 2024, I think.",
         ] {
             let dates = find(text);
-            assert!(dates.len() == 1 && dates[0].contains(&(2024, Some(3), Some(5))), "{text}: {dates:?}");
+            assert!(
+                dates.len() == 1 && dates[0].contains(&(2024, Some(3), Some(5))),
+                "{text}: {dates:?}"
+            );
         }
-        assert_eq!(find("March 2024")[0], BTreeSet::from([(2024, Some(3), None)]));
+        assert_eq!(
+            find("March 2024")[0],
+            BTreeSet::from([(2024, Some(3), None)])
+        );
         assert_eq!(find("in 1969")[0], BTreeSet::from([(1969, None, None)]));
-        assert!(find("32.13.2024").iter().all(|date| !date.contains(&(2024, Some(13), Some(32)))));
+        assert!(
+            find("32.13.2024")
+                .iter()
+                .all(|date| !date.contains(&(2024, Some(13), Some(32))))
+        );
     }
 
     #[test]

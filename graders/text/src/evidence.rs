@@ -23,7 +23,14 @@ pub(crate) fn of(
         Some(gold) => evidence.text("gold", gold),
         None => evidence,
     };
-    let evidence = evidence.text("rule", if declines { "unanswerable" } else { task.by.as_str() });
+    let evidence = evidence.text(
+        "rule",
+        if declines {
+            "unanswerable"
+        } else {
+            task.by.as_str()
+        },
+    );
     let evidence = match task.by {
         Match::Fuzzy => evidence.value("similarity", json!(comparison.similarity)),
         _ => evidence,

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use assay_core::{
-    BoxFuture, Evidence, Grade, GradeContext, Item, Measure, Nested, Outcome, Prepared, Score, Verdict,
+    BoxFuture, Evidence, Grade, GradeContext, Item, Measure, Nested, Outcome, Prepared, Score,
+    Verdict,
 };
 use assay_extraction::{Extracted, Mode, Options, extract};
 
@@ -71,7 +72,12 @@ impl PreparedText {
             Verdict::WRONG_ANSWER
         };
         let evidence = evidence::of(&self.task, &found, &comparison, declines);
-        graded(verdict, evidence, Some(&comparison), found.text.len() as u64)
+        graded(
+            verdict,
+            evidence,
+            Some(&comparison),
+            found.text.len() as u64,
+        )
     }
 
     /// The text to compare: the answer of the completion, or all of it.
@@ -87,14 +93,28 @@ impl PreparedText {
         };
         let found = extract(text, &options)?;
         // A statement that there is no answer is the whole text, and has no value to extract.
-        if self.task.unanswerable && self.task.extract == Extract::Auto && !refusals::is_stated(&found.text) {
-            let whole = extract(text, &Options { mode: Mode::Whole, ..options });
-            return whole.filter(|whole| refusals::is_stated(&whole.text)).or(Some(found));
+        if self.task.unanswerable
+            && self.task.extract == Extract::Auto
+            && !refusals::is_stated(&found.text)
+        {
+            let whole = extract(
+                text,
+                &Options {
+                    mode: Mode::Whole,
+                    ..options
+                },
+            );
+            return whole
+                .filter(|whole| refusals::is_stated(&whole.text))
+                .or(Some(found));
         }
         if self.letters
             && let Some(letter) = assay_extraction::choice::letter(&found.text)
         {
-            return Some(Extracted { text: Cow::Owned(letter.to_string()), ..found });
+            return Some(Extracted {
+                text: Cow::Owned(letter.to_string()),
+                ..found
+            });
         }
         Some(found)
     }
@@ -127,4 +147,31 @@ fn graded(
         grade.measures.insert("f1", f1);
     }
     Outcome::Graded(grade.with_evidence(evidence).with_work(work))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::{Grader as _, GraderTable, PrepareContext, Task};
+
+    use super::*;
+    use crate::TextGrader;
+
+    #[test]
+    fn returns_score_and_work() {
+        let table = GraderTable::new(Vec::new());
+        let task = Task::from_json(r#"{"type":"text","answer":"Paris"}"#).unwrap();
+        let prepared = TextGrader
+            .prepare(&task, &PrepareContext::new(&table))
+            .unwrap();
+        let grade = |completion: &str| {
+            let (item, cx) = (Item::text(completion), GradeContext::default());
+            match futures::executor::block_on(prepared.grade(&[&item], &cx)).remove(0) {
+                Outcome::Graded(grade) => (grade.verdict.as_str(), grade.score.get(), grade.work),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(grade("Paris\n"), ("correct", 1.0, 5));
+        assert_eq!(grade("Lyon"), ("wrong_answer", 0.0, 4));
+        assert_eq!(grade(" \n"), ("no_answer", 0.0, 0));
+    }
 }

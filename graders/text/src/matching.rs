@@ -70,7 +70,10 @@ impl Matcher {
     pub(crate) fn compare(&self, text: &str, numbers: &[f64]) -> Comparison {
         let (of_golds, of_rejected) = match numbers.split_at_checked(self.golds.len()) {
             Some((golds, rejected)) if !numbers.is_empty() => (golds.to_vec(), rejected.to_vec()),
-            _ => (self.golds.similarities(text), self.rejected.similarities(text)),
+            _ => (
+                self.golds.similarities(text),
+                self.rejected.similarities(text),
+            ),
         };
         let matches = |similarity: &f64| *similarity >= self.threshold;
         let gold = match self.require {
@@ -84,7 +87,7 @@ impl Matcher {
             .map(|(_, word)| word.find_iter(text).count());
         let has_golds = match self.require {
             Require::Any => gold.is_some(),
-            Require::All => gold.is_none(),
+            Require::All => gold.is_none() && !of_golds.is_empty(),
         };
         let has_words = self
             .words
@@ -97,7 +100,8 @@ impl Matcher {
         let similarity = of_golds.iter().copied().fold(0.0, f64::max);
         let accepted = has_golds && is_allowed;
         let f1 = self.golds.f1(text);
-        let share = of_golds.iter().filter(|one| matches(one)).count() as f64 / of_golds.len().max(1) as f64;
+        let share = of_golds.iter().filter(|one| matches(one)).count() as f64
+            / of_golds.len().max(1) as f64;
         let score = match self.scoring {
             _ if accepted => 1.0,
             _ if !is_allowed => 0.0,
@@ -164,7 +168,9 @@ impl Prepared {
                 let long = |text: &&String| text.chars().count() > fuzzy::MAX_CHARACTERS;
                 if texts.iter().any(|text| long(&text)) {
                     let max = fuzzy::MAX_CHARACTERS;
-                    return Err(fault(format!("`fuzzy` compares texts of at most {max} characters")));
+                    return Err(fault(format!(
+                        "`fuzzy` compares texts of at most {max} characters"
+                    )));
                 }
                 Self::Fuzzy(texts.iter().map(|text| normalise(text)).collect())
             }
@@ -175,7 +181,10 @@ impl Prepared {
                     .iter()
                     .map(|text| match dates::find(text).as_slice() {
                         [date] => Ok(date.clone()),
-                        dates => Err(fault(format!("`{text}` has {} dates, not one", dates.len()))),
+                        dates => Err(fault(format!(
+                            "`{text}` has {} dates, not one",
+                            dates.len()
+                        ))),
                     })
                     .collect::<Result<_, _>>()?,
             ),
@@ -186,7 +195,10 @@ impl Prepared {
     /// Number of texts.
     fn len(&self) -> usize {
         match self {
-            Self::Exact(texts) | Self::Normalised(texts) | Self::Contains(texts) | Self::Fuzzy(texts) => texts.len(),
+            Self::Exact(texts)
+            | Self::Normalised(texts)
+            | Self::Contains(texts)
+            | Self::Fuzzy(texts) => texts.len(),
             Self::Pattern(patterns) => patterns.len(),
             Self::Squad(texts) | Self::Name(texts) => texts.len(),
             Self::Date(dates) => dates.len(),
@@ -227,17 +239,30 @@ impl Prepared {
 
     /// The largest F1 of the tokens of `text` with those of a gold, for `squad`.
     fn f1(&self, text: &str) -> Option<f64> {
-        let Self::Squad(texts) = self else { return None };
+        let Self::Squad(texts) = self else {
+            return None;
+        };
         let tokens = squad_tokens(text);
-        Some(texts.iter().map(|own| token_f1(&tokens, own)).fold(0.0, f64::max))
+        Some(
+            texts
+                .iter()
+                .map(|own| token_f1(&tokens, own))
+                .fold(0.0, f64::max),
+        )
     }
 
     fn bytes(&self) -> usize {
         let of = |texts: &[String]| -> usize {
-            texts.iter().map(|text| text.len() + size_of::<String>()).sum()
+            texts
+                .iter()
+                .map(|text| text.len() + size_of::<String>())
+                .sum()
         };
         match self {
-            Self::Exact(texts) | Self::Normalised(texts) | Self::Contains(texts) | Self::Fuzzy(texts) => of(texts),
+            Self::Exact(texts)
+            | Self::Normalised(texts)
+            | Self::Contains(texts)
+            | Self::Fuzzy(texts) => of(texts),
             Self::Squad(texts) | Self::Name(texts) => texts.iter().map(|tokens| of(tokens)).sum(),
             Self::Date(dates) => dates.len() * 64,
             Self::Number(_) => 0,

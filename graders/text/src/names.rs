@@ -4,10 +4,44 @@ use crate::normal::unmarked;
 
 /// Titles and suffixes, without marks and full stops.
 const TITLES: &[&str] = &[
-    "mr", "mrs", "ms", "miss", "dr", "prof", "professor", "sir", "dame", "lord", "lady", "saint",
-    "st", "president", "king", "queen", "prince", "princess", "pope", "herr", "frau", "mme", "mlle",
-    "monsieur", "madame", "don", "dona", "senor", "senora", "sr", "sra", "jr", "phd", "md", "esq",
-    "ii", "iii", "iv",
+    "mr",
+    "mrs",
+    "ms",
+    "miss",
+    "dr",
+    "prof",
+    "professor",
+    "sir",
+    "dame",
+    "lord",
+    "lady",
+    "saint",
+    "st",
+    "president",
+    "king",
+    "queen",
+    "prince",
+    "princess",
+    "pope",
+    "herr",
+    "frau",
+    "mme",
+    "mlle",
+    "monsieur",
+    "madame",
+    "don",
+    "dona",
+    "senor",
+    "senora",
+    "sr",
+    "sra",
+    "jr",
+    "phd",
+    "md",
+    "esq",
+    "ii",
+    "iii",
+    "iv",
 ];
 
 /// The words of a name without titles, first name first.
@@ -23,7 +57,10 @@ pub(crate) fn parts(name: &str) -> Vec<String> {
 
 fn words(text: &str) -> Vec<String> {
     text.split(|c: char| c.is_whitespace() || c == '.')
-        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).replace(['\'', '’'], ""))
+        .map(|word| {
+            word.trim_matches(|c: char| !c.is_alphanumeric())
+                .replace(['\'', '’'], "")
+        })
         .filter(|word| !word.is_empty() && !TITLES.contains(&word.as_str()))
         .collect()
 }
@@ -31,20 +68,27 @@ fn words(text: &str) -> Vec<String> {
 /// Whether two names are of the same person: the last names are equal, the first names are equal or
 /// one is the initial of the other, and middle names do not differ.
 pub(crate) fn agree(a: &[String], b: &[String]) -> bool {
-    let (Some((last, before)), Some((other_last, other_before))) = (a.split_last(), b.split_last()) else {
+    let (Some((last, before)), Some((other_last, other_before))) = (a.split_last(), b.split_last())
+    else {
         return false;
     };
     if last != other_last || before.is_empty() != other_before.is_empty() {
         return false;
     }
-    let (shorter, longer) =
-        if before.len() <= other_before.len() { (before, other_before) } else { (other_before, before) };
+    let (shorter, longer) = if before.len() <= other_before.len() {
+        (before, other_before)
+    } else {
+        (other_before, before)
+    };
     if shorter.is_empty() {
         return true;
     }
     // The middle names of the shorter one occur in the longer one, in order.
     let mut rest = longer.iter();
-    same_word(&shorter[0], &longer[0]) && shorter.iter().all(|word| rest.any(|other| same_word(word, other)))
+    same_word(&shorter[0], &longer[0])
+        && shorter
+            .iter()
+            .all(|word| rest.any(|other| same_word(word, other)))
 }
 
 /// Whether two words are equal, or one is the initial of the other.

@@ -22,7 +22,12 @@ pub(crate) fn normalise(text: &str) -> String {
 
 /// The text in lower case and without marks on its letters: "José" is "jose".
 pub(crate) fn unmarked(text: &str) -> String {
-    text.nfkd().filter(|c| !is_combining_mark(*c)).collect::<String>().to_lowercase()
+    // Composed again, because the syllables of Hangul are decomposed too.
+    text.nfkd()
+        .filter(|c| !is_combining_mark(*c))
+        .nfc()
+        .collect::<String>()
+        .to_lowercase()
 }
 
 static ARTICLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b(?:a|an|the)\b").ok());
@@ -30,7 +35,11 @@ static ARTICLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b(?:a|a
 /// The tokens of the SQuAD script: lower case, without the punctuation of ASCII, then without
 /// articles, split at white space.
 pub(crate) fn squad_tokens(text: &str) -> Vec<String> {
-    let lower: String = text.to_lowercase().chars().filter(|c| !c.is_ascii_punctuation()).collect();
+    let lower: String = text
+        .to_lowercase()
+        .chars()
+        .filter(|c| !c.is_ascii_punctuation())
+        .collect();
     let plain = match &*ARTICLE {
         Some(article) => article.replace_all(&lower, " "),
         None => lower.as_str().into(),

@@ -28,7 +28,9 @@ impl Grader for TextGrader {
         let (task, matcher) = read(task)?;
         let numbers = if task.by == Match::Number {
             let texts = task.golds.iter().chain(&task.rejected);
-            texts.map(|text| number(text, cx)).collect::<Result<_, _>>()?
+            texts
+                .map(|text| number(text, cx))
+                .collect::<Result<_, _>>()?
         } else {
             Vec::new()
         };

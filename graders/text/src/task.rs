@@ -190,15 +190,24 @@ impl TextTask {
             }
             (_, None) => 1.0,
             (_, Some(_)) => {
-                return Err(invalid("/threshold", "only `\"match\": \"fuzzy\"` has a threshold"));
+                return Err(invalid(
+                    "/threshold",
+                    "only `\"match\": \"fuzzy\"` has a threshold",
+                ));
             }
         };
         match (body.score, body.by, body.require) {
             (Scoring::F1, by, _) if by != Match::Squad => {
-                return Err(invalid("/score", "only `\"match\": \"squad\"` has the score `f1`"));
+                return Err(invalid(
+                    "/score",
+                    "only `\"match\": \"squad\"` has the score `f1`",
+                ));
             }
             (Scoring::Share, _, Require::Any) => {
-                return Err(invalid("/score", "the score `share` needs `\"require\": \"all\"`"));
+                return Err(invalid(
+                    "/score",
+                    "the score `share` needs `\"require\": \"all\"`",
+                ));
             }
             _ => {}
         }
@@ -236,12 +245,18 @@ mod tests {
         for (json, pointer) in [
             (r#"{"type":"text","answer":[]}"#, "/answer"),
             (r#"{"type":"text","answer":" "}"#, "/answer"),
-            (r#"{"type":"text","answer":"a","match":"similar"}"#, "/match"),
+            (
+                r#"{"type":"text","answer":"a","match":"similar"}"#,
+                "/match",
+            ),
             (
                 r#"{"type":"text","answer":"a","match":"fuzzy","threshold":0}"#,
                 "/threshold",
             ),
-            (r#"{"type":"text","answer":"a","threshold":0.5}"#, "/threshold"),
+            (
+                r#"{"type":"text","answer":"a","threshold":0.5}"#,
+                "/threshold",
+            ),
             (r#"{"type":"text","answer":"a","score":"f1"}"#, "/score"),
             (r#"{"type":"text","answer":"a","score":"share"}"#, "/score"),
             (r#"{"type":"text"}"#, "/answer"),

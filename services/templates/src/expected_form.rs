@@ -11,9 +11,7 @@ pub fn expected_form(task: &Value) -> String {
             "Put the letter of the answer in `\\boxed{}`.".to_owned()
         }
         Some("choice") => "Put the letter of the answer in `\\boxed{}`.".to_owned(),
-        Some("instructions") => {
-            "Write only the response; the whole text is checked.".to_owned()
-        }
+        Some("instructions") => "Write only the response; the whole text is checked.".to_owned(),
         Some("math") => "Put the final answer in `\\boxed{}`.".to_owned(),
         Some("code") => match task["language"].as_str() {
             Some(language) => {

@@ -24,8 +24,10 @@ pub(crate) fn task(ids: &[Value], arguments: &[Value]) -> Result<Value, String> 
             Value::Null => serde_json::Map::new(),
             _ => return Err(format!("the arguments of `{id}` are not an object")),
         };
-        let given: serde_json::Map<_, _> =
-            given.into_iter().filter(|(_, value)| !value.is_null()).collect();
+        let given: serde_json::Map<_, _> = given
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .collect();
         Ok(if given.is_empty() {
             json!({ "id": id })
         } else {
@@ -48,7 +50,11 @@ mod tests {
             { "id": "punctuation:no_comma" }, { "id": "count:numbers", "kwargs": { "N": 2.0 } },
         ] });
         assert_eq!(task(&ids, &arguments).unwrap(), expected);
-        assert!(task(&ids, &arguments[..1]).unwrap_err().contains("2 instructions and 1 object"));
+        assert!(
+            task(&ids, &arguments[..1])
+                .unwrap_err()
+                .contains("2 instructions and 1 object")
+        );
         assert!(task(&[json!(1)], &[json!({})]).is_err());
     }
 }

@@ -245,7 +245,9 @@ fn criteria(rubrics: &Value) -> Result<Value, Error> {
 
 /// The value of a column whose name is no identifier.
 fn column(state: &State<'_, '_>, name: &str) -> Result<Value, Error> {
-    state.lookup(name).ok_or_else(|| ErrorKind::UndefinedError.into())
+    state
+        .lookup(name)
+        .ok_or_else(|| ErrorKind::UndefinedError.into())
 }
 
 /// The value of a Python literal, or of a JSON text.
@@ -267,7 +269,10 @@ fn shuffled(options: &Value, key: &str) -> Result<Vec<String>, Error> {
     let options: Vec<String> = elements(options)?.iter().map(ToString::to_string).collect();
     let texts: Vec<&str> = options.iter().map(String::as_str).collect();
     let order = option_order(key, &texts);
-    Ok(order.into_iter().map(|option| options[option].clone()).collect())
+    Ok(order
+        .into_iter()
+        .map(|option| options[option].clone())
+        .collect())
 }
 
 fn refuse(reason: String) -> Result<Value, Error> {

@@ -16,13 +16,76 @@ pub struct Labels<'t> {
 
 /// Words before a label, in lower case.
 const NAMES: &[&str] = &[
-    "option", "options", "choice", "choices", "answer", "answers", "letter", "letters", "number",
-    "statement", "both", "réponse", "réponses", "lettre", "lettres", "opción", "opciones", "letra",
-    "letras", "opção", "opções", "antwort", "antworten", "buchstabe", "auswahl", "opzione",
-    "opzioni", "lettera", "вариант", "варианты", "ответ", "буква", "选项", "答案", "选", "选择",
-    "選択肢", "選項", "答え", "보기", "선택지", "정답", "विकल्प", "उत्तर", "الخيار", "الإجابة",
-    "الاختيار", "optie", "opcja", "alternativ", "seçenek", "şık", "đáp", "án", "phương", "pilihan",
-    "jawaban", "der", "die", "das", "the", "la", "le", "les", "las", "los", "el", "il", "o", "a",
+    "option",
+    "options",
+    "choice",
+    "choices",
+    "answer",
+    "answers",
+    "letter",
+    "letters",
+    "number",
+    "statement",
+    "both",
+    "réponse",
+    "réponses",
+    "lettre",
+    "lettres",
+    "opción",
+    "opciones",
+    "letra",
+    "letras",
+    "opção",
+    "opções",
+    "antwort",
+    "antworten",
+    "buchstabe",
+    "auswahl",
+    "opzione",
+    "opzioni",
+    "lettera",
+    "вариант",
+    "варианты",
+    "ответ",
+    "буква",
+    "选项",
+    "答案",
+    "选",
+    "选择",
+    "選択肢",
+    "選項",
+    "答え",
+    "보기",
+    "선택지",
+    "정답",
+    "विकल्प",
+    "उत्तर",
+    "الخيار",
+    "الإجابة",
+    "الاختيار",
+    "optie",
+    "opcja",
+    "alternativ",
+    "seçenek",
+    "şık",
+    "đáp",
+    "án",
+    "phương",
+    "pilihan",
+    "jawaban",
+    "der",
+    "die",
+    "das",
+    "the",
+    "la",
+    "le",
+    "les",
+    "las",
+    "los",
+    "el",
+    "il",
+    "o",
+    "a",
 ];
 
 /// Commands of LaTeX around a label.
@@ -50,25 +113,35 @@ pub fn read<'t>(answer: &'t str, known: &[&str]) -> Option<Labels<'t>> {
     while let Some((joiner, after)) = joined(rest) {
         // "A or 7": what follows is no label and still another answer.
         alternatives |= joiner == Joiner::Or;
-        let Some((label, after)) = next(after, known) else { break };
+        let Some((label, after)) = next(after, known) else {
+            break;
+        };
         if !labels.contains(&label) {
             labels.push(label);
         }
         rest = after;
     }
-    Some(Labels { labels, alternatives, rest })
+    Some(Labels {
+        labels,
+        alternatives,
+        rest,
+    })
 }
 
 /// "ACD": a word of letters that are labels, in the order of the alphabet.
 fn series<'t>(text: &'t str, known: &[&str]) -> Option<Labels<'t>> {
     const MAX_LETTERS: usize = 10;
-    let end = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_alphanumeric())
+        .unwrap_or(text.len());
     let word = &text[..end];
     let is_series = (2..=MAX_LETTERS).contains(&word.len())
         && !known.contains(&word)
         && word.bytes().all(|byte| byte.is_ascii_uppercase())
         && word.as_bytes().windows(2).all(|pair| pair[0] < pair[1])
-        && word.char_indices().all(|(at, _)| known.contains(&&word[at..=at]));
+        && word
+            .char_indices()
+            .all(|(at, _)| known.contains(&&word[at..=at]));
     is_series.then(|| Labels {
         labels: word.chars().map(String::from).collect(),
         alternatives: false,
@@ -85,9 +158,12 @@ fn opened(text: &str) -> &str {
         for command in COMMANDS {
             rest = rest.strip_prefix(command).unwrap_or(rest);
         }
-        let end = rest.find(|c: char| !c.is_alphanumeric() && !is_mark(c)).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !c.is_alphanumeric() && !is_mark(c))
+            .unwrap_or(rest.len());
         // A name is followed by something else, and single letters may be labels.
-        let follows = rest[end..].trim_start_matches([' ', ':', '：', '*', '(', '\\', '{', '$', '"']);
+        let follows =
+            rest[end..].trim_start_matches([' ', ':', '：', '*', '(', '\\', '{', '$', '"']);
         let is_name = end > 1 && NAMES.contains(&&*lower(&rest[..end]));
         if is_name && !follows.is_empty() {
             rest = &rest[end..];
@@ -117,7 +193,9 @@ fn next<'t>(text: &'t str, known: &[&str]) -> Option<(String, &'t str)> {
     let rest = &text[label.len()..];
     let is_lower = label.len() == 1 && text.starts_with(|c: char| c.is_ascii_lowercase());
     // "a dog": an article or another word, unless a mark or the end follows.
-    let continues = rest.trim_start_matches(' ').starts_with(char::is_alphanumeric);
+    let continues = rest
+        .trim_start_matches(' ')
+        .starts_with(char::is_alphanumeric);
     if is_lower && !label.starts_with(|c: char| c.is_ascii_lowercase()) && continues {
         return None;
     }
@@ -127,11 +205,13 @@ fn next<'t>(text: &'t str, known: &[&str]) -> Option<(String, &'t str)> {
 /// Whether a text starts with a label that no letter or digit continues.
 fn starts(text: &str, label: &str) -> bool {
     let head = text.get(..label.len());
-    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '\'' || c == '’')
+    let ends = |rest: &str| {
+        !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '\'' || c == '’')
         // "3.5" and "1,000" are not the labels 3 and 1.
         && !(label.ends_with(|c: char| c.is_ascii_digit())
-            && rest.starts_with(['.', ',', '/', '^', '%', '°'])
-            && rest[1..].starts_with(|c: char| c.is_ascii_digit()));
+            && rest.starts_with(['.', ',', '/', '^'])
+            && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
+    };
     head.is_some_and(|head| head.eq_ignore_ascii_case(label)) && ends(&text[label.len()..])
 }
 
@@ -142,18 +222,29 @@ fn joined(text: &str) -> Option<(Joiner, &str)> {
     for mark in [',', '、', '，', ';', '；', '&', '+', '/'] {
         if let Some(after) = rest.strip_prefix(mark) {
             // "A/B" offers a choice.
-            joiner = Some(if mark == '/' { Joiner::Or } else { Joiner::Comma });
+            joiner = Some(if mark == '/' {
+                Joiner::Or
+            } else {
+                Joiner::Comma
+            });
             rest = after.trim_start();
             break;
         }
     }
-    let end = rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len());
+    let end = rest
+        .find(|c: char| !c.is_alphabetic())
+        .unwrap_or(rest.len());
     let word = &rest[..end];
     if let Some(found) = roles(word).joiner() {
         return Some((found, &rest[end..]));
     }
     // Languages without spaces write the joiner and the label together.
-    for (word, found) in [("和", Joiner::And), ("与", Joiner::And), ("或", Joiner::Or), ("と", Joiner::And)] {
+    for (word, found) in [
+        ("和", Joiner::And),
+        ("与", Joiner::And),
+        ("或", Joiner::Or),
+        ("と", Joiner::And),
+    ] {
         if let Some(after) = rest.strip_prefix(word) {
             return Some((found, after));
         }
@@ -168,15 +259,29 @@ mod tests {
     fn labels(answer: &str, known: &str) -> Option<(String, bool, String)> {
         let known: Vec<&str> = known.split(' ').collect();
         read(answer, &known).map(|read| {
-            (read.labels.join(" "), read.alternatives, read.rest.trim().to_owned())
+            (
+                read.labels.join(" "),
+                read.alternatives,
+                read.rest.trim().to_owned(),
+            )
         })
     }
 
     #[test]
     fn reads_single_labels() {
         for answer in [
-            "C", "(C)", "C.", "**C**", r"\text{C}", r"\boxed{\textbf{(C)}}", "option C", "c",
-            "Answer: (C)", "Option (c)", "选项C", "la réponse C",
+            "C",
+            "(C)",
+            "C.",
+            "**C**",
+            r"\text{C}",
+            r"\boxed{\textbf{(C)}}",
+            "option C",
+            "c",
+            "Answer: (C)",
+            "Option (c)",
+            "选项C",
+            "la réponse C",
         ] {
             let read = labels(answer, "A B C D").unwrap_or_else(|| panic!("{answer}"));
             assert_eq!((read.0.as_str(), read.1), ("C", false), "{answer}");

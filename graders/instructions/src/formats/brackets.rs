@@ -31,7 +31,9 @@ pub(super) fn nested(text: &str, levels: usize) -> Finding {
             _ => {}
         }
     }
-    Finding::new(false).with("levels", deepest).with("min", levels)
+    Finding::new(false)
+        .with("levels", deepest)
+        .with("min", levels)
 }
 
 /// Double and single quotation marks that alternate, nested to at least `levels`. An apostrophe
@@ -61,7 +63,9 @@ pub(super) fn quotes(text: &str, levels: usize) -> Finding {
             let depth = open.pop().map_or(0, |(_, depth)| depth);
             deepest = deepest.max(depth);
             if deepest >= levels {
-                return Finding::new(true).with("levels", depth).with("end", at + character.len_utf8());
+                return Finding::new(true)
+                    .with("levels", depth)
+                    .with("end", at + character.len_utf8());
             }
             if let Some((_, outer)) = open.last_mut() {
                 *outer = (*outer).max(depth + 1);
@@ -70,7 +74,9 @@ pub(super) fn quotes(text: &str, levels: usize) -> Finding {
             open.push((mark, 1));
         }
     }
-    Finding::new(false).with("levels", deepest).with("min", levels)
+    Finding::new(false)
+        .with("levels", deepest)
+        .with("min", levels)
 }
 
 /// Whether words follow each quoted phrase before the next one and before the end.

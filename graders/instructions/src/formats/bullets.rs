@@ -10,7 +10,9 @@ pub(super) fn sub_bullets(text: &Text<'_>) -> Finding {
     let mut last: Option<(usize, usize)> = None;
     let mut below = 0;
     let starts = |line: &str, mark: &str| {
-        line.trim_start().strip_prefix(mark).is_some_and(|rest| rest.starts_with(' ') || rest.starts_with('\t'))
+        line.trim_start()
+            .strip_prefix(mark)
+            .is_some_and(|rest| rest.starts_with(' ') || rest.starts_with('\t'))
     };
     for line in text.pieces(Unit::Lines) {
         if starts(&line.text, "*") {
@@ -74,8 +76,8 @@ fn abbreviated(text: &str, letters: &str) -> Option<usize> {
     let mut wanted = letters.chars().peekable();
     let mut stops = 0;
     for (at, character) in text.char_indices() {
-        match wanted.peek() {
-            Some(letter) if character.to_lowercase().eq([*letter]) => {
+        match wanted.peek().copied() {
+            Some(letter) if character.to_lowercase().eq([letter]) => {
                 wanted.next();
             }
             Some(_) if character == '.' || character == ' ' => stops += 1,

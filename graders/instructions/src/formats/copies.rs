@@ -15,7 +15,11 @@ fn plain(text: &str) -> String {
 pub(super) fn repeats(text: &str, own: &str) -> Finding {
     let (text, own) = (plain(text), plain(own));
     let Some(rest) = text.strip_prefix(&own) else {
-        let same = text.chars().zip(own.chars()).take_while(|(a, b)| a == b).count();
+        let same = text
+            .chars()
+            .zip(own.chars())
+            .take_while(|(a, b)| a == b)
+            .count();
         return Finding::new(false).with("equal_characters", same);
     };
     Finding::new(rest.chars().any(char::is_alphanumeric)).with("bytes_after", rest.len())
@@ -25,7 +29,10 @@ pub(super) fn repeats(text: &str, own: &str) -> Finding {
 pub(super) fn changed_first_word(text: &str, own: &str) -> Finding {
     let mut given = text.split_whitespace();
     let mut wanted = own.split_whitespace();
-    let (first, old) = (given.next().unwrap_or_default(), wanted.next().unwrap_or_default());
+    let (first, old) = (
+        given.next().unwrap_or_default(),
+        wanted.next().unwrap_or_default(),
+    );
     let rest_equal = given.eq(wanted);
     Finding::new(rest_equal && !first.is_empty() && first != old)
         .with("first", first)
@@ -36,7 +43,11 @@ pub(super) fn changed_first_word(text: &str, own: &str) -> Finding {
 pub(super) fn span(text: &str, own: &str, start: f64, end: f64) -> Finding {
     // Negative numbers become 0, so that a malformed span is the start of the text.
     let (start, end) = (start as usize, end as usize);
-    let wanted: String = own.chars().skip(start).take((end + 1).saturating_sub(start)).collect();
+    let wanted: String = own
+        .chars()
+        .skip(start)
+        .take((end + 1).saturating_sub(start))
+        .collect();
     let equal = !wanted.trim().is_empty() && plain(text) == plain(&wanted);
     Finding::new(equal).with("expected", wanted.chars().take(60).collect::<String>())
 }
@@ -45,7 +56,10 @@ pub(super) fn span(text: &str, own: &str, start: f64, end: f64) -> Finding {
 pub(super) fn changed_phrase(text: &str, phrase: &str, times: f64) -> Finding {
     let bare = |text: &str| -> Vec<String> {
         text.split_whitespace()
-            .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
+            .map(|word| {
+                word.trim_matches(|c: char| !c.is_alphanumeric())
+                    .to_lowercase()
+            })
             .filter(|word| !word.is_empty())
             .collect()
     };
@@ -75,7 +89,10 @@ pub(super) fn changed_phrase(text: &str, phrase: &str, times: f64) -> Finding {
 /// within 2 of `percentage`.
 pub(super) fn trigram_overlap(text: &str, reference: &str, percentage: f64) -> Finding {
     let (own, other) = (trigrams(text), trigrams(reference));
-    let shared = own.iter().filter(|trigram| other.contains(*trigram)).count();
+    let shared = own
+        .iter()
+        .filter(|trigram| other.contains(*trigram))
+        .count();
     let percent = 100.0 * shared as f64 / own.len().max(1) as f64;
     Finding::new(!own.is_empty() && (percent - percentage).abs() <= 2.0)
         .with("percent", whole(percent))
@@ -84,7 +101,10 @@ pub(super) fn trigram_overlap(text: &str, reference: &str, percentage: f64) -> F
 
 fn trigrams(text: &str) -> HashSet<[char; 3]> {
     let characters: Vec<char> = text.chars().collect();
-    characters.windows(3).map(|window| [window[0], window[1], window[2]]).collect()
+    characters
+        .windows(3)
+        .map(|window| [window[0], window[1], window[2]])
+        .collect()
 }
 
 #[cfg(test)]

@@ -18,16 +18,25 @@ pub(crate) enum Options {
 /// Whether a text is one of the options and nothing else.
 pub(super) fn one_of(text: &str, options: &Options) -> Finding {
     let bare = |text: &str| {
-        text.trim_matches(|c: char| is_punctuation(c) || c.is_whitespace()).to_lowercase()
+        text.trim_matches(|c: char| is_punctuation(c) || c.is_whitespace())
+            .to_lowercase()
     };
     let options: Vec<String> = match options {
         Options::Many(options) => options.iter().map(|option| bare(option)).collect(),
         Options::One(text) => {
             // "yes/no/maybe", "I don't know, maybe or yes"
-            let separators: &[&str] = if text.contains('/') { &["/"] } else { &[",", " or "] };
+            let separators: &[&str] = if text.contains('/') {
+                &["/"]
+            } else {
+                &[",", " or "]
+            };
             let mut parts = vec![text.clone()];
             for separator in separators {
-                parts = parts.iter().flat_map(|part| part.split(separator)).map(str::to_owned).collect();
+                parts = parts
+                    .iter()
+                    .flat_map(|part| part.split(separator))
+                    .map(str::to_owned)
+                    .collect();
             }
             parts.iter().map(|part| bare(part)).collect()
         }
@@ -54,12 +63,18 @@ pub(super) fn african_countries(text: &Text<'_>, min: usize) -> Finding {
         .iter()
         .map(|line| {
             let marked = line.text.trim_start_matches(|c: char| !c.is_alphabetic());
-            let plain: String = marked.nfkd().filter(|c| c.is_alphabetic() || c.is_whitespace()).collect();
+            let plain: String = marked
+                .nfkd()
+                .filter(|c| c.is_alphabetic() || c.is_whitespace())
+                .collect();
             plain.trim().to_lowercase()
         })
         .skip_while(|name| !name.contains("zimbabwe"))
         .collect();
-    let known = names.iter().filter(|name| AFRICAN_COUNTRIES.split(',').any(|own| own == *name)).count();
+    let known = names
+        .iter()
+        .filter(|name| AFRICAN_COUNTRIES.split(',').any(|own| own == *name))
+        .count();
     let is_sorted = names.windows(2).all(|pair| pair[0] > pair[1]);
     Finding::new(known >= min && is_sorted)
         .with("countries", known)

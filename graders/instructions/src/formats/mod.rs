@@ -58,7 +58,10 @@ pub(crate) enum Format {
     /// A phrase occurs a number of times, each time with one other word in the middle.
     ChangedPhrase { phrase: String, times: f64 },
     /// The share of trigrams of characters that also occur in a reference is within two percent.
-    TrigramOverlap { reference_text: String, percentage: f64 },
+    TrigramOverlap {
+        reference_text: String,
+        percentage: f64,
+    },
     /// The text is one of the options, which may be one text with slashes.
     OneOf { options: Options },
     /// The first word is also the last one.
@@ -101,7 +104,10 @@ impl Format {
             | Self::ChangedFirstWord { text }
             | Self::Span { text, .. }
             | Self::ChangedPhrase { phrase: text, .. }
-            | Self::TrigramOverlap { reference_text: text, .. } => text,
+            | Self::TrigramOverlap {
+                reference_text: text,
+                ..
+            } => text,
             _ => return Ok(self),
         };
         if text.trim().is_empty() || text.len() > MAX_TEXT_BYTES {
@@ -121,20 +127,39 @@ impl Format {
             Self::QuotesExplained => brackets::explained(text.str),
             Self::SubBullets => bullets::sub_bullets(text),
             Self::Postscript { marker } => bullets::postscript(text.str, marker),
-            Self::Csv { columns, rows, delimiter, quoted, special } => tables::csv(
+            Self::Csv {
+                columns,
+                rows,
+                delimiter,
+                quoted,
+                special,
+            } => tables::csv(
                 text.str,
-                &tables::Shape { columns, rows: *rows, delimiter: *delimiter, quoted: *quoted, special: *special },
+                &tables::Shape {
+                    columns,
+                    rows: *rows,
+                    delimiter: *delimiter,
+                    quoted: *quoted,
+                    special: *special,
+                },
             ),
             Self::ChoiceQuestions { questions, options } => {
                 questions::check(text.str, *questions, *options)
             }
             Self::Repeats { text: own } => copies::repeats(text.str, own),
             Self::ChangedFirstWord { text: own } => copies::changed_first_word(text.str, own),
-            Self::Span { text: own, start, end } => copies::span(text.str, own, *start, *end),
-            Self::ChangedPhrase { phrase, times } => copies::changed_phrase(text.str, phrase, *times),
-            Self::TrigramOverlap { reference_text, percentage } => {
-                copies::trigram_overlap(text.str, reference_text, *percentage)
+            Self::Span {
+                text: own,
+                start,
+                end,
+            } => copies::span(text.str, own, *start, *end),
+            Self::ChangedPhrase { phrase, times } => {
+                copies::changed_phrase(text.str, phrase, *times)
             }
+            Self::TrigramOverlap {
+                reference_text,
+                percentage,
+            } => copies::trigram_overlap(text.str, reference_text, *percentage),
             Self::OneOf { options } => lists::one_of(text.str, options),
             Self::SameEnds => same_ends(text.str),
             Self::Palindromes { min, letters } => palindromes(text, *min, *letters),
@@ -178,7 +203,7 @@ fn title_case(text: &Text<'_>) -> Finding {
         let line_text = Text::new(&text.str[line.at.clone()]);
         let mut is_first = true;
         for piece in line_text.pieces(Unit::Chunks) {
-            let word = piece.text.trim_matches(|c: char| is_punctuation(c));
+            let word = piece.text.trim_matches(is_punctuation);
             let Some(first) = word.chars().next().filter(|first| first.is_alphabetic()) else {
                 continue;
             };

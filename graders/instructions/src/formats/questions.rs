@@ -1,7 +1,8 @@
 //! Numbered multiple-choice questions.
 
-use regex::Regex;
 use std::sync::LazyLock;
+
+use regex::Regex;
 
 use crate::finding::Finding;
 
@@ -19,19 +20,27 @@ pub(super) fn check(text: &str, questions: usize, options: usize) -> Finding {
         return Finding::new(false);
     };
     let starts: Vec<_> = question.find_iter(text).collect();
-    let is_first = starts.first().is_some_and(|first| text[..first.start()].trim().is_empty());
-    let mut found = Finding::new(is_first && starts.len() == questions)
-        .with("questions", starts.len());
+    let is_first = starts
+        .first()
+        .is_some_and(|first| text[..first.start()].trim().is_empty());
+    let mut found =
+        Finding::new(is_first && starts.len() == questions).with("questions", starts.len());
     let mut longest = 0;
     for (at, start) in starts.iter().enumerate() {
         let end = starts.get(at + 1).map_or(text.len(), regex::Match::start);
         let body = &text[start.end()..end];
         let count = option.find_iter(body).count();
-        let asked = option.find(body).map_or(body, |first| &body[..first.start()]).trim();
+        let asked = option
+            .find(body)
+            .map_or(body, |first| &body[..first.start()])
+            .trim();
         let length = asked.chars().count();
         if count != options || length <= longest {
             found.met = false;
-            found = found.with("number", at + 1).with("options", count).with("length", length);
+            found = found
+                .with("number", at + 1)
+                .with("options", count)
+                .with("length", length);
             break;
         }
         longest = length;

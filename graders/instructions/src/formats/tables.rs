@@ -33,12 +33,16 @@ pub(super) fn csv(text: &str, shape: &Shape<'_>) -> Finding {
             Err(error) => return Finding::new(false).with("error", error.to_string()),
         }
     }
-    let has_header = rows.first().is_some_and(|header| header.iter().eq(shape.columns));
+    let has_header = rows
+        .first()
+        .is_some_and(|header| header.iter().eq(shape.columns));
     let count = rows.len().saturating_sub(1);
     let uneven = rows.iter().position(|row| row.len() != shape.columns.len());
     let quotes = quoted_fields(text, shape.delimiter);
     let all_quoted = quotes.iter().all(|(is_quoted, _)| *is_quoted);
-    let has_special = quotes.iter().any(|(is_quoted, is_special)| *is_quoted && *is_special);
+    let has_special = quotes
+        .iter()
+        .any(|(is_quoted, is_special)| *is_quoted && *is_special);
     let met = has_header
         && count as f64 == shape.rows
         && uneven.is_none()
@@ -81,8 +85,13 @@ fn quoted_fields(text: &str, delimiter: char) -> Vec<(bool, bool)> {
         if !is_open && (character == delimiter || character == '\n') {
             let own = field.trim();
             if !own.is_empty() || character == delimiter {
-                let inner = own.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-                let special = |text: &str| text.chars().any(|c| !c.is_alphanumeric() && !c.is_whitespace());
+                let inner = own
+                    .strip_prefix('"')
+                    .and_then(|rest| rest.strip_suffix('"'));
+                let special = |text: &str| {
+                    text.chars()
+                        .any(|c| !c.is_alphanumeric() && !c.is_whitespace())
+                };
                 fields.push((inner.is_some(), inner.is_some_and(special)));
             }
             field.clear();
@@ -101,7 +110,13 @@ mod tests {
     fn checks_header_rows_and_quotes() {
         let columns = ["A".to_owned(), "B".to_owned()];
         let check = |text: &str, quoted, special| {
-            let shape = Shape { columns: &columns, rows: 1.0, delimiter: ',', quoted, special };
+            let shape = Shape {
+                columns: &columns,
+                rows: 1.0,
+                delimiter: ',',
+                quoted,
+                special,
+            };
             csv(text, &shape).met
         };
         assert!(check("A,B\n1,2", false, false));

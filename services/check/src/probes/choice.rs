@@ -38,7 +38,10 @@ impl Options {
     fn of(subject: &Subject) -> Option<Self> {
         let text_of = |value: &Value| value.as_str().map(str::to_owned);
         let (labels, texts): (Vec<String>, Vec<String>) = match subject.body.get("options")? {
-            Value::Array(texts) => ('A'..='Z').map(String::from).zip(texts.iter().filter_map(text_of)).unzip(),
+            Value::Array(texts) => ('A'..='Z')
+                .map(String::from)
+                .zip(texts.iter().filter_map(text_of))
+                .unzip(),
             Value::Object(texts) => texts
                 .iter()
                 .filter_map(|(label, text)| Some((label.clone(), text_of(text)?)))
@@ -62,7 +65,11 @@ impl Options {
         };
         let shown = |option: &usize| order.iter().position(|own| own == option);
         Some(Self {
-            right: right.iter().filter_map(shown).map(|at| labels[at].clone()).collect(),
+            right: right
+                .iter()
+                .filter_map(shown)
+                .map(|at| labels[at].clone())
+                .collect(),
             texts: order.iter().map(|option| texts[*option].clone()).collect(),
             labels,
             any: subject.body.get("require").and_then(Value::as_str) == Some("any"),
@@ -80,17 +87,27 @@ impl Options {
 
     fn golds(&self) -> Vec<Vec<Completion>> {
         if self.right.is_empty() {
-            return vec![vec![text("None of the options is correct: none of the above.")]];
+            return vec![vec![text(
+                "None of the options is correct: none of the above.",
+            )]];
         }
         if self.any {
-            return self.right.iter().map(|label| vec![self.written(label)]).collect();
+            return self
+                .right
+                .iter()
+                .map(|label| vec![self.written(label)])
+                .collect();
         }
         vec![vec![self.written(&self.right.join(", "))]]
     }
 
     fn wrong(&self) -> Vec<Probe> {
         let mutant = |description, completion| Probe::new(Purpose::Mutant(description), completion);
-        let wrong = self.labels.iter().zip(&self.texts).find(|(label, _)| !self.right.contains(label));
+        let wrong = self
+            .labels
+            .iter()
+            .zip(&self.texts)
+            .find(|(label, _)| !self.right.contains(label));
         let mut probes = Vec::new();
         if let Some((label, text)) = wrong {
             probes.push(mutant("the label of a wrong option", self.written(label)));
@@ -98,7 +115,10 @@ impl Options {
                 probes.push(mutant("the text of a wrong option", self.written(text)));
             }
             if let [right] = self.right.as_slice() {
-                probes.push(mutant("two alternatives", self.written(&format!("{right} or {label}"))));
+                probes.push(mutant(
+                    "two alternatives",
+                    self.written(&format!("{right} or {label}")),
+                ));
             }
         }
         probes

@@ -17,7 +17,11 @@ pub(super) const PROBER: Prober = Prober {
 };
 
 fn field<'s>(subject: &'s Subject, name: &str) -> &'s str {
-    subject.body.get(name).and_then(Value::as_str).unwrap_or_default()
+    subject
+        .body
+        .get(name)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// Golds that can be written: patterns cannot, and texts with limits may need other words.
@@ -36,7 +40,10 @@ fn golds(subject: &Subject) -> Vec<Vec<Completion>> {
             golds => vec![vec![written(subject, &golds.join(" and "))]],
         };
     }
-    golds.into_iter().map(|gold| vec![written(subject, gold)]).collect()
+    golds
+        .into_iter()
+        .map(|gold| vec![written(subject, gold)])
+        .collect()
 }
 
 fn written(subject: &Subject, answer: &str) -> Completion {
@@ -48,5 +55,8 @@ fn written(subject: &Subject, answer: &str) -> Completion {
 }
 
 fn wrong_completions(subject: &Subject) -> Vec<Probe> {
-    vec![Probe::new(Purpose::Mutant("other words"), written(subject, "qwv zxj"))]
+    vec![Probe::new(
+        Purpose::Mutant("other words"),
+        written(subject, "qwv zxj"),
+    )]
 }
