@@ -37,7 +37,13 @@ fn splits(word: &[u8], at: usize) -> bool {
                 || rest == b"er"
         }
         (b'e', b'o') => !rest.starts_with(b"ou") && !rest.starts_with(b"op"),
-        (b'e', b'a') => rest.starts_with(b"ate") || rest.starts_with(b"ati"),
+        // "tea" is one syllable, "area" three.
+        (b'e', b'a') => {
+            let has_vowel = word[..at - 1]
+                .iter()
+                .any(|letter| b"aeiou".contains(letter));
+            rest.starts_with(b"ate") || rest.starts_with(b"ati") || rest == b"a" && has_vowel
+        }
         (b'u', b'a') => !(at >= 2 && matches!(word[at - 2], b'q' | b'g')),
         (b'u', b'o') => !(at >= 2 && matches!(word[at - 2], b'q')),
         (b'u', b'e') => {

@@ -125,6 +125,12 @@ pub(super) fn letter_of_clause(clause: &str) -> Option<RuleMatch<'_>> {
     lower_case(clause)
 }
 
+/// Whether a clause after "the answer is" starts with a letter that the words after it deny.
+pub(super) fn denies_first_letter(clause: &str) -> bool {
+    let start = clause.trim_start_matches(['(', '[', '*', '$', ' ', '"']);
+    start.starts_with(|c: char| c.is_ascii_uppercase()) && clause::denied_after(&start[1..])
+}
+
 /// Number of tokens of the mark of an option before a value at `first`: "(B) 12". 0 if there is
 /// none.
 pub(super) fn mark_length(lexed: &Lexed<'_>, first: usize) -> usize {
