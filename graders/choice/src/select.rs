@@ -111,6 +111,10 @@ impl Shown {
         let known: Vec<&str> = self.labels.iter().map(String::as_str).collect();
         let read = labels::read(&found.text, &known)?;
         let options = read.labels.iter().filter_map(|label| self.position(label));
+        let names_text = self.comparable.contains(&comparable(read.rest));
+        if !labels::is_closed(read.rest) && !names_text && !read.alternatives {
+            return None;
+        }
         let by = if read.alternatives {
             "alternatives"
         } else if self.is_contradicted(text, found, &read) {

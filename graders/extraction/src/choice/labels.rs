@@ -59,6 +59,8 @@ const NAMES: &[&str] = &[
     "선택지",
     "정답",
     "विकल्प",
+    "सही",
+    "अंतिम",
     "उत्तर",
     "الخيار",
     "الإجابة",
@@ -86,6 +88,20 @@ const NAMES: &[&str] = &[
     "il",
     "o",
     "a",
+];
+
+/// Words that may follow a label in a statement.
+const COPULAS: &[&str] = &[
+    "है",
+    "हैं",
+    "होगा",
+    "입니다",
+    "이다",
+    "です",
+    "だ",
+    "である",
+    "is",
+    "only",
 ];
 
 /// Commands of LaTeX around a label.
@@ -126,6 +142,18 @@ pub fn read<'t>(answer: &'t str, known: &[&str]) -> Option<Labels<'t>> {
         alternatives,
         rest,
     })
+}
+
+/// Whether the text after a label leaves it as it is: it is empty, set off from the label by a mark,
+/// or completes a statement. Other words may deny the label, as in "B is wrong".
+#[must_use]
+pub fn is_closed(rest: &str) -> bool {
+    let is_mark = |c: char| MARKS.contains(&c) || "-–—=।!".contains(c);
+    if rest.starts_with(is_mark) {
+        return true;
+    }
+    let rest = rest.trim_matches(|c: char| c.is_whitespace() || is_mark(c));
+    rest.is_empty() || COPULAS.contains(&rest)
 }
 
 /// "ACD": a word of letters that are labels, in the order of the alphabet.
