@@ -285,8 +285,8 @@ instructions: ## compare `instructions` with the published checkers by id: ARGS=
 syllables: ## measure the rule for syllables on a dictionary: ARGS="--python .venv/bin/python"
 	python3 tests/instructions/syllables.py $(ARGS)
 
-squad: build ## compare F1 and exact match of `text` with the definition of SQuAD on 1,000 pairs
-	python3 tests/instructions/squad.py $(BINARY) $(ARGS)
+squad: ## compare F1 and exact match of `text` with the definition of SQuAD on 1,000 pairs
+	python3 tests/instructions/squad.py $(ARGS)
 
 sizes: ## count the lines of Rust code of each crate: product, documentation, tests, tools
 	@python3 tests/sizes/run.py $(ARGS)

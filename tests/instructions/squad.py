@@ -51,25 +51,21 @@ def pairs(count, seed):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("binary", help="the binary `assay`")
+    parser.add_argument("--binary", help="the example `squad`, instead of running cargo")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     generated = list(pairs(arguments.count, arguments.seed))
-    items = [
-        {"id": str(at), "completion": text, "task": {"type": "text", "answer": golds, "match": "squad", "score": "f1"}}
-        for at, (text, golds) in enumerate(generated)
-    ]
-    lines = "".join(json.dumps(item) + "\n" for item in items)
-    command = [arguments.binary, "grade", "-", "--fields", "id,verdict,score,measures"]
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
-    results = {result["id"]: result for result in map(json.loads, done.stdout.splitlines())}
+    lines = "".join(json.dumps({"answer": text, "golds": golds}) + "\n" for text, golds in generated)
+    cargo = ["cargo", "run", "--quiet", "--locked", "--package", "assay-text", "--example", "squad"]
+    command = [arguments.binary] if arguments.binary else cargo
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=ROOT, check=True)
     different = 0
-    for at, (text, golds) in enumerate(generated):
+    for (text, golds), line in zip(generated, done.stdout.splitlines(), strict=True):
         exact, f1 = scores(text, golds)
-        result = results[str(at)]
-        same = (result["verdict"] == "correct") == exact and abs(result["measures"]["f1"] - f1) < 1e-12
-        if not same:
+        result = json.loads(line)
+        own = result["f1"]
+        if result["exact"] != exact or own is None or abs(own - f1) > 1e-12:
             different += 1
             print(f"{text!r} {golds!r}: {exact} {f1}, here {result}")
     print(f"{len(generated)} pairs, {different} with another exact match or F1")
