@@ -282,6 +282,15 @@ worst: ## time answers designed to be slow; fails above 50 ms for one, or 2 ms a
 accuracy: ## compare verdicts of `math` with 3,700 labelled pairs, by kind; ARGS="--time" or "--peer PYTHON"
 	$(CARGO) run --locked --package assay-math --example accuracy -- $(ARGS)
 
+instructions: ## compare `instructions` with the published checkers by id: ARGS="--python .venv/bin/python"
+	python3 tests/instructions/compare.py $(ARGS)
+
+syllables: ## measure the rule for syllables on a dictionary: ARGS="--python .venv/bin/python"
+	python3 tests/instructions/syllables.py $(ARGS)
+
+squad: ## compare F1 and exact match of `text` with the definition of SQuAD on 1,000 pairs
+	python3 tests/instructions/squad.py $(ARGS)
+
 sizes: ## count the lines of Rust code of each crate: product, documentation, tests, tools
 	@python3 tests/sizes/run.py $(ARGS)
 

@@ -270,6 +270,10 @@ fn value_of<'a>(
             ..letter
         });
     }
+    if options.choices && choice::denies_first_letter(&lexed.text[lexed.tokens.get(first)?.start..])
+    {
+        return None;
+    }
     if options.yes_no
         && let Some(answer) = yes_no::at(&lexed, first)
     {

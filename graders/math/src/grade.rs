@@ -1,13 +1,13 @@
 //! One completion against a prepared task: extraction, comparison with each gold, outcome.
 
 use assay_core::{Evidence, Grade, Item, Meta, Outcome, PureGrader, Verdict};
+use assay_extraction::choice::option_text;
 use assay_extraction::{self, Extracted, Mode};
 
 use crate::budget::Budget;
 use crate::compare::{Answer, Comparison, Gold, equivalent_within};
 use crate::decide::is_truth_value;
 use crate::evidence;
-use crate::option_text;
 use crate::options::Options;
 use crate::task::{Extract, MathTask};
 use crate::tree::Expr;

@@ -73,7 +73,6 @@ mod explain;
 mod grade;
 mod normal;
 mod number;
-mod option_text;
 mod options;
 mod parse;
 mod prepare;

@@ -4,8 +4,8 @@
 //! # What it checks
 //!
 //! The text of a completion, or its extracted answer, equals an expected text, equals it after
-//! normalisation, contains it, or matches a regular expression. A task may have several golds, of
-//! which any is accepted.
+//! normalisation, contains it, is similar to it, matches a regular expression, or has the same
+//! number, date or name. A task may have several golds, of which any or all are required.
 //!
 //! # What it refuses
 //!
@@ -26,10 +26,15 @@
 //! { "type": "text", "answer": "Paris", "match": "normalised" }
 //! ```
 
+mod dates;
 mod evidence;
+mod fuzzy;
 mod grade;
 mod matching;
+mod names;
+mod normal;
 mod prepare;
+mod refusals;
 mod spec;
 mod task;
 

@@ -1,10 +1,15 @@
 //! Compares texts with golds that are prepared once for a task.
 
+use std::collections::BTreeSet;
+
 use assay_core::{ErrorCode, TaskError};
 use regex::{Regex, RegexBuilder};
-use unicode_normalization::UnicodeNormalization;
 
-use crate::task::{Match, Require, TextTask, Words};
+use crate::dates::{self, Date};
+use crate::fuzzy;
+use crate::names;
+use crate::normal::{normalise, squad_tokens, token_f1};
+use crate::task::{Match, Require, Scoring, TextTask, Words};
 
 /// Maximum memory of a compiled pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
@@ -15,11 +20,13 @@ pub(crate) struct Matcher {
     golds: Prepared,
     rejected: Prepared,
     require: Require,
+    threshold: f64,
+    scoring: Scoring,
     words: Option<(Words, Regex)>,
 }
 
 /// The result of comparing a text. Positions count the texts of the task.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Comparison {
     /// Whether the text is accepted.
     pub(crate) accepted: bool,
@@ -30,6 +37,12 @@ pub(crate) struct Comparison {
     pub(crate) rejected: Option<usize>,
     /// Its number of words, if the task limits them.
     pub(crate) words: Option<usize>,
+    /// Its largest similarity with a gold: 1 or 0, except for `fuzzy`.
+    pub(crate) similarity: f64,
+    /// Its largest F1 with a gold, for `squad`.
+    pub(crate) f1: Option<f64>,
+    /// The score, from 0 to 1.
+    pub(crate) score: f64,
 }
 
 impl Matcher {
@@ -46,24 +59,35 @@ impl Matcher {
             golds: Prepared::new(&task.golds, task.by, "/answer")?,
             rejected: Prepared::new(&task.rejected, task.by, "/reject")?,
             require: task.require,
+            threshold: task.threshold,
+            scoring: task.scoring,
             words,
         })
     }
 
-    /// Compares a text with the golds and the rejected texts.
-    pub(crate) fn compare(&self, text: &str) -> Comparison {
-        let gold = match self.require {
-            Require::Any => self.golds.matches(text).position(|matches| matches),
-            Require::All => self.golds.matches(text).position(|matches| !matches),
+    /// Compares a text with the golds and the rejected texts. `numbers` has a similarity for each
+    /// gold and then each rejected text if the grader of mathematics compares them.
+    pub(crate) fn compare(&self, text: &str, numbers: &[f64]) -> Comparison {
+        let (of_golds, of_rejected) = match numbers.split_at_checked(self.golds.len()) {
+            Some((golds, rejected)) if !numbers.is_empty() => (golds.to_vec(), rejected.to_vec()),
+            _ => (
+                self.golds.similarities(text),
+                self.rejected.similarities(text),
+            ),
         };
-        let rejected = self.rejected.matches(text).position(|matches| matches);
+        let matches = |similarity: &f64| *similarity >= self.threshold;
+        let gold = match self.require {
+            Require::Any => of_golds.iter().position(matches),
+            Require::All => of_golds.iter().position(|similarity| !matches(similarity)),
+        };
+        let rejected = of_rejected.iter().position(matches);
         let words = self
             .words
             .as_ref()
             .map(|(_, word)| word.find_iter(text).count());
         let has_golds = match self.require {
             Require::Any => gold.is_some(),
-            Require::All => gold.is_none(),
+            Require::All => gold.is_none() && !of_golds.is_empty(),
         };
         let has_words = self
             .words
@@ -72,11 +96,27 @@ impl Matcher {
             .is_none_or(|((limits, _), words)| {
                 (limits.min as usize..=limits.max as usize).contains(&words)
             });
+        let is_allowed = rejected.is_none() && has_words;
+        let similarity = of_golds.iter().copied().fold(0.0, f64::max);
+        let accepted = has_golds && is_allowed;
+        let f1 = self.golds.f1(text);
+        let share = of_golds.iter().filter(|one| matches(one)).count() as f64
+            / of_golds.len().max(1) as f64;
+        let score = match self.scoring {
+            _ if accepted => 1.0,
+            _ if !is_allowed => 0.0,
+            Scoring::Exact => 0.0,
+            Scoring::F1 => f1.unwrap_or(0.0),
+            Scoring::Share => share,
+        };
         Comparison {
-            accepted: has_golds && rejected.is_none() && has_words,
+            accepted,
             gold,
             rejected,
             words,
+            similarity,
+            f1,
+            score,
         }
     }
 
@@ -100,11 +140,18 @@ enum Prepared {
     Normalised(Vec<String>),
     Contains(Vec<String>),
     Pattern(Vec<Regex>),
+    Fuzzy(Vec<String>),
+    Squad(Vec<Vec<String>>),
+    /// Compared by the grader of mathematics.
+    Number(usize),
+    Date(Vec<BTreeSet<Date>>),
+    Name(Vec<Vec<String>>),
 }
 
 impl Prepared {
     fn new(texts: &[String], by: Match, pointer: &str) -> Result<Self, TaskError> {
         let trimmed = || texts.iter().map(|text| text.trim().to_owned());
+        let fault = |message: String| TaskError::new(ErrorCode::InvalidTask, pointer, message);
         Ok(match by {
             Match::Exact => Self::Exact(trimmed().collect()),
             Match::Normalised => {
@@ -117,32 +164,108 @@ impl Prepared {
                     .map(|pattern| compile(pattern, pointer))
                     .collect::<Result<_, _>>()?,
             ),
+            Match::Fuzzy => {
+                let long = |text: &&String| text.chars().count() > fuzzy::MAX_CHARACTERS;
+                if texts.iter().any(|text| long(&text)) {
+                    let max = fuzzy::MAX_CHARACTERS;
+                    return Err(fault(format!(
+                        "`fuzzy` compares texts of at most {max} characters"
+                    )));
+                }
+                Self::Fuzzy(texts.iter().map(|text| normalise(text)).collect())
+            }
+            Match::Squad => Self::Squad(texts.iter().map(|text| squad_tokens(text)).collect()),
+            Match::Number => Self::Number(texts.len()),
+            Match::Date => Self::Date(
+                texts
+                    .iter()
+                    .map(|text| match dates::find(text).as_slice() {
+                        [date] => Ok(date.clone()),
+                        dates => Err(fault(format!(
+                            "`{text}` has {} dates, not one",
+                            dates.len()
+                        ))),
+                    })
+                    .collect::<Result<_, _>>()?,
+            ),
+            Match::Name => Self::Name(texts.iter().map(|text| names::parts(text)).collect()),
         })
     }
 
-    /// Whether `text` matches each of the texts, in order.
-    fn matches<'a>(&'a self, text: &'a str) -> Box<dyn Iterator<Item = bool> + 'a> {
+    /// Number of texts.
+    fn len(&self) -> usize {
         match self {
-            Self::Exact(texts) => Box::new(texts.iter().map(move |own| own == text.trim())),
+            Self::Exact(texts)
+            | Self::Normalised(texts)
+            | Self::Contains(texts)
+            | Self::Fuzzy(texts) => texts.len(),
+            Self::Pattern(patterns) => patterns.len(),
+            Self::Squad(texts) | Self::Name(texts) => texts.len(),
+            Self::Date(dates) => dates.len(),
+            Self::Number(count) => *count,
+        }
+    }
+
+    /// The similarity of `text` with each of the texts, in order.
+    fn similarities(&self, text: &str) -> Vec<f64> {
+        fn each<T>(texts: &[T], similarity: impl Fn(&T) -> f64) -> Vec<f64> {
+            texts.iter().map(similarity).collect()
+        }
+        let binary = |equal: bool| f64::from(u8::from(equal));
+        match self {
+            Self::Exact(texts) => each(texts, |own| binary(own == text.trim())),
             Self::Normalised(texts) => {
                 let text = normalise(text);
-                Box::new(texts.iter().map(move |own| *own == text))
+                each(texts, |own| binary(*own == text))
             }
-            Self::Contains(texts) => {
-                Box::new(texts.iter().map(move |own| text.contains(own.as_str())))
+            Self::Contains(texts) => each(texts, |own| binary(text.contains(own.as_str()))),
+            Self::Pattern(patterns) => each(patterns, |pattern| binary(pattern.is_match(text))),
+            Self::Fuzzy(texts) => {
+                let text = normalise(text);
+                each(texts, |own| fuzzy::similarity(own, &text))
             }
-            Self::Pattern(patterns) => {
-                Box::new(patterns.iter().map(move |pattern| pattern.is_match(text)))
+            Self::Squad(texts) => {
+                let tokens = squad_tokens(text);
+                each(texts, |own| binary(*own == tokens))
+            }
+            Self::Number(count) => vec![0.0; *count],
+            Self::Date(golds) => each(golds, |gold| binary(dates::agrees(text, gold))),
+            Self::Name(golds) => {
+                let name = names::parts(text);
+                each(golds, |gold| binary(names::agree(&name, gold)))
             }
         }
     }
 
+    /// The largest F1 of the tokens of `text` with those of a gold, for `squad`.
+    fn f1(&self, text: &str) -> Option<f64> {
+        let Self::Squad(texts) = self else {
+            return None;
+        };
+        let tokens = squad_tokens(text);
+        Some(
+            texts
+                .iter()
+                .map(|own| token_f1(&tokens, own))
+                .fold(0.0, f64::max),
+        )
+    }
+
     fn bytes(&self) -> usize {
-        match self {
-            Self::Exact(texts) | Self::Normalised(texts) | Self::Contains(texts) => texts
+        let of = |texts: &[String]| -> usize {
+            texts
                 .iter()
                 .map(|text| text.len() + size_of::<String>())
-                .sum(),
+                .sum()
+        };
+        match self {
+            Self::Exact(texts)
+            | Self::Normalised(texts)
+            | Self::Contains(texts)
+            | Self::Fuzzy(texts) => of(texts),
+            Self::Squad(texts) | Self::Name(texts) => texts.iter().map(|tokens| of(tokens)).sum(),
+            Self::Date(dates) => dates.len() * 64,
+            Self::Number(_) => 0,
             Self::Pattern(patterns) => patterns.len() * MAX_PATTERN_BYTES,
         }
     }
@@ -158,31 +281,10 @@ fn compile(pattern: &str, pointer: &str) -> Result<Regex, TaskError> {
         })
 }
 
-/// The text in lower case, with compatibility variants unified (NFKC), runs of white space as one
-/// space, and without punctuation at both ends.
-fn normalise(text: &str) -> String {
-    let lower = text.nfkc().collect::<String>().to_lowercase();
-    let words: Vec<&str> = lower.split_whitespace().collect();
-    words
-        .join(" ")
-        .trim_matches(|character: char| {
-            character.is_ascii_punctuation() || "…“”‘’«»¿¡。，！？、".contains(character)
-        })
-        .trim()
-        .to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::task::Extract;
-
-    #[test]
-    fn normalises_case_space_variants_and_final_marks() {
-        assert_eq!(normalise("  “New\n YORK!” "), "new york");
-        assert_eq!(normalise("ﬁne"), "fine");
-        assert_eq!(normalise("3.5"), "3.5");
-    }
 
     #[test]
     fn estimates_the_memory_of_patterns_by_their_limit() {
@@ -194,6 +296,9 @@ mod tests {
                 words: None,
                 by: Match::Pattern,
                 extract: Extract::Whole,
+                unanswerable: false,
+                threshold: 1.0,
+                scoring: Scoring::Exact,
             };
             Matcher::new(&task).unwrap().bytes()
         };

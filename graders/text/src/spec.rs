@@ -1,11 +1,11 @@
 //! The specification of the grader.
 
-use assay_core::{Lane, Spec, Verdict};
+use assay_core::{Lane, MeasureSpec, Spec, Verdict};
 
 /// Name, schema and verdicts.
 pub static SPEC: Spec = Spec {
     name: "text",
-    version: 2,
+    version: 3,
     summary: "does the text match?",
     lane: Lane::Cpu,
     task_schema: include_str!("task.schema.json"),
@@ -13,10 +13,11 @@ pub static SPEC: Spec = Spec {
     example_completion: "The answer is paris.",
     verdicts: &[
         Verdict::CORRECT.passing("the text matches the golds"),
+        Verdict::PARTIAL.failing("the text matches in part, and the score says how much"),
         Verdict::WRONG_ANSWER.failing("the text does not match the golds"),
         Verdict::NO_ANSWER.failing("the completion does not contain an answer"),
     ],
-    measures: &[],
+    measures: &[MeasureSpec::new("f1", "F1 of the tokens, for `squad`")],
     deterministic: true,
     reads_context: false,
     max_batch: 1,

@@ -10,6 +10,9 @@ const MAX_GOLDS: usize = 64;
 /// Maximum length of a gold, in bytes.
 const MAX_GOLD_BYTES: usize = 64 << 10;
 
+/// Smallest similarity of `fuzzy` if the task has none.
+const DEFAULT_THRESHOLD: f64 = 0.9;
+
 /// The gold: one text, or several of which any is accepted.
 #[derive(Debug, Deserialize)]
 #[serde(
@@ -30,6 +33,11 @@ pub(crate) enum Match {
     Normalised,
     Contains,
     Pattern,
+    Fuzzy,
+    Squad,
+    Number,
+    Date,
+    Name,
 }
 
 impl Match {
@@ -40,6 +48,11 @@ impl Match {
             Self::Normalised => "normalised",
             Self::Contains => "contains",
             Self::Pattern => "pattern",
+            Self::Fuzzy => "fuzzy",
+            Self::Squad => "squad",
+            Self::Number => "number",
+            Self::Date => "date",
+            Self::Name => "name",
         }
     }
 }
@@ -62,6 +75,19 @@ pub(crate) enum Require {
     All,
 }
 
+/// The score of a text that is partly right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Scoring {
+    /// 1 or 0.
+    #[default]
+    Exact,
+    /// The F1 of its tokens, for `squad`.
+    F1,
+    /// The share of the golds that it matches, for `require: all`.
+    Share,
+}
+
 /// How many words a text must have. A word is a run of letters, digits and underscores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,6 +98,10 @@ pub(crate) struct Words {
     pub(crate) max: u32,
 }
 
+fn no_answer() -> Answer {
+    Answer::Any(Vec::new())
+}
+
 fn unlimited() -> u32 {
     u32::MAX
 }
@@ -79,7 +109,13 @@ fn unlimited() -> u32 {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TaskBody {
+    #[serde(default = "no_answer")]
     answer: Answer,
+    #[serde(default)]
+    unanswerable: bool,
+    threshold: Option<f64>,
+    #[serde(default)]
+    score: Scoring,
     #[serde(default)]
     require: Require,
     #[serde(default)]
@@ -101,6 +137,11 @@ pub(crate) struct TextTask {
     pub(crate) words: Option<Words>,
     pub(crate) by: Match,
     pub(crate) extract: Extract,
+    /// The statement that the question has no answer is right.
+    pub(crate) unanswerable: bool,
+    /// Smallest similarity that `fuzzy` accepts.
+    pub(crate) threshold: f64,
+    pub(crate) scoring: Scoring,
 }
 
 impl TextTask {
@@ -114,7 +155,8 @@ impl TextTask {
             Answer::One(gold) => vec![gold],
             Answer::Any(golds) => golds,
         };
-        if golds.is_empty() || golds.len() > MAX_GOLDS {
+        let has_golds = !golds.is_empty() || body.unanswerable;
+        if !has_golds || golds.len() > MAX_GOLDS {
             let message = format!(
                 "a task must have 1 to {MAX_GOLDS} golds, not {}",
                 golds.len()
@@ -139,6 +181,36 @@ impl TextTask {
             );
             return Err(invalid("/words", message));
         }
+        let threshold = match (body.by, body.threshold) {
+            (Match::Fuzzy, Some(threshold)) if threshold > 0.0 && threshold <= 1.0 => threshold,
+            (Match::Fuzzy, None) => DEFAULT_THRESHOLD,
+            (Match::Fuzzy, Some(threshold)) => {
+                let message = format!("must be above 0 and at most 1, not {threshold}");
+                return Err(invalid("/threshold", message));
+            }
+            (_, None) => 1.0,
+            (_, Some(_)) => {
+                return Err(invalid(
+                    "/threshold",
+                    "only `\"match\": \"fuzzy\"` has a threshold",
+                ));
+            }
+        };
+        match (body.score, body.by, body.require) {
+            (Scoring::F1, by, _) if by != Match::Squad => {
+                return Err(invalid(
+                    "/score",
+                    "only `\"match\": \"squad\"` has the score `f1`",
+                ));
+            }
+            (Scoring::Share, _, Require::Any) => {
+                return Err(invalid(
+                    "/score",
+                    "the score `share` needs `\"require\": \"all\"`",
+                ));
+            }
+            _ => {}
+        }
         Ok(Self {
             golds,
             require: body.require,
@@ -146,6 +218,9 @@ impl TextTask {
             words: body.words,
             by: body.by,
             extract: body.extract,
+            unanswerable: body.unanswerable,
+            threshold,
+            scoring: body.score,
         })
     }
 }
@@ -170,7 +245,21 @@ mod tests {
         for (json, pointer) in [
             (r#"{"type":"text","answer":[]}"#, "/answer"),
             (r#"{"type":"text","answer":" "}"#, "/answer"),
-            (r#"{"type":"text","answer":"a","match":"fuzzy"}"#, "/match"),
+            (
+                r#"{"type":"text","answer":"a","match":"similar"}"#,
+                "/match",
+            ),
+            (
+                r#"{"type":"text","answer":"a","match":"fuzzy","threshold":0}"#,
+                "/threshold",
+            ),
+            (
+                r#"{"type":"text","answer":"a","threshold":0.5}"#,
+                "/threshold",
+            ),
+            (r#"{"type":"text","answer":"a","score":"f1"}"#, "/score"),
+            (r#"{"type":"text","answer":"a","score":"share"}"#, "/score"),
+            (r#"{"type":"text"}"#, "/answer"),
             (
                 r#"{"type":"text","answer":"a","extract":"box"}"#,
                 "/extract",

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use assay_choice::ChoiceGrader;
 use assay_code::CodeGrader;
 use assay_core::GraderTable;
 use assay_core::reward_model::RewardModels;
 use assay_external::{ExternalGrader, Judges};
+use assay_instructions::InstructionsGrader;
 use assay_math::MathGrader;
 use assay_reward_model::RewardModelGrader;
 use assay_rubric::RubricGrader;
@@ -31,6 +33,8 @@ pub fn graders(
         Arc::new(ToolsGrader),
         Arc::new(StructuredGrader),
         Arc::new(TextGrader),
+        Arc::new(ChoiceGrader),
+        Arc::new(InstructionsGrader),
         Arc::new(RewardModelGrader::new(models)),
         Arc::new(ExternalGrader::new(judges)),
         Arc::new(RubricGrader::default()),

@@ -10,6 +10,8 @@ pub fn expected_form(task: &Value) -> String {
         Some("math") if task["choices"].is_object() => {
             "Put the letter of the answer in `\\boxed{}`.".to_owned()
         }
+        Some("choice") => "Put the letter of the answer in `\\boxed{}`.".to_owned(),
+        Some("instructions") => "Write only the response; the whole text is checked.".to_owned(),
         Some("math") => "Put the final answer in `\\boxed{}`.".to_owned(),
         Some("code") => match task["language"].as_str() {
             Some(language) => {

@@ -1,9 +1,10 @@
 //! Filters and functions for templates, in addition to those of Jinja.
 
 use assay_base::has_large_integer;
+use assay_core::option_order;
 use assay_extraction::{Mode, Options, extract};
 use minijinja::value::{Serde, ValueKind};
-use minijinja::{Environment, Error, ErrorKind, Value};
+use minijinja::{Environment, Error, ErrorKind, State, Value};
 
 use crate::{calls, code_tests, criteria as rubric_criteria, instructions, pickled, tool_schemas};
 
@@ -19,6 +20,7 @@ pub(crate) fn add(environment: &mut Environment<'static>) {
     assay_jinja::add_filter(environment, "last_boxed", last_boxed);
     assay_jinja::add_filter(environment, "fromjson", from_json);
     assay_jinja::add_filter(environment, "frompickle", from_pickle);
+    assay_jinja::add_filter(environment, "frompython", from_python);
     assay_jinja::add_filter(environment, "first_array", first_array);
     assay_jinja::add_filter(environment, "without_nulls", without_nulls);
     environment.add_function("asserts", asserts);
@@ -28,6 +30,8 @@ pub(crate) fn add(environment: &mut Environment<'static>) {
     environment.add_function("tool_calls", tool_calls);
     environment.add_function("instructions", instructions);
     environment.add_function("criteria", criteria);
+    environment.add_function("shuffled", shuffled);
+    environment.add_function("column", column);
     environment.add_function("refuse", refuse);
 }
 
@@ -227,7 +231,7 @@ fn first_array(value: &Value) -> Result<Value, Error> {
 
 fn instructions(ids: &Value, arguments: &Value) -> Result<Value, Error> {
     let (ids, arguments) = (json_elements(ids)?, json_elements(arguments)?);
-    match instructions::text_task(&ids, &arguments) {
+    match instructions::task(&ids, &arguments) {
         Ok(task) => Ok(Value::from(Serde(task))),
         Err(reason) => Err(refused(reason)),
     }
@@ -237,6 +241,38 @@ fn criteria(rubrics: &Value) -> Result<Value, Error> {
     rubric_criteria::from_rubrics(&json_elements(rubrics)?)
         .map(|criteria| Value::from(Serde(criteria)))
         .map_err(invalid)
+}
+
+/// The value of a column whose name is no identifier.
+fn column(state: &State<'_, '_>, name: &str) -> Result<Value, Error> {
+    state
+        .lookup(name)
+        .ok_or_else(|| ErrorKind::UndefinedError.into())
+}
+
+/// The value of a Python literal, or of a JSON text.
+fn from_python(value: &Value) -> Result<Value, Error> {
+    let text = text(value)?;
+    if values_at_most(text) > MAX_JSON_VALUES {
+        return Err(invalid(format!(
+            "the argument of `frompython` has more than {MAX_JSON_VALUES} values"
+        )));
+    }
+    match assay_documents::calls::literal(text) {
+        Some(literal) => Ok(Value::from(Serde(literal.to_value()))),
+        None => parsed("frompython", text).map(|value| Value::from(Serde(value))),
+    }
+}
+
+/// The texts of options in the order in which the key shuffles them, as `choice` does.
+fn shuffled(options: &Value, key: &str) -> Result<Vec<String>, Error> {
+    let options: Vec<String> = elements(options)?.iter().map(ToString::to_string).collect();
+    let texts: Vec<&str> = options.iter().map(String::as_str).collect();
+    let order = option_order(key, &texts);
+    Ok(order
+        .into_iter()
+        .map(|option| options[option].clone())
+        .collect())
 }
 
 fn refuse(reason: String) -> Result<Value, Error> {

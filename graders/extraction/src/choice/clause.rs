@@ -193,14 +193,34 @@ fn is_possible(clause: &str) -> bool {
         .any(is_modal)
 }
 
+/// Whether a text after a letter denies it, in languages that deny after the noun: "Aではない".
+pub(super) fn denied_after(after: &str) -> bool {
+    const DENIALS: &[&str] = &[
+        "错",
+        "不对",
+        "不正确",
+        "不是",
+        "ではありません",
+        "ではない",
+        "じゃない",
+        "이 아니",
+        "이 아닙",
+        "가 아니",
+        "가 아닙",
+        "은 아니",
+        "는 아니",
+        "नहीं",
+        "गलत",
+    ];
+    let after = after.trim_start_matches([')', ']', '*', ' ', '$', '）']);
+    DENIALS.iter().any(|word| after.starts_with(word))
+}
+
 /// Whether the words after a letter refute it: "A is wrong".
 fn is_refuted(after: &str) -> bool {
     const MAX_WORDS: usize = 3;
     let after = after.trim_start_matches([')', ']', '*', ' ', '$']);
-    if ["错", "不对", "不正确"]
-        .iter()
-        .any(|word| after.starts_with(word))
-    {
+    if denied_after(after) {
         return true;
     }
     let mut end = after.len().min(LOOKBACK_BYTES);
@@ -294,7 +314,17 @@ fn is_selected(clause: &str) -> bool {
     let word = lower(word);
     roles(&word).verb()
         || SELECTORS.contains(&&*word)
-        || ["选", "选择", "选项", "是", "为", "答案"]
-            .iter()
-            .any(|selector| word.ends_with(selector))
+        || [
+            "选",
+            "选择",
+            "选项",
+            "是",
+            "为",
+            "答案",
+            "選択肢",
+            "選項",
+            "선택지",
+        ]
+        .iter()
+        .any(|selector| word.ends_with(selector))
 }

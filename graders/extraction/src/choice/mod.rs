@@ -2,6 +2,8 @@
 //! is not chosen. Letters that are offered as alternatives stay alternatives.
 
 mod clause;
+pub mod labels;
+pub mod option_text;
 
 use std::borrow::Cow;
 
@@ -121,6 +123,12 @@ pub(super) fn letter_of_clause(clause: &str) -> Option<RuleMatch<'_>> {
     }
     // "answer: b", "answer: b. 12"
     lower_case(clause)
+}
+
+/// Whether a clause after "the answer is" starts with a letter that the words after it deny.
+pub(super) fn denies_first_letter(clause: &str) -> bool {
+    let start = clause.trim_start_matches(['(', '[', '*', '$', ' ', '"']);
+    start.starts_with(|c: char| c.is_ascii_uppercase()) && clause::denied_after(&start[1..])
 }
 
 /// Number of tokens of the mark of an option before a value at `first`: "(B) 12". 0 if there is

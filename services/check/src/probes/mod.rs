@@ -4,7 +4,9 @@
 //! A grader needs a [`Prober`] in [`PROBERS`], or a reason in [`UNPROBED`] why none of its
 //! completions has a known verdict. A test requires one of them.
 
+mod choice;
 mod code;
+mod instructions;
 mod math;
 mod math_variants;
 mod mutations;
@@ -44,6 +46,8 @@ const PROBERS: &[Prober] = &[
     sql::PROBER,
     tools::PROBER,
     structured::PROBER,
+    choice::PROBER,
+    instructions::PROBER,
     text::PROBER,
 ];
 

@@ -1,5 +1,7 @@
 //! `text`: the gold is the completion, unless it is a pattern. Mutants are other words.
 
+use assay_core::Completion;
+
 use super::probe::{Probe, Prober, Purpose, plain};
 use crate::subject::Subject;
 
@@ -7,21 +9,22 @@ pub(super) const PROBER: Prober = Prober {
     name: "text",
     gold: &["answer"],
     golds: |subject| {
-        // Patterns are not written as texts that they match.
-        if is_pattern(subject) {
+        let golds = subject.texts("answer");
+        // Patterns are not written as texts that they match, and texts with limits may need other
+        // words.
+        if is_pattern(subject) || subject.body.contains_key("words") {
             return Vec::new();
         }
         if subject.text("require") == Some("all") {
-            return vec![vec![plain(&subject.texts("answer").join("\n"))]];
+            return vec![vec![written(subject, &golds.join("\n"))]];
         }
-        subject
-            .texts("answer")
+        golds
             .into_iter()
-            .map(|gold| vec![plain(gold)])
+            .map(|gold| vec![written(subject, gold)])
             .collect()
     },
     variants: |subject| match (is_pattern(subject), subject.texts("answer").as_slice()) {
-        (false, [gold]) => variants(gold),
+        (false, [gold]) => variants(subject, gold),
         _ => Vec::new(),
     },
     wrong_completions: |_| {
@@ -37,12 +40,21 @@ pub(super) const PROBER: Prober = Prober {
 /// Words that answer no question.
 const NONSENSE: &str = "qwxv zzkqj\nvvqxz";
 
+/// The answer as the task expects to find it.
+fn written(subject: &Subject, answer: &str) -> Completion {
+    if subject.text("extract") == Some("auto") {
+        plain(&format!("<answer>{answer}</answer>"))
+    } else {
+        plain(answer)
+    }
+}
+
 fn is_pattern(subject: &Subject) -> bool {
     subject.text("match") == Some("pattern")
 }
 
 /// The gold without quotes around it or a full stop after it, which are rarely meant.
-fn variants(gold: &str) -> Vec<(&'static str, assay_core::Completion)> {
+fn variants(subject: &Subject, gold: &str) -> Vec<(&'static str, Completion)> {
     let trimmed = gold.trim();
     let without_quotes = trimmed
         .strip_prefix('"')
@@ -57,6 +69,9 @@ fn variants(gold: &str) -> Vec<(&'static str, assay_core::Completion)> {
     ];
     variants
         .into_iter()
-        .filter_map(|(form, variant)| Some((form, plain(variant.filter(|text| !text.is_empty())?))))
+        .filter_map(|(form, variant)| {
+            let variant = variant.filter(|text| !text.is_empty())?;
+            Some((form, written(subject, variant)))
+        })
         .collect()
 }

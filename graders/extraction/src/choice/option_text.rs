@@ -23,7 +23,8 @@ const PHRASES: &[&str] = &[
 
 /// The text of another option that follows a letter and ends its clause; `None` if none does. Of
 /// several options, the longest text decides.
-pub(crate) fn contradicting<'t>(
+#[must_use]
+pub fn contradicting<'t>(
     letter: &str,
     rest: &str,
     choices: &'t BTreeMap<String, String>,
