@@ -25,9 +25,19 @@ impl PureGrader for PreparedText {
             think_open: item.meta.think_open,
             ..Options::default()
         };
+        let has_gold = !self.task.golds.is_empty();
         let Some(found) = extract(&text, &options) else {
-            return graded(Verdict::NO_ANSWER, Evidence::new(), 0);
+            let verdict = if has_gold {
+                Verdict::NO_ANSWER
+            } else {
+                Verdict::UNLABELLED
+            };
+            return graded(verdict, Evidence::new(), 0);
         };
+        if !has_gold {
+            let evidence = evidence::without_gold(&self.task, &found);
+            return graded(Verdict::UNLABELLED, evidence, found.text.len() as u64);
+        }
         let comparison = self.matcher.compare(&found.text);
         let verdict = if comparison.accepted {
             Verdict::CORRECT

@@ -160,7 +160,7 @@ fn compile(pattern: &str, pointer: &str) -> Result<Regex, TaskError> {
 
 /// The text in lower case, with compatibility variants unified (NFKC), runs of white space as one
 /// space, and without punctuation at both ends.
-fn normalise(text: &str) -> String {
+pub(crate) fn normalise(text: &str) -> String {
     let lower = text.nfkc().collect::<String>().to_lowercase();
     let words: Vec<&str> = lower.split_whitespace().collect();
     words

@@ -19,8 +19,15 @@ impl Grader for TextGrader {
         &SPEC
     }
 
-    fn check(&self, task: &Task, _cx: &PrepareContext<'_>) -> Checked {
-        prepared(task).map(drop)
+    fn check(&self, task: &Task, cx: &PrepareContext<'_>) -> Checked {
+        if prepared(task)?.task.golds.is_empty() {
+            cx.check_without_gold()?;
+        }
+        Ok(())
+    }
+
+    fn has_gold(&self, task: &Task) -> bool {
+        TextTask::read(task).map_or(true, |task| !task.golds.is_empty())
     }
 
     fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Preparation {

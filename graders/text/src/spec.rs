@@ -15,6 +15,7 @@ pub static SPEC: Spec = Spec {
         Verdict::CORRECT.passing("the text matches the golds"),
         Verdict::WRONG_ANSWER.failing("the text does not match the golds"),
         Verdict::NO_ANSWER.failing("the completion does not contain an answer"),
+        Verdict::UNLABELLED.described(None, "the task has no gold"),
     ],
     measures: &[],
     deterministic: true,

@@ -79,7 +79,10 @@ fn unlimited() -> u32 {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TaskBody {
-    answer: Answer,
+    #[serde(default)]
+    answer: Option<Answer>,
+    #[serde(default)]
+    consensus: bool,
     #[serde(default)]
     require: Require,
     #[serde(default)]
@@ -91,9 +94,50 @@ struct TaskBody {
     extract: Extract,
 }
 
+impl TaskBody {
+    /// The golds; none for a task without a gold.
+    fn golds(&self) -> Result<Vec<String>, TaskError> {
+        let golds = match (&self.answer, self.consensus) {
+            (Some(_), true) => {
+                let message = "the task has an `answer`, so it needs no consensus; remove one";
+                return Err(invalid("/consensus", message));
+            }
+            (None, true) if !matches!(self.by, Match::Exact | Match::Normalised) => {
+                let message = format!(
+                    "`{}` compares with a gold; without one use `exact` or `normalised`",
+                    self.by.as_str()
+                );
+                return Err(invalid("/match", message));
+            }
+            (None, true) if !self.reject.is_empty() || self.words.is_some() => {
+                let message = "`reject` and `words` decide a verdict, which a task without a \
+                               gold does not have; use a check";
+                return Err(invalid("/consensus", message));
+            }
+            (None, true) => return Ok(Vec::new()),
+            (None, false) => {
+                let message = "missing field `answer`; for a task without a gold write \
+                               `\"consensus\": true`";
+                return Err(invalid("", message));
+            }
+            (Some(Answer::One(gold)), false) => vec![gold.clone()],
+            (Some(Answer::Any(golds)), false) => golds.clone(),
+        };
+        if golds.is_empty() || golds.len() > MAX_GOLDS {
+            let message = format!(
+                "a task must have 1 to {MAX_GOLDS} golds, not {}",
+                golds.len()
+            );
+            return Err(invalid("/answer", message));
+        }
+        Ok(golds)
+    }
+}
+
 /// A validated task.
 #[derive(Debug)]
 pub(crate) struct TextTask {
+    /// Empty for a task without a gold, whose answers are compared with each other.
     pub(crate) golds: Vec<String>,
     pub(crate) require: Require,
     /// Texts that must not match.
@@ -110,17 +154,7 @@ impl TextTask {
     /// [`TaskError`] with a pointer to the field with the wrong type or range.
     pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
         let body: TaskBody = task.parse()?;
-        let golds = match body.answer {
-            Answer::One(gold) => vec![gold],
-            Answer::Any(golds) => golds,
-        };
-        if golds.is_empty() || golds.len() > MAX_GOLDS {
-            let message = format!(
-                "a task must have 1 to {MAX_GOLDS} golds, not {}",
-                golds.len()
-            );
-            return Err(invalid("/answer", message));
-        }
+        let golds = body.golds()?;
         if body.reject.len() > MAX_GOLDS {
             let message = format!(
                 "a task must have at most {MAX_GOLDS} rejected texts, not {}",
@@ -170,6 +204,19 @@ mod tests {
         for (json, pointer) in [
             (r#"{"type":"text","answer":[]}"#, "/answer"),
             (r#"{"type":"text","answer":" "}"#, "/answer"),
+            (r#"{"type":"text"}"#, ""),
+            (
+                r#"{"type":"text","answer":"a","consensus":true}"#,
+                "/consensus",
+            ),
+            (
+                r#"{"type":"text","consensus":true,"match":"pattern"}"#,
+                "/match",
+            ),
+            (
+                r#"{"type":"text","consensus":true,"reject":["a"]}"#,
+                "/consensus",
+            ),
             (r#"{"type":"text","answer":"a","match":"fuzzy"}"#, "/match"),
             (
                 r#"{"type":"text","answer":"a","extract":"box"}"#,

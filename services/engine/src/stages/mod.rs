@@ -90,9 +90,9 @@ async fn run_stages(
             charge.spend(grading.charge());
         }
         appeal(state, &plan, charge.as_deref(), &mut wave).await;
-        compose(&plan, &mut wave);
+        let weights = compose(&plan, &mut wave);
         if whole {
-            reply.set_summary(correct(&plan, &mut wave));
+            reply.set_summary(correct(&plan, &mut wave, &weights));
         }
         reply.push(wave);
         if !whole && grading.is_done() {
@@ -137,6 +137,7 @@ async fn check(
     charge: Option<&dyn Charge>,
 ) -> Result<(BatchTasks, HeldNames), EngineError> {
     let tasks = tasks::find(state, batch)?;
+    tasks.check_labels(batch)?;
     let grader_of = |at| tasks.spec(at).name;
     let names = state.names.hold(record, batch, grader_of).await?;
     tasks::check(state, &batch.share, &tasks.distinct, charge).await?;
