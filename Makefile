@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser deploy-check deploy-trial test openapi openapi-minute chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load load-postgres record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser deploy-check deploy-trial test openapi openapi-minute chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load load-postgres record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage consensus missing noisy-judge alarms handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
 
 ##@ Run
 
@@ -289,6 +289,18 @@ noise: ## simulate training with noisy verdicts, corrections and appeals; ARGS s
 
 coverage: ## simulate channels: coverage of intervals, and appeals needed for +-0.05
 	$(CARGO) run --locked --package assay-rewards --example noise -- coverage $(ARGS)
+
+consensus: ## simulate labels by consensus: how often they are wrong, by margin, and what is estimated
+	$(CARGO) run --locked --package assay-rewards --example noise -- consensus
+
+missing: ## simulate training with missing rewards: masked, as 0, weighted; ARGS such as `--seeds 4`
+	$(CARGO) run --locked --package assay-rewards --example noise -- missing $(ARGS)
+
+noisy-judge: ## simulate training with a judge on half of the prompts, uncorrected and corrected
+	$(CARGO) run --locked --package assay-rewards --example noise -- judge $(ARGS)
+
+alarms: ## simulate hacked judges and consensus: steps until a detector fires, alarms in clean runs
+	$(CARGO) run --locked --package assay-rewards --example detectors -- $(ARGS)
 
 handicapped: build ## measure rho1 of a handicapped grader online, with overturned verdicts
 	python3 tests/load/handicapped.py "$(BINARY)" $(ARGS)

@@ -85,7 +85,9 @@ impl LabelFacts {
         struct Breakdown {
             label: Option<LabelFacts>,
         }
-        let breakdown: Breakdown = serde_json::from_str(breakdown.get()).ok()?;
+        let json = breakdown.get();
+        let has_label = json.contains("\"label\":");
+        let breakdown: Breakdown = has_label.then(|| serde_json::from_str(json).ok())??;
         breakdown.label
     }
 }
