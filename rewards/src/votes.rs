@@ -13,7 +13,7 @@ pub struct Ballot<'a> {
     pub answer: Option<&'a str>,
     /// Model that generated the member; members without one count as one model.
     pub model: Option<&'a str>,
-    /// Weight, at least 0.
+    /// Weight, finite and at least 0.
     pub weight: f64,
 }
 
@@ -65,10 +65,15 @@ pub fn weighted_by_consistency<'a>(ballots: &[Ballot<'a>]) -> Option<Vote<'a>> {
 const MAX_OTHERS: usize = 64;
 
 fn count<'a>(ballots: &[Ballot<'a>], weight: impl Fn(&Ballot<'a>) -> f64) -> Option<Vote<'a>> {
+    let most = ballots.iter().map(&weight).fold(0.0, f64::max);
+    if most <= 0.0 {
+        return None;
+    }
     let mut votes: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut all = Vec::with_capacity(ballots.len());
     for ballot in ballots {
-        let weight = weight(ballot);
+        // Relative to the largest weight, so that squares neither overflow nor vanish.
+        let weight = weight(ballot) / most;
         all.push(weight);
         if let Some(answer) = ballot.answer {
             votes.entry(answer).or_default().push(weight);
