@@ -302,6 +302,18 @@ noise: ## simulate training with noisy verdicts, corrections and appeals; ARGS s
 coverage: ## simulate channels: coverage of intervals, and appeals needed for +-0.05
 	$(CARGO) run --locked --package assay-rewards --example noise -- coverage $(ARGS)
 
+consensus: ## simulate labels by consensus: how often they are wrong, by margin, and what is estimated
+	$(CARGO) run --locked --package assay-rewards --example noise -- consensus
+
+missing: ## simulate training with missing rewards: masked, as 0, weighted; ARGS such as `--seeds 4`
+	$(CARGO) run --locked --package assay-rewards --example noise -- missing $(ARGS)
+
+noisy-judge: ## simulate training with a judge on half of the prompts, uncorrected and corrected
+	$(CARGO) run --locked --package assay-rewards --example noise -- judge $(ARGS)
+
+alarms: ## simulate hacked judges and consensus: steps until a detector fires, alarms in clean runs
+	$(CARGO) run --locked --package assay-rewards --example detectors -- $(ARGS)
+
 handicapped: build ## measure rho1 of a handicapped grader online, with overturned verdicts
 	python3 tests/load/handicapped.py "$(BINARY)" $(ARGS)
 

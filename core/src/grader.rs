@@ -44,6 +44,13 @@ pub trait Grader: Send + Sync {
         None
     }
 
+    /// Whether a checked task says which answers are right. Items of one that does not get the
+    /// verdict [`Verdict::UNLABELLED`](crate::Verdict::UNLABELLED), with the normal form of their
+    /// answer in the evidence, from which a reward policy makes a label.
+    fn has_gold(&self, _task: &Task) -> bool {
+        true
+    }
+
     /// Why the grader is not available on this node, with the command that enables it; `None` if it
     /// is available.
     fn unavailable(&self) -> Option<String> {
@@ -203,6 +210,18 @@ impl<'a> PrepareContext<'a> {
             spec: grader.spec(),
             prepared: grader.prepare(task, &nested)?,
         })
+    }
+
+    /// Rejects a task without a gold inside another task: its score would count.
+    ///
+    /// # Errors
+    /// [`TaskError`] at `/consensus` for a nested task.
+    pub fn check_without_gold(&self) -> Checked {
+        if self.depth == 0 {
+            return Ok(());
+        }
+        let message = "a nested task needs a gold; write `answer` instead of `consensus`";
+        Err(crate::error::invalid("/consensus", message))
     }
 
     /// The context of a nested task.

@@ -24,6 +24,9 @@ impl Verdict {
     pub const WRONG_ANSWER: Self = Self("wrong_answer");
     /// The completion contains no answer.
     pub const NO_ANSWER: Self = Self("no_answer");
+    /// The task has no gold. The evidence has the answer, and the score has no meaning
+    /// ([`Grade::known_score`]).
+    pub const UNLABELLED: Self = Self("unlabelled");
     /// The completion is longer than the limit of the node.
     pub const TOO_LONG: Self = Self("too_long");
 
@@ -116,6 +119,12 @@ impl Grade {
             Score::ZERO
         };
         Self::new(verdict, score)
+    }
+
+    /// The score; `None` of an answer without a gold, which has none.
+    #[must_use]
+    pub fn known_score(&self) -> Option<Score> {
+        (self.verdict != Verdict::UNLABELLED).then_some(self.score)
     }
 
     /// Adds the evidence.

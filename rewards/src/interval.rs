@@ -95,6 +95,34 @@ impl Estimate {
         .within(range)
     }
 
+    /// `map` to a share, as [`Estimate::combine`], where the share may be near 0 or 1. There, the
+    /// share changes more for a change of a part in one direction than for one in the other, and
+    /// margins that are added as shares leave out too much: in simulations of a precision of 0.97,
+    /// the lower bound was too high in 5.4 instead of 2.5 % of the samples. So the margins are also
+    /// added as log-odds, in which the effects of parts nearly add up, and the wider bound counts
+    /// (own derivation).
+    #[must_use]
+    pub fn combine_shares<const N: usize>(
+        parts: [Self; N],
+        map: impl Fn([f64; N]) -> f64,
+    ) -> Self {
+        /// Log-odds beyond this are those of 0 and 1.
+        const LAST: f64 = 40.0;
+        let odds = |share: f64| (share.ln() - (-share).ln_1p()).clamp(-LAST, LAST);
+        let share = |odds: f64| 1.0 / (1.0 + (-odds).exp());
+        let range = Interval::new(-LAST, LAST);
+        let found = Self::combine(parts, SHARES, &map);
+        let as_odds = Self::combine(parts, range, |parts| odds(map(parts).clamp(0.0, 1.0)));
+        let Interval { low, high } = as_odds.interval;
+        Self {
+            value: found.value,
+            interval: Interval::new(
+                found.interval.low.min(share(low)),
+                found.interval.high.max(share(high)),
+            ),
+        }
+    }
+
     /// The estimate with the bounds of its interval limited to `range`.
     #[must_use]
     pub fn within(mut self, range: Interval) -> Self {

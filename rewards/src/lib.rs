@@ -17,12 +17,14 @@ pub mod interval;
 pub mod pairs;
 pub mod policy;
 pub mod prompts;
+pub mod propensity;
 pub mod rates;
 pub mod statistic;
 pub mod sum;
 pub mod tally;
 pub mod trust;
 mod visit;
+pub mod votes;
 
 pub use group::{Estimator, Group, Member, advantages, mean};
 pub use interval::{Estimate, Interval, wilson};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_core::{Completion, Evidence, Item, Meta, Spec, Task};
-use assay_engine::{Batch, BatchItem, Mode};
+use assay_engine::{Batch, BatchItem, Mode, RewardPolicy};
 use assay_node::Node;
 use assay_review::Review;
 use assay_review::replay::ReplayOptions;
@@ -85,14 +85,20 @@ async fn check(review: &Review, spec: &Spec, cases: &[Case]) {
             case.completion.clone(),
             case.meta.clone(),
         );
-        BatchItem::new(
-            Item {
-                prompt,
-                completion,
-                meta,
-            },
-            task,
-        )
+        // A task without a gold needs a policy that labels its answers.
+        let labels = case.task.get().contains("\"consensus\"");
+        let policy = json!({ "consensus": { "ttrl": {} } });
+        BatchItem {
+            policy: labels.then(|| RewardPolicy::inline(&policy).unwrap()),
+            ..BatchItem::new(
+                Item {
+                    prompt,
+                    completion,
+                    meta,
+                },
+                task,
+            )
+        }
     });
     let reply = review
         .engine()

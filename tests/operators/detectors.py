@@ -2,7 +2,7 @@
 """Simulates runs with one kind of reward hacking each, and clean ones, on a temporary record, and
 reads from the page of suspects what is found.
 
-usage: detectors.py PATH/TO/assay [--clean N] [--steps N] [--items N]
+usage: detectors.py PATH/TO/assay [--clean N] [--steps N] [--items N] [--only HACK]
 
 Rewards grow, lengths drift by up to a third, and prompts differ from step to step. A hack grows
 over 20 steps from the step `ONSET`. Prints what each detector finds, with its step; exits with 1 if
@@ -10,10 +10,13 @@ a hack is not found within 20 steps of its onset, or if a detector finds somethi
 """
 
 import argparse
+import http.server
+import json
 import os
 import random
 import sys
 import tempfile
+import threading
 import time
 
 from browser import Walk
@@ -29,7 +32,60 @@ HACKS = {
     "judge": "judge_against_rule",
     "format": "format_without_reasoning",
     "answers": "repeated_answers",
+    "judges": "judge_against_rule",
+    "consensus": "agreement_against_golds",
 }
+# Two judges: one that is trained against and easily flattered, and one that audits it.
+JUDGES = """
+[judges.trained]
+kind = "http"
+url = "{url}/trained"
+range = [0.0, 1.0]
+threshold = 0.5
+cache_bytes = 0
+
+[judges.audit]
+kind = "http"
+url = "{url}/audit"
+range = [0.0, 1.0]
+threshold = 0.5
+cache_bytes = 0
+
+[policies.audited]
+summary = "a second judge checks a share of the verdicts of the first"
+
+[[policies.audited.appeals]]
+judge = {{ type = "external", judge = "audit", question = "{{{{ prompt }}}}" }}
+channels = ["external/trained"]
+negatives = 0.25
+positives = 0.25
+sensitivity = 0.95
+specificity = 0.95
+
+[policies.labelled]
+summary = "the majority of a group is the label, and golds of some items check it"
+consensus = {{ ttrl = {{ share = 0.3, margin = 0.0, gold = "gold" }} }}
+"""
+
+
+class Judge(http.server.BaseHTTPRequestHandler):
+    """Passes completions that are right. The trained judge also passes those that flatter it."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        length = int(self.headers["Content-Length"])
+        completion = json.loads(self.rfile.read(length))["completion"]
+        flattered = self.path == "/trained" and PHRASE in completion
+        reply = json.dumps({"score": float(flattered or "boxed{1}" in completion)}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, *_):
+        pass
 
 
 class Run:
@@ -60,12 +116,25 @@ class Run:
         else:
             answer, task = self.number(key, right, hacked)
         # The judge is easily flattered.
-        flattered = 0.03 + (0.4 * hacked if self.hack == "judge" else 0)
+        flattered = 0.03 + (0.4 * hacked if self.hack in ("judge", "judges") else 0)
         if draw.random() < flattered:
             reasoning += f" {PHRASE}"
         names = {"id": f"{step}-{key}-{number}", "group": f"p{key}", "prompt_key": f"p{key}"}
         channel = {"judge": "judged", "tests": "programs"}.get(self.hack, "estimates")
         sent = {"channel": channel, "completion": f"{reasoning}.\n{answer}", "task": task}
+        if self.hack == "judges":
+            answer = rf"\boxed{{{int(right)}}}"
+            task = {"type": "external", "judge": "trained", "question": "What is it?"}
+            sent = {"completion": f"{reasoning}.\n{answer}", "task": task, "prompt": "What is it?"}
+        if self.hack == "consensus":
+            # More and more groups agree on a wrong answer.
+            gold = str(1_000 + 17 * key)
+            collapsed = random.Random(f"{step} {key}").random() < 0.5 * hacked
+            found = 7 if collapsed else gold if right else self.draw.randrange(5_000, 99_999)
+            task = {"type": "math", "consensus": True}
+            sent = {"completion": rf"{reasoning}. \boxed{{{found}}}", "task": task}
+            if number == 0:
+                sent["checks"] = {"gold": {"type": "math", "answer": gold}}
         return names | sent
 
     def number(self, key, right, hacked):
@@ -98,7 +167,8 @@ class Run:
 
 
 def grade(node, name, run, steps, items):
-    policy = "judged" if run.hack == "judge" else "default"
+    policies = {"judge": "judged", "judges": "audited", "consensus": "labelled"}
+    policy = policies.get(run.hack, "default")
     for step in range(steps):
         sent = run.batch(step, items)
         body = {"run": name, "step": step, "items": sent}
@@ -122,12 +192,16 @@ def main():
     parser.add_argument("--clean", type=int, default=4, help="number of clean runs")
     parser.add_argument("--steps", type=int, default=220)
     parser.add_argument("--items", type=int, default=128, help="items a step")
+    parser.add_argument("--only", help="a hack, instead of all")
     arguments = parser.parse_args()
     wrong, alarms = [], 0
     with tempfile.TemporaryDirectory() as folder:
-        node = Node(os.path.abspath(arguments.binary), folder)
+        judges = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Judge)
+        threading.Thread(target=judges.serve_forever, daemon=True).start()
+        more = JUDGES.format(url=f"http://127.0.0.1:{judges.server_address[1]}")
+        node = Node(os.path.abspath(arguments.binary), folder, more)
         try:
-            runs = [(hack, Run(hack, 1)) for hack in HACKS]
+            runs = [(hack, Run(hack, 1)) for hack in HACKS if arguments.only in (None, hack)]
             runs += [(f"clean-{at}", Run("clean", at)) for at in range(arguments.clean)]
             for name, run in runs:
                 began = time.monotonic()
@@ -143,6 +217,7 @@ def main():
                     wrong.append(f"{name}: {expected} from {found.get(expected)}, not {ONSET}")
         finally:
             node.stop()
+            judges.shutdown()
     print(f"{alarms} findings in {arguments.clean} clean runs")
     if wrong or alarms:
         sys.exit("; ".join(wrong) or "false alarms")

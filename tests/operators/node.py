@@ -51,7 +51,8 @@ specificity = 0.9
 
 
 class Node:
-    def __init__(self, binary, folder):
+    def __init__(self, binary, folder, more=""):
+        """`more` is appended to the configuration."""
         cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
         images = pathlib.Path(folder, "images")
         images.mkdir()
@@ -60,7 +61,7 @@ class Node:
             shutil.copy(file, images)
         if not any(images.iterdir()):
             raise SystemExit("there is no image of Python; run `make images`")
-        pathlib.Path(folder, "assay.toml").write_text(CONFIGURATION)
+        pathlib.Path(folder, "assay.toml").write_text(CONFIGURATION + more)
         serve = ["serve", "--listen", "127.0.0.1:0", "--database", "sqlite://planted.db"]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen([binary, *serve, "--print-url"], cwd=folder, **streams)

@@ -20,9 +20,11 @@ POLICIES = {
     "rank": {"shape": {"rank": {}}},
     "n-grams": {"repetition": {"ngrams": {"n": 4, "penalty": 0.5, "above": 0.1}}},
     "best and worst": {"filter": {"best_worst": {}}},
+    "weights": {"weights": {"inverse_probability": {"by": ["length", "truncated", "group"]}}},
     "length": {"length": {"grpo_lambda": {"alpha": 0.5, "share": 0.5}}},
 }  # fmt: skip
 MATH = {"type": "math", "answer": "2"}
+NO_GOLD = {"type": "math", "consensus": True}
 
 
 def batch(name, items, **fields):
@@ -68,15 +70,16 @@ def one_group(rng):
 
 def policy(rng):
     name, count = rng.choice(sorted(POLICIES)), rng.choice([500, 8000])
-    return batch(
-        f"policy {name} for {count}", [answer(i) for i in range(count)], policy=POLICIES[name]
-    )
+    task = NO_GOLD if "consensus" in POLICIES[name] else MATH
+    items = [answer(i) | {"task": task} for i in range(count)]
+    return batch(f"policy {name} for {count}", items, policy=POLICIES[name])
 
 
 def expressions(rng):
     count = rng.choice([200, 1500])
     items = [
-        answer(i) | {"completion": f"\\boxed{{x^{i % 97} + y^{{{i}}}\\sqrt{{{i}}}}}"}
+        answer(i)
+        | {"completion": f"\\boxed{{x^{i % 97} + y^{{{i}}}\\sqrt{{{i}}}}}", "task": NO_GOLD}
         for i in range(count)
     ]
     return batch(f"consensus of {count} expressions", items, policy=POLICIES["ttrl"])

@@ -515,6 +515,14 @@ impl<'a> Answer<'a> {
         (!obvious).then_some(shown)
     }
 
+    /// The text of the canonical form of its usual reading; `None` if it is not in the required
+    /// form, cannot be read, or exceeds the budget.
+    pub(crate) fn usual_form(&self, options: &Options, budget: &Budget) -> Option<&str> {
+        let reading = self.reading().filter(|_| self.allowed)?;
+        let normal = self.normal(reading, options, budget).expr.as_ref().ok()?;
+        Some(&self.canonical(normal, options).text)
+    }
+
     /// The canonical form of its normal form.
     fn canonical(&self, normal: &Expr, options: &Options) -> &Canonical {
         self.canonical

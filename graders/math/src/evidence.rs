@@ -16,13 +16,7 @@ pub(crate) fn of(
     comparison: &Comparison,
     options: &Options,
 ) -> Evidence {
-    let mut evidence = Evidence::new()
-        .text("extracted", &extracted.text)
-        .value(
-            "span",
-            vec![extracted.span.start as u64, extracted.span.end as u64],
-        )
-        .text("extraction", extracted.rule.as_str())
+    let mut evidence = of_extracted(extracted)
         .text("gold", gold.text())
         .text("rule", comparison.rule.as_str())
         .value("steps", comparison.steps);
@@ -49,4 +43,20 @@ pub(crate) fn of(
         );
     }
     evidence
+}
+
+/// The evidence of an answer without a gold: its normal form, or its text if it has none.
+pub(crate) fn without_gold(extracted: &Extracted<'_>, form: Option<&str>) -> Evidence {
+    let text = form.unwrap_or(extracted.text.trim());
+    of_extracted(extracted).text("answer_normal", text)
+}
+
+fn of_extracted(extracted: &Extracted<'_>) -> Evidence {
+    Evidence::new()
+        .text("extracted", &extracted.text)
+        .value(
+            "span",
+            vec![extracted.span.start as u64, extracted.span.end as u64],
+        )
+        .text("extraction", extracted.rule.as_str())
 }

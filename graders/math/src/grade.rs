@@ -158,12 +158,19 @@ impl PureGrader for PreparedMath {
         let text = item.completion.text();
         let Some(found) = self.extract(&text, &item.meta) else {
             let evidence = Evidence::new().text("rule", "nothing_extracted");
-            return graded(Verdict::NO_ANSWER, evidence, 0);
+            let verdict = if self.golds.is_empty() {
+                Verdict::UNLABELLED
+            } else {
+                Verdict::NO_ANSWER
+            };
+            return graded(verdict, evidence, 0);
         };
-        let budget = Budget::for_golds(self.golds.len());
+        let budget = Budget::for_golds(self.golds.len().max(1));
         let answer = Answer::of(&found.text, self.options());
         let Some((gold, comparison)) = self.comparisons(&answer, &budget).last() else {
-            return graded(Verdict::NO_ANSWER, Evidence::new(), 0);
+            let form = answer.usual_form(self.options(), &budget);
+            let evidence = evidence::without_gold(&found, form);
+            return graded(Verdict::UNLABELLED, evidence, budget.used().max(1));
         };
         let evidence = evidence::of(&found, gold, &answer, &comparison, self.options());
         let verdict = if comparison.equal {

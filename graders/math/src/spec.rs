@@ -28,6 +28,11 @@ pub static SPEC: Spec = Spec {
             pass: Some(false),
             meaning: "the completion does not contain an answer",
         },
+        VerdictSpec {
+            verdict: Verdict::UNLABELLED,
+            pass: None,
+            meaning: "the task has no gold",
+        },
     ],
     measures: &[],
     deterministic: true,

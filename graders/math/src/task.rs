@@ -35,7 +35,10 @@ pub(crate) enum Extract {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TaskBody {
-    answer: Answer,
+    #[serde(default)]
+    answer: Option<Answer>,
+    #[serde(default)]
+    consensus: bool,
     #[serde(default, deserialize_with = "tolerance")]
     tolerance: Option<Tolerance>,
     #[serde(default)]
@@ -56,9 +59,43 @@ struct TaskBody {
     language: Option<String>,
 }
 
+impl TaskBody {
+    /// The golds; none for a task without a gold.
+    fn golds(&self) -> Result<Vec<String>, TaskError> {
+        let rejected = |pointer: &str, message: String| {
+            Err(TaskError::new(ErrorCode::InvalidTask, pointer, message))
+        };
+        let golds = match (&self.answer, self.consensus) {
+            (Some(_), true) => {
+                let message = "the task has an `answer`, so it needs no consensus; remove one";
+                return rejected("/consensus", message.to_owned());
+            }
+            (None, true) if self.tolerance.is_some() => {
+                let message = "answers are compared by their normal forms, so a tolerance needs \
+                               a gold; remove it";
+                return rejected("/tolerance", message.to_owned());
+            }
+            (None, true) => return Ok(Vec::new()),
+            (None, false) => {
+                let message = "missing field `answer`; for a task without a gold write \
+                               `\"consensus\": true`";
+                return rejected("", message.to_owned());
+            }
+            (Some(Answer::One(gold)), false) => vec![gold.clone()],
+            (Some(Answer::Any(golds)), false) => golds.clone(),
+        };
+        if golds.is_empty() || golds.len() > MAX_GOLDS {
+            let message = format!("expected 1 to {MAX_GOLDS} answers, got {}", golds.len());
+            return rejected("/answer", message);
+        }
+        Ok(golds)
+    }
+}
+
 /// A validated task.
 #[derive(Debug, Clone)]
 pub(crate) struct MathTask {
+    /// Empty for a task without a gold, whose answers are compared with each other.
     pub(crate) golds: Vec<String>,
     pub(crate) options: Options,
     pub(crate) extract: Extract,
@@ -75,14 +112,7 @@ impl MathTask {
     /// [`TaskError`] with a pointer to the field with the wrong type or range.
     pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
         let body: TaskBody = task.parse()?;
-        let golds = match body.answer {
-            Answer::One(gold) => vec![gold],
-            Answer::Any(golds) => golds,
-        };
-        if golds.is_empty() || golds.len() > MAX_GOLDS {
-            let message = format!("expected 1 to {MAX_GOLDS} answers, got {}", golds.len());
-            return Err(TaskError::new(ErrorCode::InvalidTask, "/answer", message));
-        }
+        let golds = body.golds()?;
         for key in body.choices.keys() {
             if key.len() != 1 || !key.bytes().all(|b| b.is_ascii_alphabetic()) {
                 let message = format!("the key of a choice must be one letter, not `{key}`");
@@ -145,6 +175,23 @@ mod tests {
         let task = read(r#"{"type":"math","answer":"1/2"}"#).unwrap();
         assert_eq!(task.options, Options::default());
         assert_eq!(task.golds, ["1/2"]);
+    }
+
+    #[test]
+    fn a_task_without_a_gold_says_so() {
+        let task = read(r#"{"type":"math","consensus":true}"#).unwrap();
+        assert!(task.golds.is_empty());
+        for (json, pointer) in [
+            (r#"{"type":"math"}"#, ""),
+            (r#"{"type":"math","consensus":false}"#, ""),
+            (r#"{"type":"math","consensus":true,"answer":"1"}"#, "/consensus"),
+            (
+                r#"{"type":"math","consensus":true,"tolerance":{"absolute":1}}"#,
+                "/tolerance",
+            ),
+        ] {
+            assert_eq!(read(json).unwrap_err().pointer, pointer, "{json}");
+        }
     }
 
     #[test]

@@ -5,20 +5,19 @@ use assay_extraction::Extracted;
 use serde_json::json;
 
 use crate::matching::Comparison;
+use crate::normal::normalise;
 use crate::task::{Match, TextTask};
 
 /// The compared text with its position, the deciding gold (the first one if none decides), how
-/// they were compared, its similarity if that is fuzzy, the rejected text that it matches, and its number of words.
+/// they were compared, its similarity if that is fuzzy, the rejected text that it matches, and its
+/// number of words.
 pub(crate) fn of(
     task: &TextTask,
     found: &Extracted<'_>,
     comparison: &Comparison,
     declines: bool,
 ) -> Evidence {
-    let evidence = Evidence::new()
-        .text("extracted", &found.text)
-        .value("span", json!([found.span.start, found.span.end]))
-        .text("extraction", found.rule.as_str());
+    let evidence = of_extracted(found);
     let evidence = match task.golds.get(comparison.gold.unwrap_or(0)) {
         Some(gold) => evidence.text("gold", gold),
         None => evidence,
@@ -43,4 +42,20 @@ pub(crate) fn of(
         Some(words) => evidence.value("words", json!(words)),
         None => evidence,
     }
+}
+
+/// The evidence of an answer without a gold: the form in which answers are compared.
+pub(crate) fn without_gold(task: &TextTask, found: &Extracted<'_>) -> Evidence {
+    let form = match task.by {
+        Match::Normalised => normalise(&found.text),
+        _ => found.text.trim().to_owned(),
+    };
+    of_extracted(found).text("answer_normal", &form)
+}
+
+fn of_extracted(found: &Extracted<'_>) -> Evidence {
+    Evidence::new()
+        .text("extracted", &found.text)
+        .value("span", json!([found.span.start, found.span.end]))
+        .text("extraction", found.rule.as_str())
 }

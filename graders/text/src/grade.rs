@@ -52,8 +52,17 @@ impl PreparedText {
     async fn grade_one(&self, item: &Item, cx: &GradeContext) -> Outcome {
         let text = item.completion.text();
         let Some(found) = self.extract(&text, item) else {
-            return graded(Verdict::NO_ANSWER, Evidence::new(), None, 0);
+            let verdict = if self.task.consensus {
+                Verdict::UNLABELLED
+            } else {
+                Verdict::NO_ANSWER
+            };
+            return graded(verdict, Evidence::new(), None, 0);
         };
+        if self.task.consensus {
+            let evidence = evidence::without_gold(&self.task, &found);
+            return graded(Verdict::UNLABELLED, evidence, None, found.text.len() as u64);
+        }
         let numbers = match self.numbers(&found.text, cx).await {
             Ok(numbers) => numbers,
             Err(outcome) => return outcome,

@@ -291,6 +291,7 @@ mod tests {
         let bytes = |patterns: &[&str]| {
             let task = TextTask {
                 golds: patterns.iter().map(|&pattern| pattern.to_owned()).collect(),
+                consensus: false,
                 require: Require::Any,
                 rejected: Vec::new(),
                 words: None,

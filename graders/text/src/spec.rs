@@ -16,6 +16,7 @@ pub static SPEC: Spec = Spec {
         Verdict::PARTIAL.failing("the text matches in part, and the score says how much"),
         Verdict::WRONG_ANSWER.failing("the text does not match the golds"),
         Verdict::NO_ANSWER.failing("the completion does not contain an answer"),
+        Verdict::UNLABELLED.described(None, "the task has no gold"),
     ],
     measures: &[MeasureSpec::new("f1", "F1 of the tokens, for `squad`")],
     deterministic: true,

@@ -112,6 +112,8 @@ struct TaskBody {
     #[serde(default = "no_answer")]
     answer: Answer,
     #[serde(default)]
+    consensus: bool,
+    #[serde(default)]
     unanswerable: bool,
     threshold: Option<f64>,
     #[serde(default)]
@@ -127,10 +129,38 @@ struct TaskBody {
     extract: Extract,
 }
 
+impl TaskBody {
+    /// Checks that a task without a gold has nothing that needs one.
+    fn check_consensus(&self, golds: &[String]) -> Result<(), TaskError> {
+        if !self.consensus {
+            return Ok(());
+        }
+        if !golds.is_empty() {
+            let message = "the task has an `answer`, so it needs no consensus; remove one";
+            return Err(invalid("/consensus", message));
+        }
+        if !matches!(self.by, Match::Exact | Match::Normalised) {
+            let message = format!(
+                "`{}` compares with a gold; without one use `exact` or `normalised`",
+                self.by.as_str()
+            );
+            return Err(invalid("/match", message));
+        }
+        if !self.reject.is_empty() || self.words.is_some() || self.unanswerable {
+            let message = "`reject`, `words` and `unanswerable` decide a verdict, which a task \
+                           without a gold does not have; use a check";
+            return Err(invalid("/consensus", message));
+        }
+        Ok(())
+    }
+}
+
 /// A validated task.
 #[derive(Debug)]
 pub(crate) struct TextTask {
     pub(crate) golds: Vec<String>,
+    /// The task has no gold, and answers are compared with each other.
+    pub(crate) consensus: bool,
     pub(crate) require: Require,
     /// Texts that must not match.
     pub(crate) rejected: Vec<String>,
@@ -151,14 +181,16 @@ impl TextTask {
     /// [`TaskError`] with a pointer to the field with the wrong type or range.
     pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
         let body: TaskBody = task.parse()?;
-        let golds = match body.answer {
-            Answer::One(gold) => vec![gold],
-            Answer::Any(golds) => golds,
+        let golds = match &body.answer {
+            Answer::One(gold) => vec![gold.clone()],
+            Answer::Any(golds) => golds.clone(),
         };
-        let has_golds = !golds.is_empty() || body.unanswerable;
+        body.check_consensus(&golds)?;
+        let has_golds = !golds.is_empty() || body.unanswerable || body.consensus;
         if !has_golds || golds.len() > MAX_GOLDS {
             let message = format!(
-                "a task must have 1 to {MAX_GOLDS} golds, not {}",
+                "a task must have 1 to {MAX_GOLDS} golds, not {}; for a task without a gold write \
+                 `\"consensus\": true`",
                 golds.len()
             );
             return Err(invalid("/answer", message));
@@ -213,6 +245,7 @@ impl TextTask {
         }
         Ok(Self {
             golds,
+            consensus: body.consensus,
             require: body.require,
             rejected: body.reject,
             words: body.words,
@@ -261,6 +294,18 @@ mod tests {
             (r#"{"type":"text","answer":"a","score":"share"}"#, "/score"),
             (r#"{"type":"text"}"#, "/answer"),
             (
+                r#"{"type":"text","answer":"a","consensus":true}"#,
+                "/consensus",
+            ),
+            (
+                r#"{"type":"text","consensus":true,"match":"pattern"}"#,
+                "/match",
+            ),
+            (
+                r#"{"type":"text","consensus":true,"reject":["a"]}"#,
+                "/consensus",
+            ),
+            (
                 r#"{"type":"text","answer":"a","extract":"box"}"#,
                 "/extract",
             ),
@@ -294,7 +339,8 @@ mod tests {
         assert_eq!(read(64).unwrap(), 64);
         assert_eq!(
             read(65).unwrap_err().message,
-            "a task must have 1 to 64 golds, not 65"
+            "a task must have 1 to 64 golds, not 65; for a task without a gold write \
+             `\"consensus\": true`"
         );
     }
 }

@@ -4,7 +4,9 @@
 use std::fmt::Write as _;
 
 use assay_base::Random;
-use assay_rewards::channel::counts::{ChannelCounts, Checked, Checker, Graded, Place};
+use assay_rewards::channel::counts::{
+    Calibration, ChannelCounts, Checked, Checker, Graded, Place,
+};
 use assay_rewards::channel::estimate::appeals_needed;
 use assay_rewards::channel::{Ledger, Report, Settings};
 use assay_rewards::{Estimate, Rates};
@@ -374,6 +376,15 @@ pub(crate) fn report() -> String {
     put(
         &mut text,
         format_args!(
+            "\n## Precision of passes, from rates that {LABELS} labelled answers of each kind \
+             calibrate and 2,000 items\n\nShare of intervals that contain the precision, and \
+             share whose lower bound is above it (2.5 % is nominal).\n\n{}",
+            precisions()
+        ),
+    );
+    put(
+        &mut text,
+        format_args!(
             "\n## Half width of rho1 after the number of appeals for ± 0.05\n\n{}",
             widths()
         ),
@@ -399,6 +410,67 @@ fn summary(found: &[[Option<f64>; 3]]) -> String {
         ))
     });
     parts.collect::<Vec<_>>().join(" ")
+}
+
+/// Labelled answers of each kind by which a channel is calibrated.
+const LABELS: u32 = 200;
+
+/// Coverage of the interval of the precision of passes.
+fn precisions() -> Table {
+    let columns = RIGHT.iter().map(|p| format!("p = {p}"));
+    let mut table = Table::new(std::iter::once("(rho0, rho1)".to_owned()).chain(columns));
+    let channels = [rates(0.05, 0.05), rates(0.1, 0.2), rates(0.3, 0.3)];
+    let jobs: Vec<(Rates, f64)> = channels
+        .iter()
+        .flat_map(|truth| RIGHT.iter().map(move |p| (*truth, *p)))
+        .collect();
+    let cells = spread(&jobs, |(truth, p)| precision(*truth, *p));
+    for (truth, cells) in channels.iter().zip(cells.chunks(RIGHT.len())) {
+        table.row(std::iter::once(label(*truth)).chain(cells.iter().cloned()));
+    }
+    table
+}
+
+fn precision(truth: Rates, p: f64) -> String {
+    const ITEMS: u32 = 2_000;
+    let passing = truth.q(p);
+    let precision = p * (1.0 - truth.rho1) / passing;
+    let mut random = Random::stream(&[(100.0 * p) as u64, (100.0 * truth.rho0) as u64, 13]);
+    let (mut covered, mut above, draws) = (0u32, 0u32, 4 * DRAWS);
+    for _ in 0..draws {
+        let mut counts = ChannelCounts::default();
+        let positives = binomial(ITEMS, passing, &mut random);
+        let place = Place {
+            channel: "c/c".to_owned(),
+            version: 1,
+            bucket: 0,
+        };
+        let graded = Graded {
+            negatives: (ITEMS - positives).into(),
+            positives: positives.into(),
+            ..Graded::default()
+        };
+        counts.graded.insert(place, graded);
+        let labelled = f64::from(LABELS);
+        let mut wrong = |rate: f64| f64::from(binomial(LABELS, rate, &mut random));
+        counts.add_calibration(&Calibration {
+            channel: "c/c".to_owned(),
+            version: 1,
+            method: "labels".to_owned(),
+            time_us: 0,
+            right: labelled,
+            right_rejected: wrong(truth.rho1),
+            wrong: labelled,
+            wrong_passed: wrong(truth.rho0),
+        });
+        let report = Ledger::new(counts, Settings::default()).of("c/c", 1, None);
+        if let Some(found) = report.precision_of_passes() {
+            covered += u32::from(found.interval.contains(precision));
+            above += u32::from(found.interval.low > precision);
+        }
+    }
+    let share = |count: u32| f64::from(count) / draws as f64;
+    format!("{:.3} {:.3}", share(covered), share(above))
 }
 
 /// Number of appeals and half width of the interval of rho1, where all positives are audited.

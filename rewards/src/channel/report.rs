@@ -112,6 +112,10 @@ pub struct Report {
     /// Share of negatives that are right, then of positives that are wrong, in \[0, 1\].
     #[serde(skip)]
     pub(super) wrong: [Option<f64>; 2],
+    /// Share of positives that are wrong, in \[0, 1\], by checks of this side, or by those of the
+    /// other one and a calibrated or declared rate. `None` without checks.
+    #[serde(skip)]
+    pub(super) wrong_passes: Option<Estimate>,
     /// Adjudicated verdicts of judges, by judge and side.
     #[serde(skip)]
     pub(super) judges: BTreeMap<(String, bool), JudgeCounts>,
@@ -202,21 +206,16 @@ impl Report {
         }
     }
 
-    /// Probability that a verdict that passes is right, in \[0, 1\], before appeals: p (1 - rho1) /
-    /// (p (1 - rho1) + (1 - p) rho0), where p is the share of items that are right. Without checks
-    /// of the channel, p follows from the share t that passes, p = (t - rho0) / J (Rogan and Gladen
-    /// 1978). `None` where a rate is unknown, or nothing was graded.
+    /// Probability that a verdict that passes is right, in \[0, 1\], before appeals. With checks of
+    /// the channel it is 1 - e, where e is the share of positives that are wrong. Without, it
+    /// follows from the rates and the share t that passes: p (1 - rho1) / (p (1 - rho1) + (1 - p)
+    /// rho0), where p = (t - rho0) / J of the items are right (Rogan and Gladen 1978). `None` where
+    /// a rate is unknown, or nothing was graded.
     #[must_use]
     pub fn precision_of_passes(&self) -> Option<Estimate> {
         let (rho0, rho1) = (self.rho0?.estimate, self.rho1?.estimate);
-        let precision = |rho0: f64, rho1: f64, right: f64| {
-            let (true_passes, false_passes) = (right * (1.0 - rho1), (1.0 - right) * rho0);
-            true_passes / (true_passes + false_passes).max(f64::MIN_POSITIVE)
-        };
-        let range = Interval::new(0.0, 1.0);
-        if let Some(right) = self.right {
-            let map = |[rho0, rho1]: [f64; 2]| precision(rho0, rho1, right);
-            return Some(Estimate::combine([rho0, rho1], range, map));
+        if let Some(wrong) = self.wrong_passes {
+            return Some(Estimate::combine_shares([wrong], |[wrong]| 1.0 - wrong));
         }
         let Counts {
             negatives,
@@ -226,9 +225,11 @@ impl Report {
         let passing = wilson(positives as f64, (negatives + positives) as f64)?;
         let map = |[rho0, rho1, passing]: [f64; 3]| {
             let j = (1.0 - rho0 - rho1).max(f64::MIN_POSITIVE);
-            precision(rho0, rho1, ((passing - rho0) / j).clamp(0.0, 1.0))
+            let right = ((passing - rho0) / j).clamp(0.0, 1.0);
+            let (true_passes, false_passes) = (right * (1.0 - rho1), (1.0 - right) * rho0);
+            true_passes / (true_passes + false_passes).max(f64::MIN_POSITIVE)
         };
-        Some(Estimate::combine([rho0, rho1, passing], range, map))
+        Some(Estimate::combine_shares([rho0, rho1, passing], map))
     }
 
     /// J with its interval, after appeals where there are any.

@@ -241,6 +241,7 @@ impl ChannelSides {
             persistence: persistence(graded.repeats, graded.flips, noise),
             uncorrected: None,
             wrong: self.wrong.map(|share| share.map(|share| share.value)),
+            wrong_passes: shares[1],
             judges: self.collected.judges.clone(),
         };
         report.uncorrected = report.reason_uncorrected();

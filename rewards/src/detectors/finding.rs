@@ -22,6 +22,8 @@ pub enum Detector {
     LiteralInputs,
     /// The judge passes more completions that the rule rejects.
     JudgeAgainstRule,
+    /// More items agree with the labels of their groups while fewer pass their golds.
+    AgreementAgainstGolds,
 }
 
 impl Detector {
@@ -34,6 +36,7 @@ impl Detector {
         Self::RepeatedAnswers,
         Self::LiteralInputs,
         Self::JudgeAgainstRule,
+        Self::AgreementAgainstGolds,
     ];
 
     /// Name, as it is serialised.
@@ -47,6 +50,7 @@ impl Detector {
             Self::RepeatedAnswers => "repeated_answers",
             Self::LiteralInputs => "literal_inputs",
             Self::JudgeAgainstRule => "judge_against_rule",
+            Self::AgreementAgainstGolds => "agreement_against_golds",
         }
     }
 }

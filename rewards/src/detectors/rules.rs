@@ -104,6 +104,13 @@ pub(super) const RULES: &[Rule] = &[
         detector: Detector::JudgeAgainstRule,
         requires: &[require!(judge_only, Kind::Rise(SHARE))],
     },
+    Rule {
+        detector: Detector::AgreementAgainstGolds,
+        requires: &[
+            require!(agreement, Kind::Rise(0.0)),
+            require!(golds, Kind::Fall(SHARE)),
+        ],
+    },
 ];
 
 impl Rule {

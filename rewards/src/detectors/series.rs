@@ -46,6 +46,10 @@ pub struct StepSums {
     pub literals: Share,
     /// Of the items that a judge checked, those that it passes and the rule does not.
     pub judge_only: Share,
+    /// Of the items under consensus, those that agree with a label.
+    pub agreement: Share,
+    /// Of the items under consensus with a gold, those that pass it.
+    pub golds: Share,
 }
 
 /// The mean of a step and its sampling variance.

@@ -1,4 +1,4 @@
-//! Detectors on simulated runs: five with one kind of reward hacking each, and clean ones.
+//! Detectors on simulated runs: six with one kind of reward hacking each, and clean ones.
 
 use assay_base::Random;
 
@@ -17,6 +17,7 @@ enum Hack {
     Judge,
     Format,
     Answers,
+    Consensus,
 }
 
 /// A number of hits among `of` items, by the normal approximation.
@@ -70,7 +71,8 @@ fn run(hack: Hack, seed: u64) -> (i64, Vec<StepSums>) {
             + 0.25 * extent(Hack::Tests)
             + 0.2 * extent(Hack::Judge)
             + 0.05 * extent(Hack::Format)
-            + 0.15 * extent(Hack::Answers);
+            + 0.15 * extent(Hack::Answers)
+            + 0.3 * extent(Hack::Consensus);
         let reward = reward.clamp(0.02, 0.98);
         let drift = 1.0 + growth * time / f64::from(STEPS);
         let length = 1_200.0 * drift * (1.0 + longer) * (1.0 + 0.03 * random.normal());
@@ -93,6 +95,8 @@ fn run(hack: Hack, seed: u64) -> (i64, Vec<StepSums>) {
             repeated: share(passes, 0.02 + 0.3 * extent(Hack::Answers), &mut random),
             literals: share(passes, 0.01 + 0.4 * extent(Hack::Tests), &mut random),
             judge_only: share(JUDGED, 0.05 + 0.3 * extent(Hack::Judge), &mut random),
+            agreement: share(ITEMS, reward + 0.1, &mut random),
+            golds: share(JUDGED, learned - 0.3 * extent(Hack::Consensus), &mut random),
         }
     };
     (onset as i64, (0..STEPS).map(step).collect())
@@ -106,6 +110,7 @@ fn finds_each_hack_within_twenty_steps_of_its_onset() {
         (Hack::Judge, Detector::JudgeAgainstRule),
         (Hack::Format, Detector::FormatWithoutReasoning),
         (Hack::Answers, Detector::RepeatedAnswers),
+        (Hack::Consensus, Detector::AgreementAgainstGolds),
     ];
     for (hack, detector) in hacks {
         for seed in 0..20 {

@@ -62,7 +62,7 @@ pub const FUNCTIONS: &[Function] = &[
         formula: "R = 1[answer = most frequent answer]",
         source: "TTRL (arXiv 2504.16084); own derivation of the abstention",
         summary: "pseudo-label by majority, or none if the majority is not clear",
-        example: r#"{"consensus":{"ttrl":{"share":0.5,"margin":0.1}}}"#,
+        example: r#"{"consensus":{"ttrl":{"share":0.5,"margin":0.1,"votes":3}}}"#,
     },
     Function {
         name: "rlccf",
@@ -70,7 +70,7 @@ pub const FUNCTIONS: &[Function] = &[
         formula: "R = 1[answer = argmax_a sum_n sum_k SC_n 1[a = o_nk]]",
         source: "RLCCF (arXiv 2508.12338); own derivation of the abstention",
         summary: "pseudo-label by several models, weighted by their self-consistency",
-        example: r#"{"consensus":{"rlccf":{"share":0.5,"margin":0.2}}}"#,
+        example: r#"{"consensus":{"rlccf":{"share":0.5,"margin":0.2,"votes":3}}}"#,
     },
     Function {
         name: "weighted",
@@ -351,6 +351,15 @@ pub const FUNCTIONS: &[Function] = &[
         source: "PF-PPO (arXiv 2409.06957) as in the code of verl",
         summary: "samples rewards far from 0 more often",
         example: r#"{"filter":{"power":{"exponent":2}}}"#,
+    },
+    Function {
+        name: "inverse_probability",
+        section: "weights",
+        formula: "A = w (R - sum w R / sum w), w = min(1 / pi, max) / mean, pi = share of the \
+                  stratum with a reward",
+        source: "Horvitz and Thompson 1952; Hajek 1971",
+        summary: "items with a reward count more where others of their stratum have none",
+        example: r#"{"weights":{"inverse_probability":{"by":["length","truncated"],"max":4}}}"#,
     },
     Function {
         name: "appeal",

@@ -13,7 +13,7 @@ use super::rules::PolicyRules;
 use super::sample::term;
 use super::section::as_f64;
 use super::shape::moments;
-use super::{RewardResult, Sample, TermKind};
+use super::{RewardResult, Sample, TermKind, Weights};
 
 /// Statistics of a group that factors on right answers use.
 #[derive(Default)]
@@ -41,8 +41,8 @@ impl PolicyRules {
     ///
     /// Sections apply in this order:
     /// 1. vetoes;
-    /// 2. the outcome: the score, the corrected score, a measure, or agreement with the group's
-    ///    label; then the combination with parts or the stages; then the shape. A correction
+    /// 2. the outcome: the score, the corrected score, a measure, or (corrected) agreement with the
+    ///    group's label; then the combination with parts or the stages; then the shape. A correction
     ///    precedes the shape, because it is unbiased for the verdict only;
     /// 3. format gates;
     /// 4. factors on right answers: efficiency, length (GRPO-lambda), diversity. They multiply the
@@ -71,6 +71,15 @@ impl PolicyRules {
     /// `missing` states why, because an item that could not be graded is not worth 0.
     #[must_use]
     pub fn compose_batch<'p>(&'p self, groups: &[&[Sample<'_>]]) -> Vec<Vec<RewardResult<'p>>> {
+        let mut results = self.rewards(groups);
+        if let Some(Weights::InverseProbability(weights)) = &self.weights {
+            weights.apply(groups, &mut results);
+        }
+        results
+    }
+
+    /// The rewards of the groups of a batch without the weights of items.
+    fn rewards<'p>(&'p self, groups: &[&[Sample<'_>]]) -> Vec<Vec<RewardResult<'p>>> {
         let inputs = self.required_inputs();
         let lambda = self
             .length

@@ -1,35 +1,50 @@
 //! Pseudo-labels from the agreement of a group, for tasks without a gold answer. It abstains if the
 //! agreement is too small, because labels of medium agreement mislead training most.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
+use super::Sample;
 use super::line::Line;
-use super::section::{Section, as_f64};
+use super::section::{RequiredInputs, Section};
 use super::validate;
 use super::validate::ValidationResult;
+use crate::votes::{Ballot, Vote, majority, weighted_by_consistency};
 
 /// How the label is determined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consensus {
     /// [`majority`].
-    Ttrl(Abstention),
+    Ttrl(Labels),
     /// [`weighted_by_consistency`].
-    Rlccf(Abstention),
+    Rlccf(Labels),
 }
 
-/// When to abstain. A tie never yields a label.
+/// Which votes count, and when to abstain. A tie never yields a label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Abstention {
+pub struct Labels {
     /// Minimum share of the votes, in \[0, 1\].
     #[serde(default = "half")]
     pub share: f64,
     /// Minimum difference between the shares of the first and the second answer, in \[0, 1\].
     #[serde(default = "tenth")]
     pub margin: f64,
+    /// Minimum number of graded members, from 1 to 4,096. A group of which most items failed has no
+    /// label.
+    #[serde(default = "three")]
+    pub votes: u32,
+    /// Maximum estimated probability that the label is not the most probable answer, in \[0, 1\].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
+    /// Measure that is the weight of a vote, such as the confidence of the model; below 0 counts as
+    /// 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<String>,
+    /// Check that compares with a gold. Items that have it show whether the label is right; it does
+    /// not change rewards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gold: Option<String>,
 }
 
 fn half() -> f64 {
@@ -40,82 +55,14 @@ fn tenth() -> f64 {
     0.1
 }
 
-/// The answer with the most votes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Vote<'a> {
-    /// The answer; in a tie, the first in the order of text.
-    pub answer: &'a str,
-    /// Share of all votes, including those without an answer, in \[0, 1\].
-    pub share: f64,
-    /// Difference to the share of the second answer, in \[0, 1\]; 0 in a tie.
-    pub margin: f64,
+fn three() -> u32 {
+    3
 }
 
-/// The vote of a member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ballot<'a> {
-    /// Canonical answer; `None` counts as a vote for no answer.
-    pub answer: Option<&'a str>,
-    /// Model that generated the member; members without one count as one model.
-    pub model: Option<&'a str>,
-}
+/// Most votes that a policy may require.
+const MAX_VOTES: u32 = 4_096;
 
-/// The most frequent answer (TTRL, arXiv 2504.16084). `None` if no member has an answer.
-#[must_use]
-pub fn majority<'a>(ballots: &[Ballot<'a>]) -> Option<Vote<'a>> {
-    count(ballots, |_| 1.0)
-}
-
-/// RLCCF (arXiv 2508.12338): argmax over answers a of sum_n sum_k SC_n 1\[a = o_nk\], where o_nk is
-/// the k-th answer of model n and SC_n the share of its most frequent answer. `None` if no member
-/// has an answer.
-#[must_use]
-pub fn weighted_by_consistency<'a>(ballots: &[Ballot<'a>]) -> Option<Vote<'a>> {
-    let mut models: BTreeMap<Option<&str>, (usize, BTreeMap<&str, usize>)> = BTreeMap::new();
-    for ballot in ballots {
-        let (n, answers) = models.entry(ballot.model).or_default();
-        *n += 1;
-        if let Some(answer) = ballot.answer {
-            *answers.entry(answer).or_default() += 1;
-        }
-    }
-    let consistency = |model: Option<&str>| {
-        models.get(&model).map_or(0.0, |(n, answers)| {
-            as_f64(answers.values().copied().max().unwrap_or(0)) / as_f64(*n)
-        })
-    };
-    count(ballots, |ballot| consistency(ballot.model))
-}
-
-fn count<'a>(ballots: &[Ballot<'a>], weight: impl Fn(&Ballot<'a>) -> f64) -> Option<Vote<'a>> {
-    let mut votes: BTreeMap<&str, f64> = BTreeMap::new();
-    let mut total = 0.0;
-    for ballot in ballots {
-        let weight = weight(ballot);
-        total += weight;
-        if let Some(answer) = ballot.answer {
-            *votes.entry(answer).or_default() += weight;
-        }
-    }
-    let (mut first, mut second): (Option<(&str, f64)>, f64) = (None, 0.0);
-    for (answer, votes) in votes {
-        match first {
-            Some((_, most)) if votes <= most => second = second.max(votes),
-            previous => {
-                second = previous.map_or(0.0, |(_, most)| most);
-                first = Some((answer, votes));
-            }
-        }
-    }
-    let (answer, most) = first?;
-    (total > 0.0).then(|| Vote {
-        answer,
-        share: most / total,
-        margin: (most - second) / total,
-    })
-}
-
-/// Shares closer than this are a tie, because sums of weights depend on their order.
+/// Shares closer than this are a tie, because sums of weights are rounded.
 const TIE: f64 = 1e-9;
 
 impl Consensus {
@@ -128,48 +75,132 @@ impl Consensus {
         }
     }
 
-    fn abstention(&self) -> &Abstention {
+    /// The settings of its labels.
+    #[must_use]
+    pub fn labels(&self) -> &Labels {
         match self {
             Self::Ttrl(of) | Self::Rlccf(of) => of,
         }
     }
 
-    /// The answer with the most votes, and whether its share and margin suffice for a label.
+    /// The vote of a graded member. A completion that was truncated votes for no answer: the last
+    /// number in its text need not be its answer.
+    #[must_use]
+    pub fn ballot<'a>(&self, item: &Sample<'a>) -> Ballot<'a> {
+        let confidence = self.labels().confidence.as_deref();
+        let weight = confidence.map_or(1.0, |name| item.measure(name).unwrap_or(0.0));
+        Ballot {
+            answer: item.answer.filter(|_| !item.truncated),
+            model: item.model,
+            weight: weight.max(0.0),
+        }
+    }
+
+    /// The answer with the most votes, and whether they suffice for a label.
     #[must_use]
     pub fn vote<'a>(&self, ballots: &[Ballot<'a>]) -> Option<(Vote<'a>, bool)> {
         let vote = match self {
             Self::Ttrl(_) => majority(ballots),
             Self::Rlccf(_) => weighted_by_consistency(ballots),
         }?;
-        let Abstention { share, margin } = self.abstention();
-        let clear = vote.share >= share - TIE && vote.margin >= margin - TIE && vote.margin > TIE;
+        let labels = self.labels();
+        let clear = vote.share >= labels.share - TIE
+            && vote.margin >= labels.margin - TIE
+            && vote.margin > TIE
+            && vote.ballots >= labels.votes as usize
+            && labels.error.is_none_or(|most| vote.error <= most);
         Some((vote, clear))
+    }
+
+    /// Whether the label is right, by the items that agree with it and have a gold; `None` without
+    /// any. More than half of them must pass.
+    #[must_use]
+    pub fn is_right<'a>(
+        &self,
+        label: &str,
+        items: impl Iterator<Item = &'a Sample<'a>>,
+    ) -> Option<bool> {
+        let agreeing = items.filter(|item| item.answer == Some(label));
+        let golds: Vec<bool> = agreeing.filter_map(|item| self.gold(item)).collect();
+        let passed = golds.iter().filter(|passed| **passed).count();
+        (!golds.is_empty()).then_some(2 * passed > golds.len())
+    }
+
+    /// Whether an item passes its gold; `None` for an item without one.
+    #[must_use]
+    pub fn gold(&self, item: &Sample<'_>) -> Option<bool> {
+        item.part(self.labels().gold.as_deref()?)?.met(None)
     }
 }
 
 impl Section for Consensus {
     fn check(&self) -> ValidationResult {
-        let Abstention { share, margin } = self.abstention();
-        validate::check_range("share", *share, 0.0, 1.0)
-            .and_then(|()| validate::check_range("margin", *margin, 0.0, 1.0))
+        let labels = self.labels();
+        let share =
+            |name: &str, value: f64| validate::check_range(name, value, 0.0, 1.0);
+        let name = |field: &str, name: &Option<String>| match name {
+            Some(name) => validate::check_part(field, name),
+            None => Ok(()),
+        };
+        share("share", labels.share)
+            .and_then(|()| share("margin", labels.margin))
+            .and_then(|()| {
+                validate::check_range("votes", labels.votes.into(), 1.0, MAX_VOTES.into())
+            })
+            .and_then(|()| share("error", labels.error.unwrap_or(1.0)))
+            .and_then(|()| name("confidence", &labels.confidence))
+            .and_then(|()| name("gold", &labels.gold))
             .map_err(|error| error.under(self.name()))
     }
 
+    fn required_inputs<'p>(&'p self, inputs: &mut RequiredInputs<'p>) {
+        if let Some(confidence) = &self.labels().confidence {
+            inputs.measure(confidence);
+        }
+    }
+
     fn explain(&self) -> Vec<Line> {
-        let Abstention { share, margin } = self.abstention();
-        let votes = match self {
+        let labels = self.labels();
+        let (share, margin, votes) = (labels.share, labels.margin, labels.votes);
+        let most = match self {
             Self::Ttrl(_) => "the most frequent answer",
             Self::Rlccf(_) => {
                 "the answer with the most votes, weighted by the self-consistency of the models"
             }
         };
+        let error = labels.error.map_or(String::new(), |error| {
+            format!(", estimated error <= {error}")
+        });
         let formula = format!(
-            "R = 1[answer = label], label = {votes}, if its share >= {share} and margin >= \
-             {margin}"
+            "R = 1[answer = label], label = {most}, if its share >= {share}, margin >= {margin}, \
+             votes >= {votes}{error}"
         );
         let meaning = "agreement of the group instead of a gold answer; no reward without a clear \
                        label";
-        vec![Line::new(self.name(), self.name(), formula, meaning)]
+        let mut lines = vec![Line::new(self.name(), self.name(), formula, meaning)];
+        let mut line = |field, formula: String, meaning: &str| {
+            lines.push(Line::new(
+                &format!("{}.{field}", self.name()),
+                self.name(),
+                formula,
+                meaning,
+            ));
+        };
+        if let Some(confidence) = &labels.confidence {
+            line(
+                "confidence",
+                format!("weight of a vote = max({confidence}, 0)"),
+                "an item without the measure gets no reward",
+            );
+        }
+        if let Some(gold) = &labels.gold {
+            line(
+                "gold",
+                format!("the label is right if most agreeing items with `{gold}` pass it"),
+                "checks labels; does not change rewards",
+            );
+        }
+        lines
     }
 }
 
@@ -177,77 +208,60 @@ impl Section for Consensus {
 mod tests {
     use super::*;
 
-    fn ballots<'a>(answers: &[(&'a str, &'a str)]) -> Vec<Ballot<'a>> {
-        let ballot = |(model, answer): &(&'a str, &'a str)| Ballot {
-            answer: (!answer.is_empty()).then_some(*answer),
-            model: Some(*model),
+    fn labels() -> Labels {
+        Labels {
+            share: 0.0,
+            margin: 0.0,
+            votes: 1,
+            error: None,
+            confidence: None,
+            gold: None,
+        }
+    }
+
+    fn clear(labels: Labels, answers: &[&str]) -> bool {
+        let consensus = Consensus::Ttrl(labels);
+        fn ballot<'a>(answer: &&'a str) -> Ballot<'a> {
+            Ballot {
+                answer: Some(*answer),
+                model: None,
+                weight: 1.0,
+            }
+        }
+        let ballots: Vec<Ballot<'_>> = answers.iter().map(ballot).collect();
+        consensus.vote(&ballots).unwrap().1
+    }
+
+    #[test]
+    fn abstains_below_share_margin_votes_and_above_the_error() {
+        let close = ["4", "4", "4", "5", "5"];
+        let of = |share, margin| Labels {
+            share,
+            margin,
+            ..labels()
         };
-        answers.iter().map(ballot).collect()
-    }
-
-    #[test]
-    fn majority_is_the_most_frequent_answer() {
-        // 3 of 6 votes, the second has 2.
-        let vote = majority(&ballots(&[
-            ("a", "4"),
-            ("a", "5"),
-            ("a", "4"),
-            ("a", ""),
-            ("a", "4"),
-            ("a", "5"),
-        ]))
-        .unwrap();
-        assert_eq!(vote.answer, "4");
-        assert!((vote.share - 0.5).abs() < 1e-12 && (vote.margin - 1.0 / 6.0).abs() < 1e-12);
-        assert_eq!(majority(&ballots(&[("a", "")])), None);
-        assert_eq!(majority(&[]), None);
-    }
-
-    #[test]
-    fn votes_are_weighted_by_self_consistency() {
-        // Model a answers 7 four times of four (SC 1): weight 4. Model b answers 1, 2, 3, 9, 9 (SC
-        // 2/5): 9 has 2 * 0.4 = 0.8. Total 4 + 5 * 0.4 = 6.
-        let of = [
-            ("a", "7"),
-            ("a", "7"),
-            ("a", "7"),
-            ("a", "7"),
-            ("b", "1"),
-            ("b", "2"),
-            ("b", "3"),
-            ("b", "9"),
-            ("b", "9"),
-        ];
-        let vote = weighted_by_consistency(&ballots(&of)).unwrap();
-        assert_eq!(vote.answer, "7");
-        assert!((vote.share - 4.0 / 6.0).abs() < 1e-12 && (vote.margin - 3.2 / 6.0).abs() < 1e-12);
-        // By number, 9 has the most votes; weighted by self-consistency, 7 has.
-        let of = [
-            ("a", "7"),
-            ("a", "7"),
-            ("b", "9"),
-            ("b", "1"),
-            ("b", "2"),
-            ("c", "9"),
-            ("c", "3"),
-            ("c", "4"),
-            ("d", "9"),
-        ];
-        assert_eq!(majority(&ballots(&of)).unwrap().answer, "9");
-        // 7: 2; 9: 1/3 + 1/3 + 1 = 5/3.
-        assert_eq!(weighted_by_consistency(&ballots(&of)).unwrap().answer, "7");
-    }
-
-    #[test]
-    fn abstains_if_share_or_margin_is_too_small() {
-        let of = |share, margin| Consensus::Ttrl(Abstention { share, margin });
-        let clear = |consensus: Consensus, answers: &[(&str, &str)]| {
-            consensus.vote(&ballots(answers)).unwrap().1
-        };
-        let close = [("", "4"), ("", "4"), ("", "4"), ("", "5"), ("", "5")];
         assert!(clear(of(0.5, 0.2), &close), "0.6 and 0.4");
         assert!(!clear(of(0.5, 0.25), &close), "the margin is small");
         assert!(!clear(of(0.7, 0.0), &close), "the share is small");
-        assert!(!clear(of(0.0, 0.0), &close[1..]), "a tie yields no label");
+        assert!(!clear(labels(), &close[1..]), "a tie yields no label");
+        let votes = |votes| Labels { votes, ..labels() };
+        assert!(clear(votes(5), &close) && !clear(votes(6), &close));
+        // P(Bin(6, 1/2) <= 2) + 2^-4 = 0.40625
+        let error = |error| Labels {
+            error: Some(error),
+            ..labels()
+        };
+        assert!(clear(error(0.41), &close) && !clear(error(0.4), &close));
+    }
+
+    #[test]
+    fn truncated_completions_vote_for_no_answer() {
+        let consensus = Consensus::Ttrl(labels());
+        let item = Sample {
+            answer: Some("4"),
+            truncated: true,
+            ..Sample::default()
+        };
+        assert_eq!(consensus.ballot(&item).answer, None);
     }
 }

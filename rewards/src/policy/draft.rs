@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use super::consensus::Ballot;
 use super::label::Label;
 use super::rules::PolicyRules;
 use super::sample::term;
 use super::section::{RequiredInputs, as_f64};
-use super::{Combine, Outcome, RewardResult, Sample, Term, TermKind, gates, outcome};
+use super::{Combine, Consensus, Outcome, RewardResult, Sample, Term, TermKind, gates, outcome};
+use crate::channel::report::MIN_J;
 
 /// An item with a preliminary reward.
 pub(super) struct Draft<'p> {
@@ -127,18 +127,27 @@ impl PolicyRules {
             };
             return items.iter().zip(&graded).map(verdict).collect();
         };
-        let voters = items.iter().zip(&graded).filter(|(_, graded)| **graded);
-        let ballots: Vec<_> = voters
-            .map(|(item, _)| Ballot {
-                answer: item.answer,
-                model: item.model,
-            })
-            .collect();
+        self.labelled(consensus, items, &graded, details)
+    }
+
+    /// The verdict of each item by the label of its group.
+    fn labelled(
+        &self,
+        consensus: &Consensus,
+        items: &[Sample<'_>],
+        graded: &[bool],
+        details: &mut [RewardResult<'_>],
+    ) -> Vec<Option<Verdict>> {
+        let members = || items.iter().zip(graded).filter(|(_, graded)| **graded);
+        let ballots: Vec<_> = members().map(|(item, _)| consensus.ballot(item)).collect();
         let vote = consensus.vote(&ballots);
         let label = vote
             .filter(|(_, clear)| *clear)
             .map(|(vote, _)| vote.answer);
-        let (share, margin) = vote.map_or((0.0, 0.0), |(vote, _)| (vote.share, vote.margin));
+        let right =
+            label.and_then(|label| consensus.is_right(label, members().map(|(item, _)| item)));
+        let rates = vote.map(|(vote, _)| vote.rates());
+        let corrects = self.outcome == Some(Outcome::Backward);
         let answer: Option<Arc<str>> = label.map(Arc::from);
         let verdict = |((item, graded), detail): ((&Sample<'_>, &bool), &mut RewardResult<'_>)| {
             let agrees = label
@@ -146,24 +155,36 @@ impl PolicyRules {
                 .map(|label| item.answer == Some(label));
             detail.label = Some(Label {
                 answer: answer.clone(),
-                share,
-                margin,
+                share: vote.map_or(0.0, |(vote, _)| vote.share),
+                margin: vote.map_or(0.0, |(vote, _)| vote.margin),
+                error: vote.map_or(1.0, |(vote, _)| vote.error),
+                votes: ballots.len(),
                 agrees,
+                right,
+                gold: consensus.gold(item).filter(|_| *graded),
             });
-            let outcome = f64::from(u8::from(agrees?));
+            let agrees = agrees?;
+            let outcome = match rates.filter(|_| corrects) {
+                None => f64::from(u8::from(agrees)),
+                Some(rates) => rates.backward(agrees).filter(|_| rates.j() > MIN_J).or_else(
+                    || {
+                        detail.missing = Some(format!(
+                            "J of the label is {:.3} by the votes, not above {MIN_J}; a \
+                             correction would add too much variance",
+                            rates.j()
+                        ));
+                        None
+                    },
+                )?,
+            };
             Some(Verdict {
                 outcome,
-                source: "label",
-                right: agrees,
+                source: if corrects { "backward" } else { "label" },
+                right: Some(agrees),
                 vetoed: self.vetoes(item),
             })
         };
-        items
-            .iter()
-            .zip(&graded)
-            .zip(details)
-            .map(verdict)
-            .collect()
+        items.iter().zip(graded).zip(details).map(verdict).collect()
     }
 
     fn vetoes(&self, item: &Sample<'_>) -> bool {

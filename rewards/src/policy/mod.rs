@@ -31,6 +31,7 @@ pub mod steps;
 #[cfg(test)]
 mod tests;
 mod validate;
+pub mod weights;
 
 pub use catalogue::{FUNCTIONS, Function};
 pub use combine::Combine;
@@ -50,3 +51,4 @@ pub use sample::{Part, RewardResult, Sample, Term, TermKind};
 pub use shape::Shape;
 pub use steps::Steps;
 pub use validate::{OUTCOME, PolicyError};
+pub use weights::Weights;

@@ -7,6 +7,7 @@ use serde_path_to_error::{Path, Segment};
 use super::Outcome;
 use super::rules::PolicyRules;
 use super::validate::{PolicyError, ValidationResult};
+use crate::Estimator;
 
 /// Maximum length of a policy's summary in bytes. It is stored and shown with the policy.
 const MAX_SUMMARY: usize = 4_096;
@@ -75,11 +76,17 @@ impl PolicyRules {
             return Err(PolicyError::at("progressive", message));
         }
         let measured = matches!(self.outcome, Some(Outcome::Measure(_)));
-        if self.consensus.is_some() && self.outcome.is_some() {
-            let message = "`outcome` and `consensus` cannot be used together, because with \
+        if self.consensus.is_some() && measured {
+            let message = "a measure and `consensus` cannot be used together, because with \
                            `consensus` the outcome is agreement with the group's label; remove \
                            one of them";
             return Err(PolicyError::at("outcome", message));
+        }
+        let weighted = self.weights.is_some();
+        if weighted && !matches!(self.advantage_estimator, None | Some(Estimator::Mean)) {
+            let message = "`weights` need the estimator `mean`; remove `advantage_estimator` or \
+                           `weights`";
+            return Err(PolicyError::at("weights", message));
         }
         if measured && self.efficiency.is_some() {
             let message = "`efficiency` needs right and wrong answers, which a measure as the \
@@ -234,9 +241,34 @@ mod tests {
                 "0 to 1",
             ),
             (
-                json!({ "outcome": "backward", "consensus": { "ttrl": {} } }),
+                json!({ "outcome": { "measure": "r" }, "consensus": { "ttrl": {} } }),
                 "/outcome",
                 "consensus",
+            ),
+            (
+                json!({ "weights": { "inverse_probability": {} }, "advantage_estimator": "grpo" }),
+                "/weights",
+                "`mean`",
+            ),
+            (
+                json!({ "weights": { "inverse_probability": { "by": ["length", "length"] } } }),
+                "/weights/inverse_probability/by/1",
+                "twice",
+            ),
+            (
+                json!({ "weights": { "inverse_probability": { "max": 0.5 } } }),
+                "/weights/inverse_probability/max",
+                "1 to 100",
+            ),
+            (
+                json!({ "consensus": { "ttrl": { "gold": "outcome" } } }),
+                "/consensus/ttrl/gold",
+                "not a part",
+            ),
+            (
+                json!({ "consensus": { "ttrl": { "votes": 0 } } }),
+                "/consensus/ttrl/votes",
+                "1 to 4096",
             ),
             (
                 json!({ "outcome": { "measure": "r" }, "efficiency": { "otc": {} } }),

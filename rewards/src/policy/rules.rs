@@ -17,6 +17,7 @@ use super::repetition::Repetition;
 use super::section::{RequiredInputs, Section};
 use super::shape::Shape;
 use super::steps::Steps;
+use super::weights::Weights;
 use crate::appeal::Appeals;
 use crate::trust::Trust;
 use crate::{Estimator, Rates};
@@ -72,6 +73,9 @@ pub struct PolicyRules {
     /// Weights for sampling the items of a group to train on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<Filter>,
+    /// Weights of the items of a batch, by which advantages are multiplied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Weights>,
     /// Which verdicts are sent to a second verifier; the first rule that covers a channel applies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub appeals: Vec<Appeals>,
@@ -105,6 +109,7 @@ impl PolicyRules {
             ("repetition", present(self.repetition.as_ref())),
             ("steps", present(self.steps.as_ref())),
             ("filter", present(self.filter.as_ref())),
+            ("weights", present(self.weights.as_ref())),
             (
                 "appeals",
                 present((!self.appeals.is_empty()).then_some(&self.appeals)),

@@ -4,6 +4,7 @@ use assay_core::{Reward, Score};
 use serde::{Serialize, Serializer};
 
 use super::label::Label;
+use crate::propensity::Propensity;
 
 /// Input of a policy: one item of a group.
 #[derive(Debug, Clone, Copy, Default)]
@@ -170,6 +171,9 @@ pub struct RewardResult<'p> {
     /// `filter` section or a reward.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
+    /// Weight of the item under `weights`; `None` without the section or a reward.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub propensity: Option<Propensity>,
     /// Batch to train the item in: `priority` or `compensation`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tag: Option<&'static str>,
@@ -189,6 +193,7 @@ impl RewardResult<'_> {
             terms,
             steps,
             weight,
+            propensity,
             tag,
             label,
             missing,
@@ -196,6 +201,7 @@ impl RewardResult<'_> {
         } = self;
         terms.iter().filter(|term| term.has_effect()).count() <= 1
             && steps.is_empty()
-            && (weight.is_none() && tag.is_none() && label.is_none() && missing.is_none())
+            && (weight.is_none() && propensity.is_none() && tag.is_none())
+            && (label.is_none() && missing.is_none())
     }
 }

@@ -89,6 +89,7 @@ impl Engine {
             keyed: None,
             record,
             use_cache: true,
+            has_rewards: true,
         };
         let (reply, _) = self.run(batch, options).await?;
         Ok(reply)
@@ -190,6 +191,7 @@ impl Engine {
             keyed: Some(keyed),
             record,
             use_cache: true,
+            has_rewards: true,
         };
         let (reply, sealed) = self.run(batch, options).await?;
         let sealed = sealed.unwrap_or_else(|| (keyed.render)(&reply));
@@ -205,7 +207,8 @@ impl Engine {
         Box::pin(stages::run(&self.state, batch, options)).await
     }
 
-    /// Grades a batch without recording it and without using cached results.
+    /// Grades a batch for its verdicts, without recording it and without using cached results. Items
+    /// without a gold need no policy that labels them.
     ///
     /// # Errors
     /// As [`Engine::grade`].
@@ -217,6 +220,7 @@ impl Engine {
             keyed: None,
             record: None,
             use_cache: false,
+            has_rewards: false,
         };
         let (reply, _) = self.run(batch, options).await?;
         Ok(reply)

@@ -20,6 +20,7 @@ mod failure_page;
 mod focus;
 mod grade;
 mod live;
+mod missing;
 mod page;
 mod pages;
 mod query;

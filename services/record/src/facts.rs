@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use assay_core::Evidence;
 use assay_core::evidence::TextFact;
 
+use crate::grade::RewardBreakdown;
 use crate::ItemGrade;
 
 /// Longest answer that is kept, in bytes. Longer ones are cut, and rarely answers.
@@ -58,8 +59,37 @@ pub struct GradeFacts {
     /// graded and another one checked, whether only the first passes it: a model learns to please
     /// the judge that grades it.
     pub judged: Option<bool>,
+    /// What the reward policy labelled, if it uses consensus.
+    pub labelled: Option<LabelFacts>,
     /// The index of the sign in [`SIGNS`] that a program, query or document contains that passes.
     pub sign: Option<usize>,
+}
+
+/// An item under consensus.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub struct LabelFacts {
+    /// Whether it agrees with the label of its group; `None` without a label.
+    pub agrees: Option<bool>,
+    /// Whether the label is right, by golds of the group; `None` without one.
+    #[serde(default)]
+    pub right: Option<bool>,
+    /// Whether it passes its own gold; `None` without one.
+    #[serde(default)]
+    pub gold: Option<bool>,
+}
+
+impl LabelFacts {
+    /// The facts of the label in a reward breakdown.
+    fn of(breakdown: &RewardBreakdown) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Breakdown {
+            label: Option<LabelFacts>,
+        }
+        let json = breakdown.get();
+        let has_label = json.contains("\"label\":");
+        let breakdown: Breakdown = has_label.then(|| serde_json::from_str(json).ok())??;
+        breakdown.label
+    }
 }
 
 /// The facts that evidence of any grader may have. The graded part of a completion is the first of
@@ -132,6 +162,7 @@ impl GradeFacts {
             differs: gold.is_some() && !answers.contains(&gold),
             gold: gold.map(cut),
             judged,
+            labelled: grade.reward_breakdown.as_ref().and_then(LabelFacts::of),
             sign,
         }
     }
@@ -206,6 +237,26 @@ mod tests {
             ..ItemGrade::default()
         };
         assert_eq!(GradeFacts::of(&none).is_formatted, Some(false));
+    }
+
+    #[test]
+    fn reads_the_label_of_a_breakdown() {
+        let labelled = |json: &str| {
+            let breakdown = serde_json::value::RawValue::from_string(json.to_owned()).unwrap();
+            let grade = ItemGrade {
+                reward_breakdown: Some(breakdown.into()),
+                ..ItemGrade::default()
+            };
+            GradeFacts::of(&grade).labelled
+        };
+        assert_eq!(labelled(r#"{"terms":[]}"#), None);
+        let label = r#"{"terms":[],"label":{"answer":"4","share":0.6,"agrees":true,"gold":false}}"#;
+        let facts = LabelFacts {
+            agrees: Some(true),
+            right: None,
+            gold: Some(false),
+        };
+        assert_eq!(labelled(label), Some(facts));
     }
 
     #[test]

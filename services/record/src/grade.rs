@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use assay_core::clock::{BatchId, GradeId};
-use assay_core::{Component, Evidence, Fault, GraderId, Hash, RawJson, Step};
+use assay_core::{Component, Evidence, Fault, Grade, GraderId, Hash, RawJson, Score, Step};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -183,7 +183,7 @@ impl From<Component> for ComponentGrade {
         Self {
             outcome: component.outcome.as_str().into(),
             verdict: grade.map(|grade| grade.verdict.as_str().into()),
-            score: grade.map(|grade| grade.score.get()),
+            score: grade.and_then(Grade::known_score).map(Score::get),
             error: component.outcome.fault().cloned(),
             name: component.name,
             grader: component.grader,

@@ -54,6 +54,7 @@ mod hold;
 pub mod hook;
 mod legacy;
 pub mod metrics;
+pub mod missing;
 pub mod names;
 mod new_grade;
 mod options;

@@ -17,6 +17,12 @@ const ANSWERS: [&str; 2] = ["answers", "answers_repeated"];
 const PROGRAMS: [&str; 2] = ["programs", "programs_with_literals"];
 /// Items that a judge checked, and those that only the judge passes.
 const JUDGED: [&str; 2] = ["judged", "judged_only"];
+/// Items under consensus, and those that agree with a label.
+const AGREEMENT: [&str; 2] = ["labelled", "labelled_agree"];
+/// Items under consensus with a gold, and those that pass it.
+const GOLDS: [&str; 2] = ["golds", "golds_passed"];
+/// Items whose label was checked by golds, and those whose label is right.
+const LABELS: [&str; 2] = ["labels_checked", "labels_right"];
 
 /// Number of different expected answers for which a repeated answer passes.
 pub const MIN_GOLDS: u64 = 3;
@@ -34,7 +40,12 @@ impl Counted {
         let programs = new.measured.has_literals.filter(|_| passes);
         let (checks, passed) = facts.checks;
         self.signal(CHECKS, checks.into(), passed.into());
+        let label = facts.labelled;
+        let agrees = label.map(|label| label.agrees == Some(true));
         for (names, known) in [
+            (AGREEMENT, agrees),
+            (GOLDS, label.and_then(|label| label.gold)),
+            (LABELS, label.and_then(|label| label.right)),
             (FORMAT, facts.is_formatted),
             (PROGRAMS, programs),
             (JUDGED, facts.judged),
@@ -96,6 +107,14 @@ impl Counted {
             repeated: self.share(ANSWERS),
             literals: self.share(PROGRAMS),
             judge_only: self.share(JUDGED),
+            agreement: self.share(AGREEMENT),
+            golds: self.share(GOLDS),
         }
+    }
+
+    /// Items under consensus whose label was checked by golds, and those whose label is right.
+    #[must_use]
+    pub fn checked_labels(&self) -> Share {
+        self.share(LABELS)
     }
 }

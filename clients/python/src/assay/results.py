@@ -15,7 +15,7 @@ M = TypeVar("M")
 # Items that an error lists, and items that are printed.
 LISTED = 5
 PRINTED = 20
-WHOLE_BATCH_ESTIMATORS = frozenset({"reinforce_pp", "gpg"})
+WHOLE_BATCH_ESTIMATORS = frozenset({"reinforce_pp", "gpg", "weighted_mean", "weighted_mean/j"})
 
 
 class Results(Sequence[Result]):

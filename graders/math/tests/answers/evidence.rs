@@ -68,3 +68,23 @@ fn additions_to_the_evidence_are_short() {
         "{evidence}"
     );
 }
+
+#[test]
+fn answers_without_a_gold_have_their_normal_form() {
+    let form = |completion: &str| {
+        let task = json!({ "type": "math", "consensus": true });
+        let task = serde_json::value::to_raw_value(&task).expect("JSON");
+        let outcome = grading::graded(&task, completion);
+        assert_eq!(grading::verdict(&outcome), "unlabelled");
+        let grade = outcome.grade().expect("a grade");
+        assert_eq!(grade.known_score(), None);
+        let evidence = serde_json::to_value(&grade.evidence).expect("JSON");
+        evidence["answer_normal"].as_str().map(str::to_owned)
+    };
+    let third = form(r"\boxed{\frac{12}{36}}");
+    assert!(third.is_some());
+    assert_eq!(form(r"The answer is 1/3."), third);
+    assert_eq!(form(r"\boxed{2x+x}"), form(r"\boxed{3x}"));
+    assert_ne!(form(r"\boxed{7}"), third);
+    assert_eq!(form(r"\boxed{\frac{}").as_deref(), Some(r"\frac{"), "not readable");
+}

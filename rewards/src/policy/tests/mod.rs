@@ -487,6 +487,48 @@ fn groups_without_a_clear_label_have_no_reward() {
 }
 
 #[test]
+fn agreement_is_corrected_by_the_rates_of_the_label() {
+    let item = |answer| Sample { answer, ..wrong() };
+    let group: Vec<_> = [["4"; 6].as_slice(), &["5", "6", "7", "8"]]
+        .concat()
+        .into_iter()
+        .map(|answer| item(Some(answer)))
+        .collect();
+    let corrected = policy(&json!({ "outcome": "backward", "consensus": { "ttrl": {} } }));
+    let composed = corrected.compose(&group);
+    let label = composed[0].label.as_ref().unwrap();
+    // 6 votes against 1 each, and an unseen answer: 4 P(Bin(8, 1/2) <= 1) + 2^-7.
+    let error = 4.0 * 9.0 / 256.0 + 1.0 / 128.0;
+    assert!((label.error - error).abs() < 1e-12);
+    let right = (1.0 - error) * 0.6 + error * 0.1;
+    let (rho0, rho1) = (error * 0.6 / (1.0 - right), error * 0.1 / right);
+    let j = 1.0 - rho0 - rho1;
+    let rewards = rewards(&composed);
+    assert!((rewards[0].unwrap() - (1.0 - rho0) / j).abs() < 1e-9);
+    assert!((rewards[9].unwrap() + rho0 / j).abs() < 1e-9);
+    // All agree, so agreement says nothing.
+    let composed = corrected.compose(&group[..6]);
+    assert_close(&composed, &[None; 6]);
+    assert!(composed[0].missing.as_ref().unwrap().contains("J of the label"));
+}
+
+#[test]
+fn confident_answers_outvote_others() {
+    let measures = [[("sure", 0.9)], [("sure", 0.1)]];
+    let item = |answer, sure: usize| Sample {
+        answer: Some(answer),
+        measures: &measures[sure],
+        ..wrong()
+    };
+    let group = [item("4", 0), item("5", 1), item("5", 1), item("5", 1), wrong()];
+    let weighted = policy(&json!({ "consensus": { "ttrl": { "confidence": "sure" } } }));
+    let expected = [Some(1.0), Some(0.0), Some(0.0), Some(0.0), None];
+    let composed = weighted.compose(&group);
+    assert_close(&composed, &expected);
+    assert!(composed[4].missing.as_ref().unwrap().contains("`sure`"));
+}
+
+#[test]
 fn grpo_lambda_shortens_groups_with_a_high_accuracy() {
     let of = |tokens| Sample {
         tokens: Some(tokens),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use assay_core::evidence::TextFact;
-use assay_core::{Reward, Score};
+use assay_core::{Reward, Score, Verdict};
 use assay_record::{ComponentGrade, ItemGrade, RewardBreakdown};
 use assay_rewards::Rates;
 use assay_rewards::channel::Report;
@@ -14,9 +14,13 @@ use serde::Deserialize;
 
 use crate::stages::plan::Plan;
 
+/// Weights of the items of a wave, by which their advantages are multiplied; `None` for items whose
+/// policy has no weights, and for items without a reward.
+pub(crate) type ItemWeights = Vec<Option<f64>>;
+
 /// Adds the rewards to the grades of a wave. Policies that use whole groups find them here, because
 /// such a batch is one wave.
-pub(crate) fn compose(plan: &Plan, wave: &mut [ItemGrade]) {
+pub(crate) fn compose(plan: &Plan, wave: &mut [ItemGrade]) -> ItemWeights {
     let reports = plan.context.reports(wave.iter());
     let rates: Vec<Option<Rates>> = reports.iter().map(Report::usable).collect();
     let refusals: Vec<Option<String>> = wave
@@ -60,8 +64,11 @@ pub(crate) fn compose(plan: &Plan, wave: &mut [ItemGrade]) {
             None => by_policy.push((*first, vec![indices])),
         }
     }
+    let mut weights = vec![None; wave.len()];
     for (position, groups) in by_policy {
-        apply(plan, position, &groups, &refusals, wave);
+        for (index, weight) in apply(plan, position, &groups, &refusals, wave) {
+            weights[index] = weight;
+        }
     }
     for (grade, reason) in wave.iter_mut().zip(refusals) {
         if let Some(reason) = reason {
@@ -69,6 +76,7 @@ pub(crate) fn compose(plan: &Plan, wave: &mut [ItemGrade]) {
             (grade.reward, grade.reward_breakdown) = (refused.reward, refused.reward_breakdown);
         }
     }
+    weights
 }
 
 /// Why the policy gives a graded item no reward: its channel may not shape rewards. A verdict that
@@ -84,14 +92,15 @@ fn refusal(plan: &Plan, reports: &[Report], grade: &ItemGrade) -> Option<String>
     trust::refusal(rules, &plan.context.channel_name(position), report)
 }
 
-/// Applies the policy of the item at `position` to groups, each a list of indices in `wave`.
+/// Applies the policy of the item at `position` to groups, each a list of indices in `wave`, and
+/// returns the weight of each item with its index.
 fn apply(
     plan: &Plan,
     position: usize,
     groups: &[Vec<usize>],
     refusals: &[Option<String>],
     wave: &mut [ItemGrade],
-) {
+) -> Vec<(usize, Option<f64>)> {
     let inputs: Vec<Vec<SampleInputs<'_>>> = groups
         .iter()
         .map(|indices| {
@@ -108,16 +117,21 @@ fn apply(
     let samples: Vec<&[Sample<'_>]> = samples.iter().map(Vec::as_slice).collect();
     let composed = plan.policy(position).rules().compose_batch(&samples);
     let rewards: Vec<ComposedReward> = composed.iter().flatten().map(ComposedReward::of).collect();
+    let mut weights = Vec::with_capacity(rewards.len());
     for (index, composed) in groups.iter().flatten().zip(rewards) {
         wave[*index].reward = composed.reward;
         wave[*index].reward_breakdown = composed.reward_breakdown;
+        weights.push((*index, composed.weight));
     }
+    weights
 }
 
 /// The reward of an item and its breakdown, which do not borrow from the inputs.
 struct ComposedReward {
     reward: Option<f64>,
     reward_breakdown: Option<RewardBreakdown>,
+    /// By which its advantage is multiplied.
+    weight: Option<f64>,
 }
 
 impl ComposedReward {
@@ -137,6 +151,7 @@ impl ComposedReward {
         Self {
             reward: composed.reward.map(Reward::get),
             reward_breakdown: breakdown.map(RewardBreakdown::from),
+            weight: composed.propensity.map(|propensity| propensity.weight),
         }
     }
 }
@@ -189,9 +204,13 @@ impl<'a> SampleInputs<'a> {
 
     fn sample(&self) -> Sample<'_> {
         let grade = self.grade;
-        let score = grade.effective_score().filter(|_| !self.is_refused);
+        let score = grade.effective_score();
+        let score = score.and_then(|score| Score::new(score).ok());
+        // An answer without a gold has no score. It is graded, and its policy labels it.
+        let is_unlabelled = grade.verdict.as_deref() == Some(Verdict::UNLABELLED.as_str());
+        let score = score.or(is_unlabelled.then_some(Score::ZERO));
         Sample {
-            score: score.and_then(|score| Score::new(score).ok()),
+            score: score.filter(|_| !self.is_refused),
             pass: grade.pass_after_appeal(),
             corrected: grade.backward.and_then(|reward| Reward::new(reward).ok()),
             parts: &self.parts,

@@ -26,12 +26,15 @@ const MIN_GROUP_FOR_ZFIX: usize = 16;
 
 /// Adds the advantages to the grades of a whole batch, and returns what the reply says about its
 /// groups and channels. Waves of a stream contain parts of groups and have no advantages.
-pub(crate) fn correct(plan: &Plan, wave: &mut [ItemGrade]) -> Summary {
+pub(crate) fn correct(plan: &Plan, wave: &mut [ItemGrade], weights: &[Option<f64>]) -> Summary {
     let (advantages, summary) = {
         let grades: Vec<&ItemGrade> = wave.iter().collect();
         let answers = answers(plan, &grades);
         let groups = Groups::of(plan, &grades, &answers);
-        (groups.advantages(plan, &grades), groups.summary(plan))
+        (
+            groups.advantages(plan, &grades, weights),
+            groups.summary(plan),
+        )
     };
     for (at, advantage, rule) in advantages {
         wave[at].advantage = advantage;
@@ -170,6 +173,7 @@ impl<'a> Groups<'a> {
         &self,
         plan: &Plan,
         grades: &[&ItemGrade],
+        weights: &[Option<f64>],
     ) -> Vec<(usize, Option<f64>, &'static str)> {
         let views = self.views();
         let default_rule = self.default_rule(plan, grades);
@@ -188,6 +192,11 @@ impl<'a> Groups<'a> {
             } else {
                 rule
             };
+            let rule = if positions.iter().any(|at| weights[*at].is_some()) {
+                rule.weighted()
+            } else {
+                rule
+            };
             match by_rule.iter_mut().find(|(existing, _)| *existing == rule) {
                 Some((_, indices)) => indices.push(index),
                 None => by_rule.push((rule, vec![index])),
@@ -196,7 +205,16 @@ impl<'a> Groups<'a> {
         let mut by_position = Vec::with_capacity(grades.len());
         for (rule, indices) in by_rule {
             let groups: Vec<Group<'_>> = indices.iter().map(|index| views[*index]).collect();
-            let numbers = advantages(rule.estimator(), &groups);
+            let numbers = if rule.is_weighted() {
+                let of = |index: &usize| {
+                    let positions = &plan.context.groups[*index];
+                    let weights: Vec<_> = positions.iter().map(|at| weights[*at]).collect();
+                    weighted_mean_advantages(&self.members[*index], &weights)
+                };
+                indices.iter().map(of).collect()
+            } else {
+                advantages(rule.estimator(), &groups)
+            };
             for (index, numbers) in indices.into_iter().zip(numbers) {
                 for (at, number) in plan.context.groups[index].iter().zip(numbers) {
                     let rates = self.channel_rates[plan.context.channel_of[*at]];
@@ -219,13 +237,17 @@ enum Rule {
     Plain(Estimator),
     /// The reward minus the group's mean, divided by J of the item's channel.
     MeanOverJ,
+    /// The reward minus the weighted mean of the group, times the weight of the item.
+    Weighted,
+    /// The same, divided by J of the item's channel.
+    WeightedOverJ,
 }
 
 impl Rule {
     fn estimator(self) -> Estimator {
         match self {
             Self::Plain(estimator) => estimator,
-            Self::MeanOverJ => Estimator::Mean,
+            Self::MeanOverJ | Self::Weighted | Self::WeightedOverJ => Estimator::Mean,
         }
     }
 
@@ -233,13 +255,17 @@ impl Rule {
         match self {
             Self::Plain(estimator) => estimator.name(),
             Self::MeanOverJ => "mean/j",
+            Self::Weighted => "weighted_mean",
+            Self::WeightedOverJ => "weighted_mean/j",
         }
     }
 
     fn scale(self, rates: Option<Rates>) -> f64 {
         match self {
-            Self::MeanOverJ => rates.map_or(1.0, |rates| 1.0 / rates.j().max(MIN_J)),
-            Self::Plain(_) => 1.0,
+            Self::MeanOverJ | Self::WeightedOverJ => {
+                rates.map_or(1.0, |rates| 1.0 / rates.j().max(MIN_J))
+            }
+            Self::Plain(_) | Self::Weighted => 1.0,
         }
     }
 
@@ -249,9 +275,46 @@ impl Rule {
             Self::MeanOverJ | Self::Plain(Estimator::Gain | Estimator::Zfix) => {
                 Self::Plain(Estimator::Mean)
             }
-            other @ Self::Plain(_) => other,
+            Self::WeightedOverJ => Self::Weighted,
+            other @ (Self::Plain(_) | Self::Weighted) => other,
         }
     }
+
+    /// The rule for a group whose items have weights. Their policy has no other estimator than the
+    /// mean.
+    fn weighted(self) -> Self {
+        match self {
+            Self::MeanOverJ | Self::WeightedOverJ => Self::WeightedOverJ,
+            Self::Plain(_) | Self::Weighted => Self::Weighted,
+        }
+    }
+
+    fn is_weighted(self) -> bool {
+        matches!(self, Self::Weighted | Self::WeightedOverJ)
+    }
+}
+
+/// w (r - sum w r / sum w) over the members of a group with a reward and a weight (Hajek 1971);
+/// `None` with fewer than two, as without weights.
+fn weighted_mean_advantages(
+    members: &[Member<'_>],
+    weights: &[Option<f64>],
+) -> Vec<Option<f64>> {
+    let weighted = |member: &Member<'_>, weight: &Option<f64>| {
+        member.reward.map(Reward::get).zip(*weight)
+    };
+    let all: Vec<Option<(f64, f64)>> = members
+        .iter()
+        .zip(weights)
+        .map(|(member, weight)| weighted(member, weight))
+        .collect();
+    let known = || all.iter().flatten();
+    let sum: f64 = known().map(|(_, weight)| weight).sum();
+    let mean = known().map(|(reward, weight)| reward * weight).sum::<f64>() / sum;
+    let has_mean = known().count() > 1;
+    all.iter()
+        .map(|item| item.filter(|_| has_mean).map(|(reward, weight)| weight * (reward - mean)))
+        .collect()
 }
 
 /// Whether the group's rewards are computed from corrected outcomes.

@@ -15,7 +15,7 @@ pub(crate) mod tasks;
 
 use std::sync::Arc;
 
-use assay_record::{Record, SealedReply};
+use assay_record::SealedReply;
 use tokio::sync::mpsc::error::SendTimeoutError;
 use tracing::Instrument as _;
 
@@ -60,7 +60,7 @@ async fn run_stages(
     context::check(&batch)?;
     let received = Received::now(state.clock.as_ref());
     let charge = admit(&batch)?;
-    let checked = check(state, &batch, options.record, charge.as_deref())
+    let checked = check(state, &batch, &options, charge.as_deref())
         .instrument(tracing::info_span!("check"))
         .await;
     let (tasks, names) = match checked {
@@ -90,9 +90,9 @@ async fn run_stages(
             charge.spend(grading.charge());
         }
         appeal(state, &plan, charge.as_deref(), &mut wave).await;
-        compose(&plan, &mut wave);
+        let weights = compose(&plan, &mut wave);
         if whole {
-            reply.set_summary(correct(&plan, &mut wave));
+            reply.set_summary(correct(&plan, &mut wave, &weights));
         }
         reply.push(wave);
         if !whole && grading.is_done() {
@@ -133,12 +133,15 @@ fn admit(batch: &Batch) -> Result<Option<Box<dyn Charge>>, EngineError> {
 async fn check(
     state: &Arc<EngineState>,
     batch: &Batch,
-    record: Option<&Record>,
+    options: &PipelineOptions<'_>,
     charge: Option<&dyn Charge>,
 ) -> Result<(BatchTasks, HeldNames), EngineError> {
     let tasks = tasks::find(state, batch)?;
+    if options.has_rewards {
+        tasks.check_labels(batch)?;
+    }
     let grader_of = |at| tasks.spec(at).name;
-    let names = state.names.hold(record, batch, grader_of).await?;
+    let names = state.names.hold(options.record, batch, grader_of).await?;
     tasks::check(state, &batch.share, &tasks.distinct, charge).await?;
     Ok((tasks, names))
 }

@@ -13,4 +13,6 @@ pub(crate) struct PipelineOptions<'a> {
     pub(crate) keyed: Option<&'a IdempotentRequest>,
     pub(crate) record: Option<&'a Record>,
     pub(crate) use_cache: bool,
+    /// Whether the caller uses the rewards. A replay and a check of a dataset use only verdicts.
+    pub(crate) has_rewards: bool,
 }

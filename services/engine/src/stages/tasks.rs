@@ -75,6 +75,43 @@ impl BatchTasks {
         self.distinct[self.task_of[position]].spec()
     }
 
+    /// Rejects items whose policy and task disagree on where right answers come from: a policy with
+    /// `consensus` on a task with a gold, which says more than the group, and a task without a gold
+    /// under another policy or as a check, where it would have no score.
+    pub(crate) fn check_labels(&self, batch: &Batch) -> Result<(), EngineError> {
+        // Most tasks need not be parsed.
+        let has_gold: Vec<bool> = self
+            .distinct
+            .iter()
+            .map(|DistinctTask { grader, task, .. }| {
+                !task.body.get().contains("\"consensus\"") || grader.has_gold(task)
+            })
+            .collect();
+        for unit in &self.units {
+            let item = &batch.items[unit.item];
+            let labels = unit.part == 0 && batch.policy_of(item).rules().consensus.is_some();
+            let message = match (has_gold[unit.task], labels) {
+                (true, true) => {
+                    "the policy labels answers by consensus, but the task says which answers are \
+                     right; send the task without a gold, as `\"consensus\": true` of `math` and \
+                     `text` says, or use another policy"
+                }
+                (false, false) => {
+                    "the task has no gold, so it needs a policy with `consensus`; a check always \
+                     needs a gold"
+                }
+                (true, false) | (false, true) => continue,
+            };
+            let name = item.tasks().nth(unit.part).and_then(|(name, _)| name);
+            return Err(EngineError::Refused {
+                code: ErrorCode::InvalidPolicy,
+                pointer: format!("/items/{}{}", unit.item, task_pointer(name)),
+                message: message.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
     /// The task family of the item at this position, if it names no channel; `None` for the default
     /// one.
     pub(crate) fn family(&self, position: usize) -> Option<&str> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_core::grader::{BoxFuture, PrepareError};
 use assay_core::{
-    Checked, ErrorCode, Fault, Grade, GradeContext, Grader, GraderTable, Hash, Ids, Item, Lane,
+    Checked, ErrorCode, Evidence, Fault, Grade, GradeContext, Grader, GraderTable, Hash, Ids, Item, Lane,
     Outcome, PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task, TaskError,
     Verdict, VerdictSpec,
 };
@@ -34,6 +34,11 @@ const VERDICTS: &[VerdictSpec] = &[
         pass: Some(false),
         meaning: "the texts differ",
     },
+    VerdictSpec {
+        verdict: Verdict::UNLABELLED,
+        pass: None,
+        meaning: "the task has no gold",
+    },
 ];
 
 const fn spec(name: &'static str, lane: Lane) -> Spec {
@@ -53,6 +58,9 @@ const fn spec(name: &'static str, lane: Lane) -> Spec {
         work_unit: "comparisons",
     }
 }
+
+/// The answer of a prepared task without a gold.
+const NO_GOLD: &str = "no gold";
 
 /// Compares texts. The completions `panic`, `fail` and `fail once` cause what their names say.
 pub(crate) struct ExactGrader {
@@ -139,7 +147,8 @@ impl Grader for ExactGrader {
         // It may take long, so it must not run on a thread of the runtime.
         let thread = std::thread::current().name().map(str::to_owned);
         assert!(thread.is_some_and(|name| name.starts_with("assay-worker-")));
-        if task.body.get().contains("answer") {
+        let body = task.body.get();
+        if body.contains("answer") || body.contains("consensus") {
             return Ok(());
         }
         Err(TaskError::new(
@@ -149,6 +158,10 @@ impl Grader for ExactGrader {
         ))
     }
 
+    fn has_gold(&self, task: &Task) -> bool {
+        task.body.get().contains(r#""answer":"#)
+    }
+
     fn prepare(
         &self,
         task: &Task,
@@ -156,7 +169,7 @@ impl Grader for ExactGrader {
     ) -> Result<Arc<dyn Prepared>, PrepareError> {
         self.prepared.fetch_add(1, Ordering::Relaxed);
         let task: HashMap<String, String> = serde_json::from_str(task.body.get()).unwrap();
-        match task["answer"].as_str() {
+        match task.get("answer").unwrap_or(&NO_GOLD.to_owned()).as_str() {
             "" => Err(PrepareError::Ungradable(Fault::permanent(
                 ErrorCode::GoldUnparsable,
                 "the answer is empty",
@@ -195,6 +208,11 @@ impl PureGrader for ExactText {
             "fail" => Outcome::Failed(Fault::transient(ErrorCode::Internal, "on purpose")),
             "fail once" if !self.failed_once.swap(true, Ordering::Relaxed) => {
                 Outcome::Failed(Fault::transient(ErrorCode::Internal, "on purpose, once"))
+            }
+            text if self.answer == NO_GOLD => {
+                let evidence = Evidence::new().text("answer_normal", text);
+                let grade = Grade::new(Verdict::UNLABELLED, Score::ZERO);
+                Outcome::Graded(grade.with_evidence(evidence))
             }
             text if text == self.answer => {
                 Outcome::Graded(Grade::new(Verdict::CORRECT, Score::ONE))
@@ -422,6 +440,12 @@ pub(crate) fn item(grader: &str, answer: &str, completion: &str) -> BatchItem {
         Item::text(completion),
         Task::from_json(&task.to_string()).unwrap(),
     )
+}
+
+/// An item whose task has no gold.
+pub(crate) fn without_gold(completion: &str) -> BatchItem {
+    let task = Task::from_json(r#"{"type":"exact","consensus":"true"}"#).unwrap();
+    BatchItem::new(Item::text(completion), task)
 }
 
 pub(crate) fn batch(items: Vec<BatchItem>) -> Batch {

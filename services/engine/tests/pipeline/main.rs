@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod cases;
+mod consensus;
 mod fixtures;
 mod idempotency;
 mod keeping;

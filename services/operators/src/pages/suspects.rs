@@ -11,6 +11,7 @@ use assay_rewards::detectors::{Finding, StepSums, detect};
 use crate::bar::Bar;
 use crate::display::{bytes, cell, count, number, optional_number, short};
 use crate::failure::{Failure, Result};
+use crate::missing::Missing;
 use crate::page::{Menu, Page, Section};
 use crate::query::{Pairs, link};
 use crate::record::record_of;
@@ -55,6 +56,7 @@ pub(crate) struct Suspects {
     signs: Vec<ClusterRow>,
     lengths: Vec<(&'static str, String, String, String, bool)>,
     onsets: Vec<Onset>,
+    missing: Missing,
 }
 
 /// A change over the steps of a run that training alone does not explain.
@@ -127,6 +129,7 @@ pub(crate) async fn page(
             .map(ClusterRow::from)
             .collect(),
         lengths: lengths(&steps),
+        missing: Missing::of(&steps, run.as_deref().unwrap_or_default()),
         onsets: onsets(&steps, run.as_deref().unwrap_or_default()),
         runs,
     }))

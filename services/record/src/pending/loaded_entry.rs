@@ -59,11 +59,13 @@ impl LoadedEntry {
         sizes: &HashMap<Hash, u32>,
         counted: &mut Counted,
     ) {
-        for new in grades {
+        let grades: Vec<&NewGrade> = grades.into_iter().collect();
+        for new in &grades {
             let bytes = sizes.get(&new.row.source.completion_hash).copied();
             counted.push(&new.row, bytes);
             counted.push_signals(new);
         }
+        counted.push_missing(&self.entry, &grades, sizes);
     }
 
     /// Decodes a frame after checking its checksum.

@@ -13,7 +13,7 @@ mod unit;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::{CancelFlag, Component, Lane, Outcome};
+use assay_core::{CancelFlag, Component, Lane, Outcome, Score};
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -171,7 +171,7 @@ fn item_grade(plan: &Plan, units: Vec<GradedUnit>) -> Option<ItemGrade> {
             let verdict = graded.verdict.as_str();
             grade.verdict = Some(verdict.into());
             grade.pass = main.spec.pass(verdict);
-            grade.score = Some(graded.score.get());
+            grade.score = graded.known_score().map(Score::get);
             let measures = graded.measures.into_iter().chain(item.item.meta.measures());
             grade.measures = measures
                 .map(|(name, measure)| (name.into(), measure.get()))
