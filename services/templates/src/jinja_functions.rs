@@ -28,6 +28,7 @@ pub(crate) fn add(environment: &mut Environment<'static>) {
     environment.add_function("tool_calls", tool_calls);
     environment.add_function("instructions", instructions);
     environment.add_function("criteria", criteria);
+    environment.add_function("judged", judged);
     environment.add_function("refuse", refuse);
 }
 
@@ -235,6 +236,21 @@ fn instructions(ids: &Value, arguments: &Value) -> Result<Value, Error> {
 
 fn criteria(rubrics: &Value) -> Result<Value, Error> {
     rubric_criteria::from_rubrics(&json_elements(rubrics)?)
+        .map(|criteria| Value::from(Serde(criteria)))
+        .map_err(invalid)
+}
+
+fn judged(
+    rubrics: &Value,
+    judge: &str,
+    stage: Option<u32>,
+    gate: Option<bool>,
+) -> Result<Value, Error> {
+    let place = rubric_criteria::Place {
+        stage: stage.unwrap_or_default(),
+        gate: gate.unwrap_or_default(),
+    };
+    rubric_criteria::judged(&json_elements(rubrics)?, judge, place)
         .map(|criteria| Value::from(Serde(criteria)))
         .map_err(invalid)
 }
