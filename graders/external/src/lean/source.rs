@@ -188,7 +188,7 @@ fn without_preamble<'c>(code: &'c str, preamble: &str) -> &'c str {
     for token in preamble.split_whitespace() {
         match rest.trim_start().strip_prefix(token) {
             Some(after) if after.is_empty() || after.starts_with(char::is_whitespace) => {
-                rest = after
+                rest = after;
             }
             _ => return code,
         }

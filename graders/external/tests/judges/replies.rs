@@ -221,7 +221,8 @@ async fn equal_items_of_a_batch_make_one_call() {
         grade_in(&one.prepared, "b", &first),
         grade_in(&one.prepared, "b", &second),
     );
-    (graded(first), graded(second));
+    graded(first);
+    graded(second);
     assert_eq!(one.judge.calls(), 3, "each run has its own budget");
 }
 
