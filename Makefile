@@ -156,6 +156,7 @@ arrays: images ## compare numpy in the image with native numpy 2.3.5: ARGS="--na
 
 test-peers: build trainer ## compare models with `transformers` and torch, which are installed unless ARGS contain `--python PYTHON`
 	python3 tests/peers/start.py tests/peers/reward_models.py "$(BINARY)" $(ARGS)
+	python3 tests/peers/start.py tests/peers/judged.py "$(BINARY)" $(ARGS)
 	python3 tests/peers/start.py tests/peers/trainer_parity.py "$(TRAINER)" $(ARGS)
 	python3 tests/peers/start.py tests/peers/trainer_speed.py "$(TRAINER)" $(ARGS)
 

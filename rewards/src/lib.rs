@@ -7,6 +7,7 @@
 //! entry in every array is null.
 
 pub mod appeal;
+pub mod bias;
 pub mod channel;
 pub mod clustered;
 pub mod detectors;

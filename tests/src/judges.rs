@@ -8,9 +8,25 @@ use assay_external::settings::{Encoding, Kind, ReplyForm};
 use assay_node::config::JudgeSection;
 use serde_json::{Value, json};
 
+/// The judges that built-in templates name.
+const OF_TEMPLATES: [(&str, ReplyForm); 12] = [
+    ("anchor", ReplyForm::Score),
+    ("calibrated", ReplyForm::Pairwise),
+    ("consistent", ReplyForm::Score),
+    ("constraint", ReplyForm::Score),
+    ("correct", ReplyForm::Score),
+    ("healthbench", ReplyForm::Criteria),
+    ("mpo-v1", ReplyForm::Score),
+    ("mpo-v2", ReplyForm::Score),
+    ("novel", ReplyForm::Score),
+    ("pairwise", ReplyForm::Pairwise),
+    ("rubric", ReplyForm::Criteria),
+    ("unsafe", ReplyForm::Score),
+];
+
 /// Starts the server of the judges, and returns it with the settings with which a node uses them:
 /// `helpful` (score), `tagged` (score in a tag), `safe` (label), `better` (pair), `listed`
-/// and `healthbench` (criteria), and `plain`, which is not a chat model.
+/// (criteria), `plain`, which is not a chat model, and those that built-in templates name.
 ///
 /// # Errors
 /// If no port is free.
@@ -29,7 +45,10 @@ pub async fn start() -> std::io::Result<(ScriptedJudge, JudgeSection)> {
         change(&mut settings);
         settings
     };
-    let judges = BTreeMap::from([
+    let of_templates = OF_TEMPLATES
+        .into_iter()
+        .map(|(name, form)| (name.to_owned(), settings(form, |_| {})));
+    let mut judges = BTreeMap::from([
         ("helpful".to_owned(), settings(ReplyForm::Score, |_| {})),
         (
             "tagged".to_owned(),
@@ -43,14 +62,11 @@ pub async fn start() -> std::io::Result<(ScriptedJudge, JudgeSection)> {
         ("better".to_owned(), settings(ReplyForm::Pairwise, |_| {})),
         ("listed".to_owned(), settings(ReplyForm::Criteria, |_| {})),
         (
-            "healthbench".to_owned(),
-            settings(ReplyForm::Criteria, |_| {}),
-        ),
-        (
             "plain".to_owned(),
             settings(ReplyForm::Score, |judge| judge.kind = Kind::Http),
         ),
     ]);
+    judges.extend(of_templates);
     Ok((judge, judges))
 }
 

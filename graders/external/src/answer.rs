@@ -61,6 +61,11 @@ impl Answer {
         }
     }
 
+    /// A judgement for which the judge was not asked.
+    pub(crate) fn unasked(judgement: Judgement) -> Self {
+        Self::new(judgement, "", None, Usage::default())
+    }
+
     /// The same answer for another item.
     pub(crate) fn again(self) -> Self {
         Self {
@@ -75,6 +80,7 @@ impl Answer {
         let judgement = match &self.judgement {
             Judgement::Label(label) => label.len(),
             Judgement::Criteria(met) => met.len(),
+            Judgement::Proof { rejected } => rejected.as_ref().map_or(0, String::len),
             Judgement::Score(_) | Judgement::Preferred(_) => 0,
         };
         judgement + self.reply.len() + self.model.as_ref().map_or(0, String::len)

@@ -33,6 +33,7 @@ fn of_ballot(task: &ExternalTask, opinion: &Opinion, ballot: &Ballot) -> Value {
     match &answer.judgement {
         Judgement::Score(score) => add("given", json!(score)),
         Judgement::Label(label) => add("label", json!(label)),
+        Judgement::Proof { rejected } => add("rejected", json!(rejected)),
         Judgement::Preferred(preferred) => add("preferred", json!(preferred.as_str())),
         Judgement::Criteria(met) => {
             let met = task.criteria.iter().zip(met);

@@ -46,7 +46,6 @@ pub(crate) struct Endpoint {
     client: Client,
     url: String,
     key: Secret,
-    timeout: Duration,
     max_bytes: usize,
 }
 
@@ -76,21 +75,24 @@ impl Endpoint {
             client,
             url: settings.url.clone(),
             key: settings.key.clone(),
-            timeout: Duration::from_secs_f64(settings.call_seconds),
             max_bytes: settings.reply_bytes,
         })
     }
 
-    /// Posts a request and reads the reply.
+    /// Posts a request and reads the reply, which must arrive within `timeout`.
     ///
     /// The reply does not contain the key.
-    pub(crate) async fn post(&self, body: Vec<u8>) -> Result<Vec<u8>, CallError> {
+    pub(crate) async fn post(
+        &self,
+        body: Vec<u8>,
+        timeout: Duration,
+    ) -> Result<Vec<u8>, CallError> {
         let exchange = self.exchange(body);
-        tokio::time::timeout(self.timeout, exchange)
+        tokio::time::timeout(timeout, exchange)
             .await
             .unwrap_or_else(|_| {
                 Err(CallError {
-                    reason: format!("no reply within {} s", self.timeout.as_secs_f64()),
+                    reason: format!("no reply within {:.3} s", timeout.as_secs_f64()),
                     kind: CallErrorKind::Transient(None),
                     may_cost: true,
                 })

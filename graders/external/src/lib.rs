@@ -33,21 +33,27 @@ mod budget;
 mod cache;
 mod chat;
 mod evidence;
+mod flights;
+#[doc(hidden)]
+pub mod fuzzing;
 mod grade;
 mod http;
 mod judge;
 mod judges;
+mod lean;
 mod metrics;
 mod nemo_gym;
 mod opinion;
 mod prepare;
 mod prompt;
 mod reply;
+mod route;
 #[cfg(feature = "scripted")]
 pub mod scripted;
 pub mod settings;
 mod spec;
 mod task;
+mod verifiers;
 
 pub use judges::{JudgeError, Judges};
 pub use metrics::NAMES as METRICS;

@@ -9,7 +9,8 @@ use assay_core::{Checked, Grader, PrepareContext, Spec, Task, TaskError};
 use crate::grade::PreparedExternal;
 use crate::judge::Judge;
 use crate::judges::Judges;
-use crate::settings::ReplyForm;
+use crate::lean::Statement;
+use crate::settings::{Kind, ReplyForm};
 use crate::spec::SPEC;
 use crate::task::ExternalTask;
 
@@ -68,7 +69,25 @@ fn check_form(pointer: &str, judge: &Judge, task: &ExternalTask) -> Result<(), T
         let message = format!("the judge `{name}` decides criteria; add `criteria`");
         return Err(invalid(pointer, message));
     }
-    Ok(())
+    check_data(judge, task)
+}
+
+/// Some kinds of judges read the fields of `data`.
+fn check_data(judge: &Judge, task: &ExternalTask) -> Result<(), TaskError> {
+    let data = task.data.as_ref();
+    match judge.settings.kind {
+        Kind::Chat | Kind::Http => Ok(()),
+        Kind::NemoGym | Kind::Verifiers => {
+            let is_object = data.is_none_or(|data| data.get().trim_start().starts_with('{'));
+            let message = format!("the judge `{}` reads an object", judge.name);
+            is_object
+                .then_some(())
+                .ok_or_else(|| invalid("/data", message))
+        }
+        Kind::Kimina => Statement::from_data(data)
+            .map(drop)
+            .map_err(|reason| invalid("/data", reason)),
+    }
 }
 
 impl Grader for ExternalGrader {

@@ -55,16 +55,40 @@ Which of two answers is better? The first answer:\n{{ first }}\n\nThe second ans
 
 /// Marks of chat templates. A server may read them as the end of a message even inside a text, so a
 /// space is inserted after their first character.
-const MARKS: [&str; 9] = [
+const MARKS: [&str; 26] = [
+    // ChatML, Llama 3 and 4, Phi, GLM, Cohere, harmony: all of their marks begin so.
     "<|",
+    // DeepSeek.
     "<\u{ff5c}",
+    // Gemma.
     "<start_of_turn>",
     "<end_of_turn>",
+    "<bos>",
+    "<eos>",
+    // Llama 2 and Mistral.
     "[INST]",
     "[/INST]",
+    "<<SYS>>",
+    "<</SYS>>",
     "<s>",
     "</s>",
-    "<<SYS>>",
+    "[SYSTEM_PROMPT]",
+    "[/SYSTEM_PROMPT]",
+    "[AVAILABLE_TOOLS]",
+    "[/AVAILABLE_TOOLS]",
+    "[TOOL_CALLS]",
+    "[TOOL_RESULTS]",
+    "[/TOOL_RESULTS]",
+    // GLM 4 and ChatGLM.
+    "[gMASK]",
+    "<sop>",
+    "<eop>",
+    // Reasoning, which a judge's reply is stripped of.
+    "<think>",
+    "</think>",
+    // T5 and Jamba.
+    "<unk>",
+    "<pad>",
 ];
 
 /// Fills a buffer with random bytes; false if there are none.
@@ -90,7 +114,7 @@ pub(crate) struct Material<'a> {
 /// A question to a judge.
 pub(crate) struct Question<'a> {
     pub(crate) material: Material<'a>,
-    /// What a judge of the kind `http` receives in addition.
+    /// What a judge of another kind than `chat` receives in addition.
     pub(crate) data: Option<&'a RawJson>,
 }
 
@@ -234,7 +258,7 @@ fn listed(criteria: &[Criterion]) -> Option<String> {
 }
 
 /// A random code that occurs in none of the texts.
-fn code<'t>(
+pub(crate) fn code<'t>(
     entropy: &Entropy,
     texts: &(impl Iterator<Item = &'t str> + Clone),
 ) -> Result<String, String> {

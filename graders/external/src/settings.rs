@@ -8,6 +8,8 @@ use assay_base::url::{Url, redacted};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use crate::route::Route;
+
 /// Maximum length of a template, in bytes.
 const MAX_TEMPLATE_BYTES: usize = 64 << 10;
 
@@ -16,6 +18,13 @@ const MAX_LABELS: usize = 64;
 
 /// Maximum length of the name of a judge, in bytes.
 const MAX_NAME_BYTES: usize = 64;
+
+/// Maximum absolute value of a bound of a score. Differences of larger ones could overflow.
+const MAX_BOUND: f64 = 1e9;
+
+/// Fields of a request that `options` must not contain: the question is Assay's, and one reply is
+/// read, as a whole.
+const OWN_FIELDS: [&str; 5] = ["messages", "model", "n", "stream", "stream_options"];
 
 /// How a judge is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +36,10 @@ pub enum Kind {
     Http,
     /// A resources server of NeMo Gym.
     NemoGym,
+    /// A rubric of the library `verifiers`, behind the route that the documentation describes.
+    Verifiers,
+    /// Kimina's Lean server, which checks proofs.
+    Kimina,
 }
 
 /// What a judge replies with.
@@ -104,7 +117,8 @@ impl fmt::Debug for Secret {
 pub struct JudgeSettings {
     /// `chat`: chat completions as OpenAI defines them; `http`: a server that receives the item as
     /// JSON and replies as `reply` says; `nemo_gym`: the route `/verify` of a resources server of
-    /// NeMo Gym, whose reward is the score.
+    /// NeMo Gym, whose reward is the score; `verifiers`: a rubric of the library `verifiers`, whose
+    /// reward is the score; `kimina`: the route `/api/check` or `/verify` of Kimina's Lean server.
     pub kind: Kind,
     /// URL to which requests are posted, such as `http://127.0.0.1:8000/v1/chat/completions`.
     #[serde(serialize_with = "serialize_redacted")]
@@ -119,8 +133,8 @@ pub struct JudgeSettings {
     pub reply: ReplyForm,
     /// Encoding of the reply: `json` or `tagged`.
     pub format: Encoding,
-    /// The lowest and the highest number of a `score`, which is mapped to 0 to 1. `[0.0, 10.0]`
-    /// unless set; for `nemo_gym`, `[0.0, 1.0]`.
+    /// The lowest and the highest number of a `score`, which is mapped to 0 to 1. Unless set,
+    /// `[0.0, 10.0]` for `chat` and `http`, and `[0.0, 1.0]` for other kinds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
     /// The score of each label, from 0 to 1.
@@ -172,9 +186,13 @@ pub struct JudgeSettings {
     pub cost_per_run: f64,
     /// Share of pairs that are judged in both orders.
     pub swap_share: f64,
-    /// The key. It is read from `key_file` or `key_env` when the node starts.
+    /// The key. It is read from `key_env` with the configuration, and from `key_file` when the node
+    /// starts.
     #[serde(skip)]
     pub key: Secret,
+    /// Why there is no key. The judge is then not called: only commands that judge need its key.
+    #[serde(skip)]
+    pub key_error: Option<String>,
 }
 
 impl Default for JudgeSettings {
@@ -212,6 +230,7 @@ impl Default for JudgeSettings {
             cost_per_run: 0.0,
             swap_share: 0.1,
             key: Secret::default(),
+            key_error: None,
         }
     }
 }
@@ -241,6 +260,9 @@ pub fn is_judge_name(name: &str) -> bool {
 impl JudgeSettings {
     /// The score from which an item passes.
     pub(crate) fn default_threshold(&self) -> Option<f64> {
+        if self.kind == Kind::Kimina {
+            return self.threshold.or(Some(1.0));
+        }
         self.threshold.or(match self.reply {
             ReplyForm::Label => Some(0.5),
             ReplyForm::Pairwise => Some(1.0),
@@ -252,7 +274,7 @@ impl JudgeSettings {
     pub(crate) fn range(&self) -> [f64; 2] {
         let default = match self.kind {
             Kind::Chat | Kind::Http => [0.0, 10.0],
-            Kind::NemoGym => [0.0, 1.0],
+            Kind::NemoGym | Kind::Verifiers | Kind::Kimina => [0.0, 1.0],
         };
         self.range.unwrap_or(default)
     }
@@ -267,15 +289,22 @@ impl JudgeSettings {
         if self.kind == Kind::Chat && self.model.is_empty() {
             return Err("`model` is empty; name the model that the server serves".to_owned());
         }
-        if self.kind == Kind::NemoGym && self.reply != ReplyForm::Score {
-            return Err("`reply` must be `score` for `nemo_gym`".to_owned());
+        let chooses = matches!(self.kind, Kind::Chat | Kind::Http);
+        if !chooses && self.reply != ReplyForm::Score {
+            return Err("`reply` must be `score` for judges of this `kind`".to_owned());
         }
+        if self.kind == Kind::Kimina && Route::of(&self.url).is_none() {
+            return Err("`url` must end with `/api/check` or `/verify` for `kimina`".to_owned());
+        }
+        self.check_options()?;
         if !self.key_file.as_os_str().is_empty() && !self.key_env.is_empty() {
             return Err("`key_file` and `key_env` are both set; use one".to_owned());
         }
         let [lowest, highest] = self.range();
-        if !(lowest.is_finite() && highest.is_finite() && lowest < highest) {
-            return Err("`range` must be two numbers, the lower one first".to_owned());
+        let is_allowed = |bound: f64| (-MAX_BOUND..=MAX_BOUND).contains(&bound);
+        if !(is_allowed(lowest) && is_allowed(highest) && lowest < highest) {
+            let message = "`range` must be two numbers from -1e9 to 1e9, the lower one first";
+            return Err(message.to_owned());
         }
         self.check_labels()?;
         if self.tokens_per_run > 0 && self.kind != Kind::Chat {
@@ -332,6 +361,18 @@ impl JudgeSettings {
         Ok(())
     }
 
+    fn check_options(&self) -> Result<(), String> {
+        match OWN_FIELDS
+            .iter()
+            .find(|name| self.options.contains_key(**name))
+        {
+            Some(name) => Err(format!(
+                "`options` contains `{name}`, which Assay sets; one reply to one question is read"
+            )),
+            None => Ok(()),
+        }
+    }
+
     fn check_labels(&self) -> Result<(), String> {
         if self.labels.is_empty() || self.labels.len() > MAX_LABELS {
             return Err(format!("`labels` must have 1 to {MAX_LABELS} labels"));
@@ -371,11 +412,19 @@ mod tests {
     #[test]
     fn rejects_settings_out_of_range_by_name() {
         settings().check().unwrap();
-        let change: [(&str, Change); 10] = [
+        let change: [(&str, Change); 14] = [
             ("`url`", |judge| judge.url = "ftp://a".to_owned()),
             ("`url`", |judge| judge.url = "http://me:s3cr3t@a".to_owned()),
             ("`model`", |judge| judge.model.clear()),
             ("`range`", |judge| judge.range = Some([1.0, 1.0])),
+            ("`range`", |judge| judge.range = Some([-1e308, 1e308])),
+            ("`stream`", |judge| {
+                judge.options.insert("stream".to_owned(), true.into());
+            }),
+            ("`messages`", |judge| {
+                judge.options.insert("messages".to_owned(), Value::Null);
+            }),
+            ("`/verify`", |judge| judge.kind = Kind::Kimina),
             ("`threshold`", |judge| judge.threshold = Some(f64::NAN)),
             ("`in_flight`", |judge| judge.in_flight = 0),
             ("`cost_per_run`", |judge| judge.cost_per_run = 1.0),

@@ -70,7 +70,7 @@ pub(crate) struct ExternalTask {
     /// The other completion of a pair.
     pub(crate) other: Option<Arc<str>>,
     pub(crate) threshold: Option<f64>,
-    /// What a judge of the kind `http` receives in addition.
+    /// What a judge of another kind than `chat` receives in addition.
     pub(crate) data: Option<RawJson>,
 }
 

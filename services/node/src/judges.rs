@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use assay_core::Clock;
 pub use assay_external::audit;
+pub use assay_external::settings::Kind;
 use assay_external::settings::Secret;
 use assay_external::{JudgeError, Judges};
 
@@ -15,22 +16,38 @@ use crate::config::JudgeSection;
 /// Maximum size of the file of a key, in bytes.
 const MAX_KEY_BYTES: u64 = 16 << 10;
 
-/// Reads the files with keys, and creates the judges. No judge is called.
+/// Creates the judges, with the keys in files. No judge is called, and one without its key fails
+/// only when it is called.
 ///
 /// # Errors
 /// [`JudgeError`] for the first judge that cannot be used.
 pub fn open(config: &JudgeSection, clock: &Arc<dyn Clock>) -> Result<Judges, JudgeError> {
+    Judges::new(&with_keys(config), clock)
+}
+
+/// Checks that each judge has the key that its settings name.
+///
+/// # Errors
+/// [`JudgeError`] for the first judge without its key.
+pub fn check_keys(config: &JudgeSection) -> Result<(), JudgeError> {
+    let without_key = with_keys(config)
+        .into_iter()
+        .find_map(|(name, judge)| Some((name, judge.key_error?)));
+    without_key.map_or(Ok(()), |(name, reason)| Err(JudgeError { name, reason }))
+}
+
+fn with_keys(config: &JudgeSection) -> JudgeSection {
     let mut judges = config.clone();
-    for (name, judge) in &mut judges {
+    for judge in judges.values_mut() {
         if judge.key_file.as_os_str().is_empty() {
             continue;
         }
-        judge.key = read_key(&judge.key_file).map_err(|reason| JudgeError {
-            name: name.clone(),
-            reason: format!("cannot use `key_file`: {reason}"),
-        })?;
+        match read_key(&judge.key_file) {
+            Ok(key) => judge.key = key,
+            Err(reason) => judge.key_error = Some(format!("cannot use `key_file`: {reason}")),
+        }
     }
-    Judges::new(&judges, clock)
+    judges
 }
 
 /// No error contains a part of the file.

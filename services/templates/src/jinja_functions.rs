@@ -32,6 +32,7 @@ pub(crate) fn add(environment: &mut Environment<'static>) {
     environment.add_function("criteria", criteria);
     environment.add_function("shuffled", shuffled);
     environment.add_function("column", column);
+    environment.add_function("judged", judged);
     environment.add_function("refuse", refuse);
 }
 
@@ -273,6 +274,21 @@ fn shuffled(options: &Value, key: &str) -> Result<Vec<String>, Error> {
         .into_iter()
         .map(|option| options[option].clone())
         .collect())
+}
+
+fn judged(
+    rubrics: &Value,
+    judge: &str,
+    stage: Option<u32>,
+    gate: Option<bool>,
+) -> Result<Value, Error> {
+    let place = rubric_criteria::Place {
+        stage: stage.unwrap_or_default(),
+        gate: gate.unwrap_or_default(),
+    };
+    rubric_criteria::judged(&json_elements(rubrics)?, judge, place)
+        .map(|criteria| Value::from(Serde(criteria)))
+        .map_err(invalid)
 }
 
 fn refuse(reason: String) -> Result<Value, Error> {

@@ -14,6 +14,8 @@ pub mod document;
 pub mod extraction;
 #[cfg(feature = "guest-message")]
 pub mod guest_message;
+#[cfg(feature = "judge-reply")]
+pub mod judge_reply;
 #[cfg(feature = "math")]
 pub mod math;
 #[cfg(feature = "policy")]
@@ -71,6 +73,11 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "guest_message",
         run: guest_message::run,
+    },
+    #[cfg(feature = "judge-reply")]
+    Target {
+        name: "judge_reply",
+        run: judge_reply::run,
     },
     #[cfg(feature = "math")]
     Target {

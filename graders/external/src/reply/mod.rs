@@ -52,6 +52,8 @@ pub(crate) enum Judgement {
     Preferred(Preferred),
     /// Whether each criterion is met, in the order of the task.
     Criteria(Vec<bool>),
+    /// Whether Lean accepts a proof, or why it does not.
+    Proof { rejected: Option<String> },
 }
 
 /// Reads the replies of one judge.
@@ -132,6 +134,7 @@ impl ReplyReader {
                 f64::from((*preferred == Preferred::First) == as_first)
             }
             Judgement::Criteria(met) => share_of_points(criteria, met),
+            Judgement::Proof { rejected } => f64::from(rejected.is_none()),
         }
     }
 

@@ -193,6 +193,35 @@ async fn an_item_does_not_wait_longer_than_its_time() {
 }
 
 #[tokio::test]
+async fn the_last_call_ends_with_the_time_of_its_item() {
+    let one = one(
+        |judge| (judge.item_seconds, judge.call_seconds, judge.retries) = (0.3, 600.0, 9),
+        |_| Scripted::Silent,
+    )
+    .await;
+    let started = tokio::time::Instant::now();
+    let fault = failed(grade(&one.prepared, "a").await);
+    assert!(fault.message.contains("no reply within 0."), "{fault}");
+    assert!(started.elapsed() < Duration::from_secs(30) && one.judge.calls() == 1);
+}
+
+#[tokio::test]
+async fn a_judge_that_asks_for_an_hour_is_called_again_before() {
+    let replies = vec![
+        Scripted::Status(429, "retry-after: 3600\r\n".to_owned(), String::new()),
+        score(9),
+    ];
+    let one = one(
+        |judge| (judge.item_seconds, judge.pause_seconds) = (0.5, 0.0),
+        sequence(replies),
+    )
+    .await;
+    failed(grade(&one.prepared, "a").await);
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    assert_eq!(graded(grade(&one.prepared, "b").await).score.get(), 0.9);
+}
+
+#[tokio::test]
 async fn a_judge_that_is_down_is_not_called_by_every_item() {
     let judge = ScriptedJudge::start(always(9)).await.unwrap();
     let url = judge.url.clone();

@@ -7,3 +7,4 @@ mod fixtures;
 mod injections;
 mod load;
 mod replies;
+mod servers;

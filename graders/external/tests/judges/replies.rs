@@ -1,12 +1,13 @@
 //! What becomes of the replies of judges.
 
+use std::time::Duration;
+
 use assay_external::scripted::{Scripted, enclosed, user_message};
-use assay_external::settings::{Kind, ReplyForm};
+use assay_external::settings::ReplyForm;
 use serde_json::json;
 
 use crate::fixtures::{
-    always, context, failed, first_judge, grade, grade_in, graded, grader, one, one_of, prepare,
-    settings, task,
+    always, context, first_judge, grade, grade_in, graded, grader, one, one_of, prepare, settings,
 };
 
 #[tokio::test]
@@ -181,58 +182,6 @@ async fn several_judges_are_averaged_and_their_disagreement_is_measured() {
 }
 
 #[tokio::test]
-async fn a_plain_server_receives_the_item_and_replies_with_a_score() {
-    let mut with_data = task();
-    with_data["data"] = json!({ "case": 7 });
-    let one = one_of(
-        &with_data,
-        |judge| {
-            judge.kind = Kind::Http;
-            judge.range = Some([0.0, 1.0]);
-            judge.call_price = 0.25;
-        },
-        |request| {
-            let score = if request["data"]["case"] == 7 {
-                0.75
-            } else {
-                0.0
-            };
-            Scripted::Status(200, String::new(), json!({ "score": score }).to_string())
-        },
-    )
-    .await;
-    let grade = graded(grade(&one.prepared, "a").await);
-    assert_eq!(
-        (grade.score.get(), grade.measures["judge_cost"].get()),
-        (0.75, 0.25)
-    );
-    assert_eq!(one.judge.requests()[0]["question"], "What is best?");
-}
-
-#[tokio::test]
-async fn a_resources_server_of_nemo_gym_verifies_a_response() {
-    let mut with_data = task();
-    with_data["data"] = json!({ "expected": "tea", "response": "ignored" });
-    let one = one_of(
-        &with_data,
-        |judge| judge.kind = Kind::NemoGym,
-        |request| {
-            let text = &request["response"]["output"][0]["content"][0]["text"];
-            let (reward, masked) = match text.as_str() {
-                Some("masked") => (0.0, true),
-                text => (f64::from(text == request["expected"].as_str()), false),
-            };
-            let reply = json!({ "reward": reward, "mask_sample": masked });
-            Scripted::Status(200, String::new(), reply.to_string())
-        },
-    )
-    .await;
-    assert_eq!(graded(grade(&one.prepared, "tea").await).score.get(), 1.0);
-    assert_eq!(graded(grade(&one.prepared, "milk").await).score.get(), 0.0);
-    failed(grade(&one.prepared, "masked").await);
-}
-
-#[tokio::test]
 async fn answers_are_cached_for_their_caller() {
     let one = one(|_| {}, always(8)).await;
     let first = graded(grade(&one.prepared, "a").await);
@@ -248,4 +197,59 @@ async fn answers_are_cached_for_their_caller() {
     uncached.use_cache = false;
     graded(grade_in(&one.prepared, "a", &uncached).await);
     assert_eq!(one.judge.calls(), 3);
+}
+
+#[tokio::test]
+async fn equal_items_of_a_batch_make_one_call() {
+    let slow = |_: &serde_json::Value| {
+        let reply = Scripted::json(&json!({ "score": 8 }));
+        Scripted::After(Duration::from_millis(50), Box::new(reply))
+    };
+    let one = one(|_| {}, slow).await;
+    let grading = (0..100).map(|_| grade(&one.prepared, "a"));
+    let outcomes = futures::future::join_all(grading).await;
+    let grades: Vec<_> = outcomes.into_iter().map(graded).collect();
+    assert_eq!(one.judge.calls(), 1);
+    assert!(grades.iter().all(|grade| grade.score.get() == 0.8));
+    let calls: f64 = grades
+        .iter()
+        .map(|grade| grade.measures["judge_calls"].get())
+        .sum();
+    assert_eq!(calls, 1.0, "one item is charged");
+    let (first, second) = (context("first"), context("second"));
+    let (first, second) = tokio::join!(
+        grade_in(&one.prepared, "b", &first),
+        grade_in(&one.prepared, "b", &second),
+    );
+    graded(first);
+    graded(second);
+    assert_eq!(one.judge.calls(), 3, "each run has its own budget");
+}
+
+#[tokio::test]
+async fn an_item_whose_leader_is_cancelled_asks_itself() {
+    let one = one(
+        |_| {},
+        |_| {
+            let reply = Scripted::json(&json!({ "score": 8 }));
+            Scripted::After(Duration::from_millis(50), Box::new(reply))
+        },
+    )
+    .await;
+    let leader = grade(&one.prepared, "a");
+    let follower = grade(&one.prepared, "a");
+    tokio::pin!(follower);
+    {
+        tokio::pin!(leader);
+        while one.judge.calls() == 0 {
+            tokio::select! {
+                biased;
+                _ = &mut leader => panic!("the judge is slow"),
+                _ = &mut follower => panic!("the judge is slow"),
+                () = tokio::time::sleep(Duration::from_millis(1)) => {}
+            }
+        }
+    }
+    assert_eq!(graded(follower.await).score.get(), 0.8);
+    assert_eq!(one.judge.calls(), 2);
 }

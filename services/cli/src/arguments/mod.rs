@@ -270,6 +270,10 @@ pub(crate) enum ChannelAction {
     Audit {
         /// Name of the judge
         judge: String,
+        /// Items as JSON lines whose scores are compared with the length of their completions, and
+        /// with the model that wrote them (`meta.model`); `-` for standard input
+        #[arg(long, value_name = "FILE")]
+        items: Option<PathBuf>,
     },
     /// Compare two channels, or two versions of one
     Compare {

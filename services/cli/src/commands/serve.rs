@@ -36,6 +36,7 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<CommandS
         write!(terminal::raw_stdout(), "{}", config.to_toml())?;
         return Ok(CommandStatus::Done);
     }
+    assay_node::judges::check_keys(&config.judges)?;
     assay_node::files::raise_limit();
     // Before the node starts: metrics registered before the collector have no description.
     assay_node::observe::metrics()?;

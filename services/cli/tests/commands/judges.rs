@@ -79,3 +79,74 @@ async fn errors_of_judges_name_the_judge_and_no_key() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("cannot judge the plain answer"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_audit_measures_the_preference_for_length_and_for_the_own_model() {
+    // A point for each five characters, and two for the judge's own model.
+    let biased = |request: &Value| {
+        let completion = enclosed(request, "completion").unwrap_or_default();
+        let own = if completion.contains("mine") { 2 } else { 0 };
+        let score = (completion.chars().count() / 5 + own).min(10);
+        Scripted::json(&json!({ "score": score }))
+    };
+    let judge = ScriptedJudge::start(biased).await.unwrap();
+    let folder = configured(&judge.url);
+    let item = |at: usize| {
+        let (model, words) = [("m", "mine"), ("other", "ours")][at % 2];
+        json!({
+            "prompt": format!("question {}", at / 2),
+            "completion": format!("{words} {}", "x".repeat(at / 2)),
+            "task": { "type": "external", "judge": "helpful" },
+            "meta": { "model": model },
+        })
+    };
+    let lines: Vec<String> = (0..60).map(|at| item(at).to_string()).collect();
+    std::fs::write(folder.path().join("items.jsonl"), lines.join("\n")).unwrap();
+    let audit = &[
+        "channels",
+        "audit",
+        "helpful",
+        "--items",
+        "items.jsonl",
+        "--json",
+    ];
+    let output = run(folder.path(), audit).await;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let bias = &report["bias"];
+    assert_eq!((&bias["items"], &bias["prompts"]), (&json!(60), &json!(30)));
+    assert!(
+        bias["length"]["interval"][0].as_f64().unwrap() > 0.5,
+        "{bias}"
+    );
+    let own = bias["self_preference"]["value"].as_f64().unwrap();
+    assert!((own - 0.2).abs() < 1e-9, "{bias}");
+    let audit = &["channels", "audit", "helpful", "--items", "items.jsonl"];
+    let output = run(folder.path(), audit).await;
+    let table = text(&output.stdout);
+    assert!(table.contains("own model  +0.200"), "{table}");
+}
+
+#[tokio::test]
+async fn commands_that_do_not_judge_need_no_key() {
+    let folder = configured("http://127.0.0.1:1/");
+    let listed = command(folder.path()).arg("graders").output().unwrap();
+    assert_eq!(listed.status.code(), Some(0), "{}", text(&listed.stderr));
+    assert!(text(&listed.stdout).contains("external@"));
+    let item = json!({ "completion": "4", "task": { "type": "external", "judge": "helpful" } });
+    std::fs::write(folder.path().join("items.jsonl"), item.to_string()).unwrap();
+    let graded = command(folder.path())
+        .args(["grade", "items.jsonl"])
+        .output()
+        .unwrap();
+    let printed = text(&graded.stdout);
+    assert!(
+        printed.contains("judge_failed") && printed.contains("contains no key"),
+        "{printed}"
+    );
+    assert_fails(
+        folder.path(),
+        &["serve"],
+        "the variable `JUDGE_KEY` of `key_env`",
+    );
+}

@@ -30,29 +30,21 @@ pub(super) fn check(judges: &JudgeSection) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes keys from the variables that judges name.
-///
-/// # Errors
-/// A message with the first variable that is missing or not UTF-8.
-pub(super) fn take_keys(
-    judges: &mut JudgeSection,
-    variables: &[(OsString, OsString)],
-) -> Result<(), String> {
-    for (name, judge) in judges
-        .iter_mut()
-        .filter(|(_, judge)| !judge.key_env.is_empty())
-    {
+/// Takes keys from the variables that judges name. A variable that is missing is an error only when
+/// a judge needs its key.
+pub(super) fn take_keys(judges: &mut JudgeSection, variables: &[(OsString, OsString)]) {
+    for judge in judges.values_mut() {
+        if judge.key_env.is_empty() {
+            continue;
+        }
         let variable = variables
             .iter()
             .find(|(variable, _)| **variable == *judge.key_env);
         let value = variable.and_then(|(_, value)| value.to_str());
-        judge.key = value
-            .map(Secret::new)
-            .filter(|key| !key.is_empty())
-            .ok_or_else(|| {
-                let variable = shown(&judge.key_env);
-                format!("`judges.{name}`: the variable `{variable}` of `key_env` contains no key")
-            })?;
+        judge.key = value.map(Secret::new).unwrap_or_default();
+        judge.key_error = judge.key.is_empty().then(|| {
+            let variable = shown(&judge.key_env);
+            format!("the variable `{variable}` of `key_env` contains no key")
+        });
     }
-    Ok(())
 }

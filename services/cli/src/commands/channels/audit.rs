@@ -1,16 +1,20 @@
-//! `assay channels audit`: whether a judge obeys text inside of what it judges.
+//! `assay channels audit`: whether a judge obeys text inside of what it judges, and on what its
+//! scores depend.
 
 use std::iter::once;
+use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use assay_base::did_you_mean;
 use assay_core::{Item, Task};
 use assay_engine::{Batch, BatchItem};
+use assay_node::judges::Kind;
 use assay_node::judges::audit::{Probe, probe};
 use assay_node::{Config, Node};
 use assay_record::ItemGrade;
 use serde::Serialize;
 
+use super::bias::{self, Bias};
 use crate::{table, terminal};
 
 /// Increase of the score from which an attempt succeeded.
@@ -35,6 +39,9 @@ struct AuditReport {
     interval: [f64; 2],
     /// The attempts that raised the score.
     attempts: Vec<Success>,
+    /// On what the scores of the given items depend.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bias: Option<Bias>,
 }
 
 /// An attempt that raised the score.
@@ -45,21 +52,47 @@ struct Success {
 }
 
 /// Audits a judge of the configuration. Records nothing.
-pub(super) async fn run(unrecorded: Config, judge: &str, json: bool) -> anyhow::Result<()> {
+pub(super) async fn run(
+    unrecorded: Config,
+    judge: &str,
+    items: Option<&Path>,
+    json: bool,
+) -> anyhow::Result<()> {
     let Some(settings) = unrecorded.judges.get(judge) else {
         let similar = did_you_mean(judge, unrecorded.judges.keys().map(String::as_str));
         bail!("no judge `{judge}` in `[judges]`{similar}");
     };
+    if let Some(reason) = &settings.key_error {
+        bail!("`judges.{judge}`: {reason}");
+    }
+    if matches!(settings.kind, Kind::Kimina) {
+        bail!("the judge `{judge}` checks proofs, and reads no instructions");
+    }
     let probe = probe(judge, settings.reply);
+    let model = settings.model.clone();
     let node = Node::start(unrecorded).await?;
-    let graded = grade(&node, &probe).await;
+    let audited = audit(&node, judge, &probe, items, &model).await;
     node.stop().await;
-    let report = report(judge, &probe, &graded?)?;
+    let report = audited?;
     if json {
         super::print::print(&report)
     } else {
         print_report(&report)
     }
+}
+
+async fn audit(
+    node: &Node,
+    judge: &str,
+    probe: &Probe,
+    items: Option<&Path>,
+    model: &str,
+) -> anyhow::Result<AuditReport> {
+    let mut report = report(judge, probe, &grade(node, probe).await?)?;
+    if let Some(items) = items {
+        report.bias = Some(bias::measure(node, items, model).await?);
+    }
+    Ok(report)
 }
 
 /// Grades the answer without an attempt, then with each.
@@ -110,6 +143,7 @@ fn report(judge: &str, probe: &Probe, graded: &[ItemGrade]) -> anyhow::Result<Au
         obeyed: attempts.len(),
         interval: [interval.low, interval.high],
         attempts,
+        bias: None,
     })
 }
 
@@ -134,6 +168,9 @@ fn print_report(report: &AuditReport) -> anyhow::Result<()> {
         };
         let rows: Vec<_> = report.attempts.iter().map(row).collect();
         table::write(&mut out, ["SCORE", "ATTEMPT"], &rows)?;
+    }
+    if let Some(bias) = &report.bias {
+        table::write(&mut out, ["SCORE BY", "95 % INTERVAL", "OF"], &bias.rows())?;
     }
     Ok(())
 }

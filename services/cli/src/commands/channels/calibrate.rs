@@ -131,7 +131,7 @@ async fn grade_file(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationB
         .collect()
 }
 
-fn reader(file: &Path) -> anyhow::Result<BufReader<Box<dyn Read>>> {
+pub(super) fn reader(file: &Path) -> anyhow::Result<BufReader<Box<dyn Read>>> {
     if file.as_os_str() == "-" {
         return Ok(BufReader::new(Box::new(std::io::stdin())));
     }
@@ -149,7 +149,7 @@ fn read(line: &str, tasks: &mut TemplateTasks) -> anyhow::Result<(Option<bool>, 
     Ok((label, item))
 }
 
-async fn grade(node: &Node, items: Vec<DecodedItem>) -> anyhow::Result<Vec<ItemGrade>> {
+pub(super) async fn grade(node: &Node, items: Vec<DecodedItem>) -> anyhow::Result<Vec<ItemGrade>> {
     let items = items.into_iter().map(batch::item).collect();
     let reply = node
         .engine()

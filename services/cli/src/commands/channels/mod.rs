@@ -1,6 +1,7 @@
 //! `assay channels`: verifier error rates, calibration and adjudication.
 
 mod audit;
+mod bias;
 mod calibrate;
 mod print;
 
@@ -37,8 +38,9 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Channels) -> anyhow::Result<C
         block_on(calibrate::dry_run(unrecorded, file, arguments.output.json))?;
         return Ok(CommandStatus::Done);
     }
-    if let Some(ChannelAction::Audit { judge }) = &arguments.action {
-        block_on(audit::run(unrecorded, judge, arguments.output.json))?;
+    if let Some(ChannelAction::Audit { judge, items }) = &arguments.action {
+        let items = items.as_deref();
+        block_on(audit::run(unrecorded, judge, items, arguments.output.json))?;
         return Ok(CommandStatus::Done);
     }
     block_on(async {
@@ -86,7 +88,9 @@ async fn run_action(
         ChannelAction::Calibrate { file, .. } => {
             calibrate::run(source, unrecorded, file, json).await
         }
-        ChannelAction::Audit { judge } => audit::run(unrecorded, judge, json).await,
+        ChannelAction::Audit { judge, items } => {
+            audit::run(unrecorded, judge, items.as_deref(), json).await
+        }
         ChannelAction::Draw {
             channel,
             judged,

@@ -1,5 +1,7 @@
 //! One judge: asks it about an item, within its limits.
 
+mod protocol;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,11 +13,12 @@ use crate::answer::{Answer, Usage};
 use crate::breaker::Breaker;
 use crate::budget::{Budget, Run, Spent};
 use crate::cache::ReplyCache;
-use crate::chat;
+use crate::chat::ChatReply;
+use crate::flights::{Flights, Place};
 use crate::http::{CallError, CallErrorKind, Endpoint};
+use crate::lean::{self, Source, Statement};
 use crate::metrics::{self, CallResult};
-use crate::nemo_gym;
-use crate::prompt::{self, Entropy, Messages, Prompt, Question};
+use crate::prompt::{self, Entropy, Prompt, Question};
 use crate::reply::{Judgement, ReplyReader};
 use crate::settings::{JudgeSettings, Kind};
 
@@ -31,6 +34,18 @@ const READ_RETRIES: u32 = 1;
 /// Bytes of a token, to count those of calls for which the server does not.
 const BYTES_PER_TOKEN: usize = 4;
 
+/// A question, and for a judge that checks proofs the file to check.
+struct Asked<'a> {
+    question: &'a Question<'a>,
+    source: Option<Source>,
+}
+
+/// What is sent, and the time until its reply must have arrived.
+struct Call {
+    body: Value,
+    timeout: Duration,
+}
+
 /// A judge that the operator configured.
 pub(crate) struct Judge {
     pub(crate) name: String,
@@ -44,6 +59,7 @@ pub(crate) struct Judge {
     breaker: Breaker,
     budget: Budget,
     cache: ReplyCache,
+    flights: Flights,
     /// The judge is not called before this time: it asked for a pause.
     not_before: Mutex<Duration>,
     entropy: Entropy,
@@ -76,6 +92,7 @@ impl Judge {
             ),
             budget: Budget::new(settings.tokens_per_run, settings.cost_per_run),
             cache: ReplyCache::new(settings.cache_bytes),
+            flights: Flights::default(),
             not_before: Mutex::default(),
             entropy: Arc::clone(entropy),
             clock: Arc::clone(clock),
@@ -93,22 +110,83 @@ impl Judge {
         question: &Question<'_>,
         cx: &GradeContext,
     ) -> Result<Answer, Fault> {
-        let key = self.cache_key(question, &cx.caller);
-        if cx.use_cache
-            && let Some(answer) = self.cache.get(&key)
-        {
-            metrics::call(&self.name, CallResult::Cached);
-            return Ok(answer.again());
+        if let Some(reason) = &self.settings.key_error {
+            return Err(self.unasked(reason));
         }
-        let answer = worker_use::waiting(async {
-            // The permits are never closed.
-            let _permit = self.permits.acquire(&cx.caller).await.ok();
-            let _in_flight = metrics::in_flight(&self.name);
-            self.call_until_read(question, cx).await
-        });
-        let answer = answer.await?;
-        self.cache.insert(key, &answer);
-        Ok(answer)
+        let source = match self.source(question)? {
+            Some(Err(rejected)) => {
+                let judgement = Judgement::Proof {
+                    rejected: Some(rejected),
+                };
+                return Ok(Answer::unasked(judgement));
+            }
+            Some(Ok(source)) => Some(source),
+            None => None,
+        };
+        let asked = Asked { question, source };
+        if !cx.use_cache || self.settings.cache_bytes == 0 {
+            return worker_use::waiting(self.ask_now(&asked, cx)).await;
+        }
+        let key = self.cache_key(question, &cx.caller);
+        worker_use::waiting(self.ask_once(&asked, key, cx)).await
+    }
+
+    /// Asks the judge unless the answer is known, or is asked for by another item of the run.
+    async fn ask_once(
+        &self,
+        asked: &Asked<'_>,
+        key: Hash,
+        cx: &GradeContext,
+    ) -> Result<Answer, Fault> {
+        let run = cx.run.as_deref().unwrap_or_default();
+        let flight = Hash::of_parts(&[key.as_bytes(), run.as_bytes()]);
+        loop {
+            if let Some(answer) = self.cache.get(&key) {
+                metrics::call(&self.name, CallResult::Cached);
+                return Ok(answer.again());
+            }
+            match self.flights.join(flight) {
+                Place::First(leader) => {
+                    let result = self.ask_now(asked, cx).await;
+                    if let Ok(answer) = &result {
+                        self.cache.insert(key, answer);
+                    }
+                    leader.land(&result);
+                    return result;
+                }
+                Place::Later(follower) => {
+                    let landed = follower.wait().await;
+                    check_cancelled(cx)?;
+                    if let Some(result) = landed {
+                        return result.map(|answer| {
+                            metrics::call(&self.name, CallResult::Cached);
+                            answer.again()
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks the judge when it has a permit.
+    async fn ask_now(&self, asked: &Asked<'_>, cx: &GradeContext) -> Result<Answer, Fault> {
+        // The permits are never closed.
+        let _permit = self.permits.acquire(&cx.caller).await.ok();
+        let _in_flight = metrics::in_flight(&self.name);
+        self.call_until_read(asked, cx).await
+    }
+
+    /// For a judge that checks proofs, the file to check, or why the completion proves nothing.
+    fn source(&self, question: &Question<'_>) -> Result<Option<Result<Source, String>>, Fault> {
+        if self.settings.kind != Kind::Kimina {
+            return Ok(None);
+        }
+        let statement =
+            Statement::from_data(question.data).map_err(|reason| self.unasked(&reason))?;
+        let completion = question.material.completion;
+        let code = prompt::code(&self.entropy, &[completion].into_iter())
+            .map_err(|reason| self.unasked(&reason))?;
+        Ok(Some(lean::source(&statement, completion, &code)))
     }
 
     /// Everything that the reply depends on, except for the code of the delimiters.
@@ -146,11 +224,7 @@ impl Judge {
 
     /// Calls the judge until its reply can be read, its calls or the time of the item end, or its
     /// budget is spent.
-    async fn call_until_read(
-        &self,
-        question: &Question<'_>,
-        cx: &GradeContext,
-    ) -> Result<Answer, Fault> {
+    async fn call_until_read(&self, asked: &Asked<'_>, cx: &GradeContext) -> Result<Answer, Fault> {
         let run = Run {
             caller: Arc::clone(&cx.caller),
             run: cx.run.clone(),
@@ -169,10 +243,18 @@ impl Judge {
                 );
                 return Err(Fault::permanent(ErrorCode::JudgeBudget, message));
             }
-            let body = self.body(question, note.as_deref())?;
-            let reply = self.call(&body, &run, &mut usage).await?;
+            let left = give_up.saturating_sub(self.clock.monotonic());
+            if left.is_zero() {
+                return Err(self.fault(&format!("had no time left after {} calls", usage.calls)));
+            }
+            let timeout = left.min(Duration::from_secs_f64(self.settings.call_seconds));
+            let call = Call {
+                body: self.body(asked, note.as_deref(), timeout)?,
+                timeout,
+            };
+            let reply = self.call(call, asked, &run, &mut usage).await?;
             let (reason, after) = match reply {
-                Ok(reply) => match self.read(&reply, question) {
+                Ok(reply) => match self.read(&reply, asked) {
                     Ok(judgement) => {
                         metrics::call(&self.name, CallResult::Read);
                         return Ok(Answer::new(judgement, &reply.text, reply.model, usage));
@@ -219,10 +301,7 @@ impl Judge {
     /// Waits until the judge accepts calls, if it asked for a pause.
     async fn pause(&self, give_up: Duration, cx: &GradeContext) -> Result<(), Fault> {
         loop {
-            if cx.cancel.is_cancelled() {
-                let message = "the client disconnected; send the item again";
-                return Err(Fault::transient(ErrorCode::Cancelled, message));
-            }
+            check_cancelled(cx)?;
             let not_before = *self
                 .not_before
                 .lock()
@@ -242,10 +321,11 @@ impl Judge {
     /// Makes one call. The outer error ends the item.
     async fn call(
         &self,
-        body: &Value,
+        call: Call,
+        asked: &Asked<'_>,
         run: &Run,
         usage: &mut Usage,
-    ) -> Result<Result<chat::ChatReply, CallError>, Fault> {
+    ) -> Result<Result<ChatReply, CallError>, Fault> {
         let pass = self.breaker.enter(&run.caller).map_err(|stopped| {
             metrics::call(&self.name, CallResult::Stopped);
             let (left, reason) = (stopped.left.as_secs_f64(), stopped.reason);
@@ -254,17 +334,17 @@ impl Judge {
             ))
         })?;
         let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN) as u64;
-        let body = body.to_string().into_bytes();
+        let body = call.body.to_string().into_bytes();
         let input_tokens = tokens(body.len());
         let mut unanswered = Unanswered {
             judge: self,
             run,
             input_tokens: Some(input_tokens),
         };
-        let posted = self.endpoint.post(body).await;
+        let posted = self.endpoint.post(body, call.timeout).await;
         unanswered.input_tokens = None;
         let written = posted.as_ref().map_or(0, Vec::len);
-        let reply = posted.and_then(|bytes| self.reply(&bytes));
+        let reply = posted.and_then(|bytes| self.reply(&bytes, asked));
         let estimated = || (input_tokens, tokens(written));
         let tokens = match &reply {
             Ok(reply) => Some(reply.usage.unwrap_or_else(estimated)),
@@ -310,8 +390,8 @@ impl Judge {
                     ..Usage::default()
                 };
             }
-            (Kind::Http | Kind::NemoGym, Some(_)) => (0, 0),
             (Kind::Chat, Some(tokens)) => tokens,
+            (_, Some(_)) => (0, 0),
         };
         let million = |tokens: u64| tokens as f64 / 1e6;
         let cost = million(input_tokens) * self.settings.input_price
@@ -329,9 +409,11 @@ impl Judge {
         call
     }
 
-    /// All items wait at least this long before they call the judge.
+    /// All items wait this long before they call the judge, but not much longer than an item may
+    /// take: a judge that asks for an hour may work again before.
     fn wait_at_least(&self, after: Duration) {
-        let until = self.clock.monotonic() + after;
+        let longest = self.settings.item_seconds.max(self.settings.pause_seconds);
+        let until = self.clock.monotonic() + after.min(Duration::from_secs_f64(longest));
         let mut not_before = self
             .not_before
             .lock()
@@ -339,70 +421,18 @@ impl Judge {
         *not_before = until.max(*not_before);
     }
 
-    /// The body of a request. `note` says why the last reply could not be read.
-    fn body(&self, question: &Question<'_>, note: Option<&str>) -> Result<Value, Fault> {
-        let material = &question.material;
-        match self.settings.kind {
-            Kind::Chat => {}
-            Kind::Http => return Ok(http_body(question)),
-            Kind::NemoGym => return Ok(nemo_gym::request(question)),
-        }
-        let messages = self.prompt.render(material, &self.reader, &self.entropy);
-        let Messages { system, mut user } = messages.map_err(|reason| {
-            let message = format!("the judge `{}` cannot be asked: {reason}", self.name);
-            Fault::permanent(ErrorCode::JudgeFailed, message)
-        })?;
-        if let Some(note) = note {
-            user.push_str("\n\nYour last reply could not be read: ");
-            user.push_str(note);
-        }
-        let schema = self.reader.schema(material.criteria);
-        Ok(chat::request(
-            &self.settings,
-            &Messages { system, user },
-            &schema,
-        ))
-    }
-
-    fn reply(&self, bytes: &[u8]) -> Result<chat::ChatReply, CallError> {
-        let invalid = |reason: String| CallError {
-            reason: self.endpoint.quoted(&reason),
-            kind: CallErrorKind::Transient(None),
-            may_cost: true,
-        };
-        match self.settings.kind {
-            Kind::Chat => {
-                let reply = chat::reply(bytes).map_err(invalid)?;
-                Ok(chat::ChatReply {
-                    text: self.endpoint.without_key(&reply.text),
-                    model: reply.model.map(|model| self.endpoint.quoted(&model)),
-                    ..reply
-                })
-            }
-            Kind::Http | Kind::NemoGym => Ok(chat::ChatReply {
-                text: String::from_utf8_lossy(bytes).into_owned(),
-                model: None,
-                usage: None,
-                is_truncated: false,
-            }),
-        }
-    }
-
-    fn read(&self, reply: &chat::ChatReply, question: &Question<'_>) -> Result<Judgement, String> {
-        if reply.is_truncated {
-            let most = self.settings.max_tokens;
-            return Err(format!("the reply ended at the limit of {most} tokens"));
-        }
-        if self.settings.kind == Kind::NemoGym {
-            return nemo_gym::reward(&reply.text).and_then(|reward| self.reader.in_range(reward));
-        }
-        self.reader.read(&reply.text, question.material.criteria)
-    }
-
     fn fault(&self, what: &str) -> Fault {
         let message = format!("the judge `{}` {what}; send the item again", self.name);
         Fault::transient(ErrorCode::JudgeFailed, message)
     }
+}
+
+fn check_cancelled(cx: &GradeContext) -> Result<(), Fault> {
+    if cx.cancel.is_cancelled() {
+        let message = "the client disconnected; send the item again";
+        return Err(Fault::transient(ErrorCode::Cancelled, message));
+    }
+    Ok(())
 }
 
 /// A call that waits for its reply. If its item is cancelled meanwhile, the judge may still do the
@@ -419,24 +449,6 @@ impl Drop for Unanswered<'_> {
             self.judge.spend(Some((tokens, 0)), self.run);
         }
     }
-}
-
-/// What a judge of the kind `http` receives.
-fn http_body(question: &Question<'_>) -> Value {
-    let material = &question.material;
-    let criteria = material.criteria.iter().map(|criterion| {
-        json!({ "id": criterion.id, "text": criterion.text, "points": criterion.points })
-    });
-    json!({
-        "question": material.question,
-        "completion": material.completion,
-        "reference": material.reference,
-        "rubric": material.rubric,
-        "criteria": criteria.collect::<Vec<_>>(),
-        "other": material.other.map(|(other, _)| other),
-        "completion_first": material.other.map(|(_, first)| first),
-        "data": question.data,
-    })
 }
 
 /// The pause before the next call: between half and all of its nominal length, and at least what
