@@ -14,7 +14,7 @@ use assay_worker::program::{Callee, Compile, ImageInfo, Part};
 
 use crate::driver_evidence::Limit;
 use crate::evidence::{self, LocatedProgram};
-use crate::extract::{Candidate, Rule, candidates};
+use crate::extract::{Candidate, candidates};
 use crate::images::Image;
 use crate::per_image::PerImage;
 use crate::program_run::Blocked;
@@ -188,18 +188,12 @@ impl PreparedCode {
             }
         }
         Ok(Err(match first {
-            // A text without a fenced block that does not compile is prose, not a program.
             None => NoProgram::NoCode {
                 deterministic: true,
             },
-            Some((
-                _,
-                _,
-                Candidate {
-                    rule: Rule::Whole, ..
-                },
-                deterministic,
-            )) => NoProgram::NoCode { deterministic },
+            Some((_, _, candidate, deterministic)) if candidate.rule.may_be_prose() => {
+                NoProgram::NoCode { deterministic }
+            }
             Some((message, image, candidate, deterministic)) => NoProgram::CompileError {
                 message,
                 image,

@@ -4,6 +4,12 @@ from . import isolation
 
 isolation.own_builtins(globals())
 
+import abc  # noqa: E402
+import collections.abc  # noqa: E402
+import enum  # noqa: E402
+import numbers  # noqa: E402
+import typing  # noqa: E402
+
 from . import containers, failures, lent, library, remote, state, values  # noqa: E402
 
 
@@ -37,7 +43,9 @@ class Borrower(remote.Peer):
         reference = {"$": "remote", "v": self.lend(value)}
         if type(value) is _COROUTINE:
             reference["coroutine"] = True
-        elif type(value).__module__ != "builtins" and values.standard_name(type(value)) is None:
+        elif (standard := values.class_name(type(value))) is not None:
+            reference["standard"] = standard
+        elif type(value).__module__ != "builtins":
             reference["class"] = self._class(type(value))
         return reference
 
@@ -46,6 +54,12 @@ class Borrower(remote.Peer):
         reference = {"$": "remote", "v": self.lend(kind), "names": names}
         base = next((base.__name__ for base in values.BASES if issubclass(kind, base)), None)
         return reference if base is None else reference | {"base": base}
+
+    def do(self, target, method, args, kwargs):
+        if method == "belongs":
+            kind = values.standard(*args)
+            return issubclass(target, kind) if isinstance(target, type) else isinstance(target, kind)
+        return super().do(target, method, args, kwargs)
 
     def reference_to_theirs(self, unpacker, packed):
         tag, number = packed["$"], packed["v"]
@@ -133,8 +147,15 @@ def may_be_named(thing):
         return values.is_typing_form(thing)
     if issubclass(thing, BaseException):
         return failures.is_ordinary(thing)
-    return thing in DATA
+    return thing in DATA or thing in ABSTRACT
 
+
+# Classes from which others derive. They have no instances.
+ABSTRACT = frozenset(
+    [abc.ABC, enum.Enum, enum.IntEnum, enum.StrEnum, enum.Flag, enum.IntFlag]
+    + [typing.Generic, typing.Protocol]
+    + [getattr(module, name) for module in (collections.abc, numbers) for name in module.__all__]
+)
 
 DATA = frozenset(
     [

@@ -28,6 +28,7 @@ from importlib.machinery import PathFinder  # noqa: E402
 
 from . import (
     bytecode,
+    checks,
     evidence,
     failures,
     lending,
@@ -62,6 +63,7 @@ class Judge(remote.Peer):
         # The module that the test can import, and the stand-in for the program's own module.
         self.solution = self.module = None
         self.recorder = evidence.Recorder(self.shared)
+        self.checks = checks.Checks()
         self.watch = None
         # Plain values inside things of the program, by number.
         self.insides = {}
@@ -76,9 +78,6 @@ class Judge(remote.Peer):
         if suspicious.is_remote(value):
             return suspicious.number_of(value)
         return value.__dict__.get("_assay_number") if isinstance(value, BaseException) else None
-
-    def export_own(self, packer, value, depth):
-        return lending.export(self, packer, value, depth)
 
     def reference_to_theirs(self, unpacker, packed):
         tag, value = packed["$"], packed["v"]
@@ -106,6 +105,8 @@ class Judge(remote.Peer):
     def _make(self, number, packed):
         if "names" in packed:
             return suspicious.stand_in_class(self, number, *packed["names"], packed.get("base"))
+        if "standard" in packed:
+            return suspicious.stand_in(self, number, suspicious.standard_class(*packed["standard"]))
         if "class" not in packed:
             return suspicious.stand_in(self, number)
         kind = self.reference_to_theirs(None, packed["class"])
@@ -167,16 +168,23 @@ class Judge(remote.Peer):
 
     def ask(self, target, method, args=(), kwargs=None):
         self.used = True
+        sent = self.checks.sent()
         try:
-            return super().ask(target, method, args, kwargs)
+            value = super().ask(target, method, args, kwargs)
         except BaseException as error:
+            if (hidden := self.checks.take(sent, error)) is not None:
+                raise hidden from None
             if not hasattr(error, "_assay_sent"):
                 error._assay_raised_by_program = True
             raise
+        if (hidden := self.checks.take(sent, None)) is not None:
+            raise hidden
+        return value
 
     def exchange(self, request):
         if self.closed:
             raise RuntimeError("the test has ended")
+        self.checks.requests += 1
         call = None
         if request["method"] == "__call__":
             call = [request, None]
@@ -188,10 +196,23 @@ class Judge(remote.Peer):
             self.recorder.name_result(request, reply.get("value"))
         return reply
 
+    def export_own(self, packer, value, depth):
+        if type(value) is types.FunctionType:
+            self.checks.lend(value.__code__)
+        return lending.export(self, packer, value, depth)
+
     def do(self, target, method, args, kwargs):
+        if type(target) is types.FunctionType:
+            self.checks.call(target.__code__)
+        requests, own = self.checks.requests, method in _NAMING
         try:
             return lending.do(self, target, method, args, kwargs)
-        except Exception as error:
+        except BaseException as error:
+            received = len(args) > own or bool(kwargs)
+            if self.checks.is_failed(error, requests, received):
+                self.checks.send(error)
+            if not isinstance(error, Exception):
+                raise
             if not hasattr(error, "_assay_raised_by_program"):
                 # If no line of the test was involved, the program requested something that does not
                 # exist.
@@ -199,6 +220,9 @@ class Judge(remote.Peer):
                 setattr(error, name, True)
             raise
 
+
+# Requests whose first argument is the name of a method.
+_NAMING = ("special", "method", "of_class", "__getattr__")
 
 peer = Judge()
 
@@ -249,11 +273,16 @@ def judge(header, blobs):
     granted = _granted(names, found)
     module.__dict__.update(found | granted, __builtins__=builtins)
     module.__dict__[evidence.NAME] = peer.recorder.compare
+    module.__dict__[evidence.HOLDS] = peer.recorder.holds
+    peer.checks.texts = texts
+    peer.checks.watch_threads()
     watch = state.Watch(names, module.__dict__, name)
     peer.watch = None if watch.idle else watch
     try:
         for code in names.codes:
             exec(code, module.__dict__)
+        if not runs_pytest:
+            peer.checks.finish(names.codes, peer.recorder.asserts)
     except BaseException as error:
         ending = _ending(error, texts, names, found, granted)
         if runs_pytest and ending["end"] == "finished":
@@ -262,6 +291,7 @@ def judge(header, blobs):
     if runs_pytest:
         try:
             test_file.run(module)
+            peer.checks.finish(names.codes, peer.recorder.asserts)
         except BaseException as error:
             return messages.write(_ending(error, texts, names, found, granted))
     return messages.write({"end": "finished"})
@@ -272,6 +302,8 @@ def isolate():
     sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not PathFinder]
     sys.path_hooks.clear()
     test_file.prepare_judge()
+    suspicious.check_classes()
+    builtins.callable = suspicious.is_callable
     unittest.mock._is_async_obj = _is_async
 
 
@@ -289,7 +321,7 @@ def _is_async(thing):
 def _ending(error, texts, names, found, granted):
     """The reply about a test that ended early."""
     if isinstance(error, remote.Ended):
-        ending = {"end": "exited", "status": error.args[0]}
+        ending = {"end": "exited", "status": remote.exit_status(error)}
     elif isinstance(error, SystemExit):
         # The test itself exited, as test runners do.
         status = remote.exit_status(error)
@@ -424,6 +456,7 @@ _BUILTINS = frozenset(dir(builtins)) | {
     "__doc__",
     "__annotations__",
     evidence.NAME,
+    evidence.HOLDS,
 }
 
 
@@ -455,7 +488,7 @@ def _theirs(names, answer, texts):
         elif suspicious.is_remote(value):
             peer.recorder.names[suspicious.number_of(value)] = name
             # The names of a class are known here, so the test can use them without a request.
-            peer.used |= type(value) is not suspicious.Remote
+            peer.used |= not suspicious.is_unclassified(value)
         elif not _is_same_anywhere(name, value):
             # The test can use it without a request.
             peer.used = True

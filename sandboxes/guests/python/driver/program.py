@@ -119,11 +119,16 @@ def _names(code):
 
 
 def _flush():
-    for stream in {
-        id(stream): stream for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
-    }.values():
+    for stream in (sys.stdout, sys.stderr):
         if stream is not None and not stream.closed:
             stream.flush()
+    for stream in (sys.__stdout__, sys.__stderr__):
+        try:
+            stream.flush()
+        except (ValueError, AttributeError):
+            # The program closed or detached the original, which the interpreter flushes only if it
+            # is in use.
+            pass
 
 
 def _guarded(run):

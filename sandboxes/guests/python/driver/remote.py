@@ -16,7 +16,7 @@ import types  # noqa: E402
 import _assay_host  # noqa: E402
 
 from . import failures, messages, operations, sharing, values  # noqa: E402
-from .failures import describe, exit_status  # noqa: E402, F401
+from .failures import describe, exit_code, exit_status  # noqa: E402, F401
 
 _exchange = _assay_host.exchange
 
@@ -189,7 +189,7 @@ class Peer:
             reply["value"] = packer.pack(result.pop())
             shared.send(reply, packer, changed)
         except SystemExit as exit:
-            reply = {"exited": exit_status(exit)}
+            reply = {"exited": exit_code(exit)}
         except BaseException as error:
             reply = {"raised": failures.packed(self, error)}
         finally:

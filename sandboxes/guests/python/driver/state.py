@@ -60,10 +60,12 @@ class Watch:
         self._seeded = set()
         if names & _SEEDS:
             self._watch_seeds()
+        # Attributes may also be named in strings: `patch("sys.argv", ...)`.
+        named = names | {string.rpartition(".")[2] for string in text.strings}
         self._limits = "setrecursionlimit" in names
-        self._environment = bool(names & {"environ", "putenv", "setenv", "delenv"})
+        self._environment = bool(named & {"environ", "putenv", "setenv", "delenv"})
         self._folder = "chdir" in names
-        self._arguments = "argv" in names
+        self._arguments = "argv" in named
         self._decimal = bool(names & _DECIMAL)
         # Module and attribute -> original value.
         self._replaceable = {}

@@ -352,6 +352,20 @@ def standard_name(value):
     return None
 
 
+_TYPES = {
+    getattr(types, name): ["types", name]
+    for name in """
+        GeneratorType AsyncGeneratorType MethodType BuiltinMethodType FunctionType MappingProxyType
+        CodeType FrameType SimpleNamespace
+    """.split()
+}
+
+
+def class_name(kind):
+    """Module and name by which a class of the library can be found, or `None` for others."""
+    return _TYPES.get(kind) or standard_name(kind)
+
+
 def is_typing_form(thing):
     """Whether this is a `typing` form such as `typing.List`, which is used in annotations and runs
     no code.
