@@ -234,16 +234,17 @@ mod tests {
         assert_eq!(first("Sure ```\nx\n```"), Some(("x\n".to_owned(), "other_fence")));
         let last = "First: ```python\nx\n```\nBetter: ```python\ny\n";
         assert_eq!(first(last), fenced("y\n"));
-        let mention = format!("{last}\nI like ```python\nBye.");
-        let found = candidates(&mention, "python");
-        assert_eq!(found.last().unwrap().text, "y\n\nI like ```python\nBye.");
+        let mention = "```python\nx\n```\nI like ```python\nBye.";
+        let found = candidates(mention, "python");
+        let found: Vec<&str> = found.iter().map(|found| found.text.as_str()).collect();
+        assert_eq!(found, ["Bye.", "x\n"]);
         assert_eq!(first("```python\nx\n```</answer>"), fenced("x\n"));
     }
 
     #[test]
     fn code_may_end_with_the_fence_that_the_prompt_opened() {
         assert_eq!(first("x\n```"), Some(("x\n".to_owned(), "whole")));
-        assert_eq!(first("x\n```\nIt adds.\n```"), None);
+        assert_eq!(first("x\n```\n```"), None);
     }
 
     #[test]

@@ -7,6 +7,8 @@ isolation.own_builtins(globals())
 import abc  # noqa: E402
 import collections.abc  # noqa: E402
 import enum  # noqa: E402
+import inspect  # noqa: E402
+import linecache  # noqa: E402
 import numbers  # noqa: E402
 import typing  # noqa: E402
 
@@ -56,6 +58,8 @@ class Borrower(remote.Peer):
         return reference if base is None else reference | {"base": base}
 
     def do(self, target, method, args, kwargs):
+        if method == "source":
+            return _source(target)
         if method == "belongs":
             kind = values.standard(*args)
             return issubclass(target, kind) if isinstance(target, type) else isinstance(target, kind)
@@ -122,9 +126,25 @@ class Borrower(remote.Peer):
             details = ""
         return {"details": details[:10_000], "text": failures.describe(error)}
 
+    def take_events(self):
+        return state.collector.take(self)
+
     def read_state(self, request, unpacker):
         if "state" in request:
             state.apply(request["state"], unpacker)
+
+
+# The texts of the program, by file name.
+texts = {}
+
+
+def _source(thing):
+    """The source of a function, a class or the module, and the number of its first line."""
+    for name, text in texts.items():
+        lines = bytes(text).decode(errors="replace").splitlines(True)
+        linecache.cache[name] = (len(text), None, lines, name)
+    lines, first = inspect.getsourcelines(thing)
+    return "".join(lines), first
 
 
 async def _nothing():

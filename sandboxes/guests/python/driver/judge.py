@@ -30,6 +30,7 @@ from . import (
     bytecode,
     checks,
     evidence,
+    events,
     failures,
     lending,
     library,
@@ -161,6 +162,9 @@ class Judge(remote.Peer):
 
     def has_state(self):
         return self.watch is not None
+
+    def repeat(self, reports):
+        events.repeat(self, reports)
 
     def add_state(self, request, packer):
         if self.watch is not None and (changed := self.watch.changes(packer)):
@@ -304,7 +308,21 @@ def isolate():
     test_file.prepare_judge()
     suspicious.check_classes()
     builtins.callable = suspicious.is_callable
+    inspect.getsource = lambda thing: "".join(_source_lines(thing)[0])
+    inspect.getsourcelines = _source_lines
     unittest.mock._is_async_obj = _is_async
+
+
+_source_lines_in_process = inspect.getsourcelines
+
+
+def _source_lines(thing):
+    if isinstance(thing, solution.Solution):
+        thing = solution.module_of(thing)
+    if not suspicious.is_remote(thing):
+        return _source_lines_in_process(thing)
+    text, first = suspicious.ask(thing, "source")
+    return str(text).splitlines(True), first
 
 
 _is_async_in_process = unittest.mock._is_async_obj
