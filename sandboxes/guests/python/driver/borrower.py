@@ -12,7 +12,7 @@ import linecache  # noqa: E402
 import numbers  # noqa: E402
 import typing  # noqa: E402
 
-from . import containers, failures, lent, library, remote, state, values  # noqa: E402
+from . import containers, failures, lent, library, remote, state, steps, values  # noqa: E402
 
 
 class Borrower(remote.Peer):
@@ -22,6 +22,7 @@ class Borrower(remote.Peer):
         super().__init__(1)
         # One entry for each deep copy that reached objects of the test.
         self.copies = []
+        self._steps = steps.Steps()
         lent.serve(self)
 
     def export_own(self, packer, value, depth):
@@ -58,11 +59,14 @@ class Borrower(remote.Peer):
         return reference if base is None else reference | {"base": base}
 
     def do(self, target, method, args, kwargs):
+        if method == "step":
+            return self._steps.step(target, *args)
         if method == "source":
             return _source(target)
         if method == "belongs":
-            kind = values.standard(*args)
-            return issubclass(target, kind) if isinstance(target, type) else isinstance(target, kind)
+            module, name, of_class = args
+            check = issubclass if of_class else isinstance
+            return check(target, values.standard(module, name))
         return super().do(target, method, args, kwargs)
 
     def reference_to_theirs(self, unpacker, packed):

@@ -27,8 +27,8 @@ class Checks:
     """The checks of one test."""
 
     def __init__(self):
-        # File name -> text, and the statements of those that were parsed.
-        self.texts, self._statements = {}, {}
+        # File name -> text, and the tree of those that were parsed.
+        self.texts, self._trees = {}, {}
         # Requests that were sent to the program.
         self.requests = 0
         # For each stand-in that a `with` statement entered: the requests up to then.
@@ -40,43 +40,70 @@ class Checks:
         # Code of functions that the program received, and of those that it called.
         self._lent, self._called = set(), set()
 
-    # Statements.
+    # Where the test is.
 
-    def _statement(self, frame):
-        """The statement that a traceback entry executes."""
-        file = frame.tb_frame.f_code.co_filename
-        if file not in self._statements:
-            tree = ast.parse(bytes(self.texts[file]))
-            self._statements[file] = [
-                node for node in ast.walk(tree) if isinstance(node, (ast.Assert, ast.Expr, ast.Raise))
-            ]
-        around = [
-            node
-            for node in self._statements[file]
-            if node.lineno <= frame.tb_lineno <= node.end_lineno
-        ]
-        return max(around, key=lambda node: node.lineno, default=None)
+    def _function(self, code):
+        """The function of the test with this code. For other code, the whole file."""
+        file = code.co_filename
+        if file not in self._trees:
+            self._trees[file] = ast.parse(bytes(self.texts[file]))
+        for node in ast.walk(self._trees[file]):
+            if isinstance(node, _FUNCTIONS) and getattr(node, "name", "<lambda>") == code.co_name:
+                decorators = getattr(node, "decorator_list", ())
+                if min([node.lineno, *(one.lineno for one in decorators)]) == code.co_firstlineno:
+                    return node
+        return self._trees[file]
 
-    def _statements_of(self, error):
-        """The statements of the test on the way to an exception. The last one raised it."""
+    def _way(self, error):
+        """The code and lines of the test on the way to an exception, whose last raised it."""
         trace = error.__traceback__
         while trace is not None:
-            if trace.tb_frame.f_code.co_filename in self.texts:
-                yield self._statement(trace)
+            if (code := trace.tb_frame.f_code).co_filename in self.texts:
+                yield code, trace.tb_lineno
             trace = trace.tb_next
+
+    def _around(self, code, line):
+        """The nodes of a function around a line, the outer ones first."""
+        around = (node for node in _nodes_of(self._function(code)) if _is_in(node, line))
+        return sorted(around, key=lambda node: (node.lineno, -node.end_lineno))
+
+    def _check_at(self, code, line):
+        """The innermost check around a line."""
+        return next(filter(_is_check, reversed(self._around(code, line))), None)
+
+    def _skips_checks(self, code, line):
+        """Whether an exception at a line skips checks: those in the body of a statement whose
+        condition raised it, or later ones in the same block or function that are not constant.
+        """
+        around = self._around(code, line)
+        for node in around:
+            head = getattr(node, "test", None) or getattr(node, "subject", None)
+            head = head or getattr(node, "iter", None)
+            has_checks = isinstance(node, _BRANCHES) and any(map(_is_check, ast.walk(node)))
+            if has_checks and _is_in(head, line):
+                return True
+        blocks = [node for node in around if isinstance(node, (ast.With, ast.AsyncWith))]
+        block = blocks[-1] if blocks else self._function(code)
+        return not isinstance(block, ast.Module) and any(
+            node.lineno > line and _is_check(node) and not _is_constant(node)
+            for node in _nodes_of(block)
+        )
 
     def is_failed(self, error, requests, received=False):
         """Whether an exception is a failed check that may depend on the program, which took control
         when `requests` requests had been sent and passed a value to the check if `received`.
         """
-        statements = list(self._statements_of(error))
-        of_program = hasattr(error, "_assay_raised_by_program")
-        failed = isinstance(error, AssertionError) or test_file.is_failure(error)
-        if not (failed and not of_program or any(map(_is_check, statements))):
+        way = list(self._way(error))
+        if hasattr(error, "_assay_raised_by_program"):
+            return any(self._check_at(*place) for place in way) or (
+                bool(way) and self._skips_checks(*way[0])
+            )
+        checks = [check for place in way if (check := self._check_at(*place)) is not None]
+        if not (checks or isinstance(error, AssertionError) or test_file.is_failure(error)):
             return False
         if received or self.requests > requests:
             return True
-        return not (statements and _is_constant(statements[-1]))
+        return not (checks and _is_constant(checks[-1]))
 
     # `with` statements.
 
@@ -164,29 +191,51 @@ def _has_asserts(code, nested=True):
     )
 
 
-def _called_name(statement):
-    if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
+_BRANCHES = (ast.If, ast.While, ast.For, ast.AsyncFor, ast.Match)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def _nodes_of(root):
+    """The nodes in a function or a block that have a line, without those of functions in it."""
+    left = list(ast.iter_child_nodes(root))
+    while left:
+        node = left.pop()
+        if isinstance(node, _FUNCTIONS):
+            continue
+        if hasattr(node, "lineno"):
+            yield node
+        left += ast.iter_child_nodes(node)
+
+
+def _is_in(node, line):
+    return node.lineno <= line <= node.end_lineno
+
+
+def _called_name(node):
+    if not isinstance(node, ast.Call):
         return ""
-    function = statement.value.func
-    return getattr(function, "attr", None) or getattr(function, "id", "")
+    return getattr(node.func, "attr", None) or getattr(node.func, "id", "")
 
 
-def _is_check(statement):
-    """Whether a statement is an assert or calls a function such as `assertEqual`."""
-    return isinstance(statement, ast.Assert) or "assert" in _called_name(statement).lower()
+def _is_check(node):
+    """Whether a node is an assert, raises `AssertionError`, or calls a function such as
+    `assertEqual`.
+    """
+    if isinstance(node, ast.Raise):
+        kind = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return getattr(kind, "id", "") == "AssertionError"
+    name = _called_name(node)
+    return isinstance(node, ast.Assert) or "assert" in name.lower() or name == "fail"
 
 
-def _is_constant(statement):
-    """Whether a statement fails independently of any name."""
-    if statement is None:
-        return False
-    if isinstance(statement, ast.Raise):
+def _is_constant(check):
+    """Whether a check fails independently of any name."""
+    if isinstance(check, ast.Raise):
         return True
-    parts = [statement.test] if isinstance(statement, ast.Assert) else []
-    if isinstance(statement, ast.Expr):
-        if not _is_check(statement) and _called_name(statement) != "fail":
-            return False
-        parts = [*statement.value.args, *(part.value for part in statement.value.keywords)]
+    if isinstance(check, ast.Assert):
+        parts = [check.test]
+    else:
+        parts = [*check.args, *(part.value for part in check.keywords)]
     return not any(
         isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Await))
         for part in parts

@@ -238,7 +238,7 @@ def _asking(check, of_class):
             raise TypeError("issubclass() arg 1 must be a class")
         name = values.standard_name(cls)
         if name is not None:
-            return ask(thing, "belongs", *name) is True
+            return ask(thing, "belongs", *name, of_class) is True
         if getattr(cls, "_is_protocol", False):
             return all(hasattr(thing, name) for name in cls.__protocol_attrs__)
         return check(cls, thing)
