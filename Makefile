@@ -23,7 +23,7 @@ MINUTES ?= 30
 PROFILE ?= dev
 PACKAGES = $(CARGO_TARGET_DIR)/packages
 
-.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser deploy-check deploy-trial test openapi openapi-short chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load load-postgres record reads search planted detectors retention crash start damage storm programs cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
+.PHONY: help serve build wheel packages python python-heavy test-clients roots equal container documents cuda images postgres prometheus browser deploy-check deploy-trial test openapi openapi-short chaos nodes chaos-short native native-javascript native-cpp javascript cpp resets mathematics arrays native-short test-peers gpu-proof gpu-proof-cpu trainer learning noisy-learning refitting vectors models fmt clippy docs scripts unit neighbours monsters load load-postgres record reads search planted detectors retention crash start damage storm programs runaways cost determinism queries calls schemas keys noise coverage handicapped overhead traces submissions check-rows worst accuracy mutants fuzz sizes
 
 ##@ Run
 
@@ -205,6 +205,9 @@ keys: ## compare the times to accept and to refuse a key, 10,000 tries each
 
 programs: images ## compare programs in workers with native python3: a trivial and nine CPU-bound ones
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- programs $(ARGS)
+
+runaways: images ## print the CPU seconds of endless programs, alone and beside busy processes; ARGS="--only python"
+	python3 tests/load/runaways.py "$(BINARY)" $(ARGS)
 
 javascript: images ## compare the CPU time of JavaScript programs with native Node; ARGS="--native NODE"
 	python3 tests/load/javascript.py "$(BINARY)" $(ARGS)

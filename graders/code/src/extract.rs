@@ -74,9 +74,11 @@ pub(crate) fn candidates(text: &str, language: &str) -> Vec<Candidate> {
             // It may be a mention of a fence.
             let earlier = blocks().filter(|earlier| earlier.start < block.start);
             let earlier = earlier.filter(in_language).next_back();
-            found.extend(earlier.into_iter().flat_map(|earlier| {
-                block_candidates(text, &fences, earlier, Rule::Fenced)
-            }));
+            found.extend(
+                earlier
+                    .into_iter()
+                    .flat_map(|earlier| block_candidates(text, &fences, earlier, Rule::Fenced)),
+            );
         }
         return found;
     }
@@ -85,7 +87,11 @@ pub(crate) fn candidates(text: &str, language: &str) -> Vec<Candidate> {
         return vec![Candidate {
             text: text[code.inside.clone()].trim_start_matches(' ').to_owned(),
             span: code.inside,
-            rule: if is_mention { Rule::Mention } else { Rule::Fenced },
+            rule: if is_mention {
+                Rule::Mention
+            } else {
+                Rule::Fenced
+            },
         }];
     }
     if let Some(block) = blocks().next_back() {
@@ -225,13 +231,19 @@ mod tests {
     fn finds_code_after_the_language_and_between_fences_of_a_line() {
         let fenced = |text: &str| Some((text.to_owned(), "fenced"));
         assert_eq!(first("So: ```python x = 1\ny\n```"), fenced("x = 1\ny\n"));
-        assert_eq!(first("```python import sys\nx\n```"), fenced("import sys\nx\n"));
+        assert_eq!(
+            first("```python import sys\nx\n```"),
+            fenced("import sys\nx\n")
+        );
         assert_eq!(first("```python print(1)\nx\n```"), fenced("print(1)\nx\n"));
         assert_eq!(first("```python main.py\nx\n```"), fenced("x\n"));
         assert_eq!(first("```python title=\"a\"\nx\n```"), fenced("x\n"));
         let two = "First ```python\nx\n``` then ```python\ny\n```";
         assert_eq!(first(two), fenced("y\n"));
-        assert_eq!(first("Sure ```\nx\n```"), Some(("x\n".to_owned(), "other_fence")));
+        assert_eq!(
+            first("Sure ```\nx\n```"),
+            Some(("x\n".to_owned(), "other_fence"))
+        );
         let last = "First: ```python\nx\n```\nBetter: ```python\ny\n";
         assert_eq!(first(last), fenced("y\n"));
         let mention = "```python\nx\n```\nI like ```python\nBye.";
@@ -250,7 +262,10 @@ mod tests {
     #[test]
     fn a_mention_of_a_fence_is_no_program() {
         assert_eq!(first("So: ```python\n```"), None);
-        assert_eq!(first("I write ```python").map(|found| found.1), Some("whole"));
+        assert_eq!(
+            first("I write ```python").map(|found| found.1),
+            Some("whole")
+        );
         let rule = |text: &str| candidates(text, "python")[0].rule;
         assert!(rule("I write ```python code.").may_be_prose());
         assert!(!rule("I write ```python\ncode.").may_be_prose());

@@ -86,7 +86,9 @@ fn times_reference(raw: &RawLimits, has_reference: bool) -> Result<Option<f64>, 
             "`times_reference` must be a number of at least 1, not {times}"
         )),
         Some(times) => Ok(Some(times)),
-        None => Ok(Some(DEFAULT_TIMES_REFERENCE).filter(|_| has_reference && raw.seconds.is_none())),
+        None => {
+            Ok(Some(DEFAULT_TIMES_REFERENCE).filter(|_| has_reference && raw.seconds.is_none()))
+        }
     }
 }
 
@@ -142,6 +144,9 @@ mod tests {
         assert_eq!(seconds("{}", true, 0.1), 1.0);
         assert_eq!(seconds("{}", true, 1.0), 5.0);
         assert_eq!(seconds(r#"{"seconds":3}"#, true, 0.001), 3.0);
-        assert_eq!(seconds(r#"{"seconds":3,"times_reference":20}"#, true, 0.1), 2.0);
+        assert_eq!(
+            seconds(r#"{"seconds":3,"times_reference":20}"#, true, 0.1),
+            2.0
+        );
     }
 }

@@ -197,7 +197,8 @@ fn after_text<'a>(line: &'a str, range: &Range<usize>) -> Option<Fence<'a>> {
     let start = line[..last].trim_end_matches(mark).len();
     let (before, info) = (&line[..start], line[last + 3..].trim());
     let introduces = before.ends_with([' ', ':', '：']);
-    let opens = is_info(info) || code_after_language(info).is_some() || info.is_empty() && introduces;
+    let opens =
+        is_info(info) || code_after_language(info).is_some() || info.is_empty() && introduces;
     // After an odd number of runs, this one ends code within the line, unless the first one closes
     // a block.
     let runs = count_runs(before, mark) - usize::from(closing(line, range).is_some());
@@ -269,10 +270,13 @@ fn code_after_language(info: &str) -> Option<&str> {
     let is_keyword = KEYWORDS
         .iter()
         .any(|keyword| first.eq_ignore_ascii_case(keyword));
-    let is_name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "_.".contains(c));
-    let is_assignment = code.split_once(" = ").is_some_and(|(name, _)| {
-        name.split(',').all(|name| is_name(name.trim()))
-    });
+    let is_name = |text: &str| {
+        text.chars()
+            .all(|c| c.is_alphanumeric() || "_.".contains(c))
+    };
+    let is_assignment = code
+        .split_once(" = ")
+        .is_some_and(|(name, _)| name.split(',').all(|name| is_name(name.trim())));
     let is_call = code.split_once('(').is_some_and(|(name, rest)| {
         !name.is_empty() && is_name(name) && rest.trim_end().ends_with([')', '(', ',', ';'])
     });

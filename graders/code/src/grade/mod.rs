@@ -266,7 +266,8 @@ impl PreparedCode {
             calls,
             linked: None,
         };
-        let build = || async { Ok((image, self.programs.compile(compile).await?)) };
+        let programs = &self.programs;
+        let build = || async move { Ok((image, programs.compile(compile).await?)) };
         cell.get_or_try_init(build).await.cloned()
     }
 
@@ -330,11 +331,7 @@ impl PreparedCode {
         Some(work.await.cloned().unwrap_or_else(Err))
     }
 
-    async fn run_reference(
-        &self,
-        text: &str,
-        cx: &GradeContext,
-    ) -> Result<ReferenceWork, Blocked> {
+    async fn run_reference(&self, text: &str, cx: &GradeContext) -> Result<ReferenceWork, Blocked> {
         let (image, built) = self.compile_text(text, self.task.calls()).await?;
         let code = built
             .build
