@@ -152,7 +152,8 @@ class Peer:
             self.shared.receive(unpacker, reply.get("changed", ()))
         try:
             if "exited" in reply:
-                raise Ended(int(reply["exited"]))
+                code = reply["exited"]
+                raise Ended(code if code is None or type(code) in (int, str) else 1)
             if "raised" in reply:
                 raise failures.unpacked(self, reply["raised"], method)
             return unpacker.unpack(reply["value"])
