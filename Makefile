@@ -207,6 +207,9 @@ keys: ## compare the times to accept and to refuse a key, 10,000 tries each
 programs: images ## compare programs in workers with native python3: a trivial and nine CPU-bound ones
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- programs $(ARGS)
 
+runaways: images ## print the CPU seconds of endless programs, alone and beside busy processes; ARGS="--only python"
+	python3 tests/load/runaways.py "$(BINARY)" $(ARGS)
+
 javascript: images ## compare the CPU time of JavaScript programs with native Node; ARGS="--native NODE"
 	python3 tests/load/javascript.py "$(BINARY)" $(ARGS)
 

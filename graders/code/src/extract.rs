@@ -28,15 +28,23 @@ pub(crate) enum Rule {
     Fenced,
     /// A fenced block that names no language, or another one.
     OtherFence,
-    /// The whole completion.
+    /// The rest of a line after marks that nothing closes, which may be prose.
+    Mention,
+    /// The whole completion, or what precedes marks at its end.
     Whole,
 }
 
 impl Rule {
+    /// Whether a text that does not compile is prose rather than a program.
+    pub(crate) fn may_be_prose(self) -> bool {
+        matches!(self, Self::Mention | Self::Whole)
+    }
+
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Fenced => "fenced",
             Self::OtherFence => "other_fence",
+            Self::Mention => "mention",
             Self::Whole => "whole",
         }
     }
@@ -59,30 +67,60 @@ pub(crate) fn candidates(text: &str, language: &str) -> Vec<Candidate> {
     let other = blocks()
         .rfind(|block| block.info.is_empty())
         .map(|block| (block, Rule::OtherFence));
+    let begins_line = |block: &&Block<'_>| is_at_start_of_line(text, block);
     if let Some((block, rule)) = named.or(other) {
-        return block_candidates(text, &fences, block, rule);
+        let mut found = block_candidates(text, &fences, block, rule);
+        if !block.is_closed && !begins_line(&block) {
+            // It may be a mention of a fence.
+            let earlier = blocks().filter(|earlier| earlier.start < block.start);
+            let earlier = earlier.filter(in_language).next_back();
+            found.extend(
+                earlier
+                    .into_iter()
+                    .flat_map(|earlier| block_candidates(text, &fences, earlier, Rule::Fenced)),
+            );
+        }
+        return found;
     }
     if let Some(code) = inline(text, is_language).filter(|code| !is_blank(code.inside.clone())) {
+        let is_mention = !code.is_closed && !text[code.inside.clone()].starts_with(['\r', '\n']);
         return vec![Candidate {
             text: text[code.inside.clone()].trim_start_matches(' ').to_owned(),
             span: code.inside,
-            rule: Rule::Fenced,
+            rule: if is_mention {
+                Rule::Mention
+            } else {
+                Rule::Fenced
+            },
         }];
     }
     if let Some(block) = blocks().next_back() {
         return block_candidates(text, &fences, block, Rule::OtherFence);
     }
-    if let Some(block) = all.iter().rfind(in_language) {
+    if let Some(block) = all.iter().filter(begins_line).rfind(in_language) {
         return block_candidates(text, &fences, block, Rule::Fenced);
     }
-    if !all.is_empty() || is_blank(0..text.len()) {
+    // The prompt may have opened the block that marks at the end close.
+    let end = match all.as_slice() {
+        [] => text.len(),
+        [block] if block.info.is_empty() && !block.is_closed => block.start,
+        _ => return Vec::new(),
+    };
+    if is_blank(0..end) {
         return Vec::new();
     }
     vec![Candidate {
-        text: text.to_owned(),
-        span: 0..text.len(),
+        text: text[..end].to_owned(),
+        span: 0..end,
         rule: Rule::Whole,
     }]
+}
+
+/// Whether nothing but marks of quotations and lists precedes the marks of a block.
+fn is_at_start_of_line(text: &str, block: &Block<'_>) -> bool {
+    text[block.start..]
+        .trim_start_matches(|c: char| c.is_ascii_digit() || " \t>-*+.)".contains(c))
+        .starts_with(['`', '~'])
 }
 
 /// The content of a block, then its extensions to later closing fences.
@@ -187,6 +225,50 @@ mod tests {
         // Code within a line may be a mention; a block is not.
         let mention = "Unlike ```python y```:\n```\nx\n```";
         assert_eq!(first(mention), Some(("x\n".to_owned(), "other_fence")));
+    }
+
+    #[test]
+    fn finds_code_after_the_language_and_between_fences_of_a_line() {
+        let fenced = |text: &str| Some((text.to_owned(), "fenced"));
+        assert_eq!(first("So: ```python x = 1\ny\n```"), fenced("x = 1\ny\n"));
+        assert_eq!(
+            first("```python import sys\nx\n```"),
+            fenced("import sys\nx\n")
+        );
+        assert_eq!(first("```python print(1)\nx\n```"), fenced("print(1)\nx\n"));
+        assert_eq!(first("```python main.py\nx\n```"), fenced("x\n"));
+        assert_eq!(first("```python title=\"a\"\nx\n```"), fenced("x\n"));
+        let two = "First ```python\nx\n``` then ```python\ny\n```";
+        assert_eq!(first(two), fenced("y\n"));
+        assert_eq!(
+            first("Sure ```\nx\n```"),
+            Some(("x\n".to_owned(), "other_fence"))
+        );
+        let last = "First: ```python\nx\n```\nBetter: ```python\ny\n";
+        assert_eq!(first(last), fenced("y\n"));
+        let mention = "```python\nx\n```\nI like ```python\nBye.";
+        let found = candidates(mention, "python");
+        let found: Vec<&str> = found.iter().map(|found| found.text.as_str()).collect();
+        assert_eq!(found, ["Bye.", "x\n"]);
+        assert_eq!(first("```python\nx\n```</answer>"), fenced("x\n"));
+    }
+
+    #[test]
+    fn code_may_end_with_the_fence_that_the_prompt_opened() {
+        assert_eq!(first("x\n```"), Some(("x\n".to_owned(), "whole")));
+        assert_eq!(first("x\n```\n```"), None);
+    }
+
+    #[test]
+    fn a_mention_of_a_fence_is_no_program() {
+        assert_eq!(first("So: ```python\n```"), None);
+        assert_eq!(
+            first("I write ```python").map(|found| found.1),
+            Some("whole")
+        );
+        let rule = |text: &str| candidates(text, "python")[0].rule;
+        assert!(rule("I write ```python code.").may_be_prose());
+        assert!(!rule("I write ```python\ncode.").may_be_prose());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use assay_core::execution::ExecuteError;
 use assay_core::{BoxFuture, ErrorCode, Fault, Hash};
 use assay_worker::program::{
     Callee, Compile, Compiled, ImageInfo, Limits, NATIVE_COMPILE_WORK, Ran, Reply, Request, Run,
-    Test, Translation,
+    Test, Translation, WORK_PER_SECOND,
 };
 use assay_worker::{UntrustedReply, WorkerError, WorkerPermit, WorkerPool};
 use quick_cache::Weighter;
@@ -22,12 +22,12 @@ use crate::program_run::{self, Blocked, ProgramEnd, ProgramRun};
 /// often contain the same program.
 const CACHE_BYTES: u64 = 64 << 20;
 
-/// Minimum work per second of a worker's processor time: a core does 4 to 9 times as much. Only a
-/// program that waits for memory most of the time is slower.
-const MIN_WORK_PER_SECOND: u64 = 1_000_000_000;
+/// Processor time of a worker for the work of a second. A core needs 1 to 4 seconds for it. Only a
+/// program that waits for memory most of the time is slower, and natively as well.
+const SECONDS_PER_SECOND: u64 = 6;
 
-/// Additional processor time to start an instance.
-const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// Additional processor time to start an instance and to map memory.
+const START_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The images of a node.
 pub trait PrepareImages: Send + Sync {
@@ -148,7 +148,7 @@ pub(crate) struct Built {
 pub(crate) enum Build {
     /// The reply of the compiler, which is always the same.
     Done(Arc<Compiled>),
-    /// The compiler exceeded its timeout twice, and had the processor most of the time.
+    /// The compiler exceeded its timeout.
     TimedOut,
 }
 
@@ -347,9 +347,10 @@ impl Programs {
     }
 }
 
-/// How long a worker may take for this work.
+/// The processor time that a worker may use for this work.
 pub(crate) fn timeout(work: u64) -> Duration {
-    START_TIMEOUT + Duration::from_secs(work / MIN_WORK_PER_SECOND)
+    let milliseconds = work / (WORK_PER_SECOND / 1_000) * SECONDS_PER_SECOND;
+    START_TIMEOUT + Duration::from_millis(milliseconds)
 }
 
 /// The fault of a run in an image that was replaced meanwhile.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_base::json_reason;
 use assay_core::{ErrorCode, Task, TaskError, heap};
 use assay_documents::Json;
-use assay_worker::program::{Callee, File, Limits, WORK_PER_SECOND};
+use assay_worker::program::{Callee, File};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use crate::files::{self, RawFile};
 use crate::images::{self, Image};
 use crate::language::{self, Dialect, Language};
+use crate::limits::{RawLimits, TaskLimits};
 use crate::prelude::{Prelude, RawPrelude};
 use crate::value;
 
@@ -138,24 +139,6 @@ impl CheckerProgram {
 }
 
 #[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct RawLimits {
-    seconds: f64,
-    memory_mb: u64,
-    output_kb: u64,
-}
-
-impl Default for RawLimits {
-    fn default() -> Self {
-        Self {
-            seconds: 5.0,
-            memory_mb: 256,
-            output_kb: 1_024,
-        }
-    }
-}
-
-#[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RawScoreName {
     All,
@@ -227,7 +210,7 @@ pub(crate) struct CodeTask {
     pub(crate) tests: Vec<Test>,
     pub(crate) checker: Checker,
     pub(crate) float_tolerance: Option<f64>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: TaskLimits,
     pub(crate) scoring: Scoring,
     pub(crate) reference: Option<String>,
     pub(crate) prelude: Prelude,
@@ -338,7 +321,7 @@ impl CodeTask {
             tests,
             checker,
             float_tolerance: raw.float_tolerance,
-            limits: limits(&raw.limits)
+            limits: TaskLimits::read(&raw.limits, raw.reference.is_some())
                 .map_err(|(field, message)| invalid(&format!("/limits/{field}"), message))?,
             scoring,
             reference: raw.reference,
@@ -521,40 +504,6 @@ fn is_identifier(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_part) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn limits(raw: &RawLimits) -> Result<Limits, (&'static str, String)> {
-    if !(raw.seconds > 0.0 && raw.seconds <= 60.0) {
-        return Err((
-            "seconds",
-            format!(
-                "`seconds` must be above 0 and at most 60, not {}",
-                raw.seconds
-            ),
-        ));
-    }
-    if !(96..=2_048).contains(&raw.memory_mb) {
-        return Err((
-            "memory_mb",
-            format!(
-                "`memory_mb` must be 96 to 2048, including 72 for the interpreter, not {}",
-                raw.memory_mb
-            ),
-        ));
-    }
-    if !(1..=65_536).contains(&raw.output_kb) {
-        return Err((
-            "output_kb",
-            format!("`output_kb` must be 1 to 65536, not {}", raw.output_kb),
-        ));
-    }
-    // At most 60 seconds of 2e10: far below 2^53, and above zero.
-    let work = (raw.seconds * WORK_PER_SECOND as f64) as u64;
-    Ok(Limits {
-        work,
-        memory_bytes: raw.memory_mb << 20,
-        output_bytes: raw.output_kb << 10,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -645,6 +594,14 @@ mod tests {
             (
                 r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"limits":{"seconds":0}}"#,
                 "/limits/seconds",
+            ),
+            (
+                r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"limits":{"times_reference":5}}"#,
+                "/limits/times_reference",
+            ),
+            (
+                r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"reference":"x","limits":{"times_reference":0.5}}"#,
+                "/limits/times_reference",
             ),
             (
                 r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"score":{"groups":[[1]]}}"#,

@@ -14,6 +14,9 @@ pub struct Fence<'a> {
     margin: Margin,
     /// The info string: the trimmed text after the marks.
     pub info: &'a str,
+    /// Where the content of a block begins. In the line itself if code follows the language there,
+    /// as in `` ```python x = 1 ``.
+    content: usize,
 }
 
 /// What precedes the marks in their line.
@@ -25,6 +28,8 @@ enum Place {
     Item,
     /// Other text.
     Text,
+    /// Nothing, but text and another fence follow, so it can only close a block.
+    Closing,
 }
 
 /// What precedes the lines of a block: the marks of quotations, then blanks.
@@ -58,7 +63,28 @@ pub struct Inline {
     pub is_closed: bool,
 }
 
-impl Fence<'_> {
+impl<'a> Fence<'a> {
+    /// A fence in `line`, which has the byte range `range` in the text. The info string ends it.
+    fn new(
+        range: &Range<usize>,
+        place: Place,
+        (mark, length): (char, usize),
+        margin: Margin,
+        info: &'a str,
+        line: &str,
+    ) -> Self {
+        let code = code_after_language(info).map(|code| line.trim_end().len() - code.len());
+        Self {
+            line: range.clone(),
+            mark,
+            length,
+            place,
+            margin,
+            info,
+            content: code.map_or(range.end, |code| range.start + code),
+        }
+    }
+
     /// Whether the fence has neither an info string nor text before it, and so may close a block.
     #[must_use]
     pub fn is_bare(&self) -> bool {
@@ -66,7 +92,7 @@ impl Fence<'_> {
     }
 
     fn closes(&self, opening: &Fence<'_>) -> bool {
-        self.is_bare()
+        (self.is_bare() || self.place == Place::Closing)
             && self.mark == opening.mark
             && self.length >= opening.length
             && self.margin.quotes <= opening.margin.quotes
@@ -108,7 +134,13 @@ pub fn fences(text: &str) -> Vec<Fence<'_>> {
         let range = start..start + line.len();
         start = range.end;
         if line.contains("```") || line.contains("~~~") {
-            found.extend(at_start(line, &range).or_else(|| after_text(line, &range)));
+            match at_start(line, &range) {
+                Some(fence) => found.push(fence),
+                None => {
+                    found.extend(closing(line, &range));
+                    found.extend(after_text(line, &range));
+                }
+            }
         }
     }
     found
@@ -141,34 +173,39 @@ fn at_start<'a>(line: &'a str, range: &Range<usize>) -> Option<Fence<'a>> {
     let (place, margin, body) = prefix(line);
     let (mark, length) = run(body)?;
     let info = body[length..].trim();
-    (!(mark == '`' && info.contains('`'))).then(|| Fence {
-        line: range.clone(),
-        mark,
-        length,
-        place,
-        margin,
-        info,
-    })
+    (!(mark == '`' && info.contains('`')))
+        .then(|| Fence::new(range, place, (mark, length), margin, info, line))
 }
 
-/// A fence after text. Its info string must look like one; without an info string, the text must
-/// end with a colon.
+/// Marks at the start of a line in which another fence opens after text, as in
+/// ```` ``` and then ```python ````.
+fn closing<'a>(line: &'a str, range: &Range<usize>) -> Option<Fence<'a>> {
+    let (place, margin, body) = prefix(line);
+    let (mark, length) = run(body)?;
+    let rest = &body[length..];
+    let last = rest.trim_end().rfind(&mark.to_string().repeat(3))?;
+    let opens = is_info(rest[last + 3..].trim()) && count_runs(rest, mark) == 1;
+    (place == Place::Line && opens && rest.starts_with([' ', '\t']))
+        .then(|| Fence::new(range, Place::Closing, (mark, length), margin, "", line))
+}
+
+/// A fence after text. Its info string must look like one; without an info string, blanks must
+/// precede it, or a colon.
 fn after_text<'a>(line: &'a str, range: &Range<usize>) -> Option<Fence<'a>> {
     let last = line.rfind("```").max(line.rfind("~~~"))?;
     let mark = line[last..].chars().next()?;
     let start = line[..last].trim_end_matches(mark).len();
     let (before, info) = (&line[..start], line[last + 3..].trim());
-    let introduces = before.trim_end().ends_with([':', '：']);
-    let opens = is_info(info) || info.is_empty() && introduces;
-    // After an odd number of runs, this one ends code within the line.
-    (opens && count_runs(before, mark).is_multiple_of(2)).then(|| Fence {
-        line: range.clone(),
-        mark,
-        length: last + 3 - start,
-        place: Place::Text,
-        margin: prefix(line).1,
-        info,
-    })
+    let introduces = before.ends_with([' ', ':', '：']);
+    let opens =
+        is_info(info) || code_after_language(info).is_some() || info.is_empty() && introduces;
+    // After an odd number of runs, this one ends code within the line, unless the first one closes
+    // a block.
+    let runs = count_runs(before, mark) - usize::from(closing(line, range).is_some());
+    let marks = (mark, last + 3 - start);
+    let margin = prefix(line).1;
+    (opens && runs.is_multiple_of(2))
+        .then(|| Fence::new(range, Place::Text, marks, margin, info, line))
 }
 
 /// The number of blanks at the start.
@@ -219,9 +256,39 @@ fn is_info(text: &str) -> bool {
         && (attributes.is_empty() || attributes.starts_with('{') || attributes.contains('='))
 }
 
+/// Words with which a line of code begins and no info string goes on.
+const KEYWORDS: &[&str] = &[
+    "#include", "async", "class", "const", "create", "def", "for", "from", "function", "if",
+    "import", "let", "return", "select", "using", "var", "while", "with",
+];
+
+/// Code that follows the language in the line of a fence, as in `` ```python x = 1 ``.
+fn code_after_language(info: &str) -> Option<&str> {
+    let (word, rest) = info.split_once(char::is_whitespace)?;
+    let code = rest.trim_start();
+    let first = code.split(|c: char| c.is_whitespace() || c == '<').next()?;
+    let is_keyword = KEYWORDS
+        .iter()
+        .any(|keyword| first.eq_ignore_ascii_case(keyword));
+    let is_name = |text: &str| {
+        text.chars()
+            .all(|c| c.is_alphanumeric() || "_.".contains(c))
+    };
+    let is_assignment = code
+        .split_once(" = ")
+        .is_some_and(|(name, _)| name.split(',').all(|name| is_name(name.trim())));
+    let is_call = code.split_once('(').is_some_and(|(name, rest)| {
+        !name.is_empty() && is_name(name) && rest.trim_end().ends_with([')', '(', ',', ';'])
+    });
+    let goes_on = code.len() > first.len();
+    (word.chars().all(is_of_language) && (is_keyword && goes_on || is_assignment || is_call))
+        .then_some(code)
+}
+
 /// Pairs fences into blocks. A block ends at a fence with the same mark, at least the same length
 /// and no info string. A fence after text opens a block only if the next fence at the start of a
-/// line ends it. A block without such an end is closed by the first run of marks that ends a line
+/// line ends it, or if it has an info string and lines of content but no such fence follows. A
+/// block without such an end is closed by the first run of marks that ends a line
 /// of its content, or that blanks and text follow; otherwise it ends with the text.
 #[must_use]
 pub fn blocks<'a>(text: &str, fences: &[Fence<'a>]) -> Vec<Block<'a>> {
@@ -231,14 +298,20 @@ pub fn blocks<'a>(text: &str, fences: &[Fence<'a>]) -> Vec<Block<'a>> {
         info: opening.info,
         margin: opening.margin,
         start: opening.line.start,
-        inside: opening.line.end..end.max(opening.line.end),
+        inside: opening.content..end.max(opening.content),
         is_closed,
+    };
+    let opens = |fence: &Fence<'_>, next: Option<&Fence<'_>>| match (fence.place, next) {
+        (Place::Line | Place::Item, _) => true,
+        (Place::Closing, _) => false,
+        (Place::Text, Some(next)) => next.closes(fence),
+        (Place::Text, None) => {
+            !fence.info.is_empty() && !text[fence.line.end.min(text.len())..].trim().is_empty()
+        }
     };
     for (fence, next) in fences.iter().zip(next_at_start(fences)) {
         match open {
-            None if fence.place != Place::Text || next.is_some_and(|next| next.closes(fence)) => {
-                open = Some(fence);
-            }
+            None if opens(fence, next) => open = Some(fence),
             Some(opening) if fence.closes(opening) => {
                 found.push(block(opening, fence.line.start, true));
                 open = None;
@@ -261,7 +334,7 @@ fn next_at_start<'a, 'f>(fences: &'f [Fence<'a>]) -> Vec<Option<&'f Fence<'a>>> 
         .rev()
         .map(|fence| {
             let following = next;
-            if fence.place == Place::Line {
+            if matches!(fence.place, Place::Line | Place::Closing) {
                 next = Some(fence);
             }
             following
@@ -275,11 +348,13 @@ fn next_at_start<'a, 'f>(fences: &'f [Fence<'a>]) -> Vec<Option<&'f Fence<'a>>> 
 /// ```` ``` Done.````.
 fn loose_end(text: &str, opening: &Fence<'_>) -> Option<usize> {
     let marks = opening.mark.to_string().repeat(opening.length);
-    let mut start = opening.line.end;
+    let mut start = opening.content;
     for line in text[start.min(text.len())..].split_inclusive('\n') {
         let body = line.trim_start_matches([' ', '\t']);
         let after = body.trim_start_matches(opening.mark);
-        if body.starts_with(&marks) && after.starts_with([' ', '\t']) {
+        // A word right after the marks may be an info string.
+        let is_end = !after.starts_with(char::is_alphanumeric) || start + line.len() == text.len();
+        if body.starts_with(&marks) && is_end {
             return Some(start);
         }
         if let Some(end) = end_within(line, &marks) {

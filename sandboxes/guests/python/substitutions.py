@@ -412,4 +412,15 @@ REFUSALS = (
     ),
 )
 
-LINUX = HEADER + BOUNDS + LENGTHS + COUNTS + SIZES + READS + ERRORS + WAITS + USER + REFUSALS
+PARSER = (
+    Substitution(
+        "cpython/Parser/parser.c",
+        "brackets may be nested as deep as on Linux",
+        "#    define MAXSTACK 4000\n",
+        "#    define MAXSTACK 6000\n",
+    ),
+)
+
+LINUX = (
+    HEADER + BOUNDS + LENGTHS + COUNTS + SIZES + READS + ERRORS + WAITS + USER + REFUSALS + PARSER
+)

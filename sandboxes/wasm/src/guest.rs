@@ -168,7 +168,8 @@ impl Guest {
     fn stopped(&mut self, error: &wasmtime::Error) -> Stopped {
         if let Some(stop) = error.downcast_ref::<Stop>() {
             return match stop {
-                Stop::Exit(status) => Stopped::Ended(End::Exited(*status)),
+                // As on Linux, a status has 8 bits.
+                Stop::Exit(status) => Stopped::Ended(End::Exited(status & 0xff)),
                 Stop::Memory => Stopped::Ended(End::OutOfMemory),
                 Stop::Output => Stopped::Ended(End::OutOfOutput),
                 Stop::Peer => Stopped::PeerEnded,
@@ -211,11 +212,8 @@ pub(crate) fn end_of(reply: &[u8]) -> End {
         "finished" => End::Finished,
         "exited" => {
             let status = message.header.get("status").and_then(Value::as_i64);
-            End::Exited(
-                status
-                    .and_then(|status| i32::try_from(status).ok())
-                    .unwrap_or(1),
-            )
+            let status = status.and_then(|status| i32::try_from(status).ok());
+            End::Exited(status.map_or(1, |status| status & 0xff))
         }
         // The driver respects this limit unless a program has taken it over.
         "returned" if message.blob().len() > MAX_RESULT => End::OutOfOutput,

@@ -7,9 +7,10 @@ use tokio::time::Instant;
 /// Shortest time between two readings of a worker's processor time.
 const MIN_CHECK: Duration = Duration::from_millis(50);
 
-/// A worker that uses less than `timeout / LEAST_PROGRESS` of processor time while `timeout`
-/// passes is stalled: it hangs, is stopped, or gets almost no processor time.
+/// A worker that uses less than `timeout / LEAST_PROGRESS` of processor time while `STALL` times
+/// the timeout passes is stalled: it hangs, is stopped, or gets almost no processor time.
 const LEAST_PROGRESS: u32 = 16;
+const STALL: u32 = 4;
 
 /// Decides when a worker has used its timeout. Load makes work take longer, but not more processor
 /// time, so the decision does not depend on load.
@@ -33,7 +34,8 @@ impl CpuAllowance {
     /// How long to wait until the next reading can decide anything.
     pub(crate) fn next_check(&self, now: Instant) -> Duration {
         let until_used = self.timeout.saturating_sub(self.used);
-        let until_stalled = (self.progress.0 + self.timeout).saturating_duration_since(now);
+        let stalled = self.progress.0 + STALL * self.timeout;
+        let until_stalled = stalled.saturating_duration_since(now);
         until_used.min(until_stalled).max(MIN_CHECK)
     }
 
@@ -49,7 +51,7 @@ impl CpuAllowance {
             self.progress = (now, used);
             return false;
         }
-        now.saturating_duration_since(since) >= self.timeout
+        now.saturating_duration_since(since) >= STALL * self.timeout
     }
 
     /// Does not count a time during which the worker was suspended.
@@ -92,8 +94,8 @@ mod tests {
         let start = Instant::now();
         let mut allowance = CpuAllowance::new(TIMEOUT, start);
         assert!(!allowance.is_exceeded(seconds(3.0), start + seconds(3.0)));
-        assert!(!allowance.is_exceeded(seconds(3.1), start + seconds(18.9)));
-        assert!(allowance.is_exceeded(seconds(3.1), start + seconds(19.0)));
+        assert!(!allowance.is_exceeded(seconds(3.1), start + seconds(66.9)));
+        assert!(allowance.is_exceeded(seconds(3.1), start + seconds(67.0)));
     }
 
     #[test]
@@ -101,8 +103,8 @@ mod tests {
         let start = Instant::now();
         let mut allowance = CpuAllowance::new(TIMEOUT, start);
         allowance.extend(seconds(100.0));
-        assert!(!allowance.is_exceeded(seconds(0.1), start + seconds(110.0)));
-        assert!(allowance.is_exceeded(seconds(0.1), start + seconds(116.0)));
+        assert!(!allowance.is_exceeded(seconds(0.1), start + seconds(160.0)));
+        assert!(allowance.is_exceeded(seconds(0.1), start + seconds(164.0)));
     }
 
     #[test]

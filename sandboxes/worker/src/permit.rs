@@ -27,7 +27,7 @@ const MAX_ATTEMPTS: usize = 3;
 pub enum UntrustedReply<R> {
     /// The reply.
     Answered(R),
-    /// The request used more processor time than its timeout, twice.
+    /// The request used more processor time than its timeout.
     Overran,
 }
 
@@ -118,8 +118,8 @@ impl WorkerPermit<'_> {
         }
     }
 
-    /// The same as [`WorkerPermit::ask`] for untrusted work: on a timeout, tries once more. The
-    /// processor time says whether the work is too slow or the machine stalls it.
+    /// The same as [`WorkerPermit::ask`] for untrusted work. The processor time says whether the
+    /// work is too slow or the machine stalls it; if the machine stalls it, tries once more.
     ///
     /// # Errors
     /// [`WorkerError`], also for a timeout that is not the fault of the work.
@@ -129,7 +129,7 @@ impl WorkerPermit<'_> {
         timeout: Duration,
     ) -> Result<UntrustedReply<W::Reply>, WorkerError> {
         let mut result = self.ask(request, timeout).await;
-        if matches!(result, Err(WorkerError::Overran { .. })) {
+        if is_stalled(&result, timeout) {
             result = self.ask(request, timeout).await;
         }
         UntrustedReply::of(result, timeout)
@@ -188,8 +188,13 @@ impl WorkerPermit<'_> {
     }
 }
 
+/// Whether a worker was killed before it had used its timeout.
+pub(crate) fn is_stalled<R>(result: &Result<R, WorkerError>, timeout: Duration) -> bool {
+    matches!(result, Err(WorkerError::Overran { cpu, .. }) if *cpu < timeout)
+}
+
 impl<R> UntrustedReply<R> {
-    /// The result of the second attempt after a timeout, or of the first one.
+    /// The result of the last attempt.
     pub(crate) fn of(
         result: Result<R, WorkerError>,
         timeout: Duration,

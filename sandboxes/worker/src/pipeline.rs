@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tracing::Instrument as _;
 
-use crate::permit::{UntrustedReply, WorkerPermit, count_death};
+use crate::permit::{UntrustedReply, WorkerPermit, count_death, is_stalled};
 use crate::process::{CallResult, Worker};
 use crate::request::{self, WorkerRequest};
 use crate::scheduler::Rank;
@@ -84,7 +84,7 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
         timeout: Duration,
     ) -> Result<UntrustedReply<W::Reply>, WorkerError> {
         let mut result = self.ask(request, next, timeout).await;
-        if matches!(result, Err(WorkerError::Overran { .. })) {
+        if is_stalled(&result, timeout) {
             result = self.ask(request, None, timeout).await;
         }
         UntrustedReply::of(result, timeout)

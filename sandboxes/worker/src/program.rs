@@ -12,11 +12,11 @@ use crate::WorkerRequest;
 pub const WORK_PER_SECOND: u64 = 20_000_000_000;
 
 /// Limit on the work of a compiler.
-pub const COMPILE_WORK: u64 = 2 * WORK_PER_SECOND;
+pub const COMPILE_WORK: u64 = WORK_PER_SECOND;
 
 /// Limit on the work of the compiler of C and C++, whose programs can instantiate many templates,
-/// and on that of the linker.
-pub const NATIVE_COMPILE_WORK: u64 = 2 * COMPILE_WORK;
+/// and on that of the linker. Programs with all headers and many templates need a third of it.
+pub const NATIVE_COMPILE_WORK: u64 = COMPILE_WORK + COMPILE_WORK / 2;
 
 /// Limit on the memory of a compiler, in bytes. Like its work it is the same for all tasks, so that
 /// whether a text compiles depends only on the text.

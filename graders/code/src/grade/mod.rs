@@ -7,15 +7,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use assay_core::{
-    BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared,
-    Score, Verdict,
+    BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Hash, Item, Measure, Outcome,
+    Prepared, Score, Verdict,
 };
-use assay_worker::program::{Callee, Compile, ImageInfo, Part};
+use assay_worker::program::{Callee, Compile, ImageInfo, Limits, Part};
+use tokio::sync::OnceCell;
 
 use crate::driver_evidence::Limit;
 use crate::evidence::{self, LocatedProgram};
-use crate::extract::{Candidate, Rule, candidates};
+use crate::extract::{Candidate, candidates};
 use crate::images::Image;
+use crate::in_flight::InFlight;
 use crate::per_image::PerImage;
 use crate::program_run::Blocked;
 use crate::programs::{Built, Programs};
@@ -34,11 +36,26 @@ pub(crate) struct PreparedCode {
     task: CodeTask,
     seed: u64,
     programs: Programs,
-    /// Work of the reference over all tests, computed for the first completion.
-    reference: PerImage<Result<u64, Blocked>>,
+    /// Work of the reference, computed for the first completion.
+    reference: PerImage<Result<ReferenceWork, Blocked>>,
     /// Whether the task's own code works with an empty program, computed for the first completion
     /// that has no program.
     own_code: PerImage<Result<(), Blocked>>,
+    /// Compiled programs and the results of their tests. Equal completions compile and run once,
+    /// also if their runs cannot be cached.
+    builds: InFlight<(Image, Built)>,
+    runs: InFlight<Vec<TestResult>>,
+}
+
+/// The results that the completions of one call share.
+type Shared = Vec<Arc<OnceCell<Vec<TestResult>>>>;
+
+/// The work of the reference.
+#[derive(Debug, Clone, Copy)]
+struct ReferenceWork {
+    total: u64,
+    /// The most on one test.
+    most: u64,
 }
 
 /// A compiled program.
@@ -55,6 +72,7 @@ struct Code<'a> {
     code: &'a [u8],
     image: Image,
     built_in: &'a ImageInfo,
+    limits: Limits,
 }
 
 /// Why there is no program to run.
@@ -78,8 +96,9 @@ impl Prepared for PreparedCode {
     ) -> BoxFuture<'a, Vec<Outcome>> {
         Box::pin(async move {
             let mut outcomes = Vec::with_capacity(items.len());
+            let mut shared = Shared::new();
             for item in items {
-                outcomes.push(self.grade_one(item, cx).await);
+                outcomes.push(self.grade_one(item, cx, &mut shared).await);
             }
             outcomes
         })
@@ -98,20 +117,29 @@ impl PreparedCode {
             programs,
             reference: PerImage::new(),
             own_code: PerImage::new(),
+            builds: InFlight::new(),
+            runs: InFlight::new(),
         }
     }
 
-    async fn grade_one(&self, item: &Item, cx: &GradeContext) -> Outcome {
-        match self.grade_of(item, cx).await {
+    async fn grade_one(&self, item: &Item, cx: &GradeContext, shared: &mut Shared) -> Outcome {
+        match self.grade_of(item, cx, shared).await {
             Ok(grade) => Outcome::Graded(grade),
             Err(blocked) => outcome_of(blocked),
         }
     }
 
-    async fn grade_of(&self, item: &Item, cx: &GradeContext) -> Result<Grade, Blocked> {
+    async fn grade_of(
+        &self,
+        item: &Item,
+        cx: &GradeContext,
+        shared: &mut Shared,
+    ) -> Result<Grade, Blocked> {
         // The reference is part of the task. If it fails, the task is at fault, whatever the
         // completion does.
-        self.reference_work(cx).await.transpose()?;
+        let reference = self.reference_work(cx).await.transpose()?;
+        let most = reference.map(|work| work.most);
+        let limits = self.task.limits.of_program(most);
         let text = item.completion.text();
         let completion = VisibleText::of(&text, item.meta.think_open);
         let no_program = match self.compile(completion.text()).await? {
@@ -120,13 +148,22 @@ impl PreparedCode {
                     code: &program.code,
                     image: program.image,
                     built_in: &program.built_in,
+                    limits,
                 };
-                let results = self.run_tests(code, cx).await?;
+                let cell = self.runs.of(run_hash(cx, &program));
+                shared.extend(cx.use_cache.then(|| Arc::clone(&cell)));
+                let computed;
+                let results = if cx.use_cache {
+                    cell.get_or_try_init(|| self.run_tests(code, cx)).await?
+                } else {
+                    computed = self.run_tests(code, cx).await?;
+                    &computed
+                };
                 let located = LocatedProgram {
                     candidate: &program.candidate,
                     completion: &completion,
                 };
-                return Ok(self.graded(&located, &program.built_in, &results, cx).await);
+                return Ok(self.graded(&located, &program.built_in, results, cx).await);
             }
             Err(no_program) => no_program,
         };
@@ -188,18 +225,12 @@ impl PreparedCode {
             }
         }
         Ok(Err(match first {
-            // A text without a fenced block that does not compile is prose, not a program.
             None => NoProgram::NoCode {
                 deterministic: true,
             },
-            Some((
-                _,
-                _,
-                Candidate {
-                    rule: Rule::Whole, ..
-                },
-                deterministic,
-            )) => NoProgram::NoCode { deterministic },
+            Some((_, _, candidate, deterministic)) if candidate.rule.may_be_prose() => {
+                NoProgram::NoCode { deterministic }
+            }
             Some((message, image, candidate, deterministic)) => NoProgram::CompileError {
                 message,
                 image,
@@ -222,6 +253,7 @@ impl PreparedCode {
         let prelude = self.task.prelude.texts_for(text).into_iter();
         let prelude = prelude.map(|text| part("prelude", text));
         let parts = prelude.chain([part("main", text.to_owned())]).collect();
+        let cell = self.builds.of(build_hash(text, &calls));
         let compile = Compile {
             image: image.name.to_owned(),
             translation: self.task.language.translation,
@@ -234,7 +266,9 @@ impl PreparedCode {
             calls,
             linked: None,
         };
-        Ok((image, self.programs.compile(compile).await?))
+        let programs = &self.programs;
+        let build = || async move { Ok((image, programs.compile(compile).await?)) };
+        cell.get_or_try_init(build).await.cloned()
     }
 
     /// Validates the task's own code, once. Completions with a program validate it in their own
@@ -281,6 +315,7 @@ impl PreparedCode {
                 code,
                 image,
                 built_in,
+                limits: self.task.limits.own,
             };
             run_once(&self.programs, cx, built_in, self.run_of(code, test)).await?;
             check_cancelled(cx)?;
@@ -288,15 +323,15 @@ impl PreparedCode {
         Ok(())
     }
 
-    /// Work of the reference program over all tests; `None` if the task has no reference.
-    async fn reference_work(&self, cx: &GradeContext) -> Option<Result<u64, Blocked>> {
+    /// Work of the reference program; `None` if the task has no reference.
+    async fn reference_work(&self, cx: &GradeContext) -> Option<Result<ReferenceWork, Blocked>> {
         let text = self.task.reference.as_ref()?;
         let cell = self.reference.of(&self.hash_of(text));
         let work = cell.get_or_try_init(|| async { cacheable(self.run_reference(text, cx).await) });
         Some(work.await.cloned().unwrap_or_else(Err))
     }
 
-    async fn run_reference(&self, text: &str, cx: &GradeContext) -> Result<u64, Blocked> {
+    async fn run_reference(&self, text: &str, cx: &GradeContext) -> Result<ReferenceWork, Blocked> {
         let (image, built) = self.compile_text(text, self.task.calls()).await?;
         let code = built
             .build
@@ -306,6 +341,7 @@ impl PreparedCode {
             code,
             image,
             built_in: &built.image,
+            limits: self.task.limits.own,
         };
         let results = self.run_tests(code, cx).await?;
         match results
@@ -327,7 +363,10 @@ impl PreparedCode {
                     is_certain: true,
                 })
             }
-            None => Ok(total_work(&results)),
+            None => Ok(ReferenceWork {
+                total: total_work(&results),
+                most: results.iter().map(|result| result.work).max().unwrap_or(0),
+            }),
         }
     }
 
@@ -399,9 +438,21 @@ impl PreparedCode {
             return None;
         }
         let reference = self.reference_work(cx).await?.ok()?;
-        let ratio = reference as f64 / work as f64;
+        let ratio = reference.total as f64 / work as f64;
         Some(ratio)
     }
+}
+
+/// What a build depends on, apart from the task.
+fn build_hash(text: &str, calls: &[Callee]) -> Hash {
+    Hash::of_parts(&[text.as_bytes(), &calls.len().to_le_bytes()])
+}
+
+/// What the results of the tests depend on, apart from the task; and the caller, because the time
+/// of a reply would show what others have run.
+fn run_hash(cx: &GradeContext, program: &Program) -> Hash {
+    let image = program.built_in.hash.as_bytes();
+    Hash::of_parts(&[cx.caller.as_bytes(), image, &program.code])
 }
 
 /// Wraps a result that may be cached in `Ok`. After a fault of the service, the next item tries

@@ -92,7 +92,13 @@ impl PreparedCode {
         }
     }
 
-    pub(super) fn run_of(&self, Code { code, image, .. }: Code<'_>, test: &Test) -> Run {
+    pub(super) fn run_of(&self, code: Code<'_>, test: &Test) -> Run {
+        let Code {
+            code,
+            image,
+            limits,
+            ..
+        } = code;
         Run {
             image: image.name.to_owned(),
             code: code.to_vec(),
@@ -121,7 +127,7 @@ impl PreparedCode {
                 },
             },
             translation: self.task.language.translation,
-            limits: image.limits(self.task.limits),
+            limits: image.limits(limits),
             seed: self.seed,
             files: self.task.files.clone(),
             fetch: Vec::new(),

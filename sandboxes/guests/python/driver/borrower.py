@@ -4,7 +4,15 @@ from . import isolation
 
 isolation.own_builtins(globals())
 
-from . import containers, failures, lent, library, remote, state, values  # noqa: E402
+import abc  # noqa: E402
+import collections.abc  # noqa: E402
+import enum  # noqa: E402
+import inspect  # noqa: E402
+import linecache  # noqa: E402
+import numbers  # noqa: E402
+import typing  # noqa: E402
+
+from . import containers, failures, lent, library, remote, state, steps, values  # noqa: E402
 
 
 class Borrower(remote.Peer):
@@ -14,6 +22,7 @@ class Borrower(remote.Peer):
         super().__init__(1)
         # One entry for each deep copy that reached objects of the test.
         self.copies = []
+        self._steps = steps.Steps()
         lent.serve(self)
 
     def export_own(self, packer, value, depth):
@@ -37,7 +46,9 @@ class Borrower(remote.Peer):
         reference = {"$": "remote", "v": self.lend(value)}
         if type(value) is _COROUTINE:
             reference["coroutine"] = True
-        elif type(value).__module__ != "builtins" and values.standard_name(type(value)) is None:
+        elif (standard := values.class_name(type(value))) is not None:
+            reference["standard"] = standard
+        elif type(value).__module__ != "builtins":
             reference["class"] = self._class(type(value))
         return reference
 
@@ -46,6 +57,17 @@ class Borrower(remote.Peer):
         reference = {"$": "remote", "v": self.lend(kind), "names": names}
         base = next((base.__name__ for base in values.BASES if issubclass(kind, base)), None)
         return reference if base is None else reference | {"base": base}
+
+    def do(self, target, method, args, kwargs):
+        if method == "step":
+            return self._steps.step(target, *args)
+        if method == "source":
+            return _source(target)
+        if method == "belongs":
+            module, name, of_class = args
+            check = issubclass if of_class else isinstance
+            return check(target, values.standard(module, name))
+        return super().do(target, method, args, kwargs)
 
     def reference_to_theirs(self, unpacker, packed):
         tag, number = packed["$"], packed["v"]
@@ -108,9 +130,25 @@ class Borrower(remote.Peer):
             details = ""
         return {"details": details[:10_000], "text": failures.describe(error)}
 
+    def take_events(self):
+        return state.collector.take(self)
+
     def read_state(self, request, unpacker):
         if "state" in request:
             state.apply(request["state"], unpacker)
+
+
+# The texts of the program, by file name.
+texts = {}
+
+
+def _source(thing):
+    """The source of a function, a class or the module, and the number of its first line."""
+    for name, text in texts.items():
+        lines = bytes(text).decode(errors="replace").splitlines(True)
+        linecache.cache[name] = (len(text), None, lines, name)
+    lines, first = inspect.getsourcelines(thing)
+    return "".join(lines), first
 
 
 async def _nothing():
@@ -133,8 +171,15 @@ def may_be_named(thing):
         return values.is_typing_form(thing)
     if issubclass(thing, BaseException):
         return failures.is_ordinary(thing)
-    return thing in DATA
+    return thing in DATA or thing in ABSTRACT
 
+
+# Classes from which others derive. They have no instances.
+ABSTRACT = frozenset(
+    [abc.ABC, enum.Enum, enum.IntEnum, enum.StrEnum, enum.Flag, enum.IntFlag]
+    + [typing.Generic, typing.Protocol]
+    + [getattr(module, name) for module in (collections.abc, numbers) for name in module.__all__]
+)
 
 DATA = frozenset(
     [

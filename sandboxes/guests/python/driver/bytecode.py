@@ -88,6 +88,9 @@ class Names:
                 self._read(constant, module)
             elif type(constant) is str and len(constant) < 200:
                 self.strings.add(constant)
+            elif type(constant) is tuple:
+                # The names of keyword arguments, for example.
+                self.strings.update(part for part in constant if type(part) is str)
 
 
 def loaded_until(code, last):

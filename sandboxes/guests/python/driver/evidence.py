@@ -30,8 +30,9 @@ COMPARISONS = {
 }
 _BY_SIGN = dict(COMPARISONS.values())
 
-# Global name of the function that evaluates the comparisons of a test's asserts.
-NAME = "_assay_compare"
+# Global names of the functions that evaluate the conditions of a test's asserts: those that consist
+# of one comparison, and others.
+NAME, HOLDS = "_assay_compare", "_assay_holds"
 
 
 class Recorder:
@@ -43,9 +44,17 @@ class Recorder:
         # Names of objects of the program, by number.
         self.names = {}
         self.compared = None
+        # Asserts whose condition was evaluated.
+        self.asserts = 0
+
+    def holds(self, condition):
+        """Counts an assert whose condition was evaluated."""
+        self.asserts += 1
+        return condition
 
     def compare(self, where, left, right):
         """Evaluates the comparison of an assert."""
+        self.asserts += 1
         result = _BY_SIGN[where[0]](left, right)
         # The operands of a true comparison need not be kept alive.
         self.compared = None if result is True else (where, left, right)
@@ -201,7 +210,9 @@ def _reference(unpacker, packed):
 
 
 def compiled(text, name):
-    """The code of a test. Asserts with one comparison keep both values for a report."""
+    """The code of a test. Asserts are counted; those with one comparison keep both values for a
+    report.
+    """
     tree = ast.parse(text, name)
     _keep_operands(tree, name)
     return compile(tree, name, "exec", dont_inherit=True)
@@ -211,9 +222,7 @@ _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 def _keep_operands(node, file):
-    """Rewrites asserts with one comparison. Only statements are visited: expressions contain no
-    asserts.
-    """
+    """Rewrites asserts. Only statements are visited: expressions contain no asserts."""
     for name in _BODIES:
         for statement in getattr(node, name, None) or ():
             if type(statement) is not ast.Assert:
@@ -227,4 +236,9 @@ def _keep_operands(node, file):
                 )
                 function = ast.copy_location(ast.Name(NAME, ast.Load()), test)
                 call = ast.Call(function, [where, test.left, test.comparators[0]], [])
-                statement.test = ast.copy_location(call, test)
+            elif type(test) is not ast.Tuple:
+                call = ast.Call(ast.copy_location(ast.Name(HOLDS, ast.Load()), test), [test], [])
+            else:
+                # The compiler warns about it.
+                continue
+            statement.test = ast.copy_location(call, test)

@@ -157,8 +157,20 @@ def _in_image(name):
 
 
 def exit_status(exit):
+    """The status of a process that ends with this `SystemExit`."""
     code = exit.code
-    return int(code) if isinstance(code, int) else 0 if code is None else 1
+    if not isinstance(code, int):
+        return 0 if code is None else 1
+    # Outside of a C `long`, the interpreter exits with -1.
+    return int(code) & 0xFF if -values.SMALL <= code < values.SMALL else 0xFF
+
+
+def exit_code(exit):
+    """What a test sees as the code of a `SystemExit` of the program."""
+    code = exit.code
+    if code is None or type(code) is str:
+        return code and code[:10_000]
+    return int(code) if isinstance(code, int) else 1
 
 
 def describe(error):

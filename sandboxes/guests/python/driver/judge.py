@@ -17,6 +17,7 @@ isolation.own_builtins(globals())
 
 import _imp  # noqa: E402
 import ast  # noqa: E402
+import asyncio  # noqa: E402
 import builtins  # noqa: E402
 import inspect  # noqa: E402
 import marshal  # noqa: E402
@@ -28,7 +29,9 @@ from importlib.machinery import PathFinder  # noqa: E402
 
 from . import (
     bytecode,
+    checks,
     evidence,
+    events,
     failures,
     lending,
     library,
@@ -62,6 +65,7 @@ class Judge(remote.Peer):
         # The module that the test can import, and the stand-in for the program's own module.
         self.solution = self.module = None
         self.recorder = evidence.Recorder(self.shared)
+        self.checks = checks.Checks()
         self.watch = None
         # Plain values inside things of the program, by number.
         self.insides = {}
@@ -76,9 +80,6 @@ class Judge(remote.Peer):
         if suspicious.is_remote(value):
             return suspicious.number_of(value)
         return value.__dict__.get("_assay_number") if isinstance(value, BaseException) else None
-
-    def export_own(self, packer, value, depth):
-        return lending.export(self, packer, value, depth)
 
     def reference_to_theirs(self, unpacker, packed):
         tag, value = packed["$"], packed["v"]
@@ -106,6 +107,8 @@ class Judge(remote.Peer):
     def _make(self, number, packed):
         if "names" in packed:
             return suspicious.stand_in_class(self, number, *packed["names"], packed.get("base"))
+        if "standard" in packed:
+            return suspicious.stand_in(self, number, suspicious.standard_class(*packed["standard"]))
         if "class" not in packed:
             return suspicious.stand_in(self, number)
         kind = self.reference_to_theirs(None, packed["class"])
@@ -161,22 +164,32 @@ class Judge(remote.Peer):
     def has_state(self):
         return self.watch is not None
 
+    def repeat(self, reports):
+        events.repeat(self, reports)
+
     def add_state(self, request, packer):
         if self.watch is not None and (changed := self.watch.changes(packer)):
             request["state"] = changed
 
     def ask(self, target, method, args=(), kwargs=None):
         self.used = True
+        sent = self.checks.sent()
         try:
-            return super().ask(target, method, args, kwargs)
+            value = super().ask(target, method, args, kwargs)
         except BaseException as error:
+            if (hidden := self.checks.take(sent, error)) is not None:
+                raise hidden from None
             if not hasattr(error, "_assay_sent"):
                 error._assay_raised_by_program = True
             raise
+        if (hidden := self.checks.take(sent, None)) is not None:
+            raise hidden
+        return value
 
     def exchange(self, request):
         if self.closed:
             raise RuntimeError("the test has ended")
+        self.checks.requests += 1
         call = None
         if request["method"] == "__call__":
             call = [request, None]
@@ -188,10 +201,23 @@ class Judge(remote.Peer):
             self.recorder.name_result(request, reply.get("value"))
         return reply
 
+    def export_own(self, packer, value, depth):
+        if type(value) is types.FunctionType:
+            self.checks.lend(value.__code__)
+        return lending.export(self, packer, value, depth)
+
     def do(self, target, method, args, kwargs):
+        if type(target) is types.FunctionType:
+            self.checks.call(target.__code__)
+        requests, own = self.checks.requests, method in _NAMING
         try:
             return lending.do(self, target, method, args, kwargs)
-        except Exception as error:
+        except BaseException as error:
+            received = len(args) > own or bool(kwargs)
+            if self.checks.is_failed(error, requests, received):
+                self.checks.send(error)
+            if not isinstance(error, Exception):
+                raise
             if not hasattr(error, "_assay_raised_by_program"):
                 # If no line of the test was involved, the program requested something that does not
                 # exist.
@@ -199,6 +225,9 @@ class Judge(remote.Peer):
                 setattr(error, name, True)
             raise
 
+
+# Requests whose first argument is the name of a method.
+_NAMING = ("special", "method", "of_class", "__getattr__")
 
 peer = Judge()
 
@@ -249,11 +278,16 @@ def judge(header, blobs):
     granted = _granted(names, found)
     module.__dict__.update(found | granted, __builtins__=builtins)
     module.__dict__[evidence.NAME] = peer.recorder.compare
+    module.__dict__[evidence.HOLDS] = peer.recorder.holds
+    peer.checks.texts = texts
+    peer.checks.watch_threads()
     watch = state.Watch(names, module.__dict__, name)
     peer.watch = None if watch.idle else watch
     try:
         for code in names.codes:
             exec(code, module.__dict__)
+        if not runs_pytest:
+            peer.checks.finish(names.codes, peer.recorder.asserts)
     except BaseException as error:
         ending = _ending(error, texts, names, found, granted)
         if runs_pytest and ending["end"] == "finished":
@@ -262,6 +296,7 @@ def judge(header, blobs):
     if runs_pytest:
         try:
             test_file.run(module)
+            peer.checks.finish(names.codes, peer.recorder.asserts)
         except BaseException as error:
             return messages.write(_ending(error, texts, names, found, granted))
     return messages.write({"end": "finished"})
@@ -272,7 +307,23 @@ def isolate():
     sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not PathFinder]
     sys.path_hooks.clear()
     test_file.prepare_judge()
+    suspicious.check_classes()
+    builtins.callable = suspicious.is_callable
+    inspect.getsource = lambda thing: "".join(_source_lines(thing)[0])
+    inspect.getsourcelines = _source_lines
     unittest.mock._is_async_obj = _is_async
+
+
+_source_lines_in_process = inspect.getsourcelines
+
+
+def _source_lines(thing):
+    if isinstance(thing, solution.Solution):
+        thing = solution.module_of(thing)
+    if not suspicious.is_remote(thing):
+        return _source_lines_in_process(thing)
+    text, first = suspicious.ask(thing, "source")
+    return str(text).splitlines(True), first
 
 
 _is_async_in_process = unittest.mock._is_async_obj
@@ -289,7 +340,7 @@ def _is_async(thing):
 def _ending(error, texts, names, found, granted):
     """The reply about a test that ended early."""
     if isinstance(error, remote.Ended):
-        ending = {"end": "exited", "status": error.args[0]}
+        ending = {"end": "exited", "status": remote.exit_status(error)}
     elif isinstance(error, SystemExit):
         # The test itself exited, as test runners do.
         status = remote.exit_status(error)
@@ -424,6 +475,7 @@ _BUILTINS = frozenset(dir(builtins)) | {
     "__doc__",
     "__annotations__",
     evidence.NAME,
+    evidence.HOLDS,
 }
 
 
@@ -455,7 +507,7 @@ def _theirs(names, answer, texts):
         elif suspicious.is_remote(value):
             peer.recorder.names[suspicious.number_of(value)] = name
             # The names of a class are known here, so the test can use them without a request.
-            peer.used |= type(value) is not suspicious.Remote
+            peer.used |= not suspicious.is_unclassified(value)
         elif not _is_same_anywhere(name, value):
             # The test can use it without a request.
             peer.used = True
@@ -528,6 +580,25 @@ _EXCEPTION = {
 }
 
 
+# Steps without a delay of a coroutine that waits for another one, and the delay of later ones.
+_SHORT_STEPS, _IDLE = 100, 0.01
+
+
 async def _run(stand_in):
-    """A coroutine of the program: awaiting it here runs it to completion there."""
-    return suspicious.ask(stand_in, "run")
+    """A coroutine of the program, which runs there step by step while it is awaited here."""
+    loop, idle, cancelled = asyncio.get_running_loop(), 0, False
+    while True:
+        end, *value = suspicious.ask(stand_in, "step", loop.time(), cancelled)
+        if end == "done":
+            return value[0]
+        if end == "cancelled":
+            raise asyncio.CancelledError
+        delay = value[0]
+        if delay is None:
+            idle += 1
+            delay = 0 if idle < _SHORT_STEPS else _IDLE
+        try:
+            cancelled = False
+            await asyncio.sleep(delay)
+        except asyncio.CancelledError:
+            cancelled = True

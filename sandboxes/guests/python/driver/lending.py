@@ -225,20 +225,8 @@ def _is_record(kind):
 
 def _standard_class(kind):
     """Name of the standard-library class that `isinstance` should find for instances."""
-    for part in kind.__mro__[:-1]:
-        name = values.standard_name(part)
-        if name is not None:
-            return name
-    for name in (
-        "GeneratorType",
-        "AsyncGeneratorType",
-        "MethodType",
-        "BuiltinMethodType",
-        "FunctionType",
-    ):
-        if kind is getattr(types, name):
-            return ["types", name]
-    return None
+    names = map(values.class_name, kind.__mro__[:-1])
+    return next((name for name in names if name is not None), None)
 
 
 def _made_by_library(value):

@@ -50,7 +50,8 @@ def compile_parts(header, blobs):
                 codes.append(compile(bytes(text), name, "exec", dont_inherit=True))
         except (SyntaxError, ValueError, MemoryError, RecursionError, UnicodeError) as error:
             return messages.write({"end": "refused", "message": remote.describe(error)})
-    return messages.write({"end": "compiled"}, marshal.dumps(codes))
+    texts = {name: bytes(text) for name, text in zip(header["names"], blobs)}
+    return messages.write({"end": "compiled"}, marshal.dumps((codes, texts)))
 
 
 def load(header, blobs):
@@ -62,12 +63,27 @@ def load(header, blobs):
     module.__file__ = "main.py"
     sys.modules[header["module"]] = module
     sys.path[:] = [FOLDER]
-    codes = marshal.loads(blobs[0])
+    if header["module"] == "__main__":
+        sys.argv[:] = [module.__file__]
+    codes, texts = marshal.loads(blobs[0])
+    borrower.texts = texts
+    if any(word in text for text in texts.values() for word in _OF_SOURCE):
+        _write_sources(texts)
     loaded[:] = [module, codes, codes]
     reply = {"end": "finished"}
     if codes and codes[0].co_filename == PRELUDE:
         reply["prelude"] = True
     return messages.write(reply)
+
+
+# Words in programs that read their own source.
+_OF_SOURCE = (b"__file__", b"argv", b"getsource", b"linecache")
+
+
+def _write_sources(texts):
+    for name, text in texts.items():
+        with open(f"{FOLDER}{name}", "wb") as file:
+            file.write(text)
 
 
 def prelude(header, blobs):
@@ -119,11 +135,16 @@ def _names(code):
 
 
 def _flush():
-    for stream in {
-        id(stream): stream for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
-    }.values():
+    for stream in (sys.stdout, sys.stderr):
         if stream is not None and not stream.closed:
             stream.flush()
+    for stream in (sys.__stdout__, sys.__stderr__):
+        try:
+            stream.flush()
+        except (ValueError, AttributeError):
+            # The program closed or detached the original, which the interpreter flushes only if it
+            # is in use.
+            pass
 
 
 def _guarded(run):

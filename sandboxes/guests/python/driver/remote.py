@@ -16,7 +16,7 @@ import types  # noqa: E402
 import _assay_host  # noqa: E402
 
 from . import failures, messages, operations, sharing, values  # noqa: E402
-from .failures import describe, exit_status  # noqa: E402, F401
+from .failures import describe, exit_code, exit_status  # noqa: E402, F401
 
 _exchange = _assay_host.exchange
 
@@ -143,6 +143,8 @@ class Peer:
     def read_reply(self, reply, method):
         if len(reply) == 2 and "value" in reply and type(reply["value"]) not in _STRUCTURED:
             return reply["value"]
+        if "events" in reply:
+            self.repeat(reply["events"])
         unpacker = values.Unpacker(self.reference, self.shared, reply.get("first", 0))
         if method != "plain":
             # Reading the plain value changes nothing, and may happen while values are being
@@ -150,7 +152,8 @@ class Peer:
             self.shared.receive(unpacker, reply.get("changed", ()))
         try:
             if "exited" in reply:
-                raise Ended(int(reply["exited"]))
+                code = reply["exited"]
+                raise Ended(code if code is None or type(code) in (int, str) else 1)
             if "raised" in reply:
                 raise failures.unpacked(self, reply["raised"], method)
             return unpacker.unpack(reply["value"])
@@ -180,16 +183,16 @@ class Peer:
             result.append(self._do(header))
             if header["method"] == "plain":
                 reply["value"] = values.Packer(self.export, ROOM, self._nothing).plain(result[0])
-                return messages.write(reply)
+                return self._written(reply)
             if not shared.entries and values.is_flat(result[0]):
                 reply["value"] = result[0]
-                return messages.write(reply)
+                return self._written(reply)
             packer = values.Packer(self.export, ROOM, shared)
             changed = shared.changes(packer, True)
             reply["value"] = packer.pack(result.pop())
             shared.send(reply, packer, changed)
         except SystemExit as exit:
-            reply = {"exited": exit_status(exit)}
+            reply = {"exited": exit_code(exit)}
         except BaseException as error:
             reply = {"raised": failures.packed(self, error)}
         finally:
@@ -199,7 +202,16 @@ class Peer:
         packer = changed = None
         if shared.entries and (unused := shared.unused()):
             reply["dropped"] = unused
+        return self._written(reply)
+
+    def _written(self, reply):
+        if events := self.take_events():
+            reply["events"] = events
         return messages.write(reply)
+
+    def take_events(self):
+        """What happened here and must happen in the other instance as well."""
+        return ()
 
     def _do(self, header):
         target, method, args = self.lent[header["target"]], header["method"], header["args"]

@@ -24,25 +24,25 @@ class Solution(types.ModuleType):
         if _is_own(name):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         peer, used = self._peer(), self._peer().used
-        value = getattr(_module(self), name)
+        value = getattr(module_of(self), name)
         # Reading a function does not count as using it: a later failure may be the test's own.
-        peer.used = used or type(value) is not suspicious.Remote
+        peer.used = used or not suspicious.is_unclassified(value)
         return value
 
     def __setattr__(self, name, value):
         if _is_own(name):
             super().__setattr__(name, value)
         else:
-            setattr(_module(self), name, value)
+            setattr(module_of(self), name, value)
 
     def __delattr__(self, name):
         if _is_own(name):
             super().__delattr__(name)
         else:
-            delattr(_module(self), name)
+            delattr(module_of(self), name)
 
     def __dir__(self):
-        return [name for name in dir(_module(self)) if type(name) is str]
+        return [name for name in dir(module_of(self)) if type(name) is str]
 
     def _peer(self):
         return self.__dict__["_assay"][0]
@@ -56,7 +56,7 @@ def _is_own(name):
     return name.startswith("__") or name == "_assay"
 
 
-def _module(solution):
+def module_of(solution):
     """The stand-in for the program's module."""
     peer = solution._peer()
     if peer.module is None:

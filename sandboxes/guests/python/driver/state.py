@@ -16,7 +16,7 @@ import os  # noqa: E402
 import random  # noqa: E402
 import sys  # noqa: E402
 
-from . import values  # noqa: E402
+from . import events, values  # noqa: E402
 
 # Names that a test uses if it sets state.
 _SEEDS = frozenset(("seed", "setstate", "set_state"))
@@ -29,6 +29,9 @@ _REDIRECTIONS = frozenset(
 
 # Attributes whose content is sent instead of the object.
 _BY_CONTENT = (("sys", "argv"), ("os", "environ"))
+
+# Parts of the state that are sent even if the test never changes them.
+_ALWAYS = ("levels", "warnings")
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -60,17 +63,24 @@ class Watch:
         self._seeded = set()
         if names & _SEEDS:
             self._watch_seeds()
+        # Attributes may also be named in strings: `patch("sys.argv", ...)`.
+        named = names | {string.rpartition(".")[2] for string in text.strings}
         self._limits = "setrecursionlimit" in names
-        self._environment = bool(names & {"environ", "putenv", "setenv", "delenv"})
+        self._environment = bool(named & {"environ", "putenv", "setenv", "delenv"})
         self._folder = "chdir" in names
-        self._arguments = "argv" in names
+        self._arguments = "argv" in named
         self._decimal = bool(names & _DECIMAL)
+        self._logs = bool(names & events.LOGS)
+        self._warnings = bool(names & events.WARNINGS)
+        self._levels = events.levels() if self._logs else {}
         # Module and attribute -> original value.
         self._replaceable = {}
         strings = {string.removeprefix(f"{solution}.") for string in text.strings}
         self._find_replaceable(names, strings, text.stored_attributes)
         self._own_builtins = sorted(text.stored & _BUILTINS)
         self.told = self._state(None) if self._active() else {}
+        # What the program must know in any case.
+        self.told = {part: value for part, value in self.told.items() if part not in _ALWAYS}
         self.idle = not (self._active() or names & _SEEDS)
 
     def _active(self):
@@ -80,6 +90,8 @@ class Watch:
             or self._folder
             or self._arguments
             or self._decimal
+            or self._logs
+            or self._warnings
             or self._replaceable
             or self._own_builtins
         )
@@ -165,6 +177,13 @@ class Watch:
                 context.clamp,
                 [signal.__name__ for signal, trapped in context.traps.items() if trapped],
             ]
+        if self._logs:
+            levels = events.levels()
+            state["levels"] = {
+                name: level for name, level in levels.items() if self._levels.get(name) != level
+            }
+        if self._warnings:
+            state["warnings"] = True
         for (module, attribute), original in self._replaceable.items():
             now = vars(sys.modules[module]).get(attribute, _MISSING)
             if (
@@ -194,6 +213,7 @@ def _is_noted(value):
 # The program's side.
 
 _originals = {}
+collector = events.Collector()
 
 
 def apply(state, unpacker):
@@ -212,6 +232,10 @@ def apply(state, unpacker):
             sys.argv[:] = value
         elif part == "decimal":
             _set_decimal(value)
+        elif part == "levels":
+            collector.collect_logs(value)
+        elif part == "warnings":
+            collector.collect_warnings()
         else:
             _replace(*part.split(":"), value, unpacker)
 

@@ -10,7 +10,11 @@ from . import isolation
 
 isolation.own_builtins(globals())
 
+import abc  # noqa: E402
+import collections.abc  # noqa: E402
+import enum  # noqa: E402
 import sys  # noqa: E402
+import typing  # noqa: E402
 
 from . import operations, values  # noqa: E402
 
@@ -87,10 +91,39 @@ class RemoteType(type):
     def __delattr__(cls, name):
         ask(cls, "__delattr__", name)
 
+    @property
+    def __base__(cls):
+        found = ask(cls, "__getattr__", "__base__") if has_number(cls) else None
+        return found if isinstance(found, type) else type.__dict__["__base__"].__get__(cls)
+
+    @property
+    def __bases__(cls):
+        return _lineage(cls, "__bases__")
+
+    @property
+    def __mro__(cls):
+        return _lineage(cls, "__mro__")
+
     # The driver keeps classes in sets and dictionaries, which must not send requests.
     __hash__ = type.__hash__
     __eq__ = type.__eq__
     __ne__ = type.__ne__
+
+
+def _lineage(cls, name):
+    """The bases of a class of the program, as the program reports them. The classes of this module
+    have their own.
+    """
+    own = type.__dict__[name].__get__(cls)
+    if not has_number(cls):
+        return own
+    found = ask(cls, "__getattr__", name)
+    return found if type(found) is tuple and all(isinstance(part, type) for part in found) else own
+
+
+def has_number(cls):
+    """Whether a stand-in class represents one class of the program."""
+    return any("_assay_class_number" in vars(part) for part in type.mro(cls))
 
 
 class Remote(metaclass=RemoteType):
@@ -142,6 +175,77 @@ def stand_in_class(peer, number, name, qualname, module, base):
     return kind
 
 
+# Stand-in classes for objects of classes of the library, by module and name.
+_standard = {}
+
+
+def standard_class(module, name):
+    """The stand-in class for objects of a class of the standard library. `isinstance` finds that
+    class.
+    """
+    if (module, name) not in _standard:
+        found = getattr(sys.modules.get(module), name, None)
+        if not _may_stand_for(found):
+            return Remote
+        # Makes `isinstance` find the class, with the technique of `unittest.mock`.
+        namespace = {"__slots__": (), "__class__": property(lambda self: found), "__doc__": _DOC}
+        names = {"__qualname__": found.__qualname__, "__module__": found.__module__}
+        _standard[module, name] = type.__new__(
+            RemoteType, found.__name__, (Remote,), namespace | names
+        )
+    return _standard[module, name]
+
+
+def _may_stand_for(found):
+    return (
+        isinstance(found, type)
+        and not isinstance(found, RemoteType)
+        and not issubclass(found, (type, BaseException))
+        and found.__module__.partition(".")[0] in sys.stdlib_module_names | {"builtins"}
+    )
+
+
+def is_unclassified(value):
+    """Whether this is a stand-in for a function or another object whose class the program does not
+    define.
+    """
+    return type(type(value)) is RemoteType and not has_number(type(value))
+
+
+def check_classes():
+    """Makes `isinstance` and `issubclass` ask the program whether its objects and classes belong to
+    an abstract class of the library, or an enumeration. Stand-ins have all special methods, so
+    abstract classes would accept each.
+    """
+    for meta in (abc.ABCMeta, enum.EnumType, typing._ProtocolMeta):
+        meta.__instancecheck__ = _asking(meta.__instancecheck__, False)
+        meta.__subclasscheck__ = _asking(meta.__subclasscheck__, True)
+
+
+def is_callable(thing):
+    """`callable`: every stand-in has `__call__`."""
+    return isinstance(thing, collections.abc.Callable) if is_remote(thing) else callable(thing)
+
+
+def _asking(check, of_class):
+    def asking(cls, thing):
+        if not is_remote(thing) or type(cls) is RemoteType:
+            return check(cls, thing)
+        if type(thing) is RemoteType and not has_number(thing):
+            found = vars(thing).get("__class__")
+            return check(cls, thing if found is None else found.fget(None))
+        if of_class and type(thing) is not RemoteType:
+            raise TypeError("issubclass() arg 1 must be a class")
+        name = values.standard_name(cls)
+        if name is not None:
+            return ask(thing, "belongs", *name, of_class) is True
+        if getattr(cls, "_is_protocol", False):
+            return all(hasattr(thing, name) for name in cls.__protocol_attrs__)
+        return check(cls, thing)
+
+    return asking
+
+
 _FIXED = frozenset((bool, int, float, complex, str, bytes))
 _PLAIN = _FIXED | {list, tuple, dict, set, frozenset}
 
@@ -176,6 +280,50 @@ def _forward_async(method):
         return ask(self, method, *args)
 
     return forwarded
+
+
+# `with` statements. A failed check of the test ends the block with its exception, whatever the
+# program returns.
+
+
+def _enter(self):
+    entered = ask(self, "__enter__")
+    _peer_of(self).checks.enter(number_of(self))
+    return entered
+
+
+def _exit(self, kind, error, trace):
+    failed = _peer_of(self).checks.fails_in(number_of(self), error)
+    try:
+        return ask(self, "__exit__", kind, error, trace) and not failed
+    except BaseException:
+        if failed:
+            return False
+        raise
+
+
+async def _enter_async(self):
+    entered = ask(self, "__aenter__")
+    _peer_of(self).checks.enter(number_of(self))
+    return entered
+
+
+async def _exit_async(self, kind, error, trace):
+    failed = _peer_of(self).checks.fails_in(number_of(self), error)
+    try:
+        return ask(self, "__aexit__", kind, error, trace) and not failed
+    except BaseException:
+        if failed:
+            return False
+        raise
+
+
+_CONTEXTS = {
+    "__enter__": _enter,
+    "__exit__": _exit,
+    "__aenter__": _enter_async,
+    "__aexit__": _exit_async,
+}
 
 
 def _compare(do, method):
@@ -234,7 +382,7 @@ def _number(do, method):
     return converted
 
 
-_ASYNC = ("__anext__", "__aenter__", "__aexit__")
+_ASYNC = ("__anext__",)
 # Methods that are defined above.
 _OWN = ("__getattr__", "__ne__", "run")
 # Methods that the interpreter calls on every class, and those by which sets and dictionaries find a
@@ -251,6 +399,8 @@ _NOT_OF_CLASSES = (
 
 
 def _method(name, do):
+    if name in _CONTEXTS:
+        return _CONTEXTS[name]
     if name in operations.COMPARISONS:
         return _compare(do, name)
     if name in operations.OPERATORS:

@@ -74,6 +74,11 @@ def is_fault_of_file(error):
     return pytest is not None and isinstance(error, pytest.FixtureLookupError)
 
 
+def is_failure(error):
+    """Whether an exception is a failure that the file reports with `pytest.fail` or `raises`."""
+    return pytest is not None and isinstance(error, pytest.fail.Exception)
+
+
 def description(error):
     """The message for an exception of this module or of pytest, or `None` for others."""
     if isinstance(error, (NotRun, Failed)):

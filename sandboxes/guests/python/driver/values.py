@@ -11,8 +11,8 @@ Everything else is an object with a `$` that names its kind and a `v`:
     ndarray, scalar, dtype: of numpy, as in `packages.py`
     same     number of a container that both instances have, or that occurred before
 
-Messages between instances also use the kinds of `containers.KINDS`, `const` (`NotImplemented`,
-`Ellipsis`), and the kinds that the two ends of a connection define (`remote.py`).
+Messages between instances also use the kinds of `containers.KINDS`, `const` (the objects of
+`_CONSTANTS`), and the kinds that the two ends of a connection define (`remote.py`).
 
 Mutable containers are numbered in the order in which they occur, each before its content, so that
 sharing, cycles and changes are preserved.
@@ -22,6 +22,7 @@ from . import isolation
 
 isolation.own_builtins(globals())
 
+import dataclasses  # noqa: E402
 import datetime  # noqa: E402
 import decimal  # noqa: E402
 import fractions  # noqa: E402
@@ -63,7 +64,16 @@ _MADE_BY_NAME = {f"{kind.__module__}.{kind.__qualname__}": kind for kind in MADE
 # reads what was packed.
 FOREIGN, INSIDE, READERS = {}, {}, {}
 
-_CONSTANTS = {"NotImplemented": NotImplemented, "Ellipsis": Ellipsis}
+# Objects of which there is one, by name. Those of `dataclasses` mark fields and missing defaults.
+_CONSTANTS = {
+    "NotImplemented": NotImplemented,
+    "Ellipsis": Ellipsis,
+    "MISSING": dataclasses.MISSING,
+    "FIELD": dataclasses._FIELD,
+    "FIELD_CLASSVAR": dataclasses._FIELD_CLASSVAR,
+    "FIELD_INITVAR": dataclasses._FIELD_INITVAR,
+}
+_NAMES = {id(constant): name for name, constant in _CONSTANTS.items()}
 
 
 def is_flat(value):
@@ -126,12 +136,8 @@ class Packer:
             return self.made(f"{kind.__module__}.{kind.__qualname__}", MADE[kind](value), depth)
         if kind in FOREIGN:
             return FOREIGN[kind](self, value, depth)
-        if value is NotImplemented or value is Ellipsis:
-            return (
-                {"$": "const", "v": repr(value)}
-                if self.shared is not None
-                else self.export(self, value, depth)
-            )
+        if self.shared is not None and id(value) in _NAMES:
+            return {"$": "const", "v": _NAMES[id(value)]}
         return self.export(self, value, depth)
 
     def made(self, name, arguments, depth):
@@ -350,6 +356,20 @@ def standard_name(value):
         except Exception:
             continue
     return None
+
+
+_TYPES = {
+    getattr(types, name): ["types", name]
+    for name in """
+        GeneratorType AsyncGeneratorType MethodType BuiltinMethodType FunctionType MappingProxyType
+        CodeType FrameType SimpleNamespace
+    """.split()
+}
+
+
+def class_name(kind):
+    """Module and name by which a class of the library can be found, or `None` for others."""
+    return _TYPES.get(kind) or standard_name(kind)
 
 
 def is_typing_form(thing):
