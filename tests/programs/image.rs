@@ -75,8 +75,7 @@ fn rebuilding_an_image_gives_the_same_hash() {
 /// Builds an image in a folder without it, and returns its hash. A second build finds the first.
 fn build_twice(kind: &'static ImageKind, interpreter: &Path, folder: &Path) -> String {
     reuse_compiler(kind, folder);
-    let [built, again] =
-        [(); 2].map(|()| build(&Folder::new(folder), kind, interpreter).unwrap());
+    let [built, again] = [(); 2].map(|()| build(&Folder::new(folder), kind, interpreter).unwrap());
     assert!(built.fresh);
     assert!(!again.fresh);
     built.hash
