@@ -107,6 +107,61 @@ fn calls_continue_in_any_worker_with_the_same_bytes() {
     });
 }
 
+fn in_javascript(call: Call) -> Call {
+    Call {
+        image: "javascript".to_owned(),
+        ..call
+    }
+}
+
+#[test]
+fn javascript_keeps_its_global_scope() {
+    with_workers(|workers| {
+        let calls = [
+            ("let x = 20; const y = [x + 1]\ny", "[ 21 ]"),
+            (
+                "class A { static n = 0; add() { return ++A.n } }\nvar a = new A(); a.add()",
+                "1",
+            ),
+            ("[a.add(), x]", "[ 2, 20 ]"),
+            (
+                "function* g() { yield 1; yield 2 }\nvar it = g(); it.next()",
+                "{ value: 1, done: false }",
+            ),
+            ("it.next()", "{ value: 2, done: false }"),
+            (
+                "var later = new Promise((done) => setTimeout(() => done(x), 50)); later",
+                "20",
+            ),
+            ("await later + 1", "21"),
+            (
+                "require('fs').writeFileSync('/tmp/a', 'abc'); Math.random() < 1",
+                "true",
+            ),
+            ("require('fs').readFileSync('/tmp/a', 'utf8')", "'abc'"),
+        ];
+        let mut frozen: Option<Vec<u8>> = None;
+        for (at, (code, displayed)) in calls.iter().enumerate() {
+            let number = u32::try_from(at + 1).unwrap();
+            let next = in_javascript(call(frozen.as_deref(), number, code));
+            let called = called(&workers[at % 2], next);
+            assert_eq!(called.ran.end, returned(displayed), "{code}");
+            frozen = called.frozen;
+        }
+        let failed = in_javascript(call(frozen.as_deref(), 10, "x = 5\nnull.f()"));
+        let failed = called(&workers[0], failed);
+        let End::Raised(text) = &failed.ran.end else {
+            panic!("{:?}", failed.ran.end)
+        };
+        assert!(
+            text.contains("call10.js:2") && text.contains("TypeError"),
+            "{text}"
+        );
+        let next = in_javascript(call(failed.frozen.as_deref(), 11, "x"));
+        assert_eq!(called(&workers[1], next).ran.end, returned("5"));
+    });
+}
+
 #[test]
 fn random_numbers_continue() {
     with_workers(|[first, second]| {
