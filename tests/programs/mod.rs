@@ -8,6 +8,7 @@ mod image;
 mod javascript;
 mod pipeline;
 mod reset;
+mod sessions;
 mod suspension;
 mod variety;
 mod work;

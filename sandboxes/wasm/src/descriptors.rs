@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 use crate::errno::Errno;
 use crate::files::{Device, Files, NodeId, OpenFlags, ROOT};
 
@@ -13,14 +15,14 @@ const MAX_DESCRIPTORS: usize = 256;
 pub(crate) const PREOPENED: i32 = 3;
 
 /// What a descriptor refers to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Target {
     Device(Device),
     Node(NodeId),
 }
 
 /// One open descriptor.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Descriptor {
     pub(crate) target: Target,
     pub(crate) position: u64,
@@ -69,6 +71,16 @@ impl Descriptors {
             table: table.into_iter().map(Some).collect(),
             files,
         }
+    }
+
+    /// The table.
+    pub(crate) fn table(&self) -> &[Option<Descriptor>] {
+        &self.table
+    }
+
+    /// Replaces the table with that of a frozen instance.
+    pub(crate) fn set_table(&mut self, table: Vec<Option<Descriptor>>) {
+        self.table = table;
     }
 
     /// The files. Only one of the two instances of a test runs at a time, so the lock is never

@@ -25,7 +25,7 @@ const INTERPRETER_STACK: usize = 160 << 20;
 const PROGRAM_STACK: usize = 256 << 20;
 
 /// Most instances in a worker at once, of all images of interpreters.
-pub(crate) const INSTANCES: u32 = 16;
+pub(crate) const INSTANCES: u32 = 20;
 
 /// Most instances in a worker at once of an image with a compiler: a library and its program.
 const TOOLCHAIN_INSTANCES: u32 = 2;

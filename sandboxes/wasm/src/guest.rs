@@ -2,19 +2,24 @@
 
 use std::sync::Arc;
 
-use assay_worker::program::{End, Limits, MAX_DRIVER_EVIDENCE};
+use assay_worker::program::{End, File, Limits, MAX_DRIVER_EVIDENCE};
 use serde_json::{Map, Value};
 use wasmtime::{Global, Instance, InstancePre, Store, Trap};
 
 use crate::call::call;
 use crate::exports::Exports;
+use crate::frozen::{Frozen, GlobalValue, cannot};
 use crate::globals;
 use crate::message::{self, Message};
+use crate::request_error::RequestError;
 use crate::restore::{PrivatePages, Untouched};
-use crate::state::{State, Stop};
+use crate::state::{EPOCH, State, Stop, nanoseconds_of};
 
 /// Work of the driver before the program's own begins, such as loading code.
 const DRIVER_WORK: u64 = 20_000_000_000;
+
+/// Size of a page of a WebAssembly memory, in bytes.
+const WASM_PAGE: u64 = 64 << 10;
 
 /// Longest returned value in the driver's notation, in bytes.
 const MAX_RESULT: usize = 32 << 20;
@@ -101,6 +106,58 @@ impl Guest {
         )?;
         *self.store.data_mut() = State::idle();
         Some(self)
+    }
+
+    /// The state of the instance, which no request uses.
+    pub(crate) fn freeze(
+        &mut self,
+        untouched: &Untouched,
+        image: &str,
+    ) -> Result<Frozen, RequestError> {
+        let globals: Option<Vec<GlobalValue>> = self
+            .globals
+            .iter()
+            .map(|global| GlobalValue::of(&global.get(&mut self.store)))
+            .collect();
+        let globals = globals.ok_or_else(|| cannot("frozen", &"a global is a reference"))?;
+        let work = self.state().clock_start.saturating_sub(self.work_left());
+        let clock = self.state().clock_base.saturating_add(nanoseconds_of(work));
+        let host = self.state().freeze(clock);
+        let differences = untouched.differences(self.memory());
+        Frozen::new(image, self.memory_bytes(), globals, host, &differences)
+    }
+
+    /// Gives a new instance the memory and the globals of a frozen one.
+    pub(crate) fn thaw(&mut self, frozen: &Frozen) -> Result<(), RequestError> {
+        let missing = frozen.memory_bytes.checked_sub(self.memory_bytes());
+        let missing = missing.ok_or_else(|| cannot("thawed", &"its memory has shrunk"))?;
+        let memory = self.exports.memory;
+        memory
+            .grow(&mut self.store, missing / WASM_PAGE)
+            .map_err(RequestError::no_instance)?;
+        frozen.apply(memory.data_mut(&mut self.store))?;
+        if frozen.globals.len() != self.globals.len() {
+            return Err(cannot("thawed", &"its globals differ"));
+        }
+        for (global, value) in self.globals.iter().zip(&frozen.globals) {
+            let set = global.set(&mut self.store, value.value());
+            set.map_err(|error| cannot("thawed", &error))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a file, as the caller asks before the guest runs.
+    pub(crate) fn store(&mut self, file: &File) -> Result<(), RequestError> {
+        let state = self.state();
+        let now = EPOCH.saturating_add(state.clock_base);
+        let stored = state
+            .descriptors
+            .files()
+            .store(&file.path, &file.bytes, now);
+        stored.map_err(|error| {
+            let path = &file.path;
+            RequestError::Permanent(format!("the file `{path}` cannot be created: {error:?}"))
+        })
     }
 
     /// Sets the work that the guest may do from now on, and starts its clock.

@@ -6,9 +6,10 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_worker::program::{
-    Compile, Compiled, End, File, ImageInfo, Limits, MAX_FETCHED, Part, Ran, Reply, Request, Run,
-    Test, Translation,
+    Compile, Compiled, End, File, ImageInfo, Limits, Part, Ran, Reply, Request, Run, Test,
+    Translation,
 };
+use assay_worker::session::{Call, Called};
 use assay_worker::{ExecutableCode, Handler};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -19,15 +20,17 @@ use crate::compiled_tests::{CompileOutcome, CompiledTest, CompiledTests};
 use crate::compiler::{self, Subject};
 use crate::engine;
 use crate::files::Files;
-use crate::guest::{Guest, ReplySource, Stopped, driver_evidence, end_of};
+use crate::guest::{Guest, ReplySource, Stopped};
 use crate::image::{Folder, Image};
 use crate::instances::{Instances, Role};
 use crate::kind::{IMAGES, ImageContent, kind};
-use crate::message::Message;
+use crate::message::{Message, header};
 use crate::pages::PageMap;
 use crate::peer::{Peer, PeerMessage, connection};
 use crate::program_thread::ProgramThread;
 use crate::request_error::RequestError;
+use crate::run_end::{RunEnd, ran, with_memory_limit};
+use crate::session;
 use crate::state::{DRIVER_OUTPUT, EPOCH, State};
 use crate::toolchain::{Entry, Toolchain};
 use crate::translate::Translator;
@@ -114,6 +117,7 @@ impl ProgramHandler {
             Request::Images => Ok(Reply::Images(self.images())),
             Request::Compile(compile) => self.compile(compile).map(Reply::Compiled),
             Request::Run(run) => self.run(run).map(Reply::Ran),
+            Request::Call(call) => self.call(call).map(Reply::Called),
         };
         result.unwrap_or_else(|error| match error {
             RequestError::Permanent(reason) => Reply::Unable(reason),
@@ -196,6 +200,16 @@ impl ProgramHandler {
         })
     }
 
+    fn call(&self, call: &Call) -> Result<Called, RequestError> {
+        match self.image(&call.image)? {
+            Loaded::Interpreter(image) => session::run(image, &self.tainted, call),
+            Loaded::Toolchain(_) => Err(RequestError::Permanent(format!(
+                "image `{}` has no sessions",
+                call.image
+            ))),
+        }
+    }
+
     fn run(&self, run: &Run) -> Result<Ran, RequestError> {
         let files = match self.translated_files(run)? {
             Ok(files) => files,
@@ -248,7 +262,7 @@ impl ProgramHandler {
         match &run.test {
             Test::Stdin(input) | Test::Check(input) => {
                 let (guest, ended) = execute(image, run, context, "__main__", input.clone())?;
-                let ran = ran(&guest, run, ended);
+                let ran = ran(&guest, run.limits, ended);
                 self.finish(image, Role::of_program(&run.test), guest);
                 Ok(ran)
             }
@@ -263,7 +277,7 @@ impl ProgramHandler {
                     let reply = guest.request(call, &[args.as_bytes(), kwargs.as_bytes()]);
                     ended = RunEnd::of(reply, ReplySource::Program)?;
                 }
-                let ran = ran(&guest, run, ended);
+                let ran = ran(&guest, run.limits, ended);
                 self.finish(image, Role::Program, guest);
                 Ok(ran)
             }
@@ -445,69 +459,13 @@ impl RunContext {
 
     /// The files at these paths.
     fn fetch(&self, paths: &[String]) -> Vec<File> {
-        let mut left = MAX_FETCHED;
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        paths
-            .iter()
-            .filter_map(|path| {
-                let bytes = files.content(path)?;
-                left = left.checked_sub(bytes.len() as u64)?;
-                Some(File {
-                    path: path.clone(),
-                    bytes: bytes.to_vec(),
-                })
-            })
-            .collect()
+        files.fetch(paths)
     }
 
     /// The host's state of a new instance.
     fn state(&self, limits: Limits, stdin: Vec<u8>) -> State {
         State::with_files(limits, self.seed, stdin, Arc::clone(&self.files))
-    }
-}
-
-/// How an instance ended, and the evidence of its driver.
-struct RunEnd {
-    end: End,
-    driver_evidence: Option<String>,
-}
-
-impl RunEnd {
-    fn without_evidence(end: End) -> Self {
-        Self {
-            end,
-            driver_evidence: None,
-        }
-    }
-
-    fn of(reply: Result<Vec<u8>, Stopped>, source: ReplySource) -> Result<Self, RequestError> {
-        match reply {
-            Ok(reply) => {
-                let end = match (end_of(&reply), source) {
-                    // A program must not be able to blame the task.
-                    (End::TaskFailed(text) | End::FailedEarly(text), ReplySource::Program) => {
-                        End::Raised(text)
-                    }
-                    (end, _) => end,
-                };
-                // Only failures need evidence, and parsing a long reply again takes time.
-                let has_failed = !matches!(end, End::Finished | End::Returned(_));
-                let driver_evidence = if has_failed {
-                    driver_evidence(&reply, source)
-                } else {
-                    None
-                };
-                Ok(Self {
-                    end,
-                    driver_evidence,
-                })
-            }
-            Err(Stopped::Ended(end)) => Ok(Self::without_evidence(end)),
-            Err(Stopped::PeerEnded) => Ok(Self::without_evidence(End::Finished)),
-            Err(Stopped::HostOutOfMemory) => {
-                Err(RequestError::no_result(&Stopped::HostOutOfMemory))
-            }
-        }
     }
 }
 
@@ -544,7 +502,7 @@ fn serve(
             reply = guest.request_bytes(&request);
         }
     }
-    let ran = ran(&guest, run, ended);
+    let ran = ran(&guest, run.limits, ended);
     let is_short_of_memory = guest.state().memory_refusals > 0;
     image.finish(tainted, Role::Program, guest);
     Ok((ran, is_short_of_memory))
@@ -630,38 +588,9 @@ fn load(
     Ok((guest, has_prelude))
 }
 
-fn header(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(header) => header,
-        _ => Map::new(),
-    }
-}
-
 /// The result of a run that did not start because the test code is invalid.
 fn not_run(message: String) -> Ran {
     Ran::without_output(End::TaskFailed(message))
-}
-
-/// How a run ended if memory may have been refused. A program may recover from a refusal; if it
-/// fails, the memory limit is the reason.
-fn with_memory_limit(end: End, is_short_of_memory: bool) -> End {
-    match end {
-        End::Raised(_) | End::OutOfWork if is_short_of_memory => End::OutOfMemory,
-        end => end,
-    }
-}
-
-fn ran(guest: &Guest, run: &Run, ended: RunEnd) -> Ran {
-    let state = guest.state();
-    Ran {
-        end: with_memory_limit(ended.end, state.memory_refusals > 0),
-        driver_evidence: ended.driver_evidence,
-        stdout: state.stdout.clone(),
-        stderr: state.stderr_tail().to_vec(),
-        work: run.limits.work.saturating_sub(guest.work_left()),
-        memory_bytes: guest.memory_bytes(),
-        files: Vec::new(),
-    }
 }
 
 impl Handler for ProgramHandler {

@@ -8,9 +8,11 @@ use assay_worker::program::Test;
 use wasmtime::InstancePre;
 
 use crate::engine::INSTANCES;
+use crate::frozen::{Frozen, cannot};
 use crate::guest::Guest;
 use crate::kind::IMAGES;
 use crate::pages::PageMap;
+use crate::request_error::RequestError;
 use crate::restore::Untouched;
 use crate::state::State;
 
@@ -30,10 +32,12 @@ pub(crate) enum Role {
     Program,
     /// Runs tests and checker programs, which read expected values.
     Judge,
+    /// Runs calls of sessions.
+    Session,
 }
 
 impl Role {
-    pub(crate) const ALL: [Self; 3] = [Self::Compiler, Self::Program, Self::Judge];
+    pub(crate) const ALL: [Self; 4] = [Self::Compiler, Self::Program, Self::Judge, Self::Session];
 
     /// The role of the instance that runs the program of a test.
     pub(crate) fn of_program(test: &Test) -> Self {
@@ -70,9 +74,9 @@ impl Instances {
         globals: Option<usize>,
         page_map: Option<&Arc<PageMap>>,
     ) -> wasmtime::Result<Self> {
-        let untouched = match (globals, page_map) {
-            (Some(globals), Some(map)) => Untouched::start(&ready, globals, Arc::clone(map))?,
-            _ => None,
+        let untouched = match globals {
+            Some(globals) => Some(Untouched::start(&ready, globals, page_map.map(Arc::clone))?),
+            None => None,
         };
         Ok(Self {
             ready,
@@ -104,6 +108,17 @@ impl Instances {
             self.counts.restored.fetch_add(1, Ordering::Relaxed);
             *self.idle(role) = Some(guest);
         }
+    }
+
+    /// The state of an instance after a call.
+    pub(crate) fn freeze(&self, guest: &mut Guest, hash: &str) -> Result<Frozen, RequestError> {
+        let untouched = self.untouched.as_ref().ok_or_else(|| {
+            cannot(
+                "frozen",
+                &"the image does not export its state; build it again",
+            )
+        })?;
+        guest.freeze(untouched, hash)
     }
 
     /// Calls `compare` with the waiting instance of a role, if there is one, and a fresh one.

@@ -22,6 +22,7 @@ mod errno;
 mod error;
 mod exports;
 mod files;
+mod frozen;
 #[doc(hidden)]
 pub mod fuzzing;
 mod globals;
@@ -42,6 +43,8 @@ mod peer;
 mod program_thread;
 mod request_error;
 mod restore;
+mod run_end;
+mod session;
 mod state;
 mod toolchain;
 mod translate;

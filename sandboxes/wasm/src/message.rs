@@ -7,6 +7,14 @@ use serde_json::{Map, Value};
 /// takes up to 16 times its length.
 pub(crate) const MAX_HEADER: usize = 1 << 20;
 
+/// A header from a JSON object.
+pub(crate) fn header(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(header) => header,
+        _ => Map::new(),
+    }
+}
+
 /// Writes a message.
 pub(crate) fn write(mut header: Map<String, Value>, blobs: &[&[u8]]) -> Vec<u8> {
     let lengths: Vec<usize> = blobs.iter().map(|blob| blob.len()).collect();

@@ -49,6 +49,9 @@ struct Scan {
     return_mask: u64,
 }
 
+/// Regions of one scan.
+const REGIONS: usize = 1_024;
+
 /// The page map of this process.
 pub(crate) struct PageMap(File);
 
@@ -61,20 +64,48 @@ impl PageMap {
         File::open("/proc/self/pagemap").map(Self)
     }
 
+    /// The byte ranges of `memory`, in order, whose pages are private to this process. `None` if the
+    /// kernel cannot scan pages, or if the memory does not start at a page boundary.
+    pub(crate) fn all_private(&self, memory: &[u8]) -> Option<Vec<Range<usize>>> {
+        let (mut ranges, mut scanned) = (Vec::new(), 0);
+        while scanned < memory.len() {
+            let (found, end) = self.scan_part(&memory[scanned..], REGIONS, 0)?;
+            let shifted = found.iter();
+            ranges.extend(shifted.map(|range| range.start + scanned..range.end + scanned));
+            scanned += end;
+            if end == 0 {
+                return None;
+            }
+        }
+        Some(ranges)
+    }
+
     /// The byte ranges of `memory`, in order, whose pages are private to this process: everything
     /// that was ever written to since the memory was mapped. `None` if more than `most` pages are,
     /// if the kernel cannot scan pages, or if the memory does not start at a page boundary.
     pub(crate) fn private(&self, memory: &[u8], most: usize) -> Option<Vec<Range<usize>>> {
+        let (ranges, end) = self.scan_part(memory, most, most)?;
+        (end == memory.len()).then_some(ranges)
+    }
+
+    /// The private byte ranges from the start of `memory`, at most `regions`, and where the scan
+    /// ended. It ends after `most_pages`; 0 is no limit.
+    fn scan_part(
+        &self,
+        memory: &[u8],
+        regions: usize,
+        most_pages: usize,
+    ) -> Option<(Vec<Range<usize>>, usize)> {
         let start = memory.as_ptr().addr() as u64;
         let end = start + memory.len() as u64;
-        let mut regions = vec![Region::default(); most];
+        let mut regions = vec![Region::default(); regions];
         let mut scan = Scan {
             size: size_of::<Scan>() as u64,
             start,
             end,
             regions: regions.as_mut_ptr().addr() as u64,
             regions_len: regions.len() as u64,
-            max_pages: most as u64,
+            max_pages: most_pages as u64,
             // Neither of the image's file nor of zeros, and either in memory or swapped.
             category_inverted: FILE | ZERO,
             category_mask: FILE | ZERO,
@@ -82,14 +113,10 @@ impl PageMap {
             ..Scan::default()
         };
         let found = usize::try_from(self.scan(&mut scan)?).ok()?;
-        if scan.walk_end != end {
-            return None;
-        }
         let offset = |address: u64| usize::try_from(address.checked_sub(start)?).ok();
-        let found = regions.get(..found)?.iter();
-        found
-            .map(|region| Some(offset(region.start)?..offset(region.end)?))
-            .collect()
+        let ranges = regions.get(..found)?.iter();
+        let ranges = ranges.map(|region| Some(offset(region.start)?..offset(region.end)?));
+        Some((ranges.collect::<Option<_>>()?, offset(scan.walk_end)?))
     }
 
     #[expect(unsafe_code, reason = "no library has a function for this call")]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use wasmtime::{AsContextMut, Global, InstancePre, Memory, Store, Val, format_err};
 
+use crate::frozen::Differences;
 use crate::globals;
 use crate::pages::{PageFaults, PageMap};
 use crate::state::State;
@@ -18,7 +19,7 @@ const MOST_BYTES: usize = 4 << 20;
 
 /// Size of the parts that are compared, in bytes: that of a page on most machines, and a part of it
 /// on others.
-const PAGE: usize = 4 << 10;
+pub(crate) const PAGE: usize = 4 << 10;
 
 const MOST_PAGES: usize = MOST_BYTES / PAGE;
 
@@ -50,15 +51,10 @@ pub(crate) struct PrivatePages {
 impl PrivatePages {
     /// Replaces the pages with those of a scan.
     fn replace(&mut self, ranges: &[Range<usize>]) {
-        let parts = |range: &Range<usize>| {
-            let end = range.end;
-            let starts = range.clone().step_by(PAGE);
-            starts.map(move |start| start..end.min(start + PAGE))
-        };
         let mut known = std::mem::take(&mut self.pages).into_iter().peekable();
         self.pages = ranges
             .iter()
-            .flat_map(parts)
+            .flat_map(pages_of)
             .map(|at| {
                 while known.next_if(|page| page.at.start < at.start).is_some() {}
                 let known = known.next_if(|page| page.at == at);
@@ -73,37 +69,61 @@ impl PrivatePages {
     }
 }
 
+/// The parts of a range that are compared.
+fn pages_of(range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+    let end = range.end;
+    let starts = range.clone().step_by(PAGE);
+    starts.map(move |start| start..end.min(start + PAGE))
+}
+
 /// An instance in which no code ever runs. It shows what a fresh one contains.
 pub(crate) struct Untouched {
     store: Store<State>,
     memory: Memory,
     globals: Vec<Val>,
-    page_map: Arc<PageMap>,
+    /// `None` if the kernel does not report which pages were written to.
+    page_map: Option<Arc<PageMap>>,
 }
 
 impl Untouched {
     /// Creates the instance. `globals` is the number of mutable globals that the image exports.
-    /// `None` if the kernel does not report which pages were written to.
     pub(crate) fn start(
         image: &InstancePre<State>,
         globals: usize,
-        page_map: Arc<PageMap>,
-    ) -> wasmtime::Result<Option<Self>> {
+        page_map: Option<Arc<PageMap>>,
+    ) -> wasmtime::Result<Self> {
         let mut store = Store::new(image.module().engine(), State::idle());
         let instance = image.instantiate(&mut store)?;
         let memory = instance.get_memory(&mut store, "memory");
         let memory = memory.ok_or_else(|| format_err!("the image exports no memory"))?;
         let globals = globals::of(&mut store, &instance, globals)?;
         let globals = globals.iter().map(|global| global.get(&mut store));
-        let untouched = Self {
-            globals: globals.collect(),
+        let globals = globals.collect();
+        let page_map =
+            page_map.filter(|map| map.private(memory.data(&store), MOST_PAGES).is_some());
+        Ok(Self {
+            globals,
             store,
             memory,
             page_map,
-        };
-        let pages = untouched.memory.data(&untouched.store);
-        let can_scan = untouched.page_map.private(pages, MOST_PAGES).is_some();
-        Ok(can_scan.then_some(untouched))
+        })
+    }
+
+    /// The pages in which the memory of another instance of the image differs.
+    pub(crate) fn differences(&self, found: &[u8]) -> Differences {
+        let original = self.memory.data(&self.store);
+        let private = self
+            .page_map
+            .as_ref()
+            .and_then(|map| map.all_private(found));
+        // Without a page map, all pages are compared.
+        let ranges = private.unwrap_or_else(|| vec![0..found.len()]);
+        let mut differences = Differences::default();
+        for at in ranges.iter().flat_map(pages_of) {
+            let original = original.get(at.clone()).unwrap_or_default();
+            differences.compare(at.start / PAGE, &found[at], original);
+        }
+        differences
     }
 
     /// Restores the memory and the globals of another instance of the image, whose private pages
@@ -124,7 +144,7 @@ impl Untouched {
         }
         // Scanning all pages takes longer than restoring those that a small program changes.
         if !pages.at_start.is_some_and(PageFaults::are_all_until_now) {
-            let ranges = self.page_map.private(found, MOST_PAGES)?;
+            let ranges = self.page_map.as_ref()?.private(found, MOST_PAGES)?;
             if ranges.iter().map(Range::len).sum::<usize>() > MOST_BYTES {
                 return None;
             }

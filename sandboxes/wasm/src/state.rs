@@ -3,13 +3,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use assay_worker::program::Limits;
+use assay_worker::program::{Limits, WORK_PER_SECOND};
 use blake3::OutputReader;
 use wasmtime::ResourceLimiter;
 
 use crate::descriptors::Descriptors;
 use crate::exports::Exports;
 use crate::files::Files;
+use crate::frozen::HostState;
 use crate::peer::Peer;
 
 /// Bytes of standard error that are retained: the end, which contains exceptions. Standard error is
@@ -60,6 +61,9 @@ pub(crate) struct State {
     limits: Limits,
     /// Fuel left when the guest's clock was zero.
     pub(crate) clock_start: u64,
+    /// Nanoseconds on the guest's clock at that time.
+    pub(crate) clock_base: u64,
+    seed: u64,
     pub(crate) random: OutputReader,
     pub(crate) exports: Option<Arc<Exports>>,
     /// The instance that the guest reaches by `exchange`.
@@ -91,6 +95,27 @@ impl State {
         Self::with_files(limits, 0, Vec::new(), Arc::new(Mutex::new(Files::empty())))
     }
 
+    /// The state of an instance that is thawed.
+    pub(crate) fn thawed(host: &HostState, limits: Limits, stdin: Vec<u8>) -> Self {
+        let files = Arc::new(Mutex::new(host.files.clone()));
+        let mut state = Self::with_files(limits, host.seed, stdin, files);
+        state.descriptors.set_table(host.descriptors.clone());
+        state.random.set_position(host.random_position);
+        state.clock_base = host.clock;
+        state
+    }
+
+    /// The part that outlives a call, after which the guest's clock shows `clock` nanoseconds.
+    pub(crate) fn freeze(&self, clock: u64) -> HostState {
+        HostState {
+            files: self.descriptors.files().clone(),
+            descriptors: self.descriptors.table().to_vec(),
+            seed: self.seed,
+            random_position: self.random.position(),
+            clock,
+        }
+    }
+
     /// Whether an instance may have this much memory from the start.
     pub(crate) fn allows_memory(&self, bytes: u64) -> bool {
         bytes <= self.limits.memory_bytes
@@ -120,9 +145,9 @@ impl State {
             descriptors: Descriptors::new(files),
             limits,
             clock_start: 0,
-            random: blake3::Hasher::new_derive_key("assay guest random numbers")
-                .update(&seed.to_le_bytes())
-                .finalize_xof(),
+            clock_base: 0,
+            seed,
+            random: random_numbers(seed),
             exports: None,
             peer: None,
             reply: Vec::new(),
@@ -171,6 +196,13 @@ impl State {
     pub(crate) fn stderr_tail(&self) -> &[u8] {
         &self.stderr[self.stderr.len().saturating_sub(STDERR_TAIL)..]
     }
+}
+
+/// The random numbers of a guest.
+fn random_numbers(seed: u64) -> OutputReader {
+    blake3::Hasher::new_derive_key("assay guest random numbers")
+        .update(&seed.to_le_bytes())
+        .finalize_xof()
 }
 
 /// Appends as much as fits below a limit.
@@ -224,6 +256,12 @@ impl ResourceLimiter for State {
     ) -> wasmtime::Result<bool> {
         Ok(desired <= MAX_ELEMENTS)
     }
+}
+
+/// The time that work takes on a guest's clock, in nanoseconds.
+pub(crate) fn nanoseconds_of(work: u64) -> u64 {
+    let nanoseconds = u128::from(work) * 1_000_000_000 / u128::from(WORK_PER_SECOND);
+    u64::try_from(nanoseconds).unwrap_or(u64::MAX)
 }
 
 /// The guest's wall clock when a program begins: 2026-01-01T00:00:00Z, in nanoseconds. No host time

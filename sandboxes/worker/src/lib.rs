@@ -28,6 +28,7 @@ pub mod program;
 pub mod query;
 mod request;
 mod scheduler;
+pub mod session;
 mod slot;
 mod validate;
 

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::WorkerRequest;
+use crate::session::{Call, Called};
 
 /// Work of one second, in wasm fuel. The only constant that converts the seconds of a task's limit,
 /// of a guest's clock and of a guest's sleep to work. It approximates what native CPython does in a
@@ -38,6 +39,8 @@ pub enum Request {
     Compile(Compile),
     /// Runs a compiled program on one test, in a fresh or restored instance.
     Run(Run),
+    /// Runs code in a session.
+    Call(Call),
     /// Lists the images of the worker.
     Images,
 }
@@ -177,6 +180,8 @@ pub enum Reply {
     Compiled(Compiled),
     /// To [`Request::Run`].
     Ran(Ran),
+    /// To [`Request::Call`].
+    Called(Called),
     /// To [`Request::Images`].
     Images(Vec<ImageInfo>),
     /// The worker cannot serve the request: the image is missing or broken. Not the program's

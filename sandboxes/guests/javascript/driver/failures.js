@@ -12,7 +12,7 @@ const INTERNAL =
     /^ {4}at (?:(?:.* \()?(?:driver|node)\/.*|(?:apply|compile|construct|load|run) \(<anon.*)$/;
 
 // First frame in a program's own code: file, line and column.
-const FRAME = /(?:\(|at )((?:main|prelude|checker|test)\.js):(\d+):(\d+)\)?$/m;
+const FRAME = /(?:\(|at )((?:main|prelude|checker|test|call\d+)\.js):(\d+):(\d+)\)?$/m;
 
 function stackOf(error) {
     try {

@@ -13,6 +13,7 @@ import { judge } from './judge.js';
 import { answerTest } from './lending.js';
 import * as messages from './messages.js';
 import { call, load, main, noteRejection, prelude } from './program.js';
+import { session } from './session.js';
 import { compileTest } from './test_text.js';
 
 const VERSION = 'quickjs-ng 0.16.2';
@@ -31,6 +32,7 @@ const OPERATIONS = {
     peer: answerTest,
     compile_test: compileTest,
     judge,
+    session,
 };
 
 rejections(noteRejection);

@@ -292,6 +292,19 @@ export function settled(value) {
     return result;
 }
 
+// Evaluates a script in the global scope, or calls a function of the driver, and runs the event loop
+// until nothing is left to do. A promise is awaited. Returns how it ended, and the value.
+export function evaluate(code, text) {
+    program.source = () => text;
+    let value;
+    const ended = guarded(() => {
+        value = typeof code === 'function' ? code() : settled(loadCode(code));
+        runTicks();
+        runLoop();
+    });
+    return { ended, value };
+}
+
 export function call(header, blobs) {
     mayUnwind(true);
     const text = (blob) => decode(blob, 0, blob.length);

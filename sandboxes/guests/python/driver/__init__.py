@@ -2,8 +2,8 @@
 
 The host calls `handle` with one message and gets one message back. A message consists of four bytes
 with the length of a JSON header, the header, and blobs whose lengths the header lists. The host
-requests the operations: compile, load, prelude, main and call; or compile_test and judge, whose
-test uses a program in another instance through `_assay_host.exchange`.
+requests the operations: compile, load, prelude, main and call; session; or compile_test and judge,
+whose test uses a program in another instance through `_assay_host.exchange`.
 
 The program shares this interpreter. It can read and change everything here, so this instance never
 decides about the program: everything it sends is treated as output of the program, which the host
@@ -14,7 +14,7 @@ from . import isolation
 
 isolation.own_builtins(globals())
 
-from . import judge, messages, program, warm  # noqa: E402
+from . import judge, messages, program, session, warm  # noqa: E402
 
 OPERATIONS = {
     "version": program.version,
@@ -26,6 +26,7 @@ OPERATIONS = {
     "peer": program.answer_peer,
     "compile_test": judge.compile_test,
     "judge": judge.judge,
+    "session": session.call,
 }
 
 

@@ -5,6 +5,7 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use memmap2::Mmap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The bytes of a file. Clones share them until one of the clones is changed.
 #[derive(Clone)]
@@ -25,6 +26,19 @@ impl FileBytes {
             Self::Owned(bytes) => Arc::make_mut(bytes),
             Self::Mapped(..) => unreachable!("mapped bytes were copied above"),
         }
+    }
+}
+
+impl Serialize for FileBytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for FileBytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = serde_bytes::ByteBuf::deserialize(deserializer)?;
+        Ok(Self::Owned(Arc::new(bytes.into_vec())))
     }
 }
 

@@ -12,6 +12,9 @@ mod node;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use assay_worker::program::{File, MAX_FETCHED};
+use serde::{Deserialize, Serialize};
+
 use crate::errno::Errno;
 pub(crate) use content::FileBytes;
 use node::{Content, DEVICES, Directory, Entry, Node};
@@ -46,7 +49,7 @@ struct ResolvedPath<'a> {
 }
 
 /// The tree. A clone shares the content of files.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Files {
     nodes: BTreeMap<NodeId, Node>,
     /// Number of the next node and cookie of the next entry.
@@ -147,6 +150,22 @@ impl Files {
         let path = path.trim_start_matches('/');
         let node = self.find(ROOT, path.as_bytes()).ok()?;
         self.node(node).ok()?.bytes().ok()
+    }
+
+    /// The files at these paths. One that would exceed [`MAX_FETCHED`] in total is omitted.
+    pub(crate) fn fetch(&self, paths: &[String]) -> Vec<File> {
+        let mut left = MAX_FETCHED;
+        paths
+            .iter()
+            .filter_map(|path| {
+                let bytes = self.content(path)?;
+                left = left.checked_sub(bytes.len() as u64)?;
+                Some(File {
+                    path: path.clone(),
+                    bytes: bytes.to_vec(),
+                })
+            })
+            .collect()
     }
 
     /// Opens the node at a path; the caller closes it.

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::content::FileBytes;
 use crate::errno::Errno;
 
 /// A device in `/dev`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Device {
     Stdin,
     Stdout,
@@ -59,7 +61,7 @@ pub(crate) struct Status {
     pub(crate) changed: u64,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Content {
     File(FileBytes),
     Directory(Directory),
@@ -68,7 +70,8 @@ pub(super) enum Content {
 
 /// Entries by name, and their names in the order of creation, so that a listing continues after its
 /// last cookie even if entries were removed in the meantime.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(from = "Listing", into = "Listing")]
 pub(super) struct Directory {
     pub(super) entries: BTreeMap<Arc<[u8]>, Entry>,
     pub(super) order: BTreeMap<u64, Arc<[u8]>>,
@@ -80,7 +83,7 @@ pub(super) struct Entry {
     pub(super) cookie: u64,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Node {
     pub(super) content: Content,
     /// The folder that contains it, or the node itself for the root and for removed nodes.
@@ -142,6 +145,33 @@ impl Node {
             Content::Directory(directory) => Ok(directory),
             Content::File(_) | Content::Device(_) => Err(Errno::NotDirectory),
         }
+    }
+}
+
+/// The entries in the order of creation: cookie, name and node.
+type Listing = Vec<(u64, Vec<u8>, NodeId)>;
+
+impl From<Listing> for Directory {
+    fn from(listing: Listing) -> Self {
+        let mut directory = Self::default();
+        for (cookie, name, node) in listing {
+            let name: Arc<[u8]> = name.into();
+            directory.order.insert(cookie, Arc::clone(&name));
+            directory.entries.insert(name, Entry { node, cookie });
+        }
+        directory
+    }
+}
+
+impl From<Directory> for Listing {
+    fn from(directory: Directory) -> Self {
+        let order = directory.order.iter();
+        order
+            .filter_map(|(cookie, name)| {
+                let node = directory.entries.get(name)?.node;
+                Some((*cookie, name.to_vec(), node))
+            })
+            .collect()
     }
 }
 

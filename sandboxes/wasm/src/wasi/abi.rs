@@ -1,10 +1,9 @@
 //! Arguments and results of calls, and their cost.
 
-use assay_worker::program::WORK_PER_SECOND;
 use wasmtime::{Caller, Extern, Memory, Result, Trap, bail};
 
 use crate::errno::{Errno, SUCCESS};
-use crate::state::{EPOCH, State};
+use crate::state::{EPOCH, State, nanoseconds_of};
 
 pub(super) const MODULE: &str = "wasi_snapshot_preview1";
 
@@ -63,6 +62,8 @@ pub(super) fn now(caller: &Caller<'_, State>) -> Result<u64> {
 /// Nanoseconds since the program began, derived from its work.
 pub(super) fn elapsed(caller: &Caller<'_, State>) -> Result<u64> {
     let used = caller.data().clock_start.saturating_sub(caller.get_fuel()?);
-    let nanoseconds = u128::from(used) * 1_000_000_000 / u128::from(WORK_PER_SECOND);
-    Ok(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+    Ok(caller
+        .data()
+        .clock_base
+        .saturating_add(nanoseconds_of(used)))
 }
