@@ -11,7 +11,7 @@ use assay_worker::program::{End, Reply, Request, Run, WORK_PER_SECOND};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::programs::workers::{marked_pool, runs};
-use crate::programs::{TIMEOUT, compile, images, request, run};
+use crate::programs::{TIMEOUT, compile, images, request};
 
 async fn until(mut is_true: impl FnMut() -> bool) {
     while !is_true() {
