@@ -8,7 +8,8 @@ use crate::matching::Comparison;
 use crate::task::{Match, TextTask};
 
 /// The compared text with its position, the deciding gold (the first one if none decides), how
-/// they were compared, its similarity if that is fuzzy, the rejected text that it matches, and its number of words.
+/// they were compared, its similarity if that is fuzzy, the rejected text that it matches, and its
+/// number of words.
 pub(crate) fn of(
     task: &TextTask,
     found: &Extracted<'_>,

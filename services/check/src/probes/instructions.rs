@@ -1,5 +1,5 @@
-//! `instructions`: no response is known to meet the constraints, except for the solution of the row.
-//! Mutants are texts without words.
+//! `instructions`: no response is known to meet the constraints, except for the solution of the
+//! row. Mutants are texts without words.
 
 use super::probe::{Probe, Prober, Purpose, text};
 
