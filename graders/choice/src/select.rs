@@ -111,8 +111,8 @@ impl Shown {
         let known: Vec<&str> = self.labels.iter().map(String::as_str).collect();
         let read = labels::read(&found.text, &known)?;
         let options = read.labels.iter().filter_map(|label| self.position(label));
-        let names_text = self.comparable.contains(&comparable(read.rest));
-        if !labels::is_closed(read.rest) && !names_text && !read.alternatives {
+        let is_closed = labels::is_closed(read.rest) || read.alternatives;
+        if !is_closed && !self.comparable.contains(&comparable(read.rest)) {
             return None;
         }
         let by = if read.alternatives {
@@ -140,7 +140,11 @@ impl Shown {
             return false;
         };
         let own = self.position(label);
-        let rest = comparable(read.rest);
+        let rest = if read.rest.is_empty() {
+            String::new()
+        } else {
+            comparable(read.rest)
+        };
         if !rest.is_empty() {
             let other = self.comparable.iter().position(|text| *text == rest);
             return other.is_some_and(|other| {

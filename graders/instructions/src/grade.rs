@@ -1,4 +1,4 @@
-//! Grades a response: checks each constraint on the text, or on the forms that are accepted loosely.
+//! Grades a response: checks each constraint on the text, or on the forms accepted loosely.
 
 use assay_core::{Evidence, Grade, Item, Measure, Outcome, PureGrader, Score, Verdict};
 

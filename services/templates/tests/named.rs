@@ -109,8 +109,7 @@ fn cases() -> Vec<(&'static str, Value, Value, Option<Value>)> {
             "mmlu",
             json!({ "question": "Which is even?", "subject": "arithmetic",
                 "choices": ["1", "2", "3", "5"], "answer": 1 }),
-            json!({ "type": "math", "answer": "B",
-                "choices": { "A": "1", "B": "2", "C": "3", "D": "5" } }),
+            json!({ "type": "choice", "answer": "B", "options": ["1", "2", "3", "5"] }),
             None,
         ),
         (

@@ -144,8 +144,8 @@ pub fn read<'t>(answer: &'t str, known: &[&str]) -> Option<Labels<'t>> {
     })
 }
 
-/// Whether the text after a label leaves it as it is: it is empty, set off from the label by a mark,
-/// or completes a statement. Other words may deny the label, as in "B is wrong".
+/// Whether the text after a label leaves it as it is: it is empty, is set off by a mark, or
+/// completes a statement. Other words may deny the label, as in "B is wrong".
 #[must_use]
 pub fn is_closed(rest: &str) -> bool {
     let is_mark = |c: char| MARKS.contains(&c) || "-–—=।!".contains(c);
