@@ -3,7 +3,7 @@
 use crate::calls::Form;
 use crate::json::Json;
 
-/// The arguments of a call, as text and with the JSON Schema of their types.
+/// A call: the name of the tool and its arguments.
 pub(super) type Written<'a> = (&'a str, &'a [(String, Json)]);
 
 /// Writes the calls of one message.
