@@ -59,7 +59,11 @@ async fn without_a_label_no_item_has_a_reward_or_is_a_failure() {
         let reply = graded(ttrl(), group(completions)).await.unwrap();
         for (grade, completion) in reply.grades().zip(completions) {
             assert_eq!((grade.reward, grade.advantage), (None, None));
-            let outcome = if *completion == "fail" { "failed" } else { "graded" };
+            let outcome = if *completion == "fail" {
+                "failed"
+            } else {
+                "graded"
+            };
             assert_eq!(grade.outcome, outcome, "{completions:?}");
         }
     }
@@ -82,13 +86,11 @@ async fn truncated_completions_vote_for_no_answer_and_get_a_reward() {
 
 #[tokio::test]
 async fn golds_and_labels_do_not_mix() {
-    let refused = async |policy: Value, item: BatchItem| {
-        match graded(policy, vec![item]).await {
-            Err(EngineError::Refused {
-                pointer, message, ..
-            }) => (pointer, message),
-            other => panic!("{:?}", other.map(|reply| rewards(&reply))),
-        }
+    let refused = async |policy: Value, item: BatchItem| match graded(policy, vec![item]).await {
+        Err(EngineError::Refused {
+            pointer, message, ..
+        }) => (pointer, message),
+        other => panic!("{:?}", other.map(|reply| rewards(&reply))),
     };
     let (pointer, message) = refused(ttrl(), item("exact", "4", "4")).await;
     assert_eq!(pointer, "/items/0/task");
@@ -121,7 +123,12 @@ async fn golds_of_some_items_check_the_label_and_change_no_reward() {
     let wrong = Some(false);
     assert_eq!(
         labels,
-        [(wrong, wrong), (wrong, None), (wrong, None), (wrong, Some(true))]
+        [
+            (wrong, wrong),
+            (wrong, None),
+            (wrong, None),
+            (wrong, Some(true))
+        ]
     );
 }
 
@@ -143,7 +150,10 @@ async fn items_with_a_reward_stand_for_those_without() {
     let reply = graded(policy, items).await.unwrap();
     let advantages: Vec<_> = reply.grades().map(|grade| grade.advantage).collect();
     // 1, 1, 2 and 2 have the mean 1.5.
-    for (found, expected) in advantages.iter().zip([1.0 / 3.0, -1.0 / 3.0, 2.0 / 3.0, -2.0 / 3.0]) {
+    for (found, expected) in advantages
+        .iter()
+        .zip([1.0 / 3.0, -1.0 / 3.0, 2.0 / 3.0, -2.0 / 3.0])
+    {
         assert!((found.unwrap() - expected).abs() < 1e-12, "{advantages:?}");
     }
     assert_eq!(advantages[4..], [None, None]);
