@@ -88,17 +88,16 @@ async fn check(review: &Review, spec: &Spec, cases: &[Case]) {
         // A task without a gold needs a policy that labels its answers.
         let labels = case.task.get().contains("\"consensus\"");
         let policy = json!({ "consensus": { "ttrl": {} } });
-        BatchItem {
-            policy: labels.then(|| RewardPolicy::inline(&policy).unwrap()),
-            ..BatchItem::new(
-                Item {
-                    prompt,
-                    completion,
-                    meta,
-                },
-                task,
-            )
-        }
+        let mut item = BatchItem::new(
+            Item {
+                prompt,
+                completion,
+                meta,
+            },
+            task,
+        );
+        item.policy = labels.then(|| RewardPolicy::inline(&policy).unwrap());
+        item
     });
     let reply = review
         .engine()

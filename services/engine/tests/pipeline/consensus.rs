@@ -15,12 +15,16 @@ async fn graded(policy: Value, items: Vec<BatchItem>) -> Result<Reply, EngineErr
     fixture().await.engine.grade(batch, Mode::Whole).await
 }
 
+fn grouped(group: &str, mut item: BatchItem) -> BatchItem {
+    item.group = Some(group.to_owned());
+    item
+}
+
 fn group(completions: &[&str]) -> Vec<BatchItem> {
-    let item = |completion: &&str| BatchItem {
-        group: Some("p".to_owned()),
-        ..without_gold(completion)
-    };
-    completions.iter().map(item).collect()
+    let items = completions
+        .iter()
+        .map(|completion| without_gold(completion));
+    items.map(|item| grouped("p", item)).collect()
 }
 
 fn rewards(reply: &Reply) -> Vec<Option<f64>> {
@@ -134,10 +138,7 @@ async fn golds_of_some_items_check_the_label_and_change_no_reward() {
 
 #[tokio::test]
 async fn items_with_a_reward_stand_for_those_without() {
-    let of = |group: &str, completion: &str| BatchItem {
-        group: Some(group.to_owned()),
-        ..item("exact", "4", completion)
-    };
+    let of = |group, completion| grouped(group, item("exact", "4", completion));
     let items = vec![
         of("a", "4"),
         of("a", "5"),
