@@ -196,7 +196,10 @@ fn main() -> io::Result<()> {
         _ => None,
     };
     let runs = runs.ok_or_else(|| {
-        io::Error::new(io::ErrorKind::InvalidInput, "expected `--runs N` or nothing")
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "expected `--runs N` or nothing",
+        )
     })?;
     let mut text = format!(
         "| run | fires within {LATE} steps | median step after the onset | 9 of 10 | before the \

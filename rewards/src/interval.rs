@@ -102,10 +102,7 @@ impl Estimate {
     /// added as log-odds, in which the effects of parts nearly add up, and the wider bound counts
     /// (own derivation).
     #[must_use]
-    pub fn combine_shares<const N: usize>(
-        parts: [Self; N],
-        map: impl Fn([f64; N]) -> f64,
-    ) -> Self {
+    pub fn combine_shares<const N: usize>(parts: [Self; N], map: impl Fn([f64; N]) -> f64) -> Self {
         /// Log-odds beyond this are those of 0 and 1.
         const LAST: f64 = 40.0;
         let odds = |share: f64| (share.ln() - (-share).ln_1p()).clamp(-LAST, LAST);

@@ -91,7 +91,12 @@ mod tests {
     #[test]
     fn weights_are_one_if_nothing_is_missing() {
         let found = inverse_probability(&[(1, true), (2, true)], 4.0);
-        assert!(found.iter().flatten().all(|of| (of.weight - 1.0).abs() < 1e-12));
+        assert!(
+            found
+                .iter()
+                .flatten()
+                .all(|of| (of.weight - 1.0).abs() < 1e-12)
+        );
         assert_eq!(inverse_probability(&[(1, false)], 4.0), [None]);
         assert_eq!(inverse_probability::<u8>(&[], 4.0), []);
     }

@@ -261,7 +261,12 @@ mod tests {
     #[test]
     fn the_error_follows_from_the_votes() {
         // Python: sum(comb(n, i) for i in range(l + 1)) / 2 ** n with n = k + l + 1.
-        for (k, l, expected) in [(1, 0, 0.25), (3, 0, 0.0625), (4, 3, 0.363_281_25), (2, 2, 0.5)] {
+        for (k, l, expected) in [
+            (1, 0, 0.25),
+            (3, 0, 0.0625),
+            (4, 3, 0.363_281_25),
+            (2, 2, 0.5),
+        ] {
             assert!((is_less_probable(k, l) - expected).abs() < 1e-12, "{k} {l}");
         }
         // 4 against 3 and 1, and one without votes: 0.363281 + P(Bin(6, 1/2) <= 1) + 2^-5.
@@ -297,7 +302,10 @@ mod tests {
         // (0.28 - 0.1) / 0.9
         let share = mistaken(28, 100, 0.1).unwrap();
         assert!((share.value - 0.2).abs() < 1e-12);
-        assert!(share.interval.low > 0.1 && share.interval.high < 0.31, "{share:?}");
+        assert!(
+            share.interval.low > 0.1 && share.interval.high < 0.31,
+            "{share:?}"
+        );
         assert!(mistaken(1, 100, 0.1).unwrap().value.abs() < 1e-12);
         assert_eq!(mistaken(0, 0, 0.1), None);
     }

@@ -88,12 +88,14 @@ async fn check(review: &Review, spec: &Spec, cases: &[Case]) {
         // A task without a gold needs a policy that labels its answers.
         let labels = case.task.get().contains("\"consensus\"");
         let policy = json!({ "consensus": { "ttrl": {} } });
-        let answered = Item {
-            prompt,
-            completion,
-            meta,
-        };
-        let mut item = BatchItem::new(answered, task);
+        let mut item = BatchItem::new(
+            Item {
+                prompt,
+                completion,
+                meta,
+            },
+            task,
+        );
         item.policy = labels.then(|| RewardPolicy::inline(&policy).unwrap());
         item
     });

@@ -184,7 +184,10 @@ mod tests {
         for (json, pointer) in [
             (r#"{"type":"math"}"#, ""),
             (r#"{"type":"math","consensus":false}"#, ""),
-            (r#"{"type":"math","consensus":true,"answer":"1"}"#, "/consensus"),
+            (
+                r#"{"type":"math","consensus":true,"answer":"1"}"#,
+                "/consensus",
+            ),
             (
                 r#"{"type":"math","consensus":true,"tolerance":{"absolute":1}}"#,
                 "/tolerance",

@@ -214,7 +214,10 @@ pub(crate) fn report() -> String {
         "rlccf",
     ]);
     let signals = [0.0, 1.0, 2.0];
-    for (signal, found) in signals.iter().zip(spread(&signals, |signal| kinds(*signal))) {
+    for (signal, found) in signals
+        .iter()
+        .zip(spread(&signals, |signal| kinds(*signal)))
+    {
         let name = format!("+{signal} standard deviations");
         let cells = found.map(|share| format!("{share:.3}"));
         table.row(std::iter::once(name).chain(cells));

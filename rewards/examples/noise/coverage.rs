@@ -4,9 +4,7 @@
 use std::fmt::Write as _;
 
 use assay_base::Random;
-use assay_rewards::channel::counts::{
-    Calibration, ChannelCounts, Checked, Checker, Graded, Place,
-};
+use assay_rewards::channel::counts::{Calibration, ChannelCounts, Checked, Checker, Graded, Place};
 use assay_rewards::channel::estimate::appeals_needed;
 use assay_rewards::channel::{Ledger, Report, Settings};
 use assay_rewards::{Estimate, Rates};

@@ -136,8 +136,7 @@ impl Consensus {
 impl Section for Consensus {
     fn check(&self) -> ValidationResult {
         let labels = self.labels();
-        let share =
-            |name: &str, value: f64| validate::check_range(name, value, 0.0, 1.0);
+        let share = |name: &str, value: f64| validate::check_range(name, value, 0.0, 1.0);
         let name = |field: &str, name: &Option<String>| match name {
             Some(name) => validate::check_part(field, name),
             None => Ok(()),

@@ -166,16 +166,17 @@ impl PolicyRules {
             let agrees = agrees?;
             let outcome = match rates.filter(|_| corrects) {
                 None => f64::from(u8::from(agrees)),
-                Some(rates) => rates.backward(agrees).filter(|_| rates.j() > MIN_J).or_else(
-                    || {
+                Some(rates) => rates
+                    .backward(agrees)
+                    .filter(|_| rates.j() > MIN_J)
+                    .or_else(|| {
                         detail.missing = Some(format!(
                             "J of the label is {:.3} by the votes, not above {MIN_J}; a \
                              correction would add too much variance",
                             rates.j()
                         ));
                         None
-                    },
-                )?,
+                    })?,
             };
             Some(Verdict {
                 outcome,

@@ -76,7 +76,10 @@ impl InverseProbability {
             })
         });
         let uses_length = self.by.contains(&Observable::Length);
-        let has_reward = results.iter().flatten().map(|result| result.reward.is_some());
+        let has_reward = results
+            .iter()
+            .flatten()
+            .map(|result| result.reward.is_some());
         let items: Vec<_> = items
             .zip(parts)
             .map(|(stratum, part)| (stratum, uses_length.then_some(part)))

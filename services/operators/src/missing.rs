@@ -42,7 +42,8 @@ impl Missing {
         let failed = all.grades_of(Topic::Outcome, "failed");
         let mut rows = Vec::new();
         for observable in Observable::ALL {
-            let mut values: Vec<(String, Share)> = all.missing_by(*observable).into_iter().collect();
+            let mut values: Vec<(String, Share)> =
+                all.missing_by(*observable).into_iter().collect();
             values.sort_by_key(|(value, _)| value.parse::<i32>().unwrap_or(0));
             let values = values.into_iter().map(|(value, share)| {
                 let (about, value) = said(*observable, &value);
@@ -53,7 +54,11 @@ impl Missing {
         rows.extend(table(&by_step(steps)));
         let labels = all.checked_labels();
         Self {
-            failed: if failed > 0 { count(failed) } else { String::new() },
+            failed: if failed > 0 {
+                count(failed)
+            } else {
+                String::new()
+            },
             address: link(
                 "/ui/grades",
                 &[("run", Some(run)), ("outcome", Some("failed"))],
@@ -144,8 +149,7 @@ fn interval(share: &Share) -> Option<assay_rewards::Estimate> {
 /// A share with its interval; empty without items.
 fn shown(share: &Share) -> String {
     interval(share).map_or_else(String::new, |known| {
-        let [value, low, high] =
-            [known.value, known.interval.low, known.interval.high].map(number);
+        let [value, low, high] = [known.value, known.interval.low, known.interval.high].map(number);
         format!("{value} [{low}, {high}]")
     })
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use assay_core::Evidence;
 use assay_core::evidence::TextFact;
 
-use crate::grade::RewardBreakdown;
 use crate::ItemGrade;
+use crate::grade::RewardBreakdown;
 
 /// Longest answer that is kept, in bytes. Longer ones are cut, and rarely answers.
 const MAX_ANSWER: usize = 120;

@@ -178,7 +178,9 @@ mod tests {
         let counted = counted(&entry(&[Ok(true), Ok(false), Err("failed"), Err("failed")]));
         let by = |observable| {
             let found = counted.missing_by(observable);
-            let found = found.iter().map(|(value, share)| (value.clone(), share.hits, share.of));
+            let found = found
+                .iter()
+                .map(|(value, share)| (value.clone(), share.hits, share.of));
             found.collect::<Vec<_>>()
         };
         // 100 bytes have 7 bits.

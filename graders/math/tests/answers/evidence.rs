@@ -86,5 +86,5 @@ fn answers_without_a_gold_have_their_normal_form() {
     assert_eq!(form(r"The answer is 1/3."), third);
     assert_eq!(form(r"\boxed{2x+x}"), form(r"\boxed{3x}"));
     assert_ne!(form(r"\boxed{7}"), third);
-    assert_eq!(form(r"\boxed{\frac{}").as_deref(), Some(r"\frac{"), "not readable");
+    assert_eq!(form(r"\boxed{\frac{}"), None, "the box has no end");
 }

@@ -509,7 +509,13 @@ fn agreement_is_corrected_by_the_rates_of_the_label() {
     // All agree, so agreement says nothing.
     let composed = corrected.compose(&group[..6]);
     assert_close(&composed, &[None; 6]);
-    assert!(composed[0].missing.as_ref().unwrap().contains("J of the label"));
+    assert!(
+        composed[0]
+            .missing
+            .as_ref()
+            .unwrap()
+            .contains("J of the label")
+    );
 }
 
 #[test]
@@ -520,7 +526,13 @@ fn confident_answers_outvote_others() {
         measures: &measures[sure],
         ..wrong()
     };
-    let group = [item("4", 0), item("5", 1), item("5", 1), item("5", 1), wrong()];
+    let group = [
+        item("4", 0),
+        item("5", 1),
+        item("5", 1),
+        item("5", 1),
+        wrong(),
+    ];
     let weighted = policy(&json!({ "consensus": { "ttrl": { "confidence": "sure" } } }));
     let expected = [Some(1.0), Some(0.0), Some(0.0), Some(0.0), None];
     let composed = weighted.compose(&group);

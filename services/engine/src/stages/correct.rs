@@ -296,13 +296,9 @@ impl Rule {
 
 /// w (r - sum w r / sum w) over the members of a group with a reward and a weight (Hajek 1971);
 /// `None` with fewer than two, as without weights.
-fn weighted_mean_advantages(
-    members: &[Member<'_>],
-    weights: &[Option<f64>],
-) -> Vec<Option<f64>> {
-    let weighted = |member: &Member<'_>, weight: &Option<f64>| {
-        member.reward.map(Reward::get).zip(*weight)
-    };
+fn weighted_mean_advantages(members: &[Member<'_>], weights: &[Option<f64>]) -> Vec<Option<f64>> {
+    let weighted =
+        |member: &Member<'_>, weight: &Option<f64>| member.reward.map(Reward::get).zip(*weight);
     let all: Vec<Option<(f64, f64)>> = members
         .iter()
         .zip(weights)
@@ -313,7 +309,10 @@ fn weighted_mean_advantages(
     let mean = known().map(|(reward, weight)| reward * weight).sum::<f64>() / sum;
     let has_mean = known().count() > 1;
     all.iter()
-        .map(|item| item.filter(|_| has_mean).map(|(reward, weight)| weight * (reward - mean)))
+        .map(|item| {
+            item.filter(|_| has_mean)
+                .map(|(reward, weight)| weight * (reward - mean))
+        })
         .collect()
 }
 

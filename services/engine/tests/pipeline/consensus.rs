@@ -15,12 +15,16 @@ async fn graded(policy: Value, items: Vec<BatchItem>) -> Result<Reply, EngineErr
     fixture().await.engine.grade(batch, Mode::Whole).await
 }
 
+fn grouped(group: &str, mut item: BatchItem) -> BatchItem {
+    item.group = Some(group.to_owned());
+    item
+}
+
 fn group(completions: &[&str]) -> Vec<BatchItem> {
-    let item = |completion: &&str| BatchItem {
-        group: Some("p".to_owned()),
-        ..without_gold(completion)
-    };
-    completions.iter().map(item).collect()
+    let items = completions
+        .iter()
+        .map(|completion| without_gold(completion));
+    items.map(|item| grouped("p", item)).collect()
 }
 
 fn rewards(reply: &Reply) -> Vec<Option<f64>> {
@@ -59,7 +63,11 @@ async fn without_a_label_no_item_has_a_reward_or_is_a_failure() {
         let reply = graded(ttrl(), group(completions)).await.unwrap();
         for (grade, completion) in reply.grades().zip(completions) {
             assert_eq!((grade.reward, grade.advantage), (None, None));
-            let outcome = if *completion == "fail" { "failed" } else { "graded" };
+            let outcome = if *completion == "fail" {
+                "failed"
+            } else {
+                "graded"
+            };
             assert_eq!(grade.outcome, outcome, "{completions:?}");
         }
     }
@@ -82,13 +90,11 @@ async fn truncated_completions_vote_for_no_answer_and_get_a_reward() {
 
 #[tokio::test]
 async fn golds_and_labels_do_not_mix() {
-    let refused = async |policy: Value, item: BatchItem| {
-        match graded(policy, vec![item]).await {
-            Err(EngineError::Refused {
-                pointer, message, ..
-            }) => (pointer, message),
-            other => panic!("{:?}", other.map(|reply| rewards(&reply))),
-        }
+    let refused = async |policy: Value, item: BatchItem| match graded(policy, vec![item]).await {
+        Err(EngineError::Refused {
+            pointer, message, ..
+        }) => (pointer, message),
+        other => panic!("{:?}", other.map(|reply| rewards(&reply))),
     };
     let (pointer, message) = refused(ttrl(), item("exact", "4", "4")).await;
     assert_eq!(pointer, "/items/0/task");
@@ -121,16 +127,18 @@ async fn golds_of_some_items_check_the_label_and_change_no_reward() {
     let wrong = Some(false);
     assert_eq!(
         labels,
-        [(wrong, wrong), (wrong, None), (wrong, None), (wrong, Some(true))]
+        [
+            (wrong, wrong),
+            (wrong, None),
+            (wrong, None),
+            (wrong, Some(true))
+        ]
     );
 }
 
 #[tokio::test]
 async fn items_with_a_reward_stand_for_those_without() {
-    let of = |group: &str, completion: &str| BatchItem {
-        group: Some(group.to_owned()),
-        ..item("exact", "4", completion)
-    };
+    let of = |group, completion| grouped(group, item("exact", "4", completion));
     let items = vec![
         of("a", "4"),
         of("a", "5"),
@@ -143,7 +151,10 @@ async fn items_with_a_reward_stand_for_those_without() {
     let reply = graded(policy, items).await.unwrap();
     let advantages: Vec<_> = reply.grades().map(|grade| grade.advantage).collect();
     // 1, 1, 2 and 2 have the mean 1.5.
-    for (found, expected) in advantages.iter().zip([1.0 / 3.0, -1.0 / 3.0, 2.0 / 3.0, -2.0 / 3.0]) {
+    for (found, expected) in advantages
+        .iter()
+        .zip([1.0 / 3.0, -1.0 / 3.0, 2.0 / 3.0, -2.0 / 3.0])
+    {
         assert!((found.unwrap() - expected).abs() < 1e-12, "{advantages:?}");
     }
     assert_eq!(advantages[4..], [None, None]);

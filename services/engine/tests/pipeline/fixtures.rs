@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use assay_core::grader::{BoxFuture, PrepareError};
 use assay_core::{
-    Checked, ErrorCode, Evidence, Fault, Grade, GradeContext, Grader, GraderTable, Hash, Ids, Item, Lane,
-    Outcome, PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task, TaskError,
+    Checked, ErrorCode, Evidence, Fault, Grade, GradeContext, Grader, GraderTable, Hash, Ids, Item,
+    Lane, Outcome, PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task, TaskError,
     Verdict, VerdictSpec,
 };
 use assay_engine::{
