@@ -48,11 +48,8 @@ fn finding_code(text: &str) -> Result<String, String> {
 /// Lowest severity of findings that fail a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
-    /// Errors only
     Error,
-    /// Errors and warnings
     Warning,
-    /// No findings
     Never,
 }
 
@@ -108,10 +105,10 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
     /// Leave out findings with these codes
-    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = finding_code)]
+    #[arg(long, value_name = "CODE,CODE", value_delimiter = ',', value_parser = finding_code)]
     pub(crate) ignore: Vec<String>,
     /// Report only findings with these codes
-    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = finding_code)]
+    #[arg(long, value_name = "CODE,CODE", value_delimiter = ',', value_parser = finding_code)]
     pub(crate) select: Vec<String>,
     /// Lowest severity of findings that fail the check, with exit code 1
     #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = FailOn::Warning)]
