@@ -66,9 +66,7 @@ impl FailOn {
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// JSON lines, JSON, CSV, TSV or Parquet files, folders of them, patterns such as
-    /// `data/*.jsonl.gz`, `hf://ORG/NAME[@REVISION][/PATH]`, or `-` for JSON lines on standard
-    /// input
+    /// Dataset files, folders, patterns, `hf://ORG/NAME[@REVISION][/PATH]`, or `-`
     #[arg(required_unless_present = "explain", value_name = "DATASET")]
     pub(crate) datasets: Vec<String>,
     /// Print the documentation of a finding and exit
