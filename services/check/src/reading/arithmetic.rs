@@ -51,10 +51,8 @@ pub(crate) fn calculations(text: &str) -> Calculations {
                         !matches!(c, ' ' | '-' | '.' | ',' | '$') && !c.is_ascii_digit()
                     })
                     .unwrap_or(text.len() - at - 1);
-            let equation = format!(
-                "{left}={}",
-                text[at + 1..end].trim_end_matches(['.', ',', ' ', '$'])
-            );
+            let right = text[at + 1..end].trim_matches(['.', ',', ' ', '$']);
+            let equation = format!("{left} = {right}");
             found.slip = Some(Slip { equation, value });
         }
     }
