@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Severity of a finding. `assay check` exits with 1 for both.
+/// Severity of a finding. By default, `assay check` exits with 1 for both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {

@@ -51,10 +51,8 @@ pub(crate) fn calculations(text: &str) -> Calculations {
                         !matches!(c, ' ' | '-' | '.' | ',' | '$') && !c.is_ascii_digit()
                     })
                     .unwrap_or(text.len() - at - 1);
-            let equation = format!(
-                "{left}={}",
-                text[at + 1..end].trim_end_matches(['.', ',', ' ', '$'])
-            );
+            let right = text[at + 1..end].trim_matches(['.', ',', ' ', '$']);
+            let equation = format!("{left} = {right}");
             found.slip = Some(Slip { equation, value });
         }
     }
@@ -128,8 +126,13 @@ fn left_side(text: &str) -> Option<(&str, f64)> {
                 | '\''
         )
     });
-    let joined = !text[start..].starts_with(' ') && before.ends_with(|c: char| c.is_alphanumeric())
-        || before.ends_with(|c: char| c.is_alphanumeric())
+    let is_apart = [" ", ", ", ". "]
+        .iter()
+        .any(|gap| text[start..].starts_with(gap));
+    let is_list = expression.starts_with(", ");
+    let joined = !is_apart && before.ends_with(|c: char| c.is_alphanumeric())
+        || !is_list
+            && before.ends_with(|c: char| c.is_alphanumeric())
             && expression.starts_with(['+', '-', '*', '/', '(', ')', '%', ',']);
     // The end of a sentence or a list may precede the expression.
     let expression = expression

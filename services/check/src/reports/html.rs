@@ -74,15 +74,15 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
              <pre>{}</pre>\n<table>",
             counted(*count, class),
             text(code.title()),
-            text(code.page)
+            markup(code.page)
         )?;
         for finding in listed.iter().take(MAX_LISTED) {
             writeln!(
                 out,
                 "<tr><td>{}</td><td>{}</td><td>{}</td></tr>",
-                text(&escape_line(&finding.location.to_string())),
-                text(&escape_line(&finding.message)),
-                text(&escape_line(&finding.key))
+                text(&finding.location.to_string()),
+                text(&finding.message),
+                text(&finding.key)
             )?;
         }
         writeln!(out, "</table>")?;
@@ -95,8 +95,13 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</body></html>")
 }
 
-/// Escapes a text for HTML.
+/// Escapes a text of a row for HTML, on one line without unsafe characters.
 fn text(text: &str) -> String {
+    markup(&escape_line(text))
+}
+
+/// Escapes a text for HTML.
+fn markup(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
 }

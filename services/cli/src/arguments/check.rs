@@ -48,11 +48,8 @@ fn finding_code(text: &str) -> Result<String, String> {
 /// Lowest severity of findings that fail a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
-    /// Errors only
     Error,
-    /// Errors and warnings
     Warning,
-    /// No findings
     Never,
 }
 
@@ -69,9 +66,7 @@ impl FailOn {
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// JSON lines, JSON, CSV, TSV or Parquet files, folders of them, patterns such as
-    /// `data/*.jsonl.gz`, `hf://ORG/NAME[@REVISION][/PATH]`, or `-` for JSON lines on standard
-    /// input
+    /// Dataset files, folders, patterns, `hf://ORG/NAME[@REVISION][/PATH]`, or `-`
     #[arg(required_unless_present = "explain", value_name = "DATASET")]
     pub(crate) datasets: Vec<String>,
     /// Print the documentation of a finding and exit
@@ -108,10 +103,10 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
     /// Leave out findings with these codes
-    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = finding_code)]
+    #[arg(long, value_name = "CODE,CODE", value_delimiter = ',', value_parser = finding_code)]
     pub(crate) ignore: Vec<String>,
     /// Report only findings with these codes
-    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = finding_code)]
+    #[arg(long, value_name = "CODE,CODE", value_delimiter = ',', value_parser = finding_code)]
     pub(crate) select: Vec<String>,
     /// Lowest severity of findings that fail the check, with exit code 1
     #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = FailOn::Warning)]
