@@ -292,7 +292,7 @@ fn reversed_rows_reach_statements_that_sort_or_group() {
             "3 3 4 4",
         ),
         ("select a from u order by 0 * b", "1 2", "1 2"),
-        ("select rowid from t order by 0 * w", "1 2 3 4", "4 3 2 1"),
+        ("select id from t order by 0 * w", "1 2 3 4", "4 3 2 1"),
     ] {
         assert_eq!(of(sql, ReadOrder::Stored), stored, "{sql}");
         assert_eq!(of(sql, ReadOrder::ReversedRows), reversed, "{sql}");
