@@ -7,4 +7,4 @@ mod order;
 
 pub(crate) use lex::{MAX_STATEMENT_BYTES, Token, TokenKind, first_word, tokens};
 pub(crate) use nondeterminism::{is_random, shuffled};
-pub(crate) use order::{Ordering, ordering};
+pub(crate) use order::ordering;

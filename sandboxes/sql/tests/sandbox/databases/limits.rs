@@ -14,7 +14,8 @@ fn enforces_limits() {
         long_values: true,
         long_value_steps: u64::MAX,
     };
-    let of = |fixture: &mut Fixture, sql: &str| fixture.run(sql, 100_000, small, false).end;
+    let of =
+        |fixture: &mut Fixture, sql: &str| fixture.run(sql, 100_000, small, ReadOrder::Stored).end;
     assert_eq!(of(&mut fixture, "select n from n limit 10"), End::Rows);
     assert_eq!(
         of(&mut fixture, "select n from n limit 11"),
@@ -89,7 +90,12 @@ fn limits_values_unless_the_task_needs_long_ones() {
     let mut fixture = Fixture::of(long);
     assert_eq!(
         fixture
-            .run("select length(x || x) from l", 10_000, short, false)
+            .run(
+                "select length(x || x) from l",
+                10_000,
+                short,
+                ReadOrder::Stored
+            )
             .end,
         End::TooLong
     );
@@ -99,7 +105,7 @@ fn limits_values_unless_the_task_needs_long_ones() {
                 "select length(x), json_valid(x) from l",
                 10_000,
                 short,
-                false
+                ReadOrder::Stored
             )
             .end,
         End::Rows

@@ -161,7 +161,7 @@ fn statements_do_not_affect_later_ones() {
                     memory_bytes: 4 << 20,
                     ..LIMITS
                 },
-                false
+                ReadOrder::Stored
             )
             .end,
         End::OutOfMemory
