@@ -48,7 +48,12 @@ impl Evidence {
     /// Adds a text. It is truncated to [`MAX_TEXT`] characters, with a note of its length in bytes.
     #[must_use]
     pub fn text(self, name: &str, text: &str) -> Self {
-        match text.char_indices().nth(MAX_TEXT) {
+        let end = if text.len() > MAX_TEXT {
+            text.char_indices().nth(MAX_TEXT)
+        } else {
+            None
+        };
+        match end {
             Some((end, _)) => {
                 let truncated = format!("{}… ({} bytes in all)", &text[..end], text.len());
                 self.fact(name, &truncated)

@@ -393,6 +393,10 @@ fn end_within(line: &str, marks: &str) -> Option<usize> {
 /// it for texts without a block.
 #[must_use]
 pub fn inline(text: &str, is_named: impl Fn(&str) -> bool) -> Option<Inline> {
+    // A search from the start is several times as fast as one from the end.
+    if !text.contains("```") {
+        return None;
+    }
     let mut end = text.len();
     while let Some(last) = text[..end].rfind("```") {
         let start = text[..last].trim_end_matches('`').len();

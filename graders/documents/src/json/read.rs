@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::fmt;
 
 use assay_base::truncated;
-use memchr::memchr2;
 
 use super::tree::Json;
 
@@ -141,6 +140,14 @@ impl<'a> Reader<'a> {
         self.at == self.text.len()
     }
 
+    /// Skips white space, and one byte if it follows. Returns whether it did.
+    fn take_byte(&mut self, byte: u8) -> bool {
+        self.skip_space();
+        let found = self.byte() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
     fn error(&self, reason: &str) -> SyntaxError {
         SyntaxError::new(self.at, reason)
     }
@@ -191,26 +198,30 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let bytes = self.text.as_bytes();
         let mut end = start + 1;
-        let mut escapes = false;
+        let (mut escapes, mut control) = (false, None);
         loop {
-            let Some(step) = memchr2(b'"', b'\\', &bytes[end..]) else {
-                return Err(SyntaxError::new(start, "unterminated string"));
-            };
-            end += step;
-            if bytes[end] == b'"' {
-                break;
+            match bytes.get(end) {
+                None => return Err(SyntaxError::new(start, "unterminated string")),
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    escapes = true;
+                    end += 1;
+                }
+                Some(0..b' ') => {
+                    control.get_or_insert(end);
+                }
+                Some(_) => {}
             }
-            escapes = true;
-            end = (end + 2).min(bytes.len());
+            end += 1;
         }
-        let inside = &self.text[start + 1..end];
-        if let Some(at) = inside.bytes().position(|byte| byte < b' ') {
+        if let Some(at) = control {
             let reason = format!(
                 "a control character (U+{:04X}) in a string must be escaped",
-                inside.as_bytes()[at]
+                bytes[at]
             );
-            return Err(SyntaxError::new(start + 1 + at, reason));
+            return Err(SyntaxError::new(at, reason));
         }
+        let inside = &self.text[start + 1..end];
         self.at = end + 1;
         if !escapes {
             return Ok(inside.to_owned());
@@ -261,15 +272,15 @@ impl<'a> Reader<'a> {
     fn array(&mut self, depth: usize) -> Result<Json, SyntaxError> {
         self.at += 1;
         let mut elements = Vec::new();
-        if self.take("]") {
+        if self.take_byte(b']') {
             return Ok(Json::Array(elements));
         }
         loop {
             elements.push(self.value(depth + 1)?);
-            if self.take("]") {
+            if self.take_byte(b']') {
                 return Ok(Json::Array(elements));
             }
-            if !self.take(",") {
+            if !self.take_byte(b',') {
                 return Err(self.error("expected `,` or `]`"));
             }
         }
@@ -279,7 +290,7 @@ impl<'a> Reader<'a> {
         self.at += 1;
         let mut members: Vec<(String, Json)> = Vec::new();
         let mut seen: HashSet<String> = HashSet::new();
-        if self.take("}") {
+        if self.take_byte(b'}') {
             return Ok(Json::Object(members));
         }
         loop {
@@ -295,15 +306,15 @@ impl<'a> Reader<'a> {
                     format!("duplicate key `{}`", truncated(&key, 60)),
                 ));
             }
-            if !self.take(":") {
+            if !self.take_byte(b':') {
                 return Err(self.error("expected `:`"));
             }
             let value = self.value(depth + 1)?;
             members.push((key, value));
-            if self.take("}") {
+            if self.take_byte(b'}') {
                 return Ok(Json::Object(members));
             }
-            if !self.take(",") {
+            if !self.take_byte(b',') {
                 return Err(self.error("expected `,` or `}`"));
             }
         }
