@@ -42,7 +42,10 @@ def pairs(count, seed):
     chance = random.Random(seed)
     for _ in range(count):
         gold = [chance.choice(WORDS) for _ in range(chance.randint(1, 6))]
-        text = list(gold) if chance.random() < 0.5 else [chance.choice(WORDS) for _ in range(chance.randint(1, 6))]
+        if chance.random() < 0.5:
+            text = list(gold)
+        else:
+            text = [chance.choice(WORDS) for _ in range(chance.randint(1, 6))]
         for _ in range(chance.randint(0, 2)):
             text.insert(chance.randint(0, len(text)), chance.choice(WORDS))
         other = [chance.choice(WORDS) for _ in range(chance.randint(1, 3))]
@@ -59,7 +62,9 @@ def main():
     lines = "".join(json.dumps({"answer": text, "golds": golds}) + "\n" for text, golds in generated)
     cargo = ["cargo", "run", "--quiet", "--locked", "--package", "assay-text", "--example", "squad"]
     command = [arguments.binary] if arguments.binary else cargo
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run(
+        command, input=lines, capture_output=True, text=True, cwd=ROOT, check=True
+    )
     different = 0
     for (text, golds), line in zip(generated, done.stdout.splitlines(), strict=True):
         exact, f1 = scores(text, golds)

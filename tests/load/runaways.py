@@ -24,7 +24,9 @@ WALK = "data = bytearray(1_600_000_000)\nwhile True:\n    for at in range(0, len
 TEMPLATES = """template <int N> struct Tree { static const long value = Tree<N - 1>::value + Tree<N - 2>::value * N; };
 template <> struct Tree<0> { static const long value = 0; };
 template <> struct Tree<1> { static const long value = 1; };
-template <int N, int M> struct Grid { static const long value = Grid<N - 1, M>::value + Grid<N, M - 1>::value; };
+template <int N, int M> struct Grid {
+    static const long value = Grid<N - 1, M>::value + Grid<N, M - 1>::value;
+};
 template <int M> struct Grid<0, M> { static const long value = Tree<M>::value; };
 template <int N> struct Grid<N, 0> { static const long value = N; };
 int main() { return Grid<800, 800>::value & 1; }

@@ -75,7 +75,10 @@ def source(value, declared, language):
         return json.dumps(value)
     inner = [one if isinstance(one, str) else source(one, "", language) for one in value]
     quoted = [json.dumps(one) if isinstance(one, str) else one for one in value]
-    texts = [text if isinstance(one, str) else plain for one, text, plain in zip(value, quoted, inner)]
+    texts = [
+        text if isinstance(one, str) else plain
+        for one, text, plain in zip(value, quoted, inner)
+    ]
     if isinstance(value, dict):
         puts = (f"put({json.dumps(key)}, {json.dumps(one)});" for key, one in value.items())
         return f"new HashMap<String, Object>() {{{{ {' '.join(puts)} }}}}"

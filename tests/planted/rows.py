@@ -68,10 +68,12 @@ def program(draw, number):
 
 
 def database(draw):
-    rows = [(at, draw.choice(NAMES) + str(at), draw.choice(PLACES), draw.randint(1, 90) * 10, at % 5)
+    rows = [(at, draw.choice(NAMES) + str(at), draw.choice(PLACES), draw.randint(1, 90) * 10,
+             at % 5)
             for at in range(1, 13)]
-    # Names, places and pay that differ, so that queries can be told apart.
-    rows = [(at, name, PLACES[at % 4], 100 + 37 * at % 91, rest) for at, name, place, _, rest in rows]
+    # Names, places and pay that differ, so that queries can be distinguished.
+    rows = [(at, name, PLACES[at % 4], 100 + 37 * at % 91, rest)
+            for at, name, place, _, rest in rows]
     inserts = ", ".join(str(row) for row in rows)
     return {"schema": "create table staff(id integer primary key, name text not null, place text not null, "
                       "pay integer not null, years integer not null)",

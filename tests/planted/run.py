@@ -1,10 +1,10 @@
-"""Checks datasets with planted defects, and counts those that are found and the alarms on clean rows.
+"""Checks datasets with planted defects, and counts those found and the alarms on clean rows.
 
 usage: run.py PATH/TO/assay [--seed N] [--rows N] [--keep FOLDER]
 
-Each file has clean rows of one shape, and rows with one defect each. A defect is found if one of the
-codes of its kind is reported at its line. The check fails if less than 85 % are found, a kind is
-never found, or more than 4 of 1,000 clean rows have findings.
+Each file has clean rows of one shape, and rows with one defect each. A defect is found if one of
+the codes of its kind is reported at its line. The check fails if less than 85 % are found, a kind
+is never found, or more than 4 of 1,000 clean rows have findings.
 """
 
 import argparse
@@ -37,7 +37,8 @@ def write(folder, shape, count, seed):
             row, other = SHAPES[shape](draw, number), copy.deepcopy(clean[number % count])
             changed = kind[3](row, draw, other)
             planted[len(lines) + 1] = kind
-            lines.append(changed if isinstance(changed, bytes) else json.dumps(row, ensure_ascii=False).encode())
+            is_bytes = isinstance(changed, bytes)
+            lines.append(changed if is_bytes else json.dumps(row, ensure_ascii=False).encode())
     (folder / f"{shape}.jsonl").write_bytes(b"\n".join(lines) + b"\n")
     return planted, range(1, count + 1)
 
@@ -55,7 +56,9 @@ def check(binary, folder, shape):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("binary", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rows", type=int, default=72, help="clean rows of each shape")

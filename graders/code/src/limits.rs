@@ -3,9 +3,9 @@
 use assay_worker::program::{Limits, WORK_PER_SECOND};
 use serde::Deserialize;
 
-/// Limit on the work of a test by default, in seconds. Of 1,051 reference solutions of HumanEval and
-/// MBPP, also as programs that read their input, 1,049 need at most 0.2 seconds for a test, and two
-/// forms of one need 4.2.
+/// Limit on the work of a test by default, in seconds. Of 1,051 reference solutions of HumanEval
+/// and MBPP, also as programs that read their input, 1,049 need at most 0.2 seconds for a test, and
+/// two forms of one need 4.2.
 const DEFAULT_SECONDS: f64 = 2.0;
 
 /// The same if the task has a reference, whose work limits programs further.

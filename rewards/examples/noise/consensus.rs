@@ -9,7 +9,8 @@ use crate::noise::training::spread;
 
 /// Groups of each kind.
 const GROUPS: u64 = 40_000;
-/// Wrong answers of a prompt besides the most frequent one, each half as frequent as the one before.
+/// Wrong answers of a prompt besides the most frequent one, each half as frequent as the one
+/// before.
 const OTHERS: usize = 6;
 /// Lower bounds of the bins of margins.
 const MARGINS: [f64; 6] = [0.0, 0.125, 0.25, 0.5, 0.75, 1.0];

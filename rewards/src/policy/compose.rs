@@ -42,8 +42,8 @@ impl PolicyRules {
     /// Sections apply in this order:
     /// 1. vetoes;
     /// 2. the outcome: the score, the corrected score, a measure, or (corrected) agreement with the
-    ///    group's label; then the combination with parts or the stages; then the shape. A correction
-    ///    precedes the shape, because it is unbiased for the verdict only;
+    ///    group's label; then the combination with parts or the stages; then the shape. A
+    ///    correction precedes the shape, because it is unbiased for the verdict only;
     /// 3. format gates;
     /// 4. factors on right answers: efficiency, length (GRPO-lambda), diversity. They multiply the
     ///    difference between the reward and the floor W. For an outcome of 1 in a group whose wrong

@@ -207,8 +207,8 @@ impl Engine {
         Box::pin(stages::run(&self.state, batch, options)).await
     }
 
-    /// Grades a batch for its verdicts, without recording it and without using cached results. Items
-    /// without a gold need no policy that labels them.
+    /// Grades a batch for its verdicts, without recording it and without using cached results.
+    /// Items without a gold need no policy that labels them.
     ///
     /// # Errors
     /// As [`Engine::grade`].

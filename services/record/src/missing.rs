@@ -54,8 +54,8 @@ struct Group {
 }
 
 impl Counted {
-    /// Counts the new grades of an entry, if one of its rewards is missing. `sizes` are the sizes of
-    /// its bodies in bytes. The other items of a group are those of the entry.
+    /// Counts the new grades of an entry, if one of its rewards is missing. `sizes` are the sizes
+    /// of its bodies in bytes. The other items of a group are those of the entry.
     pub(crate) fn push_missing(
         &mut self,
         entry: &Entry,

@@ -33,8 +33,8 @@ pub(crate) struct Place {
     pub(crate) gate: bool,
 }
 
-/// Criteria of a `rubric` task from a list of objects with `criterion`, each scored by a judge. They
-/// may have a `name`, `points`, a `veto` and a `judge` of their own.
+/// Criteria of a `rubric` task from a list of objects with `criterion`, each scored by a judge.
+/// They may have a `name`, `points`, a `veto` and a `judge` of their own.
 ///
 /// # Errors
 /// What is wrong with the first invalid entry.

@@ -69,8 +69,8 @@ fn by_name(parameters: &Map<String, Value>) -> Result<Value, String> {
     Ok(json!({ "type": "object", "properties": properties, "required": required }))
 }
 
-/// The JSON Schema type of a Python type such as `str, optional` or `List[int]`. The types of members
-/// are left out, and so are unions.
+/// The JSON Schema type of a Python type such as `str, optional` or `List[int]`. The types of
+/// members are left out, and so are unions.
 fn outer_type(kind: &str) -> Option<&'static str> {
     let kind = kind.trim();
     let kind = kind

@@ -1,5 +1,5 @@
-//! The file of Lean that the server checks: the statement, the code of the completion, and a theorem
-//! that has the type of the statement and is proved by the one of the completion.
+//! The file of Lean that the server checks: the statement, the code of the completion, and a
+//! theorem that has the type of the statement and is proved by the one of the completion.
 //!
 //! The kernel of Lean checks this theorem, and `#print axioms` lists what it depends on. Code that
 //! could change what these two commands mean, or could run programs on the server, is rejected
@@ -120,8 +120,8 @@ pub(crate) struct Source {
     pub(crate) first_line: usize,
 }
 
-/// The file for a completion. `code` is random, so that a completion cannot name the declarations of
-/// the check.
+/// The file for a completion. `code` is random, so that a completion cannot name the declarations
+/// of the check.
 ///
 /// # Errors
 /// Why the completion proves nothing, whatever Lean says.

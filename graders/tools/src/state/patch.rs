@@ -265,7 +265,8 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// The value of the placeholder `name` if it is `value`, called `own`, or a part of it: `{item/id}`.
+/// The value of the placeholder `name` if it is `value`, called `own`, or a part of it:
+/// `{item/id}`.
 pub(super) fn lookup_in(value: &Json, own: &str, name: &str) -> Option<Json> {
     match name.strip_prefix(own)? {
         "" => Some(value.clone()),

@@ -292,8 +292,8 @@ export function settled(value) {
     return result;
 }
 
-// Evaluates a script in the global scope, or calls a function of the driver, and runs the event loop
-// until nothing is left to do. A promise is awaited. Returns how it ended, and the value.
+// Evaluates a script in the global scope, or calls a function of the driver, and runs the event
+// loop until nothing is left to do. A promise is awaited. Returns how it ended, and the value.
 export function evaluate(code, text) {
     program.source = () => text;
     let value;

@@ -27,8 +27,8 @@ pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
         );
         sink.add(&SLIP, &row.location, &row.key, message);
     }
-    // Only a marked answer repeats a number that the reasoning has already reached. A box may be the
-    // place of the last step.
+    // Only a marked answer repeats a number that the reasoning has already reached. A box may be
+    // the place of the last step.
     let gold = subject
         .math_gold()
         .filter(|gold| is_number(gold) && solution.contains(MARK));

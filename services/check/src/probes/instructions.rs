@@ -1,5 +1,5 @@
-//! `instructions`: no response is known to meet the constraints, except for the solution of the row.
-//! Mutants are texts without words. A copy of the prompt may meet the constraints.
+//! `instructions`: no response is known to meet the constraints, except for the solution of the
+//! row. Mutants are texts without words. A copy of the prompt may meet the constraints.
 
 use super::probe::{Probe, Prober, Purpose, plain};
 

@@ -27,9 +27,9 @@ pub(crate) use times::{Point, Series, times};
 /// Maximum number of columns per chart, about one per four pixels.
 const MAX_COLUMNS: i64 = 120;
 
-/// Number of steps per column in a chart of all steps up to `last`: a power of two. The record keeps
-/// sums of 1, 16, 256 and 4,096 steps. Columns of 8 steps or 8 times the others would be made from
-/// the most sums, so columns are twice as wide instead.
+/// Number of steps per column in a chart of all steps up to `last`: a power of two. The record
+/// keeps sums of 1, 16, 256 and 4,096 steps. Columns of 8 steps or 8 times the others would be made
+/// from the most sums, so columns are twice as wide instead.
 pub(crate) fn width(last: Option<i64>) -> i64 {
     let buckets = (last.unwrap_or(0).max(0) / MAX_COLUMNS).cast_unsigned();
     let power = u64::BITS - buckets.leading_zeros();

@@ -37,18 +37,21 @@ def _assay_compare(text, changed_function):
             return [not value]
         if isinstance(value, int):
             low = lowest([v for v in seen if type(v) is int] + [value])
-            return [v for v in (value - 1, value + 1, value // 2, 1, value * 2, 0) if v >= low and v != value]
+            made = (value - 1, value + 1, value // 2, 1, value * 2, 0)
+            return [v for v in made if v >= low and v != value]
         if isinstance(value, float):
             low = lowest([v for v in seen if type(v) is float] + [value])
             return [v for v in (value + 0.5, value - 0.5, value * 2.0) if v >= low]
         if isinstance(value, str):
             short = lowest([len(v) for v in seen if isinstance(v, str)] + [len(value)])
-            made = [value[1:], value[:-1], value + value[-1:], value[::-1], value[:1] + value, value * 2]
+            made = [value[1:], value[:-1], value + value[-1:]]
+            made += [value[::-1], value[:1] + value, value * 2]
             return [v for v in made if len(v) >= short]
         if isinstance(value, (list, tuple)):
             kind = type(value)
             short = lowest([len(v) for v in seen if isinstance(v, kind)] + [len(value)])
-            made = [value[1:], value[:-1], value + value[-1:], value[::-1], value[:1] + value, value * 2]
+            made = [value[1:], value[:-1], value + value[-1:]]
+            made += [value[::-1], value[:1] + value, value * 2]
             inner = [one for other in seen if isinstance(other, kind) for one in other]
             for at in range(min(len(value), 4)):
                 for one in near(value[at], inner)[:4]:

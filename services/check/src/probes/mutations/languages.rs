@@ -1,7 +1,7 @@
 //! The lexical grammars of languages, and what is changed in their programs.
 
 /// A language.
-pub(in crate::probes) struct Lexicon {
+pub(crate) struct Lexicon {
     /// Start of a comment to the end of the line.
     pub(super) comment: &'static str,
     pub(super) block_comments: bool,
@@ -51,7 +51,7 @@ const COMPARISONS: [(&str, &str); 6] = [
     ("!=", "=="),
 ];
 
-pub(in crate::probes) const PYTHON: Lexicon = Lexicon {
+pub(crate) const PYTHON: Lexicon = Lexicon {
     comment: "#",
     block_comments: false,
     quotes: "\"'",
@@ -103,7 +103,7 @@ pub(in crate::probes) const PYTHON: Lexicon = Lexicon {
     skipped_lines: &["import", "from", "def", "class", "@", "assert"],
 };
 
-pub(in crate::probes) const JAVASCRIPT: Lexicon = Lexicon {
+pub(crate) const JAVASCRIPT: Lexicon = Lexicon {
     comment: "//",
     block_comments: true,
     quotes: "\"'`",
@@ -149,7 +149,7 @@ pub(in crate::probes) const JAVASCRIPT: Lexicon = Lexicon {
 };
 
 /// C and C++.
-pub(in crate::probes) const CPP: Lexicon = Lexicon {
+pub(crate) const CPP: Lexicon = Lexicon {
     quotes: "\"'",
     other_return: None,
     // `<` and `>` also enclose the arguments of templates, and `*` and `&` declare pointers: a
