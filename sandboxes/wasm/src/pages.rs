@@ -64,8 +64,8 @@ impl PageMap {
         File::open("/proc/self/pagemap").map(Self)
     }
 
-    /// The byte ranges of `memory`, in order, whose pages are private to this process. `None` if the
-    /// kernel cannot scan pages, or if the memory does not start at a page boundary.
+    /// The byte ranges of `memory`, in order, whose pages are private to this process. `None` if
+    /// the kernel cannot scan pages, or if the memory does not start at a page boundary.
     pub(crate) fn all_private(&self, memory: &[u8]) -> Option<Vec<Range<usize>>> {
         let (mut ranges, mut scanned) = (Vec::new(), 0);
         while scanned < memory.len() {
