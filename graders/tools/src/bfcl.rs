@@ -7,9 +7,9 @@
 use assay_documents::Json;
 
 use crate::compare::{ActualCall, Argument, Difference, ExpectedCall};
-use crate::literals;
+use crate::literals::{self, Language};
 use crate::python;
-use crate::task::{Language, ToolsTask};
+use crate::tool::Tools;
 
 /// Python's type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,8 @@ fn type_of(schema: &Json) -> Option<PythonType> {
 /// # Errors
 /// The first difference, with the name that BFCL uses for it.
 pub(crate) fn compare<'a>(
-    task: &ToolsTask,
+    tools: &Tools,
+    language: Language,
     expected: &'a ExpectedCall,
     actual: &'a ActualCall,
 ) -> Result<(), Difference<'a>> {
@@ -75,7 +76,7 @@ pub(crate) fn compare<'a>(
     if expected.name != actual.name {
         return Err(Difference::Name);
     }
-    let Some(tool) = task.tools.get(&expected.name) else {
+    let Some(tool) = tools.get(&expected.name) else {
         return differs("unknown_function");
     };
     let is_absent = |name| actual.arguments.get(name).is_none();
@@ -90,7 +91,7 @@ pub(crate) fn compare<'a>(
         let (Some(schema), Some(argument)) = (tool.parameter(name), accepted) else {
             return differs("unexpected_param");
         };
-        self::argument(task.language, schema, argument, value)?;
+        self::argument(language, schema, argument, value)?;
     }
     let is_missing = |argument: &&Argument| {
         actual.arguments.get(&argument.name).is_none() && !is_optional(argument)

@@ -65,7 +65,7 @@ impl PreparedTools {
         actual: &'a ActualCall,
     ) -> Result<(), Difference<'a>> {
         match self.task.mode {
-            Mode::Bfcl => bfcl::compare(&self.task, expected, actual),
+            Mode::Bfcl => bfcl::compare(&self.task.tools, self.task.language, expected, actual),
             _ => self.task.comparator().compare(expected, actual),
         }
     }

@@ -5,8 +5,17 @@
 //! taken as they are.
 
 use assay_documents::Json;
+use serde::Deserialize;
 
-use crate::task::Language;
+/// The programming language of the functions, in whose literals BFCL expects arguments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Language {
+    #[default]
+    Python,
+    Java,
+    JavaScript,
+}
 
 /// Maximum nesting of a literal.
 const MAX_DEPTH: usize = 64;

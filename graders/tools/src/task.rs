@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::bfcl;
 use crate::compare::{Argument, Comparator, ExpectedCall, Strings};
+use crate::literals::Language;
 use crate::state::{RawState, StateTask};
 use crate::tool::{Names, Tool, Tools, field};
 
@@ -105,16 +106,6 @@ pub(crate) enum Steps {
     #[default]
     Turns,
     Calls,
-}
-
-/// The programming language of the functions, in whose literals BFCL expects arguments.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Language {
-    #[default]
-    Python,
-    Java,
-    JavaScript,
 }
 
 /// A parsed task.

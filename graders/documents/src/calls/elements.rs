@@ -3,8 +3,9 @@
 
 use std::collections::HashSet;
 
-use super::marks::Mark;
-use super::scan::{ParsedCall, Scan};
+use super::mark::Mark;
+use super::parsed::ParsedCall;
+use super::scan::Scan;
 use super::{Form, json};
 use crate::json::{Json, SyntaxError, is_duplicate};
 

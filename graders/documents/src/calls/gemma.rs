@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use super::marked::end;
-use super::marks::Mark;
-use super::scan::{ParsedCall, Scan};
+use super::mark::{Mark, end};
+use super::parsed::ParsedCall;
+use super::scan::Scan;
 use crate::json::{Json, MAX_DEPTH, SyntaxError, is_duplicate};
 
 /// Marks around a string.

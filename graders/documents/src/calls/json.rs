@@ -3,7 +3,8 @@
 
 use assay_base::truncated;
 
-use super::scan::{ParsedCall, Scan};
+use super::parsed::ParsedCall;
+use super::scan::Scan;
 use crate::json::{Json, SyntaxError};
 
 /// The members of an object that is a call.

@@ -1,24 +1,8 @@
 //! The table of marks with which calls start, and of the marks that end them.
 
+use super::mark::{Mark, ReadAttempt};
 use super::scan::Scan;
-use super::{Form, elements, gemma, marked, named};
-use crate::json::SyntaxError;
-
-/// Reads one attempt and adds its calls. The cursor is after the mark.
-pub(super) type ReadAttempt = fn(&mut Scan<'_, '_>, &Mark) -> Result<(), SyntaxError>;
-
-/// A mark.
-pub(super) struct Mark {
-    pub(super) open: &'static str,
-    pub(super) form: Form,
-    pub(super) read: ReadAttempt,
-    /// Marks that end the attempt; the first one is the usual one.
-    pub(super) ends: &'static [&'static str],
-    /// Marks that belong to an attempt although attempts may start with them.
-    pub(super) inside: &'static [&'static str],
-    /// Whether the mark at the cursor starts an attempt; `None` for marks that always do.
-    pub(super) applies: Option<fn(&Scan<'_, '_>) -> bool>,
-}
+use super::{Form, elements, enclosed, gemma, named};
 
 const fn mark(
     open: &'static str,
@@ -32,6 +16,7 @@ const fn mark(
         read,
         ends,
         inside: &[],
+        encloses: false,
         applies: None,
     }
 }
@@ -56,21 +41,29 @@ pub(super) const MARKS: &[Mark] = &[
         ..mark(
             "<tool_call>",
             Form::Hermes,
-            marked::tool_call,
+            enclosed::tool_call,
             &["</tool_call>"],
         )
     },
-    mark("<tools>", Form::Qwen25Coder, marked::objects, &["</tools>"]),
     mark(
-        "<function_calls>",
-        Form::Olmo,
-        marked::functions,
-        &["</function_calls>"],
+        "<tools>",
+        Form::Qwen25Coder,
+        enclosed::objects,
+        &["</tools>"],
     ),
+    Mark {
+        encloses: true,
+        ..mark(
+            "<function_calls>",
+            Form::Olmo,
+            enclosed::functions,
+            &["</function_calls>"],
+        )
+    },
     mark(
         "<function_call>",
         Form::Granite,
-        marked::object,
+        enclosed::object,
         &["</function_call>"],
     ),
     mark(
@@ -94,7 +87,7 @@ pub(super) const MARKS: &[Mark] = &[
     mark(
         "<｜tool_call_begin｜>function<｜tool_sep｜>",
         Form::Step,
-        marked::step,
+        enclosed::step,
         &["<｜tool_call_end｜>"],
     ),
     mark(
@@ -106,19 +99,19 @@ pub(super) const MARKS: &[Mark] = &[
     mark(
         "<|python_tag|>",
         Form::Llama,
-        marked::objects_or_python,
+        enclosed::objects_or_python,
         LLAMA_ENDS,
     ),
     mark(
         "<|python_start|>",
         Form::Llama,
-        marked::objects_or_python,
+        enclosed::objects_or_python,
         &["<|python_end|>"],
     ),
     mark(
         "<|tool_call_start|>",
         Form::MiniCpm,
-        marked::fenced_python,
+        enclosed::fenced_python,
         &["<|tool_call_end|>"],
     ),
     mark(
@@ -130,7 +123,7 @@ pub(super) const MARKS: &[Mark] = &[
     mark(
         "<|tool_call|>",
         Form::Phi,
-        marked::object,
+        enclosed::object,
         &["<|/tool_call|>", "<|tool_call_end|>", "<|end|>"],
     ),
     mark("<|tool_call>", Form::Gemma, gemma::call, &["<tool_call|>"]),
@@ -152,38 +145,41 @@ pub(super) const MARKS: &[Mark] = &[
     mark(
         "<TOOLCALL>",
         Form::Nemotron,
-        marked::objects,
+        enclosed::objects,
         &["</TOOLCALL>"],
     ),
-    mark(
-        "<tool_calls>",
-        Form::Jamba,
-        marked::list,
-        &["</tool_calls>"],
-    ),
+    Mark {
+        encloses: true,
+        ..mark(
+            "<tool_calls>",
+            Form::Jamba,
+            enclosed::objects,
+            &["</tool_calls>"],
+        )
+    },
     mark(
         "<longcat_tool_call>",
         Form::LongCat,
-        marked::longcat,
+        enclosed::longcat,
         &["</longcat_tool_call>"],
     ),
     mark(
         "<|START_ACTION|>",
         Form::Cohere,
-        marked::cohere,
+        enclosed::cohere,
         &["<|END_ACTION|>"],
     ),
-    mark("Action: ```json", Form::Cohere, marked::cohere, &["```"]),
+    mark("Action: ```json", Form::Cohere, enclosed::cohere, &["```"]),
     mark(
         "<|action_start|><|plugin|>",
         Form::InternLm,
-        marked::object,
+        enclosed::object,
         &["<|action_end|>"],
     ),
     mark(
         "<|tools_prefix|>",
         Form::Apertus,
-        marked::apertus,
+        enclosed::apertus,
         &["<|tools_suffix|>"],
     ),
     mark(
@@ -216,10 +212,10 @@ pub(super) const MARKS: &[Mark] = &[
     Mark {
         // Elsewhere it is an ordinary word of prose.
         applies: Some(|scan| scan.begins_at(scan.at)),
-        ..mark("functools[", Form::Phi, marked::functools, &["<|end|>"])
+        ..mark("functools[", Form::Phi, enclosed::functools, &["<|end|>"])
     },
-    mark("```tool_code", Form::Gemma, marked::fence, &["```"]),
-    mark("```tool_call", Form::Gemma, marked::fence, &["```"]),
+    mark("```tool_code", Form::Gemma, enclosed::fence, &["```"]),
+    mark("```tool_call", Form::Gemma, enclosed::fence, &["```"]),
 ];
 
 /// End marks without a start are malformed attempts: the model tried to write a call.

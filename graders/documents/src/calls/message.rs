@@ -4,8 +4,7 @@
 use assay_core::{ContentPart, Message, RawJson};
 
 use super::json::Keys;
-use super::parsed::{Call, MAX_CALLS, Malformed, Reading};
-use super::scan::ParsedCall;
+use super::parsed::{Call, MAX_CALLS, Malformed, ParsedCall, Reading};
 use super::{Form, json};
 use crate::json::{Json, SyntaxError};
 

@@ -6,9 +6,11 @@
 //! Reasoning and invented turns are ignored.
 
 mod elements;
+mod enclosed;
 mod forms;
 mod gemma;
 mod json;
+mod mark;
 mod marked;
 mod marks;
 mod message;

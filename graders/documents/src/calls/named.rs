@@ -1,9 +1,9 @@
 //! Reads calls that consist of the name of a tool and the JSON of its arguments, with marks between
 //! them.
 
-use super::marked::{end, optional_end};
-use super::marks::Mark;
-use super::scan::{ParsedCall, Scan};
+use super::mark::{Mark, end, optional_end};
+use super::parsed::ParsedCall;
+use super::scan::Scan;
 use super::{Form, json};
 use crate::json::SyntaxError;
 

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::Form;
-use super::scan::ParsedCall;
 use crate::json::{Json, SyntaxError};
 
 /// A tool call.
@@ -43,6 +42,27 @@ impl Call {
             id,
             span,
             form,
+        }
+    }
+}
+
+/// A call without byte range and form. The fields are those of [`Call`].
+#[derive(Debug, Default)]
+pub(super) struct ParsedCall {
+    pub(super) name: String,
+    pub(super) arguments: Vec<(String, Json)>,
+    pub(super) positional: Vec<Json>,
+    pub(super) untyped: bool,
+    pub(super) id: Option<String>,
+}
+
+impl ParsedCall {
+    /// A call with named arguments.
+    pub(super) fn named(name: impl Into<String>, arguments: Vec<(String, Json)>) -> Self {
+        Self {
+            name: name.into(),
+            arguments,
+            ..Self::default()
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::scan::ParsedCall;
+use super::parsed::ParsedCall;
 use crate::json::{Json, MAX_DEPTH, SyntaxError, is_duplicate};
 
 /// Reads Python from the start of a text.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Form;
-use super::parsed::{Call, MAX_CALLS, MAX_MALFORMED, Malformed, Reading};
+use super::parsed::{Call, MAX_CALLS, MAX_MALFORMED, Malformed, ParsedCall, Reading};
 use crate::json::{Json, Reader, SyntaxError};
 
 /// A cursor. Positions are byte offsets in the whole text. Text outside the part is not read.
@@ -212,26 +212,5 @@ impl<'a, 'r> Scan<'a, 'r> {
     /// Moves the cursor to the end of the part.
     pub(super) fn finish(&mut self) {
         self.at = self.end;
-    }
-}
-
-/// A call without byte range and form. The fields are those of [`Call`].
-#[derive(Debug, Default)]
-pub(super) struct ParsedCall {
-    pub(super) name: String,
-    pub(super) arguments: Vec<(String, Json)>,
-    pub(super) positional: Vec<Json>,
-    pub(super) untyped: bool,
-    pub(super) id: Option<String>,
-}
-
-impl ParsedCall {
-    /// A call with named arguments.
-    pub(super) fn named(name: impl Into<String>, arguments: Vec<(String, Json)>) -> Self {
-        Self {
-            name: name.into(),
-            arguments,
-            ..Self::default()
-        }
     }
 }

@@ -8,7 +8,8 @@
 
 use std::collections::HashSet;
 
-use super::scan::{ParsedCall, Scan};
+use super::parsed::ParsedCall;
+use super::scan::Scan;
 use super::{Form, json, python};
 use crate::json::{Json, Reader, SyntaxError};
 
