@@ -3,8 +3,7 @@
 use std::sync::mpsc::channel;
 
 use assay_wasm::{Folder, ProgramHandler};
-use assay_worker::program::{End, File, Limits, Reply, Request, WORK_PER_SECOND};
-use assay_worker::session::{Call, Called};
+use assay_worker::program::{Call, Called, End, File, Limits, Reply, Request, WORK_PER_SECOND};
 
 use crate::programs::images;
 

@@ -455,9 +455,11 @@ fn fault_of_reply(reply: &Reply) -> Fault {
     match reply {
         Reply::Unable(reason) => Fault::permanent(ErrorCode::GraderUnavailable, reason.clone()),
         Reply::Failed(reason) => Fault::transient(ErrorCode::SandboxFailed, reason.clone()),
-        Reply::Compiled(_) | Reply::Ran(_) | Reply::Called(_) | Reply::Images(_) => Fault::transient(
-            ErrorCode::SandboxFailed,
-            "a worker sent an unexpected reply",
-        ),
+        Reply::Compiled(_) | Reply::Ran(_) | Reply::Called(_) | Reply::Images(_) => {
+            Fault::transient(
+                ErrorCode::SandboxFailed,
+                "a worker sent an unexpected reply",
+            )
+        }
     }
 }

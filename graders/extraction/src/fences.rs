@@ -301,10 +301,18 @@ pub fn blocks<'a>(text: &str, fences: &[Fence<'a>]) -> Vec<Block<'a>> {
         inside: opening.content..end.max(opening.content),
         is_closed,
     };
+    // The marks of the last fence, before text: ```` ``` Done ````.
+    let ends_loosely = |fence: &Fence<'_>, next: &Fence<'_>| {
+        let line = text[next.line.clone()].trim_start();
+        let is_last = fences.last().is_some_and(|last| last.line == next.line);
+        let after = line.trim_start_matches(fence.mark);
+        let is_end = line.starts_with(fence.mark) && after.starts_with([' ', '\t']);
+        is_last && is_end && !fence.info.is_empty()
+    };
     let opens = |fence: &Fence<'_>, next: Option<&Fence<'_>>| match (fence.place, next) {
         (Place::Line | Place::Item, _) => true,
         (Place::Closing, _) => false,
-        (Place::Text, Some(next)) => next.closes(fence),
+        (Place::Text, Some(next)) => next.closes(fence) || ends_loosely(fence, next),
         (Place::Text, None) => {
             !fence.info.is_empty() && !text[fence.line.end.min(text.len())..].trim().is_empty()
         }

@@ -47,6 +47,10 @@ pub(crate) fn merged(ties: &[u32], rows: &Rows, other: &Rows) -> Vec<u32> {
             unequal += usize::from(*count != 0);
         }
     }
+    let at = numbers.len();
+    if at > 0 && at < ties.len() && ties[at] != ties[at - 1] && unequal == 0 {
+        number += 1;
+    }
     numbers.resize(ties.len(), number);
     numbers
 }

@@ -66,6 +66,7 @@ impl PureGrader for PreparedStructured {
     fn bytes(&self) -> usize {
         size_of::<Self>()
             + self.wanted.bytes()
+            + self.patterns.bytes()
             + self.schema.as_ref().map_or(0, Schema::bytes)
             + self.expected.as_ref().map_or(0, Expected::bytes)
             + self.levels.as_ref().map_or(0, Levels::bytes)

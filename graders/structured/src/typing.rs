@@ -3,10 +3,11 @@
 //! and another type are allowed, the value that equals the expected one is used. A single element
 //! becomes an array of one element if only an array is allowed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use assay_documents::Json;
 use assay_documents::json::same;
+use assay_documents::schema::pattern_bytes;
 use jsonschema_regex::to_rust_regex;
 use regex::Regex;
 use serde_json::Value;
@@ -33,14 +34,25 @@ pub(crate) enum Preference {
 
 /// The patterns of `patternProperties` in a schema. Those that need backtracking match nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Patterns(HashMap<String, Regex>);
+pub(crate) struct Patterns {
+    compiled: HashMap<String, Regex>,
+    bytes: usize,
+}
 
 impl Patterns {
     /// Compiles the patterns of a schema, whose memory the compiled schema limits.
     pub(crate) fn of_schema(schema: &Value) -> Self {
         let mut found = Self::default();
         found.collect(schema);
+        if !found.compiled.is_empty() {
+            found.bytes = pattern_bytes(schema);
+        }
         found
+    }
+
+    /// Estimated size in memory, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     fn collect(&mut self, schema: &Value) {
@@ -51,7 +63,7 @@ impl Patterns {
                 for pattern in patterns.into_iter().flat_map(|patterns| patterns.keys()) {
                     let translated = to_rust_regex(pattern).ok();
                     let compiled = translated.and_then(|pattern| Regex::new(&pattern).ok());
-                    self.0
+                    self.compiled
                         .extend(compiled.map(|compiled| (pattern.clone(), compiled)));
                 }
                 fields.values().for_each(|value| self.collect(value));
@@ -61,7 +73,7 @@ impl Patterns {
     }
 
     fn matches(&self, pattern: &str, name: &str) -> bool {
-        self.0
+        self.compiled
             .get(pattern)
             .is_some_and(|pattern| pattern.is_match(name))
     }
@@ -98,6 +110,8 @@ struct Location<'s> {
     /// The elements that the schemas describe by their index.
     first_elements: HashMap<usize, usize>,
     other_elements: Option<usize>,
+    /// The expected scalars in canonical form, computed on first use.
+    scalars: Option<HashSet<String>>,
     /// The expected values of the members by name, computed on first use.
     expected: Option<HashMap<&'s str, Vec<&'s Json>>>,
 }
@@ -225,10 +239,10 @@ impl<'s> Locations<'s> {
                 self.array(vec![Json::Object(members)], location, expected)
             }
             Json::Object(members) => {
+                let expected = MembersByName::of(expected);
                 let typed = |(name, value): (String, Json)| {
                     let member = self.member(location, &name);
-                    let value =
-                        self.convert(value, member, expected.and_then(|all| all.get(&name)));
+                    let value = self.convert(value, member, expected.get(&name));
                     (name, value)
                 };
                 Json::Object(members.into_iter().map(typed).collect())
@@ -250,31 +264,69 @@ impl<'s> Locations<'s> {
 
     /// A string where a string is allowed: what is expected there, if the text can be that. All
     /// types are allowed if the schema says nothing about the location.
-    fn alternative(&self, text: String, location: usize, expected: Option<&Json>) -> Json {
-        let location = &self.locations[location];
-        let is_expected = |value: &Json| match expected {
-            Some(expected) => same(value, expected, 0.0),
-            None => location
-                .values
-                .iter()
-                .any(|expected| same(value, expected, 0.0)),
-        };
-        let is_chosen = |scalar: &Json| {
-            is_expected(scalar) && !is_expected(&Json::Text(text.clone()))
-                || self.preference == Preference::Scalar && !location.types.is_empty()
-        };
-        let is_untouched = location.values.is_empty() && self.preference == Preference::Text;
+    fn alternative(&mut self, text: String, at: usize, expected: Option<&Json>) -> Json {
+        let location = &mut self.locations[at];
+        let prefers_scalar = self.preference == Preference::Scalar && !location.types.is_empty();
+        if location.values.is_empty() && !prefers_scalar {
+            return Json::Text(text);
+        }
         let types = if location.types.is_empty() {
             TypeSet::SCALAR
         } else {
             location.types
         };
-        let scalar = if is_untouched {
-            None
-        } else {
-            scalar(&text, types).filter(is_chosen)
+        let Some(scalar) = scalar(&text, types) else {
+            return Json::Text(text);
         };
-        scalar.unwrap_or(Json::Text(text))
+        let mut is_expected = |value: &Json| match expected {
+            Some(expected) => same(value, expected, 0.0),
+            None => location.expects(value),
+        };
+        let text = Json::Text(text);
+        if prefers_scalar || is_expected(&scalar) && !is_expected(&text) {
+            scalar
+        } else {
+            text
+        }
+    }
+}
+
+impl Location<'_> {
+    /// Whether a scalar is among the expected values.
+    fn expects(&mut self, value: &Json) -> bool {
+        let values = &self.values;
+        let scalars = self.scalars.get_or_insert_with(|| {
+            let is_scalar = |value: &&&Json| !matches!(value, Json::Array(_) | Json::Object(_));
+            let scalars = values.iter().filter(is_scalar);
+            scalars.map(|value| value.canonical()).collect()
+        });
+        scalars.contains(&value.canonical())
+    }
+}
+
+/// The members of an expected object, with an index if there are many.
+enum MembersByName<'s> {
+    Few(Option<&'s Json>),
+    Many(HashMap<&'s str, &'s Json>),
+}
+
+impl<'s> MembersByName<'s> {
+    fn of(expected: Option<&'s Json>) -> Self {
+        /// Number of members up to which names are compared one by one.
+        const FEW: usize = 16;
+        let members = expected.map_or(&[][..], Json::members);
+        if members.len() <= FEW {
+            return Self::Few(expected);
+        }
+        let members = members.iter().map(|(name, value)| (name.as_str(), value));
+        Self::Many(members.collect())
+    }
+
+    fn get(&self, name: &str) -> Option<&'s Json> {
+        match self {
+            Self::Few(expected) => expected.and_then(|expected| expected.get(name)),
+            Self::Many(members) => members.get(name).copied(),
+        }
     }
 }
 

@@ -9,8 +9,7 @@
 use std::time::{Duration, Instant};
 
 use assay_wasm::{Folder, ProgramHandler};
-use assay_worker::program::{End, Limits, Reply, Request, WORK_PER_SECOND};
-use assay_worker::session::{Call, Called};
+use assay_worker::program::{Call, Called, End, Limits, Reply, Request, WORK_PER_SECOND};
 
 const ROUNDS: usize = 200;
 

@@ -8,10 +8,8 @@ use serde::{Deserialize, Serialize};
 use wasmtime::Val;
 
 use crate::descriptors::Descriptor;
-use crate::engine::MAX_MEMORY;
 use crate::files::Files;
-use crate::request_error::RequestError;
-use crate::restore::PAGE;
+use crate::pages::PAGE;
 
 /// The fastest level of zstd with its usual parameters. Higher ones take several times as long.
 const LEVEL: i32 = 1;
@@ -118,7 +116,7 @@ impl Frozen {
         globals: Vec<GlobalValue>,
         host: HostState,
         differences: &Differences,
-    ) -> Result<Self, RequestError> {
+    ) -> Result<Self, FrozenError> {
         let compressed = zstd::bulk::compress(&differences.bytes, LEVEL);
         Ok(Self {
             image: image.to_owned(),
@@ -130,7 +128,7 @@ impl Frozen {
         })
     }
 
-    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, RequestError> {
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, FrozenError> {
         postcard::to_allocvec(self).map_err(|error| cannot("written", &error))
     }
 
@@ -138,16 +136,13 @@ impl Frozen {
     ///
     /// # Errors
     /// If the bytes are damaged, or the image was rebuilt.
-    pub(crate) fn read(bytes: &[u8], image: &str) -> Result<Self, RequestError> {
+    pub(crate) fn read(bytes: &[u8], image: &str) -> Result<Self, FrozenError> {
         let frozen: Self = postcard::from_bytes(bytes).map_err(|error| cannot("read", &error))?;
         if frozen.image != image {
             return Err(cannot(
                 "thawed",
                 &"it belongs to another version of its image",
             ));
-        }
-        if frozen.memory_bytes > MAX_MEMORY as u64 {
-            return Err(cannot("thawed", &"its memory is too large"));
         }
         Ok(frozen)
     }
@@ -158,7 +153,10 @@ impl Frozen {
     }
 
     /// Applies the differences to the memory of a new instance, which has the right size.
-    pub(crate) fn apply(&self, memory: &mut [u8]) -> Result<(), RequestError> {
+    pub(crate) fn apply(&self, memory: &mut [u8]) -> Result<(), FrozenError> {
+        if self.changed_bytes() > memory.len() as u64 {
+            return Err(cannot("thawed", &"it has more pages than its memory"));
+        }
         let bytes = zstd::bulk::decompress(&self.differences, self.pages.len() * PAGE)
             .map_err(|error| cannot("read", &error))?;
         let pages = bytes.chunks_exact(PAGE);
@@ -177,7 +175,18 @@ impl Frozen {
     }
 }
 
-/// The error about a session that cannot be `done`.
-pub(crate) fn cannot(done: &str, reason: &dyn std::fmt::Display) -> RequestError {
-    RequestError::Permanent(format!("the session cannot be {done}: {reason}"))
+/// Why an instance cannot be frozen or thawed. Another attempt would fail as well.
+#[derive(Debug, thiserror::Error)]
+#[error("the session cannot be {done}: {reason}")]
+pub(crate) struct FrozenError {
+    done: &'static str,
+    reason: String,
+}
+
+/// The error about an instance that cannot be `done`.
+pub(crate) fn cannot(done: &'static str, reason: &dyn std::fmt::Display) -> FrozenError {
+    FrozenError {
+        done,
+        reason: reason.to_string(),
+    }
 }

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use assay_worker::program::{End, File, Limits, MAX_DRIVER_EVIDENCE};
+use assay_worker::program::{End, Limits, MAX_DRIVER_EVIDENCE};
 use serde_json::{Map, Value};
 use wasmtime::{Global, Instance, InstancePre, Store, Trap};
 
 use crate::call::call;
 use crate::exports::Exports;
-use crate::frozen::{Frozen, GlobalValue, cannot};
+use crate::frozen::{Frozen, FrozenError, GlobalValue, cannot};
 use crate::globals;
 use crate::message::{self, Message};
-use crate::request_error::RequestError;
 use crate::restore::{PrivatePages, Untouched};
-use crate::state::{EPOCH, State, Stop, nanoseconds_of};
+use crate::state::{State, Stop, nanoseconds_of};
 
 /// Work of the driver before the program's own begins, such as loading code.
 const DRIVER_WORK: u64 = 20_000_000_000;
@@ -113,7 +112,7 @@ impl Guest {
         &mut self,
         untouched: &Untouched,
         image: &str,
-    ) -> Result<Frozen, RequestError> {
+    ) -> Result<Frozen, FrozenError> {
         let globals: Option<Vec<GlobalValue>> = self
             .globals
             .iter()
@@ -128,13 +127,13 @@ impl Guest {
     }
 
     /// Gives a new instance the memory and the globals of a frozen one.
-    pub(crate) fn thaw(&mut self, frozen: &Frozen) -> Result<(), RequestError> {
+    pub(crate) fn thaw(&mut self, frozen: &Frozen) -> Result<(), FrozenError> {
         let missing = frozen.memory_bytes.checked_sub(self.memory_bytes());
         let missing = missing.ok_or_else(|| cannot("thawed", &"its memory has shrunk"))?;
         let memory = self.exports.memory;
         memory
             .grow(&mut self.store, missing / WASM_PAGE)
-            .map_err(RequestError::no_instance)?;
+            .map_err(|error| cannot("thawed", &error))?;
         frozen.apply(memory.data_mut(&mut self.store))?;
         if frozen.globals.len() != self.globals.len() {
             return Err(cannot("thawed", &"its globals differ"));
@@ -144,20 +143,6 @@ impl Guest {
             set.map_err(|error| cannot("thawed", &error))?;
         }
         Ok(())
-    }
-
-    /// Writes a file, as the caller asks before the guest runs.
-    pub(crate) fn store(&mut self, file: &File) -> Result<(), RequestError> {
-        let state = self.state();
-        let now = EPOCH.saturating_add(state.clock_base);
-        let stored = state
-            .descriptors
-            .files()
-            .store(&file.path, &file.bytes, now);
-        stored.map_err(|error| {
-            let path = &file.path;
-            RequestError::Permanent(format!("the file `{path}` cannot be created: {error:?}"))
-        })
     }
 
     /// Sets the work that the guest may do from now on, and starts its clock.

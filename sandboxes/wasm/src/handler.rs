@@ -6,10 +6,9 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_worker::program::{
-    Compile, Compiled, End, File, ImageInfo, Limits, Part, Ran, Reply, Request, Run, Test,
-    Translation,
+    Call, Called, Compile, Compiled, End, File, ImageInfo, Limits, Part, Ran, Reply, Request, Run,
+    Test, Translation,
 };
-use assay_worker::session::{Call, Called};
 use assay_worker::{ExecutableCode, Handler};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};

@@ -8,11 +8,10 @@ use assay_worker::program::Test;
 use wasmtime::InstancePre;
 
 use crate::engine::INSTANCES;
-use crate::frozen::{Frozen, cannot};
+use crate::frozen::{Frozen, FrozenError, cannot};
 use crate::guest::Guest;
 use crate::kind::IMAGES;
 use crate::pages::PageMap;
-use crate::request_error::RequestError;
 use crate::restore::Untouched;
 use crate::state::State;
 
@@ -111,7 +110,7 @@ impl Instances {
     }
 
     /// The state of an instance after a call.
-    pub(crate) fn freeze(&self, guest: &mut Guest, hash: &str) -> Result<Frozen, RequestError> {
+    pub(crate) fn freeze(&self, guest: &mut Guest, hash: &str) -> Result<Frozen, FrozenError> {
         let untouched = self.untouched.as_ref().ok_or_else(|| {
             cannot(
                 "frozen",

@@ -49,6 +49,10 @@ struct Scan {
     return_mask: u64,
 }
 
+/// Size of the parts of a memory that are compared, in bytes: that of a page on most machines, and
+/// a part of it on others.
+pub(crate) const PAGE: usize = 4 << 10;
+
 /// Regions of one scan.
 const REGIONS: usize = 1_024;
 

@@ -1,5 +1,6 @@
 //! Why a request to a worker fails.
 
+use crate::frozen::FrozenError;
 use crate::guest::Stopped;
 use crate::translate::TranslatorEnded;
 
@@ -25,6 +26,12 @@ impl RequestError {
             Stopped::HostOutOfMemory => "the system is out of memory".to_owned(),
             other => format!("the instance ended without a result: {other:?}"),
         })
+    }
+}
+
+impl From<FrozenError> for RequestError {
+    fn from(error: FrozenError) -> Self {
+        Self::Permanent(error.to_string())
     }
 }
 

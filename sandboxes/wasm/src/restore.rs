@@ -11,15 +11,11 @@ use wasmtime::{AsContextMut, Global, InstancePre, Memory, Store, Val, format_err
 
 use crate::frozen::Differences;
 use crate::globals;
-use crate::pages::{PageFaults, PageMap};
+use crate::pages::{PAGE, PageFaults, PageMap};
 use crate::state::State;
 
 /// Most memory that a restored instance keeps for itself, in bytes.
 const MOST_BYTES: usize = 4 << 20;
-
-/// Size of the parts that are compared, in bytes: that of a page on most machines, and a part of it
-/// on others.
-pub(crate) const PAGE: usize = 4 << 10;
 
 const MOST_PAGES: usize = MOST_BYTES / PAGE;
 

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use assay_worker::session::{Call, Called};
+use assay_worker::program::{Call, Called, File};
 use serde_json::json;
 
 use crate::frozen::Frozen;
@@ -13,7 +13,7 @@ use crate::instances::Role;
 use crate::message::header;
 use crate::request_error::RequestError;
 use crate::run_end::{RunEnd, ran};
-use crate::state::State;
+use crate::state::{EPOCH, State};
 
 /// Runs a call in an instance of its image.
 pub(crate) fn run(
@@ -62,7 +62,21 @@ fn start(image: &Image, call: &Call) -> Result<Guest, RequestError> {
         }
     };
     for file in &call.files {
-        guest.store(file)?;
+        store(&guest, file)?;
     }
     Ok(guest)
+}
+
+/// Writes a file of the caller, at the time of the guest's clock.
+fn store(guest: &Guest, file: &File) -> Result<(), RequestError> {
+    let state = guest.state();
+    let now = EPOCH.saturating_add(state.clock_base);
+    let stored = state
+        .descriptors
+        .files()
+        .store(&file.path, &file.bytes, now);
+    stored.map_err(|error| {
+        let path = &file.path;
+        RequestError::Permanent(format!("the file `{path}` cannot be created: {error:?}"))
+    })
 }

@@ -28,7 +28,6 @@ pub mod program;
 pub mod query;
 mod request;
 mod scheduler;
-pub mod session;
 mod slot;
 mod validate;
 

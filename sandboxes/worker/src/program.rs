@@ -4,7 +4,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::WorkerRequest;
-use crate::session::{Call, Called};
 
 /// Work of one second, in wasm fuel. The only constant that converts the seconds of a task's limit,
 /// of a guest's clock and of a guest's sleep to work. It approximates what native CPython does in a
@@ -162,6 +161,31 @@ pub enum Test {
     },
 }
 
+/// One call of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// Name of the image, such as `python`.
+    pub image: String,
+    /// What earlier calls left, see [`Called::frozen`]. `None` in a new session.
+    #[serde(with = "serde_bytes")]
+    pub frozen: Option<Vec<u8>>,
+    /// Number of the call in its session, from 1. Names the code in tracebacks.
+    pub number: u32,
+    /// The source text.
+    pub code: String,
+    /// What the code reads from standard input.
+    #[serde(with = "serde_bytes")]
+    pub stdin: Vec<u8>,
+    /// Limits on the resources of the call. Memory is that of the session.
+    pub limits: Limits,
+    /// Seed of all random numbers of a new session.
+    pub seed: u64,
+    /// Files that are written before the call.
+    pub files: Vec<File>,
+    /// Paths of files to return after the call. Missing ones are omitted.
+    pub fetch: Vec<String>,
+}
+
 /// Limits on the resources of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
@@ -230,6 +254,21 @@ pub enum End {
 
 /// Longest [`Ran::driver_evidence`], in bytes.
 pub const MAX_DRIVER_EVIDENCE: usize = 16 << 10;
+
+/// The result of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Called {
+    /// How the code ran. [`End::Returned`] has the last expression's value, as an
+    /// interactive interpreter displays it.
+    pub ran: Ran,
+    /// What the call left: everything in which the instance differs from a new one. `None` if the
+    /// call ended in the middle of the code, by a limit: then it has no effect, and the session
+    /// continues from what the call before left.
+    #[serde(with = "serde_bytes")]
+    pub frozen: Option<Vec<u8>>,
+    /// Bytes of memory in which the instance differs from a new one.
+    pub changed_bytes: u64,
+}
 
 /// The result of one run, with how it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

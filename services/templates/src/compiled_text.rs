@@ -144,6 +144,7 @@ impl Renderer {
         Ok(reads
             .into_iter()
             .filter(|name| !globals.contains(name))
+            .chain(named_columns(source))
             .collect())
     }
 
@@ -218,11 +219,44 @@ fn format_value(
 /// The expression of a text that consists of a single expression.
 fn single_expression(text: &str) -> Option<&str> {
     let inside = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
-    let more = ["{{", "}}", "{%", "{#"]
-        .iter()
-        .any(|mark| inside.contains(mark));
     // The whitespace control of Jinja has no effect without surrounding text.
-    (!more).then(|| inside.trim_matches('-').trim())
+    (!closes_within(inside)).then(|| inside.trim_matches('-').trim())
+}
+
+/// Whether the expression at the start of a text is closed by a `}}` within the text. As in Jinja,
+/// what is in quotes or brackets does not close it: `{'a': {'b': 1}}` is an expression.
+fn closes_within(text: &str) -> bool {
+    let (mut quote, mut escaped, mut depth) = (None, false, 0_i64);
+    let bytes = text.as_bytes();
+    for (at, &byte) in bytes.iter().enumerate() {
+        match (quote, byte) {
+            _ if escaped => escaped = false,
+            (Some(_), b'\\') => escaped = true,
+            (Some(open), _) if byte == open => quote = None,
+            (Some(_), _) => {}
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (None, b'(' | b'[' | b'{') => depth += 1,
+            (None, b'}') if depth <= 0 && bytes.get(at + 1) == Some(&b'}') => return true,
+            (None, b')' | b']' | b'}') => depth -= 1,
+            (None, _) => {}
+        }
+    }
+    false
+}
+
+/// The names that a text passes to the function `column`, as far as they are constant.
+fn named_columns(source: &str) -> impl Iterator<Item = String> {
+    source.match_indices("column(").filter_map(|(at, call)| {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        if source[..at].ends_with(is_part) {
+            return None;
+        }
+        let argument = source[at + call.len()..].trim_start();
+        let quote = argument.chars().next().filter(|c| "'\"".contains(*c))?;
+        let (name, rest) = argument[1..].split_once(quote)?;
+        let is_whole = rest.trim_start().starts_with(')') && !name.contains('\\');
+        is_whole.then(|| name.to_owned())
+    })
 }
 
 /// Whether an expression is a name, which is read from the row without Jinja.
@@ -287,5 +321,37 @@ fn one_line(error: &minijinja::Error) -> String {
     match error.detail() {
         Some(detail) => format!("{}: {detail}", error.kind()),
         None => error.kind().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn single_expressions_may_contain_brackets_and_quotes() {
+        for (text, expected) in [
+            ("{{ a }}", Some("a")),
+            (" {{- a -}} ", Some("a")),
+            (
+                "{{ b + [{'a': {'b': {}}}] }}",
+                Some("b + [{'a': {'b': {}}}]"),
+            ),
+            ("{{ {'a': {}}}}", Some("{'a': {}}")),
+            (r"{{ '}}\'}}{%' ~ a }}", Some(r"'}}\'}}{%' ~ a")),
+            ("{{ a }}{{ b }}", None),
+            ("{{ {} }} and {{ {} }}", None),
+            ("{{ a }}{% if b %}{{ c }}", None),
+            ("a {{ b }}", None),
+        ] {
+            assert_eq!(single_expression(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn constant_names_of_columns_are_found() {
+        let source = r#"{{ column('A b') ~ column( "c'd" ) ~ column(e) ~ x.column('f') }}"#;
+        let names: Vec<String> = named_columns(source).collect();
+        assert_eq!(names, ["A b", "c'd"]);
     }
 }

@@ -244,11 +244,10 @@ fn criteria(rubrics: &Value) -> Result<Value, Error> {
         .map_err(invalid)
 }
 
-/// The value of a column whose name is no identifier.
-fn column(state: &State<'_, '_>, name: &str) -> Result<Value, Error> {
-    state
-        .lookup(name)
-        .ok_or_else(|| ErrorKind::UndefinedError.into())
+/// The value of a column whose name is no identifier; undefined if the row lacks it, as for other
+/// columns.
+fn column(state: &State<'_, '_>, name: &str) -> Value {
+    state.lookup(name).unwrap_or(Value::UNDEFINED)
 }
 
 /// The value of a Python literal, or of a JSON text.
@@ -267,7 +266,12 @@ fn from_python(value: &Value) -> Result<Value, Error> {
 
 /// The texts of options in the order in which the key shuffles them, as `choice` does.
 fn shuffled(options: &Value, key: &str) -> Result<Vec<String>, Error> {
-    let options: Vec<String> = elements(options)?.iter().map(ToString::to_string).collect();
+    let options = elements(options)?;
+    let is_missing = |option: &Value| option.is_undefined() || option.is_none();
+    if options.iter().any(is_missing) {
+        return Err(ErrorKind::UndefinedError.into());
+    }
+    let options: Vec<String> = options.iter().map(ToString::to_string).collect();
     let texts: Vec<&str> = options.iter().map(String::as_str).collect();
     let order = option_order(key, &texts);
     Ok(order

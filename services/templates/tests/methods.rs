@@ -74,3 +74,27 @@ fn versions_of_a_judge_prompt_are_judges_of_one_task() {
     let columns = json!({ "question": "Q", "versions": ["v1", "v2"], "rubric": "Is it good?" });
     assert_eq!(task("mpo", &columns)["judge"], json!(["v1", "v2"]));
 }
+
+#[test]
+fn missing_columns_with_any_name_are_reported_and_may_be_optional() {
+    let template = Template::from_json(
+        r#"{
+            "task": { "type": "math", "answer": "{{ column('Correct Answer') | trim }}" },
+            "prompt": "{{ shuffled([column('An option')], 'key') | first }}",
+            "id": "{{ column('The id') if column('The id') is defined else 'none' }}"
+        }"#,
+    )
+    .unwrap();
+    let (missing, null) = (json!({}), json!({ "Correct Answer": null, "An option": null }));
+    for columns in [&missing, &null] {
+        let error = template.task(&row(columns)).unwrap_err().to_string();
+        assert!(error.contains("missing column `Correct Answer`"), "{error}");
+        let error = template.prompt(&row(columns)).unwrap_err().to_string();
+        assert!(error.contains("missing column `An option`"), "{error}");
+        assert_eq!(template.id(&row(columns)).unwrap(), Some(json!("none")));
+    }
+    let columns = row(&json!({ "Correct Answer": "7 ", "The id": "a1" }));
+    assert_eq!(template.task(&columns).unwrap().body.get(), r#"{"answer":"7","type":"math"}"#);
+    assert_eq!(template.id(&columns).unwrap(), Some(json!("a1")));
+    assert!(template.columns().contains("Correct Answer"));
+}

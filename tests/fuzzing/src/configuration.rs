@@ -44,11 +44,17 @@ pub fn run(bytes: &[u8]) {
     let printed = config.to_toml();
     let mut again =
         load(&printed, [].into_iter()).unwrap_or_else(|error| panic!("{error} in {printed}"));
-    // URLs are printed without their passwords.
+    // URLs are printed without their passwords and keys.
     again.sql.postgres = config.sql.postgres.clone();
     again.log.traces = config.log.traces.clone();
     again.alerts.webhook = config.alerts.webhook.clone();
     again.reward_models.hub = config.reward_models.hub.clone();
+    for (judge, original) in again.judges.values_mut().zip(config.judges.values()) {
+        judge.url.clone_from(&original.url);
+        // Keys are in variables, which are not passed again.
+        judge.key = original.key.clone();
+        judge.key_error.clone_from(&original.key_error);
+    }
     assert_eq!(again, config, "round trip");
     for url in [
         &config.sql.postgres,

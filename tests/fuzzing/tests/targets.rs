@@ -106,6 +106,7 @@ mutated!(
     document,
     extraction,
     guest_message,
+    judge_reply,
     math_decide,
     math_read,
     parquet,

@@ -193,7 +193,8 @@ fn is_possible(clause: &str) -> bool {
         .any(is_modal)
 }
 
-/// Whether a text after a letter denies it, in languages that deny after the noun: "Aではない".
+/// Whether a text after a letter denies it, in languages that deny after the noun: "Aではない". In
+/// "D不是 C" it denies the other letter.
 pub(super) fn denied_after(after: &str) -> bool {
     const DENIALS: &[&str] = &[
         "错",
@@ -213,7 +214,12 @@ pub(super) fn denied_after(after: &str) -> bool {
         "गलत",
     ];
     let after = after.trim_start_matches([')', ']', '*', ' ', '$', '）']);
-    DENIALS.iter().any(|word| after.starts_with(word))
+    let denial = DENIALS.iter().find_map(|word| after.strip_prefix(word));
+    denial.is_some_and(|rest| {
+        let mut rest = rest.trim_start_matches([' ', '(', '（']).chars();
+        let is_letter = rest.next().is_some_and(|c| c.is_ascii_uppercase());
+        !is_letter || rest.next().is_some_and(|c| c.is_ascii_alphanumeric())
+    })
 }
 
 /// Whether the words after a letter refute it: "A is wrong".
