@@ -283,7 +283,14 @@ fn failed(
         ErrorKind::OutOfFuel => format!("more than {FUEL} instructions"),
         _ => one_line(error),
     };
-    if error.kind() == ErrorKind::UndefinedError || error.kind() == ErrorKind::UnknownMethod {
+    // Operators and `length` report an undefined operand as an invalid type.
+    let is_undefined = matches!(
+        error.kind(),
+        ErrorKind::UndefinedError | ErrorKind::UnknownMethod
+    ) || error
+        .detail()
+        .is_some_and(|detail| detail.contains("undefined"));
+    if is_undefined {
         return missing_or_failed(pointer, reads, row, message);
     }
     RowError::Failed {

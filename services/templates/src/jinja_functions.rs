@@ -244,10 +244,10 @@ fn criteria(rubrics: &Value) -> Result<Value, Error> {
         .map_err(invalid)
 }
 
-/// The value of a column whose name is no identifier; undefined if the row lacks it, as for other
-/// columns.
+/// The value of a column whose name is no identifier; undefined if the row lacks it or has null.
 fn column(state: &State<'_, '_>, name: &str) -> Value {
-    state.lookup(name).unwrap_or(Value::UNDEFINED)
+    let value = state.lookup(name).filter(|value| !value.is_none());
+    value.unwrap_or(Value::UNDEFINED)
 }
 
 /// The value of a Python literal, or of a JSON text.

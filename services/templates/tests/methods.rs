@@ -85,7 +85,10 @@ fn missing_columns_with_any_name_are_reported_and_may_be_optional() {
         }"#,
     )
     .unwrap();
-    let (missing, null) = (json!({}), json!({ "Correct Answer": null, "An option": null }));
+    let (missing, null) = (
+        json!({}),
+        json!({ "Correct Answer": null, "An option": null }),
+    );
     for columns in [&missing, &null] {
         let error = template.task(&row(columns)).unwrap_err().to_string();
         assert!(error.contains("missing column `Correct Answer`"), "{error}");
@@ -94,7 +97,10 @@ fn missing_columns_with_any_name_are_reported_and_may_be_optional() {
         assert_eq!(template.id(&row(columns)).unwrap(), Some(json!("none")));
     }
     let columns = row(&json!({ "Correct Answer": "7 ", "The id": "a1" }));
-    assert_eq!(template.task(&columns).unwrap().body.get(), r#"{"answer":"7","type":"math"}"#);
+    assert_eq!(
+        template.task(&columns).unwrap().body.get(),
+        r#"{"answer":"7","type":"math"}"#
+    );
     assert_eq!(template.id(&columns).unwrap(), Some(json!("a1")));
     assert!(template.columns().contains("Correct Answer"));
 }
