@@ -1,5 +1,7 @@
 //! Choices in 60 phrasings and ten languages, and texts that choose nothing.
 
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
 use std::sync::Arc;
 
 use assay_choice::ChoiceGrader;

@@ -118,14 +118,14 @@ fn at_position(text: &Text<'_>, unit: Unit, at: At, rule: &Rule) -> Finding {
         outer.excerpt(text.str, piece.at.clone())
     };
     let single = |index: Option<usize>| {
-        index
-            .filter(|index| *index < pieces.len())
-            .map(check)
-            .unwrap_or_else(|| {
+        index.filter(|index| *index < pieces.len()).map_or_else(
+            || {
                 Finding::new(false)
                     .with("unit", unit.as_str())
                     .with("count", pieces.len())
-            })
+            },
+            check,
+        )
     };
     let each = |step: usize| {
         let mut numbers = (step - 1..pieces.len()).step_by(step);

@@ -100,11 +100,12 @@ impl PreparedText {
             choices: self.letters,
             ..Options::default()
         };
-        let found = extract(text, &options)?;
+        let found = extract(text, &options);
+        let states = |found: &Extracted<'_>| refusals::is_stated(&found.text);
         // A statement that there is no answer is the whole text, and has no value to extract.
         if self.task.unanswerable
             && self.task.extract == Extract::Auto
-            && !refusals::is_stated(&found.text)
+            && !found.as_ref().is_some_and(states)
         {
             let whole = extract(
                 text,
@@ -113,10 +114,9 @@ impl PreparedText {
                     ..options
                 },
             );
-            return whole
-                .filter(|whole| refusals::is_stated(&whole.text))
-                .or(Some(found));
+            return whole.filter(states).or(found);
         }
+        let found = found?;
         if self.letters
             && let Some(letter) = assay_extraction::choice::letter(&found.text)
         {

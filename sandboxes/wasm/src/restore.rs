@@ -113,7 +113,7 @@ impl Untouched {
             .as_ref()
             .and_then(|map| map.all_private(found));
         // Without a page map, all pages are compared.
-        let ranges = private.unwrap_or_else(|| vec![0..found.len()]);
+        let ranges = private.unwrap_or_else(|| std::iter::once(0..found.len()).collect());
         let mut differences = Differences::default();
         for at in ranges.iter().flat_map(pages_of) {
             let original = original.get(at.clone()).unwrap_or_default();

@@ -48,7 +48,7 @@ pub(crate) fn run(
 
 /// The instance of a call, with its files.
 fn start(image: &Image, call: &Call) -> Result<Guest, RequestError> {
-    let mut guest = match &call.frozen {
+    let guest = match &call.frozen {
         None => {
             let state = State::new(call.limits, call.seed, call.stdin.clone());
             image.start(Role::Session, state)?

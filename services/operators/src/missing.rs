@@ -128,7 +128,7 @@ fn table(values: &[(&'static str, String, Share)]) -> Vec<MissingRow> {
         return Vec::new();
     };
     let row = |(about, value, share): &(&'static str, String, Share)| MissingRow {
-        about: *about,
+        about,
         value: value.clone(),
         items: count(share.of),
         missing: count(share.hits),

@@ -160,7 +160,7 @@ fn visible_outside_strings(
     let calls = reading.calls.iter().filter(|call| !call.untyped);
     let has_marks = |span: &&Range<usize>| {
         let inside = &text[(*span).clone()];
-        reasoning::visible(inside, false) != [0..inside.len()]
+        reasoning::visible(inside, false) != std::slice::from_ref(&(0..inside.len()))
     };
     let spans: Vec<_> = calls.map(|call| &call.span).filter(has_marks).collect();
     if spans.is_empty() {

@@ -3,7 +3,7 @@
 //! References, `allOf`, `anyOf`, `oneOf`, `patternProperties` and `additionalProperties` are
 //! followed. A text may be several values, as `5` is for a string or a number.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ const MAX_PATTERNS: usize = 64;
 /// The types that the arguments of a tool may have.
 #[derive(Debug, Default)]
 pub struct ArgumentTypes {
-    named: HashMap<String, Types>,
+    named: BTreeMap<String, Types>,
     patterns: Vec<(Schema, Types)>,
     others: Types,
 }
@@ -63,7 +63,7 @@ impl Types {
             "number" | "integer" | "float" | "double" | "long" | "short" | "byte" => Self::NUMBER,
             "string" | "String" | "char" => Self::STRING,
             "array" | "tuple" | "Array" | "ArrayList" | "Set" | "Queue" | "Stack" => Self::ARRAY,
-            "object" | "dict" | "HashMap" | "Hashtable" => Self::OBJECT,
+            "object" | "dict" | "BTreeMap" | "Hashtable" => Self::OBJECT,
             _ => Self::ALL,
         }
     }
@@ -214,7 +214,7 @@ impl<'a> Reader<'a> {
 
     /// Restricts `types` to those that one of several schemas allows.
     fn alternatives(&mut self, schemas: &[&'a Value], depth: usize, types: &mut ArgumentTypes) {
-        let mut union: HashMap<String, Types> = HashMap::new();
+        let mut union: BTreeMap<String, Types> = BTreeMap::new();
         for schema in schemas {
             let mut found = ArgumentTypes::default();
             self.arguments(schema, depth, &mut found);
@@ -336,7 +336,7 @@ fn decoded(fragment: &str) -> String {
 mod tests {
     use super::*;
 
-    fn readings(text: &str, schema: Value) -> String {
+    fn readings(text: &str, schema: &Value) -> String {
         let schema = json!({
             "properties": { "a": schema },
             "$defs": {
@@ -406,7 +406,7 @@ mod tests {
             ("1.5", json!({"type": "float"}), "1.5"),
             ("(1, 2)", json!({"type": "tuple"}), "[1,2]"),
         ] {
-            assert_eq!(readings(text, schema.clone()), values, "{text} {schema}");
+            assert_eq!(readings(text, &schema), values, "{text} {schema}");
         }
     }
 

@@ -233,14 +233,17 @@ fn next<'t>(text: &'t str, known: &[&str]) -> Option<(String, &'t str)> {
 /// Whether a text starts with a label that no letter or digit continues.
 fn starts(text: &str, label: &str) -> bool {
     let head = text.get(..label.len());
-    let ends = |rest: &str| {
-        !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '\'' || c == '’')
+    let is_digit = |c: char| c.is_ascii_digit();
+    let goes_on = |rest: &str| {
+        let is_word =
+            rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '\'' || c == '’');
         // "3.5" and "1,000" are not the labels 3 and 1.
-        && !(label.ends_with(|c: char| c.is_ascii_digit())
+        let is_number = label.ends_with(is_digit)
             && rest.starts_with(['.', ',', '/', '^'])
-            && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
+            && rest[1..].starts_with(is_digit);
+        is_word || is_number
     };
-    head.is_some_and(|head| head.eq_ignore_ascii_case(label)) && ends(&text[label.len()..])
+    head.is_some_and(|head| head.eq_ignore_ascii_case(label)) && !goes_on(&text[label.len()..])
 }
 
 /// How a text joins what follows it to the label before it; `None` if it does not.
