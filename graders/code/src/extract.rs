@@ -72,8 +72,8 @@ pub(crate) fn candidates(text: &str, language: &str) -> Vec<Candidate> {
         let mut found = block_candidates(text, &fences, block, rule);
         if !block.is_closed && !begins_line(&block) {
             // It may be a mention of a fence.
-            let earlier = blocks().filter(|earlier| earlier.start < block.start);
-            let earlier = earlier.filter(in_language).next_back();
+            let earlier =
+                blocks().rfind(|earlier| earlier.start < block.start && in_language(earlier));
             found.extend(
                 earlier
                     .into_iter()

@@ -1,5 +1,7 @@
 //! Each published instruction has a response that follows it and one that does not.
 
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -102,7 +102,7 @@ fn part<'a>(
         _ if margin.has_quotes() => visible.without_margin(range, margin),
         Format::Json | Format::Xml => visible.trimmed(range),
         _ if margin != Margin::default() => visible.without_margin(range, margin),
-        Format::Yaml => visible.from_first_line(range),
+        Format::Yaml => visible.whole_lines(range),
         Format::Toml | Format::Csv => visible.lines(range),
     }
 }

@@ -84,7 +84,7 @@ impl<'a> Source<'a> {
     }
 
     /// A part of the text without blank lines at its start.
-    pub(crate) fn from_first_line(&self, range: Range<usize>) -> Source<'_> {
+    pub(crate) fn whole_lines(&self, range: Range<usize>) -> Source<'_> {
         let text = &self.text[range.clone()];
         let first = text.len() - text.trim_start().len();
         let start = text[..first].rfind('\n').map_or(0, |at| at + 1);

@@ -325,7 +325,7 @@ fn xml(value: &Value, text: &mut String) {
             for (at, value) in members.values().enumerate() {
                 write!(text, "<e{at} id=\"{at}\">").expect("a string");
                 xml(value, text);
-                write!(text, "</e{at}>\n").expect("a string");
+                writeln!(text, "</e{at}>").expect("a string");
             }
         }
         Value::Array(elements) => elements.iter().for_each(|element| {

@@ -63,7 +63,7 @@ impl Types {
             "number" | "integer" | "float" | "double" | "long" | "short" | "byte" => Self::NUMBER,
             "string" | "String" | "char" => Self::STRING,
             "array" | "tuple" | "Array" | "ArrayList" | "Set" | "Queue" | "Stack" => Self::ARRAY,
-            "object" | "dict" | "BTreeMap" | "Hashtable" => Self::OBJECT,
+            "object" | "dict" | "HashMap" | "Hashtable" => Self::OBJECT,
             _ => Self::ALL,
         }
     }

@@ -17,8 +17,16 @@ pub(super) const CODE: Code = code!("unchecked", Warning);
 pub(super) struct Unchecked {
     /// Number of rows with a task, by dataset.
     rows: BTreeMap<Arc<str>, u64>,
-    /// Number of unchecked rows by dataset, type of task and reason, with the first of them.
-    groups: BTreeMap<(Arc<str>, String, &'static str), (u64, RowLocation, String)>,
+    /// The unchecked rows by dataset, type of task and reason.
+    groups: BTreeMap<(Arc<str>, String, &'static str), Group>,
+}
+
+/// The unchecked rows of a dataset, type of task and reason.
+struct Group {
+    count: u64,
+    /// Location and key of the first of them.
+    location: RowLocation,
+    key: String,
 }
 
 impl DatasetRule for Unchecked {
@@ -28,13 +36,22 @@ impl DatasetRule for Unchecked {
         *self.rows.entry(Arc::clone(dataset)).or_default() += 1;
         if let Some(reason) = row.unchecked() {
             let group = (Arc::clone(dataset), kind.to_owned(), reason);
-            let first = || (0, row.location.clone(), row.key.clone());
-            self.groups.entry(group).or_insert_with(first).0 += 1;
+            let first = || Group {
+                count: 0,
+                location: row.location.clone(),
+                key: row.key.clone(),
+            };
+            self.groups.entry(group).or_insert_with(first).count += 1;
         }
     }
 
     fn finish(&mut self, sink: &mut Sink<'_>) {
-        for ((dataset, kind, reason), (count, location, key)) in &self.groups {
+        for ((dataset, kind, reason), group) in &self.groups {
+            let Group {
+                count,
+                location,
+                key,
+            } = group;
             let all = self.rows.get(dataset).copied().unwrap_or_default();
             let rows = if *count == all {
                 format!("all {all} rows")
