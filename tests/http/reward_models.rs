@@ -192,7 +192,7 @@ async fn certain_pairs_need_known_error_rates() {
         (&json!(0), &json!(12))
     );
     let labelled = json!({
-        "channel": "text/lists", "version": 2, "method": "labels", "right": 1000.0,
+        "channel": "text/lists", "version": 3, "method": "labels", "right": 1000.0,
         "right_rejected": 10.0, "wrong": 1000.0, "wrong_passed": 10.0,
     });
     let calibrated = post(&service, "/v1/channels/calibrations", &labelled).await;

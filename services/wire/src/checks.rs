@@ -162,7 +162,7 @@ pub struct CheckedDataset {
     #[serde(default)]
     pub mutants: BTreeMap<String, CheckMutants>,
     /// Number of rows of which no completion that should pass was tried, by reason.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     pub unchecked: BTreeMap<String, u64>,
 }
 

@@ -18,6 +18,25 @@ from typing import Any
 
 _TEXT = """
 {
+ "choice": {
+  "fields": {
+   "answer": "value",
+   "extract": "value",
+   "language": "value",
+   "options": {
+    "fields": {},
+    "others": "value"
+   },
+   "require": "value",
+   "shuffle": "value",
+   "type": "value"
+  },
+  "required": [
+   "type",
+   "options",
+   "answer"
+  ]
+ },
  "code": {
   "fields": {
    "checker": {
@@ -55,7 +74,8 @@ _TEXT = """
     "fields": {
      "memory_mb": "value",
      "output_kb": "value",
-     "seconds": "value"
+     "seconds": "value",
+     "times_reference": "value"
     }
    },
    "prelude": {
@@ -166,6 +186,33 @@ _TEXT = """
    "judge"
   ]
  },
+ "instructions": {
+  "fields": {
+   "constraints": {
+    "list": {
+     "fields": {
+      "id": "value",
+      "kwargs": {
+       "fields": {},
+       "others": "any"
+      },
+      "name": "value",
+      "rule": {
+       "fields": {},
+       "others": "any"
+      }
+     }
+    }
+   },
+   "mode": "value",
+   "score": "value",
+   "type": "value"
+  },
+  "required": [
+   "type",
+   "constraints"
+  ]
+ },
  "math": {
   "fields": {
    "answer": "value",
@@ -173,6 +220,7 @@ _TEXT = """
     "fields": {},
     "others": "value"
    },
+   "consensus": "value",
    "extract": "value",
    "form": "value",
    "language": "value",
@@ -189,8 +237,7 @@ _TEXT = """
    "units": "value"
   },
   "required": [
-   "type",
-   "answer"
+   "type"
   ]
  },
  "reward_model": {
@@ -287,6 +334,7 @@ _TEXT = """
     "fields": {
      "bytes": "value",
      "rows": "value",
+     "times_reference": "value",
      "work": "value"
     }
    },
@@ -341,7 +389,10 @@ _TEXT = """
    "match": "value",
    "reject": "value",
    "require": "value",
+   "score": "value",
+   "threshold": "value",
    "type": "value",
+   "unanswerable": "value",
    "words": {
     "fields": {
      "max": "value",
@@ -350,8 +401,7 @@ _TEXT = """
    }
   },
   "required": [
-   "type",
-   "answer"
+   "type"
   ]
  },
  "tools": {
@@ -367,7 +417,8 @@ _TEXT = """
       },
       "arguments": "arguments",
       "name": "value",
-      "optional": "value"
+      "optional": "value",
+      "refused": "value"
      },
      "others": {
       "fields": {},
@@ -380,12 +431,15 @@ _TEXT = """
    "final": "task",
    "float_tolerance": "value",
    "form": "value",
+   "language": "value",
    "match": "value",
    "mode": "value",
+   "names": "value",
    "order": "value",
    "response": "value",
    "state": {
     "fields": {
+     "bags": "value",
      "effects": {
       "fields": {},
       "others": {
@@ -405,6 +459,7 @@ _TEXT = """
      "effects"
     ]
    },
+   "steps": "value",
    "strings": "value",
    "tools": "schema",
    "turns": {
@@ -419,7 +474,8 @@ _TEXT = """
        },
        "arguments": "arguments",
        "name": "value",
-       "optional": "value"
+       "optional": "value",
+       "refused": "value"
       },
       "others": {
        "fields": {},

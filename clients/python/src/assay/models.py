@@ -872,6 +872,12 @@ class CheckedDataset(View):
         value: dict[str, int] | None = self._data.get("tasks")
         return value
 
+    @property
+    def unchecked(self) -> dict[str, int] | None:
+        """Number of rows of which no completion that should pass was tried, by reason."""
+        value: dict[str, int] | None = self._data.get("unchecked")
+        return value
+
 
 class Checks(View):
     """A page of stored checks, newest first."""
@@ -4325,6 +4331,35 @@ class ScoreRequest(_ScoreRequestRequired, total=False):
     truncate: str | None
 
 
+class _ChoiceTaskRequired(TypedDict):
+    type: Literal["choice"]
+    options: dict[str, str] | list[str]
+    answer: str | list[str]
+
+
+class ChoiceTask(_ChoiceTaskRequired, total=False):
+    """Compares the options that a completion selects with the right ones.
+
+    - `answer`: The right options: a label or the text of an option, or a list of these. An empty
+      list means that none is right.
+    - `extract`: `auto`: the answer of the completion. `boxed`: its last `\boxed{…}`. `whole`: the
+      whole text without reasoning.
+    - `language`: The language of the completion, such as `fr`, if it is known.
+    - `options`: The options: texts by label, or a list of texts, whose labels are the letters from
+      `A`. A text may be empty.
+    - `require`: `all`: every right option must be selected, and no other. `any`: one right option
+      must be selected, and no other.
+    - `shuffle`: A key that shuffles the texts of the options among the labels. The prompt must show
+      them in the same order.
+    - `type`: see the API.
+    """
+
+    extract: Literal["auto", "boxed", "whole"]
+    language: str
+    require: Literal["all", "any"]
+    shuffle: str
+
+
 class _CodeTaskRequired(TypedDict):
     type: Literal["code"]
     language: str
@@ -4378,7 +4413,9 @@ class ExternalTask(_ExternalTaskRequired, total=False):
 
     - `criteria`: Criteria that a judge with the reply `criteria` decides one by one. The score is
       the points of those that are met, divided by the sum of the points above 0, and at least 0.
-    - `data`: Any value that judges of the kind `http` receive in addition.
+    - `data`: Any value that judges of the kind `http` receive in addition. Judges of the kinds
+      `nemo_gym` and `verifiers` need an object, and those of the kind `kimina` an object with the
+      text `statement`.
     - `judge`: The name of a judge, or up to 8 names of judges with the same form of reply, whose
       scores are averaged.
     - `other`: The other completion of a pair, for judges with the reply `pairwise`.
@@ -4398,9 +4435,28 @@ class ExternalTask(_ExternalTaskRequired, total=False):
     threshold: float
 
 
+class _InstructionsTaskRequired(TypedDict):
+    type: Literal["instructions"]
+    constraints: list[dict[str, Any]]
+
+
+class InstructionsTask(_InstructionsTaskRequired, total=False):
+    """Checks that a response follows instructions about its form and its words.
+
+    - `constraints`: What the response must be like.
+    - `mode`: `strict`: the response as it is. `loose`: a constraint is also met if the response
+      meets it without its first line, its last line or both, or without asterisks.
+    - `score`: `all`: 1 if every constraint is met, otherwise 0. `share`: the share of constraints
+      that are met.
+    - `type`: see the API.
+    """
+
+    mode: Literal["strict", "loose"]
+    score: Literal["all", "share"]
+
+
 class _MathTaskRequired(TypedDict):
     type: Literal["math"]
-    answer: str | list[str]
 
 
 class MathTask(_MathTaskRequired, total=False):
@@ -4408,6 +4464,8 @@ class MathTask(_MathTaskRequired, total=False):
 
     - `answer`: The gold in LaTeX, ASCII or Unicode, or a list of golds of which each is accepted.
     - `choices`: Texts of the options of a multiple choice, by letter.
+    - `consensus`: The task has no gold. The reward policy labels answers by the majority of their
+      group.
     - `extract`: Where the answer may be: `boxed`: in a box only; `whole`: the completion is the
       answer.
     - `form`: `decimal`: reject answers that contain a fraction, a slash or a division sign.
@@ -4421,7 +4479,9 @@ class MathTask(_MathTaskRequired, total=False):
     - `units`: `compare`: compare units if both sides have one. `ignore`: compare only numbers.
     """
 
+    answer: str | list[str]
     choices: dict[str, str]
+    consensus: bool
     extract: Literal["auto", "boxed", "whole"]
     form: Literal["any", "decimal"]
     language: str | None
@@ -4558,7 +4618,6 @@ class StructuredTask(_StructuredTaskRequired, total=False):
 
 class _TextTaskRequired(TypedDict):
     type: Literal["text"]
-    answer: str | list[str]
 
 
 class TextTask(_TextTaskRequired, total=False):
@@ -4569,17 +4628,30 @@ class TextTask(_TextTaskRequired, total=False):
     - `extract`: `whole`: the text of the completion without reasoning. `auto`: its answer.
     - `match`: `exact`: the text equals a gold, except for white space at both ends. `normalised`:
       it equals a gold after normalisation. `contains`: it contains a gold. `pattern`: a regular
-      expression matches in it.
+      expression matches in it. `fuzzy`: it is similar to a gold. `squad`: it equals a gold after
+      the normalisation of SQuAD. `number`: its number is a gold by the grader `math`. `date`: its
+      date is a gold. `name`: it is the name of a gold.
     - `reject`: Texts that must not match, compared as the golds are.
     - `require`: Which golds the text must match. `any`: at least one. `all`: each of them.
+    - `score`: `exact`: 1 or 0. `f1`: for `squad`, the F1 of the tokens. `share`: for `require:
+      all`, the share of golds that match.
+    - `threshold`: The smallest similarity that `fuzzy` accepts; 0.9 if it is missing.
     - `type`: see the API.
+    - `unanswerable`: Whether the statement that the question has no answer in its context is right.
+      The task then needs no `answer`.
     - `words`: The number of words of the text, which are runs of letters, digits and underscores.
     """
 
+    answer: str | list[str]
     extract: Literal["whole", "auto"]
-    match: Literal["exact", "normalised", "contains", "pattern"]
+    match: Literal[
+        "exact", "normalised", "contains", "pattern", "fuzzy", "squad", "number", "date", "name"
+    ]
     reject: list[str]
     require: Literal["any", "all"]
+    score: Literal["exact", "f1", "share"]
+    threshold: float
+    unanswerable: bool
     words: dict[str, Any]
 
 
@@ -4593,14 +4665,18 @@ class ToolsTask(_ToolsTaskRequired, total=False):
     - `expected`: Calls of a single turn. `[]`: no call or attempt is allowed.
     - `final`: A task for the last message.
     - `float_tolerance`: see the API.
-    - `form`: The only accepted form of calls. By default, all forms are accepted.
+    - `form`: The family of models in whose forms calls are accepted. By default, all forms are
+      accepted.
+    - `language`: In `bfcl` mode: the language whose literals the texts of arguments are.
     - `match`: `exact`: the expected calls and no others; `subset`: only expected ones; `superset`:
       all expected ones, and possibly others; `any`: at least one expected one.
     - `mode`: How calls are scored. `all`: 1 or 0; `fraction`: the share that matches; `f1`: the F1
       score; `toolrl`: ToolRL's reward; `bfcl`: BFCL's verdict.
+    - `names`: `underscores`: a `.` in the name of a tool equals a `_`.
     - `order`: see the API.
     - `response`: In `toolrl` mode: the gold has a `<response>`.
     - `state`: see the API.
+    - `steps`: `calls`: `steps` has a score for each call instead of each turn.
     - `strings`: `folded`: ignore case, white space and compatibility variants (NFKC).
     - `tools`: Definitions in OpenAI's format, with or without the wrapper `function`, or with
       `input_schema`. Without definitions, arguments are not validated.
@@ -4612,15 +4688,20 @@ class ToolsTask(_ToolsTaskRequired, total=False):
     final: dict[str, Any]
     float_tolerance: float
     form: Literal[
-        "openai", "anthropic", "hermes", "qwen3_coder", "qwen25_coder", "llama", "mistral", "phi",
-        "glm", "minicpm", "granite", "deepseek", "kimi", "harmony", "invoke", "gemma", "pythonic",
-        "json"
+        "openai", "responses", "anthropic", "gemini", "bedrock", "langchain", "ai_sdk", "hermes",
+        "qwen3_coder", "qwen25_coder", "qwen_agent", "llama", "mistral", "phi", "glm", "minicpm",
+        "granite", "deepseek", "kimi", "harmony", "invoke", "gemma", "nemotron", "cohere",
+        "internlm", "jamba", "step", "longcat", "apertus", "functionary", "olmo", "xml", "react",
+        "pythonic", "json"
     ]
+    language: Literal["python", "java", "javascript"]
     match: Literal["exact", "subset", "superset", "any"]
     mode: Literal["all", "fraction", "f1", "toolrl", "bfcl"]
+    names: Literal["exact", "underscores"]
     order: Literal["any", "sequence"]
     response: bool
     state: dict[str, Any]
+    steps: Literal["turns", "calls"]
     strings: Literal["exact", "folded"]
     tools: list[dict[str, Any]]
     turns: list[list[Any]]
@@ -4641,8 +4722,8 @@ class TemplateTask(_TemplateTaskRequired, total=False):
 
 
 Task = Union[
-    "MathTask", "CodeTask", "SqlTask", "ToolsTask", "StructuredTask", "TextTask", "RewardModelTask",
-    "ExternalTask", "RubricTask"
+    "MathTask", "CodeTask", "SqlTask", "ToolsTask", "StructuredTask", "TextTask", "ChoiceTask",
+    "InstructionsTask", "RewardModelTask", "ExternalTask", "RubricTask"
 ]
 
 
