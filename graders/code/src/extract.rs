@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(first("> 1. ```py\n>    x\n>    ```"), fenced("x\n"));
         assert_eq!(first("```python\nx```"), fenced("x"));
         assert_eq!(first("It is ```python x = 1```."), fenced("x = 1"));
-        assert_eq!(first("So ```python\nx\n``` as asked"), fenced("\nx\n"));
+        assert_eq!(first("So ```python\nx\n``` as asked"), fenced("x\n"));
         // Code within a line may be a mention; a block is not.
         let mention = "Unlike ```python y```:\n```\nx\n```";
         assert_eq!(first(mention), Some(("x\n".to_owned(), "other_fence")));
