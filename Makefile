@@ -118,7 +118,7 @@ nodes: images postgres ## run three nodes on one PostgreSQL, kill them under loa
 
 chaos-short: images postgres
 	@python3 tests/chaos/prune.py "$(BINARY)"
-	@python3 tests/chaos/run.py "$(BINARY)" --minutes 1
+	@python3 tests/chaos/run.py "$(BINARY)" --minutes 2
 	@python3 tests/chaos/nodes.py "$(BINARY)" --minutes 0.3 --kills 3 --same 50
 	@python3 tests/sharing/monsters.py "$(BINARY)" --count 10 --math-cpu 500
 
