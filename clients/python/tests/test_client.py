@@ -296,7 +296,7 @@ def test_checks_a_dataset_and_stores_the_report(client: assay.Client, tmp_path: 
     file = tmp_path / "data.jsonl"
     rows = [
         {"id": "p1", "question": "What is 2 plus 3?", "answer": "2 + 3 = 5\n#### 5"},
-        {"id": "p2", "question": "What is 2 plus 3?", "answer": "2 + 3 = 8\n#### 8"},
+        {"id": "p2", "question": "What is 2 plus 3?", "answer": "I count to 8.\n#### 8"},
     ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     report = client.check(file, template="gsm8k")
