@@ -190,7 +190,8 @@ pub struct JudgeSettings {
     /// starts.
     #[serde(skip)]
     pub key: Secret,
-    /// Why there is no key. The judge is then not called: only commands that judge need its key.
+    /// Why the key cannot be read; `None` if it could, or if the judge needs none. Such a judge is
+    /// never called, and its items fail. Commands that call no judge ignore the error.
     #[serde(skip)]
     pub key_error: Option<String>,
 }
