@@ -291,3 +291,35 @@ fn every_dependency_is_used() {
     }
     assert!(unused.is_empty(), "not used: {unused:#?}");
 }
+
+/// Whether a library has examples in its documentation.
+fn has_examples(source: &str) -> bool {
+    let fence = Regex::new(r"^\s*//[/!]\s*```(.*)$").unwrap();
+    let languages = source.lines().filter_map(|line| fence.captures(line));
+    // Each second fence closes a block.
+    languages
+        .step_by(2)
+        .any(|fence| ["", "rust", "no_run", "should_panic"].contains(&fence[1].trim()))
+}
+
+/// `rustdoc` takes seconds for a library even if it has nothing to run.
+#[test]
+fn documentation_tests_run_where_there_are_examples() {
+    let mut wrong = Vec::new();
+    for package in &packages() {
+        for target in package["targets"].as_array().unwrap() {
+            if target["kind"] != serde_json::json!(["lib"]) {
+                continue;
+            }
+            let folder = Path::new(text(target, "src_path")).parent().unwrap();
+            let examples = folder.ends_with("src") && has_examples(&source(folder));
+            if target["doctest"] != examples {
+                wrong.push(format!("{}: {examples}", text(package, "name")));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "`doctest` of `[lib]` must be as given: {wrong:#?}"
+    );
+}

@@ -20,6 +20,7 @@ sys.path.insert(0, str(HERE.parent / "toolchain"))
 
 import commands  # noqa: E402
 import compilation  # noqa: E402
+import declared  # noqa: E402
 import downloads  # noqa: E402
 import libc  # noqa: E402
 import libcxx  # noqa: E402
@@ -98,6 +99,8 @@ def manifest(folder, built, callers):
         "standards": commands.STANDARDS,
         "default_standards": commands.DEFAULTS,
         "refused_imports": commands.REFUSED,
+        "declaring": declared.table(),
+        "standard_headers": declared.STANDARD,
         "main_callers": {key: f"{sysroot.ROOT}/{name}" for key, name in callers.items()},
         "memory": {
             "stack_bytes": library.STACK_BYTES,

@@ -49,7 +49,9 @@ SHARED = (
     # Each iteration of a loop counts its work, which takes as long as several instructions.
     "-mllvm",
     "-unroll-partial-threshold=200",
-    "-w",
+    # `-w`, or what the host needs to read the warnings.
+    "{warnings}",
+    "{builtins}",
     "-ferror-limit",
     "20",
     "-D_GNU_SOURCE",

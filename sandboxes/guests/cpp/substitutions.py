@@ -4,6 +4,7 @@ Linux, above calls of the host that have 32-bit ones.
 
 import distributions
 import errors
+import formats
 import glibc
 import order
 import streams
@@ -121,6 +122,12 @@ SUBSTITUTIONS = (
         "#include <__config_site>",
     ),
     Substitution(
+        "libcxx/include/__configuration/experimental.h",
+        "execution policies are part of GCC's library",
+        "#define _LIBCPP_HAS_EXPERIMENTAL_PSTL _LIBCPP_HAS_EXPERIMENTAL_LIBRARY",
+        "#define _LIBCPP_HAS_EXPERIMENTAL_PSTL 1",
+    ),
+    Substitution(
         "libcxx/src/filesystem/operations.cpp",
         "WASI has no `copy_file_range`",
         "#if _LIBCPP_GLIBC_PREREQ(2, 27) || _LIBCPP_HAS_MUSL_LIBC ||",
@@ -161,6 +168,7 @@ SUBSTITUTIONS = (
 ) + (
     distributions.SUBSTITUTIONS
     + errors.SUBSTITUTIONS
+    + formats.SUBSTITUTIONS
     + glibc.SUBSTITUTIONS
     + order.SUBSTITUTIONS
     + streams.SUBSTITUTIONS

@@ -207,6 +207,108 @@ SUBSTITUTIONS = (
         "    if (p < 1 || p > 100)\n"
         '        return JS_ThrowRangeError(ctx, "toPrecision() argument must be between 1 and 100");\n',
     ),
+    engine(
+        "arrays are sorted as in V8, also with comparison functions that contradict themselves",
+        "    if (cmp != 0)\n"
+        "        return cmp;\n"
+        "    /* make sort stable: compare array offsets */\n"
+        "    return (ap->pos > bp->pos) - (ap->pos < bp->pos);\n",
+        "    return cmp;\n",
+    ),
+    engine(
+        "the same",
+        "    rqsort(array, pos, sizeof(*array), js_array_cmp_generic, &asc);\n",
+        "    void *kept = js_malloc(ctx, (pos / 2 + 1) * sizeof(*array));\n"
+        "    if (!kept)\n"
+        "        goto exception;\n"
+        "    sort_array(array, kept, pos, sizeof(*array), js_array_cmp_generic, &asc);\n"
+        "    js_free(ctx, kept);\n",
+    ),
+    engine(
+        "the same for typed arrays",
+        "        if (cmp == 0) {\n"
+        "            /* make sort stable: compare array offsets */\n"
+        "            cmp = (a_idx > b_idx) - (a_idx < b_idx);\n"
+        "        }\n",
+        "",
+    ),
+    engine(
+        "the same",
+        "            rqsort(array_idx, len, sizeof(array_idx[0]),\n"
+        "                   js_TA_cmp_generic, &tsc);\n",
+        "            uint32_t *copy = js_malloc(ctx, len * sizeof(copy[0]));\n"
+        "            if (!copy)\n"
+        "                goto fail;\n"
+        "            memcpy(copy, array_idx, len * sizeof(copy[0]));\n"
+        "            sort_halves(copy, array_idx, 0, len, js_TA_cmp_generic, &tsc);\n"
+        "            js_free(ctx, copy);\n",
+    ),
+    engine(
+        "the error of `Promise.any` has a message",
+        "    JS_DefinePropertyValueConst(ctx, obj, JS_ATOM_errors, errors,\n"
+        "                               JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);\n"
+        "    return obj;\n",
+        "    JS_DefinePropertyValueConst(ctx, obj, JS_ATOM_errors, errors,\n"
+        "                               JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);\n"
+        "    JS_DefinePropertyValue(ctx, obj, JS_ATOM_message,\n"
+        "                           JS_NewString(ctx, \"All promises were rejected\"),\n"
+        "                           JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);\n"
+        "    return obj;\n",
+    ),
+    engine(
+        "the sum of squares with the digits of V8",
+        "    double r, a;\n"
+        "    int i;\n"
+        "\n"
+        "    r = 0;\n"
+        "    if (argc > 0) {\n"
+        "        if (JS_ToFloat64(ctx, &r, argv[0]))\n"
+        "            return JS_EXCEPTION;\n"
+        "        if (argc == 1) {\n"
+        "            r = fabs(r);\n"
+        "        } else {\n"
+        "            /* use the built-in function to minimize precision loss */\n"
+        "            for (i = 1; i < argc; i++) {\n"
+        "                if (JS_ToFloat64(ctx, &a, argv[i]))\n"
+        "                    return JS_EXCEPTION;\n"
+        "                r = hypot(r, a);\n"
+        "            }\n"
+        "        }\n"
+        "    }\n"
+        "    return js_float64(r);\n",
+        "    double *sides = js_malloc(ctx, (argc + 1) * sizeof(sides[0]));\n"
+        "    if (!sides)\n"
+        "        return JS_EXCEPTION;\n"
+        "    for (int i = 0; i < argc; i++) {\n"
+        "        if (JS_ToFloat64(ctx, &sides[i], argv[i])) {\n"
+        "            js_free(ctx, sides);\n"
+        "            return JS_EXCEPTION;\n"
+        "        }\n"
+        "    }\n"
+        "    double length = root_of_squares(sides, argc);\n"
+        "    js_free(ctx, sides);\n"
+        "    return js_float64(length);\n",
+    ),
+    engine(
+        "expressions may nest as deeply as the stack of the host allows",
+        "static __exception int js_parse_assign_expr2(JSParseState *s, int parse_flags)\n{\n",
+        "static __exception int parse_nested(JSParseState *s, int parse_flags);\n"
+        "\n"
+        "static __exception int js_parse_assign_expr2(JSParseState *s, int parse_flags)\n"
+        "{\n"
+        "    static int depth;\n"
+        "    if (depth >= 8000) {\n"
+        "        JS_ThrowStackOverflow(s->ctx);\n"
+        "        return -1;\n"
+        "    }\n"
+        "    depth++;\n"
+        "    int result = parse_nested(s, parse_flags);\n"
+        "    depth--;\n"
+        "    return result;\n"
+        "}\n"
+        "\n"
+        "static __exception int parse_nested(JSParseState *s, int parse_flags)\n{\n",
+    ),
 )
 
 # Messages of the engine, the messages of V8, which programs print, and the number of occurrences.
@@ -238,7 +340,7 @@ SUBSTITUTIONS += tuple(
 
 # Files of the engine apart from `quickjs.c`, which `c/engine.c` includes.
 FILES = ("dtoa.c", "libregexp.c", "libunicode.c")
-OWN = ("malloc.c", "engine.c", "host.c", "guest.c")
+OWN = ("malloc.c", "engine.c", "host.c", "guest.c", "mathematics.c")
 
 FLAGS = (
     "-O2",

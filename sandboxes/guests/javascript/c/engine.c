@@ -1,4 +1,21 @@
 /* The engine, and functions that read its internal structures. */
+#include <stdint.h>
+
+#include "mathematics.h"
+#include "sort.h"
+
+#define acosh v8_acosh
+#define asinh v8_asinh
+#define atanh v8_atanh
+#define cos v8_cos
+#define cosh v8_cosh
+#define log v8_log
+#define log10 v8_log10
+#define pow v8_pow
+#define sin v8_sin
+#define sinh v8_sinh
+#define tanh v8_tanh
+
 #include "quickjs.c"
 
 #include "engine.h"

@@ -172,10 +172,15 @@ fn compile_headers(
     .map_err(|error| wasmtime::format_err!("the headers cannot be read: {error:?}"))?;
     let compile = |standard: &str| -> wasmtime::Result<String> {
         let (files, name) = (Arc::new(Mutex::new(base.clone())), precompiled(standard));
-        let values = [("standard", standard), ("precompiled", name.as_str())];
+        let values = [
+            ("standard", standard),
+            ("precompiled", name.as_str()),
+            ("warnings", "-w"),
+            ("builtins", ""),
+        ];
         let command = manifest.command("precompile", &values);
         match tool::run(&compiler, &files, HEADER_LIMITS, command) {
-            ToolEnd::Succeeded => {}
+            ToolEnd::Succeeded(_) => {}
             ended => wasmtime::bail!("the headers of {standard} do not compile: {ended:?}"),
         }
         let header = lock(&files).content(&name).map(<[u8]>::to_vec);

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use assay_worker::program::{COMPILE_MEMORY, Compile, Compiled, NATIVE_COMPILE_WORK, Part};
 
+use super::Toolchain;
 use super::c_calls;
 use super::calls::{Language, with_calls};
 use super::entry::signature_of_main;
 use super::narrow::{self, ModuleKind};
+use super::objects::Objects;
 use super::tool::{self, SharedFiles, ToolEnd, ToolLimits, lock};
-use super::{Toolchain, precompiled};
 use crate::request_error::RequestError;
 use crate::state::EPOCH;
 
@@ -63,26 +64,30 @@ impl Toolchain {
             }
         }
         let files: SharedFiles = Arc::new(Mutex::new(files));
-        let header = precompiled(standard);
         let start = match compile.calls.as_slice() {
             [] => "start.o",
             _ => "calls.o",
         };
         let linked_object = compile.linked.as_ref().map_or("", |_| LINKED_OBJECT);
-        let run = |purpose: &str, [source, object]: [&str; 2], [calls, caller]: [&str; 2]| {
+        let link = |source: &str, [calls, caller]: [&str; 2]| {
             let values = [
-                ("standard", standard),
                 ("source", source),
-                ("object", object),
+                ("object", OBJECT),
                 ("start", start),
                 ("calls", calls),
                 ("linked", linked_object),
                 ("caller", caller),
                 ("module", MODULE),
-                ("precompiled", header.as_str()),
             ];
-            let command = self.manifest.command(purpose, &values);
+            let command = self.manifest.command("link", &values);
             tool::run(&self.compiler, &files, LIMITS, command)
+        };
+        let objects = Objects {
+            toolchain: self,
+            files: &files,
+            limits: LIMITS,
+            standard,
+            language,
         };
         let caller_of_main = || {
             let files = lock(&files);
@@ -90,31 +95,15 @@ impl Toolchain {
             let signature = objects.find_map(|name| signature_of_main(files.content(name)?));
             signature.and_then(|signature| self.manifest.main_callers.get(&signature))
         };
-        // A name of the program may clash with one that only the precompiled header declares, so a
-        // source that fails with the header is compiled again without it.
-        let with_header = self
-            .manifest
-            .precompiled_standards()
-            .any(|known| known == standard);
-        let compile_source = |files: [&str; 2]| {
-            if with_header {
-                let purpose = format!("{language} with precompiled header");
-                match run(&purpose, files, ["", ""]) {
-                    ToolEnd::Failed(_) => {}
-                    ended => return ended,
-                }
-            }
-            run(language, files, ["", ""])
-        };
-        let mut compiled = compile_source([name, OBJECT]);
+        let mut compiled = objects.compile([name, OBJECT]);
         if let Some(Part { name, .. }) = &compile.linked
-            && compiled == ToolEnd::Succeeded
+            && matches!(compiled, ToolEnd::Succeeded(_))
         {
-            compiled = compile_source([name, LINKED_OBJECT]);
+            compiled = objects.compile([name, LINKED_OBJECT]);
         }
         let mut calls = "";
-        if compiled == ToolEnd::Succeeded && !compile.calls.is_empty() && written_in == Language::C
-        {
+        let succeeded = matches!(compiled, ToolEnd::Succeeded(_));
+        if succeeded && !compile.calls.is_empty() && written_in == Language::C {
             let source = match lock(&files).content(OBJECT) {
                 Some(object) => c_calls::source(object, &compile.calls),
                 None => Err("the compiler wrote no object\n".to_owned()),
@@ -129,12 +118,12 @@ impl Toolchain {
                 )));
             }
             calls = CALLS_OBJECT;
-            compiled = run(language, [CALLS_SOURCE, CALLS_OBJECT], ["", ""]);
+            compiled = objects.compile([CALLS_SOURCE, CALLS_OBJECT]);
         }
         let linked = match compiled {
-            ToolEnd::Succeeded => {
+            ToolEnd::Succeeded(_) => {
                 let caller = caller_of_main().map_or("", String::as_str);
-                run("link", [name, OBJECT], [calls, caller])
+                link(name, [calls, caller])
             }
             failed => failed,
         };
@@ -188,7 +177,7 @@ fn source(parts: &[Part]) -> String {
 /// The error message of a failed compilation; `None` if it succeeded.
 fn message(end: ToolEnd) -> Result<Option<String>, RequestError> {
     Ok(match end {
-        ToolEnd::Succeeded => None,
+        ToolEnd::Succeeded(_) => None,
         ToolEnd::Failed(message) => Some(message),
         ToolEnd::OutOfWork => Some("the program takes too long to compile".to_owned()),
         ToolEnd::OutOfMemory => Some("the program takes too much memory to compile".to_owned()),

@@ -24,6 +24,10 @@ pub(super) struct Manifest {
     pub(super) refused_imports: BTreeMap<String, String>,
     /// Objects that call a `main` of an unusual type, by its signature (`entry.rs`).
     pub(super) main_callers: BTreeMap<String, String>,
+    /// The headers with which GCC's library declares the names of each C header.
+    pub(super) declaring: BTreeMap<String, Vec<String>>,
+    /// Headers of which that is known.
+    pub(super) standard_headers: Vec<String>,
     pub(super) memory: LibraryMemory,
 }
 
@@ -110,7 +114,8 @@ mod tests {
                 "versions": {}, "sysroot": "/lib",
                 "commands": {"c": ["clang", "-std={standard}", "{source}", "{caller}"]},
                 "standards": {"c": ["gnu17"], "c++": ["gnu++17", "gnu++20"]},
-                "refused_imports": {}, "main_callers": {}, "memory": {"stack_bytes": 1}
+                "refused_imports": {}, "main_callers": {}, "memory": {"stack_bytes": 1},
+                "declaring": {}, "standard_headers": []
             }"#,
         )
         .unwrap()

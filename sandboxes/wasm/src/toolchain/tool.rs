@@ -19,7 +19,8 @@ pub(super) fn lock(files: &SharedFiles) -> MutexGuard<'_, Files> {
 /// How a tool ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ToolEnd {
-    Succeeded,
+    /// It reported these warnings.
+    Succeeded(String),
     /// It reported errors, with this text.
     Failed(String),
     OutOfWork,
@@ -66,12 +67,12 @@ pub(super) fn run(
     };
     let ended = start.call(&mut store, ());
     let state = store.data();
-    let Err(error) = ended else {
-        return ToolEnd::Succeeded;
-    };
     let messages = || String::from_utf8_lossy(&state.stderr).into_owned();
+    let Err(error) = ended else {
+        return ToolEnd::Succeeded(messages());
+    };
     match (error.downcast_ref::<Stop>(), error.downcast_ref::<Trap>()) {
-        (Some(Stop::Exit(0)), _) => ToolEnd::Succeeded,
+        (Some(Stop::Exit(0)), _) => ToolEnd::Succeeded(messages()),
         (Some(Stop::Host), _) => ToolEnd::HostFailed("the system is out of memory".to_owned()),
         _ if state.memory_refusals > 0 => ToolEnd::OutOfMemory,
         (Some(_), _) => ToolEnd::Failed(messages()),

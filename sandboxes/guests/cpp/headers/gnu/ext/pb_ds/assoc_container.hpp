@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <ext/pb_ds/tag_and_trait.hpp>
 #include <iterator>
+#include <limits>
 #include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
@@ -478,6 +479,31 @@ using gp_hash_table = hash_table<Key, Mapped, Hash, Equal>;
 template <class Key, class Mapped, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>,
           class...>
 using cc_hash_table = hash_table<Key, Mapped, Hash, Equal>;
+
+// Texts in the order of their elements, which is that of a tree, with ranges of equal beginnings.
+template <class Key, class Mapped, class Traits = trie_string_access_traits<Key>,
+          class Tag = pat_trie_tag, template <class...> class Update = null_node_update,
+          class Allocator = std::allocator<char>>
+class trie : public tree<Key, Mapped, std::less<Key>, rb_tree_tag, Update, Allocator> {
+    using base = tree<Key, Mapped, std::less<Key>, rb_tree_tag, Update, Allocator>;
+
+public:
+    using access_traits = Traits;
+    using container_category = Tag;
+    using base::base;
+
+    std::pair<typename base::iterator, typename base::iterator> prefix_range(const Key& prefix)
+    {
+        // The next text after all that begin with the prefix; none after the largest elements.
+        Key next = prefix;
+        while (!next.empty() && next.back() == std::numeric_limits<char>::max())
+            next.pop_back();
+        if (next.empty())
+            return {this->lower_bound(prefix), this->end()};
+        ++next.back();
+        return {this->lower_bound(prefix), this->lower_bound(next)};
+    }
+};
 
 } // namespace __gnu_pbds
 

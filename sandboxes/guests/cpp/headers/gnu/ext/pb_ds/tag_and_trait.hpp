@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace __gnu_pbds {
@@ -32,6 +33,16 @@ template <class...>
 struct null_node_update {};
 template <class...>
 struct tree_order_statistics_node_update {};
+template <class...>
+struct trie_order_statistics_node_update {};
+template <class...>
+struct trie_prefix_search_node_update {};
+
+// The elements of a text that a trie is ordered by.
+template <class Text = std::string, class...>
+struct trie_string_access_traits {
+    using key_type = Text;
+};
 
 } // namespace __gnu_pbds
 
