@@ -52,7 +52,6 @@ REASONS = {
     "allocations": "clang removes an allocation whose memory is not used",
     "addresses": "addresses have 32 bits, and the allocator does not check what is freed",
     "main": "the status of a `main` without result is 0, and undefined in GCC",
-    "implicit": "an implicit declaration has other types than the library's function",
 }
 CONCERNED = {
     "long_double": "num-long-double-sizes num-long-double-digits",
@@ -72,7 +71,6 @@ CONCERNED = {
     "allocations": "bad-alloc-caught",
     "addresses": "re-double-free re-free-invalid re-vector-index",
     "main": "c-void-main-status",
-    "implicit": "c-implicit-prototypes",
 }
 DIFFERENCES = {key: REASONS[name] for name, keys in CONCERNED.items() for key in keys.split()}
 

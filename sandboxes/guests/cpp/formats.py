@@ -136,6 +136,20 @@ SUBSTITUTIONS = (
         "\t\t}\n",
     ),
     printf(
+        "integers of 64 columns (`%I64d`) are those of 64 bits of other systems",
+        "\t\t/* Check validity of argument type (nl/normal) */\n",
+        "\t\tint narrowed = (fl & I18N) && w==64 && (st==INT || st==UINT) ? st : 0;\n"
+        "\t\tif (narrowed) st = ULLONG;\n"
+        "\t\t/* Check validity of argument type (nl/normal) */\n",
+    ),
+    printf(
+        "which glibc takes as `int`",
+        "\t\tif (!f) continue;\n",
+        "\t\tif (!f) continue;\n"
+        "\t\tif (narrowed==INT) arg.i = (int)arg.i;\n"
+        "\t\tif (narrowed==UINT) arg.i = (unsigned)arg.i;\n",
+    ),
+    printf(
         "modifiers of other conversions",
         "if (ps && (t&15)==3) t&=~32;",
         "if ((ps==LPRE || ps==LLPRE || ps==BIGLPRE) && (t&15)==3) t&=~32;",

@@ -67,12 +67,18 @@ pub(super) fn with_sizes_of_formats(
         let Some(cast) = cast(message.text) else {
             continue;
         };
+        let offset = |position| source.offset(message.path, position);
         let begins_here = |range: &&(Position, Position)| range.0 == message.position;
-        let Some((start, end)) = message.ranges.iter().find(begins_here) else {
+        let range = message.ranges.iter().find(begins_here);
+        let Some(start) = offset(message.position) else {
             continue;
         };
-        let offset = |position| source.offset(message.path, position);
-        if let (Some(start), Some(end)) = (offset(*start), offset(*end))
+        // An argument of a macro has no range.
+        let end = match range {
+            Some((_, end)) => offset(*end),
+            None => Some(start + argument(&source.text[start..])),
+        };
+        if let Some(end) = end
             && start < end
         {
             insertions.add(start, cast);
@@ -80,6 +86,24 @@ pub(super) fn with_sizes_of_formats(
         }
     }
     (!insertions.0.is_empty()).then(|| insertions.applied(source.text))
+}
+
+/// The length of the argument of a call at the beginning of a text.
+fn argument(text: &str) -> usize {
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(first) = text[at..].chars().next() {
+        match first {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' | ',' | ';' if depth == 0 => break,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        at += match first {
+            '"' | '\'' => literal(&text[at..], first),
+            _ => first.len_utf8(),
+        };
+    }
+    at
 }
 
 /// The cast that gives an argument the size of its conversion; `None` if it has that size, or if one
@@ -373,6 +397,14 @@ mod tests {
         let expected = "printf(\"%d %ld %s\\n\", (int)(n), (long)(unsigned)(m), s);\n";
         assert_eq!(changed.as_deref(), Some(expected));
         assert_eq!(with_sizes_of_formats(source(text), &[]), None);
+        let text = "SHOW(v[f(1, 2)].size(), 9);\n";
+        let message = "main.c:1:6: warning: format specifies type 'int' but the argument has type \
+                       'unsigned long' [-Wformat]\n";
+        let changed = with_sizes_of_formats(source(text), &diagnostics(message));
+        assert_eq!(
+            changed.as_deref(),
+            Some("SHOW((int)(v[f(1, 2)].size()), 9);\n")
+        );
     }
 
     #[test]
