@@ -66,6 +66,49 @@ fn position(text: &str) -> Option<Position> {
     Some((line.parse().ok()?, column.parse().ok()?))
 }
 
+/// An output without warnings and their notes, and without ranges, as with `-w`.
+pub(super) fn without_warnings(output: &str) -> String {
+    let mut kept = String::with_capacity(output.len());
+    let (mut included, mut dropping) = (String::new(), false);
+    for line in output.split_inclusive('\n') {
+        if line.starts_with("In file included from ") {
+            included.push_str(line);
+            continue;
+        }
+        match diagnostic(line.trim_end()).map(|message| message.severity) {
+            Some(Severity::Warning) => dropping = true,
+            Some(Severity::Error) => dropping = false,
+            Some(Severity::Note) => {}
+            None if line.contains("error") && !line.starts_with(' ') => dropping = false,
+            None => {}
+        }
+        let included = std::mem::take(&mut included);
+        if !dropping {
+            kept.push_str(&included);
+            kept.push_str(&without_ranges(line));
+        }
+    }
+    kept
+}
+
+/// A line without the ranges of its message, and without the number of warnings.
+fn without_ranges(line: &str) -> String {
+    if let Some((place, rest)) = line.split_once(":{")
+        && let Some((_, text)) = rest.split_once("}: ")
+        && diagnostic(line).is_some()
+    {
+        return format!("{place}: {text}");
+    }
+    match line.split_once(" and ") {
+        Some((warnings, errors))
+            if errors.ends_with(" generated.\n") && warnings.contains(" warning") =>
+        {
+            errors.to_owned()
+        }
+        _ => line.to_owned(),
+    }
+}
+
 /// The text in the first pair of quotes.
 pub(super) fn quoted(text: &str) -> Option<&str> {
     text.split('\'').nth(1)
@@ -146,6 +189,19 @@ mod tests {
             (read[1].path, read[1].severity, read[1].text),
             ("d.h", Severity::Note, "here")
         );
+    }
+
+    #[test]
+    fn warnings_are_removed_with_their_notes() {
+        let output = "In file included from a.h:1:\n\
+                      b.h:2:3:{2:1-2:3}: warning: unused [-W]\n    2 | x\nb.h:1:1: note: here\n\
+                      In file included from a.h:2:\n\
+                      main.c:3:1:{3:1-3:4}{3:5-3:6}: error: no type\n    3 | y: {1\n\
+                      main.c:2:1: note: declared here\n    2 | z\n\
+                      1 warning and 2 errors generated.\n";
+        let expected = "In file included from a.h:2:\nmain.c:3:1: error: no type\n    3 | y: {1\n\
+                        main.c:2:1: note: declared here\n    2 | z\n2 errors generated.\n";
+        assert_eq!(without_warnings(output), expected);
     }
 
     #[test]

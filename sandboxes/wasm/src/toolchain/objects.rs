@@ -1,6 +1,6 @@
 //! Compiles a source to an object, as GCC would.
 
-use super::diagnostics::{Source, WITH_RANGES, diagnostics};
+use super::diagnostics::{Source, WITH_RANGES, diagnostics, without_warnings};
 use super::gnu;
 use super::tool::{self, SharedFiles, ToolEnd, ToolLimits, lock};
 use super::{Toolchain, precompiled};
@@ -117,9 +117,9 @@ impl Objects<'_> {
 
     /// Changes a source that was rejected until it compiles. Without success, the messages are about
     /// the source as it was.
-    fn repaired(&self, paths: Paths<'_>, original: String, mut messages: String) -> ToolEnd {
+    fn repaired(&self, paths: Paths<'_>, mut text: String, original: String) -> ToolEnd {
         let name = paths[0];
-        let (mut text, mut builtins) = (original.clone(), "");
+        let (mut messages, mut builtins) = (original.clone(), "");
         for _ in 0..MAX_REPAIRS {
             let repair = gnu::repaired(
                 &self.toolchain.manifest,
@@ -141,12 +141,7 @@ impl Objects<'_> {
                 _ => break,
             }
         }
-        self.store(name, &original);
-        let command = Command {
-            purpose: self.purpose(),
-            builtins: "",
-        };
-        self.run(paths, command, QUIET)
+        ToolEnd::Failed(without_warnings(&original))
     }
 
     /// The text of a header of the C library.
