@@ -128,3 +128,11 @@ int system(const char *command)
     errno = ENOSYS;
     return -1;
 }
+
+/* The file remains, because the sandbox does not keep files that are removed while open. */
+FILE *tmpfile(void)
+{
+    char name[] = "tmpfile_XXXXXX";
+    int file = mkstemp(name);
+    return file < 0 ? NULL : fdopen(file, "w+");
+}

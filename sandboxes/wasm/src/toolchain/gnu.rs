@@ -17,7 +17,7 @@ pub(super) struct Repair {
 }
 
 /// Headers that may declare a function that a program in C calls without a declaration.
-const C_HEADERS: [&str; 9] = [
+const C_HEADERS: [&str; 10] = [
     "stdlib.h",
     "string.h",
     "strings.h",
@@ -27,6 +27,7 @@ const C_HEADERS: [&str; 9] = [
     "math.h",
     "sys/time.h",
     "stdio.h",
+    "assay/undeclared.h",
 ];
 
 /// Texts to insert, by offset.

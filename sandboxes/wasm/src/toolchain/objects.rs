@@ -148,10 +148,11 @@ impl Objects<'_> {
     fn header(&self, name: &str) -> Option<String> {
         let files = lock(self.files);
         let sysroot = &self.toolchain.manifest.sysroot;
-        // The second declares what several headers share.
+        // The second declares what several headers share, the third what is added.
         let parts = [
             format!("{sysroot}/c/{name}"),
             format!("{sysroot}/c/__header_{name}"),
+            format!("{sysroot}/gnu/{name}"),
         ];
         let texts: Vec<_> = parts
             .iter()
