@@ -16,6 +16,7 @@ mod entry;
 mod manifest;
 mod narrow;
 mod program;
+mod session;
 mod snapshot;
 mod tool;
 
