@@ -101,3 +101,82 @@ impl Files {
             })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::OpenFlags;
+    use super::*;
+
+    fn tree() -> Files {
+        let mut files = Files::new(0);
+        files.store("a/b/c", b"text", 0).unwrap();
+        let opened = files.open(ROOT, b"a/b/c", OpenFlags::default(), 0).unwrap();
+        files.store("d", b"other", 0).unwrap();
+        files.unlink(ROOT, b"a/b/c", 0).unwrap();
+        assert_eq!(files.node(opened).unwrap().parent, opened);
+        files
+    }
+
+    /// The tree as it is read again, after a change.
+    fn completed(change: impl FnOnce(&mut Files)) -> Result<Files, &'static str> {
+        let files = tree();
+        let contents: Vec<FileBytes> = files.contents().map(|(_, bytes)| bytes.clone()).collect();
+        let opened: Vec<NodeId> = files
+            .nodes
+            .iter()
+            .filter_map(|(id, node)| (node.opened > 0).then_some(*id))
+            .collect();
+        let bytes = postcard::to_stdvec(&files).unwrap();
+        let mut files: Files = postcard::from_bytes(&bytes).unwrap();
+        change(&mut files);
+        files.complete(contents, opened.into_iter()).map(|()| files)
+    }
+
+    #[test]
+    fn a_tree_is_completed() {
+        let files = completed(|_| {}).ok().unwrap();
+        let removed = files.nodes.values().find(|node| node.opened > 0).unwrap();
+        assert_eq!(removed.bytes().unwrap(), b"text");
+        assert_eq!((files.content("d"), files.bytes), (Some(&b"other"[..]), 9));
+        assert_eq!((files.max_bytes, files.max_nodes), (MAX_BYTES, MAX_NODES));
+    }
+
+    #[test]
+    fn rejects_what_is_not_a_tree() {
+        type Change = fn(&mut Files);
+        let changes: [Change; 9] = [
+            // A folder that contains itself.
+            |files| {
+                let (outer, inner) = (files.find(ROOT, b"a").unwrap(), files.find(ROOT, b"a/b").unwrap());
+                files.node_mut(outer).unwrap().parent = inner;
+            },
+            |files| {
+                let outer = files.find(ROOT, b"a").unwrap();
+                files.link(outer, b"root", ROOT, 0);
+            },
+            |files| {
+                let file = files.find(ROOT, b"d").unwrap();
+                files.link(ROOT, b"second", file, 0);
+            },
+            |files| files.node_mut(ROOT).unwrap().parent = 2,
+            |files| _ = files.nodes.remove(&ROOT),
+            |files| files.next = 3,
+            |files| files.next = u64::MAX,
+            |files| {
+                let file = files.find(ROOT, b"d").unwrap();
+                files.node_mut(file).unwrap().is_linked = false;
+            },
+            |files| {
+                let file = files.find(ROOT, b"d").unwrap();
+                files.link(ROOT, b"a/b", file, 0);
+            },
+        ];
+        for (at, change) in changes.into_iter().enumerate() {
+            assert!(completed(change).is_err(), "change {at}");
+        }
+        let one_more = |files: &mut Files| {
+            files.add(ROOT, b"more", Content::File(FileBytes::default()), 0);
+        };
+        assert!(completed(one_more).is_err(), "a file without content");
+    }
+}

@@ -221,3 +221,86 @@ impl<'a> ThawedSegments<'a> {
         self.buffer
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+
+    const PAGE_NUMBER: u8 = 3;
+
+    fn original() -> Vec<u8> {
+        (0..4 * RUN).map(|at| (at / PAGE) as u8).collect()
+    }
+
+    fn bytes(segments: &[Segment<'_>]) -> Vec<u8> {
+        postcard::to_stdvec(segments).unwrap()
+    }
+
+    /// Thaws segments, changes the memory, and freezes it again.
+    fn continued(frozen: &[u8], change: impl FnOnce(&mut [u8])) -> (Vec<u8>, Vec<u8>, usize) {
+        let segments = postcard::from_bytes(frozen).unwrap();
+        let (original, mut memory) = (original(), original());
+        memory.resize(6 * RUN, 0);
+        let thawed =
+            ThawedSegments::apply(segments, &mut memory, &original, Vec::new()).unwrap();
+        change(&mut memory);
+        let written = 0..memory.len();
+        let again = thawed.freeze(&memory, &original, &[written]).unwrap();
+        let packed = again.iter().filter(|segment| {
+            let (Packed::Stored(bytes) | Packed::Compressed(bytes)) = &segment.differences;
+            matches!(bytes, Cow::Owned(_))
+        });
+        let packed = packed.count();
+        (memory, bytes(&again), packed)
+    }
+
+    #[test]
+    fn only_changed_segments_are_compressed_again() {
+        let new = bytes(&[]);
+        let random = |memory: &mut [u8]| {
+            let mut reader = blake3::Hasher::new().finalize_xof();
+            reader.fill(&mut memory[4 * RUN..5 * RUN]);
+            memory[9] = 1;
+        };
+        let (first, frozen, packed) = continued(&new, random);
+        assert_eq!(packed, 2);
+        let (second, again, packed) = continued(&frozen, |_| {});
+        assert!(second == first && again == frozen && packed == 0);
+        let (third, changed, packed) = continued(&frozen, |memory| memory[10] = PAGE_NUMBER);
+        assert_eq!(packed, 1);
+        // The bytes depend only on the state.
+        let (_, direct, packed) = continued(&new, |memory| memory.copy_from_slice(&third));
+        assert!(direct == changed && packed == 2);
+        let undo = |memory: &mut [u8]| memory[..4 * RUN].copy_from_slice(&original());
+        let (_, undone, packed) = continued(&changed, undo);
+        assert_eq!(packed, 0);
+        let only_random = |memory: &mut [u8]| {
+            random(memory);
+            memory[9] = 0;
+        };
+        assert!(undone == continued(&new, only_random).1);
+    }
+
+    #[test]
+    fn rejects_segments_that_no_memory_has() {
+        let segment = |number: u32, pages: u16, length: usize| Segment {
+            number,
+            pages,
+            differences: Packed::Stored(Cow::Owned(vec![1; length])),
+        };
+        for (segments, reason) in [
+            (vec![segment(1, 1, PAGE), segment(1, 1, PAGE)], "order"),
+            (vec![segment(4, 1, PAGE)], "outside"),
+            (vec![segment(u32::MAX, 1, PAGE)], "outside"),
+            (vec![segment(0, 3, PAGE)], "length"),
+            (vec![segment(0, 1, PAGE + 1)], "length"),
+        ] {
+            let applied =
+                ThawedSegments::apply(segments, &mut original(), &original(), Vec::new());
+            let error = applied.err().map(|error| error.to_string());
+            assert!(error.as_ref().is_some_and(|text| text.contains(reason)), "{error:?}");
+        }
+    }
+}
