@@ -80,7 +80,6 @@ fn run(opened: &OpenImage, call: &Call) -> (Ran, bool) {
             }
         };
     }
-    drop(statements);
     if !opened.connection.is_autocommit()
         && let Err(error) = opened.connection.execute_batch("commit")
     {

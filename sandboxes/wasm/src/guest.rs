@@ -94,7 +94,7 @@ impl Guest {
     /// Ends the run and restores the instance, so that it equals a fresh one. `None` if that is
     /// impossible or not worth it: then the instance is gone.
     pub(crate) fn restored(mut self, untouched: &Untouched, most_bytes: usize) -> Option<Self> {
-        if !self.is_intact || self.pages.wasted > MOST_WASTED {
+        if !self.is_intact {
             return None;
         }
         untouched.restore(
@@ -104,6 +104,9 @@ impl Guest {
             &mut self.pages,
             most_bytes,
         )?;
+        if self.pages.wasted > MOST_WASTED {
+            return None;
+        }
         *self.store.data_mut() = State::idle();
         Some(self)
     }

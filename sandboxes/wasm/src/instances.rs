@@ -45,7 +45,7 @@ impl Role {
     /// mostly the same in all of them, and mapping one takes longer than restoring and thawing it.
     fn most_private_bytes(self) -> usize {
         match self {
-            Self::Session => 64 << 20,
+            Self::Session => 32 << 20,
             Self::Compiler | Self::Program | Self::Judge => 4 << 20,
         }
     }

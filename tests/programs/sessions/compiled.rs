@@ -84,7 +84,7 @@ fn programs_include_headers_of_their_session() {
     with_workers(|[worker, _]| {
         let mut first = cpp(
             None,
-            "#include <lib/twice.h>\n#include <stdio.h>\nint main(void) { printf(\"%d\", twice(21)); }",
+            "#include \"lib/twice.h\"\n#include <stdio.h>\nint main(void) { printf(\"%d\", twice(21)); }",
         );
         first.files = vec![File {
             path: "lib/twice.h".to_owned(),

@@ -41,7 +41,7 @@ for known in gc.get_objects():
             known['secret'] = secret
         except Exception:
             pass
-big = [bytearray(secret.encode() * 1000) for _ in range(50)]
+big = [bytearray(secret.encode() * 1000) for _ in range(400)]
 "#;
 
 /// Shows what [`TRACES`] changes.
@@ -265,7 +265,9 @@ fn altered_sessions_end_alone() {
                 _ => round * altered.len() / 400,
             };
             altered[at] = altered[at].wrapping_add([1, 0x80, 0xff][round % 3]);
-            match worker.reply(&Request::Call(call(Some(&altered), 2, use_all))) {
+            let mut next = call(Some(&altered), 2, use_all);
+            next.limits.work = WORK_PER_SECOND / 20;
+            match worker.reply(&Request::Call(next)) {
                 Reply::Unable(reason) => {
                     assert!(reason.contains("session"), "{reason}");
                     refused += 1;

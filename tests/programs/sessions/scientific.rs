@@ -14,7 +14,7 @@ fn arrays_survive_freezing_bit_for_bit() {
                 "(960000, (399, 150), True)",
             ),
             (
-                "before = a.tobytes()\na[0, 1] = np.nan\nnp.isnan(v[0, 0])",
+                "before = a.tobytes()\na[0, 1] = np.nan\nbool(np.isnan(v[0, 0]))",
                 "True",
             ),
             (

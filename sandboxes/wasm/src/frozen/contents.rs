@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::packed::{Packed, Packer, RUN};
+use super::packed::{Packed, RUN, pack, unpack};
 use super::{FrozenError, cannot};
 use crate::files::{FileBytes, Files, MAX_BYTES, NodeId};
 
@@ -25,7 +25,7 @@ impl Content<'_> {
         runs.map(|run| size_of_val(run) + run.frozen_bytes()).sum()
     }
 
-    fn unpack(&self, packer: &mut Packer) -> Result<FileBytes, FrozenError> {
+    fn unpack(&self) -> Result<FileBytes, FrozenError> {
         let length = usize::try_from(self.length).unwrap_or(usize::MAX);
         if self.runs.len() != length.div_ceil(RUN) {
             return Err(cannot("read", &"a file has the wrong length"));
@@ -35,7 +35,7 @@ impl Content<'_> {
             match run.stored() {
                 Some(stored) if stored.len() == target.len() => target.copy_from_slice(stored),
                 Some(_) => return Err(cannot("read", &"a part of a file has the wrong length")),
-                None => packer.unpack(run, target)?,
+                None => unpack(run, target)?,
             }
         }
         Ok(bytes.into())
@@ -60,8 +60,7 @@ impl<'a> ThawedContents<'a> {
         if total > MAX_BYTES {
             return Err(cannot("thawed", &"its files are too large"));
         }
-        let mut packer = Packer::default();
-        let unpacked = contents.iter().map(|content| content.unpack(&mut packer));
+        let unpacked = contents.iter().map(Content::unpack);
         let unpacked = unpacked.collect::<Result<_, _>>()?;
         files
             .complete(unpacked, opened)
@@ -73,7 +72,6 @@ impl<'a> ThawedContents<'a> {
 
     /// The contents of the files after a call.
     pub(super) fn freeze(&self, files: &Files) -> Result<Vec<Content<'a>>, FrozenError> {
-        let mut packer = Packer::default();
         let contents = files.contents().map(|(node, bytes)| {
             let before = self.0.get(&node);
             match before {
@@ -88,7 +86,7 @@ impl<'a> ThawedContents<'a> {
                 .flat_map(|(before, content)| before.chunks(RUN).zip(&content.runs));
             let runs = bytes.chunks(RUN).map(|run| match before.next() {
                 Some((before, packed)) if before == run => Ok(packed.clone()),
-                _ => packer.pack(run),
+                _ => pack(run),
             });
             Ok(Content {
                 length: bytes.len() as u64,

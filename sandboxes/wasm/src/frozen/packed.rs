@@ -1,6 +1,7 @@
 //! Short runs of bytes, each compressed by itself.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use serde::{Deserialize, Serialize};
 use zstd::bulk::{Compressor, Decompressor};
@@ -39,51 +40,51 @@ impl Packed<'_> {
     }
 }
 
-/// Compresses runs and decompresses them. Both need memory that is used again.
+/// What zstd needs, which is used again because its memory takes longer to map than a run takes to
+/// compress.
 #[derive(Default)]
-pub(super) struct Packer {
+struct Contexts {
     compressor: Option<Compressor<'static>>,
-    decompressor: Decompressor<'static>,
+    decompressor: Option<Decompressor<'static>>,
     buffer: Vec<u8>,
 }
 
-impl Packer {
-    pub(super) fn pack(&mut self, run: &[u8]) -> Result<Packed<'static>, FrozenError> {
-        let compressor = match &mut self.compressor {
+thread_local! {
+    static CONTEXTS: RefCell<Contexts> = RefCell::default();
+}
+
+pub(super) fn pack(run: &[u8]) -> Result<Packed<'static>, FrozenError> {
+    let failed = |error: std::io::Error| cannot("compressed", &error);
+    CONTEXTS.with_borrow_mut(|contexts| {
+        let compressor = match &mut contexts.compressor {
             Some(compressor) => compressor,
-            none => {
-                self.buffer.resize(zstd::zstd_safe::compress_bound(RUN), 0);
-                let new = Compressor::new(LEVEL).map_err(|error| cannot("compressed", &error))?;
-                none.insert(new)
-            }
+            none => none.insert(Compressor::new(LEVEL).map_err(failed)?),
         };
-        let length = compressor
-            .compress_to_buffer(run, &mut self.buffer[..])
-            .map_err(|error| cannot("compressed", &error))?;
+        let buffer = &mut contexts.buffer;
+        buffer.resize(zstd::zstd_safe::compress_bound(RUN), 0);
+        let compressed = compressor.compress_to_buffer(run, &mut buffer[..]);
+        let length = compressed.map_err(failed)?;
         // Less is not worth the time to decompress it.
         let is_worth_it = length < run.len() - run.len() / 16;
         Ok(if is_worth_it {
-            Packed::Compressed(Cow::Owned(self.buffer[..length].to_vec()))
+            Packed::Compressed(Cow::Owned(buffer[..length].to_vec()))
         } else {
             Packed::Stored(Cow::Owned(run.to_vec()))
         })
-    }
+    })
+}
 
-    /// Decompresses a run, which must fill `target`.
-    pub(super) fn unpack(
-        &mut self,
-        run: &Packed<'_>,
-        target: &mut [u8],
-    ) -> Result<(), FrozenError> {
-        let (Packed::Stored(bytes) | Packed::Compressed(bytes)) = run;
-        let length = self
-            .decompressor
-            .decompress_to_buffer(bytes, &mut *target)
-            .map_err(|error| cannot("read", &error))?;
-        if length == target.len() {
-            Ok(())
-        } else {
-            Err(cannot("read", &"a part has the wrong length"))
-        }
+/// Decompresses a run, which must fill `target`.
+pub(super) fn unpack(run: &Packed<'_>, target: &mut [u8]) -> Result<(), FrozenError> {
+    let (Packed::Stored(bytes) | Packed::Compressed(bytes)) = run;
+    let expected = target.len();
+    let unpacked = CONTEXTS.with_borrow_mut(|contexts| {
+        let decompressor = contexts.decompressor.get_or_insert_default();
+        decompressor.decompress_to_buffer(bytes, target)
+    });
+    match unpacked {
+        Ok(length) if length == expected => Ok(()),
+        Ok(_) => Err(cannot("read", &"a part has the wrong length")),
+        Err(error) => Err(cannot("read", &error)),
     }
 }

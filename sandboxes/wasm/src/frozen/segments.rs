@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::packed::{Packed, Packer, RUN};
+use super::packed::{Packed, RUN, pack, unpack};
 use super::{FrozenError, cannot};
 use crate::pages::PAGE;
 
@@ -34,7 +34,6 @@ impl Segment<'_> {
         (number, pages): (u32, u16),
         memory: &[u8],
         original: &[u8],
-        packer: &mut Packer,
     ) -> Result<Option<Segment<'static>>, FrozenError> {
         let (mut differing, mut differences) = (0, Vec::with_capacity(RUN));
         for page in numbers(pages) {
@@ -51,7 +50,7 @@ impl Segment<'_> {
         Ok(Some(Segment {
             number,
             pages: differing,
-            differences: packer.pack(&differences)?,
+            differences: pack(&differences)?,
         }))
     }
 
@@ -117,7 +116,7 @@ impl<'a> ThawedSegments<'a> {
             segments: Vec::with_capacity(segments.len()),
             buffer,
         };
-        let (mut used, mut packer) = (0, Packer::default());
+        let mut used = 0;
         for segment in segments {
             let (number, bytes) = (segment.number, segment.changed_bytes());
             let mut unpacked = used..used;
@@ -127,7 +126,7 @@ impl<'a> ThawedSegments<'a> {
                 if used > thawed.buffer.len() {
                     thawed.buffer.resize(used, 0);
                 }
-                packer.unpack(&segment.differences, &mut thawed.buffer[unpacked.clone()])?;
+                unpack(&segment.differences, &mut thawed.buffer[unpacked.clone()])?;
             }
             let segment = ThawedSegment { segment, unpacked };
             let differences = thawed.content(&segment);
@@ -174,7 +173,7 @@ impl<'a> ThawedSegments<'a> {
         for ThawedSegment { segment, .. } in &self.segments {
             add(segment.number as usize, segment.pages);
         }
-        let (mut thawed, mut packer) = (self.segments.iter().peekable(), Packer::default());
+        let mut thawed = self.segments.iter().peekable();
         let segments = candidates.into_iter();
         segments
             .filter_map(|(number, pages)| {
@@ -182,7 +181,7 @@ impl<'a> ThawedSegments<'a> {
                     Some(before) if self.is_unchanged(before, pages, memory, original) => {
                         Some(Ok(before.segment.clone()))
                     }
-                    _ => Segment::of((number, pages), memory, original, &mut packer).transpose(),
+                    _ => Segment::of((number, pages), memory, original).transpose(),
                 }
             })
             .collect()
