@@ -147,7 +147,10 @@ mod tests {
         let changes: [Change; 9] = [
             // A folder that contains itself.
             |files| {
-                let (outer, inner) = (files.find(ROOT, b"a").unwrap(), files.find(ROOT, b"a/b").unwrap());
+                let (outer, inner) = (
+                    files.find(ROOT, b"a").unwrap(),
+                    files.find(ROOT, b"a/b").unwrap(),
+                );
                 files.node_mut(outer).unwrap().parent = inner;
             },
             |files| {

@@ -242,8 +242,7 @@ mod tests {
         let segments = postcard::from_bytes(frozen).unwrap();
         let (original, mut memory) = (original(), original());
         memory.resize(6 * RUN, 0);
-        let thawed =
-            ThawedSegments::apply(segments, &mut memory, &original, Vec::new()).unwrap();
+        let thawed = ThawedSegments::apply(segments, &mut memory, &original, Vec::new()).unwrap();
         change(&mut memory);
         let written = 0..memory.len();
         let again = thawed.freeze(&memory, &original, &[written]).unwrap();
@@ -296,10 +295,12 @@ mod tests {
             (vec![segment(0, 3, PAGE)], "length"),
             (vec![segment(0, 1, PAGE + 1)], "length"),
         ] {
-            let applied =
-                ThawedSegments::apply(segments, &mut original(), &original(), Vec::new());
+            let applied = ThawedSegments::apply(segments, &mut original(), &original(), Vec::new());
             let error = applied.err().map(|error| error.to_string());
-            assert!(error.as_ref().is_some_and(|text| text.contains(reason)), "{error:?}");
+            assert!(
+                error.as_ref().is_some_and(|text| text.contains(reason)),
+                "{error:?}"
+            );
         }
     }
 }
