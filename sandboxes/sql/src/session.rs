@@ -1,5 +1,5 @@
-//! Runs scripts of sessions with databases of their own. A call opens the image that the call before
-//! left, and leaves another one.
+//! Runs scripts of sessions with databases of their own. A call opens the image that the one before
+//! it left, and leaves another one.
 
 use assay_worker::query::{Call, Called, End, MAX_IMAGE, Ran};
 use rusqlite::Batch;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::{FrozenError, cannot};
 use super::packed::{Packed, RUN, pack, unpack};
-use super::{FrozenError, cannot};
 use crate::files::{FileBytes, Files, MAX_BYTES, NodeId};
 
 /// The content of a file.

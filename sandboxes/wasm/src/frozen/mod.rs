@@ -6,6 +6,7 @@
 //! depends on what it changes. The bytes depend only on the state, not on how it was reached.
 
 mod contents;
+mod error;
 mod packed;
 mod segments;
 
@@ -16,6 +17,7 @@ use crate::descriptors::{Descriptor, Target, is_table};
 use crate::files::Files;
 use contents::Content;
 pub(crate) use contents::ThawedContents;
+pub(crate) use error::{FrozenError, cannot};
 use segments::Segment;
 pub(crate) use segments::ThawedSegments;
 
@@ -168,21 +170,5 @@ impl<'a> Frozen<'a> {
         let contents = std::mem::take(&mut frozen.contents);
         let thawed = ThawedContents::apply(contents, files, opened)?;
         Ok((frozen, thawed))
-    }
-}
-
-/// Why an instance cannot be frozen or thawed. Another attempt would fail as well.
-#[derive(Debug, thiserror::Error)]
-#[error("the session cannot be {done}: {reason}")]
-pub(crate) struct FrozenError {
-    done: &'static str,
-    reason: String,
-}
-
-/// The error about an instance that cannot be `done`.
-pub(crate) fn cannot(done: &'static str, reason: &dyn std::fmt::Display) -> FrozenError {
-    FrozenError {
-        done,
-        reason: reason.to_string(),
     }
 }

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use serde::{Deserialize, Serialize};
 use zstd::bulk::{Compressor, Decompressor};
 
-use super::{FrozenError, cannot};
+use super::error::{FrozenError, cannot};
 
 /// Longest run, in bytes. A longer one compresses a little better, but is compressed again as a
 /// whole if a byte changes.

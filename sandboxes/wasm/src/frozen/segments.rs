@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::{FrozenError, cannot};
 use super::packed::{Packed, RUN, pack, unpack};
-use super::{FrozenError, cannot};
 use crate::pages::PAGE;
 
 /// Pages of a segment.
