@@ -110,6 +110,19 @@ pub(crate) fn quoted(name: &str) -> String {
 
 /// Sets limits, and allows only queries.
 pub(crate) fn install(connection: &mut Connection) -> Result<AuthorizerLog> {
+    restrict(connection, denied_action)
+}
+
+/// Sets limits, and allows queries and what changes the rows and the schema of a session's own
+/// database.
+pub(crate) fn install_for_session(connection: &mut Connection) -> Result<AuthorizerLog> {
+    restrict(connection, denied_in_session)
+}
+
+fn restrict(
+    connection: &mut Connection,
+    denied: fn(&AuthAction<'_>) -> Option<String>,
+) -> Result<AuthorizerLog> {
     // Table-valued functions register themselves on first use with statements that the authorizer
     // would deny.
     connection.execute_batch("select 1 from json_each('[]'), json_tree('[]')")?;
@@ -141,7 +154,7 @@ pub(crate) fn install(connection: &mut Connection) -> Result<AuthorizerLog> {
         {
             log.lock().reads_row_ids = true;
         }
-        match denied_action(&context.action) {
+        match denied(&context.action) {
             None => Authorization::Allow,
             Some(what) => {
                 log.deny(&what);
@@ -152,7 +165,22 @@ pub(crate) fn install(connection: &mut Connection) -> Result<AuthorizerLog> {
     Ok(authorizer_log)
 }
 
-/// Describes a denied action; `None` for an allowed one.
+/// Describes an action that is denied in a session; `None` for an allowed one.
+fn denied_in_session(action: &AuthAction<'_>) -> Option<String> {
+    match action {
+        AuthAction::CreateVtable { .. } | AuthAction::DropVtable { .. } => {
+            Some("a virtual table".to_owned())
+        }
+        AuthAction::Read { .. }
+        | AuthAction::Function { .. }
+        | AuthAction::Pragma { .. }
+        | AuthAction::Attach { .. }
+        | AuthAction::Detach { .. } => denied_action(action),
+        _ => None,
+    }
+}
+
+/// Describes an action that queries may not do; `None` for an allowed one.
 fn denied_action(action: &AuthAction<'_>) -> Option<String> {
     Some(match action {
         AuthAction::Select | AuthAction::Recursive => return None,

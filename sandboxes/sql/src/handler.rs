@@ -10,6 +10,7 @@ use crate::describe::describe;
 use crate::functions::Originals;
 use crate::reversed::reversed;
 use crate::run::run;
+use crate::session;
 
 /// Maximum bytes of open images in the cache.
 const CACHE_BYTES: usize = 256 << 20;
@@ -46,6 +47,9 @@ impl Databases {
                 None => Reply::Missing,
             },
             Request::Run(request) => self.run(request),
+            Request::Call(request) => {
+                session::call(request, &self.originals).map_or_else(Reply::Unable, Reply::Called)
+            }
         }
     }
 

@@ -85,7 +85,8 @@ pub(crate) fn write(image: &[u8], rows_are_read: bool) -> Result<Connection, Str
     open().map_err(|error| error_message(image, &error))
 }
 
-fn steps(image: &[u8]) -> u64 {
+/// Limit on the steps of reading an image.
+pub(crate) fn steps(image: &[u8]) -> u64 {
     BASE_STEPS + STEPS_PER_BYTE * image.len() as u64
 }
 

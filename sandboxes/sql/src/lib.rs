@@ -24,6 +24,7 @@ mod pattern;
 mod postgres;
 mod reversed;
 mod run;
+mod session;
 mod system;
 
 pub use handler::Databases;

@@ -61,10 +61,8 @@ enum Values {
 }
 
 fn within_memory(image: &OpenImage, sql: &str, limits: Limits, values: Values) -> Ran {
-    if sql.contains('\0') {
-        return Ran::ended(End::Syntax(
-            "the statement contains a NUL character".to_owned(),
-        ));
+    if let Some(end) = malformed(sql) {
+        return Ran::ended(end);
     }
     let longest = image
         .authorizer_log
@@ -85,11 +83,6 @@ fn within_memory(image: &OpenImage, sql: &str, limits: Limits, values: Values) -
     if !statement.readonly() || statement.column_count() == 0 || statement.is_explain() != 0 {
         return Ran::ended(End::NotAQuery);
     }
-    if statement.parameter_count() > 0 {
-        return Ran::ended(End::Error(
-            "the statement has parameters, but no values are bound".to_owned(),
-        ));
-    }
     let log = &image.authorizer_log;
     let max_value_bytes = match values {
         Values::Short if log.reads_json() => return Ran::ended(End::TooLong),
@@ -99,18 +92,35 @@ fn within_memory(image: &OpenImage, sql: &str, limits: Limits, values: Values) -
     if let Err(error) = limit_values(image, max_value_bytes) {
         return Ran::ended(end_of(image, &error));
     }
+    execute(image, &mut statement, limits, 0)
+}
+
+/// Runs a prepared statement. `before` are the instructions of earlier ones within its budget.
+pub(crate) fn execute(
+    image: &OpenImage,
+    statement: &mut Statement<'_>,
+    limits: Limits,
+    before: u64,
+) -> Ran {
+    if statement.parameter_count() > 0 {
+        return Ran::ended(End::Error(
+            "the statement has parameters, but no values are bound".to_owned(),
+        ));
+    }
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     if columns.iter().map(String::len).sum::<usize>() > MAX_NAME_BYTES {
         return Ran::ended(End::TooLong);
     }
-    let (end, rows) = match collect(&mut statement, limits) {
+    let (end, rows) = match collect(statement, limits) {
         Ok(Some(rows)) => (End::Rows, rows),
         Ok(None) => (End::TooManyRows, Rows::default()),
         Err(error) => (end_of(image, &error), Rows::default()),
     };
     let instructions =
         u64::try_from(statement.get_status(StatementStatus::VmStep)).unwrap_or_default();
-    let steps = instructions.saturating_add(image.meter.charged());
+    let steps = before
+        .saturating_add(instructions)
+        .saturating_add(image.meter.charged());
     // The budget is checked once in a number of instructions, so the last row may be returned after
     // it was exceeded.
     let (end, rows) = if end == End::Rows && steps > image.meter.budget() {
@@ -127,8 +137,14 @@ fn within_memory(image: &OpenImage, sql: &str, limits: Limits, values: Values) -
     }
 }
 
+/// The end of a text that is not SQL at all.
+pub(crate) fn malformed(sql: &str) -> Option<End> {
+    let is_malformed = sql.contains('\0');
+    is_malformed.then(|| End::Syntax("the statement contains a NUL character".to_owned()))
+}
+
 /// Limits the length of values, in bytes.
-fn limit_values(image: &OpenImage, max_value_bytes: usize) -> Result<(), Error> {
+pub(crate) fn limit_values(image: &OpenImage, max_value_bytes: usize) -> Result<(), Error> {
     image.meter.set_max_value_bytes(max_value_bytes);
     image
         .connection
@@ -161,7 +177,7 @@ fn collect(statement: &mut Statement<'_>, limits: Limits) -> Result<Option<Rows>
 }
 
 /// Interprets an error of SQLite as the end of the statement.
-fn end_of(image: &OpenImage, error: &Error) -> End {
+pub(crate) fn end_of(image: &OpenImage, error: &Error) -> End {
     if let Some(what) = image.authorizer_log.take_denied() {
         return End::Denied(what);
     }

@@ -1,103 +1,148 @@
-//! Measures calls of sessions in one worker: a new session, a small call, memory of 10 MiB, with
-//! what is frozen. Every call thaws its session and freezes it again.
+//! Measures calls of sessions in one worker, for sessions of several sizes. Every call thaws its
+//! session and freezes it again. Times are those of the processor, which depend less on what else
+//! the machine does.
 //!
-//! usage: sessions IMAGES
+//! usage: sessions IMAGES [NAME]
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap ends the measurement")]
 #![expect(clippy::print_stdout, reason = "the result")]
 
-use assay_wasm::{Folder, ProgramHandler};
+use assay_wasm::{Folder, ProgramHandler, inspection};
 use assay_worker::program::{Call, Called, End, Limits, Reply, Request, WORK_PER_SECOND};
 use rustix::time::{ClockId, clock_gettime};
 
-const ROUNDS: usize = 200;
+const ROUNDS: usize = 100;
 
-fn call(handler: &ProgramHandler, frozen: Option<&[u8]>, number: u32, code: &str) -> Called {
-    let request = Request::Call(Call {
+/// Sessions: what their first call runs, and what the measured call runs.
+const SESSIONS: &[(&str, &str, &str)] = &[
+    ("print(1)", "x = 1", "print(1)"),
+    (
+        "generator",
+        "class A:\n    n = 0\ng = (i * i for i in range(10))\nnext(g), next(g), A.n",
+        "next(g)",
+    ),
+    ("2 MiB of integers", "x = list(range(60_000))", "print(1)"),
+    ("10 MiB of integers", "x = list(range(300_000))", "print(1)"),
+    (
+        "10 MiB of integers, all changed",
+        "x = list(range(300_000))",
+        "x = [i + 1 for i in x]",
+    ),
+    (
+        "10 MiB of strings",
+        "x = [f'item {i}' for i in range(130_000)]",
+        "print(1)",
+    ),
+    (
+        "10 MiB random",
+        "import os\nx = os.urandom(10 << 20)",
+        "print(1)",
+    ),
+    (
+        "10 MiB random, a byte changed",
+        "import os\nx = bytearray(os.urandom(10 << 20))",
+        "x[5 << 20] ^= 1",
+    ),
+    (
+        "50 MiB random",
+        "import os\nx = os.urandom(50 << 20)",
+        "print(1)",
+    ),
+    (
+        "50 MiB of integers",
+        "x = list(range(1_400_000))",
+        "print(1)",
+    ),
+    (
+        "file of 10 MiB",
+        "with open('f', 'w') as f:\n    f.writelines(f'{i},{i * i}\\n' for i in range(700_000))",
+        "print(1)",
+    ),
+];
+
+fn request(frozen: Option<&[u8]>, code: &str) -> Call {
+    Call {
         image: "python".to_owned(),
         frozen: frozen.map(<[u8]>::to_vec),
-        number,
+        number: 2,
         code: code.to_owned(),
         stdin: Vec::new(),
         limits: Limits {
-            work: 2 * WORK_PER_SECOND,
-            memory_bytes: 256 << 20,
+            work: 4 * WORK_PER_SECOND,
+            memory_bytes: 512 << 20,
             output_bytes: 1 << 20,
         },
         seed: 7,
         files: Vec::new(),
         fetch: Vec::new(),
-    });
-    match handler.reply(&request) {
+    }
+}
+
+fn called(handler: &ProgramHandler, request: Call) -> Called {
+    match handler.reply(&Request::Call(request)) {
         Reply::Called(called) => called,
         other => panic!("no result: {other:?}"),
     }
 }
 
-/// The time since the system started.
+/// The time for which this thread has run.
 fn milliseconds() -> f64 {
-    let time = clock_gettime(ClockId::Monotonic);
+    let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
 
-/// Prints p50 and p99 of the time of calls.
-fn measure(name: &str, handler: &ProgramHandler, frozen: Option<&[u8]>, code: &str) -> Called {
-    let mut times = Vec::with_capacity(ROUNDS);
-    let mut called = None;
-    for _ in 0..ROUNDS {
-        let start = milliseconds();
-        called = Some(call(handler, frozen, 2, code));
-        times.push(milliseconds() - start);
-    }
+/// The quantiles of the time of some work, in milliseconds.
+fn quantiles<const N: usize>(of: [usize; N], mut work: impl FnMut()) -> [f64; N] {
+    let mut times: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let start = milliseconds();
+            work();
+            milliseconds() - start
+        })
+        .collect();
     times.sort_by(f64::total_cmp);
-    let called = called.unwrap();
-    let ms = |at: usize| times.get(at).copied().unwrap_or_default();
-    println!(
-        "{name:24} {:7.2} {:7.2} {:9} {:9}  {:?}",
-        ms(ROUNDS / 2),
-        ms(ROUNDS * 99 / 100),
-        called.frozen.as_ref().map_or(0, Vec::len),
-        called.changed_bytes,
-        called.ran.end,
-    );
-    called
+    of.map(|percent| {
+        times
+            .get(ROUNDS * percent / 100)
+            .copied()
+            .unwrap_or_default()
+    })
 }
 
 fn main() {
-    let images = std::env::args().nth(1).unwrap();
+    let mut arguments = std::env::args().skip(1);
+    let images = arguments.next().unwrap();
+    let selected = arguments.next().unwrap_or_default();
     let body = move || {
         let handler = ProgramHandler::load(&Folder::new(std::path::Path::new(&images))).unwrap();
         println!(
-            "{:24} {:>7} {:>7} {:>9} {:>9}",
-            "call", "p50 ms", "p99 ms", "frozen", "changed"
+            "{:32} {:>7} {:>7} {:>7} {:>9} {:>9}",
+            "session", "thaw", "p50 ms", "p99 ms", "frozen", "changed"
         );
-        let new = measure("new session, print(1)", &handler, None, "print(1)");
-        let small = new.frozen.unwrap();
-        measure("print(1)", &handler, Some(&small), "print(1)");
-        let large = call(
-            &handler,
-            Some(&small),
-            2,
-            "import random\nx = random.randbytes(10 << 20)\nlen(x)",
-        );
-        assert_eq!(large.ran.end, End::Returned("10485760".to_owned()));
-        let large = large.frozen.unwrap();
-        measure("10 MiB, print(1)", &handler, Some(&large), "print(1)");
-        let list = call(
-            &handler,
-            Some(&small),
-            2,
-            "x = list(range(300_000))\nlen(x)",
-        );
-        measure(
-            "list of 300,000",
-            &handler,
-            list.frozen.as_deref(),
-            "print(1)",
-        );
-        let names = "class A:\n    n = 0\ng = (i * i for i in range(10))\nnext(g), next(g), A.n";
-        let names = call(&handler, Some(&small), 2, names);
-        measure("a generator", &handler, names.frozen.as_deref(), "next(g)");
+        let named = SESSIONS
+            .iter()
+            .filter(|(name, ..)| name.contains(&selected));
+        for (name, first, next) in named {
+            let first = called(&handler, request(None, first));
+            assert!(
+                matches!(first.ran.end, End::Finished | End::Returned(_)),
+                "{:?}",
+                first.ran
+            );
+            let frozen = first.frozen.unwrap();
+            let request = request(Some(&frozen), next);
+            let [thaw] = quantiles([50], || assert!(inspection::thaw(&handler, 0, &request)));
+            let request = Request::Call(request);
+            let [p50, p99] = quantiles([50, 99], || {
+                let reply = handler.reply(&request);
+                assert!(matches!(reply, Reply::Called(_)), "{reply:?}");
+            });
+            println!(
+                "{name:32} {thaw:7.2} {p50:7.2} {p99:7.2} {:9} {:9}",
+                frozen.len(),
+                first.changed_bytes,
+            );
+        }
     };
     let thread = std::thread::Builder::new()
         .stack_size(192 << 20)

@@ -39,6 +39,16 @@ pub(crate) enum Whence {
     End,
 }
 
+/// Whether these can be the descriptors of an instance: no more than it can open, and the
+/// preopened folder in its place.
+pub(crate) fn is_table(table: &[Option<Descriptor>]) -> bool {
+    let preopened = usize::try_from(PREOPENED)
+        .ok()
+        .and_then(|at| table.get(at)?.as_ref());
+    table.len() <= MAX_DESCRIPTORS
+        && preopened.is_some_and(|folder| folder.target == Target::Node(ROOT))
+}
+
 /// The table of descriptors, and the files they refer to.
 pub(crate) struct Descriptors {
     table: Vec<Option<Descriptor>>,
@@ -47,6 +57,14 @@ pub(crate) struct Descriptors {
 
 impl Descriptors {
     pub(crate) fn new(files: Arc<Mutex<Files>>) -> Self {
+        Self {
+            table: Self::initial(),
+            files,
+        }
+    }
+
+    /// The descriptors that are open from the start.
+    fn initial() -> Vec<Option<Descriptor>> {
         let stream = |device, reads| Descriptor {
             target: Target::Device(device),
             position: 0,
@@ -67,9 +85,17 @@ impl Descriptors {
             stream(Device::Stderr, false),
             root,
         ];
-        Self {
-            table: table.into_iter().map(Some).collect(),
-            files,
+        table.into_iter().map(Some).collect()
+    }
+
+    /// Closes what the guest has opened, and opens what it has closed.
+    pub(crate) fn close_all(&mut self) {
+        let closed = std::mem::replace(&mut self.table, Self::initial());
+        let mut files = self.files();
+        for descriptor in closed.into_iter().flatten() {
+            if let Target::Node(node) = descriptor.target {
+                files.close(node);
+            }
         }
     }
 

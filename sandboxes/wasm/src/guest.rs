@@ -8,11 +8,11 @@ use wasmtime::{Global, Instance, InstancePre, Store, Trap};
 
 use crate::call::call;
 use crate::exports::Exports;
-use crate::frozen::{Frozen, FrozenError, GlobalValue, cannot};
+use crate::frozen::{FrozenError, GlobalValue, HostState, Memory, ThawedSegments, cannot};
 use crate::globals;
 use crate::message::{self, Message};
 use crate::restore::{PrivatePages, Untouched};
-use crate::state::{State, Stop, nanoseconds_of};
+use crate::state::{State, Stop};
 
 /// Work of the driver before the program's own begins, such as loading code.
 const DRIVER_WORK: u64 = 20_000_000_000;
@@ -93,8 +93,8 @@ impl Guest {
 
     /// Ends the run and restores the instance, so that it equals a fresh one. `None` if that is
     /// impossible or not worth it: then the instance is gone.
-    pub(crate) fn restored(mut self, untouched: &Untouched) -> Option<Self> {
-        if !self.is_intact || self.pages.wasted > MOST_WASTED {
+    pub(crate) fn restored(mut self, untouched: &Untouched, most_bytes: usize) -> Option<Self> {
+        if !self.is_intact {
             return None;
         }
         untouched.restore(
@@ -102,39 +102,48 @@ impl Guest {
             self.exports.memory,
             &self.globals,
             &mut self.pages,
+            most_bytes,
         )?;
+        if self.pages.wasted > MOST_WASTED {
+            return None;
+        }
         *self.store.data_mut() = State::idle();
         Some(self)
     }
 
-    /// The state of the instance, which no request uses.
-    pub(crate) fn freeze(
+    /// The memory and the globals of the instance, which no request uses.
+    pub(crate) fn freeze<'a>(
         &mut self,
         untouched: &Untouched,
-        image: &str,
-    ) -> Result<Frozen, FrozenError> {
+        thawed: &ThawedSegments<'a>,
+    ) -> Result<Memory<'a>, FrozenError> {
         let globals: Option<Vec<GlobalValue>> = self
             .globals
             .iter()
             .map(|global| GlobalValue::of(&global.get(&mut self.store)))
             .collect();
-        let globals = globals.ok_or_else(|| cannot("frozen", &"a global is a reference"))?;
-        let work = self.state().clock_start.saturating_sub(self.work_left());
-        let clock = self.state().clock_base.saturating_add(nanoseconds_of(work));
-        let host = self.state().freeze(clock);
-        let differences = untouched.differences(self.memory());
-        Frozen::new(image, self.memory_bytes(), globals, host, &differences)
+        let written = untouched.written(self.memory());
+        Ok(Memory {
+            bytes: self.memory_bytes(),
+            globals: globals.ok_or_else(|| cannot("frozen", &"a global is a reference"))?,
+            segments: thawed.freeze(self.memory(), untouched.memory(), &written)?,
+        })
     }
 
-    /// Gives a new instance the memory and the globals of a frozen one.
-    pub(crate) fn thaw(&mut self, frozen: &Frozen) -> Result<(), FrozenError> {
-        let missing = frozen.memory_bytes.checked_sub(self.memory_bytes());
+    /// Gives a new instance the memory and the globals of a frozen one. For `buffer`, see
+    /// [`ThawedSegments::apply`].
+    pub(crate) fn thaw<'a>(
+        &mut self,
+        frozen: Memory<'a>,
+        untouched: &Untouched,
+        buffer: Vec<u8>,
+    ) -> Result<ThawedSegments<'a>, FrozenError> {
+        let missing = frozen.bytes.checked_sub(self.memory_bytes());
         let missing = missing.ok_or_else(|| cannot("thawed", &"its memory has shrunk"))?;
         let memory = self.exports.memory;
         memory
             .grow(&mut self.store, missing / WASM_PAGE)
             .map_err(|error| cannot("thawed", &error))?;
-        frozen.apply(memory.data_mut(&mut self.store))?;
         if frozen.globals.len() != self.globals.len() {
             return Err(cannot("thawed", &"its globals differ"));
         }
@@ -142,7 +151,14 @@ impl Guest {
             let set = global.set(&mut self.store, value.value());
             set.map_err(|error| cannot("thawed", &error))?;
         }
-        Ok(())
+        let memory = memory.data_mut(&mut self.store);
+        ThawedSegments::apply(frozen.segments, memory, untouched.memory(), buffer)
+    }
+
+    /// The host's state of the instance, which no request uses.
+    pub(crate) fn host_state(&self) -> HostState {
+        let work = self.state().clock_start.saturating_sub(self.work_left());
+        self.state().freeze(work)
     }
 
     /// Sets the work that the guest may do from now on, and starts its clock.

@@ -6,8 +6,8 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_worker::program::{
-    Call, Called, Compile, Compiled, End, File, ImageInfo, Limits, Part, Ran, Reply, Request, Run,
-    Test, Translation,
+    Call, Called, Compile, Compiled, CompiledCall, End, File, ImageInfo, Limits, Part, Ran, Reply,
+    Request, Run, Test, Translation,
 };
 use assay_worker::{ExecutableCode, Handler};
 use serde_json::value::RawValue;
@@ -21,7 +21,7 @@ use crate::engine;
 use crate::files::Files;
 use crate::guest::{Guest, ReplySource, Stopped};
 use crate::image::{Folder, Image};
-use crate::instances::{Instances, Role};
+use crate::instances::Role;
 use crate::kind::{IMAGES, ImageContent, kind};
 use crate::message::{Message, header};
 use crate::pages::PageMap;
@@ -37,6 +37,9 @@ use crate::translate::Translator;
 /// Minimum memory of the instance of a test, in bytes. The limit of the program does not apply to
 /// it.
 const JUDGE_MEMORY: u64 = 512 << 20;
+
+/// The standard of sessions that do not choose one.
+const SESSION_STANDARD: &str = "gnu++20";
 
 /// Runs programs in the images of a folder.
 pub struct ProgramHandler {
@@ -116,7 +119,10 @@ impl ProgramHandler {
             Request::Images => Ok(Reply::Images(self.images())),
             Request::Compile(compile) => self.compile(compile).map(Reply::Compiled),
             Request::Run(run) => self.run(run).map(Reply::Ran),
-            Request::Call(call) => self.call(call).map(Reply::Called),
+            Request::Call(call) => self.call(call, SESSION_STANDARD).map(Reply::Called),
+            Request::CompiledCall(CompiledCall { call, standard }) => {
+                self.call(call, standard).map(Reply::Called)
+            }
         };
         result.unwrap_or_else(|error| match error {
             RequestError::Permanent(reason) => Reply::Unable(reason),
@@ -124,10 +130,10 @@ impl ProgramHandler {
         })
     }
 
-    /// The instances of the image at this place in the table.
-    pub(crate) fn instances(&self, at: usize) -> Option<&Instances> {
+    /// The interpreter at this place in the table.
+    pub(crate) fn interpreter(&self, at: usize) -> Option<&Image> {
         match self.images.get(at)?.as_ref().ok()? {
-            Loaded::Interpreter(image) => Some(&image.instances),
+            Loaded::Interpreter(image) => Some(image),
             Loaded::Toolchain(_) => None,
         }
     }
@@ -199,13 +205,10 @@ impl ProgramHandler {
         })
     }
 
-    fn call(&self, call: &Call) -> Result<Called, RequestError> {
+    fn call(&self, call: &Call, standard: &str) -> Result<Called, RequestError> {
         match self.image(&call.image)? {
             Loaded::Interpreter(image) => session::run(image, &self.tainted, call),
-            Loaded::Toolchain(_) => Err(RequestError::Permanent(format!(
-                "image `{}` has no sessions",
-                call.image
-            ))),
+            Loaded::Toolchain(toolchain) => toolchain.call(call, standard),
         }
     }
 
@@ -418,7 +421,8 @@ fn run_compiled(
         }
     };
     let limits = toolchain.limits(run.limits);
-    toolchain.run(&run.code, entry, limits, context.state(limits, input))
+    let ran = toolchain.run(&run.code, entry, limits, context.state(limits, input));
+    ran.map(|(ran, _)| ran)
 }
 
 /// An image that is ready for programs.

@@ -1,9 +1,13 @@
-//! Entry points of the test that compares restored instances with fresh ones. Not part of the API.
+//! Entry points of the test that compares restored instances with fresh ones, and of the
+//! measurement of sessions. Not part of the API.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use assay_worker::program::Call;
 
 use crate::ProgramHandler;
 use crate::instances::Role;
+use crate::session::Thawed;
 
 /// How instances came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +34,7 @@ pub struct Comparison {
 /// The counts of an image, in the order of the table of languages.
 #[must_use]
 pub fn counts(programs: &ProgramHandler, image: usize) -> Option<Counts> {
-    let counts = &programs.instances(image)?.counts;
+    let counts = &programs.interpreter(image)?.instances.counts;
     Some(Counts {
         created: counts.created.load(Ordering::Relaxed),
         restored: counts.restored.load(Ordering::Relaxed),
@@ -41,12 +45,12 @@ pub fn counts(programs: &ProgramHandler, image: usize) -> Option<Counts> {
 #[must_use]
 pub fn compare(programs: &ProgramHandler, image: usize) -> Vec<Comparison> {
     let roles = Role::ALL.into_iter();
-    let Some(instances) = programs.instances(image) else {
+    let Some(image) = programs.interpreter(image) else {
         return Vec::new();
     };
     roles
         .filter_map(|role| {
-            instances.compare(role, |waiting, fresh| {
+            image.instances.compare(role, |waiting, fresh| {
                 let mut differences = Vec::new();
                 let (memory, expected) = (waiting.memory(), fresh.memory());
                 if memory.len() != expected.len() {
@@ -73,4 +77,18 @@ pub fn compare(programs: &ProgramHandler, image: usize) -> Vec<Comparison> {
             })
         })
         .collect()
+}
+
+/// Thaws the instance of a call and discards it. Returns whether it can be thawed.
+#[must_use]
+pub fn thaw(programs: &ProgramHandler, image: usize, call: &Call) -> bool {
+    let Some(image) = programs.interpreter(image) else {
+        return false;
+    };
+    let Ok(thawed) = Thawed::of(image, call) else {
+        return false;
+    };
+    image.instances.keep_buffer(thawed.segments);
+    image.finish(&AtomicBool::new(false), Role::Session, thawed.guest);
+    true
 }

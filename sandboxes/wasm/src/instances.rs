@@ -2,13 +2,13 @@
 //! run.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use assay_worker::program::Test;
 use wasmtime::InstancePre;
 
 use crate::engine::INSTANCES;
-use crate::frozen::{Frozen, FrozenError, cannot};
+use crate::frozen::{FrozenError, Memory, ThawedSegments, cannot};
 use crate::guest::Guest;
 use crate::kind::IMAGES;
 use crate::pages::PageMap;
@@ -17,6 +17,9 @@ use crate::state::State;
 
 /// Most instances of an image at once: one of each role, and the untouched one.
 const MOST_INSTANCES: usize = Role::ALL.len() + 1;
+
+/// Longest buffer that is kept between calls, in bytes.
+const MOST_BUFFER: usize = 64 << 20;
 
 const _: () = assert!(MOST_INSTANCES * IMAGES.len() <= INSTANCES as usize);
 
@@ -37,6 +40,15 @@ pub(crate) enum Role {
 
 impl Role {
     pub(crate) const ALL: [Self; 4] = [Self::Compiler, Self::Program, Self::Judge, Self::Session];
+
+    /// Most memory that a restored instance keeps for itself, in bytes. The pages of sessions are
+    /// mostly the same in all of them, and mapping one takes longer than restoring and thawing it.
+    fn most_private_bytes(self) -> usize {
+        match self {
+            Self::Session => 32 << 20,
+            Self::Compiler | Self::Program | Self::Judge => 4 << 20,
+        }
+    }
 
     /// The role of the instance that runs the program of a test.
     pub(crate) fn of_program(test: &Test) -> Self {
@@ -62,6 +74,8 @@ pub(crate) struct Instances {
     untouched: Option<Untouched>,
     /// A restored instance for each role.
     idle: [Mutex<Option<Guest>>; Role::ALL.len()],
+    /// The buffer for thawing the next instance.
+    buffer: Mutex<Vec<u8>>,
     pub(crate) counts: Counts,
 }
 
@@ -82,6 +96,7 @@ impl Instances {
             globals: globals.unwrap_or_default(),
             untouched,
             idle: Default::default(),
+            buffer: Mutex::default(),
             counts: Counts::default(),
         })
     }
@@ -103,21 +118,43 @@ impl Instances {
         let Some(untouched) = &self.untouched else {
             return;
         };
-        if let Some(guest) = guest.restored(untouched) {
+        if let Some(guest) = guest.restored(untouched, role.most_private_bytes()) {
             self.counts.restored.fetch_add(1, Ordering::Relaxed);
             *self.idle(role) = Some(guest);
         }
     }
 
-    /// The state of an instance after a call.
-    pub(crate) fn freeze(&self, guest: &mut Guest, hash: &str) -> Result<Frozen, FrozenError> {
-        let untouched = self.untouched.as_ref().ok_or_else(|| {
-            cannot(
-                "frozen",
-                &"the image does not export its state; build it again",
-            )
-        })?;
-        guest.freeze(untouched, hash)
+    /// Gives a new instance the memory and the globals of a frozen one.
+    pub(crate) fn thaw<'a>(
+        &self,
+        guest: &mut Guest,
+        frozen: Memory<'a>,
+    ) -> Result<ThawedSegments<'a>, FrozenError> {
+        let buffer = std::mem::take(&mut *lock(&self.buffer));
+        guest.thaw(frozen, self.untouched("thawed")?, buffer)
+    }
+
+    /// The memory and the globals of an instance after a call.
+    pub(crate) fn freeze<'a>(
+        &self,
+        guest: &mut Guest,
+        thawed: &ThawedSegments<'a>,
+    ) -> Result<Memory<'a>, FrozenError> {
+        guest.freeze(self.untouched("frozen")?, thawed)
+    }
+
+    /// Keeps the buffer of a thawed instance for the next one.
+    pub(crate) fn keep_buffer(&self, thawed: ThawedSegments<'_>) {
+        let buffer = thawed.into_buffer();
+        if buffer.len() <= MOST_BUFFER {
+            *lock(&self.buffer) = buffer;
+        }
+    }
+
+    fn untouched(&self, done: &'static str) -> Result<&Untouched, FrozenError> {
+        self.untouched
+            .as_ref()
+            .ok_or_else(|| cannot(done, &"the image does not export its state; build it again"))
     }
 
     /// Calls `compare` with the waiting instance of a role, if there is one, and a fresh one.
@@ -131,8 +168,11 @@ impl Instances {
         Some(compare(idle.as_mut()?, &mut fresh))
     }
 
-    fn idle(&self, role: Role) -> std::sync::MutexGuard<'_, Option<Guest>> {
-        let idle = &self.idle[role as usize];
-        idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle(&self, role: Role) -> MutexGuard<'_, Option<Guest>> {
+        lock(&self.idle[role as usize])
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

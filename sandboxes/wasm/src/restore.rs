@@ -9,15 +9,9 @@ use std::sync::Arc;
 
 use wasmtime::{AsContextMut, Global, InstancePre, Memory, Store, Val, format_err};
 
-use crate::frozen::Differences;
 use crate::globals;
 use crate::pages::{PAGE, PageFaults, PageMap};
 use crate::state::State;
-
-/// Most memory that a restored instance keeps for itself, in bytes.
-const MOST_BYTES: usize = 4 << 20;
-
-const MOST_PAGES: usize = MOST_BYTES / PAGE;
 
 /// How many times in a row a changed page is copied without comparing it first, because a
 /// comparison takes as long as a copy.
@@ -95,8 +89,7 @@ impl Untouched {
         let globals = globals::of(&mut store, &instance, globals)?;
         let globals = globals.iter().map(|global| global.get(&mut store));
         let globals = globals.collect();
-        let page_map =
-            page_map.filter(|map| map.private(memory.data(&store), MOST_PAGES).is_some());
+        let page_map = page_map.filter(|map| map.all_private(memory.data(&store)).is_some());
         Ok(Self {
             globals,
             store,
@@ -105,32 +98,29 @@ impl Untouched {
         })
     }
 
-    /// The pages in which the memory of another instance of the image differs.
-    pub(crate) fn differences(&self, found: &[u8]) -> Differences {
-        let original = self.memory.data(&self.store);
-        let private = self
-            .page_map
-            .as_ref()
-            .and_then(|map| map.all_private(found));
+    /// The memory of a new instance.
+    pub(crate) fn memory(&self) -> &[u8] {
+        self.memory.data(&self.store)
+    }
+
+    /// The ranges of the memory of another instance that may differ, in order.
+    pub(crate) fn written(&self, found: &[u8]) -> Vec<Range<usize>> {
+        let map = self.page_map.as_ref();
+        let written = map.and_then(|map| map.all_private(found));
         // Without a page map, all pages are compared.
-        let ranges = private.unwrap_or_else(|| std::iter::once(0..found.len()).collect());
-        let mut differences = Differences::default();
-        for at in ranges.iter().flat_map(pages_of) {
-            let original = original.get(at.clone()).unwrap_or_default();
-            differences.compare(at.start / PAGE, &found[at], original);
-        }
-        differences
+        written.unwrap_or_else(|| std::iter::once(0..found.len()).collect())
     }
 
     /// Restores the memory and the globals of another instance of the image, whose private pages
-    /// are given. `None` if that is impossible or too expensive, in which case the instance must
-    /// not be used again.
+    /// are given. `None` if that is impossible, or too expensive because more than `most_bytes` are
+    /// private, in which case the instance must not be used again.
     pub(crate) fn restore(
         &self,
         mut store: impl AsContextMut<Data = State>,
         memory: Memory,
         globals: &[Global],
         pages: &mut PrivatePages,
+        most_bytes: usize,
     ) -> Option<()> {
         let original = self.memory.data(&self.store);
         let found = memory.data_mut(&mut store);
@@ -140,8 +130,8 @@ impl Untouched {
         }
         // Scanning all pages takes longer than restoring those that a small program changes.
         if !pages.at_start.is_some_and(PageFaults::are_all_until_now) {
-            let ranges = self.page_map.as_ref()?.private(found, MOST_PAGES)?;
-            if ranges.iter().map(Range::len).sum::<usize>() > MOST_BYTES {
+            let ranges = self.page_map.as_ref()?.private(found, most_bytes / PAGE)?;
+            if ranges.iter().map(Range::len).sum::<usize>() > most_bytes {
                 return None;
             }
             pages.replace(&ranges);

@@ -96,23 +96,23 @@ impl State {
     }
 
     /// The state of an instance that is thawed.
-    pub(crate) fn thawed(host: &HostState, limits: Limits, stdin: Vec<u8>) -> Self {
-        let files = Arc::new(Mutex::new(host.files.clone()));
+    pub(crate) fn thawed(host: HostState, limits: Limits, stdin: Vec<u8>) -> Self {
+        let files = Arc::new(Mutex::new(host.files));
         let mut state = Self::with_files(limits, host.seed, stdin, files);
-        state.descriptors.set_table(host.descriptors.clone());
+        state.descriptors.set_table(host.descriptors);
         state.random.set_position(host.random_position);
         state.clock_base = host.clock;
         state
     }
 
-    /// The part that outlives a call, after which the guest's clock shows `clock` nanoseconds.
-    pub(crate) fn freeze(&self, clock: u64) -> HostState {
+    /// The part that outlives a call, which has done this work.
+    pub(crate) fn freeze(&self, work: u64) -> HostState {
         HostState {
             files: self.descriptors.files().clone(),
             descriptors: self.descriptors.table().to_vec(),
             seed: self.seed,
             random_position: self.random.position(),
-            clock,
+            clock: self.clock_base.saturating_add(nanoseconds_of(work)),
         }
     }
 

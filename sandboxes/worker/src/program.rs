@@ -42,6 +42,11 @@ pub enum Request {
     Call(Call),
     /// Lists the images of the worker.
     Images,
+    /// Compiles code and runs it in a session of an image with a compiler. Such a session consists
+    /// of its files: no variable of a program outlives it, and headers among the files can be
+    /// included. Code that does not compile ends with [`End::Raised`]. [`Request::Call`] does the
+    /// same by the standard `gnu++20`.
+    CompiledCall(CompiledCall),
 }
 
 impl WorkerRequest for Request {
@@ -186,6 +191,15 @@ pub struct Call {
     pub fetch: Vec<String>,
 }
 
+/// One call of a session of an image with a compiler.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompiledCall {
+    /// The call.
+    pub call: Call,
+    /// The standard by which the code is compiled, such as `gnu17`.
+    pub standard: String,
+}
+
 /// Limits on the resources of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
@@ -204,7 +218,7 @@ pub enum Reply {
     Compiled(Compiled),
     /// To [`Request::Run`].
     Ran(Ran),
-    /// To [`Request::Call`].
+    /// To [`Request::Call`] and [`Request::CompiledCall`].
     Called(Called),
     /// To [`Request::Images`].
     Images(Vec<ImageInfo>),

@@ -38,6 +38,8 @@ pub enum Request {
     Describe(Image),
     /// Runs statements, each on several images.
     Run(Run),
+    /// Runs a script in a session with a database of its own.
+    Call(Call),
 }
 
 impl WorkerRequest for Request {
@@ -102,6 +104,32 @@ pub struct Run {
     pub reply_bytes: u64,
 }
 
+/// One call of a session with a database of its own. A session that only reads an image that others
+/// use as well needs no calls: each is a [`Run`] of one statement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// The image that the call before left, see [`Called::image`], or with which the session
+    /// starts; an empty database if `None`.
+    pub image: Option<ByteBuf>,
+    /// Statements, which may write. They run in order up to the first that fails.
+    pub script: String,
+    /// Limit on the steps of all statements together.
+    pub steps: u64,
+    /// Limits of each statement.
+    pub limits: Limits,
+}
+
+/// The result of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Called {
+    /// How the last statement that ran ended. The rows are those of the last statement that has
+    /// columns, and the steps are those of all statements.
+    pub ran: Ran,
+    /// The database after the call. `None` if it has not changed: no statement wrote to it, or one
+    /// failed, in which case the call has no effect.
+    pub image: Option<ByteBuf>,
+}
+
 /// The order in which rows are read where a statement leaves it undefined. A result that differs
 /// between two orders is not defined by the statement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,6 +174,8 @@ pub enum Reply {
     /// again: databases of the last statement, and all statements after it. There is at least one
     /// run.
     Ran(Vec<Vec<Ran>>),
+    /// To [`Request::Call`].
+    Called(Called),
     /// To [`Request::Run`]: the first run alone does not fit into [`Run::reply_bytes`].
     TooLarge {
         /// Size of the run, by [`Ran::bytes`].

@@ -8,6 +8,7 @@ impl Reply {
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         match self {
             Self::Ran(runs) => runs.iter().flatten().try_for_each(ran),
+            Self::Called(called) => ran(&called.ran),
             Self::Described(tables) => tables.iter().try_for_each(table),
             _ => Ok(()),
         }

@@ -13,6 +13,8 @@ pub mod document;
 #[cfg(feature = "extraction")]
 pub mod extraction;
 #[cfg(feature = "guest-message")]
+pub mod frozen;
+#[cfg(feature = "guest-message")]
 pub mod guest_message;
 #[cfg(feature = "judge-reply")]
 pub mod judge_reply;
@@ -68,6 +70,11 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "extraction",
         run: extraction::run,
+    },
+    #[cfg(feature = "guest-message")]
+    Target {
+        name: "frozen",
+        run: frozen::run,
     },
     #[cfg(feature = "guest-message")]
     Target {

@@ -14,6 +14,7 @@ use assay_record::{
     Body, BodyKind, Claim, Entry, Event, NewGrade, RequestKey, SealedReply, StoredGrade,
 };
 use assay_rewards::channel::counts::Calibration;
+use assay_wasm::fuzzing::{NEW_MEMORY, freeze, freeze_again, new_memory};
 use assay_worker::fuzzing::{reply, write};
 use assay_worker::query::{Column, ForeignKey, Rows, Table, Value};
 use assay_worker::{program, query};
@@ -105,6 +106,7 @@ mutated!(
     configuration,
     document,
     extraction,
+    frozen,
     guest_message,
     judge_reply,
     math_decide,
@@ -275,6 +277,43 @@ fn writes_worker_seeds() {
         std::fs::write(
             folder().join("seeds/worker_frames").join(name),
             bytes.unwrap(),
+        )
+        .unwrap();
+    }
+}
+
+#[test]
+fn frozen_seeds_are_thawed() {
+    for (path, bytes) in inputs("frozen") {
+        let is_seed = path.starts_with(folder().join("seeds"));
+        assert!(
+            !is_seed || freeze_again(&bytes).is_some(),
+            "`{}`; run `writes_frozen_seeds`",
+            path.display()
+        );
+    }
+}
+
+#[test]
+#[ignore = "regenerates `seeds/frozen`; run it after a change of the format"]
+fn writes_frozen_seeds() {
+    let mut changed = new_memory();
+    changed[70_000] = 99;
+    changed.extend((0..NEW_MEMORY).map(|at| (at % 251) as u8));
+    changed[300_000..500_000].fill(0);
+    let text = b"line\n".repeat(30);
+    for (name, memory, files) in [
+        ("new", new_memory(), [].as_slice()),
+        ("changed", changed, &[]),
+        (
+            "files",
+            new_memory(),
+            &[("a/b/c.txt", &text[..]), ("d", b"")],
+        ),
+    ] {
+        std::fs::write(
+            folder().join("seeds/frozen").join(name),
+            freeze(&memory, files).unwrap(),
         )
         .unwrap();
     }

@@ -5,7 +5,6 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use memmap2::Mmap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The bytes of a file. Clones share them until one of the clones is changed.
 #[derive(Clone)]
@@ -29,19 +28,6 @@ impl FileBytes {
     }
 }
 
-impl Serialize for FileBytes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for FileBytes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let bytes = serde_bytes::ByteBuf::deserialize(deserializer)?;
-        Ok(Self::Owned(Arc::new(bytes.into_vec())))
-    }
-}
-
 impl Default for FileBytes {
     fn default() -> Self {
         Self::Owned(Arc::default())
@@ -61,6 +47,12 @@ impl Deref for FileBytes {
 
 impl From<&[u8]> for FileBytes {
     fn from(bytes: &[u8]) -> Self {
-        Self::Owned(Arc::new(bytes.to_vec()))
+        bytes.to_vec().into()
+    }
+}
+
+impl From<Vec<u8>> for FileBytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Owned(Arc::new(bytes))
     }
 }

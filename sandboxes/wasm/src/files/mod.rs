@@ -6,7 +6,9 @@
 //! guest's clock, and node numbers are sequential, so that repeated runs see the same files. The
 //! total bytes of all files, the number of nodes, and the lengths of names and paths are limited.
 
+mod complete;
 mod content;
+mod listing;
 mod node;
 
 use std::collections::BTreeMap;
@@ -48,14 +50,17 @@ struct ResolvedPath<'a> {
     is_folder: bool,
 }
 
-/// The tree. A clone shares the content of files.
+/// The tree. A clone shares the content of files. Serialized without it, see [`Files::complete`].
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Files {
     nodes: BTreeMap<NodeId, Node>,
     /// Number of the next node and cookie of the next entry.
     next: u64,
+    #[serde(skip)]
     bytes: u64,
+    #[serde(skip)]
     max_nodes: usize,
+    #[serde(skip)]
     max_bytes: u64,
 }
 

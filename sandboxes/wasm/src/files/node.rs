@@ -63,7 +63,8 @@ pub(crate) struct Status {
 
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Content {
-    File(FileBytes),
+    /// The content is serialized elsewhere.
+    File(#[serde(skip)] FileBytes),
     Directory(Directory),
     Device(Device),
 }
@@ -90,6 +91,7 @@ pub(super) struct Node {
     pub(super) parent: NodeId,
     pub(super) is_linked: bool,
     /// Number of open descriptors.
+    #[serde(skip)]
     pub(super) opened: u32,
     pub(super) accessed: u64,
     pub(super) modified: u64,

@@ -19,6 +19,7 @@ mod manifest;
 mod narrow;
 mod objects;
 mod program;
+mod session;
 mod snapshot;
 mod tool;
 

@@ -17,7 +17,8 @@ pub(crate) enum Entry {
 }
 
 impl Toolchain {
-    /// Runs a program in new instances of the library and of its module.
+    /// Runs a program in new instances of the library and of its module. Also returns the state at
+    /// its end.
     ///
     /// # Errors
     /// If the code was not compiled by this image, or the system is out of memory.
@@ -27,7 +28,7 @@ impl Toolchain {
         entry: Entry,
         limits: Limits,
         mut state: State,
-    ) -> Result<Ran, RequestError> {
+    ) -> Result<(Ran, State), RequestError> {
         let program = self.programs.get(code).map_err(|error| {
             RequestError::Permanent(format!("cannot load compiled code: {error:#}"))
         })?;
@@ -55,12 +56,12 @@ impl Toolchain {
             Err((error, bytes)) => (end_of(&error, store.data())?, bytes),
         };
         let (mut end, memory_bytes) = end;
-        let state = store.data();
+        let state = store.into_data();
         // A program that exits before its function returns has written nothing.
         if end == End::Finished && !state.returned.is_empty() {
             end = End::Returned(String::from_utf8_lossy(&state.returned).into_owned());
         }
-        Ok(Ran {
+        let ran = Ran {
             end,
             driver_evidence: None,
             stdout: state.stdout.clone(),
@@ -68,7 +69,8 @@ impl Toolchain {
             work,
             memory_bytes,
             files: Vec::new(),
-        })
+        };
+        Ok((ran, state))
     }
 
     /// The limits of the instance that runs a program. The library's stack does not count towards

@@ -8,6 +8,7 @@
 
 mod images;
 mod limits;
+mod sessions;
 mod statements;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,9 @@
 //! Calls of sessions: what one leaves, the next finds, in any worker, and nobody else does.
 
+mod compiled;
+mod isolation;
+mod scientific;
+
 use std::sync::mpsc::channel;
 
 use assay_wasm::{Folder, ProgramHandler};
@@ -8,7 +12,7 @@ use assay_worker::program::{Call, Called, End, File, Limits, Reply, Request, WOR
 use crate::programs::images;
 
 /// Stack of the thread on which guests run, as in a worker.
-const STACK: usize = 192 << 20;
+const STACK: usize = 288 << 20;
 
 fn call(frozen: Option<&[u8]>, number: u32, code: &str) -> Call {
     Call {
