@@ -106,6 +106,7 @@ mutated!(
     document,
     extraction,
     guest_message,
+    instructions,
     judge_reply,
     math_decide,
     math_read,
