@@ -53,7 +53,7 @@ fn grade(prepared: &dyn Prepared, item: &Item, valid: bool) -> anyhow::Result<()
 }
 
 /// Processor time of an item whose task is read, checked and prepared for it alone, in seconds.
-/// Each task is changed each time, so that nothing of it is shared.
+/// [`ROUND`] in a task is another text each time, so that nothing of it is shared.
 ///
 /// # Errors
 /// If a task is invalid, or a verdict differs from the expected one.

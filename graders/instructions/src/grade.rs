@@ -31,7 +31,7 @@ impl PreparedInstructions {
         for (name, form) in &forms {
             // An equal text has the same findings.
             if form != whole.str && texts.iter().all(|(_, text)| form != text.str) {
-                texts.push((name, Text::new(form)));
+                texts.push((*name, Text::new(form)));
             }
         }
         let check = |(constraint, finding): (&Constraint, Finding)| {
@@ -39,7 +39,7 @@ impl PreparedInstructions {
                 let finding = constraint.rule.check(text);
                 finding.met.then_some(Checked {
                     finding,
-                    form: Some(name),
+                    form: Some(*name),
                 })
             };
             let loose = match finding.met {
