@@ -184,8 +184,14 @@ mod tests {
     fn rejects_elements_of_no_interface() {
         for (json, reason) in [
             (r#"[{"content":"a"}]"#, "missing field `role`"),
-            (r#"[{"type":"item_reference","id":"1"}]"#, "missing field `role`"),
-            (r#"[{"role":"models","content":"a"}]"#, "unknown `role` `models`"),
+            (
+                r#"[{"type":"item_reference","id":"1"}]"#,
+                "missing field `role`",
+            ),
+            (
+                r#"[{"role":"models","content":"a"}]"#,
+                "unknown `role` `models`",
+            ),
             (r#"[{"role":"model","parts":"a"}]"#, "an array of objects"),
             (r#"[{"role":"model","parts":[1]}]"#, "an array of objects"),
         ] {

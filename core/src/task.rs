@@ -310,22 +310,20 @@ impl Task {
         // Each field is parsed from its text, so that numbers keep their digits for graders that
         // read them as text.
         let fields = fields.into_iter().filter(|(key, _)| key != "type");
-        serde_path_to_error::deserialize(MapDeserializer::new(fields)).map_err(
-            |error| {
-                let mut pointer = json_pointer(error.path());
-                let error: serde_json::Error = error.into_inner();
-                // The path of an unknown field does not include the field.
-                let message = error.to_string();
-                let unknown = message
-                    .strip_prefix("unknown field `")
-                    .and_then(|rest| rest.split('`').next());
-                let step = unknown.map(|unknown| member("", unknown));
-                if let Some(step) = step.filter(|step| !pointer.ends_with(step)) {
-                    pointer.push_str(&step);
-                }
-                invalid(&error, pointer)
-            },
-        )
+        serde_path_to_error::deserialize(MapDeserializer::new(fields)).map_err(|error| {
+            let mut pointer = json_pointer(error.path());
+            let error: serde_json::Error = error.into_inner();
+            // The path of an unknown field does not include the field.
+            let message = error.to_string();
+            let unknown = message
+                .strip_prefix("unknown field `")
+                .and_then(|rest| rest.split('`').next());
+            let step = unknown.map(|unknown| member("", unknown));
+            if let Some(step) = step.filter(|step| !pointer.ends_with(step)) {
+                pointer.push_str(&step);
+            }
+            invalid(&error, pointer)
+        })
     }
 }
 

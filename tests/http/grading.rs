@@ -257,6 +257,9 @@ async fn many_tasks_refer_to_a_shared_state() {
     request["shared"] = json!({ "tools": [], "shops": {} });
     let rejected = service.grade(&request).await;
     let problem = rejected.json();
-    assert_eq!(problem["pointer"], "/items/0/task/state/initial", "{problem}");
+    assert_eq!(
+        problem["pointer"], "/items/0/task/state/initial",
+        "{problem}"
+    );
     assert_eq!(problem["code"], "invalid_task");
 }

@@ -2,9 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
-use assay_core::{
-    GradeContext, Grader, GraderTable, Item, Outcome, PrepareContext, Task, Verdict,
-};
+use assay_core::{GradeContext, Grader, GraderTable, Item, Outcome, PrepareContext, Task, Verdict};
 use assay_instructions::InstructionsGrader;
 use serde::Deserialize;
 
@@ -17,7 +15,8 @@ struct Sentence {
 /// Whether the grader accepts a sentence as one in its language.
 fn is_detected(sentence: &Sentence) -> bool {
     let table = GraderTable::new(Vec::new());
-    let rule = serde_json::json!({ "format": { "name": "language", "language": sentence.language } });
+    let rule =
+        serde_json::json!({ "format": { "name": "language", "language": sentence.language } });
     let task = serde_json::json!({ "type": "instructions", "constraints": [{ "rule": rule }] });
     let task = Task::from_json(&task.to_string()).unwrap();
     let prepared = InstructionsGrader

@@ -52,7 +52,10 @@ impl Grader for StructuredGrader {
             Some(schema) if task.format.is_untyped() => Patterns::of_schema(schema.source()),
             _ => Patterns::default(),
         };
-        let wanted = Wanted::new(schema.as_deref().map(Schema::source), task.expected.as_ref());
+        let wanted = Wanted::new(
+            schema.as_deref().map(Schema::source),
+            task.expected.as_ref(),
+        );
         let expected = task
             .expected
             .map(|expected| Expected::new(expected, task.options));

@@ -35,9 +35,7 @@ impl Grader for ToolsGrader {
         cx: &PrepareContext<'_>,
     ) -> Result<Option<Arc<dyn Prepared>>, TaskError> {
         let read = read_and_check(task, cx)?;
-        let is_ready = read.mode == Mode::Bfcl
-            && read.state.is_none()
-            && read.last.is_none();
+        let is_ready = read.mode == Mode::Bfcl && read.state.is_none() && read.last.is_none();
         let ready = is_ready.then(|| PreparedTools::new(read, Vec::new(), None));
         Ok(ready.map(|ready| Arc::new(ready) as Arc<dyn Prepared>))
     }

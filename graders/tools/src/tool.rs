@@ -165,9 +165,7 @@ impl Tool {
              inner object",
         )?;
         let name = name.to_owned();
-        let key = PARAMETERS
-            .iter()
-            .find(|key| definition.get(key).is_some());
+        let key = PARAMETERS.iter().find(|key| definition.get(key).is_some());
         const OTHER_FIELDS: &[&str] = &["type", "name", "description", "strict"];
         let unknown = definition
             .members()
@@ -207,7 +205,9 @@ impl Tool {
 
     /// The values that the text of an argument can be.
     fn readings(&self, argument: &str, text: &str) -> Vec<Json> {
-        let types = self.types.get_or_init(|| ArgumentTypes::of(&self.parameters.to_value()));
+        let types = self
+            .types
+            .get_or_init(|| ArgumentTypes::of(&self.parameters.to_value()));
         types.readings(argument, text)
     }
 

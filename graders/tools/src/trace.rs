@@ -132,7 +132,9 @@ impl Trace {
                 Some(inside) => inside.get(name).cloned(),
                 None => Json::read(part.field(name)?.get()).ok(),
             };
-            let id = ["tool_use_id", "toolUseId", "id"].into_iter().find_map(field);
+            let id = ["tool_use_id", "toolUseId", "id"]
+                .into_iter()
+                .find_map(field);
             let failed = field("is_error") == Some(Json::Bool(true))
                 || field("status").as_ref().and_then(Json::text) == Some("error")
                 || field("response").is_some_and(|response| response.get("error").is_some());

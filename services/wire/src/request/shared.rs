@@ -58,8 +58,9 @@ impl<T: Clone> Shared<T> {
         }
         for (name, value) in &values {
             if name.len() > MAX_NAME_BYTES {
-                let message =
-                    format!("the name of a value is longer than {MAX_NAME_BYTES} bytes; shorten it");
+                let message = format!(
+                    "the name of a value is longer than {MAX_NAME_BYTES} bytes; shorten it"
+                );
                 return invalid("/shared", message);
             }
             let pointer = assay_base::pointer::member("/shared", name);

@@ -84,7 +84,7 @@ pub(super) async fn grade(
                 streamed: false,
                 grade,
             }
-                .to_vec()?,
+            .to_vec()?,
             ResultFormat::Explanation => {
                 let explanation = explain::grade(engine, reply.item(grade), grade).await?;
                 explanation.into_bytes()

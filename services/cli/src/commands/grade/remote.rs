@@ -74,7 +74,7 @@ pub(super) async fn grade(
                         streamed: false,
                         grade,
                     }
-                .to_vec()
+                    .to_vec()
                 });
                 return merge(&lines, results.collect::<Result<Vec<_>, _>>()?, format);
             }
