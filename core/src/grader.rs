@@ -29,6 +29,18 @@ pub trait Grader: Send + Sync {
     /// [`TaskError`]: the whole request is rejected with a pointer to the field.
     fn check(&self, task: &Task, cx: &PrepareContext<'_>) -> Checked;
 
+    /// Checks a task, and prepares it at once if that takes hardly longer; otherwise returns `None`.
+    ///
+    /// # Errors
+    /// As [`Grader::check`].
+    fn check_and_prepare(
+        &self,
+        task: &Task,
+        cx: &PrepareContext<'_>,
+    ) -> Result<Option<Arc<dyn Prepared>>, TaskError> {
+        self.check(task, cx).map(|()| None)
+    }
+
     /// Does the work that all completions of a task share, once: parses the gold answer, compiles
     /// the schema, executes the reference.
     ///
@@ -144,6 +156,24 @@ impl<G: PureGrader> Prepared for G {
     fn bytes(&self) -> usize {
         PureGrader::bytes(self)
     }
+}
+
+/// Grades items one after the other, for [`Prepared::grade`] of tasks that contain others.
+#[must_use]
+pub fn grade_each<'a, F>(
+    items: &'a [&'a Item],
+    grade: impl Fn(&'a Item) -> F + Send + 'a,
+) -> BoxFuture<'a, Vec<Outcome>>
+where
+    F: Future<Output = Outcome> + Send + 'a,
+{
+    Box::pin(async move {
+        let mut outcomes = Vec::with_capacity(items.len());
+        for item in items {
+            outcomes.push(grade(item).await);
+        }
+        outcomes
+    })
 }
 
 /// A prepared nested task.

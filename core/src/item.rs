@@ -8,7 +8,8 @@ use std::sync::Arc;
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Hash, Measure, Message, RawJson};
+use crate::message::AnyMessage;
+use crate::{Hash, Measure, Message, RawJson, message_forms};
 
 /// The output of the model: plain text or a list of messages. Prompts have the same two forms.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,13 +40,13 @@ impl<'de> Deserialize<'de> for Completion {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Completion, A::Error> {
                 let mut messages = Vec::new();
-                while let Some(message) = seq.next_element::<Message>()? {
-                    message.check().map_err(de::Error::custom)?;
+                while let Some(message) = seq.next_element::<AnyMessage>()? {
                     messages.push(message);
                 }
                 if messages.is_empty() {
                     return Err(de::Error::custom("a list of messages must not be empty"));
                 }
+                let messages = message_forms::messages(messages).map_err(de::Error::custom)?;
                 Ok(Completion::Messages(messages.into()))
             }
         }

@@ -21,6 +21,7 @@ pub mod hash;
 pub mod heap;
 pub mod item;
 pub mod message;
+mod message_forms;
 mod metrics;
 pub mod number;
 mod option_order;

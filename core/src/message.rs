@@ -60,7 +60,16 @@ const ROLES: &[&str] = &[
 const MAX_QUOTED: usize = 60;
 
 /// Parts of Gemini and Bedrock, which have a member with their content in place of a `type`.
-const UNTYPED_PARTS: &[&str] = &["functionCall", "functionResponse", "toolUse", "toolResult"];
+const UNTYPED_PARTS: &[&str] = &[
+    "functionCall",
+    "functionResponse",
+    "toolUse",
+    "toolResult",
+    "inlineData",
+    "fileData",
+    "executableCode",
+    "codeExecutionResult",
+];
 
 /// Message of the error for invalid content.
 const INVALID_CONTENT: &str =
@@ -136,7 +145,7 @@ impl ContentPart {
         }
     }
 
-    fn is_valid(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         match self {
             Self::Text(_) => true,
             Self::Fields(_) => match self.kind().as_deref() {
@@ -149,24 +158,31 @@ impl ContentPart {
 }
 
 /// The value, if it is a string.
-fn string(value: &RawJson) -> Option<String> {
+pub(crate) fn string(value: &RawJson) -> Option<String> {
     serde_json::from_str(value.get()).ok()
+}
+
+/// A message whose role may be missing, as it is in other interfaces.
+pub(crate) struct AnyMessage {
+    pub(crate) role: Option<String>,
+    pub(crate) content: Option<MessageContent>,
+    pub(crate) rest: BTreeMap<String, RawJson>,
 }
 
 /// Implemented manually because the derived implementation would parse the flattened fields into
 /// values, in which large integers become floats.
-impl<'de> Deserialize<'de> for Message {
+impl<'de> Deserialize<'de> for AnyMessage {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Fields;
 
         impl<'de> Visitor<'de> for Fields {
-            type Value = Message;
+            type Value = AnyMessage;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a message")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Message, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<AnyMessage, A::Error> {
                 let (mut role, mut content) = (None, None);
                 let mut rest = BTreeMap::new();
                 while let Some(name) = fields.next_key::<String>()? {
@@ -182,15 +198,26 @@ impl<'de> Deserialize<'de> for Message {
                         }
                     }
                 }
-                Ok(Message {
-                    role: role.ok_or_else(|| A::Error::missing_field("role"))?,
-                    content: content.unwrap_or_default(),
+                Ok(AnyMessage {
+                    role,
+                    content,
                     rest,
                 })
             }
         }
 
         deserializer.deserialize_map(Fields)
+    }
+}
+
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let any = AnyMessage::deserialize(deserializer)?;
+        Ok(Self {
+            role: any.role.ok_or_else(|| D::Error::missing_field("role"))?,
+            content: any.content.unwrap_or_default(),
+            rest: any.rest,
+        })
     }
 }
 

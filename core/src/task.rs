@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+use serde::de::value::MapDeserializer;
 use serde::de::{self, DeserializeOwned, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -306,35 +307,23 @@ impl Task {
         };
         let UniqueKeys(fields) = serde_json::from_str(self.body.get())
             .map_err(|error| invalid(&error, String::new()))?;
-        let fields: Vec<_> = fields
-            .into_iter()
-            .filter(|(key, _)| key != "type")
-            .collect();
-        // Built from text instead of values, so that numbers keep their digits for graders that
+        // Each field is parsed from its text, so that numbers keep their digits for graders that
         // read them as text.
-        let pair = |(key, value): &(String, &RawValue)| {
-            format!("{}:{}", Value::String(key.clone()), value.get())
-        };
-        let body = format!(
-            "{{{}}}",
-            fields.iter().map(pair).collect::<Vec<_>>().join(",")
-        );
-        serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(&body)).map_err(
-            |error| {
-                let mut pointer = json_pointer(error.path());
-                let error = error.into_inner();
-                // The path of an unknown field does not include the field.
-                let message = error.to_string();
-                let unknown = message
-                    .strip_prefix("unknown field `")
-                    .and_then(|rest| rest.split('`').next());
-                let step = unknown.map(|unknown| member("", unknown));
-                if let Some(step) = step.filter(|step| !pointer.ends_with(step)) {
-                    pointer.push_str(&step);
-                }
-                invalid(&error, pointer)
-            },
-        )
+        let fields = fields.into_iter().filter(|(key, _)| key != "type");
+        serde_path_to_error::deserialize(MapDeserializer::new(fields)).map_err(|error| {
+            let mut pointer = json_pointer(error.path());
+            let error: serde_json::Error = error.into_inner();
+            // The path of an unknown field does not include the field.
+            let message = error.to_string();
+            let unknown = message
+                .strip_prefix("unknown field `")
+                .and_then(|rest| rest.split('`').next());
+            let step = unknown.map(|unknown| member("", unknown));
+            if let Some(step) = step.filter(|step| !pointer.ends_with(step)) {
+                pointer.push_str(&step);
+            }
+            invalid(&error, pointer)
+        })
     }
 }
 

@@ -221,3 +221,45 @@ async fn grades_the_text_of_the_last_assistant_message() {
         "correct"
     );
 }
+
+#[tokio::test]
+async fn many_tasks_refer_to_a_shared_state() {
+    let service = service().await;
+    let tool = json!({ "name": "take", "parameters": { "type": "object",
+        "required": ["fruit"], "properties": { "fruit": { "type": "string" } } } });
+    let task = |fruit: &str| {
+        json!({ "type": "tools", "tools": { "$shared": "tools" },
+            "expected": [{ "name": "take", "arguments": { "fruit": fruit } }],
+            "state": { "initial": { "$shared": "shop" },
+                "effects": { "take": [{ "op": "decrease", "path": "/{fruit}", "by": 1 }] } } })
+    };
+    let item = |fruit: &str| {
+        let call = json!({ "name": "take", "arguments": { "fruit": "apple" } });
+        json!({ "completion": format!("<tool_call>{call}</tool_call>"), "task": task(fruit) })
+    };
+    let mut request = batch([item("apple"), item("pear")]);
+    request["shared"] = json!({ "tools": [tool], "shop": { "apple": 3, "pear": 2 } });
+    let body = service.grade(&request).await.json();
+    let verdicts = [
+        &body["results"][0]["verdict"],
+        &body["results"][1]["verdict"],
+    ];
+    assert_eq!(verdicts, ["correct", "wrong_state"], "{body}");
+    // The record does not need the request.
+    let grade = body["results"][0]["grade"].as_str().unwrap();
+    let replay = format!("/v1/grades/{grade}/replay");
+    let replayed = service.post(&replay, &json!({})).await.json();
+    assert_eq!(
+        (&replayed["flipped"], &replayed["replayed"]["verdict"]),
+        (&json!(false), &json!("correct")),
+        "{replayed}"
+    );
+    request["shared"] = json!({ "tools": [], "shops": {} });
+    let rejected = service.grade(&request).await;
+    let problem = rejected.json();
+    assert_eq!(
+        problem["pointer"], "/items/0/task/state/initial",
+        "{problem}"
+    );
+    assert_eq!(problem["code"], "invalid_task");
+}

@@ -116,3 +116,8 @@ def test_a_batch_is_a_list_of_items(items: Any) -> None:
 def test_names_are_lists() -> None:
     with pytest.raises(TypeError, match="`fields` is a list of names"):
         Options.of(None, None, None, (), "reward")
+
+
+def test_shared_values_precede_the_items() -> None:
+    options = Options.of(None, None, None, (), None, {"shop": {"apple": 3}})
+    assert json.loads(options.head() + "]}") == {"shared": {"shop": {"apple": 3}}, "items": []}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use assay_core::grader::grade_each;
 use assay_core::{BoxFuture, Evidence, Grade, GradeContext, Item, Outcome, Prepared, Verdict};
 
 use crate::evidence;
@@ -25,13 +26,7 @@ impl Prepared for PreparedChoice {
         items: &'a [&'a Item],
         cx: &'a GradeContext,
     ) -> BoxFuture<'a, Vec<Outcome>> {
-        Box::pin(async move {
-            let mut outcomes = Vec::with_capacity(items.len());
-            for item in items {
-                outcomes.push(self.grade_one(item, cx).await);
-            }
-            outcomes
-        })
+        grade_each(items, |item| self.grade_one(item, cx))
     }
 
     fn bytes(&self) -> usize {

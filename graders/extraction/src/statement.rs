@@ -2,6 +2,7 @@
 //! value decides. Denials, conditions and announcements without a value are not statements.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use crate::characters::is_spaced;
 use crate::connector::{Connector, after_connector};
@@ -44,7 +45,7 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMatch
 /// no answer.
 fn search<'a>(text: &'a str, options: &Options<'_>) -> Option<(usize, RuleMatch<'a>)> {
     // Search backwards for the name of an answer. The first one with a value is the last statement.
-    let names = names_by_first_byte(options);
+    let names = names(options.language);
     let mut end = text.len();
     for at in (0..text.len()).rev() {
         let names = &names[usize::from(text.as_bytes()[at])];
@@ -111,9 +112,32 @@ fn states_directly(name: &str) -> bool {
 
 /// The names of an answer by their first byte, in either case. This table alone rejects nearly
 /// every byte of a text.
-fn names_by_first_byte(options: &Options<'_>) -> Vec<Vec<&'static str>> {
+type Names = Vec<Vec<&'static str>>;
+
+/// The names in a text of unknown language, and then those for each of [`LANGUAGES`].
+static NAMES: LazyLock<Vec<Names>> = LazyLock::new(|| {
+    let known = LANGUAGES
+        .iter()
+        .map(|language| language.names.first().copied());
+    std::iter::once(None)
+        .chain(known)
+        .map(names_by_first_byte)
+        .collect()
+});
+
+/// The names for the language of a task.
+fn names(language: Option<&str>) -> &'static Names {
+    let known = language.and_then(|language| {
+        let language = language.to_lowercase();
+        let mut all = LANGUAGES.iter();
+        all.position(|entry| entry.names.contains(&&*language))
+    });
+    &NAMES[known.map_or(0, |known| known + 1)]
+}
+
+fn names_by_first_byte(language: Option<&str>) -> Names {
     let mut names = vec![Vec::new(); 1 << u8::BITS];
-    for name in answer_names(options.language) {
+    for name in answer_names(language) {
         for c in name
             .chars()
             .take(1)

@@ -3,7 +3,7 @@
 use assay_core::{Evidence, Grade, Item, Measure, Outcome, PureGrader, Score, Verdict};
 
 use crate::evidence;
-use crate::finding::Checked;
+use crate::finding::{Checked, Finding};
 use crate::response::{Response, loose_forms};
 use crate::spec::VIOLATED;
 use crate::task::{Constraint, InstructionsTask, Mode, Scoring};
@@ -17,37 +17,41 @@ pub(crate) struct PreparedInstructions {
 }
 
 impl PreparedInstructions {
-    fn check(&self, text: &str) -> Vec<Checked> {
-        let whole = Text::new(text);
-        let forms = match self.task.mode {
-            Mode::Strict => Vec::new(),
-            Mode::Loose => loose_forms(text),
-        };
-        let forms: Vec<(&'static str, Text<'_>)> = forms
+    fn check(&self, whole: &Text<'_>) -> Vec<Checked> {
+        let constraints = &self.task.constraints;
+        let findings: Vec<Finding> = constraints
             .iter()
-            .map(|(name, text)| (*name, Text::new(text)))
+            .map(|constraint| constraint.rule.check(whole))
             .collect();
-        let check = |constraint: &Constraint| {
-            let finding = constraint.rule.check(&whole);
-            if finding.met {
-                return Checked {
-                    finding,
-                    form: None,
-                };
+        let forms = match self.task.mode {
+            Mode::Loose if findings.iter().any(|finding| !finding.met) => loose_forms(whole.str),
+            Mode::Loose | Mode::Strict => Vec::new(),
+        };
+        let mut texts: Vec<(&'static str, Text<'_>)> = Vec::new();
+        for (name, form) in &forms {
+            // An equal text has the same findings.
+            if form != whole.str && texts.iter().all(|(_, text)| form != text.str) {
+                texts.push((*name, Text::new(form)));
             }
-            let met = forms.iter().find_map(|(name, text)| {
+        }
+        let check = |(constraint, finding): (&Constraint, Finding)| {
+            let met_by = |(name, text): &(&'static str, Text<'_>)| {
                 let finding = constraint.rule.check(text);
                 finding.met.then_some(Checked {
                     finding,
-                    form: Some(name),
+                    form: Some(*name),
                 })
-            });
-            met.unwrap_or(Checked {
+            };
+            let loose = match finding.met {
+                true => None,
+                false => texts.iter().find_map(met_by),
+            };
+            loose.unwrap_or(Checked {
                 finding,
                 form: None,
             })
         };
-        self.task.constraints.iter().map(check).collect()
+        constraints.iter().zip(findings).map(check).collect()
     }
 }
 
@@ -59,7 +63,8 @@ impl PureGrader for PreparedInstructions {
             let grade = Grade::all_or_nothing(Verdict::NO_ANSWER);
             return Outcome::Graded(grade.with_evidence(Evidence::new()));
         }
-        let checked = self.check(&response.text);
+        let whole = Text::new(&response.text);
+        let checked = self.check(&whole);
         let met = checked.iter().filter(|checked| checked.finding.met).count();
         let total = checked.len();
         let share = met as f64 / total as f64;
@@ -73,7 +78,7 @@ impl PureGrader for PreparedInstructions {
         let mut grade = Grade::new(verdict, score);
         for (name, value) in [
             ("constraints_met", met as f64),
-            ("repeated_share", repeated_share(&response.text)),
+            ("repeated_share", repeated_share(&whole)),
         ] {
             // Finite, because the divisor is at least 1.
             grade
@@ -95,8 +100,7 @@ impl PureGrader for PreparedInstructions {
 
 /// Share of the sequences of three words that repeat an earlier one. Texts that repeat keywords to
 /// meet a number have a large share.
-fn repeated_share(text: &str) -> f64 {
-    let text = Text::new(text);
+fn repeated_share(text: &Text<'_>) -> f64 {
     let words = text.pieces(Unit::Terms);
     let mut seen = std::collections::HashSet::new();
     let triples = words.len().saturating_sub(2);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use assay_core::grader::grade_each;
 use assay_core::{
     BoxFuture, Component, ErrorCode, Fault, Grade, GradeContext, Item, Lane, Measure, Nested,
     Outcome, Prepared,
@@ -33,13 +34,7 @@ impl Prepared for PreparedRubric {
         items: &'a [&'a Item],
         cx: &'a GradeContext,
     ) -> BoxFuture<'a, Vec<Outcome>> {
-        Box::pin(async move {
-            let mut outcomes = Vec::with_capacity(items.len());
-            for item in items {
-                outcomes.push(self.grade_one(item, cx).await);
-            }
-            outcomes
-        })
+        grade_each(items, |item| self.grade_one(item, cx))
     }
 
     fn bytes(&self) -> usize {

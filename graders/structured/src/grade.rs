@@ -2,6 +2,7 @@
 //! compares it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use assay_core::{Evidence, Grade, Item, Measure, Outcome, PureGrader, Score, Verdict};
 use assay_documents::schema::Violation;
@@ -26,7 +27,7 @@ pub(crate) struct PreparedStructured {
     pub(crate) tool: Option<String>,
     /// Decides which of several documents in prose is used.
     pub(crate) wanted: Wanted,
-    pub(crate) schema: Option<Schema>,
+    pub(crate) schema: Option<Arc<Schema>>,
     /// The patterns of the schema, to type scalars of an untyped format.
     pub(crate) patterns: Patterns,
     pub(crate) expected: Option<Expected>,
@@ -67,7 +68,7 @@ impl PureGrader for PreparedStructured {
         size_of::<Self>()
             + self.wanted.bytes()
             + self.patterns.bytes()
-            + self.schema.as_ref().map_or(0, Schema::bytes)
+            + self.schema.as_deref().map_or(0, Schema::bytes)
             + self.expected.as_ref().map_or(0, Expected::bytes)
             + self.levels.as_ref().map_or(0, Levels::bytes)
     }
@@ -77,7 +78,7 @@ impl PreparedStructured {
     /// The grade of a document in a call.
     fn grade_call(&self, item: &Item, tool: &str) -> Grade {
         let span = |span: [usize; 2]| vec![span[0] as u64, span[1] as u64];
-        match read_call(item, tool, self.schema.as_ref().map(Schema::source)) {
+        match read_call(item, tool, self.schema.as_deref().map(Schema::source)) {
             CallDocument::Missing => Grade::new(Verdict::NO_ANSWER, Score::ZERO),
             CallDocument::Malformed(error, range) => {
                 let evidence = Evidence::new()
@@ -136,7 +137,7 @@ impl PreparedStructured {
     /// task has one.
     fn validated(&self, document: Json) -> (Json, Option<Option<Violation>>) {
         let violation = |document: &Json| {
-            let schema = self.schema.as_ref();
+            let schema = self.schema.as_deref();
             schema.map(|schema| schema.violation(document))
         };
         if !self.format.is_untyped() {
@@ -144,7 +145,7 @@ impl PreparedStructured {
             return (document, violation);
         }
         let typing = Typing {
-            schema: self.schema.as_ref().map(Schema::source),
+            schema: self.schema.as_deref().map(Schema::source),
             patterns: &self.patterns,
             expected: self.expected.as_ref().map(|expected| &expected.value),
             is_ordered: self.expected.as_ref().is_none_or(Expected::is_ordered),

@@ -31,7 +31,7 @@ impl Grader for StructuredGrader {
     fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Preparation {
         let task = StructuredTask::read(task)?;
         let schema = task.schema.as_ref().map(|schema| {
-            Schema::compile(schema.to_value(), task.dialect).map_err(|reason| {
+            Schema::shared(schema, task.dialect).map_err(|reason| {
                 PrepareError::task_at_fault(format!("`schema` cannot be compiled: {reason}"))
             })
         });
@@ -47,12 +47,15 @@ impl Grader for StructuredGrader {
         }
         let levels = task
             .weights
-            .map(|weights| Levels::new(weights, schema.as_ref()));
+            .map(|weights| Levels::new(weights, schema.as_deref()));
         let patterns = match &schema {
             Some(schema) if task.format.is_untyped() => Patterns::of_schema(schema.source()),
             _ => Patterns::default(),
         };
-        let wanted = Wanted::new(schema.as_ref().map(Schema::source), task.expected.as_ref());
+        let wanted = Wanted::new(
+            schema.as_deref().map(Schema::source),
+            task.expected.as_ref(),
+        );
         let expected = task
             .expected
             .map(|expected| Expected::new(expected, task.options));

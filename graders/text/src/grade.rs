@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use assay_core::grader::grade_each;
 use assay_core::{
     BoxFuture, Evidence, Grade, GradeContext, Item, Measure, Nested, Outcome, Prepared, Score,
     Verdict,
@@ -29,13 +30,7 @@ impl Prepared for PreparedText {
         items: &'a [&'a Item],
         cx: &'a GradeContext,
     ) -> BoxFuture<'a, Vec<Outcome>> {
-        Box::pin(async move {
-            let mut outcomes = Vec::with_capacity(items.len());
-            for item in items {
-                outcomes.push(self.grade_one(item, cx).await);
-            }
-            outcomes
-        })
+        grade_each(items, |item| self.grade_one(item, cx))
     }
 
     fn bytes(&self) -> usize {

@@ -1,5 +1,6 @@
 //! Grades a completion: reads the trace, compares each turn, and combines the parts.
 
+use assay_core::grader::grade_each;
 use assay_core::{
     BoxFuture, Component, Evidence, Grade, GradeContext, Item, Lane, Measure, Nested, Outcome,
     Prepared, Score, Step, Verdict,
@@ -524,16 +525,12 @@ impl Prepared for PreparedTools {
         items: &'a [&'a Item],
         cx: &'a GradeContext,
     ) -> BoxFuture<'a, Vec<Outcome>> {
-        Box::pin(async move {
-            let mut outcomes = Vec::with_capacity(items.len());
-            for item in items {
-                let grade = self.grade_calls(item);
-                outcomes.push(match &self.last {
-                    None => Outcome::Graded(grade),
-                    Some(last) => Self::with_last(grade, last, last.grade(item, cx).await),
-                });
+        grade_each(items, move |item| async move {
+            let grade = self.grade_calls(item);
+            match &self.last {
+                None => Outcome::Graded(grade),
+                Some(last) => Self::with_last(grade, last, last.grade(item, cx).await),
             }
-            outcomes
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_core::grader::{Preparation, PrepareError};
-use assay_core::{Checked, Grader, PrepareContext, Spec, Task, TaskError};
+use assay_core::{Checked, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
 use assay_documents::Json;
 use assay_documents::calls::Form;
 
@@ -25,15 +25,19 @@ impl Grader for ToolsGrader {
     }
 
     fn check(&self, task: &Task, cx: &PrepareContext<'_>) -> Checked {
-        let read = ToolsTask::read(task)?;
-        let nested = read.last.as_ref().map(|last| cx.check_nested(last));
-        nested.transpose().map(drop).map_err(|error| {
-            TaskError::new(
-                error.code,
-                &format!("/final{}", error.pointer),
-                error.message,
-            )
-        })
+        read_and_check(task, cx).map(drop)
+    }
+
+    /// Tasks that need no schema, state or other task are ready when they are read.
+    fn check_and_prepare(
+        &self,
+        task: &Task,
+        cx: &PrepareContext<'_>,
+    ) -> Result<Option<Arc<dyn Prepared>>, TaskError> {
+        let read = read_and_check(task, cx)?;
+        let is_ready = read.mode == Mode::Bfcl && read.state.is_none() && read.last.is_none();
+        let ready = is_ready.then(|| PreparedTools::new(read, Vec::new(), None));
+        Ok(ready.map(|ready| Arc::new(ready) as Arc<dyn Prepared>))
     }
 
     fn prepare(&self, task: &Task, cx: &PrepareContext<'_>) -> Preparation {
@@ -48,6 +52,19 @@ impl Grader for ToolsGrader {
         let last = read.last.as_ref().map(|last| cx.nested(last)).transpose()?;
         Ok(Arc::new(PreparedTools::new(read, states, last)))
     }
+}
+
+fn read_and_check(task: &Task, cx: &PrepareContext<'_>) -> Result<ToolsTask, TaskError> {
+    let read = ToolsTask::read(task)?;
+    let nested = read.last.as_ref().map(|last| cx.check_nested(last));
+    nested.transpose().map_err(|error| {
+        TaskError::new(
+            error.code,
+            &format!("/final{}", error.pointer),
+            error.message,
+        )
+    })?;
+    Ok(read)
 }
 
 /// Rejects expected calls that violate a schema, because no completion could match them.

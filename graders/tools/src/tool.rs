@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use assay_core::{ErrorCode, TaskError};
 use assay_documents::calls::{ArgumentTypes, Call};
 use assay_documents::schema::{Dialect, MAX_PATTERN_BYTES, Violation, pattern_bytes};
 use assay_documents::{Json, Schema};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Maximum number of tools of a task.
@@ -49,9 +48,7 @@ pub(crate) struct Tool {
     /// The JSON Schema of its arguments, as written in the task. In `bfcl` mode, its types may have
     /// BFCL's names.
     pub(crate) parameters: Json,
-    /// The same as a value of serde_json.
-    source: Value,
-    compiled: OnceLock<Result<Schema, String>>,
+    compiled: OnceLock<Result<Arc<Schema>, String>>,
     /// The types of the texts of untyped forms.
     types: OnceLock<ArgumentTypes>,
 }
@@ -73,7 +70,7 @@ impl Tools {
         for (at, raw) in raw.iter().enumerate() {
             let pointer = format!("/tools/{at}");
             let tool =
-                Tool::read(&field(raw, &pointer)?).map_err(|message| invalid(&pointer, message))?;
+                Tool::read(field(raw, &pointer)?).map_err(|message| invalid(&pointer, message))?;
             let key = names.key(&tool.name).into_owned();
             if by_name.insert(key, at).is_some() {
                 return Err(invalid(
@@ -96,7 +93,11 @@ impl Tools {
     /// The message names the tool with an invalid schema, and the reason, or says that the patterns
     /// of all schemas together need too much memory.
     pub(crate) fn compile(&self) -> Result<(), String> {
-        let patterns = self.tools.iter().map(|tool| pattern_bytes(&tool.source));
+        let patterns = self
+            .tools
+            .iter()
+            .filter(|tool| has_patterns(&tool.parameters))
+            .map(|tool| pattern_bytes(&tool.parameters.to_value()));
         let bytes = patterns.fold(0, usize::saturating_add);
         if bytes > MAX_PATTERN_BYTES {
             return Err(format!(
@@ -145,9 +146,16 @@ impl Tools {
     }
 }
 
+/// Members of a definition with its parameters. Anthropic and the Model Context Protocol have names
+/// of their own for them.
+const PARAMETERS: &[&str] = &["parameters", "input_schema", "inputSchema"];
+
 impl Tool {
-    fn read(json: &Json) -> Result<Self, String> {
-        let definition = json.get("function").unwrap_or(json);
+    fn read(json: Json) -> Result<Self, String> {
+        let definition = match json.get("function") {
+            Some(_) => json.into_member("function").unwrap_or(Json::Null),
+            None => json,
+        };
         let name = definition
             .get("name")
             .and_then(Json::text)
@@ -156,60 +164,50 @@ impl Tool {
             "expected {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}, or the \
              inner object",
         )?;
-        // Anthropic and the Model Context Protocol have other names for it.
-        let parameters = ["parameters", "input_schema", "inputSchema"]
-            .iter()
-            .find_map(|key| definition.get(key));
-        const KNOWN_FIELDS: &[&str] = &[
-            "type",
-            "name",
-            "description",
-            "strict",
-            "parameters",
-            "input_schema",
-            "inputSchema",
-        ];
+        let name = name.to_owned();
+        let key = PARAMETERS.iter().find(|key| definition.get(key).is_some());
+        const OTHER_FIELDS: &[&str] = &["type", "name", "description", "strict"];
         let unknown = definition
             .members()
             .iter()
             .map(|(key, _)| key)
-            .find(|key| !KNOWN_FIELDS.contains(&key.as_str()));
-        if let (None, Some(unknown)) = (parameters, unknown) {
+            .find(|key| !OTHER_FIELDS.contains(&key.as_str()));
+        if let (None, Some(unknown)) = (key, unknown) {
             return Err(format!(
                 "`{name}` has no `parameters`, and `{unknown}` is an unknown field; for a tool \
                  without parameters, set `parameters` to `{{}}`"
             ));
         }
-        let parameters = match parameters {
+        let parameters = match key.and_then(|key| definition.into_member(key)) {
             None | Some(Json::Null) => Json::Object(Vec::new()),
-            Some(schema @ (Json::Object(_) | Json::Bool(_))) => schema.clone(),
+            Some(schema @ (Json::Object(_) | Json::Bool(_))) => schema,
             Some(_) => {
                 return Err(format!(
                     "the parameters of `{name}` are not a JSON Schema object"
                 ));
             }
         };
-        let source = parameters.to_value();
         Ok(Self {
-            name: name.to_owned(),
+            name,
             parameters,
-            source,
             compiled: OnceLock::new(),
             types: OnceLock::new(),
         })
     }
 
     fn schema(&self) -> Result<&Schema, &str> {
-        let compile = || Schema::compile(self.source.clone(), Dialect::default());
-        self.compiled
-            .get_or_init(compile)
-            .as_ref()
-            .map_err(String::as_str)
+        let compile = || Schema::shared(&self.parameters, Dialect::default());
+        match self.compiled.get_or_init(compile) {
+            Ok(schema) => Ok(schema),
+            Err(reason) => Err(reason),
+        }
     }
 
     /// The values that the text of an argument can be.
     fn readings(&self, argument: &str, text: &str) -> Vec<Json> {
-        let types = self.types.get_or_init(|| ArgumentTypes::of(&self.source));
+        let types = self
+            .types
+            .get_or_init(|| ArgumentTypes::of(&self.parameters.to_value()));
         types.readings(argument, text)
     }
 
@@ -243,6 +241,14 @@ impl Tool {
             .unwrap_or_default();
         properties.iter().map(|(name, _)| name.as_str())
     }
+}
+
+/// Whether a schema may contain patterns.
+fn has_patterns(schema: &Json) -> bool {
+    let in_member = |(key, value): &(String, Json)| {
+        ["pattern", "patternProperties"].contains(&key.as_str()) || has_patterns(value)
+    };
+    schema.members().iter().any(in_member) || schema.elements().iter().any(has_patterns)
 }
 
 /// The arguments of a call by name and with types. Positional arguments get their names from the

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use assay_core::{Completion, Item, Message};
+use assay_core::{Completion, ContentPart, Item, Message};
 use assay_documents::Json;
 use assay_documents::calls::{self, Call, Malformed, Reading};
 
@@ -126,12 +126,18 @@ impl Trace {
     /// The same for a message of the user that consists of results.
     fn results_in_parts(&mut self, message: &Message) {
         for part in message.content.parts() {
-            let id = part
-                .field("tool_use_id")
-                .and_then(|id| Json::read(id.get()).ok());
-            let failed = part
-                .field("is_error")
-                .is_some_and(|is_error| is_error.get() == "true");
+            let inside = RESULTS.iter().find_map(|name| part.field(name));
+            let inside = inside.and_then(|inside| Json::read(inside.get()).ok());
+            let field = |name: &str| match &inside {
+                Some(inside) => inside.get(name).cloned(),
+                None => Json::read(part.field(name)?.get()).ok(),
+            };
+            let id = ["tool_use_id", "toolUseId", "id"]
+                .into_iter()
+                .find_map(field);
+            let failed = field("is_error") == Some(Json::Bool(true))
+                || field("status").as_ref().and_then(Json::text) == Some("error")
+                || field("response").is_some_and(|response| response.get("error").is_some());
             self.record_result(id.as_ref().and_then(Json::text), failed);
         }
     }
@@ -230,10 +236,17 @@ fn ends_at_length_limit(message: &Message) -> bool {
     reason.is_some_and(|reason| reason == "length" || reason == "max_tokens")
 }
 
-/// Whether a message of the user consists of results of tools (Anthropic).
+/// Members of parts without a type that are results of tools (Gemini, Bedrock).
+const RESULTS: &[&str] = &["functionResponse", "toolResult"];
+
+/// Whether a message of the user consists of results of tools.
 fn is_of_tools(message: &Message) -> bool {
-    let mut parts = message.content.parts().iter().peekable();
-    parts.peek().is_some() && parts.all(|part| part.kind().as_deref() == Some("tool_result"))
+    let is_result = |part: &ContentPart| {
+        part.kind().as_deref() == Some("tool_result")
+            || RESULTS.iter().any(|name| part.field(name).is_some())
+    };
+    let parts = message.content.parts();
+    !parts.is_empty() && parts.iter().all(is_result)
 }
 
 /// Whether a message of a tool reports an error: `is_error`, `status: "error"`, or JSON with an

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::{Admission, SETTINGS};
-use crate::cache::Caches;
+use crate::cache::{Caches, CheckedTasks};
 use crate::channel_cache::{ChannelCache, ChannelSettings};
 use crate::failure_log::FailureLog;
 use crate::keeping::Keeping;
@@ -112,6 +112,7 @@ pub(crate) struct EngineState {
     pub(crate) admission: Arc<Admission>,
     pub(crate) workers: WorkerThreads,
     pub(crate) caches: Caches,
+    pub(crate) checked: CheckedTasks,
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the grace period of a shutdown ends: items that are not graded by then fail
     /// with a retryable error.
@@ -163,6 +164,7 @@ impl EngineState {
             ids,
             workers: WorkerThreads::start(limits.workers)?,
             caches: Caches::new(limits.prepared_bytes, limits.outcome_bytes),
+            checked: CheckedTasks::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
             keys_in_flight: Arc::new(KeysInFlight::default()),

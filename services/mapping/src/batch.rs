@@ -23,6 +23,7 @@ pub fn from_request(
         items,
         selection: _,
         warnings,
+        shared_bytes: _,
     } = decoded;
     let mut policies = Inline::new(engine);
     let policy = policies

@@ -39,7 +39,10 @@ fn scan(c: &mut Criterion) {
         b.iter(|| {
             black_box(decode(
                 batch.as_bytes(),
-                &DecodeLimits { items: 1_024 },
+                &DecodeLimits {
+                    items: 1_024,
+                    shared_bytes: 0,
+                },
                 &mut OwnForm,
             ))
         });

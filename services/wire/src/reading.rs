@@ -237,4 +237,6 @@ fn write_path(path: &serde_ignored::Path<'_>, pointer: &mut String) {
 pub struct DecodeLimits {
     /// Maximum number of items in one batch.
     pub items: usize,
+    /// Maximum bytes of shared values in all tasks of one batch.
+    pub shared_bytes: usize,
 }

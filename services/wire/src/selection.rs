@@ -137,6 +137,16 @@ pub struct Selected<'a> {
     pub grade: &'a ItemGrade,
 }
 
+impl Selected<'_> {
+    /// The keys as a JSON object.
+    ///
+    /// # Errors
+    /// If a number is not finite; grades have none.
+    pub fn to_vec(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
+    }
+}
+
 impl Serialize for Selected<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut keys = self.selection.keys(&self.grade.outcome);

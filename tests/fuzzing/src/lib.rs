@@ -16,6 +16,8 @@ pub mod extraction;
 pub mod frozen;
 #[cfg(feature = "guest-message")]
 pub mod guest_message;
+#[cfg(feature = "instructions")]
+pub mod instructions;
 #[cfg(feature = "judge-reply")]
 pub mod judge_reply;
 #[cfg(feature = "math")]
@@ -80,6 +82,11 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "guest_message",
         run: guest_message::run,
+    },
+    #[cfg(feature = "instructions")]
+    Target {
+        name: "instructions",
+        run: instructions::run,
     },
     #[cfg(feature = "judge-reply")]
     Target {

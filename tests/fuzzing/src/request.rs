@@ -17,7 +17,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-const LIMITS: DecodeLimits = DecodeLimits { items: 16 };
+const LIMITS: DecodeLimits = DecodeLimits {
+    items: 16,
+    shared_bytes: 1 << 16,
+};
 
 /// Longest name, id or key that is accepted, in bytes.
 const MAX_NAME: usize = 1_024;

@@ -108,6 +108,7 @@ mutated!(
     extraction,
     frozen,
     guest_message,
+    instructions,
     judge_reply,
     math_decide,
     math_read,

@@ -4,8 +4,9 @@ for other languages and for models is left out here).
 
 Reads a JSON object from standard input: {"times": n, "sets": [{"category", "tools", "expected",
 "outputs": [{"valid", "calls"}]}], "texts": [[text of each output]]}. Prints processor time of one
-output in seconds, twice: of checking what is decoded, and of decoding and checking its text, the
-calls found by a regular expression as BFCL's handlers of such models do.
+output in seconds, three times: of checking what is decoded; of decoding and checking its text, the
+calls found by a regular expression as BFCL's handlers of such models do; and of reading the task as
+well.
 """
 
 import json
@@ -65,7 +66,13 @@ def main():
     for _ in range(work["times"]):
         for one, _, text, valid in outputs:
             check(one, decoded(text), valid)
-    print(checked / count, (time.process_time() - begun) / count)
+    from_text = time.process_time() - begun
+    tasks = [json.dumps({k: v for k, v in one.items() if k != "outputs"}) for one, *_ in outputs]
+    begun = time.process_time()
+    for _ in range(work["times"]):
+        for task, (_, _, text, valid) in zip(tasks, outputs):
+            check(json.loads(task), decoded(text), valid)
+    print(checked / count, from_text / count, (time.process_time() - begun) / count)
 
 
 main()

@@ -1,8 +1,8 @@
 //! `calls`: compares the speed of grading tool calls with the AST checker of the Berkeley
 //! Function Calling Leaderboard, in one run on one machine: calls that are decoded already are
-//! compared on both sides; and from their text, which includes evidence on this side, and
-//! decoding and checking on the other. Times are processor time, each side the best of alternating
-//! rounds.
+//! compared on both sides; from their text, which includes evidence on this side, and decoding and
+//! checking on the other; and with the task, which is read and prepared for each output. Times are
+//! processor time, each side the best of alternating rounds.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         .collect();
     let work = json!({"times": arguments.times, "sets": all, "texts": texts});
     let ready = ready(&sets)?;
-    let (mut python, mut here) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
+    let (mut python, mut here) = ([f64::INFINITY; 3], [f64::INFINITY; 3]);
     for _ in 0..arguments.rounds {
         compared::best(
             &mut python,
@@ -78,6 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             [
                 compared(&ready, arguments.times)?,
                 graded(&ready, arguments.times)?,
+                with_task(&ready, arguments.times.div_ceil(10))?,
             ],
         );
     }
@@ -85,6 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     for (what, python, here) in [
         ("calls compared", python[0], here[0]),
         ("from text", python[1], here[1]),
+        ("with the task", python[2], here[2]),
     ] {
         println!(
             "  {what}: BFCL {:.1} us an output, here {:.2} us: {:.1} x",
@@ -99,6 +101,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
 /// One output, prepared for this side.
 struct Ready {
     checker: Arc<Checker>,
+    task: Value,
     prepared: Arc<dyn Prepared>,
     calls: Calls,
     item: Item,
@@ -109,9 +112,9 @@ fn ready(sets: &[Set]) -> anyhow::Result<Vec<Ready>> {
     let table = GraderTable::new(Vec::new());
     let mut ready = Vec::new();
     for set in sets {
-        let task =
+        let json =
             json!({"type": "tools", "mode": "bfcl", "tools": set.tools, "expected": set.expected});
-        let task = Task::from_json(&task.to_string())?;
+        let task = Task::from_json(&json.to_string())?;
         let prepared = ToolsGrader.prepare(&task, &PrepareContext::new(&table))?;
         let checker = Arc::new(Checker::new(&task)?);
         for output in &set.outputs {
@@ -120,6 +123,7 @@ fn ready(sets: &[Set]) -> anyhow::Result<Vec<Ready>> {
             ready.push(Ready {
                 calls: checker.read(&item),
                 checker,
+                task: json.clone(),
                 prepared,
                 item,
                 valid: output.valid,
@@ -150,4 +154,13 @@ fn graded(ready: &[Ready], times: usize) -> anyhow::Result<f64> {
         .map(|output| (output.prepared.as_ref(), &output.item, output.valid))
         .collect();
     compared::graded(&items, times)
+}
+
+/// Processor time of an output graded from its text and the text of its task, in seconds.
+fn with_task(ready: &[Ready], times: usize) -> anyhow::Result<f64> {
+    let items: Vec<_> = ready
+        .iter()
+        .map(|output| (output.task.clone(), &output.item, output.valid))
+        .collect();
+    compared::with_task(&ToolsGrader, &items, times)
 }

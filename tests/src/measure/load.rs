@@ -237,7 +237,14 @@ async fn in_process(
 }
 
 fn read(body: &[u8]) -> anyhow::Result<Batch> {
-    let decoded = assay_wire::decode(body, &DecodeLimits { items: usize::MAX }, &mut OwnForm)?;
+    let decoded = assay_wire::decode(
+        body,
+        &DecodeLimits {
+            items: usize::MAX,
+            shared_bytes: 0,
+        },
+        &mut OwnForm,
+    )?;
     Ok(Batch::new(
         "load",
         decoded.items.into_iter().map(batch::item).collect(),

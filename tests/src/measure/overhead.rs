@@ -111,7 +111,14 @@ async fn time(
     body["policy"] = policy.clone();
     let body = body.to_string();
     let begun = cpu_of_this();
-    let decoded = assay_wire::decode(body.as_bytes(), &DecodeLimits { items }, &mut OwnForm)?;
+    let decoded = assay_wire::decode(
+        body.as_bytes(),
+        &DecodeLimits {
+            items,
+            shared_bytes: 0,
+        },
+        &mut OwnForm,
+    )?;
     let head = decoded.head.clone();
     let mut graded = assay_engine::Batch::new(
         "overhead",

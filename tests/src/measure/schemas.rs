@@ -1,7 +1,8 @@
 //! `schemas`: compares the validation of documents by JSON Schemas with Python's
 //! `jsonschema`, in one run on one machine. Both sides compile their schemas first; then the same
 //! documents, valid and invalid, are validated as trees, and graded from their text: on this side
-//! that includes finding the document and writing evidence. Times are processor time, each side the
+//! that includes finding the document and writing evidence. At last each document comes with a
+//! schema of its own, which is read, checked and compiled as well. Times are processor time, each side the
 //! best of alternating rounds.
 
 use std::hint::black_box;
@@ -113,6 +114,8 @@ fn larger(sets: &[Set]) -> Vec<Set> {
 /// One document, prepared for this side.
 struct Ready {
     schema: Schema,
+    /// The task, with a comment in its schema that differs in each round.
+    task: Value,
     prepared: Arc<dyn Prepared>,
     tree: Json,
     item: Item,
@@ -122,7 +125,7 @@ struct Ready {
 #[expect(clippy::print_stdout, reason = "a report is what this binary is for")]
 fn compare(what: &str, sets: &[Set], arguments: &Arguments, times: usize) -> anyhow::Result<()> {
     let documents = ready(sets)?;
-    let (mut python, mut here) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
+    let (mut python, mut here) = ([f64::INFINITY; 3], [f64::INFINITY; 3]);
     for _ in 0..arguments.rounds {
         compared::best(&mut python, in_python(&arguments.python, sets, times)?);
         compared::best(
@@ -130,6 +133,7 @@ fn compare(what: &str, sets: &[Set], arguments: &Arguments, times: usize) -> any
             [
                 validated(&documents, times * OFTENER)?,
                 graded(&documents, times * OFTENER)?,
+                with_schema(&documents, times)?,
             ],
         );
     }
@@ -145,6 +149,7 @@ fn compare(what: &str, sets: &[Set], arguments: &Arguments, times: usize) -> any
     for (name, python, here) in [
         ("validated", python[0], here[0]),
         ("from text", python[1], here[1]),
+        ("with the schema", python[2], here[2]),
     ] {
         let ratio = python / here;
         println!(
@@ -166,9 +171,12 @@ fn ready(sets: &[Set]) -> anyhow::Result<Vec<Ready>> {
         let task =
             Task::from_json(&json!({"type": "structured", "schema": set.schema}).to_string())?;
         let prepared = StructuredGrader.prepare(&task, &cx)?;
+        let mut own = set.schema.clone();
+        own["$comment"] = compared::ROUND.into();
         for Sample { valid, value } in &set.documents {
             documents.push(Ready {
                 schema: schema.clone(),
+                task: json!({"type": "structured", "schema": own}),
                 prepared: Arc::clone(&prepared),
                 tree: Json::from(value),
                 item: Item::text(&value.to_string()),
@@ -204,8 +212,18 @@ fn graded(documents: &[Ready], times: usize) -> anyhow::Result<f64> {
     compared::graded(&items, times)
 }
 
-/// Processor times of a document in Python, in seconds: validated, and read and validated.
-fn in_python(python: &str, sets: &[Set], times: usize) -> anyhow::Result<[f64; 2]> {
+/// Processor time of a document graded from its text and that of its schema, in seconds.
+fn with_schema(documents: &[Ready], times: usize) -> anyhow::Result<f64> {
+    let items: Vec<_> = documents
+        .iter()
+        .map(|document| (document.task.clone(), &document.item, document.valid))
+        .collect();
+    compared::with_task(&StructuredGrader, &items, times)
+}
+
+/// Processor times of a document in Python, in seconds: validated, read and validated, and with its
+/// schema.
+fn in_python(python: &str, sets: &[Set], times: usize) -> anyhow::Result<[f64; 3]> {
     let sample = |sample: &Sample| json!({"text": sample.value.to_string(), "valid": sample.valid});
     let set = |set: &Set| json!({"schema": set.schema, "documents": set.documents.iter().map(sample).collect::<Value>()});
     let work = json!({"times": times, "sets": sets.iter().map(set).collect::<Value>()});

@@ -66,6 +66,7 @@ class Options:
     policy: str | Mapping[str, Any] | None = None
     statistics: tuple[str, ...] = ()
     fields: tuple[str, ...] | None = None
+    shared: Mapping[str, Any] | None = None
 
     @classmethod
     def of(
@@ -75,6 +76,7 @@ class Options:
         policy: str | Mapping[str, Any] | None,
         statistics: Iterable[str],
         fields: Iterable[str] | None,
+        shared: Mapping[str, Any] | None = None,
     ) -> Options:
         """The options for the arguments of a call."""
         for name, value in (("statistics", statistics), ("fields", fields)):
@@ -84,7 +86,7 @@ class Options:
         if given == ():
             raise ValueError("`fields` is empty; name at least one field, such as `reward`")
         number = None if step is None else int(operator.index(step))
-        return cls(run, number, policy, tuple(statistics), given)
+        return cls(run, number, policy, tuple(statistics), given, shared)
 
     def head(self, extra_fields: Iterable[str] = ()) -> str:
         """The start of the body, up to the items."""
@@ -99,6 +101,8 @@ class Options:
             values["statistics"] = self.statistics
         if self.fields is not None:
             values["fields"] = list(dict.fromkeys([*self.fields, *extra_fields]))
+        if self.shared:
+            values["shared"] = self.shared
         text = _ENCODER.encode(values)
         return text[:-1] + ("," if values else "") + '"items":['
 

@@ -37,6 +37,7 @@ def can_join(batch: Batch) -> bool:
         and not batch.has_policies
         and options.policy is None
         and not options.statistics
+        and not options.shared
         # The channels of a call are found by those of its results.
         and (fields is None or "channels" not in fields or "channel" in fields)
     )

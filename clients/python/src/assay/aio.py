@@ -120,12 +120,13 @@ class AsyncClient:
         policy: str | Mapping[str, Any] | None = None,
         statistics: Iterable[str] = (),
         fields: Iterable[str] | None = None,
+        shared: Mapping[str, Any] | None = None,
         deadline: float | None = None,
         progress: Progress | None = None,
         idempotency_key: str | None = None,
     ) -> Results:
         """As `Client.grade`."""
-        batch = Batch.encode(items, Options.of(run, step, policy, statistics, fields))
+        batch = Batch.encode(items, Options.of(run, step, policy, statistics, fields, shared))
         ends_at, report = self._core.ends_at(deadline), reporter(progress)
         if self._join and idempotency_key is None and can_join(batch):
             results = await self._in_time(self._joiners.get().grade(batch, ends_at), ends_at)
@@ -176,12 +177,13 @@ class AsyncClient:
         policy: str | Mapping[str, Any] | None = None,
         statistics: Iterable[str] = (),
         fields: Iterable[str] | None = None,
+        shared: Mapping[str, Any] | None = None,
         deadline: float | None = None,
         progress: Progress | None = None,
         idempotency_key: str | None = None,
     ) -> AsyncGradeStream:
         """As `Client.grade_stream`, for `async for`."""
-        batch = Batch.encode(items, Options.of(run, step, policy, statistics, fields))
+        batch = Batch.encode(items, Options.of(run, step, policy, statistics, fields, shared))
         key = CallKey.of(idempotency_key)
         chunks = self._core.divide(batch, key)
         ends_at = self._core.ends_at(deadline)

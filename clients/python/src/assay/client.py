@@ -127,6 +127,7 @@ class Client:
         policy: str | Mapping[str, Any] | None = None,
         statistics: Iterable[str] = (),
         fields: Iterable[str] | None = None,
+        shared: Mapping[str, Any] | None = None,
         deadline: float | None = None,
         progress: Progress | None = None,
         idempotency_key: str | None = None,
@@ -137,6 +138,7 @@ class Client:
         - `run`, `step`, `policy`, `statistics`: as in `POST /v1/grade`.
         - `fields`: keys that each result contains, which shortens the reply; all by default. The
           names `groups` and `channels` include these lists.
+        - `shared`: values by name, which tasks refer to by `{"$shared": name}`.
         - `deadline`: seconds; that of the client by default.
         - `progress`: `True` for a bar on standard error, or a function that is called with the
           number of finished items and the total. It advances when a request of the batch is done.
@@ -145,7 +147,9 @@ class Client:
           call has a new key.
         """
         key = CallKey.of(idempotency_key)
-        batch, chunks = self._divide(items, run, step, policy, statistics, fields, key)
+        batch, chunks = self._divide(
+            items, run, step, policy, statistics, fields, shared, key
+        )
         ends_at, report = self._core.ends_at(deadline), reporter(progress)
 
         def grade(number: int) -> list[ChunkReply]:
@@ -179,6 +183,7 @@ class Client:
         policy: str | Mapping[str, Any] | None = None,
         statistics: Iterable[str] = (),
         fields: Iterable[str] | None = None,
+        shared: Mapping[str, Any] | None = None,
         deadline: float | None = None,
         progress: Progress | None = None,
         idempotency_key: str | None = None,
@@ -190,7 +195,9 @@ class Client:
         and cannot be resumed, so after its end every item has had its result.
         """
         key = CallKey.of(idempotency_key)
-        batch, chunks = self._divide(items, run, step, policy, statistics, fields, key)
+        batch, chunks = self._divide(
+            items, run, step, policy, statistics, fields, shared, key
+        )
         ends_at = self._core.ends_at(deadline)
         return GradeStream(
             self._core, self._transport, len(batch), chunks, key, ends_at, reporter(progress)
@@ -204,9 +211,10 @@ class Client:
         policy: str | Mapping[str, Any] | None,
         statistics: Iterable[str],
         fields: Iterable[str] | None,
+        shared: Mapping[str, Any] | None,
         key: CallKey,
     ) -> tuple[Batch, list[Chunk]]:
-        options = Options.of(run, step, policy, statistics, fields)
+        options = Options.of(run, step, policy, statistics, fields, shared)
         batch = Batch.encode(items, options)
         return batch, self._core.divide(batch, key)
 

@@ -133,9 +133,14 @@ pub(super) fn dsml(scan: &mut Scan<'_, '_>, _mark: &Mark) -> Result<(), SyntaxEr
 }
 
 /// Reads a name, then `<arg_key>a</arg_key><arg_value>1</arg_value>` and so on, up to and including
-/// `</tool_call>` (GLM 4.5).
+/// `</tool_call>` (GLM 4.5). In Hunyuan, `<tool_sep>` ends the name.
 pub(super) fn glm(scan: &mut Scan<'_, '_>) -> Result<(), SyntaxError> {
-    element(scan, &GLM)
+    let name = tool_name(scan, &GLM)?;
+    if scan.take("<tool_sep>") {
+        scan.form = Form::Hunyuan;
+    }
+    let arguments = parameters(scan, &GLM)?;
+    scan.call(scan.attempt, untyped(name, arguments))
 }
 
 /// As [`glm`], with the prefix `longcat_`.

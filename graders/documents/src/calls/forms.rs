@@ -93,8 +93,11 @@ forms! {
     Cohere = "cohere";
     /// `<|action_start|><|plugin|>{"name": …, "parameters": {…}}<|action_end|>` (InternLM).
     InternLm = "internlm";
-    /// `<tool_calls>[{…}]</tool_calls>` (Jamba, Hunyuan, MiniMax M1).
+    /// `<tool_calls>[{…}]</tool_calls>` (Jamba, Hunyuan A13B, MiniMax M1).
     Jamba = "jamba";
+    /// `<tool_call>f<tool_sep><arg_key>a</arg_key><arg_value>1</arg_value></tool_call>`
+    /// (Hunyuan).
+    Hunyuan = "hunyuan" + Jamba;
     /// `<steptml:invoke name="f">` with parameters (Step 3).
     Step = "step" + Qwen3Coder;
     /// `<longcat_tool_call>{…}</longcat_tool_call>` (LongCat).

@@ -28,6 +28,18 @@ impl Json {
             .map(|(_, value)| value)
     }
 
+    /// The member with this key without the rest; `None` as in [`Json::get`].
+    #[must_use]
+    pub fn into_member(self, key: &str) -> Option<Self> {
+        let Self::Object(members) = self else {
+            return None;
+        };
+        let mut members = members.into_iter();
+        members
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value)
+    }
+
     /// The members of an object; empty for other values.
     #[must_use]
     pub fn members(&self) -> &[(String, Self)] {

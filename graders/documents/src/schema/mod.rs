@@ -7,6 +7,7 @@
 mod locate;
 mod node;
 mod pattern_memory;
+mod shared;
 mod violation;
 mod visit_limit;
 

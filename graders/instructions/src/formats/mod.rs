@@ -120,7 +120,7 @@ impl Format {
     pub(crate) fn check(&self, text: &Text<'_>) -> Finding {
         match self {
             Self::Json => json_text(text.str),
-            Self::Language { language } => in_language(text.str, language),
+            Self::Language { language } => in_language(text, language),
             Self::TitleCase => title_case(text),
             Self::NestedBrackets { levels } => brackets::nested(text.str, *levels),
             Self::NestedQuotes { levels } => brackets::quotes(text.str, *levels),
@@ -181,8 +181,8 @@ fn json_text(text: &str) -> Finding {
     }
 }
 
-fn in_language(text: &str, required: &str) -> Finding {
-    let found = language::detect(text);
+fn in_language(text: &Text<'_>, required: &str) -> Finding {
+    let found = text.language();
     let required = language::known(required).unwrap_or_default();
     Finding::new(found.is_some_and(|found| language::agrees(found, required)))
         .with("language", found)

@@ -19,6 +19,7 @@ mod gold_fails;
 mod gold_form;
 mod gold_missing;
 mod gold_not_parsed;
+mod gold_sentence;
 mod id_missing;
 mod latex_broken;
 mod mixed_answers;
@@ -65,6 +66,7 @@ pub const ALL: &[&Code] = &[
     &gold_missing::CODE,
     &gold_form::NOTE,
     &gold_form::AMBIGUOUS,
+    &gold_sentence::CODE,
     &choices::CODE,
     &gold_not_parsed::CODE,
     &sql_gold_ambiguous::CODE,
@@ -162,6 +164,7 @@ impl<'a> Findings<'a> {
             Box::new(duplicate_id::Ids::default()),
             Box::new(duplicates::Duplicates::default()),
             Box::new(mixed_answers::AnswerKinds::default()),
+            Box::new(gold_sentence::Sentences::default()),
             Box::new(prompt_language::Languages::default()),
             Box::new(unchecked::Unchecked::default()),
             Box::new(work_outlier::WorkByType::default()),

@@ -1,11 +1,15 @@
 //! Caches prepared tasks, and outcomes of deterministic graders, by content hash.
 
+mod checked;
+
 use std::sync::Arc;
 
 use assay_core::grader::{Preparation, PrepareError};
 use assay_core::{Hash, Lane, Outcome, Spec, heap};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+
+pub(crate) use checked::CheckedTasks;
 
 /// A task prepared by its grader, or the fault that prevented it.
 pub(crate) struct PreparedTask {

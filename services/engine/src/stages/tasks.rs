@@ -12,6 +12,7 @@ use assay_core::{Clock, ErrorCode, Grader, Hash, PrepareContext, Spec, Task, Tas
 use tokio::sync::oneshot;
 
 use crate::allowance::Charge;
+use crate::cache::PreparedTask;
 use crate::state::EngineState;
 use crate::worker_threads::Job;
 use crate::{Batch, EngineError};
@@ -187,8 +188,8 @@ fn reject_many_checks(item: usize, checks: usize) -> Result<(), EngineError> {
     })
 }
 
-/// Checks the distinct tasks of a batch on the worker threads, before anything is graded. Tasks
-/// whose prepared form is cached were checked before. Returns the first error in the order of the
+/// Checks the distinct tasks of a batch on the worker threads, before anything is graded, unless
+/// they were checked before, as tasks were whose prepared form is cached. Returns the first error in the order of the
 /// batch. Charges the time that it took.
 pub(crate) async fn check(
     state: &Arc<EngineState>,
@@ -197,8 +198,9 @@ pub(crate) async fn check(
     charge: Option<&dyn Charge>,
 ) -> Result<(), EngineError> {
     let is_new = |task: &&DistinctTask| {
-        let cached = state.caches.prepared(task.spec(), task.task.hash());
-        cached.is_none()
+        let hash = task.task.hash();
+        let is_prepared = || state.caches.prepared(task.spec(), hash).is_some();
+        !state.checked.contains(hash) && !is_prepared()
     };
     let new: Vec<&DistinctTask> = tasks.iter().filter(is_new).collect();
     // Later tasks are not checked once one is invalid, nor all if the client disconnects.
@@ -283,21 +285,39 @@ impl CheckJob {
     }
 }
 
-/// Checks one task with its grader. A panic of the grader is an error of the task.
+/// Checks one task with its grader, and caches it if the grader prepares it at once. A panic of the
+/// grader is an error of the task.
 fn check_with(state: &EngineState, grader: &dyn Grader, task: &Task) -> Result<(), TaskError> {
     let cx = PrepareContext::new(&state.graders);
-    catch_unwind(AssertUnwindSafe(|| grader.check(task, &cx))).unwrap_or_else(|_| {
+    let checked = catch_unwind(AssertUnwindSafe(|| match grader.unavailable() {
+        // The task is prepared later, which fails.
+        Some(_) => grader.check(task, &cx).map(|()| None),
+        None => grader.check_and_prepare(task, &cx),
+    }));
+    let checked = checked.unwrap_or_else(|_| {
         let message = format!(
             "`{}` panicked while checking the task; report it with the task",
             grader.spec().id()
         );
         Err(TaskError::new(ErrorCode::GraderPanicked, "", message))
-    })
+    });
+    if let Some(prepared) = checked? {
+        let prepared = Arc::new(PreparedTask {
+            spec: grader.spec(),
+            ready: Ok(prepared),
+        });
+        state.caches.insert_prepared(task.hash(), &prepared);
+    }
+    state.checked.insert(task.hash());
+    Ok(())
 }
 
-/// Checks one task. Takes as long as the task requires, so it must not run on a thread of the
+/// Checks one task, unless it was checked before. Takes as long as the task requires, so it must not run on a thread of the
 /// runtime.
 pub(crate) fn check_one(state: &EngineState, task: &Task) -> Result<(), TaskError> {
+    if state.checked.contains(task.hash()) {
+        return Ok(());
+    }
     let grader = state.graders.get(task)?;
     check_with(state, grader.as_ref(), task)
 }

@@ -5,6 +5,7 @@
 //! with too many items is rejected at little cost. The second parses each item, so that an error
 //! contains the pointer of the item.
 
+mod shared;
 mod tasks;
 
 use std::collections::BTreeMap;
@@ -21,9 +22,10 @@ use crate::reading::{
     MAX_NAME_BYTES, UnknownFields, body_problem, check_item_count, read_envelope, read_field,
     reject_duplicate_ids, reject_long_name,
 };
-use crate::unicode::{Step, Treatment, read_replacing, reject_lone_surrogates};
+use crate::unicode::{Step, Treatment, read_replacing};
 use crate::{Problem, Selection, Warning};
 
+use shared::Shared;
 pub use tasks::{OwnForm, ReadTask, TemplateTask};
 
 /// A batch of rollouts to grade.
@@ -47,6 +49,10 @@ pub struct GradeRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(min_items = 1, example = json!(["reward", "verdict"]))]
     pub fields: Option<Vec<String>>,
+    /// Values by name, at most 256. In a task, `{"$shared": "name"}` is replaced by the value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(value_type = Object)]
+    pub shared: BTreeMap<String, Box<RawValue>>,
     /// The rollouts, at least one.
     #[schema(min_items = 1)]
     pub items: Vec<ItemRequest>,
@@ -124,6 +130,8 @@ pub struct Decoded<T = Task> {
     pub selection: Selection,
     /// Warnings about unknown fields and replaced lone surrogates.
     pub warnings: Vec<Warning>,
+    /// Bytes of shared values in the tasks.
+    pub shared_bytes: usize,
 }
 
 #[derive(Deserialize)]
@@ -138,6 +146,8 @@ struct Envelope<'a> {
     statistics: Vec<String>,
     #[serde(default)]
     fields: Option<Vec<String>>,
+    #[serde(borrow, default)]
+    shared: Option<&'a RawValue>,
     #[serde(borrow)]
     items: Vec<&'a RawValue>,
 }
@@ -164,7 +174,7 @@ fn batch_treatment(path: &[Step]) -> Treatment {
     match path {
         [items, Step::Index(_), item @ ..] if items.is("items") => item_treatment(item),
         [first, ..]
-            if ["run", "policy", "statistics", "fields"]
+            if ["run", "policy", "statistics", "fields", "shared"]
                 .iter()
                 .any(|field| first.is(field)) =>
         {
@@ -197,13 +207,14 @@ fn read_batch<R: ReadTask>(
     tasks: &mut R,
 ) -> Result<Decoded<R::Task>, Problem> {
     let mut unknown = UnknownFields::default();
-    let envelope: Envelope<'_> = read_envelope(body, &mut unknown)?;
+    let envelope = read_head(body, &mut unknown)?;
     let Envelope {
         run,
         step,
         policy,
         statistics,
         fields,
+        shared,
         items: raw_items,
     } = envelope;
     let selection = Selection::of_reply(fields.as_deref())?;
@@ -218,19 +229,22 @@ fn read_batch<R: ReadTask>(
         return Err(Problem::invalid("/run", message));
     }
     check_item_count(raw_items.len(), limits)?;
+    let mut shared = Shared::read(shared, limits.shared_bytes)?;
     let mut items = Vec::with_capacity(raw_items.len());
     for (index, raw) in raw_items.iter().enumerate() {
         let pointer = format!("/items/{index}");
-        let request: ItemRequest = read_field(raw, &pointer, &mut unknown)?;
-        items.push(decode_tasks(request, &pointer, tasks)?);
+        let request = read_request(raw, &pointer, &mut unknown)?;
+        items.push(decode_tasks(request, &pointer, &mut shared, tasks)?);
     }
     reject_duplicate_ids(items.iter().map(|item| item.request.id.as_deref()))?;
+    let shared_bytes = shared.bytes;
     let head = GradeRequest {
         run,
         step,
         policy,
         statistics,
         fields,
+        shared: shared.values,
         items: Vec::new(),
     };
     Ok(Decoded {
@@ -238,7 +252,27 @@ fn read_batch<R: ReadTask>(
         items,
         selection,
         warnings: unknown.into_warnings(),
+        shared_bytes,
     })
+}
+
+// The functions that parse JSON are not generic, so that this crate compiles them, which is
+// optimised in the profile `dev`, and not those that call it.
+
+fn read_head<'b>(body: &'b [u8], unknown: &mut UnknownFields) -> Result<Envelope<'b>, Problem> {
+    read_envelope(body, unknown)
+}
+
+fn raw_item(text: &[u8]) -> Result<&RawValue, Problem> {
+    serde_json::from_slice(text).map_err(|error| body_problem::<Envelope<'_>>(text, &error))
+}
+
+fn read_request(
+    raw: &RawValue,
+    pointer: &str,
+    unknown: &mut UnknownFields,
+) -> Result<ItemRequest, Problem> {
+    read_field(raw, pointer, unknown)
 }
 
 /// Parses one item outside a batch, such as a line of a JSONL file. `pointer` locates the item in
@@ -264,12 +298,11 @@ fn read_item<R: ReadTask>(
     pointer: &str,
     tasks: &mut R,
 ) -> Result<(DecodedItem<R::Task>, Vec<Warning>), Problem> {
-    let raw: &RawValue =
-        serde_json::from_slice(text).map_err(|error| body_problem::<Envelope<'_>>(text, &error))?;
     let mut unknown = UnknownFields::default();
-    let request: ItemRequest = read_field(raw, pointer, &mut unknown)?;
+    let request = read_request(raw_item(text)?, pointer, &mut unknown)?;
+    let mut shared = Shared::read(None, 0)?;
     Ok((
-        decode_tasks(request, pointer, tasks)?,
+        decode_tasks(request, pointer, &mut shared, tasks)?,
         unknown.into_warnings(),
     ))
 }
@@ -298,6 +331,7 @@ fn unique_names<'de, D: Deserializer<'de>>(
 fn decode_tasks<R: ReadTask>(
     request: ItemRequest,
     pointer: &str,
+    shared: &mut Shared<R::Task>,
     tasks: &mut R,
 ) -> Result<DecodedItem<R::Task>, Problem> {
     let names = [
@@ -321,10 +355,7 @@ fn decode_tasks<R: ReadTask>(
         let message = "no message has the role `assistant`, so there is nothing to grade";
         return Err(Problem::invalid(format!("{pointer}/completion"), message));
     }
-    let mut read = |json: &RawValue, pointer: &str| {
-        reject_lone_surrogates(json.get().as_bytes(), pointer, ErrorCode::InvalidTask)?;
-        tasks.read(json, pointer)
-    };
+    let mut read = |json: &RawValue, pointer: &str| shared.task(json, pointer, tasks);
     let task = read(&request.task, &format!("{pointer}/task"))?;
     let mut checks = Vec::with_capacity(request.checks.len());
     for (name, json) in &request.checks {

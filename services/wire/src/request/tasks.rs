@@ -12,7 +12,7 @@ use crate::reading::read_object;
 /// Makes the tasks of items from their JSON.
 pub trait ReadTask {
     /// The type of a task after reading.
-    type Task;
+    type Task: Clone;
 
     /// Makes a task from JSON, which `pointer` locates in the request.
     ///

@@ -1,7 +1,10 @@
 use super::*;
 use crate::warning::MAX_WARNINGS;
 
-const LIMITS: DecodeLimits = DecodeLimits { items: 3 };
+const LIMITS: DecodeLimits = DecodeLimits {
+    items: 3,
+    shared_bytes: 1_024,
+};
 
 fn problem(body: &str) -> (ErrorCode, Option<String>, String) {
     let problem = decode(body.as_bytes(), &LIMITS, &mut OwnForm).unwrap_err();

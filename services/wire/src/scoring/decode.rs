@@ -161,7 +161,10 @@ fn read_input(
 mod tests {
     use super::*;
 
-    const LIMITS: DecodeLimits = DecodeLimits { items: 8 };
+    const LIMITS: DecodeLimits = DecodeLimits {
+        items: 8,
+        shared_bytes: 0,
+    };
 
     fn rejected(items: &str) -> (ErrorCode, String) {
         let problem =

@@ -180,8 +180,7 @@ impl Rewards {
             step: i64::try_from(step).ok(),
             policy: policy.map(|name| Value::String(name.to_owned())),
             statistics: statistics.to_vec(),
-            fields: None,
-            items: Vec::new(),
+            ..GradeRequest::default()
         };
         let mut collector = ResultCollector::new(submissions.len());
         let mut pending = split(groups(submissions), self.settings.batch_items);

@@ -64,10 +64,8 @@ impl Served {
         let request = GradeRequest {
             run: Some(run.to_owned()),
             step: Some(1),
-            policy: None,
-            statistics: Vec::new(),
-            fields: None,
             items: items.collect(),
+            ..GradeRequest::default()
         };
         let reply = self
             .runtime

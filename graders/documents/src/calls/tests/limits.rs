@@ -102,6 +102,8 @@ const REPEATED: &[(&str, &str)] = &[
     ("<tool_call>", "{\"name\":\"a\",\"arguments\":{}}\n"),
     ("<tool_call>{\"name\":\"a\",\"arguments\":{\"x\":[", "1,"),
     ("<tool_call>weather", "<arg_key>a</arg_key><arg_value>"),
+    ("<tool_call>weather<tool_sep>", "<arg_key>a</arg_key>"),
+    ("", "<tool_call>weather<tool_sep>"),
     ("<tool_call><function=f>", "<parameter=a>"),
     ("<function=f><parameter=a>", "</parameter>"),
     ("<function=f><parameter=a>", "</parameter> x\n"),

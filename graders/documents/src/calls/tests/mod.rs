@@ -178,6 +178,12 @@ fn reads_every_form() {
                 .to_owned(),
         ),
         (
+            "hunyuan",
+            "<tool_calls>\n<tool_call>weather<tool_sep>\n<arg_key>city</arg_key>\n\
+             <arg_value>Paris</arg_value>\n</tool_call>\n</tool_calls>"
+                .to_owned(),
+        ),
+        (
             "longcat",
             "<longcat_tool_call>weather\n<longcat_arg_key>city</longcat_arg_key>\n\
              <longcat_arg_value>Paris</longcat_arg_value>\n</longcat_tool_call>"

@@ -117,7 +117,7 @@ pub(crate) async fn grade_made(
 struct Received {
     batch: Batch,
     framing: Framing,
-    /// Bytes of the tasks that templates made.
+    /// Bytes of the tasks that templates made, and of shared values in tasks.
     made_bytes: usize,
     body_bytes: usize,
 }
@@ -139,6 +139,7 @@ impl Received {
 fn decoder(api: &Api) -> impl FnOnce(&[u8]) -> Result<Received, Problem> + Send + 'static {
     let limits = DecodeLimits {
         items: api.limits().batch_items,
+        shared_bytes: api.limits().parsed_bytes,
     };
     let (engine, caller) = (api.engine().clone(), api.caller().clone());
     let (gate, templates) = (Arc::clone(api.shared_gate()), Arc::clone(api.templates()));
@@ -146,7 +147,7 @@ fn decoder(api: &Api) -> impl FnOnce(&[u8]) -> Result<Received, Problem> + Send 
     move |bytes| {
         let mut tasks = TemplateTasks::new(templates, engine.clone(), max_bytes);
         let decoded = assay_wire::decode(bytes, &limits, &mut tasks)?;
-        let selection = decoded.selection;
+        let (selection, shared_bytes) = (decoded.selection, decoded.shared_bytes);
         let (batch, warnings) = from_caller(decoded, &caller, &gate, &engine)?;
         Ok(Received {
             batch,
@@ -154,7 +155,7 @@ fn decoder(api: &Api) -> impl FnOnce(&[u8]) -> Result<Received, Problem> + Send 
                 warnings: warnings.into(),
                 selection,
             },
-            made_bytes: tasks.made_bytes(),
+            made_bytes: tasks.made_bytes() + shared_bytes,
             body_bytes: bytes.len(),
         })
     }

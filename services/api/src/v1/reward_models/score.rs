@@ -40,6 +40,7 @@ pub(crate) async fn score(
     check_name(&name)?;
     let limits = DecodeLimits {
         items: api.limits().batch_items,
+        shared_bytes: 0,
     };
     let decode = move |bytes: &[u8]| decode_score(bytes, &limits);
     let (decoded, _permit) = body.decoded(&api, BodyKind::Batch, decode).await?;

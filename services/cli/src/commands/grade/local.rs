@@ -79,11 +79,12 @@ pub(super) async fn grade(
     let mut results = Vec::with_capacity(reply.batch().items.len());
     for grade in reply.grades() {
         results.push(match format {
-            ResultFormat::Json(selection) => serde_json::to_vec(&Selected {
+            ResultFormat::Json(selection) => Selected {
                 selection,
                 streamed: false,
                 grade,
-            })?,
+            }
+            .to_vec()?,
             ResultFormat::Explanation => {
                 let explanation = explain::grade(engine, reply.item(grade), grade).await?;
                 explanation.into_bytes()

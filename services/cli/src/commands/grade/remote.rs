@@ -69,11 +69,12 @@ pub(super) async fn grade(
         let rejected = match client.grade(&request, None).await {
             Ok(reply) => {
                 let results = reply.results.iter().map(|grade| {
-                    serde_json::to_vec(&Selected {
+                    Selected {
                         selection,
                         streamed: false,
                         grade,
-                    })
+                    }
+                    .to_vec()
                 });
                 return merge(&lines, results.collect::<Result<Vec<_>, _>>()?, format);
             }

@@ -223,6 +223,29 @@ pub(super) const TEMPLATES: &[Template] = &[
         &[],
     ),
     (
+        Form::Hunyuan,
+        3,
+        |calls| {
+            let calls = each(calls, "\n", |(tool, arguments)| {
+                let arguments = marked_up(
+                    arguments,
+                    "<arg_key>{}</arg_key>\n<arg_value>",
+                    "</arg_value>\n",
+                );
+                format!("<tool_call>{tool}<tool_sep>\n{arguments}</tool_call>")
+            });
+            format!("<tool_calls>\n{calls}\n</tool_calls>")
+        },
+        &[
+            "</arg_value>",
+            "\n",
+            "<think>",
+            "</think>",
+            "<|im_end|>",
+            "<|channel|>",
+        ],
+    ),
+    (
         Form::Glm,
         3,
         |calls| {
