@@ -1,7 +1,7 @@
 //! Evidence for a grade, as a JSON object that people can read.
 
 use std::borrow::Cow;
-use std::{fmt, io};
+use std::fmt;
 
 use serde::de::{MapAccess, Visitor};
 use serde::ser::Error as _;
@@ -70,30 +70,17 @@ impl Evidence {
 
     /// Adds a fact, or replaces the fact of that name. Texts and JSON values can be serialised.
     fn fact(mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Self {
-        let end = self.0.len() - 1;
-        self.0.truncate(end);
-        if end > 1 {
-            self.0.push(',');
+        let key = serde_json::to_string(name).unwrap_or_default() + ":";
+        if self.0.contains(&key) && self.facts().contains_key(name) {
+            return self.replaced(name, value);
         }
-        let start = self.0.len();
-        self.push(name);
-        self.0.push(':');
-        let (before, key) = self.0.split_at(start);
-        if before.contains(key) {
-            let all = Self(format!("{}}}", &self.0[..end]));
-            if all.facts().contains_key(name) {
-                return all.replaced(name, value);
-            }
-        }
-        self.push(value);
-        self.0.push('}');
+        let value = serde_json::to_string(value).unwrap_or_default();
+        let separator = if self.is_empty() { "" } else { "," };
+        self.0.pop();
+        self.0
+            .reserve(separator.len() + key.len() + value.len() + 1);
+        self.0.extend([separator, &key, &value, "}"]);
         self
-    }
-
-    /// Appends a value as JSON.
-    fn push(&mut self, value: &(impl Serialize + ?Sized)) {
-        // Cannot fail: the text accepts everything, and keys of facts are texts.
-        let _ = serde_json::to_writer(Append(&mut self.0), value);
     }
 
     /// The evidence with another value for the fact `name`.
@@ -135,22 +122,6 @@ impl Evidence {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0 == "{}"
-    }
-}
-
-/// Appends JSON to a text.
-struct Append<'t>(&'t mut String);
-
-impl io::Write for Append<'_> {
-    /// Serialisers of JSON write whole characters.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let text = std::str::from_utf8(bytes).map_err(io::Error::other)?;
-        self.0.push_str(text);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
