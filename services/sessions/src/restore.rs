@@ -17,8 +17,8 @@ use crate::session::Session;
 use crate::table::Sessions;
 
 impl Sessions {
-    /// The state from which the next call of a session continues; `None` for a new instance. It
-    /// must have its turn.
+    /// The state from which the next call of a session continues; `None` for a new instance. Other
+    /// calls of the session must wait.
     ///
     /// # Errors
     /// [`SessionError::Lost`] if the state cannot be restored, and errors of the service.

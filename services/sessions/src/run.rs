@@ -10,6 +10,7 @@ use crate::end::CallEnd;
 use crate::error::SessionError;
 use crate::files;
 use crate::frozen::StoreError;
+use crate::interpreters::CallError;
 use crate::journal::{Called, Line, Opened};
 use crate::limits::{self, MAX_JOURNAL, seconds_of};
 use crate::metrics;
@@ -100,8 +101,17 @@ impl Sessions {
                 limits,
             },
         );
-        let called = self.interpreters().call(call).await.inspect_err(|_| {
+        let called = self.interpreters().call(call).await;
+        let called = called.map_err(|error| {
             metrics::call_failed();
+            match error {
+                // Another attempt would fail as well, for example because a folder of the session
+                // has the path of a file.
+                CallError::Failed(fault) if !fault.retryable && !checked.files.is_empty() => {
+                    SessionError::invalid("/files", fault.message)
+                }
+                error => error.into(),
+            }
         })?;
         let end = CallEnd::read(called, number, self.settings().state_bytes);
         let (this, session) = (self.clone(), Arc::clone(session));

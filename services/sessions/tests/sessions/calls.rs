@@ -136,6 +136,11 @@ async fn requests_are_checked_with_the_place_of_the_error() {
     call.seconds = Some(-1.0);
     let error = fixture.sessions.run(&sender("a"), &id, call).await;
     assert_eq!(pointer(error.unwrap_err()), "/seconds");
+    let mut call = code("x");
+    let file = FileContent::Text(String::new());
+    call.files.insert("folder".to_owned(), file);
+    let error = fixture.sessions.run(&sender("a"), &id, call).await;
+    assert_eq!(pointer(error.unwrap_err()), "/files");
     assert_eq!(fixture.body(&id).calls, 0);
 }
 

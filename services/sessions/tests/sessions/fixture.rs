@@ -52,6 +52,10 @@ impl Interpreters for FakeInterpreters {
                 let fault = Fault::transient(ErrorCode::SandboxFailed, "a worker died");
                 return Err(CallError::Failed(fault));
             }
+            if call.files.iter().any(|file| file.path == "folder") {
+                let fault = Fault::permanent(ErrorCode::GraderUnavailable, "it is a folder");
+                return Err(CallError::Failed(fault));
+            }
             if call.code == "wait" {
                 self.waiting.fetch_add(1, Ordering::Relaxed);
                 self.gate.acquire().await.unwrap().forget();

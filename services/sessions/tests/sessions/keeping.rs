@@ -224,7 +224,7 @@ async fn one_process_at_a_time_has_the_folder() {
     };
     let again = Sessions::open(
         settings,
-        fixture.interpreters.clone(),
+        fixture.interpreters,
         std::sync::Arc::new(SystemClock::new()),
         Ids::random(),
     );
