@@ -154,16 +154,9 @@ async fn limits_are_enforced_and_budgets_are_reported() {
         .post(&format!("/v1/sessions/{id}/run"), &json!({ "code": "x" }))
         .await;
     assert_eq!(got.refusal(), (409, "session_exhausted".to_owned(), None));
-    let id = open_with(
-        &service,
-        &json!({ "language": "python", "limits": { "memory_mb": 96 } }),
-    );
-    let reply = run(
-        &service,
-        &id.await,
-        &json!({ "code": "y = 'a' * (1 << 30)" }),
-    )
-    .await;
+    let request = json!({ "language": "python", "limits": { "memory_mb": 96 } });
+    let id = open_with(&service, &request).await;
+    let reply = run(&service, &id, &json!({ "code": "y = 'a' * (1 << 30)" })).await;
     assert_eq!(reply["outcome"], "out_of_memory");
 }
 

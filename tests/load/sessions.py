@@ -111,7 +111,7 @@ class Connection:
         reader, writer = self.streams
         data = json.dumps(body).encode()
         head = (
-            f"POST {path} HTTP/1.1\r\nhost: sessions\r\ncontent-type: application/json\r\n"
+            f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
             f"content-length: {len(data)}\r\n\r\n"
         )
         try:
@@ -142,9 +142,10 @@ class Load:
     def __init__(self, node, options):
         self.node, self.options = node, options
         self.chance = random.Random(options.seed)
+        self.connections = [Connection(node.port) for _ in range(CONNECTIONS)]
         self.free = asyncio.Queue()
-        for _ in range(CONNECTIONS):
-            self.free.put_nowait(Connection(node.port))
+        for connection in self.connections:
+            self.free.put_nowait(connection)
         self.sessions = []
         self.times, self.outcomes, self.wrong = [], collections.Counter(), []
 
@@ -224,6 +225,8 @@ class Load:
         # Calls are in progress.
         self.node.kill()
         await asyncio.gather(*tasks)
+        for connection in self.connections:
+            connection.streams = None
         print(f"killed the node; ready again after {self.node.start():.2f} s", flush=True)
         await asyncio.gather(*await self.steady(half))
 
