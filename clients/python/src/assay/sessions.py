@@ -6,7 +6,7 @@ import base64
 import random
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
+from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from assay import _calls, models
 from assay._core import Call, Core, Operation, Reply, Request
@@ -14,7 +14,7 @@ from assay._nodes import Node
 from assay.errors import AssayError, RequestRejectedError
 
 if TYPE_CHECKING:
-    from assay._asyncio import AsyncTransport, ByLoop
+    from assay._asyncio import AsyncTransport
     from assay._threaded import Transport
 
 T = TypeVar("T")
@@ -32,14 +32,8 @@ def encoded(files: Mapping[str, FileContent] | None) -> dict[str, Any]:
     }
 
 
-def decoded(files: Mapping[str, Any]) -> dict[str, bytes]:
-    """The bytes of the files of a reply."""
-    return {
-        path: content.encode()
-        if isinstance(content, str)
-        else base64.b64decode(content["base64"])
-        for path, content in files.items()
-    }
+def _body(reply: Reply) -> bytes:
+    return reply.body
 
 
 class _Calls:
@@ -66,7 +60,7 @@ class _Calls:
     def _path(self, rest: str = "") -> str:
         return f"/v1/sessions/{self.id}{rest}"
 
-    def _open(self) -> Operation[Any]:
+    def _open(self) -> Operation[models.Session]:
         request = _calls.post("/v1/sessions", self._opening, repeatable=False)
         return self._send(Call(request, models.Session), None)
 
@@ -78,7 +72,7 @@ class _Calls:
         fetch: Iterable[str],
         seconds: float | None,
         deadline: float | None,
-    ) -> Operation[Any]:
+    ) -> Operation[models.CallReply]:
         body = {
             "code": code,
             "stdin": stdin,
@@ -90,22 +84,22 @@ class _Calls:
         request = _calls.post(self._path("/run"), body, repeatable=False)
         return self._send(Call(request, models.CallReply), deadline)
 
-    def _fork(self, count: int) -> Operation[Any]:
+    def _fork(self, count: int) -> Operation[models.Forks]:
         request = _calls.post(self._path("/fork"), {"count": count}, repeatable=False)
         return self._send(Call(request, models.Forks), None)
 
     def _file(self, path: str) -> Operation[bytes]:
         request = Request("GET", self._path(f"/files/{_calls.segment(path)}"))
-        read: Callable[[Reply], bytes] = lambda reply: reply.body  # noqa: E731
-        return self._core.exchange(request, read, self._core.ends_at(self._deadline), self._node)
+        ends_at = self._core.ends_at(self._deadline)
+        return self._core.exchange(request, _body, ends_at, self._node)
 
-    def _describe(self) -> Operation[Any]:
+    def _describe(self) -> Operation[models.Session]:
         return self._send(Call(Request("GET", self._path()), models.Session), None)
 
-    def _log(self) -> Operation[Any]:
+    def _log(self) -> Operation[models.SessionLog]:
         return self._send(Call(Request("GET", self._path("/log")), models.SessionLog), None)
 
-    def _end(self) -> Operation[Any]:
+    def _end(self) -> Operation[models.Ended]:
         request = Request("DELETE", self._path(), repeatable=False)
         return self._send(Call(request, models.Ended), None)
 
@@ -155,7 +149,7 @@ class Session(_Calls):
     def open(self) -> Session:
         """Opens the session on a server, unless it is open."""
         if self._id is None:
-            self._id = str(self._transport.run(self._open()).id)
+            self._id = self._transport.run(self._open()).id
         return self
 
     def run(
@@ -221,7 +215,7 @@ class AsyncSession(_Calls):
     def __init__(
         self,
         core: Core,
-        transport: AsyncTransport | ByLoop[AsyncTransport],
+        transport: AsyncTransport,
         deadline: float | None,
         opening: dict[str, Any],
     ) -> None:
@@ -242,7 +236,7 @@ class AsyncSession(_Calls):
     async def open(self) -> AsyncSession:
         """Opens the session on a server, unless it is open."""
         if self._id is None:
-            self._id = str((await self._transport.run(self._open())).id)
+            self._id = (await self._transport.run(self._open())).id
         return self
 
     async def run(
