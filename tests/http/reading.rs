@@ -138,7 +138,8 @@ async fn documented(router: &Router, grade: &str) -> Vec<String> {
         let path = path
             .replace("{id}", grade)
             .replace("{run}", "run")
-            .replace("{name}", "default");
+            .replace("{name}", "default")
+            .replace("{path}", "path");
         assert!(!path.contains('{'), "`{path}`: fill the placeholder");
         if path.ends_with("/compare") {
             format!("{path}?first=math/default@1&second=math/default@1")

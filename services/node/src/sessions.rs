@@ -8,7 +8,6 @@ use assay_sessions::Sessions;
 
 use crate::Config;
 use crate::error::NodeError;
-use crate::node::database_file;
 use crate::sandboxes::{ProgramInterpreters, Sandboxes};
 
 /// Folder of the sessions of a node whose database is on a server.
@@ -53,10 +52,11 @@ fn folder(config: &Config) -> Option<PathBuf> {
     if !configured.as_os_str().is_empty() {
         return Some(configured.clone());
     }
-    if config.store.database.reveal().starts_with("postgres") {
+    let database = config.store.database.reveal();
+    if database.starts_with("postgres") {
         return Some(PathBuf::from(FOLDER));
     }
-    let mut folder = database_file(config)?.into_os_string();
+    let mut folder = assay_record::database_file(database)?.into_os_string();
     folder.push(".sessions");
     Some(folder.into())
 }

@@ -1,9 +1,10 @@
 //! Owns interpreter sessions: which are open, what their calls left, their limits, their log and
 //! its replay. Does not own workers: [`Interpreters`] runs a call.
 //!
-//! A session is the bytes of an instance that its last call left ([`assay_worker::program::Called`])
-//! and a journal, a file with all that is needed to run its calls again. A call sends the bytes to
-//! any worker and replaces them by those that it returns, so an open session needs no process.
+//! A session is the bytes of an instance that its last call left
+//! ([`assay_worker::program::Called`]) and a journal, a file with all that is needed to run its
+//! calls again. A call sends the bytes to any worker and replaces them by those that it returns, so
+//! an open session needs no process.
 //!
 //! - `table`: the open sessions and their quotas;
 //! - `session`: one session, and the order of its calls;

@@ -74,7 +74,7 @@ pub struct OpenSession {
     #[serde(default)]
     #[schema(example = "python-scientific")]
     pub image: Option<String>,
-    /// Seed of all random numbers.
+    /// Seed of the random numbers that code draws from the system.
     #[serde(default)]
     pub seed: u64,
     /// Files that exist at the first call, at most 256 and 4 MiB.
