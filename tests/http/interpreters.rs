@@ -289,6 +289,15 @@ async fn callers_do_not_see_the_sessions_of_others() {
     assert!(got.status == StatusCode::FORBIDDEN || got.json()["sessions"] == json!([]));
     let got = keyed.get(keyed.key(Role::Operator), &path("")).await;
     assert_eq!(got.json()["calls"], 0);
+    let operator = keyed.key(Role::Operator);
+    keyed
+        .send(operator, Method::DELETE, &path(""), &Value::Null)
+        .await;
+    let audit = keyed.get(operator, "/v1/audit?limit=1").await.json();
+    let entry = &audit["entries"][0];
+    assert_eq!(entry["action"], "session.end");
+    assert_eq!(entry["target"], json!(id));
+    assert_eq!(entry["details"], json!({ "caller": "trainer" }));
 }
 
 #[tokio::test]

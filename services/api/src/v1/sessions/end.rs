@@ -3,6 +3,7 @@
 use assay_wire::ProblemBody;
 use assay_wire::sessions::EndedBody;
 use axum::Json;
+use serde_json::json;
 
 use super::sender;
 use crate::Api;
@@ -17,5 +18,13 @@ use crate::path::PathParameter;
         (status = 404, description = "The caller has no session with this id", body = ProblemBody),
     ))]
 pub(crate) async fn end(api: Api, PathParameter(id): PathParameter) -> ApiResult<Json<EndedBody>> {
-    Ok(Json(api.sessions().end(&sender(&api), &id)?))
+    let sender = sender(&api);
+    let session = api.sessions().describe(&sender, &id)?;
+    let ended = api.sessions().end(&sender, &id)?;
+    // An operator ended the session of somebody else.
+    if session.caller != sender.caller {
+        let details = json!({ "caller": session.caller });
+        api.audit("session.end", &id, details).await;
+    }
+    Ok(Json(ended))
 }
