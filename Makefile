@@ -121,6 +121,7 @@ chaos-short: images postgres
 	@python3 tests/chaos/run.py "$(BINARY)" --minutes 2
 	@python3 tests/chaos/nodes.py "$(BINARY)" --minutes 0.3 --kills 3 --same 50
 	@python3 tests/sharing/monsters.py "$(BINARY)" --count 10 --math-cpu 500
+	@python3 tests/load/sessions.py "$(BINARY)" --sessions 50 --rate 20 --seconds 6 --kill-every 1
 
 neighbours: images ## measure what a caller notices of a hostile one, for each of its attacks; ARGS such as --attack NAME
 	python3 tests/sharing/neighbours.py "$(BINARY)" $(ARGS)
@@ -236,6 +237,9 @@ damage: images ## damage images of a running node at random places; fails if a p
 
 storm: build ## send 64 batches and open 4,000 connections at once, three times; print memory
 	python3 tests/load/storm.py "$(BINARY)"
+
+sessions: images ## open 2,000 interpreter sessions and call them while workers and the node are killed; ARGS such as `--sessions 10000 --seconds 300`
+	python3 tests/load/sessions.py "$(BINARY)" $(ARGS)
 
 cost: images ## measure CPU time and page faults of trivial tests; ARGS="OTHER_BINARY:CACHE_FOLDER" compares
 	python3 tests/load/cost.py "$(BINARY)" $(ARGS)

@@ -31,8 +31,8 @@ WIDTH = 100
 PREFIX = "/v1/"
 # A reply that is read in parts has no class of its own.
 ALSO = ("FaultBody", "Counts")
-# `Warning` would hide the exception of Python.
-RENAMED = {"Warning": "BatchWarning"}
+# These would hide exceptions of Python.
+RENAMED = {"Warning": "BatchWarning", "ExceptionBody": "RaisedException"}
 
 SCHEMAS = "#/components/schemas/"
 
@@ -190,6 +190,11 @@ class Models:
         schema = self.schemas[name]
         return "properties" in schema or "allOf" in schema
 
+    def is_inline_choice(self, name: str) -> bool:
+        """Whether a schema is a choice of types without names."""
+        parts = self.schemas[name].get("oneOf", [])
+        return bool(parts) and not any("$ref" in part for part in parts) and not self.is_view(name)
+
     def read(self, schema: dict[str, Any], value: str) -> str:
         """The expression that wraps a decoded value; the value itself if it needs no view."""
         if "$ref" in schema:
@@ -323,6 +328,7 @@ class Models:
             for name in replies
             if "enum" in self.schemas[name]
         ]
+        aliases += [self.body(name) for name in replies if self.is_inline_choice(name)]
         bodies = [self.body(name) for name in sorted(self.bodies)]
         bodies = [part for part in bodies if "TypedDict" in part] + [
             part for part in bodies if "TypedDict" not in part

@@ -30,6 +30,8 @@ CLASSES = (
     "Results",
     "GradeStream",
     "AsyncGradeStream",
+    "Session",
+    "AsyncSession",
     "Server",
     "Rollouts",
 )
@@ -51,7 +53,7 @@ DATA = {
     "assay.tinker": ("environment",),
 }
 # `AsyncClient` has the methods of `Client`, whose text is not repeated.
-SHORT = ("AsyncClient",)
+SHORT = ("AsyncClient", "AsyncSession")
 
 
 def is_public(name: str) -> bool:

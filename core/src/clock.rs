@@ -153,7 +153,9 @@ ids! {
     /// Id of a batch: a ULID, so ids sort by time.
     BatchId,
     /// Id of a grade, derived from the id of its batch and its position.
-    GradeId
+    GradeId,
+    /// Id of an interpreter session: a ULID, so ids sort by time.
+    SessionId
 }
 
 /// A text is not a valid id.
@@ -204,6 +206,18 @@ impl Ids {
     /// A new batch id for the time of `clock`.
     #[must_use]
     pub fn batch(&self, clock: &dyn Clock) -> BatchId {
+        // The lowest 24 bits are reserved for positions, so that ids of grades sort within their
+        // batch.
+        BatchId(self.ulid(clock) >> 24 << 24)
+    }
+
+    /// A new session id for the time of `clock`.
+    #[must_use]
+    pub fn session(&self, clock: &dyn Clock) -> SessionId {
+        SessionId(self.ulid(clock))
+    }
+
+    fn ulid(&self, clock: &dyn Clock) -> u128 {
         let bits = {
             let mut source = self
                 .random
@@ -212,10 +226,7 @@ impl Ids {
             source()
         };
         let ms = u64::try_from(clock.unix_us() / 1_000).unwrap_or(0);
-        // The lowest 24 bits are reserved for positions, so that ids of grades sort within their
-        // batch.
-        let random = (bits & ((1 << 80) - 1)) >> 24 << 24;
-        BatchId(u128::from(ms) << 80 | random)
+        u128::from(ms) << 80 | bits & ((1 << 80) - 1)
     }
 }
 

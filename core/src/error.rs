@@ -85,6 +85,12 @@ error_codes! {
     ModelNotLoadable = "model_not_loadable", 422;
     /// The reward model was replaced; read its version.
     ModelVersionMismatch = "model_version_mismatch", 409;
+    /// The session has used up its work, its output, its calls or its log: start another one.
+    SessionExhausted = "session_exhausted", 409;
+    /// The state of the session is gone and cannot be restored by its log; start another one.
+    SessionLost = "session_lost", 409;
+    /// A sandbox worker failed for a reason other than the code. The session is unchanged: retry.
+    CallFailed = "call_failed", 503;
     /// Timed out in the queue after `timeout_ms`; retry.
     DeadlineExceeded = "deadline_exceeded", 504;
     /// Retry after `Retry-After`.

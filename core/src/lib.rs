@@ -32,7 +32,7 @@ pub mod table;
 pub mod task;
 pub mod worker_use;
 
-pub use clock::{BatchId, GradeId};
+pub use clock::{BatchId, GradeId, SessionId};
 pub use clock::{Clock, Ids, SystemClock};
 pub use error::{ErrorCode, TaskError};
 pub use evidence::Evidence;

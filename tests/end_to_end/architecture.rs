@@ -40,6 +40,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
     ("assay-record", &["base", "core", "rewards"]),
     ("assay-access", &["core", "record"]),
     ("assay-wire", &["base", "core", "record", "rewards"]),
+    ("assay-sessions", &["base", "core", "wire", "worker"]),
     ("assay-engine", &["base", "core", "record", "rewards"]),
     (
         "assay-review",
@@ -82,6 +83,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
             "wire",
             "mapping",
             "operators",
+            "sessions",
             "templates",
         ],
     ),

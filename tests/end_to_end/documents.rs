@@ -46,7 +46,8 @@ fn every_metric_is_explained() {
         .iter()
         .chain(assay_record::metrics::NAMES)
         .chain(assay_access::metrics::NAMES)
-        .chain(assay_alerts::metrics::NAMES);
+        .chain(assay_alerts::metrics::NAMES)
+        .chain(assay_sessions::metrics::NAMES);
     let names = names
         .chain(assay_worker::metrics::NAMES)
         .chain(assay_code::METRICS)

@@ -64,6 +64,7 @@ const CONFIG: &[&str] = &[
     "services/node/src/config/log.rs",
     "services/node/src/config/sections.rs",
     "services/node/src/config/reward_models.rs",
+    "services/node/src/config/sessions.rs",
     "services/node/src/config/retention.rs",
     "graders/external/src/settings.rs",
 ];

@@ -102,6 +102,7 @@ fn example(path: &str) -> String {
         .replace("{*rest}", "rest")
         .replace("{run}", "run")
         .replace("{name}", "name")
+        .replace("{path}", "path")
         .replace("{comment}", "01JD5XW7P9V6F8K4M3N2Q1R0ST")
 }
 

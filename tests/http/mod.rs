@@ -16,6 +16,7 @@ mod filled;
 mod fixtures;
 mod grading;
 mod images;
+mod interpreters;
 mod judges;
 mod keys;
 mod limits;

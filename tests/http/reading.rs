@@ -16,6 +16,7 @@ use assay_core::{BoxFuture, Ids, SystemClock};
 use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
 use assay_record::hook::Hook;
 use assay_record::{Entry, RecordError};
+use assay_sessions::Sessions;
 use axum::Router;
 use axum::body::Body;
 use http::{Method, Request, StatusCode};
@@ -98,6 +99,7 @@ fn counted(service: &Service) -> (Router, Arc<Writes>) {
         templates: Arc::default(),
         programs: Arc::new(Nothing),
         models: Arc::new(Nothing),
+        sessions: Sessions::without_images(Arc::new(SystemClock::new())),
         metrics: Arc::new(String::new),
         warming: Arc::default(),
         gate: Arc::new(Gate::open(Arc::new(SystemClock::new()))),
@@ -136,7 +138,8 @@ async fn documented(router: &Router, grade: &str) -> Vec<String> {
         let path = path
             .replace("{id}", grade)
             .replace("{run}", "run")
-            .replace("{name}", "default");
+            .replace("{name}", "default")
+            .replace("{path}", "path");
         assert!(!path.contains('{'), "`{path}`: fill the placeholder");
         if path.ends_with("/compare") {
             format!("{path}?first=math/default@1&second=math/default@1")

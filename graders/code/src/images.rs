@@ -19,6 +19,11 @@ pub(crate) struct Image {
 }
 
 impl Image {
+    /// The image of this name, of any language.
+    pub(crate) fn of_name(name: &str) -> Option<&'static Self> {
+        IMAGES.iter().find(|image| image.name == name)
+    }
+
     /// Whether programs that import nothing special run in this image.
     pub(crate) fn is_default(&self) -> bool {
         self.packages.is_empty()

@@ -451,7 +451,7 @@ pub(crate) fn run_key(caller: &str, image: &ImageInfo, run: &Run) -> Hash {
 }
 
 /// The fault for a reply without a result.
-fn fault_of_reply(reply: &Reply) -> Fault {
+pub(crate) fn fault_of_reply(reply: &Reply) -> Fault {
     match reply {
         Reply::Unable(reason) => Fault::permanent(ErrorCode::GraderUnavailable, reason.clone()),
         Reply::Failed(reason) => Fault::transient(ErrorCode::SandboxFailed, reason.clone()),

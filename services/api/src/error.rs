@@ -13,6 +13,7 @@ use assay_review::filter::FilterError;
 use assay_review::pairs::RunPairsError;
 use assay_review::replay::ReplayError;
 use assay_review::suggest::SuggestError;
+use assay_sessions::SessionError;
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::extract::rejection::PathRejection;
@@ -23,6 +24,9 @@ use crate::request_id;
 
 /// How to authenticate (RFC 6750).
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"assay\"");
+
+/// Value of `Retry-After` in seconds if there are too many sessions, which end at any time.
+const RETRY_AFTER_QUOTA_S: u64 = 10;
 
 /// An error response. It is attached to the response as an extension, so that a layer can convert
 /// it to another format.
@@ -79,6 +83,7 @@ fn retry_after_s(code: ErrorCode) -> Option<u64> {
             | ErrorCode::ShuttingDown
             | ErrorCode::DeadlineExceeded
             | ErrorCode::ModelUnavailable
+            | ErrorCode::CallFailed
             | ErrorCode::StoreUnavailable
     );
     is_transient.then_some(1)
@@ -149,6 +154,19 @@ impl From<ModelError> for ApiError {
         Self {
             retry_after_s: retry_after_s.or(error.retry_after_s),
             ..error
+        }
+    }
+}
+
+impl From<SessionError> for ApiError {
+    fn from(error: SessionError) -> Self {
+        let code = error.code();
+        match error {
+            SessionError::Invalid { pointer, message } => Problem::invalid(pointer, message).into(),
+            SessionError::TooMany(message) => {
+                Self::new(code, message).retry_after(RETRY_AFTER_QUOTA_S)
+            }
+            error => Self::new(code, error.to_string()),
         }
     }
 }

@@ -26,6 +26,7 @@ const WITH_BODIES: &[&str] = &[
     "/v1/grades/{id}",
     "/v1/checks/{id}",
     "/v1/reward-models/{name}/pairs",
+    "/v1/sessions/{id}/log",
     "/ui/grades/{id}",
     "/ui/queue/{id}",
     "/ui/checks/{id}",

@@ -11,6 +11,7 @@ use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_engine::{Engine, EngineError, Permit};
 use assay_review::Review;
+use assay_sessions::Sessions;
 use assay_templates::Templates;
 
 use crate::roles::RoleTable;
@@ -87,6 +88,8 @@ pub struct ApiParts {
     pub templates: Arc<Templates>,
     /// Runs programs for routes that do not grade them.
     pub programs: Arc<dyn Execute>,
+    /// Interpreter sessions.
+    pub sessions: Sessions,
     /// The reward models.
     pub models: Arc<dyn RewardModels>,
     /// Returns the text of `/metrics`.
@@ -226,6 +229,10 @@ impl Api {
 
     pub(crate) fn programs(&self) -> &dyn Execute {
         self.parts.programs.as_ref()
+    }
+
+    pub(crate) fn sessions(&self) -> &Sessions {
+        &self.parts.sessions
     }
 
     pub(crate) fn models(&self) -> &dyn RewardModels {

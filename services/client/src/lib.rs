@@ -21,6 +21,7 @@ use assay_wire::reply::GradeReply;
 use assay_wire::reward_models::{LoadRequest, ModelInfo, RewardModelsBody, UnloadedBody};
 use assay_wire::runs::{RunChanges, RunDetail, RunSummary, RunsBody};
 use assay_wire::scoring::{ScoreReply, ScoreRequest};
+use assay_wire::sessions::{EndedBody, SessionBody, SessionLog, SessionReplay, SessionsBody};
 use assay_wire::storage::{PruneReply, PruneRequest, StorageBody};
 use reqwest::{Method, Url, header};
 use serde::de::DeserializeOwned;
@@ -302,6 +303,60 @@ impl Client {
     pub async fn suggest(&self, request: &SuggestRequest) -> Result<SuggestionsBody, ClientError> {
         self.post(&["v1", "prompts", "suggest"], request, true)
             .await
+    }
+
+    /// Lists the open sessions that the caller sees, page by page.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn sessions(&self) -> Result<Vec<SessionBody>, ClientError> {
+        let mut all = Vec::new();
+        let mut after = None;
+        loop {
+            let query: Vec<_> = [("limit", Some("1000".to_owned())), ("after", after)]
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value?)))
+                .collect();
+            let page: SessionsBody = self.read(&["v1", "sessions"], &query).await?;
+            all.extend(page.sessions);
+            after = page.next;
+            if after.is_none() {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Returns a session.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn session(&self, id: &str) -> Result<SessionBody, ClientError> {
+        self.read(&["v1", "sessions", id], &[]).await
+    }
+
+    /// Returns the log of a session.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn session_log(&self, id: &str) -> Result<SessionLog, ClientError> {
+        self.read(&["v1", "sessions", id, "log"], &[]).await
+    }
+
+    /// Ends a session.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn end_session(&self, id: &str) -> Result<EndedBody, ClientError> {
+        let call = self.call(Method::DELETE, &["v1", "sessions", id], &[])?;
+        self.send(call, false).await
+    }
+
+    /// Runs the calls of a log again.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn replay_session(&self, log: &SessionLog) -> Result<SessionReplay, ClientError> {
+        self.post(&["v1", "sessions", "replay"], log, true).await
     }
 
     /// Lists the reward models of the server.

@@ -16,6 +16,9 @@ pub enum NodeError {
     /// The record cannot be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
+    /// The folder of sessions cannot be used.
+    #[error(transparent)]
+    Sessions(#[from] assay_sessions::OpenError),
     /// The certificate cannot be used.
     #[error("cannot use `server.tls_certificate` with `server.tls_key`")]
     Tls(#[from] assay_api::TlsError),

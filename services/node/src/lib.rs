@@ -12,6 +12,7 @@ pub mod models;
 mod node;
 pub mod observe;
 pub mod sandboxes;
+mod sessions;
 
 pub use config::{Config, ConfigError};
 pub use error::NodeError;

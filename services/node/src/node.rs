@@ -20,6 +20,7 @@ use assay_record::{
     RecordOptions, TableCopy, Verification,
 };
 use assay_review::Review;
+use assay_sessions::Sessions;
 use assay_templates::Templates;
 use assay_worker::{Confinement, Mechanism, WorkerError};
 use serde_json::json;
@@ -28,6 +29,7 @@ use tokio::net::TcpListener;
 use crate::config::{Acknowledgement, KeyRequirement, Server};
 use crate::error::{NodeError, names};
 use crate::sandboxes::Sandboxes;
+use crate::sessions::NodeSessions;
 use crate::{Config, files, free_memory, graders, judges, models, observe};
 
 /// Name of the key that is created if a node needs keys and has none.
@@ -47,6 +49,7 @@ pub struct Node {
     templates: Arc<Templates>,
     config: Config,
     sandboxes: Sandboxes,
+    sessions: NodeSessions,
     models: Arc<dyn RewardModels>,
     /// Whether the node is warming up and therefore not ready.
     warming: Arc<AtomicBool>,
@@ -134,6 +137,7 @@ impl Node {
             templates: Arc::new(templates),
             config,
             sandboxes,
+            sessions: NodeSessions::default(),
             models,
             warming: Arc::default(),
             published: Mutex::default(),
@@ -251,7 +255,8 @@ impl Node {
     /// The API over this node, as [`Node::serve`] serves it.
     ///
     /// # Errors
-    /// [`NodeError::Metrics`] if metrics cannot be collected.
+    /// [`NodeError::Metrics`] if metrics cannot be collected, and [`NodeError::Sessions`] if the
+    /// folder of sessions cannot be used.
     pub fn api(&self) -> Result<Api, NodeError> {
         let server = &self.config.server;
         let defaults = ApiLimits::default();
@@ -280,6 +285,7 @@ impl Node {
             review: self.review.clone(),
             templates: Arc::clone(&self.templates),
             programs: Arc::new(self.sandboxes.programs.clone()),
+            sessions: self.sessions()?,
             models: Arc::clone(&self.models),
             metrics: observe::metrics()?,
             warming: Arc::clone(&self.warming),
@@ -288,6 +294,16 @@ impl Node {
             tls: self.tls.clone(),
             limits,
         }))
+    }
+
+    /// The interpreter sessions of this node. The first call reads those that an earlier process
+    /// left.
+    ///
+    /// # Errors
+    /// [`NodeError::Sessions`].
+    pub fn sessions(&self) -> Result<Sessions, NodeError> {
+        let clock = self.gate.clock();
+        self.sessions.open(&self.config, &self.sandboxes, clock)
     }
 
     /// Listens on the configured address.
@@ -336,6 +352,10 @@ impl Node {
             let alerts = Arc::clone(&self.alerts);
             async move { alerts.run().await }
         });
+        let expiring = tokio::spawn({
+            let sessions = self.sessions()?;
+            async move { sessions.run_expiry().await }
+        });
         let returning = tokio::spawn(free_memory::return_regularly());
         let summing = tokio::spawn(observe::sum_regularly());
         let certificate = self.tls.clone().map(|tls| tokio::spawn(tls.watch()));
@@ -352,6 +372,7 @@ impl Node {
         loading.abort();
         watching.abort();
         alerting.abort();
+        expiring.abort();
         returning.abort();
         summing.abort();
         if let Some(certificate) = certificate {

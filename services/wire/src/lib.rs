@@ -21,6 +21,7 @@ pub mod reward_models;
 pub mod runs;
 pub mod scoring;
 mod selection;
+pub mod sessions;
 pub mod storage;
 pub mod unicode;
 mod warning;

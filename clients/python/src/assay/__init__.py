@@ -27,6 +27,7 @@ from assay.errors import (
 )
 from assay.results import Results
 from assay.rollouts import Rollouts
+from assay.sessions import AsyncSession, Session
 
 try:
     __version__ = version("assay-rewards")
@@ -38,6 +39,7 @@ __all__ = [
     "AssayError",
     "AsyncClient",
     "AsyncGradeStream",
+    "AsyncSession",
     "BinaryNotFoundError",
     "Client",
     "CommandFailedError",
@@ -51,6 +53,7 @@ __all__ = [
     "Rollouts",
     "Server",
     "ServerUnavailableError",
+    "Session",
     "SplitBatchError",
     "UnexpectedReplyError",
     "check",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from assay import models
 from assay._core import Call, Request
 from assay._items import encode
 from assay.models import (
@@ -40,7 +41,7 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _post(path: str, body: Any, *, repeatable: bool = True, weight: int = 1) -> Request:
+def post(path: str, body: Any, *, repeatable: bool = True, weight: int = 1) -> Request:
     return Request(
         "POST",
         path,
@@ -67,7 +68,7 @@ def grades(filters: Mapping[str, Any], before: str | None, limit: int) -> Call[G
     return Call(_get("/v1/grades", **filters, before=before, limit=limit), Grades)
 
 
-def _segment(name: str) -> str:
+def segment(name: str) -> str:
     """A name in the path of a URL."""
     if name in (".", ".."):
         raise ValueError(f"the name `{name}` cannot be part of a URL, where it means a folder")
@@ -76,12 +77,12 @@ def _segment(name: str) -> str:
 
 def grade(name: str) -> Call[GradeDetail]:
     """One stored grade."""
-    return Call(_get(f"/v1/grades/{_segment(name)}"), GradeDetail)
+    return Call(_get(f"/v1/grades/{segment(name)}"), GradeDetail)
 
 
 def replay(name: str) -> Call[Replay]:
     """A stored item, graded again. A replay is not recorded, so it can be repeated."""
-    return Call(Request("POST", f"/v1/grades/{_segment(name)}/replay"), Replay)
+    return Call(Request("POST", f"/v1/grades/{segment(name)}/replay"), Replay)
 
 
 def runs() -> Call[Runs]:
@@ -91,7 +92,7 @@ def runs() -> Call[Runs]:
 
 def run(name: str, steps: int | None) -> Call[RunDetail]:
     """One run."""
-    return Call(_get(f"/v1/runs/{_segment(name)}", steps=steps), RunDetail)
+    return Call(_get(f"/v1/runs/{segment(name)}", steps=steps), RunDetail)
 
 
 def graders() -> Call[Graders]:
@@ -118,13 +119,13 @@ def score(
     model: str, inputs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> Call[ScoreReply]:
     """Scores of a reward model. They are not recorded, so the request can be repeated."""
-    path = f"/v1/reward-models/{_segment(model)}/score"
-    return Call(_post(path, {**options, "items": inputs}, weight=len(inputs)), ScoreReply)
+    path = f"/v1/reward-models/{segment(model)}/score"
+    return Call(post(path, {**options, "items": inputs}, weight=len(inputs)), ScoreReply)
 
 
 def suggest(run: str, options: Mapping[str, Any]) -> Call[Suggestions]:
     """The prompts to sample next."""
-    return Call(_post("/v1/prompts/suggest", {**options, "run": run}), Suggestions)
+    return Call(post("/v1/prompts/suggest", {**options, "run": run}), Suggestions)
 
 
 def checks(before: str | None, limit: int) -> Call[Checks]:
@@ -134,9 +135,15 @@ def checks(before: str | None, limit: int) -> Call[Checks]:
 
 def check(name: str) -> Call[CheckDetail]:
     """One dataset check with its report."""
-    return Call(_get(f"/v1/checks/{_segment(name)}"), CheckDetail)
+    return Call(_get(f"/v1/checks/{segment(name)}"), CheckDetail)
 
 
 def record_check(report: CheckReport) -> Call[Check]:
     """Stores the report of a dataset check."""
-    return Call(_post("/v1/checks", report.to_dict(), repeatable=False), Check)
+    return Call(post("/v1/checks", report.to_dict(), repeatable=False), Check)
+
+
+def replay_session(log: models.SessionLog | Mapping[str, Any]) -> Call[models.SessionReplay]:
+    """The calls of a session's log, run again. Nothing is kept, so it can be repeated."""
+    body = log if isinstance(log, Mapping) else log.to_dict()
+    return Call(post("/v1/sessions/replay", body), models.SessionReplay)

@@ -41,11 +41,12 @@ from assay.models import (
     Suggestions,
 )
 from assay.results import Results
+from assay.sessions import AsyncSession, opening
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from assay.models import GradeFilters
+    from assay.models import GradeFilters, SessionLog, SessionReplay
 
 T = TypeVar("T")
 
@@ -285,6 +286,29 @@ class AsyncClient:
     ) -> ScoreReply:
         """As `Client.score`."""
         return await self._call(_calls.score(model, items, options), deadline)
+
+    # -- interpreter sessions
+
+    def session(
+        self,
+        language: str,
+        *,
+        image: str | None = None,
+        seed: int = 0,
+        files: Mapping[str, str | bytes] | None = None,
+        limits: Mapping[str, Any] | None = None,
+        idle_seconds: int | None = None,
+        deadline: float | None = None,
+    ) -> AsyncSession:
+        """As `Client.session`."""
+        body = opening(language, image, seed, files, limits, idle_seconds)
+        return AsyncSession(self._core, self._transport, deadline, body)
+
+    async def replay_session(
+        self, log: SessionLog | Mapping[str, Any], *, deadline: float | None = None
+    ) -> SessionReplay:
+        """As `Client.replay_session`."""
+        return await self._call(_calls.replay_session(log), deadline)
 
     # -- checks of datasets
 

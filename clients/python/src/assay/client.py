@@ -41,11 +41,12 @@ from assay.models import (
     Suggestions,
 )
 from assay.results import Results
+from assay.sessions import Session, opening
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from assay.models import GradeFilters
+    from assay.models import GradeFilters, SessionLog, SessionReplay
 
 T = TypeVar("T")
 
@@ -325,6 +326,38 @@ class Client:
         """Scores inputs with a reward model; `options` are the fields of
         `POST /v1/reward-models/{name}/score`."""
         return self._call(_calls.score(model, items, options), deadline)
+
+    # -- interpreter sessions
+
+    def session(
+        self,
+        language: str,
+        *,
+        image: str | None = None,
+        seed: int = 0,
+        files: Mapping[str, str | bytes] | None = None,
+        limits: Mapping[str, Any] | None = None,
+        idle_seconds: int | None = None,
+        deadline: float | None = None,
+    ) -> Session:
+        """An interpreter session, which a `with` block opens and ends.
+
+        - `language`: such as `python`. `image`: such as `python-scientific`.
+        - `seed`: of all random numbers. `files`: that exist at the first call, as text or bytes.
+        - `limits`: as in `POST /v1/sessions`, such as `{"seconds": 5, "total_seconds": 60}`.
+        - `idle_seconds`: seconds without a call after which the server ends it.
+        - `deadline`: seconds for each of its requests; that of the client by default.
+
+        All its calls go to one of the servers, chosen at random.
+        """
+        body = opening(language, image, seed, files, limits, idle_seconds)
+        return Session(self._core, self._transport, deadline, body)
+
+    def replay_session(
+        self, log: SessionLog | Mapping[str, Any], *, deadline: float | None = None
+    ) -> SessionReplay:
+        """Runs the calls of a session's log again, and compares their outputs with the log."""
+        return self._call(_calls.replay_session(log), deadline)
 
     # -- checks of datasets
 

@@ -38,6 +38,8 @@ use crate::roles::RoleTable;
     )),
     tags(
         (name = "grading", description = "Grade batches of rollouts."),
+        (name = "sessions", description = "Run code in interpreter sessions that live across \
+            calls."),
         (name = "record", description = "Query and replay recorded grades, runs and dataset \
             checks."),
         (name = "noise", description = "Error rates of verifiers, adjudications, reward policies \

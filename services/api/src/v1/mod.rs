@@ -14,4 +14,5 @@ pub(crate) mod policies;
 pub(crate) mod prompts;
 pub(crate) mod reward_models;
 pub(crate) mod runs;
+pub(crate) mod sessions;
 pub(crate) mod storage;

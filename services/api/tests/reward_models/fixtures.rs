@@ -15,6 +15,7 @@ use assay_core::reward_model::{
 use assay_core::{BoxFuture, Fault, GraderTable, Ids, SystemClock};
 use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
 use assay_record::{Record, RecordOptions};
+use assay_sessions::Sessions;
 use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
@@ -337,6 +338,7 @@ fn service_of(models: Vec<ModelInfo>, limits: ApiLimits, record: Option<Record>)
         templates: Arc::default(),
         programs: Arc::new(NoPrograms),
         models: models.clone(),
+        sessions: Sessions::without_images(Arc::new(SystemClock::new())),
         metrics: Arc::new(String::new),
         warming: Arc::default(),
         gate: Arc::new(Gate::open(Arc::new(SystemClock::new()))),

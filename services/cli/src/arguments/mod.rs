@@ -4,6 +4,7 @@ mod check;
 mod keys;
 mod record;
 mod seconds;
+mod sessions;
 mod templates;
 
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ pub(crate) use record::{
     GradeSelection, Grades, PruneArguments, Record, RecordAction, Replay, RunSelection, Runs,
     SetAsideArguments, Show, Tail, VerifyArguments,
 };
+pub(crate) use sessions::{SessionAction, SessionArguments};
 pub(crate) use templates::Templates;
 
 /// Grade rollouts for reinforcement learning with verifiable rewards
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     Policies(Policies),
     /// List, load, unload and benchmark reward models, and score inputs
     Models(Models),
+    /// List, show and end interpreter sessions, and replay their logs
+    Sessions(SessionArguments),
     /// Grade recorded items again with this binary and compare the verdicts
     Replay(Replay),
     /// List, create, change, rotate and revoke the keys of callers

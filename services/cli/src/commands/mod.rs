@@ -24,6 +24,7 @@ mod record;
 mod replay;
 mod runs;
 mod serve;
+mod sessions;
 mod set_aside;
 mod show;
 mod tail;
@@ -56,6 +57,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
         Command::Channels(channels) => channels::run(file, &channels),
         Command::Policies(policies) => policies::run(file, &policies),
         Command::Models(models) => models::run(file, models),
+        Command::Sessions(arguments) => sessions::run(file, &arguments),
         Command::Replay(replay) => replay::run(file, &replay),
         Command::Keys(keys) => keys::run(file, &keys),
         Command::Audit(arguments) => audit::run(file, &arguments),

@@ -15,6 +15,7 @@ mod retention;
 mod reward_models;
 mod sections;
 mod server_url;
+mod sessions;
 
 pub use error::ConfigError;
 
@@ -41,6 +42,7 @@ pub use self::retention::{RedactionPattern, Retention, StoredBodies};
 pub use self::reward_models::RewardModels;
 pub use self::sections::{Acknowledgement, Channels, Engine, SandboxWorkers, Server, Sql, Store};
 pub use self::server_url::ServerUrl;
+pub use self::sessions::Sessions;
 
 /// The file that is read by default if it exists.
 pub const DEFAULT_FILE: &str = "assay.toml";
@@ -61,6 +63,8 @@ pub struct Config {
     pub sandbox_workers: SandboxWorkers,
     /// The database server for queries in PostgreSQL, and limits of queries.
     pub sql: Sql,
+    /// Interpreter sessions.
+    pub sessions: Sessions,
     /// Error rates of verifiers.
     pub channels: Channels,
     /// Reward models.
@@ -299,6 +303,7 @@ fn parse(table: &Table) -> Result<Config, String> {
     config.engine.check()?;
     config.sandbox_workers.check()?;
     config.sql.check()?;
+    config.sessions.check()?;
     config.channels.check()?;
     config.reward_models.check()?;
     judges::check(&config.judges)?;

@@ -370,6 +370,25 @@ fn rejects_zero_result_bytes() {
 }
 
 #[test]
+fn settings_of_sessions_have_ranges() {
+    let config = load("[sessions]\nidle_seconds = 60\n", &[], Vec::new()).unwrap();
+    let settings = config.sessions.settings(None, 4);
+    assert_eq!(settings.idle.as_secs(), 60);
+    for (setting, value) in [("idle_seconds", "0"), ("state_bytes", "1000000000")] {
+        let error = load(
+            &format!("[sessions]\n{setting} = {value}\n"),
+            &[],
+            Vec::new(),
+        );
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("`sessions.{setting}` must be")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn rejects_limits_that_would_reject_all_work() {
     for setting in [
         "engine.items_in_flight",

@@ -2,6 +2,7 @@
 //! operator's database server.
 
 mod images;
+mod interpreters;
 mod role;
 
 use std::path::Path;
@@ -24,6 +25,7 @@ use crate::error::NodeError;
 
 use images::Images;
 pub use images::{ImageObserver, ImageProgress, ImageState, ListedImage};
+pub(crate) use interpreters::ProgramInterpreters;
 pub use role::{Work, run_as_worker};
 
 /// Time limit of one warm-up step; the node becomes ready even if it is exceeded.

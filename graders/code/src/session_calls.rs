@@ -1,0 +1,118 @@
+//! Calls of interpreter sessions, which run in the images and workers of programs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_core::Fault;
+use assay_core::execution::ExecuteError;
+use assay_worker::program::{Call, Called, End, ImageInfo, Ran, Reply, Request};
+use assay_worker::{UntrustedReply, WorkerError};
+
+use crate::images::{self, Image};
+use crate::language;
+use crate::programs::{Programs, fault_of_reply, timeout};
+
+/// The languages whose images keep a session.
+const LANGUAGES: [&str; 2] = ["python", "javascript"];
+
+impl Programs {
+    /// The name of the image in which sessions of a language run: `image`, or the first one of the
+    /// language.
+    ///
+    /// # Errors
+    /// The field at fault, `language` or `image`, and what to do.
+    pub fn session_image(
+        &self,
+        language: &str,
+        image: Option<&str>,
+    ) -> Result<&'static str, (&'static str, String)> {
+        let known = LANGUAGES.contains(&language);
+        let found = language::named(language).filter(|_| known);
+        let found = found.ok_or_else(|| {
+            let names = LANGUAGES.map(|name| format!("`{name}`")).join(", ");
+            let message = format!("there are no sessions in `{language}`; use one of {names}");
+            ("language", message)
+        })?;
+        let chosen = match image {
+            None => images::chosen(&found, []),
+            Some(name) => images::named(&found, name).ok_or_else(|| {
+                let names = images::names(&found).join("`, `");
+                let message = format!("no image of `{language}` has this name; use `{names}`");
+                ("image", message)
+            })?,
+        };
+        match self.missing(chosen) {
+            None => Ok(chosen.name),
+            Some(message) => Err((image.map_or("language", |_| "image"), message)),
+        }
+    }
+
+    /// Returns when workers can run calls in an image, with what it contains.
+    ///
+    /// # Errors
+    /// A fault of the service.
+    pub async fn prepare_sessions(&self, image: &str) -> Result<Arc<ImageInfo>, Fault> {
+        self.prepare(image).await.map(|prepared| prepared.info)
+    }
+
+    /// Runs a call of a session, for which it waits at most `queue_timeout`. The memory of the
+    /// call's limits does not include what its image takes beyond the first one of the language.
+    ///
+    /// # Errors
+    /// [`ExecuteError::Busy`] on a timeout, and faults of the service.
+    pub async fn call(&self, call: Call, queue_timeout: Duration) -> Result<Called, ExecuteError> {
+        let prepared = self.prepare(&call.image).await;
+        let version = prepared.map_err(ExecuteError::Failed)?.version;
+        let workers = self.workers();
+        let permit = workers.acquire(queue_timeout).await;
+        let mut permit = permit.map_err(|error| match error {
+            WorkerError::Busy => ExecuteError::Busy,
+            error => ExecuteError::Failed(error.into()),
+        })?;
+        let (image, work) = (call.image.clone(), call.limits.work);
+        let limits = Image::of_name(&image).map_or(call.limits, |image| image.limits(call.limits));
+        let request = Request::Call(Call { limits, ..call });
+        let reply = permit.ask_untrusted(&request, timeout(work)).await;
+        drop(permit);
+        let confirmed = self.confirm(&image, version).await;
+        confirmed.map_err(ExecuteError::Failed)?;
+        match reply.map_err(|error| ExecuteError::Failed(error.into()))? {
+            UntrustedReply::Answered(Reply::Called(called)) => Ok(called),
+            UntrustedReply::Answered(other) => Err(ExecuteError::Failed(fault_of_reply(&other))),
+            // Exceeding the processor time counts as using up the work.
+            UntrustedReply::Overran => Ok(Called {
+                ran: Ran {
+                    work,
+                    ..Ran::without_output(End::OutOfWork)
+                },
+                frozen: None,
+                changed_bytes: 0,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_worker::{WorkerOptions, WorkerPool};
+
+    use super::*;
+
+    #[test]
+    fn rejects_unknown_languages_and_images_with_the_field() {
+        let options = WorkerOptions {
+            program: "unused".into(),
+            arguments: Vec::new(),
+            count: 1,
+            uses: 1,
+        };
+        let programs = Programs::new(WorkerPool::new(options), None);
+        let field = |language, image| programs.session_image(language, image).unwrap_err().0;
+        assert_eq!(field("cobol", None), "language");
+        assert_eq!(field("Python", None), "language");
+        assert_eq!(field("python", Some("javascript")), "image");
+        let (field, message) = programs.session_image("python", None).unwrap_err();
+        assert_eq!(field, "language");
+        assert!(message.contains("is not installed"), "{message}");
+    }
+}
