@@ -66,6 +66,7 @@ mod programs;
 mod result;
 mod score;
 mod series;
+mod shadowing;
 mod spec;
 mod statements;
 mod task;
