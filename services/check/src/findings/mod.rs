@@ -8,6 +8,7 @@ mod answer_in_prompt;
 mod calculation;
 mod choices;
 mod code;
+mod codes;
 mod contaminated;
 mod difficulty;
 mod duplicate_id;
@@ -20,6 +21,7 @@ mod gold_form;
 mod gold_missing;
 mod gold_not_parsed;
 mod id_missing;
+mod ignore_invalid;
 mod latex_broken;
 mod mixed_answers;
 mod module_missing;
@@ -27,6 +29,7 @@ pub(crate) mod no_task;
 mod prompt_incomplete;
 mod prompt_language;
 mod rule;
+mod rule_fails;
 mod schema_suspicious;
 pub(crate) mod sink;
 mod solution_fails;
@@ -47,6 +50,7 @@ use crate::options::Options;
 use crate::report::Report;
 
 pub use code::{Code, Severity};
+pub use codes::Codes;
 pub(crate) use rule::DatasetRule;
 pub(crate) use sink::Sink;
 
@@ -100,6 +104,8 @@ pub const ALL: &[&Code] = &[
     &mixed_answers::CODE,
     &work_outlier::CODE,
     &unchecked::CODE,
+    &ignore_invalid::CODE,
+    &rule_fails::CODE,
 ];
 
 /// The code of this name.
@@ -112,7 +118,10 @@ impl Report {
     /// Number of findings of a severity, listed or not.
     #[must_use]
     pub fn of(&self, severity: Severity) -> u64 {
-        let of = |name: &str| code(name).is_some_and(|code| code.severity == severity);
+        let of = |name: &str| {
+            let code = self.codes.get(name);
+            code.is_some_and(|code| code.severity == severity)
+        };
         self.counts
             .iter()
             .filter(|(name, _)| of(name))
@@ -125,6 +134,7 @@ impl Report {
 type RowRule = fn(&GradedRow, &mut Sink<'_>);
 
 const ROW_RULES: &[RowRule] = &[
+    ignore_invalid::check,
     no_task::check,
     id_missing::check,
     prompt_incomplete::check,
@@ -151,6 +161,7 @@ const ROW_RULES: &[RowRule] = &[
     wrong_accepted::check,
     weak_checks::check,
     flaky::check,
+    rule_fails::check,
 ];
 
 /// All rules of one check.
