@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 
-use assay_engine::{Engine, EngineError};
+use assay_engine::Engine;
 use futures::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -13,6 +13,7 @@ use tracing::Instrument as _;
 
 use crate::baseline::Comparison;
 use crate::columns::ColumnAdder;
+use crate::error::CheckError;
 use crate::findings::{Findings, Sink, no_task};
 use crate::graded_row::{GradedRow, NotGraded};
 use crate::grading;
@@ -31,23 +32,6 @@ const CHUNK_BYTES: usize = 32 << 20;
 
 /// Number of chunks in progress: one being graded, one being prepared, one waiting.
 const CHUNKS_AHEAD: usize = 3;
-
-/// Why a check stopped.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckError {
-    /// A dataset cannot be read.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// The engine rejected a batch.
-    #[error("the engine rejected the probes: {0}")]
-    Engine(#[from] EngineError),
-    /// No row has the column of rollouts.
-    #[error("no rollouts found: `{0}` is neither a file nor a column")]
-    NoRollouts(String),
-    /// A thread of the check panicked.
-    #[error("a thread of the check panicked; report this bug with the dataset")]
-    Thread,
-}
 
 /// A dataset to check.
 #[derive(Debug, Clone, PartialEq, Eq)]

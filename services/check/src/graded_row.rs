@@ -7,14 +7,12 @@ use assay_record::ItemGrade;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use crate::excerpt::excerpt;
 use crate::own_rules::OwnFinding;
 use crate::probes::{self, Purpose};
 use crate::row::RowLocation;
 use crate::sketch::Sketch;
 use crate::subject::{Subject, TaskProblem};
-
-/// Maximum length of an excerpt of a completion or of evidence in a finding, in characters.
-const EXCERPT_LENGTH: usize = 120;
 
 /// Why a row is unchecked if its task has no gold that can be written as a completion.
 const NO_RIGHT_COMPLETION: &str = "no completion is known that should pass";
@@ -252,18 +250,4 @@ fn new_test(evidence: &serde_json::Map<String, Value>) -> Option<String> {
     let message = evidence.get("first_failure")?.get("message")?.as_str()?;
     let (_, test) = message.rsplit_once(probes::NEW_TEST)?;
     Some(test.lines().next()?.trim_end().to_owned())
-}
-
-/// The start of a text on one line, at most [`EXCERPT_LENGTH`] characters.
-pub(crate) fn excerpt(text: &str) -> String {
-    shorten(text, EXCERPT_LENGTH)
-}
-
-/// The start of a text on one line, at most `length` characters.
-pub(crate) fn shorten(text: &str, length: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(length) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
 }

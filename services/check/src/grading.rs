@@ -8,7 +8,7 @@ use assay_engine::{Batch, BatchItem, Engine};
 use serde_json::Value;
 
 use crate::cache::{self, ResultCache, RowKey, RowResults};
-use crate::check::CheckError;
+use crate::error::CheckError;
 use crate::graded_row::{GradedRow, ProbeOutcome, ProbeResult};
 use crate::options::Options;
 use crate::probes::{self, Probe, Purpose};

@@ -4,8 +4,8 @@ use assay_templates::{Row, TextTemplate};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::findings::{ALL, Code, Severity};
-use crate::graded_row::shorten;
+use crate::excerpt::shorten;
+use crate::findings::{Code, Codes, Severity};
 use crate::subject::Subject;
 
 /// Maximum number of rules. Each is evaluated on every row.
@@ -74,6 +74,7 @@ impl OwnRules {
                 file.rules.len()
             ));
         }
+        let built_in = Codes::default();
         let mut rules: Vec<OwnRule> = Vec::with_capacity(file.rules.len());
         for entry in file.rules {
             let name = entry.code.as_str();
@@ -83,8 +84,8 @@ impl OwnRules {
                      `team-prompt-short`, of at most 60 characters"
                 ));
             }
-            let mut taken = ALL.iter().chain(rules.iter().map(|rule| &rule.code));
-            if taken.any(|code| code.name == name) {
+            let is_own = rules.iter().any(|rule| rule.code.name == name);
+            if is_own || built_in.get(name).is_some() {
                 return Err(format!("the code `{name}` is taken; choose another one"));
             }
             rules.push(OwnRule::new(entry)?);

@@ -5,20 +5,18 @@ use std::collections::BTreeMap;
 
 use assay_base::did_you_mean;
 
-use super::ALL;
 use super::code::{Code, Severity};
 
 /// The codes of a check, in the order of the reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Codes(Vec<&'static Code>);
 
-impl Default for Codes {
-    fn default() -> Self {
-        Self(ALL.to_vec())
-    }
-}
-
 impl Codes {
+    /// These codes.
+    pub(super) fn of(codes: &[&'static Code]) -> Self {
+        Self(codes.to_vec())
+    }
+
     /// The built-in codes, then those of `own` rules, with other severities where `severities` names
     /// a code.
     ///
@@ -28,7 +26,8 @@ impl Codes {
         own: impl IntoIterator<Item = &'static Code>,
         severities: &BTreeMap<String, Severity>,
     ) -> Result<Self, String> {
-        let mut codes = Self(ALL.iter().copied().chain(own).collect());
+        let mut codes = Self::default();
+        codes.0.extend(own);
         for (name, severity) in severities {
             let known = codes.parse(name)?;
             if known.severity != *severity {

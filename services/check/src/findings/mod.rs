@@ -114,6 +114,13 @@ pub fn code(name: &str) -> Option<&'static Code> {
     ALL.iter().find(|code| code.name == name).copied()
 }
 
+impl Default for Codes {
+    /// The built-in codes.
+    fn default() -> Self {
+        Self::of(ALL)
+    }
+}
+
 impl Report {
     /// Number of findings of a severity, listed or not.
     #[must_use]
