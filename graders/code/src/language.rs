@@ -7,7 +7,7 @@ use assay_worker::program::Translation;
 use crate::driver_evidence::Limit;
 use crate::features;
 use crate::imports::imports;
-use crate::{shadowing, statements};
+use crate::statements;
 
 /// A language in which programs are graded. A node need not have an image of it.
 #[derive(Debug)]
@@ -45,9 +45,6 @@ pub(crate) struct Language {
     pub(crate) is_compiled: bool,
     /// Whether a text has anything but comments and statements that do nothing.
     pub(crate) has_statement: fn(&str) -> bool,
-    /// A program that defines the builtin functions which a failed test calls, from the test and its
-    /// message; `None` if it did not fail because a right program would replace one.
-    pub(crate) replaced_builtins: fn(&str, &str) -> Option<String>,
     /// A program that does nothing.
     pub(crate) empty_program: &'static str,
     /// A program that prints the sum of the numbers on a line of standard input.
@@ -85,7 +82,6 @@ const JAVASCRIPT: Language = Language {
     includes_files: false,
     is_compiled: false,
     has_statement: statements::in_javascript,
-    replaced_builtins: |_, _| None,
     empty_program: "",
     sum_program: SUM_IN_JAVASCRIPT,
 };
@@ -107,7 +103,6 @@ pub(crate) const LANGUAGES: &[Language] = &[
         includes_files: false,
         is_compiled: false,
         has_statement: statements::in_python,
-        replaced_builtins: shadowing::in_python,
         empty_program: "",
         sum_program: "print(sum(map(int, input().split())))\n",
     },
@@ -158,7 +153,6 @@ pub(crate) const LANGUAGES: &[Language] = &[
         is_compiled: true,
         // Without a function, it does not compile.
         has_statement: |_| true,
-        replaced_builtins: |_, _| None,
         empty_program: "int main() {}\n",
         sum_program: "\
 #include <iostream>
@@ -190,7 +184,6 @@ int main() {
         is_compiled: true,
         // Without a function, it does not compile.
         has_statement: |_| true,
-        replaced_builtins: |_, _| None,
         empty_program: "int main(void) { return 0; }\n",
         sum_program: "\
 #include <stdio.h>

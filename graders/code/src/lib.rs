@@ -66,7 +66,6 @@ mod programs;
 mod result;
 mod score;
 mod series;
-mod shadowing;
 mod spec;
 mod statements;
 mod task;

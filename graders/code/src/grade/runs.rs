@@ -54,10 +54,7 @@ impl PreparedCode {
             let run = self.run_of(code, test);
             let attempt = match series.run(run.clone(), next.as_ref()).await {
                 Ok(attempt) => attempt,
-                Err(blocked) => {
-                    let failed = (test, run, blocked);
-                    self.attempt_of_blocked(code, failed, cx).await?
-                }
+                Err(blocked) => self.attempt_of_blocked(code, run, blocked, cx).await?,
             };
             if let Checker::Program(_) = self.task.checker {
                 // It runs in a worker, too.
@@ -74,63 +71,24 @@ impl PreparedCode {
     }
 
     /// The attempt of a run without a result. If the program may have caused this by writing files,
-    /// the task is at fault only if the test also fails when it does not see these files. If the
-    /// test calls a builtin function that a right program would replace, the program is at fault.
+    /// the task is at fault only if the test also fails when it does not see these files.
     async fn attempt_of_blocked(
         &self,
         code: Code<'_>,
-        (test, mut run, blocked): (&Test, Run, Blocked),
+        mut run: Run,
+        blocked: Blocked,
         cx: &GradeContext,
     ) -> Result<Attempt, Blocked> {
         let program::Test::Assert { shares_files, .. } = &mut run.test else {
             return Err(blocked);
         };
         if blocked.is_certain {
-            return if self.calls_replaced_builtin(test, &blocked, cx).await? {
-                Ok(Attempt::of_failed_test(blocked.fault.message))
-            } else {
-                Err(blocked)
-            };
+            return Err(blocked);
         }
         *shares_files = false;
         match run_once(&self.programs, cx, code.built_in, run).await {
             Ok(_) => Ok(Attempt::of_failed_test(blocked.fault.message)),
             Err(_) => Err(blocked),
-        }
-    }
-
-    /// Whether a test that failed before it used the program does use a program that defines the
-    /// builtin functions which the test calls.
-    pub(super) async fn calls_replaced_builtin(
-        &self,
-        test: &Test,
-        blocked: &Blocked,
-        cx: &GradeContext,
-    ) -> Result<bool, Blocked> {
-        let Test::Assert { text, .. } = test else {
-            return Ok(false);
-        };
-        let replaced = self.task.language.replaced_builtins;
-        let program = Some(blocked).filter(|blocked| blocked.is_of_task());
-        let Some(program) = program.and_then(|blocked| replaced(text, &blocked.fault.message))
-        else {
-            return Ok(false);
-        };
-        let (image, built) = self.compile_text(&program, Vec::new()).await?;
-        let Ok(code) = built.build.code() else {
-            return Ok(false);
-        };
-        let code = Code {
-            code,
-            image,
-            built_in: &built.image,
-            limits: self.task.limits.own,
-        };
-        let ran = run_once(&self.programs, cx, &built.image, self.run_of(code, test)).await;
-        match ran {
-            Ok(_) => Ok(true),
-            Err(again) if again.is_of_task() => Ok(false),
-            Err(failure) => Err(failure),
         }
     }
 
