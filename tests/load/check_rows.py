@@ -1,6 +1,6 @@
 """Checks many generated rows of mathematics, as JSON lines and as Parquet, and prints the time and
-peak memory: without kept results, with an empty folder for them, with one row in a thousand changed,
-and after a check that was killed.
+peak memory: without kept results, with an empty folder for them, again, with one row in a thousand
+changed, and after a check that was killed.
 
     check_rows.py ASSAY ROWS [COUNT]
 
@@ -37,7 +37,7 @@ def check(assay, path, folder, *options):
 def show(name, measured):
     seconds, busy, peak, graded, _ = measured
     print(
-        f"{name}: {seconds:.0f} s, {busy:.0f} s of CPU, peak {peak:.0f} MiB, {graded} probes graded",
+        f"{name}: {seconds:.0f} s, {busy:.0f} s of CPU, peak {peak:.0f} MiB, {graded} probes",
         flush=True,
     )
 

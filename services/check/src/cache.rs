@@ -26,7 +26,7 @@ use crate::subject::Subject;
 /// Version of the stored values. A change of [`ProbeOutcome`] raises it.
 const FORMAT: u64 = 1;
 
-/// Maximum size of the database, in bytes. A million rows like those of GSM8K take 0.4 GB.
+/// Maximum size of the database, in bytes. A million rows like those of GSM8K take 0.3 GB.
 const MAX_BYTES: i64 = 2 << 30;
 
 const PAGE_BYTES: i64 = 4_096;

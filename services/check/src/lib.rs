@@ -3,8 +3,8 @@
 //! graders that will grade the rollouts.
 //!
 //! [`check()`] is the pipeline: `sources -> sample -> columns -> subject -> probes -> cache ->
-//! engine -> findings -> reports`. It keeps a few hundred rows in memory. The data kept about a row after that has a
-//! fixed size, and is kept for at most [`findings::duplicates::MAX_ROWS`] rows.
+//! engine -> findings -> reports`. It keeps a few hundred rows in memory. The data kept about a row
+//! after that has a fixed size, and is kept for at most [`findings::duplicates::MAX_ROWS`] rows.
 
 mod baseline;
 mod benchmark;

@@ -17,8 +17,8 @@ impl Codes {
         Self(codes.to_vec())
     }
 
-    /// The built-in codes, then those of `own` rules, with other severities where `severities` names
-    /// a code.
+    /// The built-in codes, then those of `own` rules. `severities` replaces some severities, by the
+    /// names of codes.
     ///
     /// # Errors
     /// A message: a name of `severities` is not a code.

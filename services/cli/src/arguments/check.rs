@@ -90,7 +90,12 @@ pub(crate) struct Check {
     #[arg(long, value_name = "COLUMN|TEXT")]
     pub(crate) prompt: Option<String>,
     /// Copy columns under the names that the template reads, such as `answer=result.final`
-    #[arg(long, value_name = "NEW=COLUMN,...", value_delimiter = ',', value_parser = ColumnCopy::parse)]
+    #[arg(
+        long,
+        value_name = "NEW=COLUMN,...",
+        value_delimiter = ',',
+        value_parser = ColumnCopy::parse
+    )]
     pub(crate) map: Vec<ColumnCopy>,
     /// File whose columns are added to the rows with the same id
     #[arg(long, value_name = "FILE", requires = "on")]

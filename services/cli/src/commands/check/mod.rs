@@ -164,7 +164,8 @@ fn show_reused(report: &Report) {
         // If stderr is closed, nobody watches.
         let _ = writeln!(
             terminal::stderr(),
-            "{reused} of {} probes have results of an earlier check; `--no-cache` grades them again",
+            "{reused} of {} probes have results of an earlier check; `--no-cache` grades them \
+             again",
             graded + reused
         );
     }
