@@ -60,12 +60,11 @@ pub(crate) struct JoinColumns {
     pub(crate) joined: String,
 }
 
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "parsers of arguments return results"
-)]
 fn join_columns(text: &str) -> Result<JoinColumns, String> {
     let (dataset, joined) = text.split_once('=').unwrap_or((text, text));
+    if dataset.is_empty() || joined.is_empty() {
+        return Err("expected `COLUMN` or `COLUMN=COLUMN`, such as `id=task_id`".to_owned());
+    }
     Ok(JoinColumns {
         dataset: dataset.to_owned(),
         joined: joined.to_owned(),
