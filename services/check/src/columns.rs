@@ -211,7 +211,7 @@ impl ColumnAdder {
     pub(crate) fn add(&mut self, row: SourceRow) -> (SourceRow, usize) {
         let mut row = match row {
             SourceRow::Row(row) => row,
-            unreadable => return (unreadable, 0),
+            unreadable @ SourceRow::Unreadable { .. } => return (unreadable, 0),
         };
         match self.add_to(&mut row) {
             Ok(bytes) => (SourceRow::Row(row), bytes),
