@@ -63,7 +63,7 @@ fn identity(config: &Config, node: &Node) -> anyhow::Result<Hash> {
         let hash = image.info.as_ref().map(|info| info.hash.as_str());
         parts.push(format!("{} {}", image.name, hash.unwrap_or_default()));
     }
-    let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
+    let parts: Vec<&[u8]> = parts.iter().map(String::as_bytes).collect();
     Ok(Hash::of_parts(&parts))
 }
 
