@@ -80,16 +80,12 @@ pub(crate) async fn grade(
         tokio::task::spawn_blocking(move || Chunk::prepare(&of_thread, &of_prepare, rows));
     let (mut chunk, queued) = prepared.await.map_err(|_| CheckError::Thread)?;
     chunk.grade(&engine, &options, queued).await?;
-    let mut graded = chunk.rows.iter().flatten();
-    if graded.any(|row| row.undetected().next().is_some()) {
-        let compared = tokio::task::spawn_blocking(move || {
-            let queued = chunk.comparisons();
-            (chunk, queued)
-        });
-        let queued;
-        (chunk, queued) = compared.await.map_err(|_| CheckError::Thread)?;
-        chunk.grade(&engine, &options, queued).await?;
-    }
+    let compared = tokio::task::spawn_blocking(move || {
+        let queued = chunk.comparisons();
+        (chunk, queued)
+    });
+    let (mut chunk, queued) = compared.await.map_err(|_| CheckError::Thread)?;
+    chunk.grade(&engine, &options, queued).await?;
     let Chunk {
         rows,
         graded,
