@@ -256,7 +256,7 @@ overhead: ## measure the cost of statistics and policies relative to grading
 submissions: images ## send 10,000 programs with 20 tests over HTTP: throughput, latency, memory; ARGS sets the number
 	python3 tests/load/submissions.py "$(BINARY)" $(ARGS)
 
-check-rows: build ## check a million generated rows as JSON lines and Parquet: time, memory; ARGS sets the number
+check-rows: build ## check a million generated rows: time, memory, again with kept results, after a kill; ARGS sets the number
 	$(CARGO) build --locked --package assay-check --example rows
 	python3 tests/load/check_rows.py "$(BINARY)" "$(CARGO_TARGET_DIR)/debug/examples/rows" $(ARGS)
 

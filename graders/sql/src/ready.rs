@@ -221,8 +221,8 @@ impl Preparation<'_> {
         Ok(self.stage_of(database, golds))
     }
 
-    /// Generates databases for the task. Those on which a gold is nondeterministic or fails are
-    /// skipped; those on which all golds return rows come first.
+    /// Generates databases for the task. Those that cannot be built, and those on which a gold is
+    /// nondeterministic or fails are skipped; those on which all golds return rows come first.
     async fn generated(
         &mut self,
         base: &Database,
@@ -233,7 +233,7 @@ impl Preparation<'_> {
         let task = self.runs.task;
         let constants = variants::constants_of(task.golds.iter().map(String::as_str), task.dialect);
         let (mut preferred, mut fallback) = (Vec::new(), Vec::new());
-        let mut is_probed = false;
+        let (mut is_probed, mut is_built, mut unbuilt) = (false, false, None);
         for attempt in 0..count * ATTEMPTS {
             if preferred.len() == count {
                 break;
@@ -250,6 +250,14 @@ impl Preparation<'_> {
             let database = self
                 .variant(base, tables, &constants, variant_seed, options)
                 .await?;
+            let database = match database {
+                Ok(database) => database,
+                Err(message) => {
+                    unbuilt.get_or_insert(message);
+                    continue;
+                }
+            };
+            is_built = true;
             // The database is counted only if it is used.
             let before = self.memory;
             self.memory.add_database(&database)?;
@@ -274,12 +282,18 @@ impl Preparation<'_> {
                 self.memory = before;
             }
         }
+        if let Some(message) = unbuilt.filter(|_| !is_built) {
+            return Err(at_fault(format!(
+                "cannot build a generated variant: {message}; list the variants instead"
+            )));
+        }
         let missing = count - preferred.len();
         preferred.extend(fallback.into_iter().take(missing));
         Ok(preferred)
     }
 
-    /// Generates a database.
+    /// Generates a database, or says why its rows do not fit its schema: the generator does not
+    /// know all constraints.
     async fn variant(
         &mut self,
         base: &Database,
@@ -287,13 +301,17 @@ impl Preparation<'_> {
         constants: &Constants,
         seed: u64,
         options: GenerationOptions,
-    ) -> Result<Database, Fault> {
+    ) -> Result<Result<Database, String>, Fault> {
         // Slow for schemas of hundreds of tables.
         let rows = compute(tables.len() * BYTES_PER_TABLE, || {
             variants::generate(tables, constants, seed, options)
         });
         let database = self.runs.queries.with_rows(base, rows).await;
-        database.map_err(|error| build_fault(error, "cannot build a generated variant"))
+        match database {
+            Ok(database) => Ok(Ok(database)),
+            Err(BuildError::Task(message)) => Ok(Err(message)),
+            Err(BuildError::Service(fault)) => Err(fault),
+        }
     }
 
     /// Rejects a gold whose result depends on the order of scans on most databases that resemble
@@ -320,6 +338,7 @@ impl Preparation<'_> {
             let database = self
                 .variant(base, tables, constants, probe_seed, options)
                 .await?;
+            let Ok(database) = database else { continue };
             match self.runs.gold(&database, &task.golds[index]).await {
                 Err(GoldError::Fault(fault)) => return Err(fault),
                 Err(GoldError::Ambiguous(Chance::Scans)) => dependent += 1,

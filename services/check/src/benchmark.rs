@@ -59,6 +59,7 @@ impl Benchmark {
         let reader = SubjectReader {
             template,
             solution: None,
+            prompt: None,
             rollouts: None,
             graders: &GraderTable::new(Vec::new()),
         };

@@ -5,50 +5,33 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 
-use assay_core::{Item, Meta};
-use assay_engine::{Batch, BatchItem, Engine, EngineError};
+use assay_engine::Engine;
 use futures::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use super::sketch::Sketch;
 use crate::baseline::Comparison;
+use crate::columns::ColumnAdder;
+use crate::error::CheckError;
 use crate::findings::{Findings, Sink, no_task};
-use crate::graded_row::{GradedRow, NotGraded, ProbeResult};
+use crate::graded_row::{GradedRow, NotGraded};
+use crate::grading;
 use crate::options::Options;
-use crate::probes::{self, Probe, Purpose};
+use crate::probes::Purpose;
 use crate::report::{DatasetSummary, Report};
-use crate::row::{DatasetRow, RowLocation, SourceRow};
+use crate::row::SourceRow;
+use crate::sample;
 use crate::sources::{self, Rows, SourceError};
-use crate::subject::{Subject, SubjectReader, TaskProblem};
-use crate::{sample, shingles, subject};
 
 /// Number of rows per chunk.
 const CHUNK: usize = 256;
 
+/// Size of the databases of a chunk that completes it, in bytes.
+const CHUNK_BYTES: usize = 32 << 20;
+
 /// Number of chunks in progress: one being graded, one being prepared, one waiting.
 const CHUNKS_AHEAD: usize = 3;
-
-/// Maximum number of completions per batch.
-const BATCH: usize = 8_192;
-
-/// Why a check stopped.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckError {
-    /// A dataset cannot be read.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// The engine rejected a batch.
-    #[error("the engine rejected the probes: {0}")]
-    Engine(#[from] EngineError),
-    /// No row has the column of rollouts.
-    #[error("no rollouts found: `{0}` is neither a file nor a column")]
-    NoRollouts(String),
-    /// A thread of the check panicked.
-    #[error("a thread of the check panicked; report this bug with the dataset")]
-    Thread,
-}
 
 /// A dataset to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +70,7 @@ async fn check_all(
     let (mut findings, mut sink) = (Findings::new(&options), Sink::new(&options));
     let mut report = Report {
         version: env!("CARGO_PKG_VERSION"),
+        codes: options.codes.clone(),
         ..Report::default()
     };
     let (mut rows_with_task, mut rows_with_rollouts) = (0u64, 0u64);
@@ -98,7 +82,7 @@ async fn check_all(
         let (chunks, reading) = chunks(rows, &options);
         let mut graded = pin!(
             chunks
-                .map(|chunk| grade(engine.clone(), Arc::clone(&options), chunk))
+                .map(|chunk| grading::grade(engine.clone(), Arc::clone(&options), chunk))
                 .buffered(CHUNKS_AHEAD)
         );
         let mut summary = DatasetSummary {
@@ -108,8 +92,10 @@ async fn check_all(
         };
         while let Some(chunk) = graded.next().await {
             let chunk = chunk?;
-            progress(chunk.len() as u64);
-            for row in chunk {
+            progress(chunk.rows.len() as u64);
+            report.graded += chunk.graded;
+            report.reused += chunk.reused;
+            for row in chunk.rows {
                 match row {
                     Ok(row) => {
                         count(&row, &mut summary, &mut report);
@@ -200,6 +186,7 @@ fn chunks(
 ) -> (impl Stream<Item = Vec<SourceRow>> + use<>, JoinHandle<u64>) {
     let (sender, receiver) = mpsc::channel(1);
     let (sample, seed) = (options.sample, options.seed);
+    let mut columns = ColumnAdder::new(Arc::clone(&options.columns));
     let reading = tokio::task::spawn_blocking(move || {
         let mut seen = 0;
         let mut rows: Rows = match sample {
@@ -211,7 +198,13 @@ fn chunks(
             None => rows,
         };
         loop {
-            let chunk: Vec<SourceRow> = rows.by_ref().take(CHUNK).collect();
+            let (mut chunk, mut bytes) = (Vec::new(), 0);
+            while chunk.len() < CHUNK && bytes < CHUNK_BYTES {
+                let Some(row) = rows.next() else { break };
+                let (row, database) = columns.add(row);
+                chunk.push(row);
+                bytes += database;
+            }
             if sample.is_none() {
                 seen += chunk.len() as u64;
             }
@@ -224,181 +217,4 @@ fn chunks(
         Some((receiver.recv().await?, receiver))
     });
     (chunks, reading)
-}
-
-/// A row and its probes, before grading.
-struct PreparedRow {
-    location: RowLocation,
-    key: String,
-    lacks_id: bool,
-    subject: Result<Subject, TaskProblem>,
-    sketch: Sketch,
-    probes: Vec<Probe>,
-}
-
-/// The location of an unreadable row and the reason.
-type UnreadableRow = (RowLocation, String);
-
-fn prepare(
-    engine: &Engine,
-    options: &Options,
-    chunk: Vec<SourceRow>,
-) -> Vec<Result<PreparedRow, UnreadableRow>> {
-    let reader = SubjectReader {
-        template: options.template.as_ref(),
-        solution: options.solution.as_ref(),
-        rollouts: options.rollout_column.as_deref(),
-        graders: engine.graders(),
-    };
-    let prepare_row = |row| match row {
-        SourceRow::Unreadable { location, message } => Err((location, message)),
-        SourceRow::Row(mut row) => {
-            let (id, content) = (reader.id(&row), row.hash());
-            let hash = shingles::hash(content.as_bytes());
-            let lacks_id = reader.lacks_id(&row);
-            let subject = reader.read(&mut row);
-            let key = subject::key(id, content, subject.as_ref());
-            let sketch = Sketch::new(subject.as_ref().ok(), hash);
-            let DatasetRow { location, .. } = row;
-            Ok(PreparedRow {
-                location,
-                key,
-                lacks_id,
-                subject,
-                sketch,
-                probes: Vec::new(),
-            })
-        }
-    };
-    let mut rows: Vec<Result<PreparedRow, UnreadableRow>> =
-        chunk.into_iter().map(prepare_row).collect();
-    let subjects: Vec<Option<&Subject>> = rows
-        .iter()
-        .map(|row| row.as_ref().ok()?.subject.as_ref().ok())
-        .collect();
-    let probes: Vec<Vec<Probe>> = (0..subjects.len())
-        .map(|at| {
-            subjects[at].map_or_else(Vec::new, |subject| {
-                probes::of(subject, neighbour(&subjects, at), options.repeats)
-            })
-        })
-        .collect();
-    for (row, probes) in rows.iter_mut().zip(probes) {
-        if let Ok(row) = row {
-            row.probes = probes;
-        }
-    }
-    rows
-}
-
-/// Maximum distance of a row whose answer is tried.
-const MAX_DISTANCE: usize = 8;
-
-/// A row near the one at `at` with a task of the same type, an earlier one if there is one.
-fn neighbour<'a>(subjects: &[Option<&'a Subject>], at: usize) -> Option<&'a Subject> {
-    let kind = &subjects[at]?.task.kind;
-    let (before, after) = (&subjects[..at], &subjects[at + 1..]);
-    let near = before
-        .iter()
-        .rev()
-        .take(MAX_DISTANCE)
-        .chain(after.iter().take(MAX_DISTANCE));
-    near.flatten()
-        .find(|other| other.task.kind == *kind)
-        .copied()
-}
-
-async fn grade(
-    engine: Engine,
-    options: Arc<Options>,
-    chunk: Vec<SourceRow>,
-) -> Result<Vec<Result<GradedRow, UnreadableRow>>, CheckError> {
-    let of_thread = engine.clone();
-    let prepared = tokio::task::spawn_blocking(move || prepare(&of_thread, &options, chunk));
-    let rows = prepared.await.map_err(|_| CheckError::Thread)?;
-    let (mut graded, mut queued) = (Vec::with_capacity(rows.len()), Vec::new());
-    for (at, row) in rows.into_iter().enumerate() {
-        graded.push(row.map(
-            |PreparedRow {
-                 location,
-                 key,
-                 lacks_id,
-                 subject,
-                 sketch,
-                 probes,
-             }| {
-                if let Ok(subject) = &subject {
-                    queued.extend(probes.into_iter().map(|probe| (at, item(subject, probe))));
-                }
-                GradedRow {
-                    location,
-                    key,
-                    lacks_id,
-                    subject,
-                    probes: Vec::new(),
-                    sketch,
-                }
-            },
-        ));
-    }
-    grade_probes(&engine, &mut graded, queued).await?;
-    let comparisons = graded.iter().enumerate().flat_map(|(at, row)| {
-        let subject = row.as_ref().ok().and_then(|row| row.subject.as_ref().ok());
-        let passed = row.iter().flat_map(GradedRow::undetected);
-        let probes = subject.map_or_else(Vec::new, |subject| probes::comparisons(subject, passed));
-        probes
-            .into_iter()
-            .filter_map(move |probe| Some((at, item(subject?, probe))))
-    });
-    let comparisons: Vec<_> = comparisons.collect();
-    grade_probes(&engine, &mut graded, comparisons).await?;
-    Ok(graded)
-}
-
-/// The index of a row, and what to grade for it.
-type QueuedProbe = (usize, (Purpose, BatchItem));
-
-/// Grades probes, and adds the results to their rows.
-async fn grade_probes(
-    engine: &Engine,
-    graded: &mut [Result<GradedRow, UnreadableRow>],
-    mut queued: Vec<QueuedProbe>,
-) -> Result<(), CheckError> {
-    while !queued.is_empty() {
-        let rest = queued.split_off(queued.len().min(BATCH));
-        let (owners, items): (Vec<(usize, Purpose)>, Vec<BatchItem>) = queued
-            .into_iter()
-            .map(|(at, (purpose, item))| ((at, purpose), item))
-            .unzip();
-        let reply = engine.grade_unrecorded(Batch::new("check", items)).await?;
-        for grade in reply.grades() {
-            let (at, purpose) = owners[grade.position as usize];
-            if let Ok(row) = &mut graded[at] {
-                row.probes.push(ProbeResult::new(
-                    purpose,
-                    &reply.item(grade).item.completion,
-                    grade,
-                ));
-            }
-        }
-        queued = rest;
-    }
-    Ok(())
-}
-
-fn item(subject: &Subject, probe: Probe) -> (Purpose, BatchItem) {
-    let Probe {
-        purpose,
-        completion,
-        task,
-    } = probe;
-    let item = Item {
-        prompt: None,
-        completion,
-        meta: Meta::default(),
-    };
-    (
-        purpose,
-        BatchItem::new(item, task.unwrap_or_else(|| subject.task.clone())),
-    )
 }

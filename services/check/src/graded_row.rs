@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 use assay_core::{Completion, Evidence, Fault};
 use assay_record::ItemGrade;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use crate::excerpt::excerpt;
+use crate::own_rules::OwnFinding;
 use crate::probes::{self, Purpose};
 use crate::row::RowLocation;
 use crate::sketch::Sketch;
 use crate::subject::{Subject, TaskProblem};
-
-/// Maximum length of an excerpt of a completion or of evidence in a finding, in characters.
-const EXCERPT_LENGTH: usize = 120;
 
 /// Why a row is unchecked if its task has no gold that can be written as a completion.
 const NO_RIGHT_COMPLETION: &str = "no completion is known that should pass";
@@ -24,9 +24,25 @@ pub(crate) struct GradedRow {
     pub(crate) key: String,
     /// Whether the row has a column for its id without a value.
     pub(crate) lacks_id: bool,
+    /// What the rules of the team found in it.
+    pub(crate) own_findings: Vec<OwnFinding>,
+    /// The names of codes that the row ignores.
+    pub(crate) ignored: Vec<String>,
     pub(crate) subject: Result<Subject, TaskProblem>,
     pub(crate) probes: Vec<ProbeResult>,
     pub(crate) sketch: Sketch,
+}
+
+/// Why a row is unchecked if the task asks for generated databases that cannot be built.
+pub(crate) const NO_GENERATED_DATABASE: &str =
+    "the grader cannot generate databases for its schema";
+
+/// Part of the fault message of the `sql` grader about such a task.
+const NOT_GENERATED: &str = "cannot build a generated variant";
+
+/// Whether a fault is one of the generator of databases, and not of the data.
+pub(crate) fn is_of_generator(fault: &Fault) -> bool {
+    fault.message.contains(NOT_GENERATED)
 }
 
 impl GradedRow {
@@ -47,6 +63,9 @@ impl GradedRow {
     pub(crate) fn unchecked(&self) -> Option<&'static str> {
         if let Some(reason) = probes::why_unprobed(self.kind()?) {
             return Some(reason);
+        }
+        if self.fault().is_some_and(is_of_generator) {
+            return Some(NO_GENERATED_DATABASE);
         }
         let is_right = |purpose| {
             matches!(
@@ -89,11 +108,16 @@ pub(crate) struct ProbeResult {
     pub(crate) purpose: Purpose,
     /// Excerpt of the completion; empty for wrong completions but the refusal.
     pub(crate) excerpt: String,
-    pub(crate) result: Result<ProbeGrade, NotGraded>,
+    pub(crate) result: ProbeOutcome,
+    /// Hash of the probe, by which its result is kept; `None` if it is not kept.
+    pub(crate) hash: Option<u64>,
 }
 
+/// The grade of a probe, or why it has none.
+pub(crate) type ProbeOutcome = Result<ProbeGrade, NotGraded>;
+
 /// The grade of a probe.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ProbeGrade {
     pub(crate) verdict: Cow<'static, str>,
     pub(crate) pass: bool,
@@ -109,7 +133,7 @@ pub(crate) struct ProbeGrade {
 }
 
 /// Why a probe has no grade.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum NotGraded {
     /// The task is at fault.
     Task(Fault),
@@ -118,56 +142,85 @@ pub(crate) enum NotGraded {
 }
 
 impl ProbeResult {
-    pub(crate) fn new(purpose: Purpose, completion: &Completion, grade: &ItemGrade) -> Self {
-        // Findings show the evidence and the completion of these only. Most probes are others.
-        let is_shown = matches!(
-            purpose,
-            Purpose::Gold { .. }
-                | Purpose::Variant(_)
-                | Purpose::Solution
-                | Purpose::Refusal
-                | Purpose::Rollout
-                | Purpose::Difference(_)
-        );
-        let result = match (&grade.error, &grade.evidence) {
-            (None, evidence) => {
-                let evidence = evidence.as_ref().filter(|_| is_shown);
-                let facts = evidence.map(Evidence::facts);
-                let facts = facts.as_ref();
-                let text = |name: &str| facts?.get(name)?.as_str().map(str::to_owned);
-                let passed = grade.pass == Some(true);
-                Ok(ProbeGrade {
-                    verdict: grade.verdict.clone().unwrap_or_default(),
-                    pass: passed,
-                    score: grade.score.unwrap_or(0.0),
-                    work: grade.work,
-                    reason: facts.filter(|_| !passed).and_then(reason),
-                    new_test: match purpose {
-                        Purpose::Difference(_) if !passed => facts.and_then(new_test),
-                        _ => None,
-                    },
-                    normal_form: match purpose {
-                        Purpose::Gold { .. } | Purpose::Rollout => {
-                            text("answer_normal").or_else(|| text("extracted"))
-                        }
-                        _ => None,
-                    },
-                })
-            }
-            (Some(fault), _) if grade.outcome == "ungradable" => {
-                Err(NotGraded::Task(fault.clone()))
-            }
-            (Some(fault), _) => Err(NotGraded::Service(fault.clone())),
+    /// The result of a probe from its grade, whose result may be kept under `hash`.
+    pub(crate) fn new(
+        purpose: Purpose,
+        completion: &Completion,
+        grade: &ItemGrade,
+        hash: Option<u64>,
+    ) -> Self {
+        let result = outcome(purpose, grade);
+        let is_final = match &result {
+            Ok(_) => grade.deterministic,
+            Err(NotGraded::Task(fault)) => !fault.retryable,
+            Err(NotGraded::Service(_)) => false,
+        };
+        let hash = hash.filter(|_| is_final);
+        Self::from_outcome(purpose, completion, result, hash)
+    }
+
+    /// The result of a probe from its outcome.
+    pub(crate) fn from_outcome(
+        purpose: Purpose,
+        completion: &Completion,
+        result: ProbeOutcome,
+        hash: Option<u64>,
+    ) -> Self {
+        let excerpt = if is_shown(purpose) {
+            excerpt(&completion.text())
+        } else {
+            String::new()
         };
         Self {
             purpose,
-            excerpt: if is_shown {
-                excerpt(&completion.text())
-            } else {
-                String::new()
-            },
+            excerpt,
             result,
+            hash,
         }
+    }
+}
+
+/// Whether findings show the evidence and the completion of a probe. Most probes are others.
+fn is_shown(purpose: Purpose) -> bool {
+    matches!(
+        purpose,
+        Purpose::Gold { .. }
+            | Purpose::Variant(_)
+            | Purpose::Solution
+            | Purpose::Refusal
+            | Purpose::Rollout
+            | Purpose::Difference(_)
+    )
+}
+
+fn outcome(purpose: Purpose, grade: &ItemGrade) -> ProbeOutcome {
+    match (&grade.error, &grade.evidence) {
+        (None, evidence) => {
+            let evidence = evidence.as_ref().filter(|_| is_shown(purpose));
+            let facts = evidence.map(Evidence::facts);
+            let facts = facts.as_ref();
+            let text = |name: &str| facts?.get(name)?.as_str().map(str::to_owned);
+            let passed = grade.pass == Some(true);
+            Ok(ProbeGrade {
+                verdict: grade.verdict.clone().unwrap_or_default(),
+                pass: passed,
+                score: grade.score.unwrap_or(0.0),
+                work: grade.work,
+                reason: facts.filter(|_| !passed).and_then(reason),
+                new_test: match purpose {
+                    Purpose::Difference(_) if !passed => facts.and_then(new_test),
+                    _ => None,
+                },
+                normal_form: match purpose {
+                    Purpose::Gold { .. } | Purpose::Rollout => {
+                        text("answer_normal").or_else(|| text("extracted"))
+                    }
+                    _ => None,
+                },
+            })
+        }
+        (Some(fault), _) if grade.outcome == "ungradable" => Err(NotGraded::Task(fault.clone())),
+        (Some(fault), _) => Err(NotGraded::Service(fault.clone())),
     }
 }
 
@@ -197,13 +250,4 @@ fn new_test(evidence: &serde_json::Map<String, Value>) -> Option<String> {
     let message = evidence.get("first_failure")?.get("message")?.as_str()?;
     let (_, test) = message.rsplit_once(probes::NEW_TEST)?;
     Some(test.lines().next()?.trim_end().to_owned())
-}
-
-/// The start of a text on one line, at most [`EXCERPT_LENGTH`] characters.
-pub(crate) fn excerpt(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(EXCERPT_LENGTH) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
 }

@@ -1,10 +1,16 @@
 //! Options of a check.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use assay_templates::{SolutionTemplate, Template};
+use assay_templates::{Template, TextTemplate};
 
-use crate::findings::Severity;
+use crate::cache::ResultCache;
+use crate::columns::ColumnSources;
+use crate::findings::{Codes, Severity};
+use crate::ignores::{IGNORE_COLUMN, Ignores};
+use crate::own_rules::OwnRules;
+use crate::thresholds::Thresholds;
 use crate::{Baseline, Benchmark, Rollouts};
 
 /// Default maximum number of listed findings.
@@ -15,7 +21,11 @@ pub struct Options {
     /// Makes tasks of rows. Without it, each row has a column `task`.
     pub template: Option<Template>,
     /// Makes a completion that should pass; overrides the solution of the template or a column.
-    pub solution: Option<SolutionTemplate>,
+    pub solution: Option<TextTemplate>,
+    /// Makes the prompt; overrides that of the template or a column.
+    pub prompt: Option<TextTemplate>,
+    /// Columns that are added to the rows.
+    pub columns: Arc<ColumnSources>,
     /// Number of random rows to check per dataset; `None` for all rows.
     pub sample: Option<usize>,
     /// Seed of the random sample.
@@ -24,8 +34,18 @@ pub struct Options {
     pub baseline: Baseline,
     /// The findings of an earlier check to compare with.
     pub compared: Option<Baseline>,
+    /// The codes, with their severities.
+    pub codes: Codes,
+    /// Rules of a team.
+    pub own_rules: OwnRules,
+    /// Thresholds of rules.
+    pub thresholds: Thresholds,
     /// Codes of findings that are counted and not listed.
     pub ignored: BTreeSet<String>,
+    /// The same for some datasets and rows.
+    pub ignores: Ignores,
+    /// Column with codes that are counted and not listed for its row.
+    pub ignore_column: String,
     /// Codes of the only findings that are listed; empty for all.
     pub selected: BTreeSet<String>,
     /// Minimum severity of the findings whose rows are kept in [`Report::flagged`]; `None` keeps
@@ -43,6 +63,8 @@ pub struct Options {
     pub rollout_column: Option<String>,
     /// How often golds and solutions are graded.
     pub repeats: usize,
+    /// Results of earlier checks, to which those of this one are added.
+    pub cache: Option<ResultCache>,
 }
 
 impl Default for Options {
@@ -50,11 +72,18 @@ impl Default for Options {
         Self {
             template: None,
             solution: None,
+            prompt: None,
+            columns: Arc::default(),
             sample: None,
             seed: 0,
             baseline: Baseline::default(),
             compared: None,
+            codes: Codes::default(),
+            own_rules: OwnRules::default(),
+            thresholds: Thresholds::default(),
             ignored: BTreeSet::new(),
+            ignores: Ignores::default(),
+            ignore_column: IGNORE_COLUMN.to_owned(),
             selected: BTreeSet::new(),
             flag: None,
             max_findings: DEFAULT_MAX_FINDINGS,
@@ -62,6 +91,7 @@ impl Default for Options {
             rollouts: None,
             rollout_column: None,
             repeats: 1,
+            cache: None,
         }
     }
 }

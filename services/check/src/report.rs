@@ -8,7 +8,7 @@ use serde::ser::{SerializeStruct, Serializer};
 
 use crate::RowLocation;
 use crate::baseline::Compared;
-use crate::findings::Code;
+use crate::findings::{Code, Codes};
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,6 +116,15 @@ pub struct Report {
     /// How the findings differ from those of an earlier check, if they are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Compared>,
+    /// Number of probes that were graded, and of those whose results an earlier check kept.
+    #[serde(skip)]
+    pub graded: u64,
+    /// See `graded`.
+    #[serde(skip)]
+    pub reused: u64,
+    /// The codes of the check.
+    #[serde(skip)]
+    pub codes: Codes,
     /// Rows with findings of the severity that the options ask for.
     #[serde(skip)]
     pub flagged: FlaggedRows,

@@ -105,19 +105,21 @@ impl SourceRow {
 impl DatasetRow {
     /// Makes a row of columns.
     pub(crate) fn from_columns(location: RowLocation, mut columns: Row) -> Self {
-        let task = match columns.remove(TASK) {
-            None | Some(Value::Null) => None,
-            // Formats without objects contain a task as JSON text.
-            Some(Value::String(text)) => RawValue::from_string(text.clone())
-                .or_else(|_| to_raw_value(&text))
-                .ok(),
-            Some(task) => to_raw_value(&task).ok(),
-        };
+        let task = columns.remove(TASK).and_then(raw_task);
         Self {
             location,
             columns,
             task,
             lost_digits: false,
+        }
+    }
+
+    /// Sets a column.
+    pub(crate) fn set(&mut self, name: String, value: Value) {
+        if name == TASK {
+            self.task = raw_task(value);
+        } else {
+            self.columns.insert(name, value);
         }
     }
 
@@ -129,6 +131,17 @@ impl DatasetRow {
             &columns,
             self.task.as_ref().map_or("", |task| task.get()).as_bytes(),
         ])
+    }
+}
+
+/// The task in a column. Formats without objects contain it as JSON text.
+fn raw_task(value: Value) -> Option<Box<RawValue>> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => RawValue::from_string(text.clone())
+            .or_else(|_| to_raw_value(&text))
+            .ok(),
+        task => to_raw_value(&task).ok(),
     }
 }
 

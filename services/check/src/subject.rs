@@ -1,7 +1,7 @@
 //! The task of a row, with its prompt, solution and id.
 
 use assay_core::{ErrorCode, GraderTable, Hash, PrepareContext, Task, TaskError};
-use assay_templates::{RowError, RowTextError, SolutionTemplate, Template};
+use assay_templates::{RowError, RowTextError, Template, TextTemplate};
 use serde_json::{Map, Value};
 
 use crate::row::{DatasetRow, TASK};
@@ -108,7 +108,9 @@ impl From<RowError> for TaskProblem {
 pub(crate) struct SubjectReader<'a> {
     pub(crate) template: Option<&'a Template>,
     /// Makes a completion that should pass; overrides the solution of the template or a column.
-    pub(crate) solution: Option<&'a SolutionTemplate>,
+    pub(crate) solution: Option<&'a TextTemplate>,
+    /// Makes the prompt; overrides that of the template or a column.
+    pub(crate) prompt: Option<&'a TextTemplate>,
     /// The column of rollouts.
     pub(crate) rollouts: Option<&'a str>,
     pub(crate) graders: &'a GraderTable,
@@ -137,9 +139,10 @@ impl SubjectReader<'_> {
 
     /// The prompt of a row, which need not have a valid task.
     pub(crate) fn prompt(&self, row: &DatasetRow) -> Result<Option<String>, RowError> {
-        let prompt = match self.template {
-            Some(template) => template.prompt(&row.columns)?,
-            None => None,
+        let prompt = match (self.prompt, self.template) {
+            (Some(prompt), _) => Some(prompt.value(&row.columns)?),
+            (None, Some(template)) => template.prompt(&row.columns)?,
+            (None, None) => None,
         };
         Ok(prompt
             .or_else(|| column(row, PROMPTS))
@@ -198,7 +201,7 @@ impl SubjectReader<'_> {
             );
         }
         let solution = match (self.solution, self.template) {
-            (Some(solution), _) => Some(solution.solution(&row.columns)?),
+            (Some(solution), _) => Some(solution.value(&row.columns)?),
             (None, Some(template)) => template.solution(&row.columns)?,
             (None, None) => None,
         };

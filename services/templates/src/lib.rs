@@ -29,9 +29,9 @@ mod jinja_functions;
 mod named;
 mod pickled;
 mod read_row;
-mod solution;
 mod template;
 mod templates;
+mod text_template;
 mod tool_schemas;
 
 pub use assay_jinja::produced as produced_bytes;
@@ -39,9 +39,9 @@ pub use error::{RowError, TemplateError};
 pub use expected_form::expected_form;
 pub use named::{NAMES, source};
 pub use read_row::{RowTextError, UniqueValue, read_row};
-pub use solution::SolutionTemplate;
 pub use template::Template;
 pub use templates::Templates;
+pub use text_template::TextTemplate;
 
 /// The columns of a row by name.
 pub type Row = serde_json::Map<String, serde_json::Value>;

@@ -16,6 +16,8 @@ pub struct Template {
     choices: Vec<Choice>,
     prompt: Option<Node>,
     solution: Option<Node>,
+    /// Whether rows without the columns of the solution have none.
+    is_solution_optional: bool,
     id: Option<Node>,
 }
 
@@ -65,6 +67,7 @@ impl Template {
                 }],
                 prompt: None,
                 solution: None,
+                is_solution_optional: false,
                 id: None,
             });
         }
@@ -100,7 +103,17 @@ impl Template {
             choices,
             prompt,
             solution,
+            is_solution_optional: false,
             id,
+        })
+    }
+
+    /// Reads a built-in template. Copies of its dataset often lack the solutions, so they are
+    /// optional.
+    pub(crate) fn built_in(json: &str) -> Result<Self, TemplateError> {
+        Ok(Self {
+            is_solution_optional: true,
+            ..Self::from_json(json)?
         })
     }
 
@@ -110,7 +123,7 @@ impl Template {
     /// [`TemplateError::Unknown`], with the available names.
     pub fn named(name: &str) -> Result<Self, TemplateError> {
         let source = named::source(name);
-        Self::from_json(source.ok_or_else(|| TemplateError::unknown(name, named::NAMES))?)
+        Self::built_in(source.ok_or_else(|| TemplateError::unknown(name, named::NAMES))?)
     }
 
     /// The task of a row.
@@ -159,12 +172,16 @@ impl Template {
         self.part(self.prompt.as_ref(), row)
     }
 
-    /// A completion that should pass; `None` if the template has no `solution`.
+    /// A completion that should pass; `None` if the template has no `solution`, or if it is
+    /// built-in and the row lacks a column of the solution.
     ///
     /// # Errors
     /// [`RowError`]: a column is missing, or an expression fails.
     pub fn solution(&self, row: &Row) -> Result<Option<Value>, RowError> {
-        self.part(self.solution.as_ref(), row)
+        match self.part(self.solution.as_ref(), row) {
+            Err(RowError::Missing { .. }) if self.is_solution_optional => Ok(None),
+            solution => solution,
+        }
     }
 
     /// The id of a row; `None` if the template has no `id`.

@@ -24,6 +24,7 @@ pub struct Templates {
 
 struct Entry {
     source: String,
+    /// Built-in templates are compiled when first used.
     compiled: OnceLock<Result<Template, TemplateError>>,
 }
 
@@ -31,7 +32,7 @@ impl Entry {
     fn template(&self) -> Result<&Template, TemplateError> {
         let compiled = self
             .compiled
-            .get_or_init(|| Template::from_json(&self.source));
+            .get_or_init(|| Template::built_in(&self.source));
         compiled.as_ref().map_err(Clone::clone)
     }
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
-use assay_templates::{Row, RowError, Template, TemplateError, Templates};
+use assay_templates::{Row, RowError, Template, TemplateError, Templates, source};
 use serde_json::{Value, json};
 
 /// Name, row, expected task and expected solution of each template.
@@ -390,4 +390,18 @@ fn rows_of_wrong_types_are_refused() {
             .to_string();
         assert!(error.contains(part), "{name}: {error}");
     }
+}
+
+#[test]
+fn built_in_templates_need_no_solution() {
+    let columns = row(&json!({
+        "text": "Write `double(x)`.", "task_id": 3, "test_setup_code": "",
+        "test_list": ["assert double(2) == 4"],
+    }));
+    let built_in = Template::named("mbpp").unwrap();
+    assert!(built_in.task(&columns).is_ok());
+    assert_eq!(built_in.solution(&columns), Ok(None));
+    // In another template, a missing column may be misspelt.
+    let own = Template::from_json(source("mbpp").unwrap()).unwrap();
+    assert!(own.solution(&columns).is_err());
 }

@@ -1,9 +1,9 @@
 //! The description of a kind of finding.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Severity of a finding. By default, `assay check` exits with 1 for both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Rollouts of the row get wrong rewards or none.
@@ -12,12 +12,22 @@ pub enum Severity {
     Warning,
 }
 
+impl Severity {
+    /// The word at the start of a page.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Error => "Error",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
 /// A kind of finding.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
     /// Stable identifier.
     pub name: &'static str,
-    /// Severity of all findings with this code.
+    /// Severity of all findings with this code, unless the configuration sets another one.
     pub severity: Severity,
     /// Its page of the documentation, as Markdown.
     pub page: &'static str,
@@ -53,15 +63,12 @@ impl Code {
 
 #[cfg(test)]
 mod tests {
-    use crate::findings::{ALL, Severity};
+    use crate::findings::ALL;
 
     #[test]
     fn pages_have_one_form() {
         for code in ALL {
-            let severity = match code.severity {
-                Severity::Error => "Error",
-                Severity::Warning => "Warning",
-            };
+            let severity = code.severity.title();
             let start = format!("# `{}`\n\n{severity}: {}.\n\n", code.name, code.title());
             assert!(code.page.starts_with(&start), "{}", code.page);
             let sections: Vec<&str> = code

@@ -8,13 +8,6 @@ use crate::graded_row::{GradedRow, excerpt};
 
 pub(super) const CODE: Code = code!("contaminated", Error);
 
-/// Minimum share of 8-word sequences that occur in the benchmark, as in Tulu 3 (arXiv 2411.15124,
-/// section 3.2).
-const MIN_SHARE: f64 = 0.5;
-
-/// The same after numbers and names are masked, which makes more prompts similar.
-const MIN_MASKED_SHARE: f64 = 0.8;
-
 /// Compares prompts with a benchmark.
 pub(super) struct Contamination<'a> {
     pub(super) benchmark: &'a Benchmark,
@@ -30,7 +23,12 @@ impl DatasetRule for Contamination<'_> {
         else {
             return;
         };
-        let Some(found) = self.benchmark.overlap(prompt, MIN_SHARE, MIN_MASKED_SHARE) else {
+        let thresholds = sink.thresholds();
+        let (share, masked) = (
+            thresholds.contaminated_share,
+            thresholds.contaminated_masked_share,
+        );
+        let Some(found) = self.benchmark.overlap(prompt, share, masked) else {
             return;
         };
         let percent = found.share * 100.0;

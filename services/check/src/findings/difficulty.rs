@@ -12,22 +12,12 @@ use crate::Rollouts;
 use crate::graded_row::{GradedRow, excerpt};
 use crate::probes::Purpose;
 use crate::rollouts::RolloutCounts;
+use crate::thresholds::{Thresholds, is_share};
 
 pub(super) const ALWAYS_SOLVED: Code = code!("always-solved", Warning);
 pub(super) const NEVER_SOLVED: Code = code!("never-solved", Warning);
 
 pub(super) const DISAGREE: Code = code!("rollouts-disagree", Warning);
-
-/// Minimum number of rollouts for a finding.
-const MIN_ROLLOUTS: u32 = 4;
-
-/// Minimum number of rollouts with an answer for a finding about the gold.
-const MIN_ANSWERS: u64 = 8;
-
-/// Minimum percentage of the answers that agree against the gold. Independent wrong answers rarely
-/// do: a majority of samples is the usual label where there is no gold (Wang and others 2023,
-/// self-consistency, arXiv 2203.11171).
-const AGREE_PERCENT: u64 = 60;
 
 /// Checks the results of rollouts.
 pub(super) struct Difficulty<'a> {
@@ -41,10 +31,10 @@ impl DatasetRule for Difficulty<'_> {
             .and_then(|rollouts| rollouts.counts(&row.key))
             .unwrap_or_else(|| count_in_row(row));
         let RolloutCounts { graded, right } = counts;
-        if let Some(message) = agree_against_gold(row) {
+        if let Some(message) = agree_against_gold(row, sink.thresholds()) {
             sink.add(&DISAGREE, &row.location, &row.key, message);
         }
-        if graded < MIN_ROLLOUTS {
+        if graded < sink.thresholds().rollouts {
             return;
         }
         if right == graded {
@@ -66,7 +56,7 @@ impl DatasetRule for Difficulty<'_> {
 }
 
 /// The answer of most rollouts, if it is wrong.
-fn agree_against_gold(row: &GradedRow) -> Option<String> {
+fn agree_against_gold(row: &GradedRow, thresholds: &Thresholds) -> Option<String> {
     let (mut answers, mut all) = (BTreeMap::<&str, u64>::new(), 0);
     for (probe, grade) in row.graded() {
         if probe.purpose == Purpose::Rollout
@@ -79,7 +69,8 @@ fn agree_against_gold(row: &GradedRow) -> Option<String> {
         }
     }
     let (answer, most) = answers.into_iter().max_by_key(|(_, count)| *count)?;
-    (all >= MIN_ANSWERS && most * 100 >= all * AGREE_PERCENT).then(|| {
+    let is_majority = is_share(most, all, thresholds.rollouts_agree_share);
+    (all >= thresholds.rollout_answers && is_majority).then(|| {
         format!(
             "{most} of {all} rollouts answer `{}`, which is graded as wrong; check the gold",
             excerpt(answer)

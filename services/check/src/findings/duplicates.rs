@@ -22,10 +22,6 @@ pub(super) const CONFLICTING_GOLDS: Code = code!("conflicting-golds", Error);
 /// with these rows, and not with each other.
 pub const MAX_ROWS: usize = 2 << 20;
 
-/// Minimum number of equal hashes of two sketches for near duplicates: an estimated 0.8 of their
-/// word pairs.
-const MIN_EQUAL_HASHES: usize = HASHES * 4 / 5 + 1;
-
 /// The questions so far.
 #[derive(Default)]
 pub(super) struct Duplicates {
@@ -82,7 +78,7 @@ impl Duplicates {
 
     /// Finds an earlier row with nearly the same prompt, and the estimated share of word pairs that
     /// both have.
-    fn find_near(&self, sketch: &PromptSketch) -> Option<(&KnownSketch, f64)> {
+    fn find_near(&self, sketch: &PromptSketch, min_share: f64) -> Option<(&KnownSketch, f64)> {
         sketch.bands.iter().find_map(|band| {
             let known = &self.sketches[*self.bands.get(band)? as usize];
             let equal = known
@@ -92,7 +88,7 @@ impl Duplicates {
                 .filter(|(one, other)| one == other)
                 .count();
             let share = equal as f64 / HASHES as f64;
-            (known.exact == sketch.exact && equal >= MIN_EQUAL_HASHES).then_some((known, share))
+            (known.exact == sketch.exact && share >= min_share).then_some((known, share))
         })
     }
 
@@ -142,7 +138,8 @@ impl DatasetRule for Duplicates {
         }
         let location = self.pack(&row.location);
         if let Some(prompt) = &sketch.prompt
-            && let Some((first, share)) = self.find_near(prompt)
+            && let Some((first, share)) =
+                self.find_near(prompt, sink.thresholds().near_duplicate_share)
         {
             let location = self.describe(first.location, &row.location);
             let (percent, start) = (

@@ -8,14 +8,12 @@ use super::{Sink, gold_missing};
 use crate::graded_row::{GradedRow, excerpt};
 use crate::probes::Purpose;
 use crate::row::RowLocation;
+use crate::thresholds::is_share;
 
 pub(super) const CODE: Code = code!("mixed-answers", Warning);
 
 /// Minimum number of golds for a finding.
 const MIN_GOLDS: u64 = 20;
-
-/// Minimum percentage of the golds that are of the main kind.
-const MAIN_PERCENT: u64 = 95;
 
 /// Maximum number of rows kept per kind.
 const MAX_ROWS_PER_KIND: usize = 1_000;
@@ -109,10 +107,11 @@ impl DatasetRule for AnswerKinds {
 
     fn finish(&mut self, sink: &mut Sink<'_>) {
         let all: u64 = self.0.values().map(|golds| golds.count).sum();
+        let share = sink.thresholds().main_answer_share;
         let main = self
             .0
             .iter()
-            .find(|(_, golds)| golds.count * 100 >= all * MAIN_PERCENT)
+            .find(|(_, golds)| is_share(golds.count, all, share))
             .map(|(kind, _)| *kind);
         let Some(main) = main.filter(|_| all >= MIN_GOLDS) else {
             return;

@@ -8,6 +8,7 @@ mod answer_in_prompt;
 mod calculation;
 mod choices;
 mod code;
+mod codes;
 mod contaminated;
 mod difficulty;
 mod duplicate_id;
@@ -21,6 +22,7 @@ mod gold_missing;
 mod gold_not_parsed;
 mod gold_sentence;
 mod id_missing;
+mod ignore_invalid;
 mod latex_broken;
 mod mixed_answers;
 mod module_missing;
@@ -28,6 +30,7 @@ pub(crate) mod no_task;
 mod prompt_incomplete;
 mod prompt_language;
 mod rule;
+mod rule_fails;
 mod schema_suspicious;
 pub(crate) mod sink;
 mod solution_fails;
@@ -48,6 +51,7 @@ use crate::options::Options;
 use crate::report::Report;
 
 pub use code::{Code, Severity};
+pub use codes::Codes;
 pub(crate) use rule::DatasetRule;
 pub(crate) use sink::Sink;
 
@@ -102,6 +106,8 @@ pub const ALL: &[&Code] = &[
     &mixed_answers::CODE,
     &work_outlier::CODE,
     &unchecked::CODE,
+    &ignore_invalid::CODE,
+    &rule_fails::CODE,
 ];
 
 /// The code of this name.
@@ -110,11 +116,21 @@ pub fn code(name: &str) -> Option<&'static Code> {
     ALL.iter().find(|code| code.name == name).copied()
 }
 
+impl Default for Codes {
+    /// The built-in codes.
+    fn default() -> Self {
+        Self::of(ALL)
+    }
+}
+
 impl Report {
     /// Number of findings of a severity, listed or not.
     #[must_use]
     pub fn of(&self, severity: Severity) -> u64 {
-        let of = |name: &str| code(name).is_some_and(|code| code.severity == severity);
+        let of = |name: &str| {
+            let code = self.codes.get(name);
+            code.is_some_and(|code| code.severity == severity)
+        };
         self.counts
             .iter()
             .filter(|(name, _)| of(name))
@@ -127,6 +143,7 @@ impl Report {
 type RowRule = fn(&GradedRow, &mut Sink<'_>);
 
 const ROW_RULES: &[RowRule] = &[
+    ignore_invalid::check,
     no_task::check,
     id_missing::check,
     prompt_incomplete::check,
@@ -153,6 +170,7 @@ const ROW_RULES: &[RowRule] = &[
     wrong_accepted::check,
     weak_checks::check,
     flaky::check,
+    rule_fails::check,
 ];
 
 /// All rules of one check.

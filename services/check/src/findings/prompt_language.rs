@@ -8,14 +8,12 @@ use super::rule::DatasetRule;
 use crate::graded_row::{GradedRow, excerpt};
 use crate::reading::language::language;
 use crate::row::RowLocation;
+use crate::thresholds::is_share;
 
 pub(super) const CODE: Code = code!("prompt-language", Warning);
 
 /// Minimum number of prompts of a known language for a finding.
 const MIN_PROMPTS: u64 = 20;
-
-/// Minimum percentage of the prompts that are in the main language.
-const MAIN_PERCENT: u64 = 90;
 
 /// Maximum number of rows kept for each language.
 const MAX_ROWS: usize = 1_000;
@@ -53,7 +51,8 @@ impl DatasetRule for Languages {
 
     fn finish(&mut self, sink: &mut Sink<'_>) {
         let all: u64 = self.0.values().map(|prompts| prompts.count).sum();
-        let is_main = |prompts: &Prompts| prompts.count * 100 >= all * MAIN_PERCENT;
+        let share = sink.thresholds().main_language_share;
+        let is_main = |prompts: &Prompts| is_share(prompts.count, all, share);
         let main = self.0.iter().find(|(_, prompts)| is_main(prompts));
         let Some(main) = main
             .map(|(language, _)| *language)

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use super::code::Code;
 use crate::Baseline;
 use crate::baseline::Comparison;
+use crate::ignores::RowIgnores;
 use crate::options::Options;
 use crate::report::{Finding, FlaggedRows, NewTest};
 use crate::row::RowLocation;
+use crate::thresholds::Thresholds;
 
 /// The findings of a check so far.
 pub(crate) struct Sink<'a> {
@@ -28,6 +30,8 @@ pub(crate) struct Sink<'a> {
     pub(crate) compared: Option<Comparison>,
     /// The codes of flagged rows, by dataset and number.
     pub(crate) flagged: FlaggedRows,
+    /// Codes that columns of rows leave out.
+    pub(super) row_ignores: RowIgnores,
 }
 
 impl<'a> Sink<'a> {
@@ -43,7 +47,16 @@ impl<'a> Sink<'a> {
             tests: Vec::new(),
             compared: options.compared.as_ref().map(Baseline::comparison),
             flagged: FlaggedRows::new(),
+            row_ignores: RowIgnores::default(),
         }
+    }
+
+    pub(super) fn options(&self) -> &'a Options {
+        self.options
+    }
+
+    pub(crate) fn thresholds(&self) -> &'a Thresholds {
+        &self.options.thresholds
     }
 
     /// Adds a finding about the row `key` at `location`.
@@ -54,9 +67,8 @@ impl<'a> Sink<'a> {
         key: &str,
         message: String,
     ) {
-        let selected = &self.options.selected;
-        let is_left_out = !selected.is_empty() && !selected.contains(code.name);
-        if is_left_out || self.options.ignored.contains(code.name) {
+        let code = self.options.codes.effective(code);
+        if self.is_left_out(code, location, key) {
             self.ignored += 1;
             return;
         }
@@ -84,5 +96,19 @@ impl<'a> Sink<'a> {
             key: key.to_owned(),
             message,
         });
+    }
+
+    fn is_left_out(&self, code: &Code, location: &RowLocation, key: &str) -> bool {
+        let Options {
+            selected,
+            ignored,
+            ignores,
+            ..
+        } = self.options;
+        let is_selected = selected.is_empty() || selected.contains(code.name);
+        !is_selected
+            || ignored.contains(code.name)
+            || ignores.contains(code.name, &location.dataset, key)
+            || self.row_ignores.contains(code.name, location)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::code::{Code, code};
 use super::{Sink, gold_not_parsed, module_missing, solution_fails, sql_gold_ambiguous};
-use crate::graded_row::GradedRow;
+use crate::graded_row::{GradedRow, is_of_generator};
 
 pub(super) const CODE: Code = code!("task-ungradable", Error);
 
@@ -14,7 +14,8 @@ pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     let has_other_code = gold_not_parsed::applies(fault)
         || sql_gold_ambiguous::applies(kind, fault)
         || module_missing::applies(kind, fault)
-        || solution_fails::applies(kind, fault);
+        || solution_fails::applies(kind, fault)
+        || is_of_generator(fault);
     if !has_other_code {
         sink.add(&CODE, &row.location, &row.key, fault.message.clone());
     }

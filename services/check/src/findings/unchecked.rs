@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Sink;
 use super::code::{Code, code};
 use super::rule::DatasetRule;
-use crate::graded_row::GradedRow;
+use crate::graded_row::{GradedRow, NO_GENERATED_DATABASE};
 use crate::row::RowLocation;
 
 pub(super) const CODE: Code = code!("unchecked", Warning);
@@ -58,10 +58,12 @@ impl DatasetRule for Unchecked {
             } else {
                 format!("{count} of {all} rows, from this one on,")
             };
-            let message = format!(
-                "{rows} are unchecked: {reason} (`{kind}`); name right completions with \
-                 `--solution`"
-            );
+            let hint = if *reason == NO_GENERATED_DATABASE {
+                "list variants of the database in the task"
+            } else {
+                "name right completions with `--solution`"
+            };
+            let message = format!("{rows} are unchecked: {reason} (`{kind}`); {hint}");
             sink.add(&CODE, location, key, message);
         }
     }

@@ -20,7 +20,7 @@ const MAX_ALL_TESTS: usize = 100_000;
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     let message = not_told_apart(row, sink)
-        .or_else(|| most_changes(row))
+        .or_else(|| most_changes(row, sink.thresholds().weak_checks_share))
         .or_else(|| all_variations(row));
     if let Some(message) = message {
         sink.add(&CODE, &row.location, &row.key, message);
@@ -70,7 +70,7 @@ fn mutations(row: &GradedRow) -> impl Iterator<Item = bool> {
 }
 
 /// Most changes of a right program pass.
-fn most_changes(row: &GradedRow) -> Option<String> {
+fn most_changes(row: &GradedRow, share: f64) -> Option<String> {
     let (tried, passed) = (
         mutations(row).count(),
         mutations(row).filter(|pass| *pass).count(),
@@ -79,7 +79,7 @@ fn most_changes(row: &GradedRow) -> Option<String> {
     let accepts_stub = row
         .graded()
         .any(|(probe, grade)| matches!(probe.purpose, Purpose::Mutant(_)) && grade.pass);
-    let is_weak = tried >= MIN_CHANGES && passed * 2 > tried && !accepts_stub;
+    let is_weak = tried >= MIN_CHANGES && passed as f64 > share * tried as f64 && !accepts_stub;
     let subject = row.subject.as_ref().ok().filter(|_| is_weak)?;
     let changes = probes::changes(subject);
     let first = row.undetected().next().and_then(|at| changes.get(at))?;

@@ -19,10 +19,6 @@ const MIN_ROWS: u64 = 20;
 /// Percentile of the work that outliers are compared with.
 const PERCENTILE: u64 = 90;
 
-/// Minimum ratio of the work of an outlier to the percentile. The most expensive program of
-/// HumanEval takes 1,065 times the 90th percentile.
-const MIN_RATIO: u64 = 2_000;
-
 /// Lower bound of the percentile, in units of work. Below it, work varies much and costs nothing.
 const MIN_PERCENTILE: u64 = 50;
 
@@ -94,6 +90,7 @@ impl DatasetRule for WorkByType {
     }
 
     fn finish(&mut self, sink: &mut Sink<'_>) {
+        let ratio = sink.thresholds().work_ratio;
         for statistics in self.0.values().filter(|kind| kind.rows >= MIN_ROWS) {
             let mut rows_so_far = 0;
             let percentile = statistics.classes.iter().find(|(_, rows)| {
@@ -113,7 +110,7 @@ impl DatasetRule for WorkByType {
             heaviest.sort_unstable();
             for (number, work, key) in heaviest
                 .into_iter()
-                .filter(|(_, work, _)| *work >= percentile.saturating_mul(MIN_RATIO))
+                .filter(|(_, work, _)| *work >= percentile.saturating_mul(ratio))
             {
                 let Some(location) = statistics.locations.get(&number) else {
                     continue;

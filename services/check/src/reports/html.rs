@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::summary::{counted, escape_line, failure, summary};
-use crate::findings::{self, Severity};
+use crate::findings::Severity;
 use crate::{Finding, Report};
 
 /// Maximum number of listed findings of a code.
@@ -60,7 +60,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         by_code.entry(finding.code.name).or_default().push(finding);
     }
     for (name, count) in &report.counts {
-        let Some(code) = findings::code(name) else {
+        let Some(code) = report.codes.get(name) else {
             continue;
         };
         let class = match code.severity {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::summary::{escape_line, failure, summary};
 use crate::Report;
-use crate::findings;
+use crate::findings::Code;
 
 /// Maximum number of listed findings. A job summary may have at most 1 MiB.
 const MAX_LISTED: usize = 100;
@@ -45,8 +45,8 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if !report.counts.is_empty() {
         writeln!(out, "\n| code | findings | meaning |\n|---|---|---|")?;
         for (name, count) in &report.counts {
-            let title = findings::code(name).map_or("", findings::Code::title);
-            writeln!(out, "| `{name}` | {count} | {title} |")?;
+            let title = report.codes.get(name).map_or("", Code::title);
+            writeln!(out, "| `{name}` | {count} | {} |", cell(title))?;
         }
         writeln!(out, "\n| row | code | message |\n|---|---|---|")?;
         for finding in report.findings.iter().take(MAX_LISTED) {

@@ -6,11 +6,12 @@ use assay_base::visible;
 use serde_json::{Value, json};
 
 use super::summary::failure;
-use crate::findings::{ALL, Severity};
+use crate::findings::{Codes, Severity};
 use crate::{Finding, Report};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let rules: Vec<Value> = ALL
+    let rules: Vec<Value> = report
+        .codes
         .iter()
         .map(|code| {
             json!({
@@ -22,7 +23,10 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             })
         })
         .collect();
-    let results: Vec<Value> = report.findings.iter().map(result).collect();
+    let results = report.findings.iter();
+    let results: Vec<Value> = results
+        .map(|finding| result(finding, &report.codes))
+        .collect();
     let mut notifications = Vec::new();
     if let Some(failure) = failure(report) {
         notifications.push(json!({ "level": "error", "message": { "text": failure } }));
@@ -64,7 +68,7 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-fn result(finding: &Finding) -> Value {
+fn result(finding: &Finding, codes: &Codes) -> Value {
     let location = &finding.location;
     let mut physical = json!({ "artifactLocation": { "uri": uri(&location.dataset) } });
     if let Some(line) = location.line {
@@ -77,7 +81,7 @@ fn result(finding: &Finding) -> Value {
     };
     json!({
         "ruleId": finding.code.name,
-        "ruleIndex": ALL.iter().position(|code| *code == finding.code),
+        "ruleIndex": codes.position(finding.code),
         "level": level(finding.code.severity),
         "message": { "text": format!("{row}{}", finding.message) },
         "locations": [{ "physicalLocation": physical }],

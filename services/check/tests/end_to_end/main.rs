@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
+mod cache;
 mod findings;
 mod fixtures;
 mod formats;
 mod reports;
+mod settings;

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use assay_base::did_you_mean;
-use assay_check::DEFAULT_MAX_FINDINGS;
-use assay_check::findings::Severity;
+use assay_check::findings::Codes;
 use assay_check::reports::{FORMATS, Format};
-use clap::{Args, ValueEnum};
+use assay_check::{ColumnCopy, DEFAULT_MAX_FINDINGS, FailOn};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::ServerKey;
 
@@ -33,35 +34,41 @@ fn report_target(text: &str) -> Result<ReportTarget, String> {
 }
 
 fn finding_code(text: &str) -> Result<String, String> {
-    match assay_check::findings::code(text) {
-        Some(code) => Ok(code.name.to_owned()),
-        None => {
-            let codes = assay_check::findings::ALL.iter().map(|code| code.name);
-            let similar = did_you_mean(text, codes);
-            let list = "; see docs/CHECK.md for the list";
-            let end = if similar.is_empty() { list } else { &similar };
-            Err(format!("unknown finding code `{text}`{end}"))
-        }
-    }
+    Codes::default()
+        .parse(text)
+        .map(|code| code.name.to_owned())
 }
 
-/// Lowest severity of findings that fail a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FailOn {
-    Error,
-    Warning,
-    Never,
+/// The names of `--fail-on`.
+const FAIL_ON: [(&str, FailOn); 3] = [
+    ("error", FailOn::Error),
+    ("warning", FailOn::Warning),
+    ("never", FailOn::Never),
+];
+
+fn fail_on() -> impl TypedValueParser<Value = FailOn> {
+    PossibleValuesParser::new(FAIL_ON.map(|(name, _)| name)).map(|text| {
+        let known = FAIL_ON.iter().find(|(name, _)| *name == text);
+        known.map_or(FailOn::default(), |(_, fail_on)| *fail_on)
+    })
 }
 
-impl FailOn {
-    /// The severity; `None` if no finding fails the check.
-    pub(crate) fn severity(self) -> Option<Severity> {
-        match self {
-            Self::Error => Some(Severity::Error),
-            Self::Warning => Some(Severity::Warning),
-            Self::Never => None,
-        }
+/// The columns by which a second file is joined: of the datasets, and of the file.
+#[derive(Debug, Clone)]
+pub(crate) struct JoinColumns {
+    pub(crate) dataset: String,
+    pub(crate) joined: String,
+}
+
+fn join_columns(text: &str) -> Result<JoinColumns, String> {
+    let (dataset, joined) = text.split_once('=').unwrap_or((text, text));
+    if dataset.is_empty() || joined.is_empty() {
+        return Err("expected `COLUMN` or `COLUMN=COLUMN`, such as `id=task_id`".to_owned());
     }
+    Ok(JoinColumns {
+        dataset: dataset.to_owned(),
+        joined: joined.to_owned(),
+    })
 }
 
 #[derive(Debug, Args)]
@@ -78,6 +85,35 @@ pub(crate) struct Check {
     /// Completion that should pass, as a template such as `{{ canonical_solution }}`
     #[arg(long, value_name = "TEXT")]
     pub(crate) solution: Option<String>,
+    /// Column of the prompt, or a template such as `{{ question }} {{ hint }}`
+    #[arg(long, value_name = "COLUMN|TEXT")]
+    pub(crate) prompt: Option<String>,
+    /// Copy columns under the names that the template reads, such as `answer=result.final`
+    #[arg(
+        long,
+        value_name = "NEW=COLUMN,...",
+        value_delimiter = ',',
+        value_parser = ColumnCopy::parse
+    )]
+    pub(crate) map: Vec<ColumnCopy>,
+    /// File whose columns are added to the rows with the same id
+    #[arg(long, value_name = "FILE", requires = "on")]
+    pub(crate) join: Option<PathBuf>,
+    /// Column of the id in the datasets, and in the file of `--join` if it has another name
+    #[arg(long, value_name = "COLUMN[=COLUMN]", requires = "join", value_parser = join_columns)]
+    pub(crate) on: Option<JoinColumns>,
+    /// Folder of SQLite databases by the column `db_id`, as published with BIRD and Spider
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) databases: Option<PathBuf>,
+    /// Rules of your own: a TOML file with expressions over a row and its task
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<PathBuf>,
+    /// Folder of the results that unchanged rows keep [default: in the user's cache folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) cache: Option<PathBuf>,
+    /// Grade unchanged rows again, and keep no results
+    #[arg(long, conflicts_with = "cache")]
+    pub(crate) no_cache: bool,
     /// Reports to write, such as `text,junit=report.xml`
     #[arg(
         long,
@@ -103,14 +139,14 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
     /// Leave out findings with these codes
-    #[arg(long, value_name = "CODE,CODE", value_delimiter = ',', value_parser = finding_code)]
+    #[arg(long, value_name = "CODE,CODE", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
     /// Report only findings with these codes
-    #[arg(long, value_name = "CODE,CODE", value_delimiter = ',', value_parser = finding_code)]
+    #[arg(long, value_name = "CODE,CODE", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
-    /// Lowest severity of findings that fail the check, with exit code 1
-    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = FailOn::Warning)]
-    pub(crate) fail_on: FailOn,
+    /// Lowest severity of findings that fail the check, with exit code 1 [default: warning]
+    #[arg(long, value_name = "SEVERITY", value_parser = fail_on())]
+    pub(crate) fail_on: Option<FailOn>,
     /// Count new, remaining and fixed findings since this earlier JSON report
     #[arg(long, value_name = "FILE")]
     pub(crate) compare: Option<PathBuf>,

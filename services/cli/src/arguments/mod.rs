@@ -14,7 +14,7 @@ use assay_node::models::{AttentionKernel, Lengths, ProductRows};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use check::{Check, FailOn};
+pub(crate) use check::Check;
 pub(crate) use keys::{Audit, CreateKey, KeyAction, Keys, SetKey};
 pub(crate) use record::{
     AnnotateArguments, BackupArguments, CompareArguments, CopyArguments, Export, ExportFormat,

@@ -7,6 +7,7 @@ mod action;
 mod alerts;
 mod check;
 mod check_files;
+mod check_settings;
 mod command_line;
 mod copying;
 mod crash;

@@ -79,10 +79,15 @@ pub struct Config {
     pub policies: BTreeMap<String, Table>,
     /// Files of templates by name, in addition to the built-in ones.
     pub templates: BTreeMap<String, PathBuf>,
+    /// Settings of `assay check`, which reads them; the node does not.
+    pub check: Table,
     /// When alerts fire, and where they are sent.
     pub alerts: Alerts,
     /// Logging.
     pub log: Log,
+    /// Folder for caches of this program; `None` without a home.
+    #[serde(skip)]
+    pub cache: Option<PathBuf>,
 }
 
 /// A configuration and the warnings from reading it.
@@ -159,10 +164,11 @@ impl Config {
         };
         let mut config = parse(&table).map_err(invalid)?;
         judges::take_keys(&mut config.judges, &variables);
+        config.cache = cache.map(|cache| cache.join("assay"));
         if config.sandbox_workers.images.as_os_str().is_empty()
-            && let Some(cache) = cache
+            && let Some(cache) = &config.cache
         {
-            config.sandbox_workers.images = cache.join("assay").join("images");
+            config.sandbox_workers.images = cache.join("images");
         }
         Ok(Loaded { config, unknown })
     }

@@ -1,9 +1,11 @@
 //! `assay check`: validates datasets with the graders that will grade their rollouts.
 
+mod cache;
+mod options;
 mod reports;
 mod rows;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
@@ -11,14 +13,13 @@ use std::sync::Arc;
 use anyhow::Context;
 use assay_check::findings::Severity;
 use assay_check::reports::Format;
-use assay_check::{Baseline, Benchmark, Options, Report, Rollouts, findings};
+use assay_check::{FailOn, Options, Report, findings};
 use assay_client::Client;
 use assay_node::{Config, Node};
-use assay_templates::{SolutionTemplate, Templates};
 use assay_wire::checks::{self, CheckReport};
 
-use super::{dataset_files, template};
-use crate::arguments::{Check, FailOn};
+use super::dataset_files;
+use crate::arguments::Check;
 use crate::exit::CommandStatus;
 use crate::output::OutputFile;
 use crate::process::{block_on, client, configuration, stop_signal};
@@ -36,7 +37,9 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Comm
         settings.push(("engine", "workers", i64::try_from(jobs)?.into()));
     }
     let config = configuration(file, settings)?;
-    let options = Arc::new(options(&config.templates()?, arguments)?);
+    let settings = options::settings(&config, arguments)?;
+    let fail_on = settings.fail_on.unwrap_or_default();
+    let options = options::options(&config.templates()?, settings, arguments)?;
     let reports = reports::Reports::open(arguments)?;
     let record = arguments
         .record
@@ -72,7 +75,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Comm
         report.failed,
         report.first_failure.as_deref().unwrap_or_default()
     );
-    let failing = match arguments.fail_on {
+    let failing = match fail_on {
         FailOn::Warning => report.total(),
         FailOn::Error => report.of(Severity::Error),
         FailOn::Never => 0,
@@ -106,7 +109,7 @@ async fn send(record: &Client, report: &Report) -> anyhow::Result<CommandStatus>
 async fn run_check(
     config: Config,
     arguments: &Check,
-    options: Arc<Options>,
+    options: Options,
     rows: Option<OutputFile>,
 ) -> anyhow::Result<Option<Report>> {
     // Fetched files are deleted when this is dropped, after the check.
@@ -122,13 +125,17 @@ async fn run_check(
             .await?,
         );
     }
-    let node = Node::start(config).await?;
+    let node = Node::start(config.clone()).await?;
+    let options = Options {
+        cache: cache::open(&config, &node, arguments)?,
+        ..options
+    };
     let mut progress = Progress::new(None, "rows");
     let report = {
         let check = pin!(assay_check::check(
             node.engine(),
             &datasets,
-            options,
+            Arc::new(options),
             |rows| progress.advance(rows)
         ));
         tokio::select! {
@@ -140,62 +147,26 @@ async fn run_check(
     };
     progress.finish();
     node.stop().await;
+    if let Some(report) = &report {
+        show_reused(report);
+    }
     if let (Some(report), Some(rows)) = (&report, rows) {
         rows::write_clean(rows, &datasets, &report.flagged)?;
     }
     Ok(report)
 }
 
-fn options(templates: &Templates, arguments: &Check) -> anyhow::Result<Options> {
-    let solution = arguments
-        .solution
-        .as_deref()
-        .map(SolutionTemplate::new)
-        .transpose()?;
-    let baseline = arguments
-        .baseline
-        .as_deref()
-        .map(Baseline::read)
-        .transpose()
-        .map_err(anyhow::Error::msg)?
-        .unwrap_or_default();
-    let benchmark_template =
-        template::resolve_optional(templates, arguments.against_template.as_deref())?;
-    let benchmark = arguments
-        .against
-        .as_deref()
-        .map(|path| Benchmark::read(path, benchmark_template.as_ref()))
-        .transpose()?;
-    let (mut rollouts, mut rollout_column) = (None, None);
-    if let Some(name) = &arguments.rollouts {
-        if Path::new(name).is_file() {
-            rollouts = Some(Rollouts::read(Path::new(name)).map_err(anyhow::Error::msg)?);
-        } else {
-            rollout_column = Some(name.clone());
-        }
+/// Says that results of an earlier check were used, to a person who watches.
+fn show_reused(report: &Report) {
+    let Report { graded, reused, .. } = report;
+    tracing::debug!(graded, reused, "probes");
+    if *reused > 0 && std::io::stderr().is_terminal() {
+        // If stderr is closed, nobody watches.
+        let _ = writeln!(
+            terminal::stderr(),
+            "{reused} of {} probes have results of an earlier check; `--no-cache` grades them \
+             again",
+            graded + reused
+        );
     }
-    Ok(Options {
-        template: template::resolve_optional(templates, arguments.template.as_deref())?,
-        solution,
-        sample: arguments.sample.map(|rows| rows as usize),
-        seed: arguments.seed,
-        baseline,
-        compared: arguments
-            .compare
-            .as_deref()
-            .map(Baseline::read)
-            .transpose()
-            .map_err(anyhow::Error::msg)?,
-        ignored: arguments.ignore.iter().cloned().collect(),
-        selected: arguments.select.iter().cloned().collect(),
-        flag: arguments
-            .write_clean
-            .as_ref()
-            .map(|_| arguments.fail_on.severity().unwrap_or(Severity::Error)),
-        max_findings: arguments.max_findings,
-        benchmark,
-        rollouts,
-        rollout_column,
-        repeats: arguments.repeats as usize,
-    })
 }
