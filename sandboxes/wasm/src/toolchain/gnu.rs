@@ -151,7 +151,7 @@ pub(super) fn undeclared_headers(
     let declares = |text: &str, name: &str| {
         text.match_indices(name).any(|(at, _)| {
             text[at + name.len()..].trim_start().starts_with('(')
-                && text[..at].ends_with(|before: char| before == ' ' || before == '*')
+                && text[..at].ends_with([' ', '*'])
         })
     };
     let mut includes = String::new();

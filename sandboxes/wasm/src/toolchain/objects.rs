@@ -42,7 +42,7 @@ impl Objects<'_> {
             (ToolEnd::Succeeded(messages), command) => {
                 self.adjusted(paths, &text, &messages, command)
             }
-            (ToolEnd::Failed(messages), _) => self.repaired(paths, text, messages),
+            (ToolEnd::Failed(messages), _) => self.repaired(paths, text, &messages),
             (ended, _) => ended,
         }
     }
@@ -117,9 +117,9 @@ impl Objects<'_> {
 
     /// Changes a source that was rejected until it compiles. Without success, the messages are about
     /// the source as it was.
-    fn repaired(&self, paths: Paths<'_>, mut text: String, original: String) -> ToolEnd {
+    fn repaired(&self, paths: Paths<'_>, mut text: String, original: &str) -> ToolEnd {
         let name = paths[0];
-        let (mut messages, mut builtins) = (original.clone(), "");
+        let (mut messages, mut builtins) = (original.to_owned(), "");
         for _ in 0..MAX_REPAIRS {
             let repair = gnu::repaired(
                 &self.toolchain.manifest,
@@ -141,7 +141,7 @@ impl Objects<'_> {
                 _ => break,
             }
         }
-        ToolEnd::Failed(without_warnings(&original))
+        ToolEnd::Failed(without_warnings(original))
     }
 
     /// The text of a header of the C library.
