@@ -10,8 +10,13 @@ from typing import Any, Literal, TypedDict, Union
 from assay._view import View
 
 
+CallOutcome = Literal["ok", "exception", "exited", "out_of_work", "out_of_memory", "out_of_output", "too_large"]
 CheckSeverity = Literal["error", "warning"]
+DifferingField = Literal["code_hash", "outcome", "output_hash", "work"]
+Restored = Literal["frozen", "replayed"]
+SessionState = Literal["new", "memory", "disk", "lost"]
 Severity = Literal["critical", "warning"]
+FileContent = Union["str", "dict[str, Any]"]
 
 
 class Adjudication(View):
@@ -372,6 +377,42 @@ class AuditPage(View):
         return value
 
 
+class BatchReply(View):
+    """The results of a batch."""
+
+    __slots__ = ()
+
+    @property
+    def results(self) -> list[BatchResult]:
+        """One result for each call, in order."""
+        value = self._get("results")
+        return [BatchResult(item) for item in value]
+
+
+class BatchResult(View):
+    """The result of a call of a batch: a reply or an error."""
+
+    __slots__ = ()
+
+    @property
+    def error(self) -> Problem | None:
+        """See `docs/API.md`."""
+        value = self._get("error")
+        return None if value is None else Problem(value)
+
+    @property
+    def index(self) -> int:
+        """Position of the call in the batch, from 0."""
+        value: int = self._get("index")
+        return value
+
+    @property
+    def reply(self) -> CallReply | None:
+        """See `docs/API.md`."""
+        value = self._get("reply")
+        return None if value is None else CallReply(value)
+
+
 class Calibration(View):
     """Counts from labelled data, from which error rates are calibrated."""
 
@@ -417,6 +458,114 @@ class Calibration(View):
     def wrong_passed(self) -> float:
         """Of the wrong answers, those that passed."""
         value: float = self._get("wrong_passed")
+        return value
+
+
+class CallReply(View):
+    """The result of a call."""
+
+    __slots__ = ()
+
+    @property
+    def call(self) -> int:
+        """Number of the call in its session, from 1."""
+        value: int = self._get("call")
+        return value
+
+    @property
+    def exception(self) -> RaisedException | None:
+        """See `docs/API.md`."""
+        value = self._get("exception")
+        return None if value is None else RaisedException(value)
+
+    @property
+    def exit_status(self) -> int | None:
+        """Its exit status, if it exited."""
+        value: int | None = self._get("exit_status")
+        return value
+
+    @property
+    def files(self) -> dict[str, FileContent]:
+        """The files of `fetch` that exist, up to 16 MiB in total."""
+        value: dict[str, FileContent] = self._get("files")
+        return value
+
+    @property
+    def kept(self) -> bool:
+        """Whether the session continues from what the call left. A call that exceeds a limit has no
+        effect: the next one continues from the state before it.
+        """
+        value: bool = self._get("kept")
+        return value
+
+    @property
+    def memory_bytes(self) -> int:
+        """Peak memory in bytes, including that of the interpreter."""
+        value: int = self._get("memory_bytes")
+        return value
+
+    @property
+    def outcome(self) -> CallOutcome:
+        """How it ended."""
+        value: CallOutcome = self._get("outcome")
+        return value
+
+    @property
+    def output_hash(self) -> str:
+        """BLAKE3 hash of the outcome, the value, the exception, the output and the returned files.
+        The same calls always have the same.
+        """
+        value: str = self._get("output_hash")
+        return value
+
+    @property
+    def remaining(self) -> SessionBudget:
+        """What the session may still use."""
+        value = self._get("remaining")
+        return SessionBudget(value)
+
+    @property
+    def restored(self) -> Restored | None:
+        """See `docs/API.md`."""
+        value: Restored | None = self._get("restored")
+        return value
+
+    @property
+    def seconds(self) -> float:
+        """The same in seconds."""
+        value: float = self._get("seconds")
+        return value
+
+    @property
+    def session(self) -> str:
+        """Id of the session."""
+        value: str = self._get("session")
+        return value
+
+    @property
+    def stderr(self) -> str:
+        """The end of what it wrote to standard error."""
+        value: str = self._get("stderr")
+        return value
+
+    @property
+    def stdout(self) -> str:
+        """What it wrote to standard output."""
+        value: str = self._get("stdout")
+        return value
+
+    @property
+    def value(self) -> str | None:
+        """Value of the expression at the end of the code, as a notebook displays it; `None` if
+        there is none.
+        """
+        value: str | None = self._get("value")
+        return value
+
+    @property
+    def work(self) -> int:
+        """Work of the call, in instructions."""
+        value: int = self._get("work")
         return value
 
 
@@ -1247,6 +1396,24 @@ class Drift(View):
         return None if value is None else Change(value)
 
 
+class Ended(View):
+    """A session that was ended."""
+
+    __slots__ = ()
+
+    @property
+    def calls(self) -> int:
+        """Number of its calls."""
+        value: int = self._get("calls")
+        return value
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        value: str = self._get("id")
+        return value
+
+
 class Estimate(View):
     """An estimate with its 95 % interval."""
 
@@ -1268,6 +1435,30 @@ class Estimate(View):
     def value(self) -> float:
         """The estimate."""
         value: float = self._get("value")
+        return value
+
+
+class RaisedException(View):
+    """An exception of a call."""
+
+    __slots__ = ()
+
+    @property
+    def line(self) -> int | None:
+        """Line of the call's code that raised it; `None` if it is not known."""
+        value: int | None = self._get("line")
+        return value
+
+    @property
+    def message(self) -> str:
+        """Last line of the traceback: the type and the message."""
+        value: str = self._get("message")
+        return value
+
+    @property
+    def traceback(self) -> str:
+        """The traceback. It names the code of a call by its number."""
+        value: str = self._get("traceback")
         return value
 
 
@@ -1329,6 +1520,18 @@ class Fault(View):
         """Whether sending the item again can succeed."""
         value: bool = self._get("retryable")
         return value
+
+
+class Forks(View):
+    """New forks."""
+
+    __slots__ = ()
+
+    @property
+    def sessions(self) -> list[Session]:
+        """The forks."""
+        value = self._get("sessions")
+        return [Session(item) for item in value]
 
 
 class GradeReply(View):
@@ -1694,6 +1897,90 @@ class Limits(View):
         return value
 
 
+class LoggedCall(View):
+    """A call in the log of a session."""
+
+    __slots__ = ()
+
+    @property
+    def call(self) -> int:
+        """Number of the call."""
+        value: int = self._get("call")
+        return value
+
+    @property
+    def code(self) -> str:
+        """The code."""
+        value: str = self._get("code")
+        return value
+
+    @property
+    def code_hash(self) -> str:
+        """BLAKE3 hash of the code."""
+        value: str = self._get("code_hash")
+        return value
+
+    @property
+    def fetch(self) -> list[str] | None:
+        """Paths of files that were returned."""
+        value: list[str] | None = self._data.get("fetch")
+        return value
+
+    @property
+    def files(self) -> dict[str, FileContent] | None:
+        """Files that were written before it."""
+        value: dict[str, FileContent] | None = self._data.get("files")
+        return value
+
+    @property
+    def kept(self) -> bool:
+        """Whether the session continued from what it left."""
+        value: bool = self._get("kept")
+        return value
+
+    @property
+    def outcome(self) -> CallOutcome:
+        """How it ended."""
+        value: CallOutcome = self._get("outcome")
+        return value
+
+    @property
+    def output_hash(self) -> str:
+        """Hash of its outputs, see `output_hash` of a reply."""
+        value: str = self._get("output_hash")
+        return value
+
+    @property
+    def output_limit(self) -> int:
+        """Its limit on standard output, in bytes."""
+        value: int = self._get("output_limit")
+        return value
+
+    @property
+    def stdin(self) -> str | None:
+        """Standard input."""
+        value: str | None = self._data.get("stdin")
+        return value
+
+    @property
+    def time_us(self) -> int:
+        """When it ended, in microseconds since the Unix epoch."""
+        value: int = self._get("time_us")
+        return value
+
+    @property
+    def work(self) -> int:
+        """Its work, in instructions."""
+        value: int = self._get("work")
+        return value
+
+    @property
+    def work_limit(self) -> int:
+        """Its limit on work, in instructions."""
+        value: int = self._get("work_limit")
+        return value
+
+
 class Measure(View):
     """One measure of a grader."""
 
@@ -2017,6 +2304,32 @@ class Policy(View):
     def policy(self) -> dict[str, Any]:
         """The policy."""
         value: dict[str, Any] = self._get("policy")
+        return value
+
+
+class Problem(View):
+    """Why a request was rejected: a stable code, the location, and what to do."""
+
+    __slots__ = ()
+
+    @property
+    def code(self) -> str:
+        """Stable code; `docs/API.md` lists them."""
+        value: str = self._get("code")
+        return value
+
+    @property
+    def message(self) -> str:
+        """What is wrong and what to do."""
+        value: str = self._get("message")
+        return value
+
+    @property
+    def pointer(self) -> str | None:
+        """JSON pointer to the field of the request body; `None` if the error is not about one
+        field.
+        """
+        value: str | None = self._get("pointer")
         return value
 
 
@@ -2491,6 +2804,36 @@ class Replay(View):
         """The new result."""
         value = self._get("replayed")
         return ReplaySide(value)
+
+
+class ReplayDifference(View):
+    """The first difference between a log and its replay."""
+
+    __slots__ = ()
+
+    @property
+    def call(self) -> int:
+        """Number of the call."""
+        value: int = self._get("call")
+        return value
+
+    @property
+    def field(self) -> DifferingField:
+        """What differs."""
+        value: DifferingField = self._get("field")
+        return value
+
+    @property
+    def logged(self) -> str:
+        """The value in the log."""
+        value: str = self._get("logged")
+        return value
+
+    @property
+    def replayed(self) -> str:
+        """The value of the replay."""
+        value: str = self._get("replayed")
+        return value
 
 
 class ReplaySide(View):
@@ -3421,6 +3764,284 @@ class SelectedResult(View):
         return value
 
 
+class Session(View):
+    """A session."""
+
+    __slots__ = ()
+
+    @property
+    def caller(self) -> str:
+        """Caller that opened it."""
+        value: str = self._get("caller")
+        return value
+
+    @property
+    def calls(self) -> int:
+        """Number of its calls."""
+        value: int = self._get("calls")
+        return value
+
+    @property
+    def expires_us(self) -> int:
+        """When it ends without another call, in microseconds since the Unix epoch."""
+        value: int = self._get("expires_us")
+        return value
+
+    @property
+    def forked_from(self) -> str | None:
+        """Session of which it is a fork."""
+        value: str | None = self._get("forked_from")
+        return value
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        value: str = self._get("id")
+        return value
+
+    @property
+    def image(self) -> str:
+        """Image in which its code runs."""
+        value: str = self._get("image")
+        return value
+
+    @property
+    def image_hash(self) -> str:
+        """Hash of the image: 64 hexadecimal digits."""
+        value: str = self._get("image_hash")
+        return value
+
+    @property
+    def language(self) -> str:
+        """Language."""
+        value: str = self._get("language")
+        return value
+
+    @property
+    def limits(self) -> SessionLimits:
+        """Its limits."""
+        value = self._get("limits")
+        return SessionLimits(value)
+
+    @property
+    def opened_us(self) -> int:
+        """When it was opened, in microseconds since the Unix epoch."""
+        value: int = self._get("opened_us")
+        return value
+
+    @property
+    def remaining(self) -> SessionBudget:
+        """What it may still use."""
+        value = self._get("remaining")
+        return SessionBudget(value)
+
+    @property
+    def restored(self) -> Restored | None:
+        """See `docs/API.md`."""
+        value: Restored | None = self._get("restored")
+        return value
+
+    @property
+    def seed(self) -> int:
+        """Seed of its random numbers."""
+        value: int = self._get("seed")
+        return value
+
+    @property
+    def state(self) -> SessionState:
+        """Where its state is."""
+        value: SessionState = self._get("state")
+        return value
+
+    @property
+    def state_bytes(self) -> int:
+        """Size of its state, in bytes."""
+        value: int = self._get("state_bytes")
+        return value
+
+    @property
+    def used_us(self) -> int:
+        """When its last call ended, or when it was opened, in microseconds since the Unix epoch."""
+        value: int = self._get("used_us")
+        return value
+
+
+class SessionBudget(View):
+    """What a session may still use."""
+
+    __slots__ = ()
+
+    @property
+    def calls(self) -> int:
+        """Number of calls."""
+        value: int = self._get("calls")
+        return value
+
+    @property
+    def output_bytes(self) -> int:
+        """Bytes of output."""
+        value: int = self._get("output_bytes")
+        return value
+
+    @property
+    def seconds(self) -> float:
+        """Work, in seconds."""
+        value: float = self._get("seconds")
+        return value
+
+
+class SessionLimits(View):
+    """Limits of a session. Those of a call apply to each of its calls."""
+
+    __slots__ = ()
+
+    @property
+    def calls(self) -> int | None:
+        """Number of calls."""
+        value: int | None = self._data.get("calls")
+        return value
+
+    @property
+    def memory_mb(self) -> int | None:
+        """Memory in MiB, including that of the interpreter."""
+        value: int | None = self._data.get("memory_mb")
+        return value
+
+    @property
+    def output_kb(self) -> int | None:
+        """Standard output of a call, in KiB."""
+        value: int | None = self._data.get("output_kb")
+        return value
+
+    @property
+    def seconds(self) -> float | None:
+        """Work of a call, in seconds of one core; above 0 and at most 60. Counted in instructions,
+        so the same code always uses the same.
+        """
+        value: float | None = self._data.get("seconds")
+        return value
+
+    @property
+    def total_output_kb(self) -> int | None:
+        """Standard output and error of all calls, in KiB."""
+        value: int | None = self._data.get("total_output_kb")
+        return value
+
+    @property
+    def total_seconds(self) -> float | None:
+        """Work of all calls, in seconds; above 0 and at most 86,400."""
+        value: float | None = self._data.get("total_seconds")
+        return value
+
+
+class SessionLog(View):
+    """The log of a session: all that is needed to run it again, and what it returned."""
+
+    __slots__ = ()
+
+    @property
+    def calls(self) -> list[LoggedCall]:
+        """The calls, in order."""
+        value = self._get("calls")
+        return [LoggedCall(item) for item in value]
+
+    @property
+    def files(self) -> dict[str, FileContent] | None:
+        """Files at the first call."""
+        value: dict[str, FileContent] | None = self._data.get("files")
+        return value
+
+    @property
+    def image(self) -> str:
+        """Image in which its code ran."""
+        value: str = self._get("image")
+        return value
+
+    @property
+    def image_hash(self) -> str:
+        """Hash of the image."""
+        value: str = self._get("image_hash")
+        return value
+
+    @property
+    def language(self) -> str:
+        """Language."""
+        value: str = self._get("language")
+        return value
+
+    @property
+    def limits(self) -> SessionLimits:
+        """Limits."""
+        value = self._get("limits")
+        return SessionLimits(value)
+
+    @property
+    def seed(self) -> int:
+        """Seed of its random numbers."""
+        value: int = self._get("seed")
+        return value
+
+    @property
+    def session(self) -> str:
+        """Id of the session."""
+        value: str = self._get("session")
+        return value
+
+
+class SessionReplay(View):
+    """The result of a replay."""
+
+    __slots__ = ()
+
+    @property
+    def calls(self) -> int:
+        """Number of calls that were run again."""
+        value: int = self._get("calls")
+        return value
+
+    @property
+    def difference(self) -> ReplayDifference | None:
+        """See `docs/API.md`."""
+        value = self._get("difference")
+        return None if value is None else ReplayDifference(value)
+
+    @property
+    def equal(self) -> bool:
+        """Whether every call ended as in the log, with the same outputs."""
+        value: bool = self._get("equal")
+        return value
+
+    @property
+    def image_hash(self) -> str:
+        """Hash of the image in which they ran."""
+        value: str = self._get("image_hash")
+        return value
+
+    @property
+    def same_image(self) -> bool:
+        """Whether it is the image of the log."""
+        value: bool = self._get("same_image")
+        return value
+
+
+class Sessions(View):
+    """A page of sessions."""
+
+    __slots__ = ()
+
+    @property
+    def next(self) -> str | None:
+        """Value of `after` for the next page; `None` on the last page."""
+        value: str | None = self._get("next")
+        return value
+
+    @property
+    def sessions(self) -> list[Session]:
+        """The sessions, oldest first."""
+        value = self._get("sessions")
+        return [Session(item) for item in value]
+
+
 class Step(View):
     """One step of a trace."""
 
@@ -4089,6 +4710,30 @@ class AdjudicateRequest(_AdjudicateRequestRequired, total=False):
     note: str | None
 
 
+class _BatchCallRequired(TypedDict):
+    session: str
+    run: SessionCall
+
+
+class BatchCall(_BatchCallRequired, total=False):
+    """A call of a batch.
+
+    - `run`: The call.
+    - `session`: Id of the session.
+    """
+
+
+class _BatchRequestRequired(TypedDict):
+    calls: list[BatchCall]
+
+
+class BatchRequest(_BatchRequestRequired, total=False):
+    """Calls of several sessions. Those of one session run in the order of the batch.
+
+    - `calls`: The calls.
+    """
+
+
 class CommentRequest(TypedDict, total=False):
     """A comment to store. It has a text, labels, or both.
 
@@ -4098,6 +4743,15 @@ class CommentRequest(TypedDict, total=False):
 
     labels: list[str]
     text: str
+
+
+class ForkRequest(TypedDict, total=False):
+    """Forks to create.
+
+    - `count`: Number of forks.
+    """
+
+    count: int
 
 
 class _GradeRequestRequired(TypedDict):
@@ -4113,6 +4767,8 @@ class GradeRequest(_GradeRequestRequired, total=False):
     - `policy`: The policy that makes rewards from scores: a name or a policy object. With
       `default`, `reward == score`.
     - `run`: Name of the training run.
+    - `shared`: Values by name, at most 256. In a task, `{"$shared": "name"}` is replaced by the
+      value.
     - `statistics`: Names of group statistics to compute in addition to the mean.
     - `step`: Step of the run.
     """
@@ -4126,6 +4782,7 @@ class GradeRequest(_GradeRequestRequired, total=False):
     ]] | None
     policy: str | dict[str, Any] | None
     run: str | None
+    shared: dict[str, Any]
     statistics: list[Literal[
         "mean", "p_hat", "passk", "grpo", "dr_grpo", "rloo", "reinforce_pp", "opo", "gpg",
         "passk_top1", "max_rl", "nsr", "w_reinforce", "dcpo", "zfix", "gain", "backward", "forward",
@@ -4207,6 +4864,29 @@ class LoadRequest(TypedDict, total=False):
     expected_version: str | None
     options: dict[str, Any] | None
     source: str | None
+
+
+class _OpenSessionRequired(TypedDict):
+    language: str
+
+
+class OpenSession(_OpenSessionRequired, total=False):
+    """A session to open.
+
+    - `files`: Files that exist at the first call, at most 256 and 4 MiB.
+    - `idle_seconds`: Seconds without a call after which the session ends; by default, and at most,
+      those of the node.
+    - `image`: Name of the image; by default the first one of the language.
+    - `language`: Name of the language, such as `python`.
+    - `limits`: Limits.
+    - `seed`: Seed of the random numbers that code draws from the system.
+    """
+
+    files: dict[str, FileContent]
+    idle_seconds: int | None
+    image: str | None
+    limits: SessionLimits
+    seed: int
 
 
 class _PairRequestRequired(TypedDict):
@@ -4329,6 +5009,27 @@ class ScoreRequest(_ScoreRequestRequired, total=False):
     expected_version: str | None
     timeout_ms: int | None
     truncate: str | None
+
+
+class _SessionCallRequired(TypedDict):
+    code: str
+
+
+class SessionCall(_SessionCallRequired, total=False):
+    """A call: code to run in a session.
+
+    - `code`: The code. The value of an expression at its end is returned, as a notebook displays
+      it.
+    - `fetch`: Paths of files to return after the call, at most 256. Missing ones are left out.
+    - `files`: Files that are written before the code runs, at most 256 and 4 MiB.
+    - `seconds`: Work of this call, in seconds; at most that of the session, which is the default.
+    - `stdin`: What the code reads from standard input.
+    """
+
+    fetch: list[str]
+    files: dict[str, FileContent]
+    seconds: float | None
+    stdin: str
 
 
 class _ChoiceTaskRequired(TypedDict):
@@ -4691,8 +5392,8 @@ class ToolsTask(_ToolsTaskRequired, total=False):
         "openai", "responses", "anthropic", "gemini", "bedrock", "langchain", "ai_sdk", "hermes",
         "qwen3_coder", "qwen25_coder", "qwen_agent", "llama", "mistral", "phi", "glm", "minicpm",
         "granite", "deepseek", "kimi", "harmony", "invoke", "gemma", "nemotron", "cohere",
-        "internlm", "jamba", "step", "longcat", "apertus", "functionary", "olmo", "xml", "react",
-        "pythonic", "json"
+        "internlm", "jamba", "hunyuan", "step", "longcat", "apertus", "functionary", "olmo", "xml",
+        "react", "pythonic", "json"
     ]
     language: Literal["python", "java", "javascript"]
     match: Literal["exact", "subset", "superset", "any"]

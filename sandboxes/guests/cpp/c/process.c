@@ -129,6 +129,9 @@ int system(const char *command)
     return -1;
 }
 
+/* No header declares it. */
+int mkstemp(char *name);
+
 /* The file remains, because the sandbox does not keep files that are removed while open. */
 FILE *tmpfile(void)
 {
