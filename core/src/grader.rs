@@ -29,7 +29,8 @@ pub trait Grader: Send + Sync {
     /// [`TaskError`]: the whole request is rejected with a pointer to the field.
     fn check(&self, task: &Task, cx: &PrepareContext<'_>) -> Checked;
 
-    /// Checks a task, and prepares it at once if that takes hardly longer; otherwise returns `None`.
+    /// Checks a task, and prepares it at once if that takes hardly longer; otherwise returns
+    /// `None`.
     ///
     /// # Errors
     /// As [`Grader::check`].

@@ -8,7 +8,7 @@ PRINTF = "libc/src/stdio/vfprintf.c"
 SCANF = "libc/src/stdio/vfscanf.c"
 
 # Length modifiers are ignored by conversions that they do not belong to. What is no conversion is
-# written as it stands in the format, without length modifiers.
+# written unchanged, without length modifiers.
 CONVERSIONS = """\
 static unsigned conversion(char **s, unsigned *prefix)
 {

@@ -44,7 +44,7 @@ static void move(const struct sort *sort, char *to, const char *from, size_t cou
     memmove(to, from, count * sort->width);
 }
 
-/* The shortest run that is not made longer: 32 to 64, so that their number is about a power of 2. */
+/* Shorter runs are made longer: 32 to 64, so that their number is about a power of 2. */
 static size_t shortest_run(size_t length)
 {
     size_t odd = 0;

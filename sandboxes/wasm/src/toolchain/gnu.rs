@@ -107,8 +107,8 @@ fn argument(text: &str) -> usize {
     at
 }
 
-/// The cast that gives an argument the size of its conversion; `None` if it has that size, or if one
-/// of the types is no integer.
+/// The cast that gives an argument the size of its conversion; `None` if it has that size, or if
+/// one of the types is no integer.
 fn cast(message: &str) -> Option<&'static str> {
     let (wanted, given) = message
         .split_once(" but the argument has type ")

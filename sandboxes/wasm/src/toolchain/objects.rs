@@ -115,8 +115,8 @@ impl Objects<'_> {
         ToolEnd::Succeeded(String::new())
     }
 
-    /// Changes a source that was rejected until it compiles. Without success, the messages are about
-    /// the source as it was.
+    /// Changes a source that was rejected until it compiles. Without success, the messages are
+    /// about the source as it was.
     fn repaired(&self, paths: Paths<'_>, mut text: String, original: &str) -> ToolEnd {
         let name = paths[0];
         let (mut messages, mut builtins) = (original.to_owned(), "");

@@ -1,5 +1,5 @@
-//! `gold-sentence`: nearly all golds of `text` tasks are short answers, and all golds of this one are
-//! sentences, which a short right answer does not match.
+//! `gold-sentence`: nearly all golds of `text` tasks are short answers, and all golds of this one
+//! are sentences, which a short right answer does not match.
 
 use super::Sink;
 use super::code::{Code, code};

@@ -189,8 +189,8 @@ fn reject_many_checks(item: usize, checks: usize) -> Result<(), EngineError> {
 }
 
 /// Checks the distinct tasks of a batch on the worker threads, before anything is graded, unless
-/// they were checked before, as tasks were whose prepared form is cached. Returns the first error in the order of the
-/// batch. Charges the time that it took.
+/// they were checked before, as tasks were whose prepared form is cached. Returns the first error
+/// in the order of the batch. Charges the time that it took.
 pub(crate) async fn check(
     state: &Arc<EngineState>,
     share: &Arc<str>,
@@ -312,8 +312,8 @@ fn check_with(state: &EngineState, grader: &dyn Grader, task: &Task) -> Result<(
     Ok(())
 }
 
-/// Checks one task, unless it was checked before. Takes as long as the task requires, so it must not run on a thread of the
-/// runtime.
+/// Checks one task, unless it was checked before. Takes as long as the task requires, so it must
+/// not run on a thread of the runtime.
 pub(crate) fn check_one(state: &EngineState, task: &Task) -> Result<(), TaskError> {
     if state.checked.contains(task.hash()) {
         return Ok(());
