@@ -256,10 +256,7 @@ async fn many_tasks_refer_to_a_shared_state() {
     );
     request["shared"] = json!({ "tools": [], "shops": {} });
     let rejected = service.grade(&request).await;
-    let problem = rejected.json();
-    assert_eq!(
-        problem["pointer"], "/items/0/task/state/initial",
-        "{problem}"
-    );
-    assert_eq!(problem["code"], "invalid_task");
+    let (_, code, pointer) = rejected.refusal();
+    assert_eq!(code, "invalid_task");
+    assert_eq!(pointer.as_deref(), Some("/items/0/task/state/initial"));
 }
