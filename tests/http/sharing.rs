@@ -150,18 +150,18 @@ async fn decoding_checking_and_preparing_are_charged() {
             .map(|value| value.parse::<u64>().unwrap())
             .sum::<u64>()
     };
-    // Slow to compile.
-    let patterns: Vec<String> = (0..16).map(|n| format!("\\w{{10}}x{n}")).collect();
-    let slow = json!({ "completion": "x",
-        "task": { "type": "text", "match": "pattern", "answer": patterns } });
+    // Slow to compile. A task that was checked before is not checked again.
+    let slow = |first: usize| {
+        let patterns = (first..first + 16).map(|n| format!("\\w{{10}}x{n}"));
+        json!({ "completion": "x",
+            "task": { "type": "text", "match": "pattern", "answer": patterns.collect::<Vec<_>>() } })
+    };
     let invalid = json!({ "completion": "x",
         "task": { "type": "text", "match": "pattern", "answer": "(" } });
     let rejecting = keyed
         .create("rejecting", Role::Trainer, Quotas::default())
         .await;
-    let got = keyed
-        .grade(&rejecting, &batch([slow.clone(), invalid]))
-        .await;
+    let got = keyed.grade(&rejecting, &batch([slow(10), invalid])).await;
     assert_eq!(got.refusal().2.as_deref(), Some("/items/1/task/answer"));
     let checking = charged(&rejecting).await;
     assert!(checking > 1_000, "{checking} µs");
@@ -169,7 +169,7 @@ async fn decoding_checking_and_preparing_are_charged() {
         .create("preparing", Role::Trainer, Quotas::default())
         .await;
     assert_eq!(
-        keyed.grade(&preparing, &batch([slow])).await.status,
+        keyed.grade(&preparing, &batch([slow(30)])).await.status,
         StatusCode::OK
     );
     let prepared = charged(&preparing).await;
