@@ -52,11 +52,15 @@ fn folder(config: &Config) -> Option<PathBuf> {
     if !configured.as_os_str().is_empty() {
         return Some(configured.clone());
     }
-    let database = config.store.database.reveal();
-    if database.starts_with("postgres") {
+    let (database, spool) = (config.store.database.reveal(), &config.store.spool);
+    let mut folder = if !database.starts_with("postgres") {
+        assay_record::database_file(database)?.into_os_string()
+    } else if spool.as_os_str().is_empty() {
         return Some(PathBuf::from(FOLDER));
-    }
-    let mut folder = assay_record::database_file(database)?.into_os_string();
+    } else {
+        // Nodes with one database have a spool each.
+        spool.clone().into_os_string()
+    };
     folder.push(".sessions");
     Some(folder.into())
 }

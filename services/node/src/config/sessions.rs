@@ -19,8 +19,9 @@ const MAX_STATE: u64 = 128 << 20;
 #[serde(default, deny_unknown_fields)]
 pub struct Sessions {
     /// Folder of the files of interpreter sessions; empty for `PATH.sessions` next to an SQLite
-    /// database, and `assay.sessions` for PostgreSQL. Without a database in a file, sessions are in
-    /// memory only. Each node needs its own.
+    /// database, and for PostgreSQL, `SPOOL.sessions` next to `store.spool`, or `assay.sessions`
+    /// if that is empty. Without a database in a file, sessions are in memory only. Each node needs
+    /// its own.
     #[serde(serialize_with = "serialize_lossy")]
     pub folder: PathBuf,
     /// Maximum memory for the states of idle sessions, in bytes. Beyond it, the states used least
