@@ -49,6 +49,8 @@ pub fn run(bytes: &[u8]) {
     again.log.traces = config.log.traces.clone();
     again.alerts.webhook = config.alerts.webhook.clone();
     again.reward_models.hub = config.reward_models.hub.clone();
+    // A folder of the user, from variables.
+    again.cache.clone_from(&config.cache);
     for (judge, original) in again.judges.values_mut().zip(config.judges.values()) {
         judge.url.clone_from(&original.url);
         // Keys are in variables, which are not passed again.
