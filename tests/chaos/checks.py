@@ -19,7 +19,9 @@ RETURN_SECONDS = 200
 WORKER_MEMORY = 64
 NODE_DESCRIPTORS, WORKER_DESCRIPTORS = 16, 2
 # Files of the record while no node runs: the database contains everything.
-LEFT = re.compile(r"(assay\.db|assay\.db\.spool|assay\.db\.spool/identity)")
+LEFT = re.compile(
+    r"assay\.db|assay\.db\.spool(/identity)?|assay\.db\.sessions(/(lock|journals|states))?"
+)
 
 
 class Checks:
