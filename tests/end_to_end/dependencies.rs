@@ -1,6 +1,7 @@
 //! What the binaries and the tools of the repository are built from follows `deny.toml`: licences,
 //! banned crates, sources. `cargo deny check` also compares with the database of advisories.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
@@ -109,4 +110,39 @@ fn dependencies_come_from_the_registry() {
             text(package, "name")
         );
     }
+}
+
+/// Packages with their features, as `cargo tree` lists them.
+fn features(arguments: &[&str]) -> BTreeSet<String> {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--offline", "--prefix=none"])
+        .args(["--format={p} {f}"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(tree.stdout).unwrap();
+    assert!(
+        tree.status.success(),
+        "{}",
+        String::from_utf8_lossy(&tree.stderr)
+    );
+    let lines = text.lines().map(|line| line.trim_end_matches(" (*)"));
+    lines.map(str::to_owned).collect()
+}
+
+/// Otherwise all crates that depend on the package are compiled twice. Scripted judges are for
+/// tests only.
+#[test]
+fn the_service_has_the_features_of_its_tests() {
+    let service = features(&["--package=assay", "--edges=normal,build"]);
+    let tests = features(&["--workspace", "--edges=normal,build,dev"]);
+    assert!(service.iter().any(|line| line.starts_with("wasmtime ")));
+    let other: Vec<_> = service
+        .difference(&tests)
+        .filter(|line| !line.starts_with("assay-external "))
+        .collect();
+    assert!(
+        other.is_empty(),
+        "packages with other features in tests: {other:#?}"
+    );
 }
