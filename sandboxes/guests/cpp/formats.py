@@ -7,8 +7,8 @@ from downloads import Substitution
 PRINTF = "libc/src/stdio/vfprintf.c"
 SCANF = "libc/src/stdio/vfscanf.c"
 
-# Length modifiers are ignored by conversions that they do not belong to. What is no conversion is
-# written unchanged, without length modifiers.
+# A conversion specifier ignores length modifiers that it does not support. An unknown conversion
+# specification is printed without its length modifiers.
 CONVERSIONS = """\
 static unsigned conversion(char **s, unsigned *prefix)
 {
@@ -107,7 +107,7 @@ SUBSTITUTIONS = (
         "\t\t\tif (arg.i && (fl & ALT_FORM)) prefix = t=='b' ? \"0b\" : \"0B\", pl=2;\n"
         "\t\t\t} if (0) {\n\t\tcase 'o':\n",
     ),
-    printf("what is no conversion", CORE, CONVERSIONS + CORE + "\tint reported = 0;\n"),
+    printf("unknown conversion specifications", CORE, CONVERSIONS + CORE + "\tint reported = 0;\n"),
     printf(
         "the same",
         "\t\tst=0;\n"
@@ -136,21 +136,21 @@ SUBSTITUTIONS = (
         "\t\t}\n",
     ),
     printf(
-        "integers of 64 columns (`%I64d`) are those of 64 bits of other systems",
+        "the argument of `%I64d` has 64 bits",
         "\t\t/* Check validity of argument type (nl/normal) */\n",
         "\t\tint narrowed = (fl & I18N) && w==64 && (st==INT || st==UINT) ? st : 0;\n"
         "\t\tif (narrowed) st = ULLONG;\n"
         "\t\t/* Check validity of argument type (nl/normal) */\n",
     ),
     printf(
-        "which glibc takes as `int`",
+        "`%I64d` prints the lower 32 bits, as on x86-64",
         "\t\tif (!f) continue;\n",
         "\t\tif (!f) continue;\n"
         "\t\tif (narrowed==INT) arg.i = (int)arg.i;\n"
         "\t\tif (narrowed==UINT) arg.i = (unsigned)arg.i;\n",
     ),
     printf(
-        "modifiers of other conversions",
+        "only `l`, `ll` and `L` select wide characters",
         "if (ps && (t&15)==3) t&=~32;",
         "if ((ps==LPRE || ps==LLPRE || ps==BIGLPRE) && (t&15)==3) t&=~32;",
     ),
