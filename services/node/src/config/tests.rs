@@ -100,7 +100,12 @@ fn printed_configuration_round_trips() {
         Path::new("/home/me/.cache/assay/images"),
         "an empty folder selects the user's cache folder"
     );
+    assert_eq!(
+        read.cache.as_deref(),
+        Some(Path::new("/home/me/.cache/assay"))
+    );
     read.sandbox_workers.images = PathBuf::new();
+    read.cache = None;
     assert_eq!(read, config);
 }
 
