@@ -32,6 +32,7 @@ pub mod body;
 pub mod channel;
 pub mod channel_part;
 pub mod chart;
+mod checksum;
 pub mod comment;
 mod copy;
 pub mod cost;

@@ -132,7 +132,8 @@ pub(crate) fn of(subject: &Subject, other: Option<&Subject>, repeats: usize) -> 
     probes
 }
 
-/// The answer of another row, which is wrong here unless one gold contains the other.
+/// The answer of another row, which is wrong here unless one gold contains the other or accepts the
+/// same answer.
 fn other_answer(prober: &Prober, subject: &Subject, other: &Subject) -> Option<Probe> {
     if !prober.rejects_other_answers {
         return None;
@@ -148,6 +149,10 @@ fn other_answer(prober: &Prober, subject: &Subject, other: &Subject) -> Option<P
         return None;
     }
     let completion = (prober.golds)(other).into_iter().next()?.pop()?;
+    let own = (prober.golds)(subject);
+    if own.iter().flatten().any(|own| *own == completion) {
+        return None;
+    }
     Some(Probe::new(
         Purpose::Mutant("the answer of another row"),
         completion,
@@ -182,4 +187,34 @@ pub(crate) fn changes(subject: &Subject) -> Vec<String> {
     let mutations = prober.map(|prober| (prober.mutations)(subject));
     let mutations = mutations.into_iter().flatten();
     mutations.map(|mutation| mutation.description).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject(accepted: &str) -> Subject {
+        let task = format!(
+            r#"{{"type":"tools","tools":[{{"name":"find","parameters":{{}}}}],"expected":[{{"name":"find","any_of":{{"type":{accepted}}}}}]}}"#
+        );
+        Subject {
+            task: assay_core::Task::from_json(&task).unwrap(),
+            body: serde_json::from_str(&task).unwrap(),
+            prompt: None,
+            solution: None,
+            rollouts: None,
+        }
+    }
+
+    #[test]
+    fn tries_answers_of_other_rows_that_are_wrong() {
+        let tries = |own: &str, other: &str| {
+            let probes = of(&subject(own), Some(&subject(other)), 1);
+            probes
+                .iter()
+                .any(|probe| matches!(probe.purpose, Purpose::Mutant("the answer of another row")))
+        };
+        assert!(tries(r#"["coach"]"#, r#"["doctor","coach"]"#));
+        assert!(!tries(r#"["doctor"]"#, r#"["doctor","coach"]"#));
+    }
 }

@@ -9,11 +9,11 @@ use assay_core::{BatchId, GradeId, Hash};
 use super::documents::{self, Location};
 use super::insert::{Insert, Values};
 use crate::NewGrade;
+use crate::checksum::Checksum;
 use crate::database::DatabaseError;
 use crate::database::sql::{Cell, Connection, Row};
 use crate::grade::{GradeSource, StoredGrade};
 use crate::legacy::{LegacyAppeal, LegacyGrade};
-use crate::pending::packs::document_checksum;
 
 /// A grade that is to be inserted.
 pub(super) struct NewRow<'g> {
@@ -184,7 +184,7 @@ fn shared_cells(stored: &StoredGrade) -> [(&'static str, Cell<'_>); 13] {
 /// Checksum and size of a grade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GradeDigest {
-    /// First 8 bytes of the hash of its columns and of the checksum of its document.
+    /// Of its columns and the checksum of its document.
     pub(crate) checksum: i64,
     /// Bytes of the values of its row, without its document.
     pub(crate) bytes: u64,
@@ -202,7 +202,7 @@ pub(crate) fn digest_new(stored: &StoredGrade, document: i64) -> GradeDigest {
     }
     digest.column(DOCUMENT, &Cell::Integer(document));
     GradeDigest {
-        checksum: digest.checksum(),
+        checksum: Checksum::CURRENT.of(&digest.buffer),
         bytes,
     }
 }
@@ -213,16 +213,27 @@ fn grade_id(row: &Row) -> Result<GradeId, DatabaseError> {
     Ok(batch.grade(position(row.try_get("key")?)))
 }
 
-/// The checksum of a grade as it was read from `row`.
-fn checksum_of_row(row: &Row, document: Option<&str>) -> Result<i64, DatabaseError> {
-    let mut digest = Digest::of(grade_id(row)?);
+/// Whether a grade as it was read from `row` has the checksum `expected`. Frames of earlier releases
+/// have checksums of documents that differ from those that this release computes of rows.
+fn has_checksum(row: &Row, document: Option<&str>, expected: i64) -> Result<bool, DatabaseError> {
+    let mut columns = Digest::of(grade_id(row)?);
     for name in DIGESTED {
-        digest.column(name, &digested(row, name)?);
+        columns.column(name, &digested(row, name)?);
     }
-    if let Some(document) = document {
-        digest.column(DOCUMENT, &Cell::Integer(document_checksum(document)));
-    }
-    Ok(digest.checksum())
+    let columns = columns.buffer;
+    Ok(Checksum::ALL.iter().any(|of_document| {
+        let mut digest = Digest {
+            buffer: columns.clone(),
+            bytes: 0,
+        };
+        if let Some(document) = document {
+            let checksum = of_document.of(document.as_bytes());
+            digest.column(DOCUMENT, &Cell::Integer(checksum));
+        }
+        Checksum::ALL
+            .iter()
+            .any(|of_row| of_row.of(&digest.buffer) == expected)
+    }))
 }
 
 /// The encoding of a row for its checksum: the id, then name and value of each column that is not
@@ -279,11 +290,6 @@ impl Digest {
         self.buffer.extend_from_slice(value);
         self.bytes += value.len() as u64;
     }
-
-    fn checksum(&self) -> i64 {
-        let [a, b, c, d, e, f, g, h, ..] = *Hash::of(&self.buffer).as_bytes();
-        i64::from_be_bytes([a, b, c, d, e, f, g, h])
-    }
 }
 
 /// A row that was read, whether or not it has a grade that can be read.
@@ -291,10 +297,10 @@ pub(crate) struct CheckedGrade {
     /// Its id by the key of its row, which its document may contradict.
     pub(crate) id: GradeId,
     pub(crate) position: u32,
-    /// The checksum that its row has.
-    pub(crate) expected: Option<i64>,
-    /// The grade, with the checksum of its columns and document.
-    pub(crate) read: Result<(StoredGrade, i64), DatabaseError>,
+    /// The checksum in its row.
+    pub(crate) checksum: Option<i64>,
+    /// The grade, and whether its columns and document have that checksum, if there is one.
+    pub(crate) read: Result<(StoredGrade, bool), DatabaseError>,
 }
 
 /// Reads the grades of `rows` with their documents.
@@ -320,20 +326,24 @@ pub(crate) async fn read_grades(
     .await
 }
 
-/// As [`read_grades`], with checksums.
+/// As [`read_grades`], compared with their checksums.
 pub(crate) async fn read_checked(
     connection: &mut Connection,
     rows: &[Row],
 ) -> Result<Vec<CheckedGrade>, DatabaseError> {
     documents::read_with(connection, rows, |row, document| {
+        let checksum: Option<i64> = row.try_get("checksum")?;
         let read = document.and_then(|document| {
-            let checksum = checksum_of_row(row, document)?;
-            Ok((read_grade(row, document)?, checksum))
+            let intact = match checksum {
+                Some(checksum) => has_checksum(row, document, checksum)?,
+                None => true,
+            };
+            Ok((read_grade(row, document)?, intact))
         });
         Ok(CheckedGrade {
             id: grade_id(row)?,
             position: position(row.try_get("key")?),
-            expected: row.try_get("checksum")?,
+            checksum,
             read,
         })
     })

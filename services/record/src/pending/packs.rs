@@ -13,6 +13,7 @@ use std::cell::RefCell;
 use assay_core::Hash;
 use serde::{Deserialize, Serialize};
 
+use crate::checksum::Checksum;
 use crate::{Body, BodyKind, Entry, NewGrade};
 
 /// Bytes after which a pack is closed; a larger body has a pack of its own.
@@ -138,7 +139,6 @@ pub(crate) fn pack(bodies: &[Body], level: i32) -> std::io::Result<Vec<Pack>> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PackedDocument {
     pub(crate) size: u32,
-    /// As [`document_checksum`] computes it.
     pub(crate) checksum: i64,
 }
 
@@ -147,12 +147,6 @@ pub(crate) struct PackedDocument {
 pub(crate) struct DocumentPack {
     pub(crate) compressed: Compressed,
     pub(crate) documents: Vec<PackedDocument>,
-}
-
-/// The first 8 bytes of the hash of a document.
-pub(crate) fn document_checksum(document: &str) -> i64 {
-    let [a, b, c, d, e, f, g, h, ..] = *Hash::of(document.as_bytes()).as_bytes();
-    i64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
 /// Packs the documents of grades in their order.
@@ -166,7 +160,7 @@ pub(crate) fn pack_documents(
     for (at, grade) in grades.iter().enumerate() {
         documents.push(PackedDocument {
             size: length(grade.document.len())?,
-            checksum: document_checksum(&grade.document),
+            checksum: Checksum::CURRENT.of(grade.document.as_bytes()),
         });
         joined.extend_from_slice(grade.document.as_bytes());
         let next = grades.get(at + 1).map(|next| next.document.len());
