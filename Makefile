@@ -198,6 +198,9 @@ mutants: images ## run mutation tests on the crates in ARGS: ARGS="graders/math 
 load: ## compare batches over HTTP with the same batches in-process; ARGS such as `--items FILE.jsonl`
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- load $(ARGS)
 
+servers: build ## compare the CPU time of two binaries for the same batches over HTTP, in turn: ARGS="OTHER_BINARY"
+	python3 tests/load/servers.py "$(BINARY)" $(ARGS)
+
 load-postgres: postgres ## the same with a record on PostgreSQL beside that on SQLite
 	$(CARGO) build --locked --package assay-tests --bin assay-measure
 	python3 tests/load/postgres.py "$(dir $(BINARY))assay-measure" $(ARGS)

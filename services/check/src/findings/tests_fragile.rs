@@ -67,7 +67,7 @@ fn problem(subject: &Subject) -> Option<String> {
         .or_else(|| {
             let mut values = tests.iter().filter_map(|test| test.get("returns"));
             values
-                .find(|value| value.is_f64() && has_decimals(&value.to_string()))
+                .find(|value| value.is_f64() && is_rounded(&value.to_string()))
                 .map(Value::to_string)
         });
     if let Some(number) = exact.filter(|_| !has_tolerance) {
@@ -144,12 +144,38 @@ fn exact_float(source: &str) -> Option<String> {
         let end = rest
             .find(|c: char| !c.is_ascii_digit() && c != '.')
             .unwrap_or(rest.len());
-        has_decimals(&rest[..end]).then(|| rest[..end].to_owned())
+        is_rounded(&rest[..end]).then(|| rest[..end].to_owned())
     })
 }
 
-fn has_decimals(number: &str) -> bool {
-    number
-        .split_once('.')
-        .is_some_and(|(_, decimals)| decimals.len() >= DECIMALS)
+/// Whether a number has many decimals and is no sum of powers of two, such as 1.99609375, which
+/// calculations do not round.
+fn is_rounded(number: &str) -> bool {
+    let Some((_, decimals)) = number.split_once('.') else {
+        return false;
+    };
+    let scaled = |value: f64| value * 2_f64.powi(i32::try_from(decimals.len()).unwrap_or(i32::MAX));
+    decimals.len() >= DECIMALS
+        && number
+            .parse()
+            .is_ok_and(|value: f64| scaled(value).fract() != 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_with_many_decimals_are_rounded() {
+        for number in [
+            "3.141592653589793",
+            "0.30000000000000004",
+            "226.18800000000002",
+        ] {
+            assert!(is_rounded(number), "{number}");
+        }
+        for number in ["1.99609375", "2.5", "3.14159", "7"] {
+            assert!(!is_rounded(number), "{number}");
+        }
+    }
 }

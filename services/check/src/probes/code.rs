@@ -45,7 +45,8 @@ pub(super) const PROBER: Prober = Prober {
         let program = program(subject).filter(|_| syntax.is_python)?;
         let function = tested_function(subject, syntax, program);
         let name = function.or_else(|| tested_name(subject, syntax, program))?;
-        mutations::difference(&subject.body, program, name, function.is_none())
+        let prompt = subject.prompt.as_deref();
+        mutations::difference(&subject.body, prompt, program, name, function.is_none())
     },
     ..Prober::BASE
 };

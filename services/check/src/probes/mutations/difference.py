@@ -3,7 +3,7 @@ def _assay_compare(text, changed_function):
     import copy
     import json
 
-    reference, sources, calls, name, marker = json.loads(text)
+    reference, sources, calls, name, marker, is_sorted = json.loads(text)
     right = {"__name__": "reference"}
     exec(reference, right)
 
@@ -61,6 +61,28 @@ def _assay_compare(text, changed_function):
             return [dict(list(value.items())[1:])] if len(value) > 1 else []
         return []
 
+    def shapes(value):
+        if isinstance(value, str):
+            depth, brackets = 0, [one for one in value if one in "()[]{}"]
+            for one in brackets:
+                depth += 1 if one in "([{" else -1
+                if depth < 0:
+                    return set()
+            return {"balanced"} if brackets and depth == 0 else set()
+        found = set()
+        if isinstance(value, (list, tuple)) and value:
+            if all(isinstance(row, (list, tuple)) for row in value):
+                widths = {len(row) for row in value}
+                found |= {"rectangular"} if len(widths) == 1 else set()
+                found |= {"square"} if widths == {len(value)} else set()
+            elif is_sorted:
+                try:
+                    if list(value) == sorted(value):
+                        found.add("sorted")
+                except TypeError:
+                    pass
+        return found
+
     def result(of, given):
         try:
             value = of(*copy.deepcopy(given))
@@ -79,7 +101,10 @@ def _assay_compare(text, changed_function):
     for given in inputs:
         for at in range(len(given)):
             seen = [other[at] for other in inputs]
+            shared = set.intersection(*map(shapes, seen)) if len(seen) > 1 else set()
             for value in near(given[at], seen):
+                if not shared <= shapes(value):
+                    continue
                 tried += 1
                 if tried > 150:
                     return

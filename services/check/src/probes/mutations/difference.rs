@@ -5,11 +5,16 @@ use assay_core::Task;
 use serde_json::{Map, Value, json};
 
 /// The comparison. Its inputs are those of the tests with small changes. They are like those of
-/// the tests: no empty list, zero or negative number unless a test has one in the same place.
+/// the tests: no empty list, zero or negative number unless a test has one in the same place, and
+/// rectangular or square matrices and balanced brackets if all tests have them. Lists stay sorted if
+/// all are and the prompt says so.
 const COMPARE: &str = include_str!("difference.py");
 
 /// Precedes the new test in the message of the comparison.
 pub(crate) const NEW_TEST: &str = "assay-new-test: ";
+
+/// Words of prompts whose lists are sorted.
+const SORTED: &[&str] = &["sorted", "ascending", "increasing order"];
 
 /// Limit of work of a comparison, in seconds.
 const SECONDS: f64 = 2.0;
@@ -19,6 +24,7 @@ const SECONDS: f64 = 2.0;
 /// task of the row, in Python.
 pub(crate) fn difference(
     body: &Map<String, Value>,
+    prompt: Option<&str>,
     reference: &str,
     name: &str,
     is_method: bool,
@@ -33,12 +39,15 @@ pub(crate) fn difference(
         .get("prelude")
         .and_then(Value::as_str)
         .unwrap_or_default();
+    let words = prompt.unwrap_or_default().to_ascii_lowercase();
+    let is_sorted = SORTED.iter().any(|word| words.contains(word));
     let input = json!([
         format!("{prelude}\n{reference}"),
         sources,
         calls,
         name,
-        NEW_TEST
+        NEW_TEST,
+        is_sorted
     ]);
     let input = serde_json::to_string(&input.to_string()).ok()?;
     let class = if is_method { "Solution()." } else { "" };
