@@ -266,6 +266,9 @@ check-rows: build ## check a million generated rows: time, memory, again with ke
 check-planted: images ## check datasets with 150 kinds of planted defects: share found, alarms on clean rows; ARGS such as `--seed 2`
 	python3 tests/planted/run.py "$(BINARY)" $(ARGS)
 
+check-mutants: images ## compare findings about the tests of HumanEval with mutants that run natively
+	python3 tests/peers/start.py tests/published/mutants.py "$(BINARY)"
+
 DATABASE ?= $(CARGO_TARGET_DIR)/record.db
 GRADES ?= 10000000
 
