@@ -452,3 +452,132 @@ async fn open_sessions_are_limited() {
     delete(&service, &format!("/v1/sessions/{id}")).await;
     open(&service).await;
 }
+
+#[tokio::test]
+async fn opening_a_name_again_returns_its_session() {
+    let service = service().await;
+    let request = json!({ "language": "python", "name": "rollout-1", "seed": 7 });
+    let id = open_with(&service, &request).await;
+    value(&service, &id, "x = 5; x").await;
+    assert_eq!(open_with(&service, &request).await, id);
+    assert_eq!(value(&service, &id, "x").await, "5");
+    let other = json!({ "language": "python", "name": "rollout-1", "seed": 8 });
+    let (status, code, pointer) = service.post("/v1/sessions", &other).await.refusal();
+    assert_eq!((status, code.as_str()), (422, "invalid_field"));
+    assert_eq!(pointer.as_deref(), Some("/name"));
+    let too_long = json!({ "language": "python", "name": "n".repeat(257) });
+    let got = service.post("/v1/sessions", &too_long).await;
+    assert_eq!(got.refusal().2.as_deref(), Some("/name"));
+    let fork = service
+        .post(&format!("/v1/sessions/{id}/fork"), &json!({}))
+        .await;
+    assert_eq!(fork.json()["sessions"][0]["name"], Value::Null);
+    delete(&service, &format!("/v1/sessions/{id}")).await;
+    assert_ne!(open_with(&service, &request).await, id);
+}
+
+#[tokio::test]
+async fn cells_run_as_in_a_notebook() {
+    let service = service().await;
+    let path = "/compat/sandboxfusion/run_jupyter";
+    let request = json!({
+        "cells": [
+            "a = open('in.txt').read()",
+            "a",
+            "import sys\nprint(a)\nsys.stderr.write('noise\\n')",
+            "assert a == 'other', 'why'",
+            "open('out.txt', 'w').write(a * 2)\nprint('after')",
+        ],
+        "files": { "in.txt": "YWI=", "ignored": null },
+        "fetch_files": ["out.txt", "missing"],
+        "kernel": "python3",
+    });
+    let reply = service.post(path, &request).await.json();
+    assert_eq!(reply["status"], "Success", "{reply}");
+    assert_eq!(reply["driver"]["status"], "Finished");
+    let cells = &reply["cells"];
+    let empty = json!({ "stdout": "", "stderr": "", "display": [], "error": [] });
+    assert_eq!(cells[0], empty);
+    assert_eq!(cells[1]["display"], json!([{ "text/plain": "'ab'" }]));
+    assert_eq!(
+        (&cells[2]["stdout"], &cells[2]["stderr"]),
+        (&json!("ab\n"), &json!("noise\n"))
+    );
+    assert_eq!(cells[3]["error"][0]["ename"], "AssertionError");
+    assert_eq!(cells[3]["error"][0]["evalue"], "why");
+    assert_eq!(cells[4]["stdout"], "after\n");
+    assert_eq!(reply["files"], json!({ "out.txt": "YWJhYg==" }));
+    let request = json!({ "cells": ["x = 1", "while True: pass", "x"], "total_timeout": 0.2 });
+    let reply = service.post(path, &request).await.json();
+    assert_eq!(reply["status"], "Failed", "{reply}");
+    assert_eq!(reply["driver"]["status"], "TimeLimitExceeded");
+    assert_eq!(reply["cells"], json!([]));
+    for (field, value) in [("kernel", json!("bash")), ("files", json!({ "a": "?" }))] {
+        let mut request = json!({ "cells": [] });
+        request[field] = value;
+        let got = service.post(path, &request).await;
+        assert_eq!(
+            got.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{}",
+            got.text()
+        );
+    }
+    let sessions = service.get("/v1/sessions").await.json();
+    assert_eq!(sessions["sessions"], json!([]), "the sessions have ended");
+}
+
+#[tokio::test]
+async fn trajectories_of_verl_tool_have_sessions() {
+    let service = service().await;
+    let path = "/compat/verl-tool/get_observation";
+    let request = json!({
+        "trajectory_ids": ["a", 2, "a", "b"],
+        "actions": [
+            "<python>x = 20\nprint('hello')</python>",
+            "so:\n```python\nprint(x)\n```",
+            "<python>x + 1</python>",
+            "no code",
+        ],
+        "extra_fields": [{}, {}, {}, {}],
+    });
+    let got = service.post(path, &request).await;
+    assert_eq!(got.status, StatusCode::OK, "{}", got.text());
+    let reply = got.json();
+    assert_eq!(reply["valids"], json!([true, true, true, false]));
+    assert_eq!(reply["dones"], json!([false; 4]));
+    let observations = &reply["observations"];
+    assert_eq!(observations[0], "\n<result>\nhello\n</result>\n");
+    let other = observations[1].as_str().unwrap();
+    assert!(
+        other.starts_with("\n```result\n") && other.contains("NameError"),
+        "{other}"
+    );
+    assert_eq!(observations[2], "\n<result>\nOut[2]: 21\n</result>\n");
+    assert_eq!(observations[3]["obs"], "");
+    let request = json!({
+        "trajectory_ids": ["a", "b"],
+        "actions": ["the answer is \\boxed{42}.", "nothing"],
+        "finish": [true, true],
+    });
+    let reply = service.post(path, &request).await.json();
+    let expected = json!({
+        "observations": ["42", "nothing"], "dones": [true, true], "valids": [true, false],
+    });
+    assert_eq!(reply, expected);
+    let sessions = service.get("/v1/sessions").await.json();
+    let names: Vec<&Value> = sessions["sessions"].as_array().unwrap().iter().collect();
+    assert_eq!(names.len(), 1, "{sessions}");
+    assert_eq!(names[0]["name"], "verl-tool/2");
+    for request in [
+        json!({ "trajectory_ids": ["a"], "actions": [] }),
+        json!({ "trajectory_ids": [], "actions": [] }),
+        json!({ "trajectory_ids": [{}], "actions": ["x"] }),
+    ] {
+        let got = service.post(path, &request).await;
+        assert_eq!(got.status, StatusCode::BAD_REQUEST, "{}", got.text());
+        assert!(got.json()["detail"].is_string());
+    }
+    let health = service.get("/compat/verl-tool/health").await.json();
+    assert_eq!(health["status"], "healthy");
+}

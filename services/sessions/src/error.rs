@@ -1,6 +1,6 @@
 //! Errors of sessions.
 
-use assay_core::{ErrorCode, Fault};
+use assay_core::{ErrorCode, Fault, SessionId};
 
 use crate::interpreters::CallError;
 
@@ -18,6 +18,9 @@ pub enum SessionError {
         /// What is wrong and what to do.
         message: String,
     },
+    /// Another open session of the caller has the name.
+    #[error("the session `{0}` has this name")]
+    NameTaken(SessionId),
     /// The session has used up one of its limits.
     #[error("the session has used up `{limit}`, its limit on {what}; open another one")]
     Exhausted {
@@ -63,7 +66,7 @@ impl SessionError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Unknown(_) | Self::NoFile(_) => ErrorCode::NotFound,
-            Self::Invalid { .. } => ErrorCode::InvalidField,
+            Self::Invalid { .. } | Self::NameTaken(_) => ErrorCode::InvalidField,
             Self::Exhausted { .. } => ErrorCode::SessionExhausted,
             Self::Lost(_) => ErrorCode::SessionLost,
             Self::TooMany(_) => ErrorCode::QuotaExceeded,

@@ -32,6 +32,8 @@ pub(crate) enum Line {
 pub(crate) struct Opened {
     pub(crate) id: SessionId,
     pub(crate) caller: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
     pub(crate) language: String,
     pub(crate) image: String,
     pub(crate) image_hash: String,

@@ -23,6 +23,9 @@ pub(crate) const MAX_WAITING: usize = 64;
 /// Maximum number of forks of one request.
 pub(crate) const MAX_FORKS: u32 = 256;
 
+/// Maximum length of a name, in bytes.
+const MAX_NAME: usize = 256;
+
 /// Limits on all sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -97,6 +100,15 @@ pub(crate) fn check(limits: &SessionLimits) -> Result<(), SessionError> {
         }
     }
     Ok(())
+}
+
+/// Rejects a name that is empty or too long.
+pub(crate) fn check_name(name: &str) -> Result<(), SessionError> {
+    if (1..=MAX_NAME).contains(&name.len()) {
+        return Ok(());
+    }
+    let message = format!("must have 1 to {MAX_NAME} bytes, not {}", name.len());
+    Err(SessionError::invalid("/name", message))
 }
 
 /// Rejects seconds of work that are out of range.

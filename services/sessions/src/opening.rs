@@ -13,7 +13,7 @@ use crate::session::{Progress, Session, Turn};
 use crate::table::{Sender, Sessions};
 
 impl Sessions {
-    /// Opens a session of the sender.
+    /// Opens a session of the sender, or returns the open one with the same name.
     ///
     /// # Errors
     /// [`SessionError`].
@@ -37,12 +37,19 @@ impl Sessions {
             );
             return Err(SessionError::invalid("/idle_seconds", message));
         }
+        if let Some(name) = &request.name {
+            limits::check_name(name)?;
+            if let Some(named) = self.named(&sender.caller, name) {
+                return self.opened_before(&named, &request, image);
+            }
+        }
         self.check_quota(&sender.caller, 1)?;
         let info = self.interpreters().prepare(image).await;
         let info = info.map_err(SessionError::Failed)?;
         let opened = Opened {
             id: self.new_id(),
             caller: sender.caller.clone(),
+            name: request.name.clone(),
             language: info.language.clone(),
             image: image.to_owned(),
             image_hash: info.hash.clone(),
@@ -51,18 +58,48 @@ impl Sessions {
             idle_seconds,
             opened_us: self.now_us(),
             forked_from: None,
-            files: request.files,
+            files: request.files.clone(),
         };
         let this = self.clone();
-        blocking(move || {
+        let opened = blocking(move || {
             let session = this.new_session(opened, None)?;
             this.add(&[session])
         })
-        .await
-        .and_then(|mut opened| {
-            let body = opened.pop();
-            body.ok_or_else(|| SessionError::Storage("no session was opened".to_owned()))
-        })
+        .await;
+        match opened {
+            // Another request opened it meanwhile.
+            Err(SessionError::NameTaken(named)) => {
+                let named = self.find(sender, &named.to_string())?;
+                self.opened_before(&named, &request, image)
+            }
+            Ok(mut opened) => {
+                let body = opened.pop();
+                body.ok_or_else(|| SessionError::Storage("no session was opened".to_owned()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The open session that a request names.
+    fn opened_before(
+        &self,
+        named: &Session,
+        request: &OpenSession,
+        image: &str,
+    ) -> Result<SessionBody, SessionError> {
+        let opened = &named.opened;
+        let differs = [
+            ("image", opened.image != image),
+            ("seed", opened.seed != request.seed),
+            ("limits", opened.limits != request.limits),
+        ];
+        if let Some((field, _)) = differs.iter().find(|(_, differs)| *differs) {
+            let message = format!(
+                "an open session has this name, but another `{field}`; use another name, or end it"
+            );
+            return Err(SessionError::invalid("/name", message));
+        }
+        Ok(named.body(self.states()))
     }
 
     /// Opens `count` sessions of the sender that continue from the state of another one. They share
@@ -106,6 +143,7 @@ impl Sessions {
             let opened = Opened {
                 id: self.new_id(),
                 caller: caller.to_owned(),
+                name: None,
                 opened_us: self.now_us(),
                 forked_from: Some(session.opened.id),
                 ..first.clone()

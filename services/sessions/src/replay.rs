@@ -67,6 +67,7 @@ impl Sessions {
         let opened = Opened {
             id: SessionId::default(),
             caller: String::new(),
+            name: None,
             language: log.language,
             image: log.image,
             image_hash: info.hash.clone(),

@@ -143,6 +143,7 @@ impl Session {
         let opened = &self.opened;
         SessionBody {
             id: opened.id.to_string(),
+            name: opened.name.clone(),
             caller: opened.caller.clone(),
             language: opened.language.clone(),
             image: opened.image.clone(),

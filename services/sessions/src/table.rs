@@ -1,6 +1,6 @@
 //! The open sessions of a node, and their quotas.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
@@ -93,6 +93,8 @@ struct Shared {
 struct Table {
     sessions: BTreeMap<SessionId, Arc<Session>>,
     by_caller: BTreeMap<String, usize>,
+    /// Sessions with a name, by caller and name.
+    by_name: HashMap<(String, String), SessionId>,
 }
 
 impl Sessions {
@@ -205,11 +207,14 @@ impl Sessions {
     /// Adds sessions of one caller to the table, all or none.
     ///
     /// # Errors
-    /// [`SessionError::TooMany`].
+    /// [`SessionError::TooMany`], and [`SessionError::NameTaken`].
     pub(crate) fn insert(&self, sessions: &[Arc<Session>]) -> Result<(), SessionError> {
         let mut table = self.table();
         if let Some(first) = sessions.first() {
             let caller = &first.opened.caller;
+            if let Some(named) = sessions.iter().find_map(|session| table.named(session)) {
+                return Err(SessionError::NameTaken(named));
+            }
             table.check_quota(caller, sessions.len(), &self.0.settings)?;
         }
         for session in sessions {
@@ -228,6 +233,13 @@ impl Sessions {
         found
             .filter(|session| sender.sees(session))
             .ok_or_else(|| SessionError::Unknown(id.to_owned()))
+    }
+
+    /// The open session of a caller with this name.
+    pub(crate) fn named(&self, caller: &str, name: &str) -> Option<Arc<Session>> {
+        let table = self.table();
+        let id = table.by_name.get(&(caller.to_owned(), name.to_owned()))?;
+        table.sessions.get(id).cloned()
     }
 
     /// Describes a session.
@@ -270,6 +282,13 @@ impl Sessions {
             id: session.opened.id.to_string(),
             calls: session.progress().used.calls,
         })
+    }
+
+    /// Ends the sender's session with this name, if it is open.
+    pub fn end_named(&self, sender: &Sender, name: &str) {
+        if let Some(session) = self.named(&sender.caller, name) {
+            self.remove(&session, EndReason::Deleted);
+        }
     }
 
     fn remove(&self, session: &Session, reason: EndReason) {
@@ -350,14 +369,25 @@ impl Table {
         Ok(())
     }
 
+    /// The session that has the name of a new one.
+    fn named(&self, session: &Session) -> Option<SessionId> {
+        self.by_name.get(&name_of(session)?).copied()
+    }
+
     fn insert(&mut self, session: Arc<Session>) {
         let caller = session.opened.caller.clone();
         *self.by_caller.entry(caller).or_default() += 1;
+        if let Some(name) = name_of(&session) {
+            self.by_name.insert(name, session.opened.id);
+        }
         self.sessions.insert(session.opened.id, session);
     }
 
     fn remove(&mut self, session: &Session) -> bool {
         let removed = self.sessions.remove(&session.opened.id).is_some();
+        if removed && let Some(name) = name_of(session) {
+            self.by_name.remove(&name);
+        }
         if removed && let Some(count) = self.by_caller.get_mut(&session.opened.caller) {
             *count -= 1;
             if *count == 0 {
@@ -366,6 +396,12 @@ impl Table {
         }
         removed
     }
+}
+
+/// The caller and the name of a session with a name.
+fn name_of(session: &Session) -> Option<(String, String)> {
+    let opened = &session.opened;
+    Some((opened.caller.clone(), opened.name.clone()?))
 }
 
 fn permits(settings: &Settings) -> FairPermits {

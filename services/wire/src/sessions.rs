@@ -67,6 +67,11 @@ impl Default for SessionLimits {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpenSession {
+    /// Name of the session, at most 256 bytes. If the caller has an open session with this name, it
+    /// is returned, and no other is opened.
+    #[serde(default)]
+    #[schema(example = "rollout-17", min_length = 1, max_length = 256)]
+    pub name: Option<String>,
     /// Name of the language, such as `python`.
     #[schema(example = "python")]
     pub language: String,
@@ -265,6 +270,8 @@ pub enum SessionState {
 pub struct SessionBody {
     /// Its id.
     pub id: String,
+    /// The name that it was opened with.
+    pub name: Option<String>,
     /// Caller that opened it.
     pub caller: String,
     /// Language.

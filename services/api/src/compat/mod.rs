@@ -4,6 +4,7 @@
 mod codeforces;
 mod grading;
 mod ioi;
+pub(crate) mod jupyter;
 pub(crate) mod nemo_gym;
 pub(crate) mod openrlhf;
 pub(crate) mod peer;
@@ -15,4 +16,5 @@ pub(crate) mod sandboxfusion;
 pub(crate) mod scalebox;
 pub(crate) mod sglang;
 pub(crate) mod tei;
+pub(crate) mod verl_tool;
 pub(crate) mod vllm;

@@ -12,7 +12,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::peer_error::PeerError;
-use super::{nemo_gym, openrlhf, piston, sandboxfusion, sglang, tei, vllm};
+use super::{nemo_gym, openrlhf, piston, sandboxfusion, sglang, tei, verl_tool, vllm};
 use crate::error::ApiError;
 
 /// An emulated server.
@@ -67,6 +67,12 @@ pub(crate) const PEERS: &[Peer] = &[
         sglang::native::error_response,
     ),
     Peer::new::<tei::ErrorBody>("/compat/tei/", "TeiError", true, tei::error_response),
+    Peer::new::<verl_tool::ErrorBody>(
+        "/compat/verl-tool/",
+        "VerlToolError",
+        false,
+        verl_tool::error_response,
+    ),
     Peer::new::<vllm::ErrorBody>("/compat/vllm/", "VllmError", true, vllm::error_response),
 ];
 

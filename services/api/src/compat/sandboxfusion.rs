@@ -209,14 +209,14 @@ pub(super) struct RunReply {
 /// The result of one step: compiling or running.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SandboxFusionRunResult)]
-struct RunResult {
+pub(super) struct RunResult {
     /// `Finished`, `TimeLimitExceeded` or `Error`.
-    status: &'static str,
+    pub(super) status: &'static str,
     /// Run time, in seconds. Null for a compile step, which is not timed.
-    execution_time: Option<f64>,
-    return_code: Option<i32>,
-    stdout: String,
-    stderr: String,
+    pub(super) execution_time: Option<f64>,
+    pub(super) return_code: Option<i32>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
 }
 
 impl RunReply {
@@ -363,7 +363,7 @@ fn message_response(status: StatusCode, message: impl Into<String>) -> Response 
         .into_response()
 }
 
-fn unprocessable(message: &str) -> Response {
+pub(super) fn unprocessable(message: &str) -> Response {
     let field = InvalidField {
         loc: ["body"],
         msg: message.to_owned(),
@@ -378,7 +378,7 @@ fn unprocessable(message: &str) -> Response {
         .into_response()
 }
 
-fn busy(message: String, seconds: u64) -> Response {
+pub(super) fn busy(message: String, seconds: u64) -> Response {
     let response = message_response(StatusCode::GATEWAY_TIMEOUT, message);
     retry_after(response, Some(seconds))
 }

@@ -20,7 +20,7 @@ use crate::Api;
 use crate::error::ApiResult;
 
 /// The caller of a request, as sessions see it.
-fn sender(api: &Api) -> Sender {
+pub(crate) fn sender(api: &Api) -> Sender {
     let caller = api.caller();
     Sender {
         caller: caller.name().to_owned(),
