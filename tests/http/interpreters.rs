@@ -581,3 +581,91 @@ async fn trajectories_of_verl_tool_have_sessions() {
     let health = service.get("/compat/verl-tool/health").await.json();
     assert_eq!(health["status"], "healthy");
 }
+
+#[tokio::test]
+async fn tools_of_the_model_context_protocol_share_a_session() {
+    let service = service().await;
+    let path = "/compat/mcp";
+    let send = |session: Option<String>, message: Value| {
+        let mut request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
+        if let Some(session) = session {
+            request = request.header("mcp-session-id", session);
+        }
+        service.send(request.body(Body::from(message.to_string())).unwrap())
+    };
+    let initialize = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": { "protocolVersion": "2025-06-18", "capabilities": {} },
+    });
+    let got = send(None, initialize).await;
+    let session = got.headers["mcp-session-id"].to_str().unwrap().to_owned();
+    let result = &got.json()["result"];
+    assert_eq!(result["protocolVersion"], "2025-06-18");
+    assert_eq!(result["serverInfo"]["name"], "assay");
+    let session = || Some(session.clone());
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let got = send(session(), notification).await;
+    assert_eq!(got.status, StatusCode::ACCEPTED);
+    let list = json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/list" });
+    let listed = send(session(), list).await.json();
+    assert_eq!(listed["id"], "a");
+    assert_eq!(listed["result"]["tools"][0]["name"], "run_python");
+    let call = |tool: &str, code: &str| {
+        json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": tool, "arguments": { "code": code } },
+        })
+    };
+    let called = send(session(), call("run_python", "x = 20")).await.json();
+    assert_eq!(called["result"]["isError"], false, "{called}");
+    let called = send(session(), call("run_python", "x + 1")).await.json();
+    let expected = json!([{ "type": "text", "text": "Out[2]: 21" }]);
+    assert_eq!(called["result"]["content"], expected);
+    let called = send(session(), call("run_python", "y")).await.json();
+    assert_eq!(called["result"]["isError"], true);
+    let text = called["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("NameError"), "{text}");
+    let called = send(session(), call("run_javascript", "[1].concat(2).length"))
+        .await
+        .json();
+    assert_eq!(called["result"]["content"][0]["text"], "Out[1]: 2");
+    for (message, code) in [
+        (call("rm", "x"), -32_602),
+        (
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {} }),
+            -32_602,
+        ),
+        (
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "prompts/list" }),
+            -32_601,
+        ),
+        (
+            json!({ "jsonrpc": "1.0", "id": 1, "method": "ping" }),
+            -32_600,
+        ),
+    ] {
+        let reply = send(session(), message).await.json();
+        assert_eq!(reply["error"]["code"], code, "{reply}");
+    }
+    let got = send(None, call("run_python", "x")).await;
+    assert_eq!(got.refusal().1, "invalid_parameter");
+    let other = Some("other".to_owned());
+    let called = send(other, call("run_python", "x")).await.json();
+    assert_eq!(
+        called["result"]["isError"], true,
+        "another session has no `x`: {called}"
+    );
+    assert_eq!(
+        service.get(path).await.status,
+        StatusCode::METHOD_NOT_ALLOWED
+    );
+    let request = Request::delete(path).header("mcp-session-id", session().unwrap());
+    let got = service.send(request.body(Body::empty()).unwrap()).await;
+    assert_eq!(got.status, StatusCode::NO_CONTENT);
+    let sessions = service.get("/v1/sessions").await.json();
+    assert_eq!(
+        sessions["sessions"].as_array().unwrap().len(),
+        1,
+        "{sessions}"
+    );
+}

@@ -99,6 +99,7 @@ fn documented() -> Endpoints {
         .role(Trainer, routes!(compat::jupyter::run_jupyter))
         .role(Trainer, routes!(compat::verl_tool::get_observation))
         .public(routes!(compat::verl_tool::health))
+        .role(Trainer, routes!(compat::mcp::message, compat::mcp::end))
         .role(Trainer, routes!(compat::scalebox::evaluate))
         .role(Trainer, routes!(compat::piston::runtimes))
         .role(Trainer, routes!(compat::piston::execute))

@@ -284,6 +284,12 @@ impl Sessions {
         })
     }
 
+    /// A name that no session has.
+    #[must_use]
+    pub fn new_name(&self) -> String {
+        self.new_id().to_string()
+    }
+
     /// Ends the sender's session with this name, if it is open.
     pub fn end_named(&self, sender: &Sender, name: &str) {
         if let Some(session) = self.named(&sender.caller, name) {

@@ -3,8 +3,10 @@
 
 mod codeforces;
 mod grading;
+mod interpreter;
 mod ioi;
 pub(crate) mod jupyter;
+pub(crate) mod mcp;
 pub(crate) mod nemo_gym;
 pub(crate) mod openrlhf;
 pub(crate) mod peer;

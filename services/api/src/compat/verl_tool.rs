@@ -2,11 +2,8 @@
 //! the format of verl-tool's tool server. Each trajectory has an interpreter session of its own.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use assay_access::metered;
-use assay_sessions::{Sender, SessionError, Sessions};
-use assay_wire::sessions::{CallOutcome, CallReply, OpenSession, SessionCall, SessionLimits};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt as _;
@@ -16,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use super::interpreter::{Interpreter, output};
 use super::peer_error::{PeerError, retry_after};
 use crate::Api;
 use crate::body::{BodyKind, RequestBody};
@@ -27,9 +25,6 @@ const MAX_ACTIONS: usize = 4_096;
 
 /// Maximum length of the id of a trajectory, in bytes.
 const MAX_ID: usize = 200;
-
-/// Work of a call, in seconds.
-const SECONDS: f64 = 10.0;
 
 /// The image of new sessions, unless it is not installed.
 const IMAGE: &str = "python-scientific";
@@ -113,11 +108,13 @@ pub(crate) async fn get_observation(api: Api, body: RequestBody) -> ApiResult<Re
     let running = by_trajectory.into_iter().map(|(id, actions)| {
         let (sessions, sender) = (&sessions, &sender);
         async move {
-            let trajectory = Trajectory {
+            let trajectory = Trajectory(Interpreter {
                 sessions,
                 sender,
                 name: format!("verl-tool/{id}"),
-            };
+                language: "python",
+                image: Some(IMAGE),
+            });
             let mut observed = Vec::with_capacity(actions.len());
             for action in actions {
                 observed.push((action.index, trajectory.observe(action).await));
@@ -196,12 +193,8 @@ fn by_trajectory(request: Request) -> Result<BTreeMap<String, Vec<Action>>, Stri
     Ok(by_trajectory)
 }
 
-/// A trajectory, which has the session with its name.
-struct Trajectory<'a> {
-    sessions: &'a Sessions,
-    sender: &'a Sender,
-    name: String,
-}
+/// A trajectory, with its session.
+struct Trajectory<'a>(Interpreter<'a>);
 
 impl Trajectory<'_> {
     async fn observe(&self, action: Action) -> Observation {
@@ -219,7 +212,7 @@ impl Trajectory<'_> {
         let stdin = input(&action.text)
             .or(action.extra.stdin)
             .unwrap_or_default();
-        match self.run(code, stdin).await {
+        match self.0.run(code, stdin).await {
             Ok(called) => Observation {
                 text: framed(&action.text, &output(&called)).into(),
                 done: false,
@@ -233,48 +226,9 @@ impl Trajectory<'_> {
         }
     }
 
-    async fn run(&self, code: String, stdin: String) -> Result<CallReply, SessionError> {
-        let id = self.open().await?;
-        let call = SessionCall {
-            code,
-            stdin,
-            files: BTreeMap::new(),
-            fetch: Vec::new(),
-            seconds: None,
-        };
-        self.sessions.run(self.sender, &id, call).await
-    }
-
-    /// The id of the session, which is opened unless it is open.
-    async fn open(&self) -> Result<String, SessionError> {
-        let request = |image: Option<&str>| OpenSession {
-            name: Some(self.name.clone()),
-            language: "python".to_owned(),
-            image: image.map(str::to_owned),
-            seed: 0,
-            files: BTreeMap::new(),
-            limits: SessionLimits {
-                seconds: SECONDS,
-                ..SessionLimits::default()
-            },
-            idle_seconds: None,
-        };
-        let opened = self
-            .sessions
-            .create(self.sender, request(Some(IMAGE)))
-            .await;
-        let opened = match opened {
-            Err(SessionError::Invalid { pointer, .. }) if pointer == "/image" => {
-                self.sessions.create(self.sender, request(None)).await
-            }
-            opened => opened,
-        };
-        Ok(opened?.id)
-    }
-
     /// Ends the trajectory and its session. The observation is the answer in a box, if any.
     fn finish(&self, action: &str) -> Observation {
-        self.sessions.end_named(self.sender, &self.name);
+        self.0.end();
         let boxed = action.split_once("\\boxed{").and_then(|(_, rest)| {
             let (answer, _) = rest.split_once('}')?;
             Some(answer.trim()).filter(|answer| !answer.is_empty())
@@ -322,39 +276,6 @@ fn between<'a>(text: &'a str, starts: &[&str], end: &str) -> Vec<&'a str> {
         found.push(&inside[..close]);
         rest = &inside[close + end.len()..];
     }
-}
-
-/// What a call wrote, as IPython shows it.
-fn output(called: &CallReply) -> String {
-    let mut output = called.stdout.clone();
-    if let Some(value) = &called.value {
-        // Writing to a text does not fail.
-        let _ = write!(output, "Out[{}]: {value}", called.call);
-    }
-    if let Some(exception) = &called.exception {
-        output.push_str(&exception.traceback);
-    }
-    if !called.stderr.is_empty() {
-        let _ = write!(output, "\nStderr: {}", called.stderr);
-    }
-    let limit = match called.outcome {
-        CallOutcome::Ok | CallOutcome::Exception | CallOutcome::Exited => None,
-        CallOutcome::OutOfWork => Some(format!("more than {SECONDS} seconds of work")),
-        CallOutcome::OutOfMemory => Some("more memory than the limit".to_owned()),
-        CallOutcome::OutOfOutput => Some("more output than the limit".to_owned()),
-        CallOutcome::TooLarge => Some("variables larger than the limit".to_owned()),
-    };
-    if let Some(limit) = limit {
-        let _ = write!(
-            output,
-            "\nThe code was stopped: {limit}. Variables are as before it."
-        );
-    }
-    let output = output.trim_matches([' ', '\n']);
-    if output.is_empty() {
-        return "The code ran and wrote nothing.".to_owned();
-    }
-    output.to_owned()
 }
 
 /// An observation with the marks that belong to the form of its action.

@@ -1,0 +1,92 @@
+//! Interpreter sessions by name, for the routes that emulate tool servers.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use assay_sessions::{Sender, SessionError, Sessions};
+use assay_wire::sessions::{CallOutcome, CallReply, OpenSession, SessionCall, SessionLimits};
+
+/// A session of a caller, which its first call opens.
+pub(super) struct Interpreter<'a> {
+    pub(super) sessions: &'a Sessions,
+    pub(super) sender: &'a Sender,
+    pub(super) name: String,
+    pub(super) language: &'a str,
+    /// The image, unless it is not installed.
+    pub(super) image: Option<&'a str>,
+}
+
+impl Interpreter<'_> {
+    /// Runs code, with the limits of a new session.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub(super) async fn run(&self, code: String, stdin: String) -> Result<CallReply, SessionError> {
+        let id = match self.open(self.image).await {
+            Err(SessionError::Invalid { pointer, .. }) if pointer == "/image" => {
+                self.open(None).await?
+            }
+            opened => opened?,
+        };
+        let call = SessionCall {
+            code,
+            stdin,
+            files: BTreeMap::new(),
+            fetch: Vec::new(),
+            seconds: None,
+        };
+        self.sessions.run(self.sender, &id, call).await
+    }
+
+    /// The id of the session, which is opened unless it is open.
+    async fn open(&self, image: Option<&str>) -> Result<String, SessionError> {
+        let request = OpenSession {
+            name: Some(self.name.clone()),
+            language: self.language.to_owned(),
+            image: image.map(str::to_owned),
+            seed: 0,
+            files: BTreeMap::new(),
+            limits: SessionLimits::default(),
+            idle_seconds: None,
+        };
+        Ok(self.sessions.create(self.sender, request).await?.id)
+    }
+
+    /// Ends the session, if it is open.
+    pub(super) fn end(&self) {
+        self.sessions.end_named(self.sender, &self.name);
+    }
+}
+
+/// What a call wrote, as IPython shows it, for a model to read.
+pub(super) fn output(called: &CallReply) -> String {
+    let mut output = called.stdout.clone();
+    if let Some(value) = &called.value {
+        // Writing to a text does not fail.
+        let _ = write!(output, "Out[{}]: {value}", called.call);
+    }
+    if let Some(exception) = &called.exception {
+        output.push_str(&exception.traceback);
+    }
+    if !called.stderr.is_empty() {
+        let _ = write!(output, "\nStderr: {}", called.stderr);
+    }
+    let limit = match called.outcome {
+        CallOutcome::Ok | CallOutcome::Exception | CallOutcome::Exited => None,
+        CallOutcome::OutOfWork => Some("more work than the limit"),
+        CallOutcome::OutOfMemory => Some("more memory than the limit"),
+        CallOutcome::OutOfOutput => Some("more output than the limit"),
+        CallOutcome::TooLarge => Some("variables larger than the limit"),
+    };
+    if let Some(limit) = limit {
+        let _ = write!(
+            output,
+            "\nThe code was stopped: {limit}. Variables are as before it."
+        );
+    }
+    let output = output.trim_matches([' ', '\n']);
+    if output.is_empty() {
+        return "The code ran and wrote nothing.".to_owned();
+    }
+    output.to_owned()
+}
