@@ -279,7 +279,7 @@ reads: build ## time lists, runs and pages on that database
 	python3 tests/load/reads.py "$(BINARY)" "$(DATABASE)" $(ARGS)
 
 search: ## measure the search for texts on 200,000 generated grades: index, cost, times; ARGS sets the number
-	$(CARGO) run --locked --package assay-record --example search -- $(ARGS)
+	$(CARGO) run --locked --package assay-tests --bin assay-measure -- search $(ARGS)
 
 planted: images ## answer ten questions of operators by links of the pages, on three runs with planted causes
 	python3 tests/operators/planted.py "$(BINARY)" $(ARGS)

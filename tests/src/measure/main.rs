@@ -11,6 +11,7 @@ mod overhead;
 mod programs;
 mod queries;
 mod schemas;
+mod search;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,7 @@ enum Command {
     Programs(programs::Arguments),
     Queries(queries::Arguments),
     Schemas(schemas::Arguments),
+    Search(search::Arguments),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -56,5 +58,6 @@ async fn run(command: Command) -> anyhow::Result<()> {
         Command::Programs(arguments) => programs::run(&arguments).await,
         Command::Queries(arguments) => queries::run(&arguments).await,
         Command::Schemas(arguments) => schemas::run(&arguments),
+        Command::Search(arguments) => search::run(&arguments).await,
     }
 }

@@ -46,7 +46,17 @@ def _new_module():
     module.__builtins__ = builtins
     sys.modules["__main__"] = module
     sys.path[:] = [program.FOLDER]
+    _seed_generators()
     return module
+
+
+def _seed_generators():
+    """Seeds the generators that were seeded in the image, from the seed of the session."""
+    import random
+
+    random.seed()
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()
 
 
 def _compiled(name, source):

@@ -1,15 +1,7 @@
-//! Measures the search for texts: the size of its index, what it costs the writer, and the times of
-//! searches. Run it on a quiet machine:
-//!
-//! ```sh
-//! cargo run --release -p assay-record --example search -- 1000000
-//! ```
-//!
-//! The first argument is the number of grades. The second is the URL of a new database on
-//! PostgreSQL, which is measured instead of SQLite. Completions have 120 words and the prompts of
-//! eight grades 30 words, drawn from 50,000 by Zipf's law. On SQLite, the grades are recorded
-//! twice, without and with a search, in a temporary folder. The times are those of reads in this
-//! process, a page of 100.
+//! `search`: the size of the index of texts, what it costs the writer, and the times of searches.
+//! Completions have 120 words and the prompts of eight grades 30 words, drawn from 50,000 by Zipf's
+//! law. On SQLite, the grades are recorded twice, without and with a search, in a temporary folder.
+//! The times are those of reads in this process, a page of 100.
 
 #![expect(clippy::print_stdout, reason = "a report for whoever runs it")]
 
@@ -18,6 +10,18 @@ use std::time::Duration;
 
 use assay_core::{BatchId, Clock, GradeId, Hash, Ids, SystemClock};
 use assay_record::{Body, BodyKind, Entry, GradeFilter, Record, RecordOptions, StoredGrade};
+use clap::Args;
+
+/// Measure the search for texts.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Number of grades
+    #[arg(default_value_t = 200_000)]
+    grades: u64,
+    /// New database on a PostgreSQL server, which is measured instead of SQLite
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+}
 
 /// Grades of a batch.
 const GRADES: u32 = 256;
@@ -28,8 +32,6 @@ const RUN: u64 = 40;
 const VOCABULARY: f64 = 50_000.0;
 const PAGE: u32 = 100;
 const ROUNDS: usize = 40;
-
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// A sequence of numbers, equal in every run (SplitMix64).
 struct Random(u64);
@@ -98,7 +100,7 @@ fn entry(number: u64, id: BatchId, random: &mut Random) -> Entry {
 }
 
 /// Records grades; returns the seconds until all are applied.
-async fn fill(options: &RecordOptions, clock: &Arc<dyn Clock>, grades: u64) -> Outcome<f64> {
+async fn fill(options: &RecordOptions, clock: &Arc<dyn Clock>, grades: u64) -> anyhow::Result<f64> {
     let record = Record::open(options, Arc::clone(clock)).await?;
     let (ids, mut random) = (Ids::random(), Random(1));
     let mut generating = Duration::ZERO;
@@ -122,7 +124,7 @@ async fn measure(
     clock: &Arc<dyn Clock>,
     name: &str,
     filter: &GradeFilter,
-) -> Outcome<()> {
+) -> anyhow::Result<()> {
     let mut times = Vec::new();
     let (mut before, mut grades, mut pages): (Option<GradeId>, usize, usize) = (None, 0, 0);
     for _ in 0..ROUNDS {
@@ -147,7 +149,7 @@ async fn measure(
 }
 
 /// The searches, with their names.
-fn searches(last_run: u64) -> Outcome<Vec<(String, GradeFilter)>> {
+fn searches(last_run: u64) -> anyhow::Result<Vec<(String, GradeFilter)>> {
     let texts = [
         ("frequent word", "word1"),
         ("less frequent word", "word100"),
@@ -197,13 +199,9 @@ fn searches(last_run: u64) -> Outcome<Vec<(String, GradeFilter)>> {
     Ok(searches)
 }
 
-#[tokio::main]
-async fn main() -> Outcome<()> {
-    let grades: u64 = match std::env::args().nth(1) {
-        Some(grades) => grades.parse()?,
-        None => 200_000,
-    };
-    let server = std::env::args().nth(2);
+pub(crate) async fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let Arguments { grades, database } = arguments;
+    let grades = *grades;
     let folder = tempfile::tempdir()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let options = |name: &str, text_search| {
@@ -212,12 +210,12 @@ async fn main() -> Outcome<()> {
             text_search,
             close_timeout: Duration::from_secs(3_600),
             spool: Some(folder.path().join(format!("{name}.spool"))),
-            ..RecordOptions::new(server.clone().unwrap_or(file))
+            ..RecordOptions::new(database.clone().unwrap_or(file))
         }
     };
     let per_grade = |seconds: f64| seconds * 1e6 / grades as f64;
     println!("{grades} grades");
-    if server.is_none() {
+    if database.is_none() {
         let without = fill(&options("without.db", false), &clock, grades).await?;
         println!(
             "recorded without a search: {without:.0} s, {:.0} us a grade",
