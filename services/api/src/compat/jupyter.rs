@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use super::interpreter::written_errors;
 use super::peer_error::PeerError;
 use super::programs::from_base64;
 use super::sandboxfusion::{RunResult, busy, unprocessable};
@@ -97,8 +98,8 @@ struct Cell {
     error: Vec<Value>,
 }
 
-/// Runs the cells of a notebook in order, in SandboxFusion's format. A cell that raises an exception
-/// does not stop those after it.
+/// Runs the cells of a notebook in order, in SandboxFusion's format. A cell that raises an
+/// exception does not stop those after it.
 #[utoipa::path(post, path = "/compat/sandboxfusion/run_jupyter", tag = "compatibility",
     request_body(content = RunJupyter, content_type = "application/json", example = json!({
         "cells": ["a = 20", "a + 1"], "total_timeout": 10,
@@ -279,6 +280,7 @@ fn driver(status: &'static str, seconds: f64, stderr: String) -> RunResult {
 
 impl Cell {
     fn of(called: CallReply) -> Self {
+        let stderr = written_errors(&called).to_owned();
         let display = called.value.map(|value| json!({ "text/plain": value }));
         let exited = called.exit_status.map(|status| {
             json!({ "ename": "SystemExit", "evalue": status.to_string(), "traceback": [] })
@@ -293,7 +295,7 @@ impl Cell {
         });
         Self {
             stdout: called.stdout,
-            stderr: called.stderr,
+            stderr,
             display: display.into_iter().collect(),
             error: raised.or(exited).into_iter().collect(),
         }

@@ -1,5 +1,5 @@
-//! `/compat/mcp`: a server of the Model Context Protocol over streamable HTTP, whose tools run code in
-//! interpreter sessions. Replies are JSON; there are no streams.
+//! `/compat/mcp`: a server of the Model Context Protocol over streamable HTTP, whose tools run code
+//! in interpreter sessions. Replies are JSON; there are no streams.
 
 use assay_access::metered;
 use assay_core::ErrorCode;

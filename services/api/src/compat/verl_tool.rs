@@ -1,5 +1,5 @@
-//! `POST /compat/verl-tool/get_observation`: runs the Python code in the actions of trajectories, in
-//! the format of verl-tool's tool server. Each trajectory has an interpreter session of its own.
+//! `POST /compat/verl-tool/get_observation`: runs the Python code in the actions of trajectories,
+//! in the format of verl-tool's tool server. Each trajectory has an interpreter session of its own.
 
 use std::collections::BTreeMap;
 

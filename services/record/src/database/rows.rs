@@ -213,8 +213,8 @@ fn grade_id(row: &Row) -> Result<GradeId, DatabaseError> {
     Ok(batch.grade(position(row.try_get("key")?)))
 }
 
-/// Whether a grade as it was read from `row` has the checksum `expected`. Frames of earlier releases
-/// have checksums of documents that differ from those that this release computes of rows.
+/// Whether a grade as it was read from `row` has the checksum `expected`. Frames of earlier
+/// releases have checksums of documents that differ from those that this release computes of rows.
 fn has_checksum(row: &Row, document: Option<&str>, expected: i64) -> Result<bool, DatabaseError> {
     let mut columns = Digest::of(grade_id(row)?);
     for name in DIGESTED {

@@ -4,10 +4,10 @@
 use assay_core::Task;
 use serde_json::{Map, Value, json};
 
-/// The comparison. Its inputs are those of the tests with small changes. They are like those of
-/// the tests: no empty list, zero or negative number unless a test has one in the same place, and
-/// rectangular or square matrices and balanced brackets if all tests have them. Lists stay sorted if
-/// all are and the prompt says so.
+/// The comparison. Its inputs are those of the tests with small changes. They are like those of the
+/// tests: no empty list, zero or negative number unless a test has one in the same place, and
+/// rectangular or square matrices and balanced brackets if all tests have them. Lists stay sorted
+/// if all are and the prompt says so.
 const COMPARE: &str = include_str!("difference.py");
 
 /// Precedes the new test in the message of the comparison.
