@@ -111,8 +111,8 @@ pub(crate) async fn message(
     }
     Ok(match method.as_str() {
         "initialize" => initialized(&api, &id, &message.params),
-        "ping" => result(&id, json!({})),
-        "tools/list" => result(&id, json!({ "tools": tools(&api) })),
+        "ping" => result(&id, &json!({})),
+        "tools/list" => result(&id, &json!({ "tools": tools(&api) })),
         "tools/call" => match serde_json::from_value::<CallParams>(message.params) {
             Ok(params) => call(&api, &headers, &id, params).await?,
             Err(reason) => error(&id, INVALID_PARAMS, &reason.to_string()),
@@ -144,7 +144,7 @@ fn initialized(api: &Api, id: &Value, params: &Value) -> Response {
         "instructions": "Code runs in a sandbox without a network. The same calls always return \
                          the same.",
     });
-    let mut response = result(id, result_body);
+    let mut response = result(id, &result_body);
     let session = api.sessions().new_name();
     if let Ok(session) = HeaderValue::from_str(&session) {
         response.headers_mut().insert(SESSION, session);
@@ -196,7 +196,8 @@ async fn call(
     let called = metered(api.caller().share(), charge, running).await?;
     let content = json!([{ "type": "text", "text": output(&called) }]);
     let failed = called.outcome.as_str() != "ok";
-    Ok(result(id, json!({ "content": content, "isError": failed })))
+    let result_body = json!({ "content": content, "isError": failed });
+    Ok(result(id, &result_body))
 }
 
 /// The id of the session of the protocol.
@@ -214,7 +215,7 @@ fn name_of(session: &str, tool: &Tool) -> String {
     format!("mcp/{session}/{}", tool.language)
 }
 
-fn result(id: &Value, result: Value) -> Response {
+fn result(id: &Value, result: &Value) -> Response {
     Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
 }
 

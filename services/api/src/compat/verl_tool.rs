@@ -281,7 +281,7 @@ fn between<'a>(text: &'a str, starts: &[&str], end: &str) -> Vec<&'a str> {
 /// An observation with the marks that belong to the form of its action.
 fn framed(action: &str, output: &str) -> String {
     if action.contains("```python") || action.contains("```output") {
-        if action.matches("```").count() % 2 == 0 {
+        if action.matches("```").count().is_multiple_of(2) {
             format!("\n```{TAG}\n{output}\n```\n")
         } else {
             format!("\n{output}\n```\n")
