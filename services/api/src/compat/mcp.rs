@@ -3,6 +3,7 @@
 
 use assay_access::metered;
 use assay_core::ErrorCode;
+use assay_wire::ProblemBody;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -87,6 +88,10 @@ struct Arguments {
 /// Answers a message of the Model Context Protocol. `initialize` returns the header
 /// `Mcp-Session-Id`; tools called with it share names and files.
 #[utoipa::path(post, path = "/compat/mcp", tag = "compatibility",
+    params((
+        "Mcp-Session-Id" = Option<String>, Header,
+        description = "Id from the reply to `initialize`; needed by `tools/call`",
+    )),
     request_body(content = Message, content_type = "application/json", example = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/list",
     })),
@@ -122,9 +127,12 @@ pub(crate) async fn message(
 }
 
 /// Ends the interpreter sessions of a session of the protocol.
-#[utoipa::path(delete, path = "/compat/mcp", tag = "compatibility", responses(
-    (status = 204, description = "They have ended"),
-))]
+#[utoipa::path(delete, path = "/compat/mcp", tag = "compatibility",
+    params(("Mcp-Session-Id" = String, Header, description = "Id from the reply to `initialize`")),
+    responses(
+        (status = 204, description = "They have ended"),
+        (status = 400, description = "The header is missing", body = ProblemBody),
+    ))]
 pub(crate) async fn end(api: Api, headers: HeaderMap) -> ApiResult<StatusCode> {
     let id = session_id(&headers)?;
     let (sessions, sender) = (api.sessions(), sender(&api));
