@@ -146,7 +146,7 @@ pub(crate) async fn get_observation(api: Api, body: RequestBody) -> ApiResult<Re
 
 /// Reports that the node serves requests, in the format of verl-tool's server.
 #[utoipa::path(get, path = "/compat/verl-tool/health", tag = "compatibility", responses(
-    (status = 200, description = "The node serves requests"),
+    (status = 200, description = "The node serves requests", body = Value),
 ))]
 pub(crate) async fn health() -> Json<Value> {
     Json(json!({ "status": "healthy", "tools": ["ipython_code", "finish"] }))
