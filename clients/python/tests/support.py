@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -210,7 +211,13 @@ class FaultProxy:
     """Passes requests on to a node. The faults of `plan` happen to the first requests of
     `/v1/grade`, one to each."""
 
-    def __init__(self, url: str, plan: Iterable[Fault], listen: str = "127.0.0.1") -> None:
+    def __init__(
+        self,
+        url: str,
+        plan: Iterable[Fault],
+        listen: str = "127.0.0.1",
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         host, port = url.rsplit("/", 1)[1].split(":")
         proxy = self
         self.plan = list(plan)
@@ -258,7 +265,10 @@ class FaultProxy:
 
         self._server = Proxy((listen, 0), Handler)
         self._server.daemon_threads = True
-        self.url = f"http://{listen}:{self._server.server_address[1]}"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        scheme = "http" if tls is None else "https"
+        self.url = f"{scheme}://{listen}:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def close(self) -> None:

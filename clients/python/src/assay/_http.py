@@ -14,6 +14,7 @@ import zstandard
 from assay._connections import Connection
 from assay._core import Broken, Reply, Send
 from assay._decoding import BodyDecoder, DecodeError, TooLongError
+from assay._streams import Transport
 
 CONNECT_TIMEOUT = 10.0
 # Idle connections are closed by the client before a server does so, which would look like a lost
@@ -47,13 +48,6 @@ SOCKET_OPTIONS = [
 ]
 # Proxies that the environment configures are not used for these.
 LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
-
-
-# Each client has one connection at a time. The pool of `httpx` looks at every pair of its
-# connections when a request begins or ends, which takes milliseconds with 32 of them.
-LIMITS = httpx.Limits(
-    max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_EXPIRY
-)
 
 # Requests that no client can send; the server is not at fault.
 UNSENDABLE = (
@@ -93,12 +87,9 @@ def connection(headers: Mapping[str, str], verify: ssl.SSLContext | None) -> Con
 
 def async_client(headers: Mapping[str, str], verify: ssl.SSLContext | None) -> httpx.AsyncClient:
     """A client with one connection for asyncio."""
-    checked = verify if verify is not None else False
-    transport = httpx.AsyncHTTPTransport(
-        verify=checked, limits=LIMITS, socket_options=SOCKET_OPTIONS
-    )
+    transport = Transport(verify, KEEPALIVE_EXPIRY, SOCKET_OPTIONS)
     return httpx.AsyncClient(
-        verify=checked,
+        verify=verify if verify is not None else False,
         transport=transport,
         mounts={pattern: transport for pattern in LOOPBACK},
         headers=dict(headers),
