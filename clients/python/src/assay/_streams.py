@@ -50,10 +50,10 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             self._open().pause_reading()
         _wake(self._reader)
 
-    def connection_lost(self, error: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
         """The connection is closed."""
         self._is_lost = True
-        self._error = error
+        self._error = exc
         _wake(self._reader)
         _wake(self._writer)
 
