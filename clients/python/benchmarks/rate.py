@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the client: its rate against raw HTTP, and many concurrent awaits.
 
-usage: rate.py [URL] [--awaits N] [--batches N]
+usage: rate.py [URL] [--awaits N]
 
 Without a URL, a private node is started.
 """
