@@ -341,6 +341,10 @@ noisy-learning: trainer ## train with a noisy verifier: uncorrected, corrected, 
 	$(CARGO) build --locked --package assay-tests --bin assay-measure
 	python3 tests/load/noisy_learning.py "$(CARGO_TARGET_DIR)/debug/assay-measure" "$(TRAINER)" $(ARGS)
 
+judge-learning: trainer ## train with a noisy judge on half of the prompts: uncorrected, corrected by its rates
+	$(CARGO) build --locked --package assay-tests --bin assay-measure
+	python3 tests/load/judge_learning.py "$(CARGO_TARGET_DIR)/debug/assay-measure" "$(TRAINER)" $(ARGS)
+
 ##@ Fuzz
 
 fuzz: ## fuzz every parser of untrusted input, FOR=600 seconds each; TARGET=policy runs only that target; needs `cargo install cargo-fuzz --locked`

@@ -261,7 +261,7 @@ class Experiment:
         write_prompts(folder / "solutions.jsonl", self.train, clean_task)
 
     def command(self, *words):
-        """Runs the trainer on one thread."""
+        """Runs the trainer on one thread. Returns its output."""
         words = [str(word) for word in words]
         done = subprocess.run(
             [self.trainer, *words],
@@ -274,6 +274,7 @@ class Experiment:
             raise RuntimeError(
                 f"`{' '.join(words)}` exited with {done.returncode}: {done.stderr[-2000:]}"
             )
+        return done.stdout
 
     def run(self, command, output, changes, *words):
         """Runs a command with the configuration file and changed settings."""

@@ -14,10 +14,20 @@ from pathlib import Path
 import httpcore
 import pytest
 import trustme
+import uvloop
 from support import FaultProxy, Node, expected_rewards, math_items
 
 import assay
 from assay import _http, _streams
+
+
+@pytest.fixture(autouse=True, params=["asyncio", "uvloop"])
+def event_loops(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Many trainers and servers of models run uvloop."""
+    if request.param == "uvloop":
+        asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    yield
+    asyncio.set_event_loop_policy(None)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import asyncio
 import selectors
 import ssl
 from collections.abc import AsyncIterator, Iterable
-from typing import Any
+from typing import Any, cast
 
 import httpcore
 import httpx
@@ -39,8 +39,8 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection is open."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Those of other event loops, such as uvloop, are of no class of `asyncio`.
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         """Bytes arrived."""
@@ -128,7 +128,8 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     def get_extra_info(self, info: str) -> Any:
         """Details of the connection."""
         if info == "is_readable":
-            return self._is_lost or bool(self._received) or self._has_arrived()
+            is_closing = self._is_lost or self._open().is_closing()
+            return is_closing or bool(self._received) or self._has_arrived()
         names = {"client_addr": "sockname", "server_addr": "peername"}
         return self._open().get_extra_info(names.get(info, info))
 
