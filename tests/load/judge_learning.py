@@ -40,6 +40,8 @@ ARMS = {
     "uncorrected": (FALSE_POSITIVES, FALSE_NEGATIVES, ()),
     "corrected": (FALSE_POSITIVES, FALSE_NEGATIVES, ("rewards.statistic=gain",)),
 }
+# Either kind has half of the steps.
+WARMUP = "warmup.steps=120"
 KINDS = {"judge": ">", "rule": "<"}
 """Marks at the end of prompts, by what grades them."""
 
@@ -94,7 +96,7 @@ class Experiment(noisy.Experiment):
         self.config = folder / "sorting.toml"
         self.config.write_text(text.replace(one, both), encoding="ascii")
         path = f"evaluation.path={self.held_out_of('judge')}"
-        self.changes = [*noisy.CHANGES, path, *changes]
+        self.changes = [*noisy.CHANGES, WARMUP, path, *changes]
 
     def start(self, seed):
         """The policy model from which all runs of a seed start, trained on solutions only."""
@@ -198,17 +200,21 @@ def report(found, channels, seeds):
             f"{name:20}{noisy.written(one['start']):23}{noisy.written(one['end']):23}{difference}"
         )
     known = [channels[f"corrected-{seed}"]["j"] for seed in seeds]
-    holding = sum(one["low"] <= 1 - FALSE_POSITIVES - FALSE_NEGATIVES <= one["high"] for one in known)
+    holding = sum(
+        one["low"] <= 1 - FALSE_POSITIVES - FALSE_NEGATIVES <= one["high"] for one in known
+    )
     value, low = (statistics.mean(one[key] for one in known) for key in ("value", "low"))
     print(f"J of the judge by the service: {value:.3f}, mean lower bound {low:.3f}, ", end="")
-    print(f"{holding} of {len(known)} intervals contain {1 - FALSE_POSITIVES - FALSE_NEGATIVES:.1f}")
+    print(
+        f"{holding} of {len(known)} intervals contain {1 - FALSE_POSITIVES - FALSE_NEGATIVES:.1f}"
+    )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("service", type=os.path.abspath, help="the binary `assay-measure`")
     parser.add_argument("trainer", type=os.path.abspath, help="the binary `assay-trainer`")
-    parser.add_argument("--seeds", type=int, default=8, choices=sorted(noisy.STUDENT), metavar="N")
+    parser.add_argument("--seeds", type=int, default=5, choices=sorted(noisy.STUDENT), metavar="N")
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--json", type=os.path.abspath, metavar="FILE")
     parser.add_argument("--folder", type=os.path.abspath, metavar="DIR")
