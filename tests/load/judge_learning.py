@@ -5,7 +5,7 @@ noisy judge, and measures whether correction by the rates of the judge changes w
 usage: judge_learning.py PATH/TO/assay-measure PATH/TO/assay-trainer [--seeds N] [--json FILE]
                          [--folder DIR] [--set SECTION.KEY=VALUE]
 
-The task is that of `noisy_learning.py`, in two kinds: a list is sorted in ascending order, which the
+The task is that of `noisy_learning.py`, in two kinds: a list is sorted in ascending order, which a
 rule grades, or in descending order, which the judge grades. The judge accepts a fifth of the wrong
 answers and rejects half of the right ones, independently for each completion (J = 0.3). For each
 seed there are three runs, from the same start, on the same prompts in the same order:
