@@ -123,6 +123,32 @@ class DeadlineBackend(httpcore.SyncBackend):
         return DeadlineStream(stream, self._deadline)
 
 
+def raw_request(request: httpx.Request) -> httpcore.Request:
+    """A request as a pool of `httpcore` takes it."""
+    url = request.url
+    return httpcore.Request(
+        method=request.method,
+        url=httpcore.URL(
+            scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+        ),
+        headers=request.headers.raw,
+        content=request.stream,
+        extensions=request.extensions,
+    )
+
+
+def built_response(
+    response: httpcore.Response, body: httpx.SyncByteStream | httpx.AsyncByteStream
+) -> httpx.Response:
+    """A response of a pool, with a stream of its body."""
+    return httpx.Response(
+        status_code=response.status,
+        headers=response.headers,
+        stream=body,
+        extensions=response.extensions,
+    )
+
+
 class _Body(httpx.SyncByteStream):
     """The body of a response."""
 
@@ -157,24 +183,8 @@ class DeadlineTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Sends a request."""
-        url = request.url
-        response = self._pool.handle_request(
-            httpcore.Request(
-                method=request.method,
-                url=httpcore.URL(
-                    scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
-                ),
-                headers=request.headers.raw,
-                content=request.stream,
-                extensions=request.extensions,
-            )
-        )
-        return httpx.Response(
-            status_code=response.status,
-            headers=response.headers,
-            stream=_Body(response),
-            extensions=response.extensions,
-        )
+        response = self._pool.handle_request(raw_request(request))
+        return built_response(response, _Body(response))
 
     def close(self) -> None:
         """Closes the connection."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import selectors
 import ssl
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from typing import Any, cast
 
 import httpcore
 import httpx
 
-SocketOptions = Iterable[Any]
+from assay._connections import SocketOptions, built_response, raw_request
+
 # Received bytes above which reading pauses.
 MOST_RECEIVED = 1 << 18
 Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
@@ -243,24 +244,8 @@ class Transport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Sends a request."""
-        url = request.url
-        response = await self._pool.handle_async_request(
-            httpcore.Request(
-                method=request.method,
-                url=httpcore.URL(
-                    scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
-                ),
-                headers=request.headers.raw,
-                content=request.stream,
-                extensions=request.extensions,
-            )
-        )
-        return httpx.Response(
-            status_code=response.status,
-            headers=response.headers,
-            stream=_Body(response),
-            extensions=response.extensions,
-        )
+        response = await self._pool.handle_async_request(raw_request(request))
+        return built_response(response, _Body(response))
 
     async def aclose(self) -> None:
         """Closes the connection."""
