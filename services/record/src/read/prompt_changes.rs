@@ -46,6 +46,19 @@ impl Record {
     }
 }
 
+/// Whether steps are those of a whole run.
+macro_rules! is_whole {
+    ($first:literal, $last:literal) => {
+        concat!(
+            "cast(",
+            $first,
+            " as bigint) = -9223372036854775808 and cast(",
+            $last,
+            " as bigint) = 9223372036854775807"
+        )
+    };
+}
+
 /// The prompts of a set, with what each contributes to the errors of its means. The parameters are
 /// the run, its first and last step, and the mean and the count of rewards and of passes.
 macro_rules! select_set {
@@ -66,18 +79,27 @@ macro_rules! select_set {
             $pass,
             " as double precision)) / ",
             $passes,
-            " as pass from prompt_history where run = ",
+            " as pass from (select prompt_key, judged, passes, rewards, reward_sum, \
+             reward_squares from prompt_totals where run = ",
+            $run,
+            " and ",
+            is_whole!($first, $last),
+            " union all select prompt_key, judged, passes, rewards, reward_sum, reward_squares \
+             from prompt_history where run = ",
             $run,
             " and step between ",
             $first,
             " and ",
             $last,
-            " group by prompt_key"
+            " and not (",
+            is_whole!($first, $last),
+            ")) as visits group by prompt_key"
         )
     };
 }
 
-/// A row of sums, and one for each prompt that flipped. The history of a set is read once. Rows of
+/// A row of sums, and one for each prompt that flipped. The visits of a set, or their sums if it is
+/// a whole run, are read once. Rows of
 /// both sets are joined by prompt as a union, because a full join would read one set for each
 /// prompt of the other.
 const COMPARE: &str = concat!(

@@ -1,11 +1,10 @@
 //! Reads of the prompts of a run with the results of their visits.
 //!
-//! A list aggregates all visits of a run, which may be a million, so its statements compute as
-//! little as possible for each: the number of a visit, which is twice its step, plus 1 if the visit
-//! solves the prompt. Its least and greatest value have the step and the result of the first and of
-//! the last visit, without a join or a window.
+//! Visits have numbers: twice the step, plus 1 if the visit solves the prompt. The least and the
+//! greatest number have the step and the result of the first and of the last visit, without a join
+//! or a window. Triggers sum the visits of a whole run in `prompt_totals`; a list of some steps
+//! aggregates their visits, which an index has in order of steps.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use assay_rewards::gold::{LEAST_PER_PASS, MIN_AGREEING, MOST_PER_AGREEING};
@@ -60,8 +59,10 @@ impl Record {
             let Some(visits) = VisitRange::of(&mut snapshot, &run, filter).await? else {
                 return Ok(Vec::new());
             };
-            let mut query = visits
-                .prompts("select prompt_key, visits, judged, passes, first_visit, last_visit");
+            let mut query = visits.prompts(
+                "select prompt_key, visits, judged, passes, rewards, reward_sum, first_visit, \
+                 last_visit",
+            );
             if let Some(status) = filter.status {
                 query.push(format_args!(" where {}", visits.condition(status)));
             }
@@ -120,23 +121,35 @@ impl VisitRange {
         }))
     }
 
+    /// Whether these are visits with a step.
+    fn has_steps(&self) -> bool {
+        *self.steps.start() != NO_STEP
+    }
+
     /// The step that counts as 0 in the numbers of visits.
     fn first(&self) -> i64 {
-        if *self.steps.start() == NO_STEP {
-            NO_STEP
-        } else {
-            0
-        }
+        if self.has_steps() { 0 } else { NO_STEP }
     }
 
     /// A query that selects from the prompts with these visits.
     fn prompts(&self, select: &str) -> QueryBuilder {
         let mut query = QueryBuilder::new(select);
+        if self.is_whole {
+            query.push(
+                " from (select prompt_key, visits, judged, passes, rewards, reward_sum, solved, \
+                 first_visit, last_visit from prompt_totals where visits > 0 and run = ",
+            );
+            query.push_bind(self.run).push(" and has_step = ");
+            query.push_bind(i64::from(self.has_steps()));
+            query.push(") as prompts");
+            return query;
+        }
         query.push(
             " from (select prompt_key, count(*) as visits, cast(sum(judged) as bigint) as judged, \
-             cast(sum(passes) as bigint) as passes, min(visit) as first_visit, \
-             max(visit) as last_visit, cast(sum(visit & 1) as bigint) as solved \
-             from (select prompt_key, judged, passes, (step - ",
+             cast(sum(passes) as bigint) as passes, cast(sum(rewards) as bigint) as rewards, \
+             sum(reward_sum) as reward_sum, cast(sum(visit & 1) as bigint) as solved, \
+             min(visit) as first_visit, max(visit) as last_visit \
+             from (select prompt_key, judged, passes, rewards, reward_sum, (step - ",
         );
         query.push_bind(self.first());
         query.push(
@@ -150,7 +163,7 @@ impl VisitRange {
         query
     }
 
-    /// The prompts that a query of [`VisitRange::prompts`] selects, with their rewards.
+    /// The prompts that a query of [`VisitRange::prompts`] selects.
     async fn summaries(
         &self,
         connection: &mut Connection,
@@ -159,30 +172,6 @@ impl VisitRange {
         let rows = query.build().fetch_all(connection).await?;
         let prompts = rows.iter().map(|row| self.summary(row));
         let mut prompts = prompts.collect::<Result<Vec<_>, _>>()?;
-        let mut rewards: BTreeMap<String, Option<f64>> = BTreeMap::new();
-        for chunk in prompts.chunks(512) {
-            let mut query = QueryBuilder::new(
-                "select prompt_key, cast(sum(rewards) as bigint) as rewards, \
-                 sum(reward_sum) as reward_sum from prompt_history where run = ",
-            );
-            query.push_bind(self.run).push(" and step between ");
-            query.push_bind(*self.steps.start()).push(" and ");
-            query.push_bind(*self.steps.end());
-            query.push(" and judged > 0 and prompt_key in (");
-            query.push_list(chunk.iter().map(|prompt| prompt.prompt_key.as_str()));
-            query.push(") group by prompt_key");
-            let build = query.build().persistent(false);
-            for row in build.fetch_all(connection).await? {
-                let mean = sum::mean(
-                    number(row.try_get("reward_sum")?),
-                    count(row.try_get("rewards")?),
-                );
-                rewards.insert(row.try_get("prompt_key")?, mean);
-            }
-        }
-        for prompt in &mut prompts {
-            prompt.mean_reward = rewards.remove(&prompt.prompt_key).flatten();
-        }
         let keys: Vec<&str> = prompts.iter().map(|prompt| &*prompt.prompt_key).collect();
         let mut answers = answers::wrong(connection, self.run, &keys).await?;
         for prompt in &mut prompts {
@@ -193,13 +182,16 @@ impl VisitRange {
 
     fn summary(&self, row: &Row) -> Result<PromptSummary, DatabaseError> {
         let (first, last): (i64, i64) = (row.try_get("first_visit")?, row.try_get("last_visit")?);
-        let step = |visit: i64| (self.first() != NO_STEP).then_some(visit >> 1);
+        let step = |visit: i64| self.has_steps().then_some(visit >> 1);
         Ok(PromptSummary {
             prompt_key: row.try_get("prompt_key")?,
             visits: count(row.try_get("visits")?),
             judged: count(row.try_get("judged")?),
             passes: count(row.try_get("passes")?),
-            mean_reward: None,
+            mean_reward: sum::mean(
+                number(row.try_get("reward_sum")?),
+                count(row.try_get("rewards")?),
+            ),
             first_step: step(first),
             last_step: step(last),
             solved_first: first & 1 == 1,

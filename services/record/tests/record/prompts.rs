@@ -1,7 +1,10 @@
 //! Lists of the prompts of a run.
 
+use assay_base::Random;
+use assay_record::prompt_changes::SetTotals;
 use assay_record::prompt_list::{PromptFilter, PromptOrder, PromptStatus};
 use assay_record::{GradeFilter, Record};
+use assay_rewards::clustered::Total;
 
 use crate::fixture::{Fixture, all, change_all, part, record};
 
@@ -132,4 +135,76 @@ async fn lists_the_grades_of_a_prompt_with_and_without_steps() {
             .unwrap();
         assert_eq!(counts.prompts, 7);
     }
+}
+
+#[tokio::test]
+async fn lists_a_whole_run_and_all_its_steps_alike() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let mut random = Random::new(1);
+    for n in 0..24 {
+        let mut entry = part(n / 2, n as u32 % 2 * 8, 8);
+        // Several batches have the same step, two of them none.
+        entry.step = (n < 20).then_some(n as i64 / 6 - 1);
+        let step = entry.step;
+        change_all(&mut entry, |source, grade| {
+            source.step = step;
+            grade.prompt_key = Some(format!("prompt-{}", random.below(6)));
+            grade.pass = [Some(true), Some(false), None][random.below(3)];
+            grade.appeal = None;
+            grade.reward = (random.below(4) > 0).then(|| random.uniform());
+        });
+        record(&store, entry).await;
+        if n % 5 == 0 {
+            fixture.applied(&store).await;
+        }
+    }
+    let whole = PromptFilter::default();
+    let steps = PromptFilter {
+        step_min: Some(-1),
+        ..whole
+    };
+    let (all, counted) = (
+        store.prompt_counts("run-a", &whole).await.unwrap(),
+        store.prompt_counts("run-a", &steps).await.unwrap(),
+    );
+    assert_eq!(all, counted);
+    assert_eq!(all.prompts, 6);
+    for order in PromptOrder::ALL {
+        let list = async |filter| {
+            store
+                .prompt_list("run-a", filter, *order, 0, 9)
+                .await
+                .unwrap()
+        };
+        let (all, listed) = (list(&whole).await, list(&steps).await);
+        assert_eq!(all.len(), 6);
+        for (all, mut listed) in all.into_iter().zip(listed) {
+            // These sums also have the rewards of visits without a verdict, and are added in
+            // another order.
+            assert!(all.mean_reward.is_some());
+            listed.mean_reward = all.mean_reward;
+            assert_eq!(all, listed, "{order:?}");
+        }
+    }
+    let total = Total {
+        count: 100.0,
+        sum: 50.0,
+    };
+    let totals = SetTotals { a: total, b: total };
+    let compare = async |last| {
+        let (a, b) = (("run-a", i64::MIN..=last), ("run-a", i64::MIN..=-1));
+        let compared = store.prompt_comparison(&a, &b, [totals; 2], 9);
+        compared.await.unwrap()
+    };
+    let (all, each) = (compare(i64::MAX).await, compare(i64::MAX - 1).await);
+    assert_eq!(all.changes, each.changes);
+    assert!(all.changes.common > 0);
+    let [(all, each), _] = [0, 1].map(|set| (all.sums[set], each.sums[set]));
+    assert_eq!(
+        (all.prompts, all.judged, all.passes, all.rewards.count),
+        (each.prompts, each.judged, each.passes, each.rewards.count)
+    );
+    assert!((all.rewards.sum - each.rewards.sum).abs() < 1e-9);
+    assert!((all.rewards.squares - each.rewards.squares).abs() < 1e-9);
 }

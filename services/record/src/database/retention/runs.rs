@@ -60,7 +60,7 @@ pub(super) async fn delete(
     connection: &mut Connection,
     limit: u32,
 ) -> Result<StepOutcome, DatabaseError> {
-    const DELETES: [&str; 10] = [
+    const DELETES: [&str; 11] = [
         "delete from rollups where (run, step, grader, version, outcome, verdict) in (\
            select run, step, grader, version, outcome, verdict from rollups where run = $1 \
            limit $2)",
@@ -70,6 +70,8 @@ pub(super) async fn delete(
            select run, width, step, topic, word from step_words where run = $1 limit $2)",
         "delete from prompt_history where (run, prompt_key, step) in (\
            select run, prompt_key, step from prompt_history where run = $1 limit $2)",
+        "delete from prompt_totals where (run, prompt_key, has_step) in (\
+           select run, prompt_key, has_step from prompt_totals where run = $1 limit $2)",
         "delete from answers where (run, prompt_key, pass, answer) in (\
            select run, prompt_key, pass, answer from answers where run = $1 limit $2)",
         "delete from signs where (run, kind, value) in (\
