@@ -4,7 +4,8 @@ what was acknowledged.
 First, requests are posted to two nodes at the same moment under one key: one node must grade each,
 and both replies must be equal. Then nodes are killed with `kill -9` and restarted at random, and
 the server is stopped twice, while clients repeat each batch under its key, on any node, until it is
-acknowledged. Needs PostgreSQL, which `make postgres` installs.
+acknowledged. Last, the nodes must enforce the quota of a key together. Needs PostgreSQL, which
+`make postgres` installs.
 """
 
 import argparse
@@ -262,6 +263,45 @@ def stored(server):
     return {row.split("|")[0]: int(row.split("|")[1]) for row in rows.splitlines()}
 
 
+def shared_quota(nodes, server, rng, seconds=10):
+    """Uses up the quota of a key on one node, then posts to the others; returns the problems."""
+    limit = 20 * ITEMS
+    created = subprocess.run(
+        [nodes[0].binary, "keys", "create", "limited", "--role", "trainer"]
+        + ["--items-per-minute", str(limit), "--database", server.url],
+        cwd=nodes[0].folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    key = re.search(r"assay_\S+", created.stdout).group(0)
+    # Nodes look for new keys, and exchange what they admitted, once a second.
+    time.sleep(2.5)
+
+    def admitted(node):
+        body, _ = batch(rng, "limited")
+        headers = {"authorization": f"Bearer {key}"}
+        status, reply = node.ask("POST", "/v1/grade", body, headers)
+        if status == 429 and b"quota_exceeded" in reply:
+            return 0
+        return ITEMS if status == 200 else sys.exit(f"status {status}: {reply[:200]}")
+
+    first = sum(admitted(nodes[0]) for _ in range(limit // ITEMS))
+    begin = time.monotonic()
+    time.sleep(2)
+    later = 0
+    while time.monotonic() < begin + seconds:
+        later += sum(admitted(node) for node in nodes[1:])
+        time.sleep(0.1)
+    # What becomes available again, and what each node may admit until it knows of the others.
+    most = limit / 60 * (time.monotonic() - begin) + ITEMS * len(nodes)
+    print(f"quota of {limit} items a minute: {first} on one node, then {later} on others", end="")
+    print(f" in {seconds} s, of at most {most:.0f}")
+    if first != limit or not 0 < later <= most:
+        return ["the nodes do not enforce a quota together"]
+    return []
+
+
 DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -327,6 +367,7 @@ def main():
         )
         if others:
             problems.append(f"{len(others)} batches are stored that were not acknowledged")
+        problems += shared_quota(nodes, server, rng)
         verify = subprocess.run(
             [binary, "verify", "--database", server.url],
             cwd=nodes[0].folder,

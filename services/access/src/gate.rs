@@ -1,13 +1,15 @@
 //! Authenticates callers. The keys are in memory and are read again within about a second after
 //! they change, so a request costs no query.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_core::Clock;
 use assay_record::RecordError;
-use assay_record::access::{AccessState, AccessStore, AuditEntry, KeyUse, namespace_of};
+use assay_record::access::{
+    AccessState, AccessStore, AuditEntry, KeyUse, OtherUse, QuotaUse, namespace_of,
+};
 use serde_json::{Value, json};
 
 use crate::caller::Caller;
@@ -27,6 +29,10 @@ const REFRESHES_PER_WRITE: u32 = 60;
 /// After this many refreshes, the refused callers are written to the audit log. An attacker then
 /// adds at most six entries a minute.
 const REFRESHES_PER_REFUSALS: u32 = 10;
+
+/// After this many refreshes, everything that was admitted is written for other nodes, also if they
+/// know it. Less often than rows of processes that have ended are deleted.
+const REFRESHES_PER_SIGN_OF_LIFE: u32 = 600;
 
 /// Maximum number of ids of refused keys in one entry of the audit log.
 const MAX_REFUSED_IDS: usize = 8;
@@ -142,6 +148,9 @@ pub struct Gate {
     keyring: RwLock<Arc<Keyring>>,
     /// The state of the database that the keyring has; `None` before it is first read.
     state: Mutex<Option<AccessState>>,
+    /// What other processes had admitted when it was last read, by process and key; `None` before
+    /// that.
+    elsewhere: Mutex<Option<HashMap<(String, String), QuotaUse>>>,
     refusals: Mutex<Refusals>,
     sessions: Sessions,
     proxies: Option<Proxies>,
@@ -162,6 +171,7 @@ impl Gate {
             clock,
             keyring: RwLock::default(),
             state: Mutex::default(),
+            elsewhere: Mutex::default(),
             refusals: Mutex::default(),
             sessions: Sessions::default(),
             proxies: None,
@@ -388,6 +398,63 @@ impl Gate {
         Ok(())
     }
 
+    /// Exchanges with the other nodes that share the keys what each has admitted, and charges here
+    /// what they have; with `all`, also writes what they know.
+    ///
+    /// # Errors
+    /// [`RecordError`] if that fails. Until it succeeds, each node counts by itself.
+    pub async fn exchange_uses(&self, all: bool) -> Result<(), RecordError> {
+        let shared = self.store.as_ref().filter(|store| store.is_shared());
+        let Some(store) = shared.filter(|_| !self.is_off()) else {
+            return Ok(());
+        };
+        let keyring = self.keyring();
+        let unwritten = keyring.meters().filter_map(|meter| {
+            let used = meter.unwritten(all)?;
+            Some((meter, used))
+        });
+        let (meters, uses): (Vec<_>, Vec<_>) = unwritten.unzip();
+        let others = store.exchange_uses(&uses).await?;
+        for (meter, used) in meters.into_iter().zip(uses) {
+            meter.set_written(used);
+        }
+        let by_key = self.admitted_elsewhere(others);
+        let now = self.clock.monotonic();
+        for meter in keyring.meters() {
+            let used = by_key.get(meter.id()).cloned().unwrap_or_default();
+            meter.charge_elsewhere(&used, now);
+        }
+        Ok(())
+    }
+
+    /// What other processes have admitted since the last call and have in progress, by key. What
+    /// they admitted before the first call does not count.
+    fn admitted_elsewhere(&self, others: Vec<OtherUse>) -> HashMap<String, QuotaUse> {
+        let mut elsewhere = self
+            .elsewhere
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut by_key: HashMap<String, QuotaUse> = HashMap::new();
+        let mut read = HashMap::with_capacity(others.len());
+        for OtherUse { process, used } in others {
+            let at = (process, used.key.clone());
+            let counted = match &*elsewhere {
+                Some(known) => known.get(&at).cloned().unwrap_or_default(),
+                None => used.clone(),
+            };
+            let sum = by_key.entry(used.key.clone()).or_default();
+            sum.items = sum
+                .items
+                .saturating_add(used.items.saturating_sub(counted.items));
+            let cpu_us = used.cpu_us.saturating_sub(counted.cpu_us);
+            sum.cpu_us = sum.cpu_us.saturating_add(cpu_us);
+            sum.in_flight = sum.in_flight.saturating_add(used.in_flight);
+            read.insert(at, used);
+        }
+        *elsewhere = Some(read);
+        by_key
+    }
+
     /// Writes when keys were used.
     ///
     /// # Errors
@@ -454,6 +521,8 @@ impl Gate {
             refreshes = refreshes.wrapping_add(1);
             let done = async {
                 self.refresh().await?;
+                let all = refreshes.is_multiple_of(REFRESHES_PER_SIGN_OF_LIFE);
+                self.exchange_uses(all).await?;
                 if refreshes.is_multiple_of(REFRESHES_PER_REFUSALS) {
                     self.write_refusals().await?;
                 }
@@ -476,6 +545,7 @@ impl Gate {
     pub async fn finish(&self) {
         let written = async {
             self.write_refusals().await?;
+            self.exchange_uses(false).await?;
             self.write_use().await
         };
         if let Err(error) = written.await {

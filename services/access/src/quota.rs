@@ -1,6 +1,7 @@
 //! Quotas of keys. Each is enforced by a meter in memory, so allowances are full after a restart,
 //! except for the bytes stored: the gate reads from the record how many are stored for the key, and
-//! the meter adds estimates for later requests.
+//! the meter adds estimates for later requests. Where nodes share a record, the gate exchanges with
+//! the others what each meter has admitted.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use assay_record::access::Quotas;
+use assay_record::access::{QuotaUse, Quotas};
 
 use crate::metrics;
 
@@ -219,6 +220,20 @@ struct Usage {
 }
 
 impl Usage {
+    /// Charges what another node has admitted; less than nothing if it has rejected a request that
+    /// it had admitted. Allowances must be up to date, because time adds to what is left of them.
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    fn charge(&mut self, quotas: Quotas, items: i64, cpu_us: i64, now: Duration) {
+        if let Some(limit) = quotas.items_per_minute {
+            self.items.refill(limit, now);
+            self.items.tokens -= items as f64;
+        }
+        if let Some(limit) = quotas.cpu_seconds_per_minute {
+            self.cpu_seconds.refill(limit, now);
+            self.cpu_seconds.tokens -= cpu_us as f64 / 1e6;
+        }
+    }
+
     /// Fails if no time is left. Work is charged when its time is known.
     fn check_time(&mut self, quotas: Quotas, now: Duration) -> Result<(), ExceededQuota> {
         let Some(limit) = quotas.cpu_seconds_per_minute else {
@@ -245,6 +260,12 @@ pub struct Meter {
     quotas: Mutex<Quotas>,
     usage: Mutex<Usage>,
     in_flight: AtomicU64,
+    /// Items in progress on other nodes, as far as known.
+    elsewhere: AtomicU64,
+    /// Items admitted and microseconds charged since the process started.
+    admitted: (AtomicI64, AtomicI64),
+    /// What was last written for other nodes.
+    written: Mutex<Option<QuotaUse>>,
     /// When the key was last used, in microseconds since the Unix epoch; 0 for not since the last
     /// write.
     used_us: AtomicI64,
@@ -265,6 +286,9 @@ impl Meter {
             quotas: Mutex::new(quotas),
             usage: Mutex::new(usage),
             in_flight: AtomicU64::new(0),
+            elsewhere: AtomicU64::new(0),
+            admitted: (AtomicI64::new(0), AtomicI64::new(0)),
+            written: Mutex::new(None),
             used_us: AtomicI64::new(0),
         }
     }
@@ -328,6 +352,43 @@ impl Meter {
         self.usage().bytes.used()
     }
 
+    /// What the meter has admitted; `None` if other nodes know it already, or do not need it. Items
+    /// in progress are always written, and with `all` whatever is not 0, to show that the process
+    /// has not ended.
+    pub(crate) fn unwritten(&self, all: bool) -> Option<QuotaUse> {
+        let quotas = self.quotas();
+        quotas
+            .items_per_minute
+            .or(quotas.cpu_seconds_per_minute)
+            .or(quotas.items_in_flight)?;
+        let used = QuotaUse {
+            key: self.id.clone(),
+            items: self.admitted.0.load(Ordering::Acquire),
+            cpu_us: self.admitted.1.load(Ordering::Acquire),
+            in_flight: signed(self.in_flight.load(Ordering::Acquire)),
+        };
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = written.as_ref().map_or(
+            (used.items, used.cpu_us, used.in_flight) == (0, 0, 0),
+            |known| *known == used && !all,
+        );
+        (used.in_flight > 0 || !is_known).then_some(used)
+    }
+
+    /// Notes what was written.
+    pub(crate) fn set_written(&self, used: QuotaUse) {
+        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(used);
+    }
+
+    /// Charges what other nodes have admitted since the last call, and notes what they have in
+    /// progress.
+    pub(crate) fn charge_elsewhere(&self, used: &QuotaUse, now: Duration) {
+        let quotas = self.quotas();
+        self.usage().charge(quotas, used.items, used.cpu_us, now);
+        let in_flight = u64::try_from(used.in_flight).unwrap_or(0);
+        self.elsewhere.store(in_flight, Ordering::Release);
+    }
+
     pub(crate) fn used(&self, now_us: i64) {
         self.used_us.fetch_max(now_us, Ordering::Relaxed);
     }
@@ -375,7 +436,10 @@ impl Meter {
                 bytes: Some((used, bytes)),
             });
         }
-        let in_flight = self.in_flight.load(Ordering::Acquire);
+        let in_flight = self
+            .in_flight
+            .load(Ordering::Acquire)
+            .saturating_add(self.elsewhere.load(Ordering::Acquire));
         if let Some(limit) = quotas.items_in_flight
             // A batch that is larger than the limit is admitted alone.
             && (in_flight > 0 || limit == 0)
@@ -406,6 +470,7 @@ impl Meter {
             usage.items.tokens -= amount;
         }
         self.in_flight.fetch_add(items, Ordering::AcqRel);
+        self.admitted.0.fetch_add(signed(items), Ordering::AcqRel);
         let in_progress = &mut usage.bytes.in_progress;
         *in_progress = in_progress.saturating_add(bytes);
         drop(usage);
@@ -432,6 +497,8 @@ impl Meter {
     /// Charges time.
     pub(crate) fn spend(&self, time: Duration) {
         metrics::spent(&self.name, time);
+        let us = i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+        self.admitted.1.fetch_add(us, Ordering::AcqRel);
         self.usage().cpu_seconds.tokens -= time.as_secs_f64();
     }
 }
@@ -471,16 +538,25 @@ impl Drop for Charge {
         let bytes = &mut usage.bytes;
         bytes.in_progress = bytes.in_progress.saturating_sub(self.bytes);
         if rejected {
-            #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-            let others = self.items.saturating_sub(1) as f64;
+            let others = self.items.saturating_sub(1);
+            self.meter
+                .admitted
+                .0
+                .fetch_sub(signed(others), Ordering::AcqRel);
             // The next refill limits the sum.
-            usage.items.tokens += others;
+            #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+            let tokens = others as f64;
+            usage.items.tokens += tokens;
         } else {
             bytes.done = bytes.done.saturating_add(self.bytes);
             drop(usage);
             metrics::admitted(&self.meter.name, self.items);
         }
     }
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -515,6 +591,52 @@ mod tests {
         // Nothing more than the limit is available later.
         assert!(meter.admit(10, 60, at(120)).is_ok());
         assert!(meter.admit(1, 0, at(120)).is_err());
+    }
+
+    #[test]
+    fn nodes_share_the_quotas_of_a_key() {
+        let quotas = Quotas {
+            items_per_minute: Some(60),
+            cpu_seconds_per_minute: Some(60),
+            items_in_flight: Some(50),
+            ..Quotas::default()
+        };
+        let (one, other) = (meter(quotas), meter(quotas));
+        assert_eq!(one.unwritten(false), None);
+        let charge = one.admit(40, 0, at(0)).unwrap();
+        charge.spend(at(70));
+        let used = QuotaUse {
+            key: "id".to_owned(),
+            items: 40,
+            cpu_us: 70_000_000,
+            in_flight: 40,
+        };
+        assert_eq!(one.unwritten(false), Some(used.clone()));
+        one.set_written(used.clone());
+        // The allowance of the other node was full for a while, which does not count.
+        other.charge_elsewhere(&used, at(100));
+        let refused = |items, now| other.admit(items, 0, at(now)).map_err(|why| why.quota);
+        assert_eq!(refused(11, 100).unwrap_err(), Quota::ItemsInFlight);
+        assert_eq!(refused(1, 105).unwrap_err(), Quota::CpuSecondsPerMinute);
+        other.charge_elsewhere(&QuotaUse::default(), at(111));
+        assert_eq!(refused(50, 111).unwrap_err(), Quota::ItemsPerMinute);
+        refused(31, 111).unwrap();
+        // Items in progress are written again, then the end once, and all that a process has used.
+        assert_eq!(one.unwritten(false), Some(used.clone()));
+        drop(charge);
+        let done = QuotaUse {
+            in_flight: 0,
+            ..used
+        };
+        assert_eq!(one.unwritten(false), Some(done.clone()));
+        one.set_written(done.clone());
+        assert_eq!(one.unwritten(false), None);
+        assert_eq!(one.unwritten(true), Some(done));
+        // A rejected request counts as one item.
+        let charge = one.admit(10, 0, at(200)).unwrap();
+        charge.reject();
+        drop(charge);
+        assert_eq!(one.unwritten(false).unwrap().items, 41);
     }
 
     #[test]

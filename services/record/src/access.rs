@@ -181,6 +181,28 @@ pub struct KeyUse {
     pub last_used_us: i64,
 }
 
+/// What a process of a node has admitted of the quotas of a key.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QuotaUse {
+    /// Public part of the key.
+    pub key: String,
+    /// Items admitted since the process started.
+    pub items: i64,
+    /// Time charged since then, in microseconds.
+    pub cpu_us: i64,
+    /// Items in progress.
+    pub in_flight: i64,
+}
+
+/// The use of a key by another process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherUse {
+    /// Name that the process chose when it started.
+    pub process: String,
+    /// What it has admitted.
+    pub used: QuotaUse,
+}
+
 /// An administrative act, as an entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AuditEntry {
@@ -293,6 +315,20 @@ pub trait AccessStore: Send + Sync {
     /// # Errors
     /// [`RecordError`], as all methods.
     fn record_use<'a>(&'a self, uses: &'a [KeyUse]) -> BoxFuture<'a, Result<(), RecordError>>;
+
+    /// Whether nodes share the storage, so that each has to know what the others admit.
+    fn is_shared(&self) -> bool;
+
+    /// Writes what this process has admitted of the quotas of keys, and returns what all others
+    /// have. Rows that are not written for ten seconds have no items in progress, and after an hour
+    /// they are deleted.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all methods.
+    fn exchange_uses<'a>(
+        &'a self,
+        uses: &'a [QuotaUse],
+    ) -> BoxFuture<'a, Result<Vec<OtherUse>, RecordError>>;
 
     /// Appends an entry to the audit log.
     ///

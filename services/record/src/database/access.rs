@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use assay_core::BoxFuture;
 
+use super::postgres;
 use super::query;
 use super::rows::count;
 use crate::RecordError;
 use crate::access::{
-    AccessState, AccessStore, AuditEntry, AuditRecord, KeyError, KeyRecord, KeyUse, Quotas, Role,
+    AccessState, AccessStore, AuditEntry, AuditRecord, KeyError, KeyRecord, KeyUse, OtherUse,
+    QuotaUse, Quotas, Role,
 };
 use crate::database::sql::{self, Connection, Pool, Row};
 use crate::database::{DatabaseError, Location};
@@ -46,6 +48,8 @@ const UPDATE_KEY: &str = "update keys set id = $1, role = $2, hash = $3, previou
 #[derive(Debug, Clone)]
 pub struct RecordAccess {
     pool: Pool,
+    /// Name of this process among those that use the database.
+    process: Arc<str>,
     /// `None` if the database is opened without its spool.
     unapplied: Option<Unapplied>,
 }
@@ -97,10 +101,7 @@ impl RecordAccess {
     }
 
     async fn prepared(pool: Pool) -> Result<Self, DatabaseError> {
-        let mut secret = [0; 32];
-        getrandom::fill(&mut secret).map_err(|error| {
-            DatabaseError::Driver(sqlx::Error::Io(std::io::Error::other(error.to_string())))
-        })?;
+        let (secret, process) = (random::<32>()?, u128::from_ne_bytes(random()?));
         sql::query(
             "insert into access (no, secret, version) values (1, $1, 0) on conflict do nothing",
         )
@@ -109,6 +110,7 @@ impl RecordAccess {
         .await?;
         Ok(Self {
             pool,
+            process: format!("{process:032x}").into(),
             unapplied: None,
         })
     }
@@ -232,6 +234,11 @@ impl RecordAccess {
         Ok(held)
     }
 
+    async fn exchange(&self, uses: &[QuotaUse]) -> Result<Vec<OtherUse>, DatabaseError> {
+        let mut connection = self.pool.acquire().await?;
+        postgres::quota_uses::exchange(&mut connection, &self.process, uses).await
+    }
+
     async fn append_one(&self, entry: &AuditEntry) -> Result<(), DatabaseError> {
         let mut connection = self.pool.acquire().await?;
         append(&mut connection, entry).await
@@ -252,6 +259,14 @@ impl RecordAccess {
         .await?;
         rows.iter().map(read_audit).collect()
     }
+}
+
+fn random<const BYTES: usize>() -> Result<[u8; BYTES], DatabaseError> {
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        DatabaseError::Driver(sqlx::Error::Io(std::io::Error::other(error.to_string())))
+    })?;
+    Ok(bytes)
 }
 
 async fn read_keys(connection: &mut Connection) -> Result<Vec<KeyRecord>, DatabaseError> {
@@ -438,6 +453,22 @@ impl AccessStore for RecordAccess {
 
     fn record_use<'a>(&'a self, uses: &'a [KeyUse]) -> BoxFuture<'a, Result<(), RecordError>> {
         Box::pin(async { Ok(self.write_uses(uses).await?) })
+    }
+
+    fn is_shared(&self) -> bool {
+        matches!(self.pool, Pool::Postgres(_))
+    }
+
+    fn exchange_uses<'a>(
+        &'a self,
+        uses: &'a [QuotaUse],
+    ) -> BoxFuture<'a, Result<Vec<OtherUse>, RecordError>> {
+        Box::pin(async move {
+            if !self.is_shared() {
+                return Ok(Vec::new());
+            }
+            Ok(self.exchange(uses).await?)
+        })
     }
 
     fn append_audit<'a>(&'a self, entry: &'a AuditEntry) -> BoxFuture<'a, Result<(), RecordError>> {

@@ -11,9 +11,9 @@ use super::rows::count;
 use super::sql::{self, Cell, Connection, Row, Value};
 use super::{DatabaseError, migrations, postgres, sqlite};
 
-/// Tables that are not copied: the index of texts, which is built again, and requests that nodes
-/// are grading.
-const LEFT_OUT: [&str; 3] = ["holds", "indexed", "texts"];
+/// Tables that are not copied: the index of texts, which is built again, and what running nodes
+/// share.
+const LEFT_OUT: [&str; 4] = ["holds", "indexed", "quota_uses", "texts"];
 
 /// A column that earlier releases wrote, which SQLite has and PostgreSQL has not.
 const UNUSED: (&str, &str) = ("keys", "bytes_stored");

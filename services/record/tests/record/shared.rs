@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use assay_core::Hash;
+use assay_record::access::{AccessStore as _, QuotaUse};
 use assay_record::storage::PruneFilter;
 use assay_record::{Acknowledge, GradeFilter, Record};
 
@@ -189,4 +190,35 @@ async fn finds_rare_words_below_many_grades_without_them() {
         assert_eq!(found(&store, &text(search)).await, expected, "{search}");
     }
     store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn processes_read_what_others_have_admitted() {
+    let fixture = Fixture::on_postgres();
+    let (one, other) = two_nodes(&fixture).await;
+    let used = |key: &str, items, in_flight| QuotaUse {
+        key: key.to_owned(),
+        items,
+        cpu_us: 7,
+        in_flight,
+    };
+    let nothing = one.access().exchange_uses(&[used("a", 3, 2)]).await;
+    assert_eq!(nothing.unwrap(), []);
+    one.access()
+        .exchange_uses(&[used("a", 5, 4), used("b", 1, 0)])
+        .await
+        .unwrap();
+    let exchange = async || {
+        let others = other.access().exchange_uses(&[used("a", 9, 0)]).await;
+        let mut others: Vec<QuotaUse> = others.unwrap().into_iter().map(|row| row.used).collect();
+        others.sort_by(|a, b| a.key.cmp(&b.key));
+        others
+    };
+    assert_eq!(exchange().await, [used("a", 5, 4), used("b", 1, 0)]);
+    let later = "update quota_uses set written_us = written_us - 11000000";
+    fixture.execute(later).await.unwrap();
+    assert_eq!(exchange().await, [used("a", 5, 0), used("b", 1, 0)]);
+    let ended = "update quota_uses set written_us = written_us - 3600000000";
+    fixture.execute(ended).await.unwrap();
+    assert_eq!(exchange().await, []);
 }

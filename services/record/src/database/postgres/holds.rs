@@ -4,16 +4,10 @@ use assay_core::BatchId;
 
 use crate::RequestKey;
 use crate::database::DatabaseError;
+use crate::database::postgres::time::now_us;
 use crate::database::rows::{batch_id, id_bytes};
 use crate::database::sql::{self, Connection};
 use crate::held_request::HeldRequest;
-
-/// The time of the server: those of nodes may differ.
-macro_rules! now_us {
-    () => {
-        "cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)"
-    };
-}
 
 /// Holds a request unless another node does. The same request keeps the batch of a node that did
 /// not finish.

@@ -16,10 +16,12 @@ mod codes;
 mod connect;
 mod copied;
 pub(crate) mod holds;
+pub(crate) mod quota_uses;
 mod schema;
 mod size;
 mod text;
 pub(crate) mod texts;
+mod time;
 mod translate;
 
 pub(crate) use begin::{
