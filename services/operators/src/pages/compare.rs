@@ -1,10 +1,10 @@
 //! Two runs, or two ranges of steps of one run, compared. The URL contains all parameters.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use assay_access::redact;
-use assay_record::chart::{Number, Steps};
+use assay_record::chart::Sums;
 use assay_review::Review;
 use assay_review::comparison::{RunRange, compare};
 use http::StatusCode;
@@ -21,6 +21,9 @@ use crate::site::Viewer;
 
 /// Maximum number of prompts listed.
 const MAX_PROMPTS: u32 = 30;
+
+/// The rewards of a run by the first step of each column; `None` for grades without a step.
+type Rewards = BTreeMap<Option<i64>, Sums>;
 
 /// The fields of the form: parameters and their labels.
 const FIELDS: [(&str, &str); 6] = [
@@ -153,19 +156,19 @@ async fn compared(review: &Review, pairs: &Pairs) -> Result<(Svg, Changes)> {
             last = last.max(record.run(run).await?.and_then(|run| run.last_step));
         }
         let width = chart::width(last);
-        let a = record.run_steps(&a.run, width).await?;
-        let b = record.run_steps(&b.run, width).await?;
+        let a = record.run_rewards(&a.run, width).await?;
+        let b = record.run_rewards(&b.run, width).await?;
         rewards(&a, &b, width)
     };
     Ok((chart, Changes::of(&comparison)))
 }
 
 /// The mean rewards of both runs by step.
-fn rewards(a: &Steps, b: &Steps, width: i64) -> Svg {
+fn rewards(a: &Rewards, b: &Rewards, width: i64) -> Svg {
     let steps: BTreeSet<i64> = a.keys().chain(b.keys()).flatten().copied().collect();
     let steps: Vec<i64> = steps.into_iter().collect();
-    let values = |run: &Steps| {
-        let mean = |step: &i64| run.get(&Some(*step))?.sums(Number::Reward).mean();
+    let values = |run: &Rewards| {
+        let mean = |step: &i64| run.get(&Some(*step))?.mean();
         steps.iter().map(mean).collect()
     };
     let both = [("A", 0, a), ("B", 1, b)].map(|(name, colour, run)| Line {

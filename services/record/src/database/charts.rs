@@ -180,15 +180,19 @@ pub(crate) async fn sum(
 pub(crate) fn add_numbers_of(counted: &mut Counted, row: &Row) -> Result<(), DatabaseError> {
     let name: Cow<'_, str> = row.try_get("number")?;
     if let Some(known) = Number::ALL.iter().find(|known| known.name() == name) {
-        let sums = Sums {
-            count: count(row.try_get("count")?),
-            sum: number(row.try_get("sum")?),
-            squares: number(row.try_get("squares")?),
-        };
+        let sums = read_sums(row)?;
         let bin = counted.numbers.entry((*known, row.try_get("bin")?));
         bin.or_default().add(&sums);
     }
     Ok(())
+}
+
+fn read_sums(row: &Row) -> Result<Sums, DatabaseError> {
+    Ok(Sums {
+        count: count(row.try_get("count")?),
+        sum: number(row.try_get("sum")?),
+        squares: number(row.try_get("squares")?),
+    })
 }
 
 /// Adds a row of `step_words`. Topics that only a later release counts are ignored.
@@ -252,6 +256,30 @@ pub(crate) async fn read(
         add_words(counted, &row)?;
     }
     Ok(steps)
+}
+
+/// Reads the rewards of a run, by buckets of `width` steps.
+pub(crate) async fn read_rewards(
+    connection: &mut Connection,
+    run: i64,
+    width: i64,
+) -> Result<BTreeMap<Option<i64>, Sums>, DatabaseError> {
+    const REWARDS: &str = concat!(
+        select_bucket!(),
+        ", cast(sum(count) as bigint) as count, sum(sum) as sum, sum(squares) as squares \
+         from step_numbers where run = $2 and width = $3 and number = 'reward' group by first"
+    );
+    let rows = sql::query(REWARDS)
+        .bind(width)
+        .bind(run)
+        .bind(stored_width(width))
+        .fetch_all(connection)
+        .await?;
+    let rewards = rows.iter().map(|row| {
+        let first: i64 = row.try_get("first")?;
+        Ok(((first != NO_STEP).then_some(first), read_sums(row)?))
+    });
+    rewards.collect()
 }
 
 /// Reads the counts of a run that detectors use, by buckets of `width` steps. Numbers are summed

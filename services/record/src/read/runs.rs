@@ -1,12 +1,13 @@
 //! Reads of runs: their totals, and the sums and counts of their steps.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use assay_rewards::sum;
 
 use crate::access::recorded_run;
-use crate::chart::{Counted, Steps};
+use crate::chart::{Counted, Steps, Sums};
 use crate::database::DatabaseError;
 use crate::database::rows::count;
 use crate::database::run_notes::read_tags;
@@ -125,6 +126,29 @@ impl Record {
             match query::run_number(&mut snapshot, &run).await? {
                 Some(number) => Ok(charts::read(&mut snapshot, number, width.max(1)).await?),
                 None => Ok(Steps::new()),
+            }
+        })
+        .await
+    }
+
+    /// Returns the rewards of a run by the first step of each bucket of `width` steps, at least 1;
+    /// `None` for grades without a step. Empty for an unknown run.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn run_rewards(
+        &self,
+        run: &str,
+        width: i64,
+    ) -> Result<BTreeMap<Option<i64>, Sums>, RecordError> {
+        let run = self.scope.recorded(run);
+        self.read(async {
+            let mut snapshot = self.snapshot_after_run(&run).await?;
+            match query::run_number(&mut snapshot, &run).await? {
+                Some(number) => {
+                    Ok(charts::read_rewards(&mut snapshot, number, width.max(1)).await?)
+                }
+                None => Ok(BTreeMap::new()),
             }
         })
         .await

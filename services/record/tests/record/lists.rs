@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use assay_core::{ErrorCode, Fault, GradeId};
-use assay_record::chart::{GradeKind, Steps, Topic, bucket};
+use assay_record::chart::{GradeKind, Number, Steps, Topic, bucket};
 use assay_record::rollup::{RollupKey, Rollups};
 use assay_record::{Entry, GradeFilter, Neighbours, Record, StoredGrade};
 use proptest::prelude::*;
@@ -208,9 +208,15 @@ proptest! {
 async fn check_steps(store: &Record, entries: &[Entry]) {
     for run in ["run-a", "run-b", "run-c"] {
         for width in [1, 2, 16, 96] {
+            let expected = expected_steps(entries, run, width);
+            let steps = store.run_steps(run, width).await.unwrap();
+            assert_eq!(steps, expected, "{run} by {width}");
+            let rewards = (expected.iter())
+                .map(|(step, counted)| (*step, counted.sums(Number::Reward)))
+                .filter(|(_, rewards)| rewards.count > 0);
             assert_eq!(
-                store.run_steps(run, width).await.unwrap(),
-                expected_steps(entries, run, width),
+                store.run_rewards(run, width).await.unwrap(),
+                rewards.collect(),
                 "{run} by {width}"
             );
         }

@@ -458,6 +458,7 @@ async fn read(record: &Record) {
     record.seen_by(CALLER).runs(9).await.unwrap();
     assert!(record.run("run").await.unwrap().is_some());
     assert!(!record.run_steps("run", 2).await.unwrap().is_empty());
+    assert!(!record.run_rewards("run", 2).await.unwrap().is_empty());
     assert!(!record.run_series("run").await.unwrap().is_empty());
     let recent = record.recent_runs(i64::MIN, 9, 9).await.unwrap();
     assert!(recent.iter().any(|run| !run.steps.is_empty()));
