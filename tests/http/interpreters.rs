@@ -127,6 +127,75 @@ async fn javascript_keeps_its_global_scope() {
 }
 
 #[tokio::test]
+async fn programs_in_c_and_cpp_share_the_files_of_a_session() {
+    let service = service().await;
+    let id = open_with(&service, &json!({ "language": "c++20" })).await;
+    let header = json!({ "twice.hpp": "auto twice(auto x) { return x + x; }" });
+    let code = "#include <cstdio>\n#include \"twice.hpp\"\nint main() {\n    \
+                auto file = std::fopen(\"n\", \"w\");\n    std::fprintf(file, \"%d\", \
+                twice(21));\n    std::puts(\"written\");\n}";
+    let reply = run(&service, &id, &json!({ "code": code, "files": header })).await;
+    assert_eq!(
+        (&reply["outcome"], &reply["stdout"], &reply["value"]),
+        (&json!("ok"), &json!("written\n"), &Value::Null),
+        "{reply}"
+    );
+    let code = "#include <fstream>\n#include <iostream>\nint main() {\n    int n;\n    \
+                std::ifstream(\"n\") >> n;\n    std::cout << n;\n    return n / 6;\n}";
+    let reply = run(&service, &id, &json!({ "code": code })).await;
+    assert_eq!(
+        (&reply["outcome"], &reply["exit_status"], &reply["stdout"]),
+        (&json!("exited"), &json!(7), &json!("42"))
+    );
+    let reply = run(
+        &service,
+        &id,
+        &json!({ "code": "int main() {\n    return n;\n}" }),
+    )
+    .await;
+    let exception = &reply["exception"];
+    assert_eq!(exception["message"], "use of undeclared identifier 'n'");
+    assert_eq!(
+        (&exception["line"], &reply["kept"]),
+        (&json!(2), &json!(true))
+    );
+    let endless = json!({ "code": "int main() { for (;;) {} }", "seconds": 0.1 });
+    let reply = run(&service, &id, &endless).await;
+    assert_eq!(
+        (&reply["outcome"], &reply["kept"]),
+        (&json!("out_of_work"), &json!(false))
+    );
+    let got = service.get(&format!("/v1/sessions/{id}/files/n")).await;
+    assert_eq!(got.text(), "42");
+    let log = service.get(&format!("/v1/sessions/{id}/log")).await.json();
+    assert_eq!(log["language"], "c++20");
+    let replayed = service.post("/v1/sessions/replay", &log).await.json();
+    assert_eq!(
+        (&replayed["equal"], &replayed["calls"]),
+        (&json!(true), &json!(4))
+    );
+
+    let id = open_with(&service, &json!({ "language": "c" })).await;
+    let code =
+        "#include <stdio.h>\nint main(void) { int *class = 0; return printf(\"%d\", !class); }";
+    let reply = run(&service, &id, &json!({ "code": code })).await;
+    assert_eq!(
+        (&reply["exit_status"], &reply["stdout"]),
+        (&json!(1), &json!("1"))
+    );
+    for language in ["c++2000", "typescript"] {
+        let request = json!({ "language": language });
+        let got = service.post("/v1/sessions", &request).await;
+        assert_eq!(got.status, StatusCode::UNPROCESSABLE_ENTITY, "{language}");
+        assert!(
+            got.text().contains("`python`, `javascript`, `cpp`, `c`"),
+            "{}",
+            got.text()
+        );
+    }
+}
+
+#[tokio::test]
 async fn limits_are_enforced_and_budgets_are_reported() {
     let service = service().await;
     let limits = json!({

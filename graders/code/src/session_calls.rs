@@ -5,15 +5,24 @@ use std::time::Duration;
 
 use assay_core::Fault;
 use assay_core::execution::ExecuteError;
-use assay_worker::program::{Call, Called, End, ImageInfo, Ran, Reply, Request};
+use assay_worker::program::{
+    Call, Called, CompiledCall, End, ImageInfo, NATIVE_COMPILE_WORK, Ran, Reply, Request,
+};
 use assay_worker::{UntrustedReply, WorkerError};
 
 use crate::images::{self, Image};
-use crate::language;
+use crate::language::{self, Dialect};
 use crate::programs::{Programs, fault_of_reply, timeout};
 
-/// The languages whose images keep a session.
-const LANGUAGES: [&str; 2] = ["python", "javascript"];
+/// The languages of sessions.
+const LANGUAGES: [&str; 4] = ["python", "javascript", "cpp", "c"];
+
+/// The language of a session: one of [`LANGUAGES`], or a standard of one, such as `c++23`.
+fn of_session(name: &str) -> Option<Dialect> {
+    let found = language::named(name)?;
+    let is_known = LANGUAGES.contains(&found.name);
+    (is_known && (found.name == name || !found.standard.is_empty())).then_some(found)
+}
 
 impl Programs {
     /// The name of the image in which sessions of a language run: `image`, or the first one of the
@@ -26,9 +35,7 @@ impl Programs {
         language: &str,
         image: Option<&str>,
     ) -> Result<&'static str, (&'static str, String)> {
-        let known = LANGUAGES.contains(&language);
-        let found = language::named(language).filter(|_| known);
-        let found = found.ok_or_else(|| {
+        let found = of_session(language).ok_or_else(|| {
             let names = LANGUAGES.map(|name| format!("`{name}`")).join(", ");
             let message = format!("there are no sessions in `{language}`; use one of {names}");
             ("language", message)
@@ -55,12 +62,18 @@ impl Programs {
         self.prepare(image).await.map(|prepared| prepared.info)
     }
 
-    /// Runs a call of a session, for which it waits at most `queue_timeout`. The memory of the
-    /// call's limits does not include what its image takes beyond the first one of the language.
+    /// Runs a call of a session in this language, for which it waits at most `queue_timeout`. The
+    /// memory of the call's limits does not include what its image takes beyond the first one of
+    /// the language, and the work not what a compiler takes.
     ///
     /// # Errors
     /// [`ExecuteError::Busy`] on a timeout, and faults of the service.
-    pub async fn call(&self, call: Call, queue_timeout: Duration) -> Result<Called, ExecuteError> {
+    pub async fn call(
+        &self,
+        language: &str,
+        call: Call,
+        queue_timeout: Duration,
+    ) -> Result<Called, ExecuteError> {
         let prepared = self.prepare(&call.image).await;
         let version = prepared.map_err(ExecuteError::Failed)?.version;
         let workers = self.workers();
@@ -71,8 +84,16 @@ impl Programs {
         })?;
         let (image, work) = (call.image.clone(), call.limits.work);
         let limits = Image::of_name(&image).map_or(call.limits, |image| image.limits(call.limits));
-        let request = Request::Call(Call { limits, ..call });
-        let reply = permit.ask_untrusted(&request, timeout(work)).await;
+        let call = Call { limits, ..call };
+        let standard = of_session(language).map_or("", |language| language.standard);
+        let (request, time) = if standard.is_empty() {
+            (Request::Call(call), timeout(work))
+        } else {
+            let standard = standard.to_owned();
+            let request = Request::CompiledCall(CompiledCall { call, standard });
+            (request, timeout(NATIVE_COMPILE_WORK.saturating_add(work)))
+        };
+        let reply = permit.ask_untrusted(&request, time).await;
         drop(permit);
         let confirmed = self.confirm(&image, version).await;
         confirmed.map_err(ExecuteError::Failed)?;
@@ -110,9 +131,19 @@ mod tests {
         let field = |language, image| programs.session_image(language, image).unwrap_err().0;
         assert_eq!(field("cobol", None), "language");
         assert_eq!(field("Python", None), "language");
+        assert_eq!(field("typescript", None), "language");
         assert_eq!(field("python", Some("javascript")), "image");
         let (field, message) = programs.session_image("python", None).unwrap_err();
         assert_eq!(field, "language");
         assert!(message.contains("is not installed"), "{message}");
+    }
+
+    #[test]
+    fn languages_with_a_compiler_have_standards() {
+        let standard = |name| of_session(name).unwrap().standard;
+        assert_eq!(standard("python"), "");
+        assert_eq!(standard("cpp"), "gnu++17");
+        assert_eq!(standard("c++23"), "gnu++23");
+        assert_eq!(standard("c11"), language::named("c11").unwrap().standard);
     }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use assay_base::causes::with_causes;
 use assay_base::truncated;
 use memchr::memmem;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::header::{
+    AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
+};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode};
 use serde::Deserialize;
@@ -185,17 +187,19 @@ async fn read(mut reply: Response, max: usize) -> Result<Vec<u8>, CallError> {
 /// Longest time that a judge may ask to wait.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
-/// The time that the server asks to wait, in seconds. Dates are ignored: they need its clock.
+/// The time that the server asks to wait: seconds, or a date, which is compared with that of the
+/// reply, because clocks differ.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds: f64 = headers
-        .get(RETRY_AFTER)?
-        .to_str()
-        .ok()?
-        .trim()
-        .parse()
-        .ok()?;
-    let asked = Duration::try_from_secs_f64(seconds).ok()?;
-    Some(asked.min(MAX_RETRY_AFTER))
+    let text = |name: HeaderName| headers.get(name)?.to_str().ok().map(str::trim);
+    let asked = text(RETRY_AFTER)?;
+    let wait = if let Ok(seconds) = asked.parse() {
+        Duration::try_from_secs_f64(seconds).ok()?
+    } else {
+        let sent = httpdate::parse_http_date(text(DATE)?).ok()?;
+        let until = httpdate::parse_http_date(asked).ok()?;
+        until.duration_since(sent).unwrap_or_default()
+    };
+    Some(wait.min(MAX_RETRY_AFTER))
 }
 
 /// The message of an error in the form of OpenAI, `{"error": {"message": "…"}}`.
@@ -210,4 +214,34 @@ fn message(body: &[u8]) -> Option<String> {
     }
     let body: Body = serde_json::from_slice(body).ok()?;
     Some(body.error.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_how_long_to_wait() {
+        let sent = "Mon, 30 Nov 2026 10:00:00 GMT";
+        for (date, asked, seconds) in [
+            (None, "7", Some(7.0)),
+            (None, " 0.5 ", Some(0.5)),
+            (None, "86400", Some(3_600.0)),
+            (None, "-1", None),
+            (None, "soon", None),
+            (Some(sent), "Mon, 30 Nov 2026 10:01:30 GMT", Some(90.0)),
+            (Some(sent), "Monday, 30-Nov-26 10:01:30 GMT", Some(90.0)),
+            (Some(sent), "Mon, 30 Nov 2026 09:00:00 GMT", Some(0.0)),
+            (Some(sent), "Tue, 01 Dec 2026 10:00:00 GMT", Some(3_600.0)),
+            (None, "Mon, 30 Nov 2026 10:01:30 GMT", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(RETRY_AFTER, HeaderValue::from_static(asked));
+            if let Some(date) = date {
+                headers.insert(DATE, HeaderValue::from_static(date));
+            }
+            let wait = retry_after(&headers).map(|wait| wait.as_secs_f64());
+            assert_eq!(wait, seconds, "{asked}");
+        }
+    }
 }

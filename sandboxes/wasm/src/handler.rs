@@ -38,9 +38,6 @@ use crate::translate::Translator;
 /// it.
 const JUDGE_MEMORY: u64 = 512 << 20;
 
-/// The standard of sessions that do not choose one.
-const SESSION_STANDARD: &str = "gnu++20";
-
 /// Runs programs in the images of a folder.
 pub struct ProgramHandler {
     images: Vec<Result<Loaded, ImageError>>,
@@ -119,9 +116,9 @@ impl ProgramHandler {
             Request::Images => Ok(Reply::Images(self.images())),
             Request::Compile(compile) => self.compile(compile).map(Reply::Compiled),
             Request::Run(run) => self.run(run).map(Reply::Ran),
-            Request::Call(call) => self.call(call, SESSION_STANDARD).map(Reply::Called),
+            Request::Call(call) => self.call(call, None).map(Reply::Called),
             Request::CompiledCall(CompiledCall { call, standard }) => {
-                self.call(call, standard).map(Reply::Called)
+                self.call(call, Some(standard)).map(Reply::Called)
             }
         };
         result.unwrap_or_else(|error| match error {
@@ -205,10 +202,14 @@ impl ProgramHandler {
         })
     }
 
-    fn call(&self, call: &Call, standard: &str) -> Result<Called, RequestError> {
-        match self.image(&call.image)? {
-            Loaded::Interpreter(image) => session::run(image, &self.tainted, call),
-            Loaded::Toolchain(toolchain) => toolchain.call(call, standard),
+    fn call(&self, call: &Call, standard: Option<&str>) -> Result<Called, RequestError> {
+        match (self.image(&call.image)?, standard) {
+            (Loaded::Interpreter(image), None) => session::run(image, &self.tainted, call),
+            (Loaded::Toolchain(toolchain), Some(standard)) => toolchain.call(call, standard),
+            _ => {
+                let message = format!("the image `{}` cannot run such a call", call.image);
+                Err(RequestError::Permanent(message))
+            }
         }
     }
 

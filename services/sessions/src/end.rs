@@ -108,25 +108,35 @@ fn text(bytes: Vec<u8>) -> String {
 }
 
 fn exception(traceback: String, number: u32) -> ExceptionBody {
+    let of_compiler = format!("call{number}.c");
+    let error = |line: &str| {
+        let (place, message) = line.split_once("error: ")?;
+        place.starts_with(&of_compiler).then(|| message.to_owned())
+    };
     // Python shows the places before the message, JavaScript after it; both indent them.
-    let mut lines = traceback.lines();
-    let message = lines.rfind(|line| !line.is_empty() && !line.starts_with(' '));
+    let is_message = |line: &&str| !line.is_empty() && !line.starts_with(' ');
+    let message = traceback
+        .lines()
+        .find_map(error)
+        .or_else(|| traceback.lines().rfind(is_message).map(str::to_owned));
     ExceptionBody {
-        message: message.unwrap_or_default().to_owned(),
+        message: message.unwrap_or_default(),
         line: line_of(&traceback, number),
         traceback,
     }
 }
 
-/// The last line of the code of this call that a traceback names: the drivers call its file
-/// `<call N>` in Python, and `callN.js` in JavaScript.
+/// The line of the code of this call that a traceback or the message of a compiler names. The file
+/// is `<call N>` in Python, and `callN` with the ending of the language in others.
 fn line_of(traceback: &str, number: u32) -> Option<u32> {
     let python = format!("\"<call {number}>\", line ");
-    let javascript = format!("call{number}.js:");
-    // Python lists the innermost call last, JavaScript first.
+    // Python lists the innermost call last, JavaScript and compilers what matters first.
     let after = match traceback.rsplit_once(&python) {
         Some((_, after)) => after,
-        None => traceback.split_once(&javascript)?.1,
+        None => ["js", "cpp", "c"].iter().find_map(|ending| {
+            let (_, after) = traceback.split_once(&format!("call{number}.{ending}:"))?;
+            Some(after)
+        })?,
     };
     let digits = after.find(|letter: char| !letter.is_ascii_digit());
     after[..digits.unwrap_or(after.len())].parse().ok()
@@ -155,6 +165,12 @@ mod tests {
         let exception = end.exception.unwrap();
         assert_eq!(exception.message, "ZeroDivisionError: division by zero");
         assert_eq!(exception.line, Some(4));
+        let cpp = "call3.cpp:2:5: error: use of undeclared identifier 'x'\n    2 |     x = 1;\n\
+            \x20     |     ^\n1 error generated.\n";
+        let end = CallEnd::read(called(End::Raised(cpp.to_owned())), 3, 10);
+        let exception = end.exception.unwrap();
+        assert_eq!(exception.message, "use of undeclared identifier 'x'");
+        assert_eq!(exception.line, Some(2));
         assert_eq!(
             line_of("    at f (call2.js:7:3)\n at call2.js:9:1", 2),
             Some(7)

@@ -23,11 +23,15 @@ pub trait Interpreters: Send + Sync {
     /// Why it cannot at present.
     fn prepare<'a>(&'a self, image: &'a str) -> BoxFuture<'a, Result<Arc<ImageInfo>, Fault>>;
 
-    /// Runs a call. One that uses too much processor time ends out of work.
+    /// Runs a call of a session in this language. One that uses too much processor time ends out of work.
     ///
     /// # Errors
     /// [`CallError`], never because of the code.
-    fn call(&self, call: Call) -> BoxFuture<'_, Result<Called, CallError>>;
+    fn call<'a>(
+        &'a self,
+        language: &'a str,
+        call: Call,
+    ) -> BoxFuture<'a, Result<Called, CallError>>;
 }
 
 /// Why a call did not run.
@@ -59,7 +63,7 @@ impl Interpreters for NoImages {
         Box::pin(std::future::ready(Err(Self::fault())))
     }
 
-    fn call(&self, _: Call) -> BoxFuture<'_, Result<Called, CallError>> {
+    fn call<'a>(&'a self, _: &'a str, _: Call) -> BoxFuture<'a, Result<Called, CallError>> {
         Box::pin(std::future::ready(Err(CallError::Failed(Self::fault()))))
     }
 }

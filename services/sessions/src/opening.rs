@@ -50,7 +50,7 @@ impl Sessions {
             id: self.new_id(),
             caller: sender.caller.clone(),
             name: request.name.clone(),
-            language: info.language.clone(),
+            language: request.language.clone(),
             image: image.to_owned(),
             image_hash: info.hash.clone(),
             seed: request.seed,
@@ -89,6 +89,7 @@ impl Sessions {
     ) -> Result<SessionBody, SessionError> {
         let opened = &named.opened;
         let differs = [
+            ("language", opened.language != request.language),
             ("image", opened.image != image),
             ("seed", opened.seed != request.seed),
             ("limits", opened.limits != request.limits),

@@ -185,7 +185,8 @@ impl<'a> Repetition<'a> {
             },
         };
         let call = new_call(&self.opened, self.frozen.as_deref(), request);
-        let called = self.interpreters.call(call).await?;
+        let language = &self.opened.language;
+        let called = self.interpreters.call(language, call).await?;
         let mut end = CallEnd::read(called, logged.call, self.state_bytes);
         if let Some(frozen) = end.frozen.take() {
             self.frozen = Some(frozen);

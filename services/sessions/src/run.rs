@@ -101,7 +101,8 @@ impl Sessions {
                 limits,
             },
         );
-        let called = self.interpreters().call(call).await;
+        let language = &session.opened.language;
+        let called = self.interpreters().call(language, call).await;
         let called = called.map_err(|error| {
             metrics::call_failed();
             match error {
@@ -256,7 +257,8 @@ impl Sessions {
             limits,
         };
         let call = new_call(&session.opened, frozen.as_deref(), request);
-        let called = self.interpreters().call(call).await?;
+        let language = &session.opened.language;
+        let called = self.interpreters().call(language, call).await?;
         let file = called.ran.files.into_iter().next();
         let file = file.ok_or_else(|| SessionError::NoFile(path.to_owned()))?;
         Ok(file.bytes)

@@ -1,7 +1,7 @@
 //! Attacks of sessions on other sessions, on forks, on limits and on workers.
 
 use assay_wasm::ProgramHandler;
-use assay_worker::program::{Call, Called, End, Reply, Request, WORK_PER_SECOND};
+use assay_worker::program::{Call, Called, CompiledCall, End, Reply, Request, WORK_PER_SECOND};
 
 use super::{call, called, in_javascript, returned, with_workers};
 
@@ -305,10 +305,19 @@ fn a_session_of_another_image_or_size_is_refused() {
             image: "cpp".to_owned(),
             ..call(Some(&frozen), 2, "int main() {}")
         };
-        let reply = worker.reply(&Request::Call(compiled));
-        assert!(
-            matches!(&reply, Reply::Unable(reason) if reason.contains("image")),
-            "{reply:?}"
-        );
+        let standard = "gnu++17".to_owned();
+        for request in [
+            Request::Call(compiled.clone()),
+            Request::CompiledCall(CompiledCall {
+                call: compiled,
+                standard,
+            }),
+        ] {
+            let reply = worker.reply(&request);
+            assert!(
+                matches!(&reply, Reply::Unable(reason) if reason.contains("image")),
+                "{reply:?}"
+            );
+        }
     });
 }

@@ -28,9 +28,13 @@ impl Interpreters for ProgramInterpreters {
         Box::pin(self.0.prepare_sessions(image))
     }
 
-    fn call(&self, call: Call) -> BoxFuture<'_, Result<Called, CallError>> {
-        Box::pin(async {
-            let called = self.0.call(call, QUEUE_TIMEOUT).await;
+    fn call<'a>(
+        &'a self,
+        language: &'a str,
+        call: Call,
+    ) -> BoxFuture<'a, Result<Called, CallError>> {
+        Box::pin(async move {
+            let called = self.0.call(language, call, QUEUE_TIMEOUT).await;
             called.map_err(|error| match error {
                 ExecuteError::Busy => CallError::Busy,
                 ExecuteError::Failed(fault) => CallError::Failed(fault),

@@ -46,7 +46,7 @@ impl Interpreters for FakeInterpreters {
         Box::pin(std::future::ready(Ok(Arc::new(info))))
     }
 
-    fn call(&self, call: Call) -> BoxFuture<'_, Result<Called, CallError>> {
+    fn call<'a>(&'a self, _: &'a str, call: Call) -> BoxFuture<'a, Result<Called, CallError>> {
         Box::pin(async move {
             if call.code == "fail" {
                 let fault = Fault::transient(ErrorCode::SandboxFailed, "a worker died");
