@@ -80,4 +80,5 @@ pub use self::metrics::NAMES as METRICS;
 pub use images::{MissingImage, missing_images};
 pub use prepare::CodeGrader;
 pub use programs::{ImageVersion, PrepareImages, PreparedImage, Programs};
+pub use session_calls::SESSION_LANGUAGES;
 pub use spec::SPEC;

@@ -14,19 +14,19 @@ use crate::images::{self, Image};
 use crate::language::{self, Dialect};
 use crate::programs::{Programs, fault_of_reply, timeout};
 
-/// The languages of sessions.
-const LANGUAGES: [&str; 4] = ["python", "javascript", "cpp", "c"];
+/// The languages in which sessions run in the workers of programs.
+pub const SESSION_LANGUAGES: [&str; 4] = ["python", "javascript", "cpp", "c"];
 
-/// The language of a session: one of [`LANGUAGES`], or a standard of one, such as `c++23`.
+/// The language of a session: one of [`SESSION_LANGUAGES`], or a standard of one, such as `c++23`.
 fn of_session(name: &str) -> Option<Dialect> {
     let found = language::named(name)?;
-    let is_known = LANGUAGES.contains(&found.name);
+    let is_known = SESSION_LANGUAGES.contains(&found.name);
     (is_known && (found.name == name || !found.standard.is_empty())).then_some(found)
 }
 
 impl Programs {
     /// The name of the image in which sessions of a language run: `image`, or the first one of the
-    /// language.
+    /// language. `None` if no sessions in this language run in the workers of programs.
     ///
     /// # Errors
     /// The field at fault, `language` or `image`, and what to do.
@@ -34,16 +34,21 @@ impl Programs {
         &self,
         language: &str,
         image: Option<&str>,
+    ) -> Option<Result<&'static str, (&'static str, String)>> {
+        let found = of_session(language)?;
+        Some(self.image_of(&found, language, image))
+    }
+
+    fn image_of(
+        &self,
+        found: &Dialect,
+        language: &str,
+        image: Option<&str>,
     ) -> Result<&'static str, (&'static str, String)> {
-        let found = of_session(language).ok_or_else(|| {
-            let names = LANGUAGES.map(|name| format!("`{name}`")).join(", ");
-            let message = format!("there are no sessions in `{language}`; use one of {names}");
-            ("language", message)
-        })?;
         let chosen = match image {
-            None => images::chosen(&found, []),
-            Some(name) => images::named(&found, name).ok_or_else(|| {
-                let names = images::names(&found).join("`, `");
+            None => images::chosen(found, []),
+            Some(name) => images::named(found, name).ok_or_else(|| {
+                let names = images::names(found).join("`, `");
                 let message = format!("no image of `{language}` has this name; use `{names}`");
                 ("image", message)
             })?,
@@ -120,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rejects_unknown_languages_and_images_with_the_field() {
+    fn rejects_unknown_languages_and_images() {
         let options = WorkerOptions {
             program: "unused".into(),
             arguments: Vec::new(),
@@ -128,12 +133,17 @@ mod tests {
             uses: 1,
         };
         let programs = Programs::new(WorkerPool::new(options), None);
-        let field = |language, image| programs.session_image(language, image).unwrap_err().0;
-        assert_eq!(field("cobol", None), "language");
-        assert_eq!(field("Python", None), "language");
-        assert_eq!(field("typescript", None), "language");
-        assert_eq!(field("python", Some("javascript")), "image");
-        let (field, message) = programs.session_image("python", None).unwrap_err();
+        for unknown in ["cobol", "Python", "typescript", "c++2000"] {
+            assert!(programs.session_image(unknown, None).is_none(), "{unknown}");
+        }
+        let error = |language, image| {
+            programs
+                .session_image(language, image)
+                .unwrap()
+                .unwrap_err()
+        };
+        assert_eq!(error("python", Some("javascript")).0, "image");
+        let (field, message) = error("python", None);
         assert_eq!(field, "language");
         assert!(message.contains("is not installed"), "{message}");
     }

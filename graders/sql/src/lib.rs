@@ -50,6 +50,7 @@ mod partial;
 mod prepare;
 mod queries;
 mod ready;
+mod session_calls;
 mod spec;
 mod statement;
 mod task;

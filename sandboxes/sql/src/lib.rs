@@ -29,3 +29,9 @@ mod system;
 
 pub use handler::Databases;
 pub use postgres::{Postgres, PostgresOptions};
+
+/// The version of SQLite, such as `3.50.2`.
+#[must_use]
+pub fn sqlite_version() -> &'static str {
+    rusqlite::version()
+}

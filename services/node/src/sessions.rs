@@ -8,7 +8,7 @@ use assay_sessions::Sessions;
 
 use crate::Config;
 use crate::error::NodeError;
-use crate::sandboxes::{ProgramInterpreters, Sandboxes};
+use crate::sandboxes::{SandboxInterpreters, Sandboxes};
 
 /// Folder of the sessions of a node whose database is on a server.
 const FOLDER: &str = "assay.sessions";
@@ -37,7 +37,10 @@ impl NodeSessions {
         let calls = 4 * sandboxes.count();
         let sessions = Sessions::open(
             config.sessions.settings(folder(config), calls),
-            Arc::new(ProgramInterpreters(sandboxes.programs.clone())),
+            Arc::new(SandboxInterpreters {
+                programs: sandboxes.programs.clone(),
+                queries: sandboxes.queries.clone(),
+            }),
             Arc::clone(clock),
             Ids::random(),
         )?;

@@ -72,7 +72,8 @@ pub struct OpenSession {
     #[serde(default)]
     #[schema(example = "rollout-17", min_length = 1, max_length = 256)]
     pub name: Option<String>,
-    /// Name of the language: `python`, `javascript`, `cpp`, `c`, or a standard such as `c++23`.
+    /// Name of the language: `python`, `javascript`, `sql`, `cpp`, `c`, or a standard such as
+    /// `c++23`.
     #[schema(example = "python")]
     pub language: String,
     /// Name of the image; by default the first one of the language.

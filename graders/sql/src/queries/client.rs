@@ -18,6 +18,10 @@ impl WorkerClient {
         Self(workers)
     }
 
+    pub(super) fn pool(&self) -> &WorkerPool {
+        &self.0
+    }
+
     /// The reply to a request of several runs; `None` if each run should be requested separately.
     pub(super) async fn ask(
         &self,

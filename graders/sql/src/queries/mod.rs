@@ -84,6 +84,11 @@ impl Queries {
         }
     }
 
+    /// The workers in which sessions run.
+    pub(crate) fn session_workers(&self) -> &WorkerPool {
+        self.workers.pool()
+    }
+
     /// Maximum bytes of the results of all golds of a task, and of a prediction.
     pub(crate) fn result_bytes(&self) -> u64 {
         self.result_bytes

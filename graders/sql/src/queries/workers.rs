@@ -95,6 +95,10 @@ impl SandboxQueries {
         }))
     }
 
+    pub(super) fn pool(&self) -> &WorkerPool {
+        self.0.client.pool()
+    }
+
     /// The state for one or more consecutive calls of [`Self::run`].
     pub(crate) fn call(&self) -> LargeResults {
         self.0.permits.call()

@@ -25,7 +25,7 @@ use crate::error::NodeError;
 
 use images::Images;
 pub use images::{ImageObserver, ImageProgress, ImageState, ListedImage};
-pub(crate) use interpreters::ProgramInterpreters;
+pub(crate) use interpreters::SandboxInterpreters;
 pub use role::{Work, run_as_worker};
 
 /// Time limit of one warm-up step; the node becomes ready even if it is exceeded.
