@@ -241,6 +241,9 @@ damage: images ## damage images of a running node at random places; fails if a p
 storm: build ## send 64 batches and open 4,000 connections at once, three times; print memory
 	python3 tests/load/storm.py "$(BINARY)"
 
+jobs: build ## grade 200,000 items as a job and with `assay grade`, with batches beside it; ARGS such as `--items 20000 --kill-every 5`
+	python3 tests/load/jobs.py "$(BINARY)" $(ARGS)
+
 sessions: images ## open 2,000 interpreter sessions and call them while workers and the node are killed; ARGS such as `--sessions 10000 --seconds 300`
 	python3 tests/load/sessions.py "$(BINARY)" $(ARGS)
 

@@ -32,6 +32,8 @@ CLASSES = (
     "AsyncGradeStream",
     "Session",
     "AsyncSession",
+    "Jobs",
+    "AsyncJobs",
     "Server",
     "Rollouts",
 )
@@ -53,7 +55,7 @@ DATA = {
     "assay.tinker": ("environment",),
 }
 # `AsyncClient` has the methods of `Client`, whose text is not repeated.
-SHORT = ("AsyncClient", "AsyncSession")
+SHORT = ("AsyncClient", "AsyncSession", "AsyncJobs")
 
 
 def is_public(name: str) -> bool:

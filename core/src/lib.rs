@@ -10,6 +10,7 @@
 //!   completions of the task.
 
 pub mod aggregate;
+pub mod background;
 pub mod clock;
 pub mod error;
 pub mod evidence;

@@ -60,13 +60,18 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "assay-jobs",
+        &["core", "engine", "mapping", "record", "templates", "wire"],
+    ),
+    (
         "assay-alerts",
         &["base", "core", "record", "rewards", "engine", "wire"],
     ),
     (
         "assay-operators",
         &[
-            "access", "alerts", "base", "core", "record", "rewards", "engine", "review", "wire",
+            "access", "alerts", "base", "core", "jobs", "record", "rewards", "engine", "review",
+            "wire",
         ],
     ),
     (
@@ -81,6 +86,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
             "engine",
             "review",
             "wire",
+            "jobs",
             "mapping",
             "operators",
             "sessions",

@@ -65,6 +65,7 @@ const CONFIG: &[&str] = &[
     "services/node/src/config/sections.rs",
     "services/node/src/config/reward_models.rs",
     "services/node/src/config/sessions.rs",
+    "services/node/src/config/jobs.rs",
     "services/node/src/config/retention.rs",
     "graders/external/src/settings.rs",
 ];

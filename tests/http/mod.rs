@@ -17,6 +17,7 @@ mod fixtures;
 mod grading;
 mod images;
 mod interpreters;
+mod jobs;
 mod judges;
 mod keys;
 mod limits;

@@ -14,6 +14,7 @@ use assay_core::reward_model::{
 };
 use assay_core::{BoxFuture, Ids, SystemClock};
 use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
+use assay_jobs::Jobs;
 use assay_record::hook::Hook;
 use assay_record::{Entry, RecordError};
 use assay_sessions::Sessions;
@@ -95,7 +96,8 @@ fn counted(service: &Service) -> (Router, Arc<Writes>) {
     let alerts = Alerts::new(engine.clone(), Settings::default()).unwrap();
     let api = Api::new(ApiParts {
         alerts: Arc::new(alerts),
-        review: assay_review::Review::new(engine),
+        review: assay_review::Review::new(engine.clone()),
+        jobs: Jobs::without_limits(engine),
         templates: Arc::default(),
         programs: Arc::new(Nothing),
         models: Arc::new(Nothing),

@@ -1,12 +1,16 @@
 //! Permits that callers share fairly. A permit goes to the waiting caller that holds the fewest,
 //! and among equals to the one that has not received one for longest. The requests of one caller
-//! are served by rank, and in the order of their arrival.
+//! are served by rank, and in the order of their arrival. Work in the
+//! [background](crate::background) that holds a permit gets another one only if no other work
+//! waits.
 
 use std::collections::{BTreeMap, HashSet};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+
+use crate::background::is_background;
 
 /// A number of permits for all callers, and a maximum for each. Cheap to clone: clones share the
 /// permits.
@@ -206,7 +210,10 @@ impl QueueState {
     fn next_caller(&self, per_caller: usize) -> Option<Arc<str>> {
         let waiting = |share: &CallerShare| !share.waiting.is_empty() && share.held < per_caller;
         let callers = self.callers.iter().filter(|(_, share)| waiting(share));
-        let next = callers.min_by_key(|(_, share)| (share.held, share.turn));
+        let next = callers.min_by_key(|(caller, share)| {
+            let gives_way = share.held > 0 && is_background(caller);
+            (gives_way, share.held, share.turn)
+        });
         next.map(|(caller, _)| Arc::clone(caller))
     }
 
@@ -318,7 +325,8 @@ pub struct FairPermit {
 }
 
 impl FairPermit {
-    /// Whether a caller that holds fewer permits than the owner of this one waits.
+    /// Whether a caller that holds fewer permits than the owner of this one waits, or any other
+    /// work if the owner is in the background and holds several.
     #[must_use]
     pub fn is_owed(&self) -> bool {
         if self.queue.waiting.load(Ordering::Relaxed) == 0 {
@@ -327,7 +335,11 @@ impl FairPermit {
         let state = self.queue.state();
         let held = state.held(&self.caller);
         let next = state.next_caller(self.queue.per_caller);
-        next.is_some_and(|next| next != self.caller && state.held(&next) < held)
+        let gives_way = held > 1 && is_background(&self.caller);
+        next.is_some_and(|next| {
+            let is_before = state.held(&next) < held || gives_way && !is_background(&next);
+            next != self.caller && is_before
+        })
     }
 }
 

@@ -303,3 +303,31 @@ fn threads_lose_no_permit_and_no_wake_up() {
     assert_eq!((permits.free(), permits.waiting()), (2, 0));
     assert!(permits.0.state().callers.is_empty());
 }
+
+#[test]
+fn work_in_the_background_gives_way_once_it_has_a_permit() {
+    let permits = FairPermits::new(3, 3);
+    let background = crate::background::share_of("job");
+    let mut held: Vec<FairPermit> = (0..3).map(|_| taken(&permits, &background)).collect();
+    let mut waits = [
+        ("job", waiting(&permits, &background)),
+        ("first", waiting(&permits, "request")),
+        ("second", waiting(&permits, "request")),
+    ];
+    assert!(held[0].is_owed());
+    let granted = |waits: &mut [(&'static str, Request)]| -> Vec<&'static str> {
+        let woken = waits.iter().filter(|(_, request)| request.is_woken());
+        woken.map(|(name, _)| *name).collect()
+    };
+    held.pop();
+    assert_eq!(granted(&mut waits), ["first"]);
+    held.pop();
+    assert_eq!(
+        granted(&mut waits),
+        ["first", "second"],
+        "although both then hold as many"
+    );
+    assert!(!held[0].is_owed());
+    held.pop();
+    assert_eq!(granted(&mut waits), ["job", "first", "second"]);
+}

@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_core::Clock;
 use assay_record::RecordError;
 use assay_record::access::{
-    AccessState, AccessStore, AuditEntry, KeyUse, OtherUse, QuotaUse, namespace_of,
+    AccessState, AccessStore, AuditEntry, KeyUse, LOCAL_CALLER, OtherUse, QuotaUse, namespace_of,
 };
 use serde_json::{Value, json};
 
@@ -270,6 +270,27 @@ impl Gate {
         };
         self.verify(&key)
             .map_err(|refused| self.refuse(refused.into(), Some(key.id())))
+    }
+
+    /// The caller with this name, for work that it requested earlier. Without a need for keys,
+    /// every caller is `local`.
+    ///
+    /// # Errors
+    /// [`Denied`] if its key is no longer valid, or if the proxies give it no role.
+    pub fn named(&self, name: &str) -> Result<Caller, Denied> {
+        if !self.requires_key() {
+            return Ok(Caller::local());
+        }
+        if let (Some(user), Some(proxies)) = (name.strip_prefix(USER_PREFIX), self.proxies()) {
+            let role = proxies.role(user)?;
+            return Ok(Caller::proxied(user, role));
+        }
+        let keyring = self.keyring();
+        if name == LOCAL_CALLER && !keyring.has_name(name) {
+            // It was requested before the node had keys.
+            return Ok(Caller::local());
+        }
+        Ok(keyring.named(name, self.clock.unix_us())?)
     }
 
     /// The proxies whose header names the user, if there are any and callers need a key.

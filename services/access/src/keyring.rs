@@ -114,6 +114,14 @@ impl Keyring {
         Ok(Caller::with_key(Arc::clone(&held.meter), held.record.role))
     }
 
+    /// The caller whose key has this name, if one is valid.
+    pub(crate) fn named(&self, name: &str, now_us: i64) -> Result<Caller, RefusedKey> {
+        let named = self.keys.values().filter(|held| held.record.name == name);
+        let held = named.last().ok_or(RefusedKey::Unknown)?;
+        state(&held.record, now_us)?;
+        Ok(Caller::with_key(Arc::clone(&held.meter), held.record.role))
+    }
+
     /// The caller of a key that was verified earlier, if the key is still valid and was not rotated
     /// since. `hash` is the hash that it had.
     pub(crate) fn still_valid(

@@ -6,6 +6,7 @@ use assay_access::redact;
 use assay_core::ErrorCode;
 use assay_core::reward_model::ModelError;
 use assay_engine::EngineError;
+use assay_jobs::JobError;
 use assay_mapping::batch::problem;
 use assay_record::RecordError;
 use assay_review::ReviewError;
@@ -128,6 +129,19 @@ impl From<FilterError> for ApiError {
         match error {
             FilterError::Invalid { message, .. } => Self::new(ErrorCode::InvalidParameter, message),
             FilterError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<JobError> for ApiError {
+    fn from(error: JobError) -> Self {
+        match error {
+            JobError::Invalid(problem) => problem.into(),
+            JobError::Record(error) => error.into(),
+            JobError::QuotaExceeded { retry_after, .. } => {
+                Self::new(error.code(), error.to_string()).retry_after(retry_after.as_secs().max(1))
+            }
+            error => Self::new(error.code(), error.to_string()),
         }
     }
 }

@@ -27,6 +27,7 @@ mod tls;
 mod trace;
 mod v1;
 
+pub use access::JobOwners;
 pub use routes::{document, route_table, router};
 pub use serve::serve;
 pub use state::{Api, ApiLimits, ApiParts, ConnectionLimits};

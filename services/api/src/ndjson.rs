@@ -7,6 +7,11 @@ pub(crate) const NDJSON: &str = "application/x-ndjson";
 
 /// Whether the client accepts JSON lines.
 pub(crate) fn is_accepted(headers: &HeaderMap) -> bool {
+    accepts(headers, NDJSON)
+}
+
+/// Whether the client names a media type among those that it accepts.
+pub(crate) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     headers
         .get_all(header::ACCEPT)
         .iter()
@@ -16,7 +21,7 @@ pub(crate) fn is_accepted(headers: &HeaderMap) -> bool {
             let mut parts = range.split(';').map(str::trim);
             let is_named = parts
                 .next()
-                .is_some_and(|media| media.eq_ignore_ascii_case(NDJSON));
+                .is_some_and(|media| media.eq_ignore_ascii_case(wanted));
             let weight = parts.find_map(|parameter| parameter.strip_prefix("q=")?.parse().ok());
             is_named && weight.unwrap_or(1.0_f32) > 0.0
         })

@@ -53,6 +53,9 @@ fn documented() -> Endpoints {
         .role(Operator, routes!(v1::channels::calibrate))
         .role(Checker, routes!(v1::checks::record, v1::checks::list))
         .role(Checker, routes!(v1::checks::get))
+        .role(Trainer, routes!(v1::jobs::submit::submit, v1::jobs::list::list))
+        .role(Trainer, routes!(v1::jobs::get::get, v1::jobs::cancel::cancel))
+        .role(Trainer, routes!(v1::jobs::results::results))
         .role(Trainer, routes!(v1::policies::list))
         .role(Trainer, routes!(v1::policies::get))
         .role(Trainer, routes!(v1::policies::check))
@@ -156,6 +159,7 @@ fn endpoints(api: &Api) -> Endpoints {
         api.review().clone(),
         Arc::clone(api.alerts()),
         Arc::clone(api.shared_gate()),
+        api.jobs().clone(),
         api.tls().is_some(),
     );
     documented()

@@ -10,6 +10,7 @@ use assay_core::FairPermits;
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_engine::{Engine, EngineError, Permit};
+use assay_jobs::Jobs;
 use assay_review::Review;
 use assay_sessions::Sessions;
 use assay_templates::Templates;
@@ -90,6 +91,8 @@ pub struct ApiParts {
     pub programs: Arc<dyn Execute>,
     /// Interpreter sessions.
     pub sessions: Sessions,
+    /// Jobs.
+    pub jobs: Jobs,
     /// The reward models.
     pub models: Arc<dyn RewardModels>,
     /// Returns the text of `/metrics`.
@@ -233,6 +236,10 @@ impl Api {
 
     pub(crate) fn sessions(&self) -> &Sessions {
         &self.parts.sessions
+    }
+
+    pub(crate) fn jobs(&self) -> &Jobs {
+        &self.parts.jobs
     }
 
     pub(crate) fn models(&self) -> &dyn RewardModels {

@@ -2,6 +2,7 @@
 //! grading.
 
 mod error;
+mod jobs;
 mod retry;
 mod send;
 
@@ -27,6 +28,7 @@ use reqwest::{Method, Url, header};
 use serde::de::DeserializeOwned;
 
 pub use error::ClientError;
+pub use jobs::{JobResults, streamed};
 pub use retry::Retry;
 
 /// Time limit for storing a report, which does not wait for grading.

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use assay_wire::ProblemBody;
+use bytes::Bytes;
 use opentelemetry::trace::TraceContextExt as _;
 use reqwest::{Method, RequestBuilder, StatusCode, header};
 use serde::Serialize;
@@ -62,15 +63,35 @@ impl Client {
         call: RequestBuilder,
         idempotent: bool,
     ) -> Result<T, ClientError> {
-        let mut tries = 0;
+        self.send_made(|| call.try_clone(), idempotent).await
+    }
+
+    /// Sends a request that `make` makes for each try, unless it cannot be sent again.
+    pub(crate) async fn send_made<T: DeserializeOwned>(
+        &self,
+        make: impl FnMut() -> Option<RequestBuilder>,
+        idempotent: bool,
+    ) -> Result<T, ClientError> {
+        let read = |body: &Bytes| serde_json::from_slice(body).map_err(|error| error.to_string());
+        self.send_read(make, idempotent, read).await
+    }
+
+    /// The same for a reply that `read` reads.
+    pub(crate) async fn send_read<T>(
+        &self,
+        mut make: impl FnMut() -> Option<RequestBuilder>,
+        idempotent: bool,
+        read: impl Fn(&Bytes) -> Result<T, String>,
+    ) -> Result<T, ClientError> {
+        let (mut tries, mut last) = (0, None);
         loop {
-            let Some(attempt) = call.try_clone() else {
-                return Err(ClientError::BadUrl {
+            let Some(attempt) = make() else {
+                return Err(last.unwrap_or_else(|| ClientError::BadUrl {
                     url: self.base.to_string(),
                     reason: "a streamed body cannot be sent twice".to_owned(),
-                });
+                }));
             };
-            let (error, retry_after) = match self.attempt(attempt).await {
+            let (error, retry_after) = match self.attempt(attempt, &read).await {
                 Ok(value) => return Ok(value),
                 Err(failed) => failed,
             };
@@ -90,12 +111,14 @@ impl Client {
             };
             tokio::time::sleep(pause).await;
             tries += 1;
+            last = Some(error);
         }
     }
 
-    async fn attempt<T: DeserializeOwned>(
+    async fn attempt<T>(
         &self,
         call: RequestBuilder,
+        read: impl Fn(&Bytes) -> Result<T, String>,
     ) -> Result<T, (ClientError, Option<Duration>)> {
         let transport = |error: reqwest::Error| {
             let url = error.url().unwrap_or(&self.base).clone();
@@ -120,21 +143,21 @@ impl Client {
             .and_then(|value| value.to_str().ok()?.parse().ok())
             .map(Duration::from_secs);
         let body = response.bytes().await.map_err(transport)?;
-        let unexpected = |error: &serde_json::Error| {
+        let unexpected = |reason: String| {
             (
                 ClientError::Unexpected {
                     url: url.clone(),
                     status: status.as_u16(),
-                    reason: error.to_string(),
+                    reason,
                 },
                 None,
             )
         };
         if status == StatusCode::OK {
-            return serde_json::from_slice(&body).map_err(|error| unexpected(&error));
+            return read(&body).map_err(unexpected);
         }
         let ProblemBody { error: problem, .. } =
-            serde_json::from_slice(&body).map_err(|error| unexpected(&error))?;
+            serde_json::from_slice(&body).map_err(|error| unexpected(error.to_string()))?;
         Err((
             ClientError::Refused {
                 status: status.as_u16(),

@@ -150,11 +150,14 @@ impl Engine {
     ) -> Result<Answer, EngineError> {
         let record = self.state.record.as_ref();
         let store = |error: RecordError| EngineError::Store(error.to_string());
+        let id = keyed
+            .repeated
+            .map_or_else(|| self.new_id(), |repeated| repeated.batch);
         let Some(record) = record else {
-            let reply = self.run_keyed(keyed, batch, mode, self.new_id()).await?;
+            let reply = self.run_keyed(keyed, batch, mode, id).await?;
             return Ok(reply);
         };
-        let hold = record.hold(&keyed.key, keyed.request, self.new_id());
+        let hold = record.hold(&keyed.key, keyed.request, id);
         let hold = hold.await.map_err(store)?;
         let graded = match record.claim(&keyed.key).await {
             Ok(Some(claim)) if claim.request != keyed.request => Err(EngineError::KeyReused),
@@ -247,9 +250,20 @@ impl Engine {
     /// As [`Engine::check`]; [`EngineError::ShuttingDown`].
     pub async fn check_on_worker(&self, item: BatchItem) -> Result<BatchItem, EngineError> {
         let engine = self.clone();
-        let check = move || engine.check(&item).map(|()| item);
-        let checked = self.state.workers.run(&self.share, check).await;
-        checked.unwrap_or(Err(EngineError::ShuttingDown))
+        self.on_worker(move || engine.check(&item).map(|()| item))
+            .await?
+    }
+
+    /// Runs `work` on a worker thread, as part of the share of this engine.
+    ///
+    /// # Errors
+    /// [`EngineError::ShuttingDown`] if the threads are stopped, or if the work panicked.
+    pub async fn on_worker<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let done = self.state.workers.run(&self.share, work).await;
+        done.ok_or(EngineError::ShuttingDown)
     }
 
     pub(crate) fn state(&self) -> &Arc<EngineState> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_core::{ErrorCode, TaskError};
+use assay_core::{ErrorCode, Fault, TaskError};
 
 /// Why the engine rejected a batch. Nothing of the batch was graded, except with
 /// [`EngineError::NotCommitted`].
@@ -78,6 +78,9 @@ pub enum EngineError {
     /// The grades of the batch are in the spool, but not in the database in time.
     #[error("{0}")]
     NotCommitted(String),
+    /// An item of a request that its sender repeats failed, and may succeed later.
+    #[error("an item failed: {}", .0.message)]
+    Unfinished(Fault),
     /// Whether the key was used cannot be read from the record.
     #[error("{0}")]
     Store(String),
@@ -96,6 +99,7 @@ impl EngineError {
             Self::ShuttingDown => ErrorCode::ShuttingDown,
             Self::ClientStalled => ErrorCode::Cancelled,
             Self::KeyReused => ErrorCode::IdempotencyMismatch,
+            Self::Unfinished(error) => error.code,
             Self::NotCommitted(_) | Self::Store(_) => ErrorCode::StoreUnavailable,
         }
     }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use assay_core::Hash;
+use assay_core::{BatchId, Hash};
 use assay_record::{RequestKey, SealedReply};
 
 use crate::Reply;
@@ -24,6 +24,18 @@ pub struct IdempotentRequest {
     pub request: Hash,
     /// Renders the bytes that are recorded and sent.
     pub render: Render,
+    /// Set if the sender grades the request again until it succeeds, as jobs do.
+    pub repeated: Option<Repeated>,
+}
+
+/// A request that its sender grades again until it succeeds, after a restart of the node as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Repeated {
+    /// The id of the batch, so that each try records the same grades.
+    pub batch: BatchId,
+    /// Whether items that failed are recorded even if they may succeed later. Those that failed
+    /// because the node stops never are.
+    pub keeps_failures: bool,
 }
 
 /// The answer to a request that may have been sent before.

@@ -34,7 +34,7 @@ pub use batch::{Batch, BatchItem};
 pub use channel_cache::ChannelSettings;
 pub use engine::{Engine, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
 pub use error::EngineError;
-pub use idempotency::{Answer, IdempotentRequest, Render};
+pub use idempotency::{Answer, IdempotentRequest, Render, Repeated};
 pub use keeping::{BodyPolicy, Keeping, Redaction, RedactionError, Redactor};
 pub use policy::{Policies, RewardPolicy, UnknownPolicy};
 pub use reply::{Mode, Reply, Wave};

@@ -7,12 +7,15 @@
 //! A caller runs as many jobs at once as there are cores, and there are twice as many threads, so
 //! that one caller with long jobs does not delay others: the system divides the cores. Two such
 //! callers can, until one of their jobs ends.
+//!
+//! Work in the [background](assay_core::background) has one thread while there is other work.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, Thread};
 
+use assay_core::background::is_background;
 use tokio::sync::oneshot;
 
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
@@ -110,25 +113,37 @@ impl FairQueue {
         }
     }
 
-    /// How many jobs of a caller can start.
-    fn startable_of(&self, jobs: &CallerJobs) -> usize {
-        let free = self.per_caller.saturating_sub(jobs.running);
-        jobs.queued.len().min(free)
+    /// Whether there is work that is not in the background.
+    fn has_requests(&self) -> bool {
+        self.callers.iter().any(|jobs| !is_background(&jobs.name))
+    }
+
+    /// How many jobs of a caller can start. `has_requests`: whether work in the background gives
+    /// way.
+    fn startable_of(&self, jobs: &CallerJobs, has_requests: bool) -> usize {
+        let most = if has_requests && is_background(&jobs.name) {
+            1
+        } else {
+            self.per_caller
+        };
+        jobs.queued.len().min(most.saturating_sub(jobs.running))
     }
 
     /// How many jobs of all callers can start.
     fn startable(&self) -> usize {
-        self.callers
-            .iter()
-            .map(|jobs| self.startable_of(jobs))
+        let has_requests = self.has_requests();
+        let callers = self.callers.iter();
+        callers
+            .map(|jobs| self.startable_of(jobs, has_requests))
             .sum()
     }
 
     /// The next job, which is running until [`FairQueue::finished`] is called for its caller.
     fn pop(&mut self) -> Option<(Arc<str>, Job)> {
+        let has_requests = self.has_requests();
         let callers = self.callers.iter().enumerate();
         let (next, _) = callers
-            .filter(|(_, jobs)| self.startable_of(jobs) > 0)
+            .filter(|(_, jobs)| self.startable_of(jobs, has_requests) > 0)
             .min_by_key(|(_, jobs)| jobs.running)?;
         let mut jobs = self.callers.remove(next)?;
         let job = jobs.queued.pop_front();
@@ -286,6 +301,8 @@ fn run_jobs(jobs: &SharedQueue) {
 mod tests {
     use std::sync::mpsc;
 
+    use assay_core::background::share_of;
+
     use super::*;
 
     #[test]
@@ -332,6 +349,27 @@ mod tests {
         assert_eq!(pop(&mut queue).as_deref(), Some("a"));
         assert_eq!(pop(&mut queue).as_deref(), Some("b"));
         assert_eq!(pop(&mut queue), None);
+    }
+
+    #[test]
+    fn work_in_the_background_has_one_thread_beside_other_work() {
+        let mut queue = FairQueue::new(2);
+        let (background, request) = (share_of("a"), Arc::<str>::from("a"));
+        let jobs = |count: usize| (0..count).map(|_| Box::new(|| ()) as Job).collect();
+        let pop = |queue: &mut FairQueue| queue.pop().map(|(name, _)| name);
+        queue.push(&background, Place::Last, jobs(4));
+        assert_eq!(queue.startable(), 2);
+        assert_eq!(pop(&mut queue).as_ref(), Some(&background));
+        queue.push(&request, Place::Last, jobs(2));
+        assert_eq!(pop(&mut queue).as_ref(), Some(&request));
+        assert_eq!(pop(&mut queue).as_ref(), Some(&request));
+        assert_eq!(queue.startable(), 0);
+        queue.finished(&request);
+        assert_eq!(pop(&mut queue), None);
+        queue.finished(&background);
+        assert_eq!(pop(&mut queue).as_ref(), Some(&background), "not starved");
+        queue.finished(&request);
+        assert_eq!(pop(&mut queue).as_ref(), Some(&background));
     }
 
     #[test]

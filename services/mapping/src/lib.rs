@@ -3,6 +3,7 @@
 
 pub mod batch;
 pub mod grades;
+pub mod invalid_line;
 pub mod render;
 pub mod runs;
 mod template_tasks;

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use assay_access::{COMMAND_LINE, Gate, Key, KeyPolicy, ManageError, NewKey, audit_entry};
 use assay_alerts::Alerts;
-use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits, Tls};
+use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits, JobOwners, Tls};
 use assay_core::execution::Execute;
 use assay_core::reward_model::RewardModels;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_engine::{Engine, EngineParts, Keeping, Limits, RECORD_CLOSE_TIMEOUT, REPLY_TIMEOUT};
+use assay_jobs::{JobParts, Jobs};
 use assay_record::access::{AccessStore, KeyError, Quotas, Role};
 use assay_record::{
     Acknowledge, Backup, BackupError, CopyError, CopyProgress, PublishedServer, Record,
@@ -50,6 +51,7 @@ pub struct Node {
     config: Config,
     sandboxes: Sandboxes,
     sessions: NodeSessions,
+    jobs: Jobs,
     models: Arc<dyn RewardModels>,
     /// Whether the node is warming up and therefore not ready.
     warming: Arc<AtomicBool>,
@@ -129,15 +131,24 @@ impl Node {
         };
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;
         let alerts = Alerts::new(engine.clone(), config.alerts.settings());
+        let (gate, templates) = (Arc::new(gate), Arc::new(templates));
+        let jobs = Jobs::new(JobParts {
+            engine: engine.clone(),
+            templates: Arc::clone(&templates),
+            owners: Arc::new(JobOwners(Arc::clone(&gate))),
+            made_bytes: config.server.parsed_bytes,
+            settings: config.jobs.settings(&config.server),
+        });
         Ok(Self {
             review: Review::new(engine),
             alerts: Arc::new(alerts.map_err(NodeError::Webhook)?),
-            gate: Arc::new(gate),
+            gate,
             tls,
-            templates: Arc::new(templates),
+            templates,
             config,
             sandboxes,
             sessions: NodeSessions::default(),
+            jobs,
             models,
             warming: Arc::default(),
             published: Mutex::default(),
@@ -286,6 +297,7 @@ impl Node {
             templates: Arc::clone(&self.templates),
             programs: Arc::new(self.sandboxes.programs.clone()),
             sessions: self.sessions()?,
+            jobs: self.jobs.clone(),
             models: Arc::clone(&self.models),
             metrics: observe::metrics()?,
             warming: Arc::clone(&self.warming),
@@ -294,6 +306,12 @@ impl Node {
             tls: self.tls.clone(),
             limits,
         }))
+    }
+
+    /// The jobs of this node, which are graded while it serves.
+    #[must_use]
+    pub fn jobs(&self) -> &Jobs {
+        &self.jobs
     }
 
     /// The interpreter sessions of this node. The first call reads those that an earlier process
@@ -356,6 +374,7 @@ impl Node {
             let sessions = self.sessions()?;
             async move { sessions.run_expiry().await }
         });
+        self.jobs.start().await;
         let returning = tokio::spawn(free_memory::return_regularly());
         let summing = tokio::spawn(observe::sum_regularly());
         let certificate = self.tls.clone().map(|tls| tokio::spawn(tls.watch()));
@@ -368,6 +387,7 @@ impl Node {
         // The sender is also dropped when the serving task ends.
         let _ = stopped.await;
         drop(self.published().take());
+        self.jobs.stop();
         warming.abort();
         loading.abort();
         watching.abort();
@@ -453,6 +473,15 @@ impl Node {
         self.engine()
             .drain(Duration::from_secs(self.config.server.shutdown_seconds))
             .await;
+        // What became of the last shards is stored while the record is open.
+        if tokio::time::timeout(REPLY_TIMEOUT, self.jobs.ended())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                "some shards of jobs are not given back; they continue at the next start"
+            );
+        }
         self.sandboxes.stop().await;
         // Batches that wait for models have already failed, and other requests had the same time.
         tokio::join!(

@@ -2,6 +2,7 @@
 
 use assay_access::ExceededQuota;
 use assay_core::ErrorCode;
+use assay_jobs::JobError;
 use assay_record::RecordError;
 use assay_review::ReviewError;
 use assay_review::filter::FilterError;
@@ -60,6 +61,15 @@ impl From<RecordError> for Failure {
         tracing::error!(%error, "cannot read the record for a page");
         let message = "the record cannot be read; reload the page, or see the log of the node";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+}
+
+impl From<JobError> for Failure {
+    fn from(error: JobError) -> Self {
+        match error {
+            JobError::Record(error) => error.into(),
+            error => Self::of(error.code(), error.to_string()),
+        }
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) enum Section {
     Verifier,
     Suspects,
     Checks,
+    Jobs,
     Cost,
     Storage,
     Audit,
@@ -36,6 +37,7 @@ impl Section {
         (Self::Verifier, "/ui/channels", "Verifier", "v"),
         (Self::Suspects, "/ui/suspects", "Suspects", "s"),
         (Self::Checks, "/ui/checks", "Checks", "k"),
+        (Self::Jobs, "/ui/jobs", "Jobs", "b"),
         (Self::Cost, "/ui/cost", "Cost", "t"),
         (Self::Storage, "/ui/storage", "Storage", "o"),
     ];
@@ -43,7 +45,7 @@ impl Section {
     /// The role that its pages and forms need.
     pub(crate) const fn role(self) -> Role {
         match self {
-            Self::Home | Self::Runs | Self::Grades | Self::Other => Role::Trainer,
+            Self::Home | Self::Runs | Self::Grades | Self::Jobs | Self::Other => Role::Trainer,
             Self::Checks => Role::Checker,
             Self::Verifier | Self::Suspects | Self::Cost | Self::Storage | Self::Audit => {
                 Role::Operator

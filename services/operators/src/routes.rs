@@ -6,6 +6,7 @@ use std::sync::Arc;
 use assay_access::Gate;
 use assay_alerts::Alerts;
 use assay_core::ErrorCode;
+use assay_jobs::Jobs;
 use assay_record::access::{Access, Role};
 use assay_review::Review;
 use axum::Router;
@@ -23,7 +24,7 @@ use crate::failure_page::{failure_page, show_failures};
 use crate::page::{Menu, Section};
 use crate::pages::{
     audit, channel, channels, check, checks, comments, compare, cost, disagreements, grade, grades,
-    home, keys, prompts, queue, run, run_notes, runs, sign_in, storage, suspects,
+    home, job, jobs, keys, prompts, queue, run, run_notes, runs, sign_in, storage, suspects,
 };
 use crate::site::Site;
 
@@ -78,6 +79,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(
     review: Review,
     alerts: Arc<Alerts>,
     gate: Arc<Gate>,
+    jobs: Jobs,
     secure: bool,
 ) -> (Router<S>, Vec<(Method, &'static str, Access)>) {
     const PUBLIC: Access = Access::Public;
@@ -131,6 +133,9 @@ pub fn router<S: Clone + Send + Sync + 'static>(
         .get(Section::Verifier.access(), "/ui/channel", channel::page)
         .get(Section::Checks.access(), "/ui/checks", checks::page)
         .get(Section::Checks.access(), "/ui/checks/{id}", check::page)
+        .get(Section::Jobs.access(), "/ui/jobs", jobs::page)
+        .get(Section::Jobs.access(), "/ui/jobs/{id}", job::page)
+        .post(Section::Jobs.access(), "/ui/jobs/{id}/cancel", job::cancel)
         .get(
             Section::Verifier.access(),
             "/ui/disagreements",
@@ -152,6 +157,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(
             review,
             alerts,
             gate,
+            jobs,
             secure,
         });
     (router, pages.roles)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use assay_access::{Caller, Gate};
 use assay_alerts::Alerts;
+use assay_jobs::Jobs;
 use assay_review::Review;
 use axum::extract::FromRequestParts;
 use http::StatusCode;
@@ -19,6 +20,7 @@ pub(crate) struct Site {
     pub(crate) review: Review,
     pub(crate) alerts: Arc<Alerts>,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) jobs: Jobs,
     /// Whether connections use TLS, in which case cookies are sent only over TLS.
     pub(crate) secure: bool,
 }
@@ -30,6 +32,7 @@ pub(crate) struct Viewer {
     pub(crate) caller: Caller,
     pub(crate) alerts: Arc<Alerts>,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) jobs: Jobs,
     /// The navigation for the caller.
     pub(crate) menu: Menu,
 }
@@ -57,6 +60,7 @@ impl FromRequestParts<Site> for Viewer {
             caller,
             alerts: Arc::clone(&site.alerts),
             gate: Arc::clone(&site.gate),
+            jobs: site.jobs.clone(),
         })
     }
 }

@@ -18,6 +18,7 @@
 //!   beside their SQL;
 //! - `hold`: which node grades a request, if several share the record; `exclusion`: which one draws
 //!   grades for operators;
+//! - `job_queue`: the jobs of nodes, and which node grades each shard;
 //! - `retention`: deletes in the background;
 //! - `text_completion`: completes the index of texts in the background;
 //! - `backup` and `verify`: commands on a record that a node may be using;
@@ -53,6 +54,8 @@ mod held_request;
 mod hold;
 #[doc(hidden)]
 pub mod hook;
+pub mod job;
+mod job_queue;
 mod legacy;
 pub mod metrics;
 pub mod missing;

@@ -135,7 +135,7 @@ pub(crate) struct Shared {
     pub(crate) pending: Arc<Pending>,
     pub(crate) folder: Option<Arc<Folder>>,
     pub(crate) clock: Arc<dyn Clock>,
-    compression: i32,
+    pub(crate) compression: i32,
     /// One permit per core: more threads would not compress faster, and each has a zstd context.
     encoders: Semaphore,
     /// The seal of new frames.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::access::{own_run, recorded_run};
+use crate::job::Job;
 use crate::{GradeFilter, RecordError, RunSummary, StoredGrade};
 
 /// What a [`Record`](crate::Record) shows.
@@ -69,6 +70,24 @@ impl Scope {
         let run = stored.source.run.as_deref();
         stored.source.run = run.and_then(|run| own_run(own, run)).map(Into::into);
         Some(stored)
+    }
+
+    /// The caller whose jobs are shown; `None` for those of all.
+    pub(crate) fn caller(&self) -> Option<&str> {
+        match self {
+            Self::All => None,
+            Self::Caller(own) => Some(own),
+        }
+    }
+
+    /// The job with the name that its caller gave its run.
+    pub(crate) fn own_job(&self, job: Job) -> Job {
+        let Self::Caller(own) = self else {
+            return job;
+        };
+        let run = job.run.as_deref();
+        let run = run.and_then(|run| own_run(own, run)).map(Into::into);
+        Job { run, ..job }
     }
 
     /// The summary with the name that its caller gave the run; `None` if it belongs to another

@@ -9,6 +9,7 @@ pub mod checks;
 pub mod comments;
 pub mod costs;
 pub mod grades;
+pub mod jobs;
 pub mod pairs;
 mod parsed;
 pub mod problem;
@@ -32,7 +33,8 @@ pub use raw_object::RawObject;
 pub use reading::DecodeLimits;
 pub use ready::ReadyBody;
 pub use request::{
-    Decoded, GradeRequest, ItemRequest, OwnForm, ReadTask, TemplateTask, decode, fits_path,
+    Decoded, GradeRequest, ItemRequest, OwnForm, ReadTask, TemplateTask, Unexpanded, decode,
+    fits_path,
 };
 pub use selection::{Selected, Selection};
 pub use warning::Warning;

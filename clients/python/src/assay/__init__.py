@@ -25,6 +25,7 @@ from assay.errors import (
     SplitBatchError,
     UnexpectedReplyError,
 )
+from assay.jobs import AsyncJobs, Jobs
 from assay.results import Results
 from assay.rollouts import Rollouts
 from assay.sessions import AsyncSession, Session
@@ -39,12 +40,14 @@ __all__ = [
     "AssayError",
     "AsyncClient",
     "AsyncGradeStream",
+    "AsyncJobs",
     "AsyncSession",
     "BinaryNotFoundError",
     "Client",
     "CommandFailedError",
     "DeadlineExceededError",
     "GradeStream",
+    "Jobs",
     "MissingFieldError",
     "NotGradedError",
     "PromptMissingError",

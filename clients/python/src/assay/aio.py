@@ -20,6 +20,7 @@ from assay._options import settings
 from assay._progress import Progress, Report, reporter
 from assay.client import StreamLines
 from assay.errors import AssayError, DeadlineExceededError
+from assay.jobs import AsyncJobs
 from assay.models import (
     BatchWarning,
     Channel,
@@ -109,6 +110,11 @@ class AsyncClient:
     def urls(self) -> tuple[str, ...]:
         """URLs of the servers."""
         return tuple(node.url for node in self._core.nodes.all)
+
+    @property
+    def jobs(self) -> AsyncJobs:
+        """As `Client.jobs`."""
+        return AsyncJobs(self._core, self._transport)
 
     # -- grading
 

@@ -20,6 +20,7 @@ from assay._options import settings
 from assay._progress import Progress, Report, reporter
 from assay._threaded import Transport
 from assay._workers import Workers
+from assay.jobs import Jobs
 from assay.models import (
     BatchWarning,
     Channel,
@@ -116,6 +117,11 @@ class Client:
     def urls(self) -> tuple[str, ...]:
         """URLs of the servers."""
         return tuple(node.url for node in self._core.nodes.all)
+
+    @property
+    def jobs(self) -> Jobs:
+        """Data sets that the servers grade in the background."""
+        return Jobs(self._core, self._transport)
 
     # -- grading
 

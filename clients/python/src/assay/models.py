@@ -1498,6 +1498,48 @@ class Explained(View):
         return value
 
 
+class FailingShard(View):
+    """A shard whose last try failed."""
+
+    __slots__ = ()
+
+    @property
+    def first_line(self) -> int:
+        """Number of its first line, from 1."""
+        value: int = self._get("first_line")
+        return value
+
+    @property
+    def items(self) -> int:
+        """Its lines that are not blank."""
+        value: int = self._get("items")
+        return value
+
+    @property
+    def reason(self) -> str:
+        """Why the last try failed."""
+        value: str = self._get("reason")
+        return value
+
+    @property
+    def set_aside(self) -> bool:
+        """Whether it is not tried again."""
+        value: bool = self._get("set_aside")
+        return value
+
+    @property
+    def shard(self) -> int:
+        """Number of the shard, from 0."""
+        value: int = self._get("shard")
+        return value
+
+    @property
+    def tries(self) -> int:
+        """How often a node began to grade it."""
+        value: int = self._get("tries")
+        return value
+
+
 class Fault(View):
     """Why an item has no score."""
 
@@ -1858,6 +1900,166 @@ class InputError(View):
     def message(self) -> str:
         """What is wrong and what to do."""
         value: str = self._get("message")
+        return value
+
+
+class Job(View):
+    """A job: a data set that is graded in the background."""
+
+    __slots__ = ()
+
+    @property
+    def caller(self) -> str:
+        """Name of the key that submitted it."""
+        value: str = self._get("caller")
+        return value
+
+    @property
+    def ended_us(self) -> int | None:
+        """When its last shard was finished, or when it was cancelled."""
+        value: int | None = self._get("ended_us")
+        return value
+
+    @property
+    def failed(self) -> int:
+        """Items with the outcome `failed`."""
+        value: int = self._get("failed")
+        return value
+
+    @property
+    def failing(self) -> list[FailingShard]:
+        """Shards whose last try failed, at most 100; lists of jobs leave them out."""
+        value = self._get("failing")
+        return [FailingShard(item) for item in value]
+
+    @property
+    def finished(self) -> int:
+        """Lines with a result."""
+        value: int = self._get("finished")
+        return value
+
+    @property
+    def graded(self) -> int:
+        """Items with the outcome `graded`."""
+        value: int = self._get("graded")
+        return value
+
+    @property
+    def invalid(self) -> int:
+        """Lines that are not valid items."""
+        value: int = self._get("invalid")
+        return value
+
+    @property
+    def items(self) -> int:
+        """Lines that are not blank."""
+        value: int = self._get("items")
+        return value
+
+    @property
+    def items_per_second(self) -> float | None:
+        """Lines finished in a second, over the last minute or, at the end, over the whole job;
+        `None` if not known yet.
+        """
+        value: float | None = self._get("items_per_second")
+        return value
+
+    @property
+    def job(self) -> str:
+        """Id of the job, a ULID."""
+        value: str = self._get("job")
+        return value
+
+    @property
+    def kind(self) -> str:
+        """What is done with its lines: `grade`."""
+        value: str = self._get("kind")
+        return value
+
+    @property
+    def passed(self) -> int:
+        """Of those, passed."""
+        value: int = self._get("passed")
+        return value
+
+    @property
+    def policy(self) -> str | None:
+        """Name of the reward policy of items that have none of their own; `None` for `default`."""
+        value: str | None = self._get("policy")
+        return value
+
+    @property
+    def remaining_seconds(self) -> float | None:
+        """Estimate of the seconds until its end at this rate; `None` if not known, or if it has
+        ended.
+        """
+        value: float | None = self._get("remaining_seconds")
+        return value
+
+    @property
+    def run(self) -> str | None:
+        """Name of the run."""
+        value: str | None = self._get("run")
+        return value
+
+    @property
+    def set_aside(self) -> int:
+        """Lines of shards that are set aside."""
+        value: int = self._get("set_aside")
+        return value
+
+    @property
+    def shards(self) -> ShardCounts:
+        """Its shards by state."""
+        value = self._get("shards")
+        return ShardCounts(value)
+
+    @property
+    def started_us(self) -> int | None:
+        """When a node first began to grade one of its shards."""
+        value: int | None = self._get("started_us")
+        return value
+
+    @property
+    def state(self) -> str:
+        """`waiting`, `running`, `done` or `cancelled`."""
+        value: str = self._get("state")
+        return value
+
+    @property
+    def step(self) -> int | None:
+        """Step of the run."""
+        value: int | None = self._get("step")
+        return value
+
+    @property
+    def submitted_us(self) -> int:
+        """When it was submitted, in microseconds since the Unix epoch."""
+        value: int = self._get("submitted_us")
+        return value
+
+    @property
+    def ungradable(self) -> int:
+        """Items with the outcome `ungradable`."""
+        value: int = self._get("ungradable")
+        return value
+
+
+class Jobs(View):
+    """A page of jobs."""
+
+    __slots__ = ()
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The jobs, newest first."""
+        value = self._get("jobs")
+        return [Job(item) for item in value]
+
+    @property
+    def next(self) -> str | None:
+        """Value of `before` for the next page; `None` if this is the last one."""
+        value: str | None = self._get("next")
         return value
 
 
@@ -4046,6 +4248,36 @@ class Sessions(View):
         """The sessions, oldest first."""
         value = self._get("sessions")
         return [Session(item) for item in value]
+
+
+class ShardCounts(View):
+    """Shards of a job by state."""
+
+    __slots__ = ()
+
+    @property
+    def done(self) -> int:
+        """Shards that are graded."""
+        value: int = self._get("done")
+        return value
+
+    @property
+    def running(self) -> int:
+        """Shards that nodes grade."""
+        value: int = self._get("running")
+        return value
+
+    @property
+    def set_aside(self) -> int:
+        """Shards that failed too often and are not tried again."""
+        value: int = self._get("set_aside")
+        return value
+
+    @property
+    def waiting(self) -> int:
+        """Shards that wait."""
+        value: int = self._get("waiting")
+        return value
 
 
 class Step(View):

@@ -3,6 +3,7 @@
 
 mod batch_allowance;
 mod endpoints;
+mod job_owners;
 mod key_path;
 mod proxied;
 mod time_left;
@@ -25,6 +26,7 @@ use http::{HeaderMap, HeaderValue, Method, header};
 
 use batch_allowance::BatchAllowance;
 pub(crate) use endpoints::Endpoints;
+pub use job_owners::JobOwners;
 pub(crate) use key_path::{KEYED_PATHS, PathKey, split_key};
 pub(crate) use proxied::ProxyHeader;
 pub(crate) use time_left::reject_exhausted;

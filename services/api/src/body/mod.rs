@@ -3,6 +3,7 @@
 
 mod discard;
 mod kind;
+mod lines;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -126,7 +127,7 @@ impl RequestBody {
 
     async fn read(self, api: &Api, kind: BodyKind) -> ApiResult<ReadBody> {
         let Self { headers, mut body } = self;
-        reject_other_media_types(&headers)?;
+        reject_other_media_types(&headers, &JSON_TYPES)?;
         let admission = api.engine().admission();
         let bounds = kind.bounds(api.limits(), admission);
         let declared = headers
@@ -146,13 +147,7 @@ impl RequestBody {
             let Some(frame) = body.frame().await else {
                 break;
             };
-            let frame = frame.map_err(|error| {
-                let message = match TooSlow::find_in(&error) {
-                    Some(slow) => slow.to_string(),
-                    None => format!("the body is incomplete or cannot be decompressed: {error}"),
-                };
-                ApiError::new(ErrorCode::MalformedJson, message)
-            })?;
+            let frame = frame.map_err(|error| incomplete(&error))?;
             let Ok(data) = frame.into_data() else {
                 continue;
             };
@@ -314,9 +309,26 @@ fn reject_too_deep(parsed: &Parsed) -> Result<(), Problem> {
     ))
 }
 
-/// Rejects a body with another media type than JSON before it is read. A body without a media type
-/// is parsed as JSON.
-fn reject_other_media_types(headers: &HeaderMap) -> ApiResult<()> {
+/// The error of a body that does not arrive.
+fn incomplete(error: &axum::Error) -> ApiError {
+    let message = match TooSlow::find_in(error) {
+        Some(slow) => slow.to_string(),
+        None => format!("the body is incomplete or cannot be decompressed: {error}"),
+    };
+    ApiError::new(ErrorCode::MalformedJson, message)
+}
+
+/// The media types of a JSON value, the one to send first. `curl -d` declares a form even if the
+/// body is JSON.
+const JSON_TYPES: [&str; 3] = [
+    "application/json",
+    "application/x-www-form-urlencoded",
+    "text/json",
+];
+
+/// Rejects a body with another media type before it is read. A body without a media type has the
+/// first one.
+fn reject_other_media_types(headers: &HeaderMap, accepted: &[&str]) -> ApiResult<()> {
     let Some(media_type) = headers.get(header::CONTENT_TYPE) else {
         return Ok(());
     };
@@ -327,18 +339,13 @@ fn reject_other_media_types(headers: &HeaderMap) -> ApiResult<()> {
         .next()
         .unwrap_or_default()
         .trim();
-    // `curl -d` declares a form even if the body is JSON.
-    let accepted = [
-        "application/json",
-        "application/x-www-form-urlencoded",
-        "text/json",
-    ];
     if accepted
         .iter()
         .any(|accepted| essence.eq_ignore_ascii_case(accepted))
     {
         return Ok(());
     }
-    let message = format!("unsupported `Content-Type` `{essence}`; send `application/json`");
+    let wanted = accepted.first().copied().unwrap_or_default();
+    let message = format!("unsupported `Content-Type` `{essence}`; send `{wanted}`");
     Err(ApiError::new(ErrorCode::UnsupportedMedia, message))
 }

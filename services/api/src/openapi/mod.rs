@@ -38,6 +38,7 @@ use crate::roles::RoleTable;
     )),
     tags(
         (name = "grading", description = "Grade batches of rollouts."),
+        (name = "jobs", description = "Grade data sets in the background."),
         (name = "sessions", description = "Run code in interpreter sessions that live across \
             calls."),
         (name = "record", description = "Query and replay recorded grades, runs and dataset \

@@ -9,6 +9,7 @@ pub(crate) mod costs;
 pub(crate) mod grade;
 pub(crate) mod graders;
 pub(crate) mod grades;
+pub(crate) mod jobs;
 pub(crate) mod page;
 pub(crate) mod policies;
 pub(crate) mod prompts;

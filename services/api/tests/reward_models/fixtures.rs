@@ -14,6 +14,7 @@ use assay_core::reward_model::{
 };
 use assay_core::{BoxFuture, Fault, GraderTable, Ids, SystemClock};
 use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
+use assay_jobs::Jobs;
 use assay_record::{Record, RecordOptions};
 use assay_sessions::Sessions;
 use axum::Router;
@@ -334,7 +335,8 @@ fn service_of(models: Vec<ModelInfo>, limits: ApiLimits, record: Option<Record>)
     let alerts = Alerts::new(engine.clone(), Settings::default()).unwrap();
     let parts = ApiParts {
         alerts: Arc::new(alerts),
-        review: assay_review::Review::new(engine),
+        review: assay_review::Review::new(engine.clone()),
+        jobs: Jobs::without_limits(engine),
         templates: Arc::default(),
         programs: Arc::new(NoPrograms),
         models: models.clone(),

@@ -1,6 +1,7 @@
 //! Command-line arguments.
 
 mod check;
+mod jobs;
 mod keys;
 mod record;
 mod seconds;
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use check::Check;
+pub(crate) use jobs::{JobAction, JobArguments};
 pub(crate) use keys::{Audit, CreateKey, KeyAction, Keys, SetKey};
 pub(crate) use record::{
     AnnotateArguments, BackupArguments, CompareArguments, CopyArguments, Export, ExportFormat,
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Policies(Policies),
     /// List, load, unload and benchmark reward models, and score inputs
     Models(Models),
+    /// Submit data sets that a server grades in the background, and list, watch and cancel them
+    Jobs(JobArguments),
     /// List, show and end interpreter sessions, and replay their logs
     Sessions(SessionArguments),
     /// Grade recorded items again with this binary and compare the verdicts
@@ -194,6 +198,9 @@ pub(crate) struct Grade {
     pub(crate) server: Option<String>,
     #[command(flatten)]
     pub(crate) key: ServerKey,
+    /// Let the server grade the file as a job, which survives restarts, and wait for its results
+    #[arg(long, conflicts_with_all = ["database", "jobs", "one_batch", "explain", "fields"])]
+    pub(crate) job: bool,
     /// Record the grades in this database [default: record nothing]
     #[arg(long, value_name = "URL", conflicts_with = "server")]
     pub(crate) database: Option<String>,

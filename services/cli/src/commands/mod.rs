@@ -15,6 +15,7 @@ mod grade;
 mod graders;
 mod grades;
 mod images;
+mod jobs;
 mod keys;
 mod man;
 mod models;
@@ -22,6 +23,7 @@ mod policies;
 mod prune;
 mod record;
 mod replay;
+mod rows;
 mod runs;
 mod serve;
 mod sessions;
@@ -57,6 +59,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
         Command::Channels(channels) => channels::run(file, &channels),
         Command::Policies(policies) => policies::run(file, &policies),
         Command::Models(models) => models::run(file, models),
+        Command::Jobs(arguments) => jobs::run(file, &arguments),
         Command::Sessions(arguments) => sessions::run(file, &arguments),
         Command::Replay(replay) => replay::run(file, &replay),
         Command::Keys(keys) => keys::run(file, &keys),

@@ -14,6 +14,7 @@ mod crash;
 mod environment;
 mod files;
 mod fixtures;
+mod jobs;
 mod judges;
 mod keys;
 mod logging;

@@ -15,7 +15,7 @@ pub(crate) mod tasks;
 
 use std::sync::Arc;
 
-use assay_record::SealedReply;
+use assay_record::{ItemGrade, SealedReply};
 use tokio::sync::mpsc::error::SendTimeoutError;
 use tracing::Instrument as _;
 
@@ -94,6 +94,7 @@ async fn run_stages(
         if whole {
             reply.set_summary(correct(&plan, &mut wave, &weights));
         }
+        reject_unfinished(state, &options, &wave)?;
         reply.push(wave);
         if !whole && grading.is_done() {
             reply.set_summary(correct::summary(&plan, reply.grades()));
@@ -118,6 +119,28 @@ async fn run_stages(
     }
     metrics::batch(now.saturating_sub(plan.received.monotonic));
     Ok((reply, sealed))
+}
+
+/// Fails if items of a wave failed and the sender of the batch grades it again.
+fn reject_unfinished(
+    state: &EngineState,
+    options: &PipelineOptions<'_>,
+    wave: &[ItemGrade],
+) -> Result<(), EngineError> {
+    let Some(repeated) = options.keyed.and_then(|keyed| keyed.repeated) else {
+        return Ok(());
+    };
+    let mut errors = wave.iter().filter_map(|grade| grade.error.as_ref());
+    let Some(error) = errors.find(|error| error.retryable) else {
+        return Ok(());
+    };
+    if state.stopping.is_cancelled() {
+        return Err(EngineError::ShuttingDown);
+    }
+    if repeated.keeps_failures {
+        return Ok(());
+    }
+    Err(EngineError::Unfinished(error.clone()))
 }
 
 /// Admits a batch within the quotas of its key. Each check of an item counts as an item.

@@ -464,6 +464,7 @@ pub(crate) fn keyed(key: &str, body: &str) -> IdempotentRequest {
             media: "text/plain".to_owned(),
             body: outcomes(reply).join(",").into(),
         }),
+        repeated: None,
     }
 }
 

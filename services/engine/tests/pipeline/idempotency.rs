@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use assay_engine::{Allowance, Answer, Batch, Charge, EngineError, Limits, Mode};
+use assay_engine::{
+    Allowance, Answer, Batch, Charge, EngineError, IdempotentRequest, Limits, Mode, Repeated,
+};
 use tokio::sync::{Notify, mpsc};
 
 use crate::fixtures::{Recorded, batch, fixture, fixture_with, item, keyed};
@@ -55,6 +57,34 @@ async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
     while admission.memory(&caller).grow(1).is_err() {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn a_request_that_is_repeated_records_only_its_last_failures() {
+    let fixture = fixture().await;
+    let id = fixture.engine.new_id();
+    let grade = async |keeps_failures| {
+        let items = vec![item("exact", "1", "fail"), item("exact", "1", "1")];
+        let request = IdempotentRequest {
+            repeated: Some(Repeated {
+                batch: id,
+                keeps_failures,
+            }),
+            ..keyed("k", "body")
+        };
+        let engine = &fixture.engine;
+        engine.grade_once(request, batch(items), Mode::Whole).await
+    };
+    let unfinished = grade(false).await.err();
+    assert!(matches!(unfinished, Some(EngineError::Unfinished(_))));
+    assert!(fixture.recorded.grades().is_empty());
+    let Ok(Answer::Fresh(reply, _)) = grade(true).await else {
+        panic!("the last try is recorded");
+    };
+    assert_eq!(reply.id(), id);
+    assert_eq!(fixture.recorded.grades().len(), 2);
+    let (again, _) = bytes(grade(false).await.unwrap());
+    assert!(again);
 }
 
 /// If the request is sent again after a crash, it may succeed, with the same ids.

@@ -9,6 +9,7 @@ mod alerts;
 mod environment;
 mod error;
 mod fetching;
+mod jobs;
 mod judges;
 mod log;
 mod retention;
@@ -36,6 +37,7 @@ use self::environment::{Environment, KnownSetting};
 pub use self::error::UnknownVariable;
 use self::error::{describe, shown};
 pub use self::fetching::Fetching;
+pub use self::jobs::Jobs;
 pub use self::judges::JudgeSection;
 pub use self::log::{Log, LogFormat};
 pub use self::retention::{RedactionPattern, Retention, StoredBodies};
@@ -65,6 +67,8 @@ pub struct Config {
     pub sql: Sql,
     /// Interpreter sessions.
     pub sessions: Sessions,
+    /// Data sets that are graded in the background.
+    pub jobs: Jobs,
     /// Error rates of verifiers.
     pub channels: Channels,
     /// Reward models.
@@ -310,6 +314,7 @@ fn parse(table: &Table) -> Result<Config, String> {
     config.sandbox_workers.check()?;
     config.sql.check()?;
     config.sessions.check()?;
+    config.jobs.check()?;
     config.channels.check()?;
     config.reward_models.check()?;
     judges::check(&config.judges)?;

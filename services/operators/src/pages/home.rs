@@ -103,6 +103,7 @@ pub(crate) async fn page(
         alerts,
         gate,
         menu,
+        ..
     }: Viewer,
 ) -> Result<Page<Home>> {
     let store = record_of(&review)?;

@@ -12,6 +12,8 @@ pub(crate) mod disagreements;
 pub(crate) mod grade;
 pub(crate) mod grades;
 pub(crate) mod home;
+pub(crate) mod job;
+pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod prompts;
 pub(crate) mod queue;

@@ -89,6 +89,15 @@ impl Location {
         }
     }
 
+    /// Connects with the connection that writes jobs: the writer in memory, otherwise another one,
+    /// so that neither waits for the other's transactions on a server.
+    pub(super) async fn connect_jobs(&self, writer: &Pool) -> Result<Pool, sqlx::Error> {
+        if self.is_in_memory() {
+            return Ok(writer.clone());
+        }
+        self.connect_access().await
+    }
+
     /// Connects with the connection that reads and writes keys. One, because keys are few and are
     /// read about once a second. A revocation must survive a power loss, so every commit is synced.
     pub(super) async fn connect_access(&self) -> Result<Pool, sqlx::Error> {

@@ -27,6 +27,7 @@ mod facets;
 mod holdings;
 pub(crate) mod indexed;
 mod insert;
+pub(crate) mod jobs;
 pub(crate) mod keys;
 mod kinds;
 mod location;
@@ -99,6 +100,9 @@ pub(crate) struct Database {
     readers: Pool,
     /// Connections that hold requests; those of the writer in a database that is not shared.
     holders: Pool,
+    /// The connection that writes jobs, whose commits survive a power loss; that of the writer in
+    /// memory.
+    jobs: Pool,
     /// Name of the spool whose progress is stored.
     spool: String,
     /// `None` in memory or on a server.
@@ -140,6 +144,7 @@ impl Database {
         let connections = readers;
         let readers = location.connect_readers(&writer, connections);
         let holders = location.connect_holders(&writer);
+        let jobs = location.connect_jobs(&writer).await?;
         let file = location.path().map(DatabaseFile::at).transpose();
         let file = file.map_err(sqlx::Error::from)?;
         let texts = if text_search {
@@ -152,6 +157,7 @@ impl Database {
             writer,
             readers,
             holders,
+            jobs,
             spool,
             file,
             in_memory: location.is_in_memory(),
@@ -204,6 +210,12 @@ impl Database {
     /// As [`holds::release`].
     pub(crate) async fn release(&self, held: &HeldRequest) -> Result<(), DatabaseError> {
         holds::release(&mut self.holders.acquire().await?, held).await
+    }
+
+    /// The connection that writes jobs.
+    pub(crate) async fn job_connection(&self) -> Result<Connection, DatabaseError> {
+        self.check()?;
+        Ok(self.jobs.acquire().await?)
     }
 
     /// The index of texts; `None` if they are not searched.
@@ -402,6 +414,7 @@ impl Database {
         }
         self.readers.close().await;
         self.holders.close().await;
+        self.jobs.close().await;
         self.writer.close().await;
     }
 }

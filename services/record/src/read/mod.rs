@@ -12,6 +12,7 @@ mod comments;
 mod costs;
 mod events;
 mod grades;
+mod jobs;
 mod names;
 mod pairs;
 mod prompt_changes;

@@ -20,6 +20,7 @@ mod copying;
 mod costs;
 mod faults;
 mod fixture;
+mod jobs;
 mod lists;
 mod names;
 mod pairs;

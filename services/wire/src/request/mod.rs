@@ -26,7 +26,7 @@ use crate::unicode::{Step, Treatment, read_replacing};
 use crate::{Problem, Selection, Warning};
 
 use shared::Shared;
-pub use tasks::{OwnForm, ReadTask, TemplateTask};
+pub use tasks::{OwnForm, ReadTask, TemplateTask, Unexpanded};
 
 /// A batch of rollouts to grade.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]

@@ -78,6 +78,7 @@ pub(crate) async fn grade(
         key: api.request_key(key),
         request,
         render: sealing(framing.clone(), streamed),
+        repeated: None,
     });
     if streamed {
         return stream::start(api.engine(), batch, keyed, framing).await;

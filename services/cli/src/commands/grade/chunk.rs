@@ -3,9 +3,8 @@
 use std::io::Write;
 
 use assay_base::visible::Visible;
-use assay_core::Fault;
-use assay_record::ItemGrade;
-use assay_wire::{Selected, Selection};
+use assay_mapping::invalid_line;
+use assay_wire::Selection;
 use serde_json::Value;
 
 use super::input::{InputLine, InvalidLine};
@@ -73,36 +72,15 @@ pub(super) fn merge(
     Ok(merged)
 }
 
-/// The result of a line that is not a valid item, with the keys of every result. The outcome is
-/// `ungradable`, because the input is at fault.
+/// The result of a line that is not a valid item. The outcome is `ungradable`, because the input is
+/// at fault.
 fn invalid_result(line: &InvalidLine, selection: Selection) -> serde_json::Result<Value> {
-    let grade = ItemGrade {
-        id: line.id.clone(),
-        group: line.group.clone(),
-        outcome: "ungradable".into(),
-        error: Some(Fault::permanent(line.problem.code, message(line))),
-        deterministic: true,
-        ..ItemGrade::default()
-    };
-    let mut selected = serde_json::to_value(Selected {
-        selection,
-        streamed: false,
-        grade: &grade,
-    })?;
-    // The line has no position in a batch and no grade in the record, and its task may not name a
-    // grader.
-    for key in ["position", "grade", "channel", "grader", "time_us"] {
-        if let Some(value) = selected.get_mut(key) {
-            *value = Value::Null;
-        }
-    }
-    Ok(selected)
+    let item = (line.id.clone(), line.group.clone());
+    let error = invalid_line::fault(line.line, &line.problem);
+    invalid_line::result("ungradable", item, error, (selection, false))
 }
 
 /// Where and why a line is not a valid item.
-pub(super) fn message(InvalidLine { line, problem, .. }: &InvalidLine) -> String {
-    match problem.pointer.as_deref() {
-        Some("") | None => format!("line {line}: {}", problem.message),
-        Some(pointer) => format!("line {line}: `{pointer}`: {}", problem.message),
-    }
+pub(super) fn message(line: &InvalidLine) -> String {
+    invalid_line::message(line.line, &line.problem)
 }

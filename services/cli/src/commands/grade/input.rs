@@ -13,7 +13,7 @@ use assay_wire::request::{DecodedItem, ReadTask, decode_item};
 use futures::{Stream, stream};
 use tokio::sync::mpsc;
 
-use super::rows;
+use crate::commands::rows;
 use crate::commands::template::RowTemplate;
 
 /// Number of items after which a chunk ends at the end of the current group.

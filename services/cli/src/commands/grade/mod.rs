@@ -3,9 +3,9 @@
 mod chunk;
 mod explain;
 mod input;
+mod job;
 mod local;
 mod remote;
-mod rows;
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -17,7 +17,7 @@ use assay_client::Client;
 use assay_mapping::TemplateTasks;
 use assay_node::{Config, Node};
 use assay_templates::Templates;
-use assay_wire::Selection;
+use assay_wire::{Selection, Unexpanded};
 use futures::{Stream, StreamExt};
 
 use super::template::RowTemplate;
@@ -26,7 +26,7 @@ use crate::exit::CommandStatus;
 use crate::image_progress;
 use crate::process::{block_on, client, configuration, stop_signal};
 use crate::progress::Progress;
-use crate::target::named_server;
+use crate::target::{self, named_server};
 use crate::terminal;
 use chunk::{ChunkResults, ResultFormat};
 use input::{Division, MAX_BATCH_ITEMS};
@@ -36,6 +36,12 @@ const CHUNKS_AHEAD: usize = 2;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<CommandStatus> {
     reject_same_file(&arguments.file, &arguments.output)?;
+    if arguments.job {
+        let server = target::server(file, arguments.server.as_deref())?;
+        let client = client(&server, &arguments.key)?;
+        let templates = configuration(file, Vec::new())?.templates()?;
+        return block_on(job::grade(arguments, &client, &templates));
+    }
     let has_run = arguments.run.is_some() || arguments.step.is_some();
     let has_local_options = arguments.database.is_some()
         || arguments.jobs.is_some()
@@ -137,7 +143,8 @@ async fn grade_remote(
         &arguments.file,
         RowTemplate::resolve(templates, arguments.template.as_deref())?,
         Division::Chunks,
-        remote::Unexpanded,
+        // The server makes tasks from rows with its own templates.
+        Unexpanded,
     )?;
     let results = chunks
         .map(|chunk| remote::grade(&client, chunk, arguments, selection))

@@ -2,28 +2,11 @@
 
 use assay_client::{Client, ClientError};
 use assay_core::ErrorCode;
-use assay_wire::{
-    GradeRequest, ItemRequest, OwnForm, Problem, ReadTask, Selected, Selection, TemplateTask,
-};
-use serde_json::value::RawValue;
+use assay_wire::{GradeRequest, ItemRequest, Problem, Selected, Selection};
 
 use super::chunk::{ChunkResults, ResultFormat, merge};
 use super::input::{self, Chunk, MAX_CHUNK_BYTES};
 use crate::arguments::Grade;
-
-/// Checks tasks without making them from rows, which the server does with its own templates.
-pub(super) struct Unexpanded;
-
-impl ReadTask for Unexpanded {
-    type Task = ();
-
-    fn read(&mut self, json: &RawValue, pointer: &str) -> Result<(), Problem> {
-        match TemplateTask::read(json, pointer)? {
-            Some(_) => Ok(()),
-            None => OwnForm.read(json, pointer).map(drop),
-        }
-    }
-}
 
 pub(super) async fn grade(
     client: &Client,

@@ -17,6 +17,7 @@ use crate::cost::{CostFilter, CostKey};
 use crate::database::{Database, Location};
 use crate::dataset_check::{self, DatasetCheck};
 use crate::event::{Adjudication, Assignment, Draw};
+use crate::job::{NewJob, NewShard, ShardOutcome};
 use crate::pair::{CollectedPair, Pair};
 use crate::prompt_changes::SetTotals;
 use crate::prompt_list::{PromptFilter, PromptOrder, PromptStatus};
@@ -467,6 +468,60 @@ async fn read(record: &Record) {
     record.ready().await.unwrap();
 }
 
+async fn use_jobs(record: &Record) {
+    let submit = async |n| {
+        let job = NewJob {
+            id: batch(n),
+            caller: CALLER.to_owned(),
+            share: CALLER.to_owned(),
+            run: None,
+            step: Some(1),
+            policy: None,
+            key: Some(n.to_string()),
+        };
+        assert!(record.begin_job(&job).await.unwrap());
+        for no in 0..2 {
+            let shard = NewShard {
+                no,
+                first_line: 1,
+                items: 1,
+                content: b"{}\n".to_vec(),
+            };
+            record.add_job_shard(batch(n), shard).await.unwrap();
+        }
+        let request = Hash::of(b"request");
+        record.complete_job(batch(n), request).await.unwrap();
+    };
+    for n in 20..22 {
+        submit(n).await;
+    }
+    let (job, lease) = (batch(20), Duration::from_secs(60));
+    assert!(record.job_of_key(CALLER, "20").await.unwrap().is_some());
+    assert_eq!(record.open_jobs().await.unwrap().len(), 2);
+    let claim = async || record.claim_job_shard(job, batch(30), lease).await.unwrap();
+    assert_eq!(claim().await.unwrap().no, 0);
+    record.extend_job_shard(job, 0, lease).await.unwrap();
+    let released = record.release_job_shard(job, 0, Duration::ZERO, Some("no answer"));
+    released.await.unwrap();
+    assert_eq!(record.failing_shards(job, 9).await.unwrap().len(), 1);
+    assert_eq!(claim().await.unwrap().tries, 2);
+    record.recover_jobs().await.unwrap();
+    let outcome = ShardOutcome::default();
+    record.finish_job_shard(job, 0, &outcome).await.unwrap();
+    assert!(!record.finish_job(job).await.unwrap());
+    record
+        .set_job_shard_aside(job, 1, "no answer")
+        .await
+        .unwrap();
+    assert_eq!(record.result_shards(job, 0, 9).await.unwrap().len(), 2);
+    assert_eq!(record.recent_shards(job, 0).await.unwrap().items, 2);
+    assert_eq!(record.job_use(CALLER).await.unwrap().jobs, 1);
+    record.cancel_job(batch(21)).await.unwrap();
+    assert_eq!(record.jobs(None, 9).await.unwrap().len(), 2);
+    record.delete_outdated_jobs(Duration::ZERO).await.unwrap();
+    record.delete_job(batch(21)).await.unwrap();
+}
+
 async fn use_keys(record: &Record, url: &str) {
     let audit = AuditEntry {
         time_us: 7,
@@ -598,6 +653,7 @@ pub(super) async fn run(folder: &Path) {
     let record = Record::open(&options, clock.clone()).await.unwrap();
     write(&record).await;
     read(&record).await;
+    use_jobs(&record).await;
     use_keys(&record, &url).await;
     backup(&options, &folder.join("copy")).await.unwrap();
     assert_eq!(verify(&options, |_| {}).await.unwrap().damages, []);

@@ -23,7 +23,7 @@ const FIELDS: &[&str] = &[
 ];
 
 /// Converts a row to an item, as JSON.
-pub(super) fn item(line: &str, row_template: &RowTemplate) -> Result<String, Problem> {
+pub(crate) fn item(line: &str, row_template: &RowTemplate) -> Result<String, Problem> {
     let RowTemplate { name, template } = row_template;
     let row = read_row(line)
         .map_err(|error| Problem::new(ErrorCode::MalformedJson, error.to_string()))?;

@@ -1,0 +1,149 @@
+//! The jobs of a node: what its runner and its requests share.
+
+use std::sync::Arc;
+
+use assay_core::BatchId;
+use assay_engine::Engine;
+use assay_record::Record;
+use assay_record::job::{Job, JobState, RecentShards};
+use assay_wire::jobs::{JobBody, MAX_FAILING, RATE_WINDOW_US};
+use tokio::sync::{Notify, RwLock};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::owners::Unlimited;
+use crate::parts::JobParts;
+use crate::turns::Turns;
+use crate::{JobError, JobSettings, Results};
+
+/// The jobs of a node. Cheap to clone: clones share their state.
+#[derive(Clone)]
+pub struct Jobs(Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) parts: JobParts,
+    /// Wakes the runner when a job was submitted.
+    pub(crate) submitted: Notify,
+    pub(crate) turns: Turns,
+    /// A shard that failed before is graded while no other one is: if it ends the process, the
+    /// others are not suspected.
+    pub(crate) suspects: RwLock<()>,
+    pub(crate) stopping: CancellationToken,
+    pub(crate) tasks: TaskTracker,
+}
+
+impl Jobs {
+    /// The jobs of a node. Nothing is graded before [`Jobs::start`].
+    #[must_use]
+    pub fn new(parts: JobParts) -> Self {
+        Self(Arc::new(Shared {
+            parts,
+            submitted: Notify::new(),
+            turns: Turns::default(),
+            suspects: RwLock::new(()),
+            stopping: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        }))
+    }
+
+    /// The jobs of an engine without templates, whose callers have no limits.
+    #[must_use]
+    pub fn without_limits(engine: Engine) -> Self {
+        Self::new(JobParts {
+            engine,
+            templates: Arc::default(),
+            owners: Arc::new(Unlimited),
+            made_bytes: usize::MAX,
+            settings: JobSettings::default(),
+        })
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.0
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.0.parts.engine
+    }
+
+    pub(crate) fn settings(&self) -> &JobSettings {
+        &self.0.parts.settings
+    }
+
+    /// The record, with the jobs of all callers.
+    pub(crate) fn record(&self) -> Result<&Record, JobError> {
+        self.engine().record().ok_or(JobError::NoRecord)
+    }
+
+    /// Lets the runner look for shards.
+    pub(crate) fn wake(&self) {
+        self.0.submitted.notify_waiters();
+    }
+
+    /// Returns at most `limit` of the jobs that a record shows, with an id below `before`, newest
+    /// first, without their failing shards.
+    ///
+    /// # Errors
+    /// [`JobError::Record`].
+    pub async fn list(
+        &self,
+        record: &Record,
+        before: Option<BatchId>,
+        limit: u32,
+    ) -> Result<Vec<JobBody>, JobError> {
+        let now_us = self.engine().clock().unix_us();
+        let mut bodies = Vec::new();
+        for job in record.jobs(before, limit).await? {
+            let recent = recent(record, &job, now_us).await?;
+            bodies.push(JobBody::new(job, recent, Vec::new(), now_us));
+        }
+        Ok(bodies)
+    }
+
+    /// Returns a job that a record shows, with its failing shards.
+    ///
+    /// # Errors
+    /// [`JobError::NotFound`], [`JobError::Record`].
+    pub async fn describe(&self, record: &Record, id: BatchId) -> Result<JobBody, JobError> {
+        let job = record.job(id).await?.ok_or(JobError::NotFound(id))?;
+        let now_us = self.engine().clock().unix_us();
+        let recent = recent(record, &job, now_us).await?;
+        let failing = record.failing_shards(id, MAX_FAILING).await?;
+        Ok(JobBody::new(job, recent, failing, now_us))
+    }
+
+    /// Cancels a job that a record shows, unless it has ended. Shards that are being graded are
+    /// finished.
+    ///
+    /// # Errors
+    /// As [`Jobs::describe`].
+    pub async fn cancel(&self, record: &Record, id: BatchId) -> Result<JobBody, JobError> {
+        record.job(id).await?.ok_or(JobError::NotFound(id))?;
+        record.cancel_job(id).await?;
+        self.describe(record, id).await
+    }
+
+    /// The results of a job that a record shows, from shard `after` on.
+    ///
+    /// # Errors
+    /// As [`Jobs::describe`].
+    pub async fn results(
+        &self,
+        record: &Record,
+        id: BatchId,
+        after: u32,
+        limit: Option<u32>,
+    ) -> Result<Results, JobError> {
+        record.job(id).await?.ok_or(JobError::NotFound(id))?;
+        Ok(Results::new(record.clone(), id, after, limit))
+    }
+}
+
+/// What was graded of a job in the last minute, if it is being graded.
+async fn recent(record: &Record, job: &Job, now_us: i64) -> Result<RecentShards, JobError> {
+    if job.state() != JobState::Running {
+        return Ok(RecentShards::default());
+    }
+    let since_us = now_us.saturating_sub(RATE_WINDOW_US);
+    Ok(record.recent_shards(job.id, since_us).await?)
+}
