@@ -64,9 +64,15 @@ fn every_key_of_a_run_has_its_row() {
             "Objective",
         ),
     ];
-    let mut known: BTreeSet<String> = ["run", "seed", "policy.path", "objective.preset"]
-        .map(str::to_owned)
-        .into();
+    let mut known: BTreeSet<String> = [
+        "run",
+        "seed",
+        "policy.path",
+        "policy.dtype",
+        "objective.preset",
+    ]
+    .map(str::to_owned)
+    .into();
     known.extend(
         fields(CONFIG, "Rollout")
             .into_iter()

@@ -23,6 +23,10 @@ pub(crate) enum Command {
     Sft(Sft),
     /// Train on rewards of the service
     Train(Train),
+    /// Perform one update from a file of completions with rewards or advantages
+    Update(Update),
+    /// Print the memory that a run requires
+    Plan(Plan),
     /// Evaluate a policy model on held-out prompts
     Eval(Eval),
     /// Print log-probabilities of completions given as token ids
@@ -127,6 +131,36 @@ pub(crate) struct Train {
     /// Continue from the newest checkpoint in the output directory
     #[arg(long)]
     pub(crate) resume: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Update {
+    /// Completions as token ids, one per line; `-` for standard input
+    #[arg(value_name = "BATCH.jsonl")]
+    pub(crate) batch: PathBuf,
+    #[command(flatten)]
+    pub(crate) run: RunFile,
+    /// Output directory of the previous update [default: start from `policy.path`]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) previous: Option<PathBuf>,
+    /// Directory of the updated policy model and the optimiser state
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// The completions are from an older model: apply `training.effective_share`
+    #[arg(long)]
+    pub(crate) stale: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    pub(crate) run: RunFile,
+    /// Tokens of the longest prompt with its completion [default: from the prompts]
+    #[arg(long, value_name = "N")]
+    pub(crate) longest: Option<usize>,
+    /// Plan `sft` instead of `train`
+    #[arg(long)]
+    pub(crate) sft: bool,
 }
 
 #[derive(Debug, Args)]
@@ -328,6 +362,12 @@ pub(crate) enum BenchKind {
         /// Tokens per text
         #[arg(long, default_value_t = 64)]
         length: usize,
+        /// Keep only the input of each layer, and compute the rest again
+        #[arg(long)]
+        checkpoints: bool,
+        /// Scored tokens whose logits are in memory at a time [default: by the vocabulary]
+        #[arg(long, value_name = "N")]
+        vocabulary_rows: Option<usize>,
     },
     /// Time generation after random prompts
     Generate {

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use assay_policy_model::PolicyModel;
 use assay_policy_model::optimiser::AdamW;
+use assay_policy_model::{ADAPTERS, PolicyModel};
 use assay_rewards::Visit;
 use assay_weights::save;
 use candle_core::{Device, Tensor};
@@ -33,18 +33,23 @@ pub struct State {
     pub unfinished: Vec<Group>,
     /// Visits to prompts, by their index; recorded only if the advantage estimator uses them.
     pub visits: BTreeMap<u64, Vec<Visit>>,
+    /// Tokens of a micro-batch, on which the order of sums depends.
+    pub micro_tokens: usize,
     /// Whether the reference was reset and differs from the initial policy model.
     pub reference_was_reset: bool,
 }
 
 const STATE: &str = "state.bin";
-const WEIGHTS: &str = "trained.safetensors";
 const OPTIMISER: &str = "optimiser.safetensors";
 const REFERENCE: &str = "reference";
 /// Prefix of the name of a checkpoint that is being written.
 const UNFINISHED: &str = ".unfinished-";
 /// Directory of the policy model in the Hugging Face layout.
 pub const MODEL: &str = "model";
+/// Directory of the adapters in the PEFT layout.
+pub const ADAPTER: &str = "adapter";
+/// File of weights of a model directory.
+const WEIGHTS: &str = "model.safetensors";
 /// Tokenizer files that are copied along with the weights.
 const TOKENIZER: &[&str] = &[
     "tokenizer.json",
@@ -133,11 +138,19 @@ impl Checkpoints {
         let unfinished = self.folder.join(format!("{UNFINISHED}{:06}", state.step));
         fs::create_dir_all(&unfinished)
             .with_context(|| format!("cannot create `{}`", unfinished.display()))?;
-        write_model(policy, tokenizer, &unfinished.join(MODEL))?;
-        save::tensors(&unfinished.join(WEIGHTS), &policy.trained_tensors())?;
-        save::tensors(&unfinished.join(OPTIMISER), &optimiser.state()?)?;
+        // With adapters, the frozen weights are those of the initial model.
+        if policy.has_adapters() {
+            policy.save_adapters(&unfinished.join(ADAPTER))?;
+        } else {
+            write_model(policy, tokenizer, &unfinished.join(MODEL))?;
+        }
+        write_optimiser(optimiser, &unfinished)?;
         if let Some(reference) = reference.filter(|_| state.reference_was_reset) {
-            reference.save(&unfinished.join(REFERENCE))?;
+            if policy.has_adapters() {
+                reference.save_adapters(&unfinished.join(REFERENCE))?;
+            } else {
+                reference.save(&unfinished.join(REFERENCE))?;
+            }
         }
         save::bytes(&unfinished.join(STATE), &postcard::to_stdvec(state)?)?;
         fs::rename(&unfinished, &path).with_context(|| {
@@ -156,13 +169,14 @@ impl Checkpoints {
     }
 }
 
-/// Writes the policy model with its tokenizer in the Hugging Face layout, and adapters separately.
+/// Writes the policy model with its tokenizer in the Hugging Face layout. Adapters are merged into
+/// the weights, and also written to the directory [`ADAPTER`] in it.
 ///
 /// # Errors
 /// A file cannot be written.
 pub fn write_model(policy: &PolicyModel, tokenizer: &Path, to: &Path) -> anyhow::Result<()> {
     policy.save(to)?;
-    policy.save_adapters(to)?;
+    policy.save_adapters(&to.join(ADAPTER))?;
     copy_tokenizer(tokenizer, to)
 }
 
@@ -183,17 +197,11 @@ pub fn copy_tokenizer(tokenizer: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Restores a policy model and an optimiser from a checkpoint. If the reference was reset, its
-/// directory is returned as well.
+/// Reads the state of a checkpoint.
 ///
 /// # Errors
-/// A file cannot be read, or the checkpoint belongs to another policy model or setup.
-pub fn read(
-    checkpoint: &Path,
-    setup: &str,
-    policy: &PolicyModel,
-    optimiser: &mut AdamW,
-) -> anyhow::Result<(State, Option<PathBuf>)> {
+/// The file cannot be read, or the checkpoint belongs to another setup.
+pub fn read_state(checkpoint: &Path, setup: &str) -> anyhow::Result<State> {
     let bytes = fs::read(checkpoint.join(STATE))
         .with_context(|| format!("`{}` is not a checkpoint", checkpoint.display()))?;
     let state: State = postcard::from_bytes(&bytes).with_context(|| {
@@ -208,12 +216,80 @@ pub fn read(
          objective or optimiser; start a new run in another directory",
         checkpoint.display()
     );
-    policy.restore(&tensors(&checkpoint.join(WEIGHTS))?)?;
-    optimiser.restore(&tensors(&checkpoint.join(OPTIMISER))?)?;
-    let reference = state
-        .reference_was_reset
-        .then(|| checkpoint.join(REFERENCE));
-    Ok((state, reference))
+    Ok(state)
+}
+
+/// Restores a policy model and an optimiser from a checkpoint.
+///
+/// # Errors
+/// A file cannot be read, or the checkpoint belongs to another policy model.
+pub fn restore(
+    checkpoint: &Path,
+    policy: &PolicyModel,
+    optimiser: &mut AdamW,
+) -> anyhow::Result<()> {
+    if policy.has_adapters() {
+        restore_model(checkpoint, policy)?;
+    } else {
+        restore_model(&checkpoint.join(MODEL), policy)?;
+    }
+    restore_optimiser(checkpoint, optimiser)
+}
+
+/// Restores the trained parameters from a directory that [`write_model`] wrote, or from one that
+/// has the directory [`ADAPTER`].
+///
+/// # Errors
+/// A file cannot be read, or it belongs to another policy model.
+pub fn restore_model(directory: &Path, policy: &PolicyModel) -> anyhow::Result<()> {
+    let weights = if policy.has_adapters() {
+        directory.join(ADAPTER).join(ADAPTERS)
+    } else {
+        directory.join(WEIGHTS)
+    };
+    Ok(policy.restore(&tensors(&weights)?)?)
+}
+
+/// Restores an optimiser from a directory that [`write_optimiser`] wrote to.
+///
+/// # Errors
+/// The file cannot be read, or it belongs to other parameters.
+pub fn restore_optimiser(directory: &Path, optimiser: &mut AdamW) -> anyhow::Result<()> {
+    Ok(optimiser.restore(&tensors(&directory.join(OPTIMISER))?)?)
+}
+
+/// Writes the state of an optimiser to a directory.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_optimiser(optimiser: &AdamW, directory: &Path) -> anyhow::Result<()> {
+    Ok(save::tensors(
+        &directory.join(OPTIMISER),
+        &optimiser.state()?,
+    )?)
+}
+
+/// The reference of a policy model: the model with the initial weights, or with those of the last
+/// reset that `checkpoint` has.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn reference(
+    initial: &Path,
+    checkpoint: Option<&Path>,
+    policy: &PolicyModel,
+) -> anyhow::Result<PolicyModel> {
+    let reset = checkpoint.map(|checkpoint| checkpoint.join(REFERENCE));
+    match (policy.base()?, reset) {
+        (Some(base), None) => Ok(base),
+        (Some(_), Some(reset)) => Ok(policy.with_adapters(&tensors(&reset.join(ADAPTERS))?)?),
+        (None, reset) => Ok(PolicyModel::open_frozen(
+            reset.as_deref().unwrap_or(initial),
+            policy.device(),
+            policy.dtype(),
+            policy.computation(),
+        )?),
+    }
 }
 
 fn tensors(path: &Path) -> anyhow::Result<BTreeMap<String, Tensor>> {

@@ -6,6 +6,7 @@ use assay_objective::{Advantage, Aggregation, Objective};
 use assay_policy_model::optimiser::{AdamWSettings, Schedule};
 use assay_policy_model::{LoraSettings, Sampling};
 use assay_problems::Mixture;
+use candle_core::DType;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value};
 
@@ -21,6 +22,7 @@ pub struct Config {
     /// The policy model.
     pub policy: PolicyConfig,
     /// Prompts and tasks.
+    #[serde(default)]
     pub data: Data,
     /// Generation of completions.
     #[serde(default)]
@@ -63,9 +65,35 @@ pub struct PolicyConfig {
     /// Trains only adapters. Default: trains all weights.
     #[serde(default)]
     pub lora: Option<LoraSettings>,
+    /// Type of the weights. Default: `f32`.
+    #[serde(default)]
+    pub dtype: WeightType,
 }
 
-/// Prompts with their tasks; either `problems` or `path` is required.
+/// Types of weights. The optimiser computes in `f32` with either.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WeightType {
+    /// 32 bits.
+    #[default]
+    F32,
+    /// 16 bits with 8 bits of exponent.
+    Bf16,
+}
+
+impl WeightType {
+    /// The type of tensors.
+    #[must_use]
+    pub fn tensors(self) -> DType {
+        match self {
+            Self::F32 => DType::F32,
+            Self::Bf16 => DType::BF16,
+        }
+    }
+}
+
+/// Prompts with their tasks; commands that generate or train on solutions require either `problems`
+/// or `path`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Data {
@@ -86,6 +114,18 @@ pub struct Data {
     /// Default: uniform selection in epochs.
     #[serde(default)]
     pub suggest: Option<Map<String, Value>>,
+}
+
+impl Default for Data {
+    fn default() -> Self {
+        Self {
+            problems: None,
+            path: None,
+            limit: limit(),
+            seed: 0,
+            suggest: None,
+        }
+    }
 }
 
 fn limit() -> usize {
@@ -173,8 +213,19 @@ pub struct Training {
     pub epochs: usize,
     /// Updates per pass. Default: 1.
     pub minibatches: usize,
-    /// Maximum number of tokens per micro-batch. Default: 16,384.
-    pub micro_tokens: usize,
+    /// Maximum number of tokens per micro-batch. Default: 16,384, or fewer if memory requires it.
+    pub micro_tokens: Option<usize>,
+    /// Keeps only the input of each layer for the backward pass, which computes the rest again.
+    /// Default: only if memory requires it.
+    pub checkpoints: Option<bool>,
+    /// Number of scored tokens whose logits are in memory at a time. Default: as many as have 2^25
+    /// logits on a CPU and 2^27 on a GPU.
+    pub vocabulary_rows: Option<usize>,
+    /// GiB that the run may use on its device. Default: 90 % of those available at the start.
+    pub memory_gib: Option<f64>,
+    /// Writes the rows of each step to `batches/`, in the format of `assay-trainer update`. Default:
+    /// false.
+    pub save_batches: bool,
     /// Steps between checkpoints. Default: 50.
     pub save_every: u64,
     /// Number of checkpoints to keep. Default: 2.
@@ -193,7 +244,11 @@ impl Default for Training {
             steps: 200,
             epochs: 1,
             minibatches: 1,
-            micro_tokens: 16_384,
+            micro_tokens: None,
+            checkpoints: None,
+            vocabulary_rows: None,
+            memory_gib: None,
+            save_batches: false,
             save_every: 50,
             keep: 2,
             effective_share: None,
@@ -322,7 +377,7 @@ impl Config {
 
     fn check(&self) -> Result<(), String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
-        if self.data.problems.is_some() == self.data.path.is_some() {
+        if self.data.problems.is_some() && self.data.path.is_some() {
             return Err("`data` must have either `problems` or `path`".to_owned());
         }
         let counts = [
@@ -330,7 +385,14 @@ impl Config {
             ("rollout.samples", self.rollout.samples),
             ("training.epochs", self.training.epochs),
             ("training.minibatches", self.training.minibatches),
-            ("training.micro_tokens", self.training.micro_tokens),
+            (
+                "training.micro_tokens",
+                self.training.micro_tokens.unwrap_or(1),
+            ),
+            (
+                "training.vocabulary_rows",
+                self.training.vocabulary_rows.unwrap_or(1),
+            ),
             ("training.keep", self.training.keep),
             ("evaluation.prompts", self.evaluation.prompts),
             ("evaluation.samples", self.evaluation.samples),
@@ -371,6 +433,13 @@ impl Config {
                 "`training.save_every` and `training.reset_reference_every` must be at least 1"
                     .to_owned(),
             );
+        }
+        if self
+            .training
+            .memory_gib
+            .is_some_and(|gib| !(gib.is_finite() && gib > 0.0))
+        {
+            return Err("`training.memory_gib` must be above 0".to_owned());
         }
         if !(1.0..=16.0).contains(&self.rollout.oversampling) {
             return Err(format!(
@@ -547,6 +616,9 @@ mod tests {
             ("rewards.statistic=gain", "estimator = \"service\""),
             ("run.x=1", "not a section"),
             ("optimiser.eps=0", "eps"),
+            ("training.micro_tokens=0", "training.micro_tokens"),
+            ("training.memory_gib=-1", "training.memory_gib"),
+            ("policy.dtype=f8", "policy.dtype"),
         ] {
             let error = parse(MINIMAL, &[change]).unwrap_err();
             assert!(error.contains(part), "{change}: {error}");

@@ -252,6 +252,7 @@ impl Experience {
                     prompt: prompt.clone(),
                     completion: rollout.tokens.clone(),
                     behaviour: rollout.log_probs.clone(),
+                    mask: None,
                     advantages: values.iter().map(|value| value * grade.weight).collect(),
                     group: index,
                     score: grade.score.unwrap_or_default(),

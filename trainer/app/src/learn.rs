@@ -1,13 +1,11 @@
 //! One training step: updates from completions with advantages. Independent of the service and of
 //! texts.
 
-use std::collections::BTreeMap;
-
 use anyhow::Context;
 use assay_objective::{Batch, Current, Metrics, Objective, Totals, staleness};
 use assay_policy_model::optimiser::{AdamW, StepSummary};
-use assay_policy_model::{Graph, PolicyModel, Scored, Text, TokenBatch};
-use candle_core::{DType, Tensor, Var};
+use assay_policy_model::{Entropies, Gradients, Graph, PolicyModel, Scored, Text, TokenBatch};
+use candle_core::{DType, Tensor};
 
 /// A completion with the data for training.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,12 +16,24 @@ pub struct Row {
     pub completion: Vec<u32>,
     /// Log-probability of each token when it was generated.
     pub behaviour: Vec<f32>,
+    /// Whether each token of the completion is trained; `None` if all are.
+    pub mask: Option<Vec<bool>>,
     /// Advantage of the completion, or of each of its tokens.
     pub advantages: Vec<f64>,
     /// Its group; rows of a group are contiguous.
     pub group: usize,
     /// Its score, for objectives that use scores.
     pub score: f64,
+}
+
+impl Row {
+    /// 1 for each token that is trained, 0 for others.
+    fn weights(&self) -> Vec<f32> {
+        match &self.mask {
+            Some(mask) => mask.iter().map(|one| f32::from(u8::from(*one))).collect(),
+            None => vec![1.0; self.completion.len()],
+        }
+    }
 }
 
 /// How a step is split into updates and micro-batches.
@@ -71,14 +81,14 @@ struct Recorded {
 }
 
 impl Learner<'_> {
-    /// Trains on rows. `fresh` is true if the policy model has not changed since they were
-    /// generated.
+    /// Trains on rows. `gradients` are sums of gradients of the parameters of the policy model.
+    /// `fresh` is true if the policy model has not changed since the rows were generated.
     ///
     /// # Errors
     /// The rows do not match the policy model or the objective, or the device is out of memory.
     pub fn step(
         &self,
-        optimiser: &mut AdamW,
+        (optimiser, gradients): (&mut AdamW, &mut Gradients),
         rows: &[Row],
         rate: f64,
         layout: StepLayout,
@@ -99,35 +109,36 @@ impl Learner<'_> {
         let minibatches = split_by_groups(rows, layout.minibatches);
         for _ in 0..layout.epochs {
             for minibatch in &minibatches {
-                let (gradients, metrics) =
-                    self.gradients(rows, minibatch.clone(), &recorded, layout)?;
+                let metrics =
+                    self.differentiate(rows, minibatch.clone(), &recorded, layout, gradients)?;
                 result.metrics.merge(&metrics);
                 result
                     .updates
-                    .push(optimiser.step(&gradients, rate * result.rate_scale)?);
+                    .push(optimiser.step(gradients.tensors(), rate * result.rate_scale)?);
             }
         }
         Ok(result)
     }
 
-    /// Gradients of the loss of some rows, summed over micro-batches.
-    fn gradients(
+    /// Writes the gradients of the loss of some rows, summed over micro-batches, to `gradients`.
+    fn differentiate(
         &self,
         rows: &[Row],
         range: std::ops::Range<usize>,
         recorded: &Recorded,
         layout: StepLayout,
-    ) -> anyhow::Result<(BTreeMap<String, Tensor>, Metrics)> {
+        gradients: &mut Gradients,
+    ) -> anyhow::Result<Metrics> {
         let whole = self.batch(rows, range.clone(), recorded)?;
         let totals = self.objective.totals(&whole)?;
-        let mut sums: BTreeMap<String, Tensor> = BTreeMap::new();
         let mut metrics = Metrics::default();
+        gradients.clear()?;
         for micro_batch in self.micro_batches(rows, range.clone(), layout.micro_tokens) {
             let batch = whole.rows(micro_batch.start - range.start, micro_batch.len())?;
             let (loss, graph) = self.loss(&rows[micro_batch], batch, &totals, &mut metrics)?;
-            add_gradients(self.policy.parameters(), &loss, graph, &mut sums)?;
+            graph.backward(&loss, gradients)?;
         }
-        Ok((sums, metrics))
+        Ok(metrics)
     }
 
     fn loss(
@@ -138,23 +149,22 @@ impl Learner<'_> {
         metrics: &mut Metrics,
     ) -> anyhow::Result<(Tensor, Graph)> {
         let texts = self.texts(rows)?;
+        let which = if self.objective.required_inputs().entropy {
+            Entropies::Differentiated
+        } else {
+            Entropies::Measured
+        };
         let Scored {
             log_probs,
             entropies,
             graph,
-        } = self.policy.score(&texts, self.temperature)?;
+        } = self.policy.score(&texts, self.temperature, which)?;
         let width = batch.mask.dim(1)?;
         let logp = padded(&log_probs, texts.lengths(), width)?;
         if batch.old.is_none() {
             batch.old = Some(logp.detach());
         }
         let entropy = padded(&entropies, texts.lengths(), width)?;
-        // Detached so that backward does not differentiate an unused part of the graph.
-        let entropy = if self.objective.required_inputs().entropy {
-            entropy
-        } else {
-            entropy.detach()
-        };
         let loss = self.objective.loss(
             &Current {
                 logp,
@@ -252,7 +262,9 @@ impl Learner<'_> {
             let sum: f64 = old
                 .iter()
                 .zip(&row.behaviour)
-                .map(|(old, behaviour)| f64::from(*old) - f64::from(*behaviour))
+                .zip(row.weights())
+                .filter(|(_, weight)| *weight > 0.0)
+                .map(|((old, behaviour), _)| f64::from(*old) - f64::from(*behaviour))
                 .sum();
             Some(sum.exp())
         };
@@ -293,10 +305,7 @@ impl Learner<'_> {
                     .collect(),
             }
         })?;
-        let mut batch = Batch::new(
-            table(&|index| vec![1.0; part[index].completion.len()])?,
-            advantages,
-        );
+        let mut batch = Batch::new(table(&|index| part[index].weights())?, advantages);
         batch.behaviour = Some(table(&|index| part[index].behaviour.clone())?);
         let record = |rows: &Option<Vec<Vec<f32>>>| {
             rows.as_ref()
@@ -344,31 +353,6 @@ impl Learner<'_> {
         }
         micro_batches
     }
-}
-
-/// Adds the gradients of a loss by `parameters` to `sums`, by name; `graph` is the graph of the
-/// model's scores.
-///
-/// # Errors
-/// The loss does not depend on a parameter, or the device is out of memory.
-pub fn add_gradients(
-    parameters: &BTreeMap<String, Var>,
-    loss: &Tensor,
-    graph: Graph,
-    sums: &mut BTreeMap<String, Tensor>,
-) -> anyhow::Result<()> {
-    let mut gradients = graph.backward(loss)?;
-    for (name, var) in parameters {
-        let gradient = gradients
-            .remove(var)
-            .with_context(|| format!("`{name}` has no gradient"))?;
-        let sum = match sums.remove(name) {
-            Some(sum) => (sum + gradient)?,
-            None => gradient,
-        };
-        sums.insert(name.clone(), sum.detach());
-    }
-    Ok(())
 }
 
 /// Splits rows between groups into at most `parts` non-empty parts of similar size.

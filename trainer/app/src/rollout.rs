@@ -69,21 +69,22 @@ pub fn prompt_at(source: &dyn Source, index: u64) -> anyhow::Result<Item> {
 /// The tokens of a prompt.
 ///
 /// # Errors
-/// The prompt is empty, a part of it has no token, or it fills the context of the policy model.
+/// The prompt is empty, a part of it has no token, or it fills the context length `context` of the
+/// policy model.
 pub fn encode_prompt(
     item: &Item,
     tokenizer: &PolicyTokenizer,
-    policy: &PolicyModel,
+    context: usize,
 ) -> anyhow::Result<Vec<u32>> {
     let prompt = tokenizer
         .encode(&item.prompt)
         .with_context(|| format!("the prompt with the key `{}`", item.key))?;
     anyhow::ensure!(
-        prompt.len() < policy.max_positions(),
+        prompt.len() < context,
         "the prompt with the key `{}` has {} tokens; the context length of the policy model is {}",
         item.key,
         prompt.len(),
-        policy.max_positions()
+        context
     );
     Ok(prompt)
 }
@@ -103,8 +104,9 @@ pub fn generate_groups(
     stop: &AtomicBool,
 ) -> anyhow::Result<bool> {
     let (mut requests, mut origins) = (Vec::new(), Vec::new());
+    let context = policy.max_positions();
     for (index, group) in groups.iter().enumerate() {
-        let prompt = encode_prompt(&prompt_at(source, group.prompt)?, tokenizer, policy)?;
+        let prompt = encode_prompt(&prompt_at(source, group.prompt)?, tokenizer, context)?;
         let prompt: Arc<[u32]> = prompt.into();
         for (number, rollout) in (0..)
             .zip(&group.rollouts)

@@ -10,6 +10,8 @@ use tokenizers::Tokenizer;
 pub struct PolicyTokenizer {
     tokenizer: Tokenizer,
     end_tokens: Vec<u32>,
+    /// The token that ends a solution.
+    end_token: u32,
     /// The token for text that the tokenizer cannot represent.
     unknown: Option<u32>,
 }
@@ -55,14 +57,17 @@ impl PolicyTokenizer {
                 .map(str::to_owned),
             token => token.as_str().map(str::to_owned),
         };
-        end_tokens.extend(named.and_then(|name| tokenizer.token_to_id(&name)));
-        end_tokens.sort_unstable();
-        end_tokens.dedup();
-        if end_tokens.is_empty() {
+        // The tokenizer's own end token is that of its chat template; `config.json` of a chat model
+        // often names that of the base model, or several.
+        let own = named.and_then(|name| tokenizer.token_to_id(&name));
+        let Some(end_token) = own.or(end_tokens.first().copied()) else {
             return Err(invalid(
                 "no file names an end token (`eos_token_id`)".to_owned(),
             ));
-        }
+        };
+        end_tokens.push(end_token);
+        end_tokens.sort_unstable();
+        end_tokens.dedup();
         let whole: Value = serde_json::from_str(&text)
             .map_err(|error| invalid(format!("`tokenizer.json`: {error}")))?;
         let unknown = whole["model"]["unk_token"]
@@ -71,6 +76,7 @@ impl PolicyTokenizer {
         Ok(Self {
             tokenizer,
             end_tokens,
+            end_token,
             unknown,
         })
     }
@@ -79,6 +85,13 @@ impl PolicyTokenizer {
     #[must_use]
     pub fn end_tokens(&self) -> &[u32] {
         &self.end_tokens
+    }
+
+    /// The token that ends a solution: the end token of `tokenizer_config.json`, else the first of
+    /// `config.json`, else the first of `generation_config.json`.
+    #[must_use]
+    pub fn end_token(&self) -> u32 {
+        self.end_token
     }
 
     /// Tokenises a text without adding tokens before or after it.

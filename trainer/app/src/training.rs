@@ -13,12 +13,17 @@ use anyhow::{Context, anyhow};
 use assay_core::{Clock, Hash};
 use assay_objective::Advantage;
 use assay_policy_model::optimiser::AdamW;
-use assay_policy_model::{PolicyModel, PolicyModelOptions};
+use assay_policy_model::{Gradients, PolicyModel};
 use assay_rewards::Visit;
-use candle_core::{DType, Device};
+use assay_weights::Directory;
+use assay_weights::config::DecoderConfig;
+use candle_core::Device;
+use serde_json::Value;
 use tokio::runtime::Handle;
 
+use crate::batch_file;
 use crate::batches::{BatchGenerator, GeneratorState};
+use crate::budget::{self, Demand, Phase};
 use crate::checkpoint::{self, Checkpoints, State};
 use crate::config::Config;
 use crate::data::{Selection, Source, Strategy};
@@ -167,6 +172,7 @@ impl Run<'_> {
         let reward_settings = (
             &rewards.policy,
             &rewards.statistic,
+            policy.dtype,
             rewards.number_samples,
             rewards.shuffle,
             training.reset_reference_every,
@@ -186,20 +192,10 @@ impl Run<'_> {
              {optimiser:?} {schedule:?} {layout:?}"
         );
         let mut parts = vec![text.into_bytes()];
-        for name in [
-            "config.json",
-            "model.safetensors",
-            "model.safetensors.index.json",
-            "tokenizer.json",
-        ] {
-            let path = self.config.policy.path.join(name);
-            let hash = if path.is_file() {
-                Hash::of(&std::fs::read(&path)?).to_string()
-            } else {
-                String::new()
-            };
-            parts.push(hash.into_bytes());
-        }
+        // Weights are mapped, not read, and all files of an index are included.
+        let directory = Directory::open(&self.config.policy.path)?;
+        let weights = directory.weights(&Device::Cpu, policy.dtype.tensors())?;
+        parts.push(directory.version(&weights, &())?.into_bytes());
         for item in (0..self.source.size().unwrap_or_default())
             .filter_map(|index| self.source.problem(index))
         {
@@ -222,6 +218,10 @@ struct ActiveRun<'a> {
     reference: Option<PolicyModel>,
     reference_was_reset: bool,
     optimiser: AdamW,
+    gradients: Gradients,
+    micro_tokens: usize,
+    /// Planned bytes at the peak.
+    planned: u64,
     step: u64,
     pending: VecDeque<Experience>,
     visits: BTreeMap<u64, Vec<Visit>>,
@@ -237,37 +237,33 @@ impl<'a> ActiveRun<'a> {
     ) -> anyhow::Result<Self> {
         let config = run.config;
         let path = &config.policy.path;
-        let options = PolicyModelOptions {
-            lora: config.policy.lora.clone(),
-            seed: config.seed,
-        };
-        let policy = PolicyModel::open(path, run.device, DType::F32, &options)?;
-        let mut optimiser = AdamW::new(config.optimiser.clone(), policy.parameters())?;
         let setup = run.setup()?;
-        for item in (0..run
-            .source
-            .size()
-            .unwrap_or(CHECKED_PROMPTS)
-            .min(CHECKED_PROMPTS))
-            .filter_map(|index| run.source.problem(index))
-        {
-            rollout::encode_prompt(&item, tokenizer, &policy)?;
-        }
-        let (state, saved_reference) = match from {
-            Some(path) => checkpoint::read(path, &setup, &policy, &mut optimiser)?,
-            None => (State::default(), None),
+        let state = match from {
+            Some(path) => checkpoint::read_state(path, &setup)?,
+            None => State::default(),
         };
+        let json = Directory::open(path)?.config()?;
+        let longest = longest_text(config, run.source, tokenizer, &json)?;
+        let demand = Demand {
+            config,
+            model: &json,
+            device: run.device,
+            phase: Phase::Rewards,
+            longest,
+        };
+        let resumed = from.map(|_| state.micro_tokens);
+        let budget = demand.fit(budget::limit(config, run.device), resumed)?;
+        tracing::info!(plan = %budget.to_json(), "memory is planned");
+        let dtype = config.policy.dtype.tensors();
+        let policy = PolicyModel::open(path, run.device, dtype, &budget.options(config))?;
+        let mut optimiser = AdamW::new(config.optimiser.clone(), policy.parameters())?;
+        let gradients = Gradients::new(policy.parameters())?;
+        if let Some(from) = from {
+            checkpoint::restore(from, &policy, &mut optimiser)?;
+        }
         let reference = if config.objective.required_inputs().reference {
-            let directory = saved_reference.unwrap_or_else(|| path.clone());
-            Some(
-                PolicyModel::open(
-                    &directory,
-                    run.device,
-                    DType::F32,
-                    &PolicyModelOptions::default(),
-                )?
-                .snapshot()?,
-            )
+            let reset = from.filter(|_| state.reference_was_reset);
+            Some(checkpoint::reference(path, reset, &policy)?)
         } else {
             None
         };
@@ -303,6 +299,9 @@ impl<'a> ActiveRun<'a> {
             reference,
             reference_was_reset,
             optimiser,
+            gradients,
+            micro_tokens: budget.micro_tokens,
+            planned: budget.plan.peak(),
             step,
             pending,
             visits,
@@ -347,9 +346,17 @@ impl<'a> ActiveRun<'a> {
             "time/train".to_owned(),
             now.saturating_sub(generated).as_secs_f64(),
         );
+        let used = assay_weights::used_memory(run.device);
+        let memory = [("planned", Some(self.planned)), ("used", used)];
+        values.extend(memory.into_iter().filter_map(|(name, bytes)| {
+            let gib = bytes? as f64 / budget::GIB;
+            Some((format!("memory/{name}_gib"), gib))
+        }));
         self.step += 1;
         let every = config.training.reset_reference_every;
         if self.reference.is_some() && every.is_some_and(|every| self.step.is_multiple_of(every)) {
+            // The old reference is freed first.
+            self.reference = None;
             self.reference = Some(self.policy.snapshot()?);
             self.reference_was_reset = true;
         }
@@ -372,7 +379,8 @@ impl<'a> ActiveRun<'a> {
         let (step, version) = (self.step + self.run.config.rollout.staleness, self.step);
         let (training_batch, policy) = (self.training_batch(batch)?, &self.policy);
         let rate = self.rate();
-        let (generator, optimiser) = (&mut self.generator, &mut self.optimiser);
+        let generator = &mut self.generator;
+        let updates = (&mut self.optimiser, &mut self.gradients);
         let learner = learner(self.run.config, policy, self.reference.as_ref());
         let fresh = batch.is_of_version(version);
         let (generated, result) = std::thread::scope(|scope| {
@@ -383,10 +391,10 @@ impl<'a> ActiveRun<'a> {
             let generation = scope
                 .spawn(move || span.in_scope(|| generator.batch(snapshot, step, version, &never)));
             let result = learner.step(
-                optimiser,
+                updates,
                 &training_batch.rows,
                 rate,
-                layout(self.run.config),
+                layout(self.run.config, self.micro_tokens),
                 fresh,
             );
             (generation.join(), result)
@@ -405,10 +413,10 @@ impl<'a> ActiveRun<'a> {
         let rate = self.rate();
         let fresh = batch.is_of_version(self.step);
         let result = learner.step(
-            &mut self.optimiser,
+            (&mut self.optimiser, &mut self.gradients),
             &training_batch.rows,
             rate,
-            layout(self.run.config),
+            layout(self.run.config, self.micro_tokens),
             fresh,
         )?;
         self.record_visits(training_batch.visits);
@@ -428,6 +436,10 @@ impl<'a> ActiveRun<'a> {
         training_batch
             .values
             .insert("staleness".to_owned(), oldest.unwrap_or_default() as f64);
+        if self.run.config.training.save_batches {
+            let name = format!("batches/{:06}.jsonl", self.step + 1);
+            batch_file::write(&self.run.folder.join(name), &training_batch.rows)?;
+        }
         Ok(training_batch)
     }
 
@@ -471,6 +483,7 @@ impl<'a> ActiveRun<'a> {
             pending: self.pending.clone(),
             unfinished: self.generator.state.unfinished.clone(),
             visits: self.visits.clone(),
+            micro_tokens: self.micro_tokens,
             reference_was_reset: self.reference_was_reset,
         };
         let tokenizer = &self.run.config.policy.path;
@@ -485,7 +498,29 @@ impl<'a> ActiveRun<'a> {
     }
 }
 
-fn learner<'a>(
+/// Tokens of the longest prompt with its completion, at most the context length. The first prompts
+/// are read.
+///
+/// # Errors
+/// A prompt cannot be tokenised or fills the context of the model.
+pub fn longest_text(
+    config: &Config,
+    source: &dyn Source,
+    tokenizer: &PolicyTokenizer,
+    model: &Value,
+) -> anyhow::Result<usize> {
+    let limit = DecoderConfig::read(model)?.max_positions;
+    let count = source.size().unwrap_or(CHECKED_PROMPTS);
+    let mut longest = 1;
+    for item in (0..count.min(CHECKED_PROMPTS)).filter_map(|index| source.problem(index)) {
+        longest = longest.max(rollout::encode_prompt(&item, tokenizer, limit)?.len());
+    }
+    Ok(longest
+        .saturating_add(config.rollout.sampling.max_tokens)
+        .min(limit))
+}
+
+pub(crate) fn learner<'a>(
     config: &'a Config,
     policy: &'a PolicyModel,
     reference: Option<&'a PolicyModel>,
@@ -499,18 +534,18 @@ fn learner<'a>(
     }
 }
 
-fn layout(config: &Config) -> StepLayout {
+pub(crate) fn layout(config: &Config, micro_tokens: usize) -> StepLayout {
     let training = &config.training;
     StepLayout {
         epochs: training.epochs,
         minibatches: training.minibatches,
-        micro_tokens: training.micro_tokens,
+        micro_tokens,
         effective_share: training.effective_share,
     }
 }
 
 /// The metrics of a step, by their usual names in trainers.
-fn step_values(mut values: Values, result: &StepResult, rate: f64) -> Values {
+pub(crate) fn step_values(mut values: Values, result: &StepResult, rate: f64) -> Values {
     // Losses of several updates are added up; the metric is their mean.
     let updates = result.updates.len().max(1) as f64;
     let mean = |(name, value): (&str, f64)| {

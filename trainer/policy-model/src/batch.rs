@@ -5,7 +5,7 @@ use std::sync::Arc;
 use candle_core::{Device, Tensor};
 
 use crate::PolicyError;
-use crate::ops::Span;
+use crate::ops::{Masks, Span};
 
 /// A prompt and a completion as token ids.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +23,7 @@ pub(crate) struct Packed {
     pub(crate) positions: Vec<u32>,
     /// Index of the first token of each text, then the total number of tokens.
     pub(crate) starts: Arc<[usize]>,
+    masks: Masks,
 }
 
 impl Packed {
@@ -54,6 +55,7 @@ impl Packed {
             ids: Tensor::from_vec(ids, tokens, device)?,
             positions,
             starts: starts.into(),
+            masks: Masks::default(),
         })
     }
 
@@ -66,6 +68,7 @@ impl Packed {
         Span {
             starts: Arc::clone(&self.starts),
             window,
+            masks: self.masks.clone(),
         }
     }
 }

@@ -31,6 +31,9 @@ impl Default for LoraSettings {
     }
 }
 
+/// Start of the names of factors in PEFT.
+const PREFIX: &str = "base_model.model.";
+
 /// All projections.
 const PROJECTIONS: &[&str] = &[
     "q_proj",
@@ -76,10 +79,18 @@ impl LoraSettings {
         self.alpha / self.rank as f64
     }
 
-    fn is_target(&self, projection: &str) -> bool {
+    /// Whether a projection has an adapter, by the last part of its name.
+    pub(crate) fn is_target(&self, projection: &str) -> bool {
         self.targets
             .iter()
             .any(|target| projection.rsplit('.').next() == Some(target))
+    }
+
+    /// Number of parameters of the adapter of a weight, if it has one.
+    pub(crate) fn size(&self, weight: &str, shape: &[usize]) -> Option<u64> {
+        let projection = weight.strip_suffix(".weight")?;
+        let sum: usize = shape.iter().sum();
+        self.is_target(projection).then(|| (self.rank * sum) as u64)
     }
 
     /// Creates the factors for weights of shape `[out, in]`. The first factor is random and the
@@ -130,7 +141,12 @@ impl LoraSettings {
 
 /// Names of the two factors of a projection in PEFT.
 pub(crate) fn names(projection: &str) -> [String; 2] {
-    ["A", "B"].map(|factor| format!("base_model.model.{projection}.lora_{factor}.weight"))
+    ["A", "B"].map(|factor| format!("{PREFIX}{projection}.lora_{factor}.weight"))
+}
+
+/// Whether a name is that of a factor of an adapter.
+pub(crate) fn is_factor(name: &str) -> bool {
+    name.starts_with(PREFIX)
 }
 
 /// The random stream of a parameter name.

@@ -9,13 +9,13 @@ use candle_core::{DType, Device, Tensor, Var};
 use serde_json::Value;
 
 use crate::PolicyError;
-use crate::lora::{LoraSettings, names, stream_of};
+use crate::lora::{LoraSettings, is_factor, names, stream_of};
 
 /// The parameters of a policy model.
 pub(crate) struct Parameters {
     /// Trained parameters.
     pub(crate) trained: BTreeMap<String, Var>,
-    /// Frozen parameters.
+    /// Frozen parameters. Copies of a model share them.
     pub(crate) frozen: BTreeMap<String, Tensor>,
 }
 
@@ -77,27 +77,44 @@ impl Parameters {
         seed: u64,
         device: &Device,
     ) -> Result<Self, PolicyError> {
-        match lora {
-            Some(lora) => {
-                lora.check()?;
-                Ok(Self {
-                    trained: lora.factors(tensors.iter(), seed, device)?,
-                    frozen: tensors,
-                })
-            }
-            None => {
-                let variable =
-                    |(name, tensor): (String, Tensor)| Ok((name, Var::from_tensor(&tensor)?));
-                let trained = tensors
-                    .into_iter()
-                    .map(variable)
-                    .collect::<Result<_, PolicyError>>()?;
-                Ok(Self {
-                    trained,
-                    frozen: BTreeMap::new(),
-                })
-            }
+        if let Some(lora) = lora {
+            lora.check()?;
+            return Ok(Self {
+                trained: lora.factors(tensors.iter(), seed, device)?,
+                frozen: tensors,
+            });
         }
+        let variable = |(name, tensor): (String, Tensor)| Ok((name, Var::from_tensor(&tensor)?));
+        let trained = tensors
+            .into_iter()
+            .map(variable)
+            .collect::<Result<_, PolicyError>>()?;
+        Ok(Self {
+            trained,
+            frozen: BTreeMap::new(),
+        })
+    }
+
+    /// Frozen tensors.
+    pub(crate) fn frozen(tensors: BTreeMap<String, Tensor>) -> Self {
+        Self {
+            trained: BTreeMap::new(),
+            frozen: tensors,
+        }
+    }
+
+    /// The same tensors, all frozen: copies of the trained ones, and the frozen ones themselves.
+    pub(crate) fn snapshot(&self) -> Result<Self, PolicyError> {
+        let mut frozen = self.frozen.clone();
+        for (name, var) in &self.trained {
+            frozen.insert(name.clone(), var.as_detached_tensor().copy()?);
+        }
+        Ok(Self::frozen(frozen))
+    }
+
+    /// Whether there is a tensor with a name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.trained.contains_key(name) || self.frozen.contains_key(name)
     }
 
     /// The tensor with a name; a trained one with its graph if `learns`, else as a view without.
@@ -115,24 +132,28 @@ impl Parameters {
         &self,
         lora: Option<&LoraSettings>,
     ) -> Result<BTreeMap<String, Tensor>, PolicyError> {
-        let mut merged = self.frozen.clone();
-        let Some(lora) = lora else {
-            merged.extend(
-                self.trained
-                    .iter()
-                    .map(|(name, var)| (name.clone(), var.as_detached_tensor())),
-            );
-            return Ok(merged);
-        };
-        for (name, weight) in &mut merged {
-            let [a, b] = names(name.strip_suffix(".weight").unwrap_or(name));
-            if let (Some(a), Some(b)) = (self.trained.get(&a), self.trained.get(&b)) {
-                let product =
-                    (b.as_detached_tensor().matmul(&a.as_detached_tensor())? * lora.scale())?;
-                *weight = (&*weight + product.to_dtype(weight.dtype())?)?;
+        let names = self.trained.keys().chain(self.frozen.keys());
+        let weights = names.filter(|name| !is_factor(name));
+        let merged = weights.map(|name| Ok((name.clone(), self.merged_weight(name, lora)?)));
+        merged.collect()
+    }
+
+    /// A weight with its adapter merged into it.
+    fn merged_weight(
+        &self,
+        name: &str,
+        lora: Option<&LoraSettings>,
+    ) -> Result<Tensor, PolicyError> {
+        let weight = self.tensor(name, false)?;
+        let [a, b] = names(name.strip_suffix(".weight").unwrap_or(name));
+        match lora.filter(|_| self.has(&a)) {
+            Some(lora) => {
+                let [a, b] = [a, b].map(|factor| self.tensor(&factor, false));
+                let product = (b?.matmul(&a?)? * lora.scale())?;
+                Ok((&weight + product.to_dtype(weight.dtype())?)?)
             }
+            None => Ok(weight),
         }
-        Ok(merged)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use assay_weights::config::DecoderConfig;
 use assay_weights::{Directory, save};
@@ -10,11 +11,18 @@ use serde_json::Value;
 
 use crate::PolicyError;
 use crate::batch::{Packed, TokenBatch};
-use crate::decoder::{Adapter, Attend, Decoder};
-use crate::graph::Scored;
-use crate::lora::{LoraSettings, names};
-use crate::ops::{Heads, RotaryTable, Tape, Weight, attention, log_probs, on_thread_pool, rows};
+use crate::chain::Chain;
+use crate::decoder::{Adapter, Decoder};
+use crate::forward::Pass;
+use crate::graph::{Entropies, Scored, Scores};
+use crate::lora::{LoraSettings, is_factor, names};
+use crate::ops::{
+    RotaryTable, ScoredRows, Vocabulary, Weight, is_fused, on_thread_pool, score_rows,
+};
 use crate::parameters::{self, Parameters};
+
+/// Name of the file of adapters in the PEFT layout.
+pub const ADAPTERS: &str = "adapter_model.safetensors";
 
 /// A decoder with trained weights.
 pub struct PolicyModel {
@@ -23,7 +31,9 @@ pub struct PolicyModel {
     pub(crate) config: DecoderConfig,
     parameters: Parameters,
     lora: Option<LoraSettings>,
-    decoder: Decoder,
+    decoder: Arc<Decoder>,
+    windows: Arc<[Option<usize>]>,
+    computation: Computation,
     frequencies: Vec<f32>,
     dtype: DType,
     device: Device,
@@ -36,6 +46,21 @@ pub struct PolicyModelOptions {
     pub lora: Option<LoraSettings>,
     /// Seed of random weights.
     pub seed: u64,
+    /// How scores and gradients are computed.
+    pub computation: Computation,
+}
+
+/// How scores and gradients are computed: the same numbers in less memory or in less time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Computation {
+    /// Keeps only the input of each layer for the backward pass, which computes the rest again.
+    /// Default: keeps all results.
+    pub checkpoints: bool,
+    /// Number of scored tokens whose logits are in memory at a time. Default: as many as have 2^25
+    /// logits on a CPU and 2^27 on other devices.
+    pub vocabulary_rows: Option<usize>,
+    /// Composes operations of those of candle on a CPU too, as on other devices; for tests.
+    pub composed: bool,
 }
 
 impl PolicyModel {
@@ -76,21 +101,41 @@ impl PolicyModel {
         dtype: DType,
         options: &PolicyModelOptions,
     ) -> Result<Self, PolicyError> {
+        let parameters = Parameters::new(tensors, options.lora.as_ref(), options.seed, device)?;
+        Self::with_parameters(
+            json,
+            parameters,
+            options.lora.clone(),
+            device,
+            dtype,
+            options.computation,
+        )
+    }
+
+    fn with_parameters(
+        json: Value,
+        parameters: Parameters,
+        lora: Option<LoraSettings>,
+        device: &Device,
+        dtype: DType,
+        computation: Computation,
+    ) -> Result<Self, PolicyError> {
         let config = DecoderConfig::read(&json)?;
         parameters::check(&config, dtype)?;
-        let parameters = Parameters::new(tensors, options.lora.as_ref(), options.seed, device)?;
-        let decoder = decoder(&config, &parameters, options.lora.as_ref(), true)?;
+        let decoder = Arc::new(decoder(&config, &parameters, lora.as_ref(), true)?);
+        let windows = config.windows.clone().into();
         let frequencies = config.rope.frequencies(config.head_dim);
-        let (lora, device) = (options.lora.clone(), device.clone());
         Ok(Self {
             json,
             config,
             parameters,
             lora,
             decoder,
+            windows,
+            computation,
             frequencies,
             dtype,
-            device,
+            device: device.clone(),
         })
     }
 
@@ -146,83 +191,124 @@ impl PolicyModel {
         &self.device
     }
 
+    /// How scores and gradients are computed.
+    #[must_use]
+    pub fn computation(&self) -> Computation {
+        self.computation
+    }
+
     /// The content of `config.json`.
     #[must_use]
     pub fn config(&self) -> &Value {
         &self.json
     }
 
-    /// A frozen copy of the current weights.
+    /// Reads a model directory like [`open`](Self::open), without trained parameters and the
+    /// variables for them.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_frozen(
+        directory: &Path,
+        device: &Device,
+        dtype: DType,
+        computation: Computation,
+    ) -> Result<Self, PolicyError> {
+        let directory = Directory::open(directory)?;
+        let json = directory.config()?;
+        let tensors = Parameters::read(&json, &directory.weights(device, dtype)?)?;
+        let parameters = Parameters::frozen(tensors);
+        Self::with_parameters(json, parameters, None, device, dtype, computation)
+    }
+
+    /// A frozen copy of the trained parameters. Frozen parameters are shared, not copied.
     ///
     /// # Errors
     /// The device is out of memory.
     pub fn snapshot(&self) -> Result<Self, PolicyError> {
-        let tensors = self.parameters.merged(self.lora.as_ref())?;
-        let copy = |(name, tensor): (String, Tensor)| Ok((name, tensor.copy()?));
-        let frozen = tensors
-            .into_iter()
-            .map(copy)
-            .collect::<Result<_, PolicyError>>()?;
-        let parameters = Parameters {
-            trained: BTreeMap::new(),
-            frozen,
-        };
-        let decoder = decoder(&self.config, &parameters, None, false)?;
-        let (json, config, frequencies) = (
+        self.with(self.parameters.snapshot()?, self.lora.clone())
+    }
+
+    /// The model without its adapters, which shares the frozen weights; `None` if all weights are
+    /// trained.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn base(&self) -> Result<Option<Self>, PolicyError> {
+        if self.lora.is_none() {
+            return Ok(None);
+        }
+        let frozen = self.parameters.frozen.clone();
+        let base = frozen.into_iter().filter(|(name, _)| !is_factor(name));
+        let parameters = Parameters::frozen(base.collect());
+        Ok(Some(self.with(parameters, None)?))
+    }
+
+    /// The same model with other parameters.
+    fn with(
+        &self,
+        parameters: Parameters,
+        lora: Option<LoraSettings>,
+    ) -> Result<Self, PolicyError> {
+        Self::with_parameters(
             self.json.clone(),
-            self.config.clone(),
-            self.frequencies.clone(),
-        );
-        Ok(Self {
-            json,
-            config,
             parameters,
-            lora: None,
-            decoder,
-            frequencies,
-            dtype: self.dtype,
-            device: self.device.clone(),
-        })
+            lora,
+            &self.device,
+            self.dtype,
+            self.computation,
+        )
     }
 
     /// Scores the completions of a batch with the softmax of logits / `temperature`.
     ///
     /// # Errors
     /// The device is out of memory.
-    pub fn score(&self, batch: &TokenBatch, temperature: f64) -> Result<Scored, PolicyError> {
-        self.score_by(&self.decoder, batch, temperature)
+    pub fn score(
+        &self,
+        batch: &TokenBatch,
+        temperature: f64,
+        entropies: Entropies,
+    ) -> Result<Scored, PolicyError> {
+        let mut chain = self.chain();
+        let scored = self.score_by(&self.decoder, batch, temperature, &mut chain, true)?;
+        let head = head(&self.decoder)?;
+        Ok(Scored::new(scored, head, entropies, chain)?)
     }
 
-    /// Like [`score`](Self::score), without a graph.
+    /// Log-probabilities and entropies like those of [`score`](Self::score), without a graph.
     ///
     /// # Errors
     /// The device is out of memory.
-    pub fn score_only(&self, batch: &TokenBatch, temperature: f64) -> Result<Scored, PolicyError> {
-        self.score_by(&self.view()?, batch, temperature)
+    pub fn score_only(&self, batch: &TokenBatch, temperature: f64) -> Result<Scores, PolicyError> {
+        let (decoder, mut chain) = (Arc::new(self.view()?), self.chain());
+        let scored = self.score_by(&decoder, batch, temperature, &mut chain, false)?;
+        Ok(Scores {
+            log_probs: scored.log_probs,
+            entropies: scored.entropies,
+        })
     }
 
     fn score_by(
         &self,
-        decoder: &Decoder,
+        decoder: &Arc<Decoder>,
         batch: &TokenBatch,
         temperature: f64,
-    ) -> Result<Scored, PolicyError> {
-        let mut tape = Tape::default();
-        let output = on_thread_pool(|| {
-            let hidden = rows(
-                &self.hidden_by(decoder, &batch.packed, &mut tape)?,
-                &batch.rows,
-                &mut tape,
-            )?;
-            let logits = decoder.logits(&hidden, &mut tape)?;
-            let logits = if logits.dtype() == DType::F64 {
-                logits
-            } else {
-                logits.to_dtype(DType::F32)?
-            };
-            log_probs(&logits, &batch.scored, temperature, &mut tape)
-        })?;
-        Ok(Scored::new(&output, tape)?)
+        chain: &mut Chain,
+        learns: bool,
+    ) -> Result<ScoredRows, PolicyError> {
+        let pass = self.pass(&batch.packed)?;
+        let head = head(decoder)?;
+        let vocabulary = Vocabulary {
+            tokens: Arc::clone(&batch.scored),
+            scale: 1.0 / temperature,
+            rows: self.computation.vocabulary_rows,
+            composed: self.is_composed(),
+        };
+        Ok(on_thread_pool(|| {
+            let hidden = pass.states(decoder, &batch.rows, chain)?;
+            score_rows(&hidden, head, vocabulary, learns)
+        })?)
     }
 
     /// Hidden states of the last token of each text after the last norm, `[texts, hidden]`, without
@@ -231,42 +317,41 @@ impl PolicyModel {
     /// # Errors
     /// A text is empty, an id is outside the vocabulary, or the device is out of memory.
     pub fn states(&self, texts: &[&[u32]]) -> Result<Tensor, PolicyError> {
-        let packed = Packed::new(
-            texts.iter().map(|text| [*text, &[]]),
-            self.vocabulary(),
-            &self.device,
-        )?;
-        let (decoder, mut tape, last) = (self.view()?, Tape::default(), self.ids(&packed.last())?);
-        Ok(on_thread_pool(|| {
-            rows(
-                &self.hidden_by(&decoder, &packed, &mut tape)?,
-                &last,
-                &mut tape,
-            )
-        })?)
+        let packed = self.packed(texts)?;
+        let (decoder, last) = (Arc::new(self.view()?), self.ids(&packed.last())?);
+        let (pass, mut chain) = (self.pass(&packed)?, self.chain());
+        Ok(on_thread_pool(|| pass.states(&decoder, &last, &mut chain))?)
     }
 
-    pub(crate) fn hidden_by(
-        &self,
-        decoder: &Decoder,
-        packed: &Packed,
-        tape: &mut Tape,
-    ) -> candle_core::Result<Tensor> {
-        let rotary = self.rotary(&packed.positions)?;
-        decoder.hidden(
-            &packed.ids,
-            &rotary,
-            &mut PackedAttention {
-                packed,
-                windows: &self.config.windows,
-            },
-            tape,
-        )
+    /// Like [`states`](Self::states), recorded on a chain.
+    pub(crate) fn learning_states(&self, texts: &[&[u32]]) -> Result<(Tensor, Chain), PolicyError> {
+        let packed = self.packed(texts)?;
+        let last = self.ids(&packed.last())?;
+        let (pass, mut chain) = (self.pass(&packed)?, self.chain());
+        let states = on_thread_pool(|| pass.states(&self.decoder, &last, &mut chain))?;
+        Ok((states, chain))
     }
 
-    /// The decoder over the trained parameters, with a graph.
-    pub(crate) fn learning(&self) -> &Decoder {
-        &self.decoder
+    fn packed(&self, texts: &[&[u32]]) -> Result<Packed, PolicyError> {
+        let texts = texts.iter().map(|text| [*text, &[]]);
+        Packed::new(texts, self.vocabulary(), &self.device)
+    }
+
+    fn pass(&self, packed: &Packed) -> candle_core::Result<Pass> {
+        Ok(Pass {
+            packed: packed.clone(),
+            rotary: self.rotary(&packed.positions)?,
+            windows: Arc::clone(&self.windows),
+        })
+    }
+
+    /// Whether operations are composed of those of candle.
+    fn is_composed(&self) -> bool {
+        self.computation.composed || !is_fused(&self.device, self.dtype)
+    }
+
+    fn chain(&self) -> Chain {
+        Chain::new(self.is_composed(), self.computation.checkpoints)
     }
 
     /// A decoder over the same weights without a graph. It shares their storage, so it follows
@@ -290,10 +375,77 @@ impl PolicyModel {
     /// # Errors
     /// A file cannot be written.
     pub fn save(&self, directory: &Path) -> Result<(), PolicyError> {
-        Ok(save::model(directory, &self.json, &self.tensors()?)?)
+        Ok(save::model(
+            directory,
+            &self.saved_config(),
+            &self.tensors()?,
+        )?)
     }
 
-    /// Writes only the adapters, in the PEFT layout; does nothing if all weights are trained.
+    /// `config.json` with the type of the weights.
+    fn saved_config(&self) -> Value {
+        let name = match self.dtype {
+            DType::BF16 => "bfloat16",
+            DType::F16 => "float16",
+            DType::F64 => "float64",
+            _ => "float32",
+        };
+        let mut json = self.json.clone();
+        // The key of older and of newer versions of `transformers`.
+        let key = ["dtype", "torch_dtype"]
+            .into_iter()
+            .find(|key| json.get(key).is_some())
+            .unwrap_or("torch_dtype");
+        json[key] = name.into();
+        json
+    }
+
+    /// Whether only adapters are trained.
+    #[must_use]
+    pub fn has_adapters(&self) -> bool {
+        self.lora.is_some()
+    }
+
+    /// The factors of the adapters by their names in PEFT, as views without a graph.
+    #[must_use]
+    pub fn adapters(&self) -> BTreeMap<String, Tensor> {
+        let trained = self.trained_tensors().into_iter();
+        let frozen = self.parameters.frozen.clone();
+        trained
+            .chain(frozen)
+            .filter(|(name, _)| is_factor(name))
+            .collect()
+    }
+
+    /// A frozen model with these adapters, which shares the frozen weights of this one.
+    ///
+    /// # Errors
+    /// Names or shapes differ from those of the model.
+    pub fn with_adapters(&self, adapters: &BTreeMap<String, Tensor>) -> Result<Self, PolicyError> {
+        let own = self.adapters();
+        let fits = own.len() == adapters.len()
+            && own.iter().all(|(name, tensor)| {
+                adapters
+                    .get(name)
+                    .is_some_and(|given| given.shape() == tensor.shape())
+            });
+        if !fits {
+            return Err(PolicyError::new(
+                "the adapters belong to another policy model or have another rank",
+            ));
+        }
+        let mut frozen = self.parameters.frozen.clone();
+        for (name, tensor) in adapters {
+            let tensor = tensor.to_dtype(self.dtype)?.to_device(&self.device)?;
+            frozen.insert(name.clone(), tensor);
+        }
+        self.with(Parameters::frozen(frozen), self.lora.clone())
+    }
+
+    /// Writes only the adapters, in the PEFT layout, to a directory that is created if it does not
+    /// exist. Does nothing if all weights are trained.
+    ///
+    /// The directory must not be that of merged weights: PEFT would add the adapters a second time.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -301,10 +453,10 @@ impl PolicyModel {
         let Some(lora) = &self.lora else {
             return Ok(());
         };
-        save::tensors(
-            &directory.join("adapter_model.safetensors"),
-            &self.trained_tensors(),
-        )?;
+        std::fs::create_dir_all(directory).map_err(|error| {
+            PolicyError::new(format!("cannot create `{}`: {error}", directory.display()))
+        })?;
+        save::tensors(&directory.join(ADAPTERS), &self.adapters())?;
         let config = format!("{:#}\n", lora.config());
         Ok(save::bytes(
             &directory.join("adapter_config.json"),
@@ -381,7 +533,7 @@ impl PolicyModel {
         let decoder = decoder(&self.config, &parameters, self.lora.as_ref(), true).unwrap();
         Self {
             parameters,
-            decoder,
+            decoder: Arc::new(decoder),
             dtype: DType::F64,
             ..self
         }
@@ -400,7 +552,7 @@ fn decoder(
         let factor = |name: &str| {
             Ok::<_, candle_core::Error>(Weight::Tensor(parameters.tensor(name, learns)?))
         };
-        if !parameters.trained.contains_key(&a) {
+        if !parameters.has(&a) {
             return Ok(None);
         }
         Ok(Some(Adapter {
@@ -416,20 +568,10 @@ fn decoder(
     )?)
 }
 
-/// Attention among the tokens of a batch.
-struct PackedAttention<'a> {
-    packed: &'a Packed,
-    windows: &'a [Option<usize>],
-}
-
-impl Attend for PackedAttention<'_> {
-    fn attend(
-        &mut self,
-        layer: usize,
-        qkv: [&Tensor; 3],
-        heads: Heads,
-        tape: &mut Tape,
-    ) -> candle_core::Result<Tensor> {
-        attention(qkv, heads, self.packed.span(self.windows[layer]), tape)
+/// The head of a decoder whose weights are not packed.
+fn head(decoder: &Decoder) -> candle_core::Result<&Tensor> {
+    match decoder.head() {
+        Some(head) => Ok(head),
+        None => candle_core::bail!("packed weights have no gradients"),
     }
 }

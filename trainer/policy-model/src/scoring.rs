@@ -7,9 +7,7 @@ use assay_weights::{Directory, save, synthetic};
 use candle_core::{D, DType, Device, Tensor, Var};
 use serde_json::{Value, json};
 
-use crate::batch::Packed;
 use crate::graph::Graph;
-use crate::ops::{Tape, on_thread_pool, rows};
 use crate::{PolicyError, PolicyModel, PolicyModelOptions};
 
 /// Name of the head in model directories.
@@ -104,21 +102,8 @@ impl ScoringModel {
     /// # Errors
     /// A text is empty, an id is outside the vocabulary, or the device is out of memory.
     pub fn score(&self, texts: &[&[u32]]) -> Result<TextScores, PolicyError> {
-        let body = &self.body;
-        let packed = Packed::new(
-            texts.iter().map(|text| [*text, &[]]),
-            body.vocabulary(),
-            body.device(),
-        )?;
-        let (mut tape, last) = (Tape::default(), body.ids(&packed.last())?);
-        let states = on_thread_pool(|| {
-            rows(
-                &body.hidden_by(body.learning(), &packed, &mut tape)?,
-                &last,
-                &mut tape,
-            )
-        })?;
-        let (states, graph) = Graph::new(&states, tape)?;
+        let (states, chain) = self.body.learning_states(texts)?;
+        let (states, graph) = Graph::of_states(&states, chain)?;
         let scores = states.matmul(&self.head.t()?)?.squeeze(D::Minus1)?;
         Ok(TextScores { scores, graph })
     }
@@ -148,7 +133,7 @@ fn architecture(config: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LoraSettings;
+    use crate::{Gradients, LoraSettings};
 
     fn config(architecture: &str) -> Value {
         json!({
@@ -162,7 +147,11 @@ mod tests {
     fn open(architecture: &str, lora: Option<LoraSettings>) -> ScoringModel {
         let folder = tempfile::tempdir().unwrap();
         synthetic::write(folder.path(), &config(architecture)).unwrap();
-        let options = PolicyModelOptions { lora, seed: 1 };
+        let options = PolicyModelOptions {
+            lora,
+            seed: 1,
+            ..PolicyModelOptions::default()
+        };
         ScoringModel::open(folder.path(), &Device::Cpu, &options).unwrap()
     }
 
@@ -207,9 +196,10 @@ mod tests {
                 )
             };
             let (value, graph) = loss(&model);
-            let gradients = graph.backward(&value).unwrap();
+            let mut gradients = Gradients::new(&model.parameters()).unwrap();
+            graph.backward(&value, &mut gradients).unwrap();
             for (name, var) in model.parameters() {
-                let gradient = gradients.get(&var).unwrap();
+                let gradient = &gradients.tensors()[&name];
                 let norm = gradient.sqr().unwrap().sum_all().unwrap();
                 let norm = norm.to_scalar::<f32>().unwrap().sqrt();
                 if norm < 1e-3 {

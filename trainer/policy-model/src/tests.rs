@@ -3,7 +3,11 @@
 use candle_core::{DType, Device, Tensor};
 use serde_json::{Value, json};
 
-use crate::{Graph, LoraSettings, PolicyModel, PolicyModelOptions, Scored, Text, TokenBatch};
+use crate::optimiser::{AdamW, AdamWSettings};
+use crate::{
+    Computation, Entropies, Gradients, Graph, LoraSettings, PolicyModel, PolicyModelOptions,
+    Scored, Text, TokenBatch,
+};
 
 /// The configuration of a small model of each family.
 pub(crate) fn families() -> Vec<Value> {
@@ -55,7 +59,9 @@ fn with_graph(policy: &PolicyModel) -> (Tensor, Graph) {
         log_probs,
         entropies,
         graph,
-    } = policy.score(&batch(policy.device()), 0.8).unwrap();
+    } = policy
+        .score(&batch(policy.device()), 0.8, Entropies::Differentiated)
+        .unwrap();
     let entropies = (entropies * 0.3).unwrap();
     (
         (log_probs.sqr().unwrap() + entropies)
@@ -70,14 +76,19 @@ fn loss(policy: &PolicyModel) -> Tensor {
     with_graph(policy).0
 }
 
+/// The gradients of the loss.
+fn gradients(policy: &PolicyModel) -> Gradients {
+    let (loss, graph) = with_graph(policy);
+    let mut gradients = Gradients::new(policy.parameters()).unwrap();
+    graph.backward(&loss, &mut gradients).unwrap();
+    gradients
+}
+
 /// Compares the gradients of all trained parameters with finite differences.
 fn assert_gradients(policy: &PolicyModel) {
-    let (start, graph) = with_graph(policy);
-    let gradients = graph.backward(&start).unwrap();
+    let gradients = gradients(policy);
     for (name, var) in policy.parameters() {
-        let gradient = gradients
-            .get(var)
-            .unwrap_or_else(|| panic!("`{name}` has no gradient"));
+        let gradient = &gradients.tensors()[name];
         let gradient = gradient.flatten_all().unwrap().to_vec1::<f64>().unwrap();
         let numbers = var
             .as_tensor()
@@ -108,19 +119,182 @@ fn assert_gradients(policy: &PolicyModel) {
 
 #[test]
 fn differentiates_every_parameter_of_every_family() {
-    for config in families() {
-        assert_gradients(
-            &PolicyModel::draw(
-                config,
-                &Device::Cpu,
-                &PolicyModelOptions {
+    for (config, composed) in families().into_iter().flat_map(|config| {
+        let both = [false, true];
+        both.map(|composed| (config.clone(), composed))
+    }) {
+        let options = PolicyModelOptions {
+            seed: 3,
+            computation: Computation {
+                composed,
+                ..Computation::default()
+            },
+            ..PolicyModelOptions::default()
+        };
+        let policy = PolicyModel::draw(config, &Device::Cpu, &options).unwrap();
+        assert_gradients(&policy.widened());
+    }
+}
+
+#[test]
+fn checkpointed_gradients_are_equal() {
+    let lora = LoraSettings {
+        rank: 2,
+        ..LoraSettings::default()
+    };
+    for (config, lora) in families()
+        .into_iter()
+        .zip([None, Some(lora)].into_iter().cycle())
+    {
+        for composed in [false, true] {
+            let of = |checkpoints: bool| {
+                let options = PolicyModelOptions {
                     seed: 3,
-                    ..PolicyModelOptions::default()
-                },
-            )
+                    lora: lora.clone(),
+                    computation: Computation {
+                        checkpoints,
+                        composed,
+                        ..Computation::default()
+                    },
+                };
+                let policy = PolicyModel::draw(config.clone(), &Device::Cpu, &options).unwrap();
+                for (name, var) in policy.parameters() {
+                    if name.contains("lora_B") {
+                        var.set(&(var.ones_like().unwrap() * 0.1).unwrap()).unwrap();
+                    }
+                }
+                let bits = |tensor: &Tensor| -> Vec<u32> {
+                    let numbers = tensor.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+                    assert!(numbers.iter().any(|number| *number != 0.0));
+                    numbers.into_iter().map(f32::to_bits).collect()
+                };
+                let gradients = gradients(&policy);
+                gradients.tensors().values().map(bits).collect::<Vec<_>>()
+            };
+            assert_eq!(of(true), of(false));
+        }
+    }
+}
+
+/// A gradient that is added to is the sum of two.
+#[test]
+fn gradients_add_up_until_cleared() {
+    let policy = PolicyModel::draw(
+        families().remove(0),
+        &Device::Cpu,
+        &PolicyModelOptions::default(),
+    )
+    .unwrap();
+    let mut gradients = Gradients::new(policy.parameters()).unwrap();
+    let mut norms = Vec::new();
+    for _ in 0..2 {
+        let (loss, graph) = with_graph(&policy);
+        graph.backward(&loss, &mut gradients).unwrap();
+        let norm = gradients.tensors()["model.norm.weight"].sqr().unwrap();
+        norms.push(norm.sum_all().unwrap().to_scalar::<f32>().unwrap().sqrt());
+    }
+    assert!(
+        (norms[1] - 2.0 * norms[0]).abs() < 1e-4 * norms[0],
+        "{norms:?}"
+    );
+    gradients.clear().unwrap();
+    for sum in gradients.tensors().values() {
+        let most = sum.abs().unwrap().max_all().unwrap();
+        assert_eq!(most.to_scalar::<f32>().unwrap(), 0.0);
+    }
+}
+
+/// The entropies of a loss that does not differentiate them have no effect on gradients.
+#[test]
+fn measured_entropies_have_no_gradient() {
+    let policy = PolicyModel::draw(
+        families().remove(0),
+        &Device::Cpu,
+        &PolicyModelOptions::default(),
+    )
+    .unwrap();
+    let norm = |factor: f64| {
+        let scored = policy
+            .score(&batch(policy.device()), 1.0, Entropies::Measured)
+            .unwrap();
+        let loss = (scored.log_probs + (scored.entropies * factor).unwrap()).unwrap();
+        let mut gradients = Gradients::new(policy.parameters()).unwrap();
+        let loss = loss.sum_all().unwrap();
+        scored.graph.backward(&loss, &mut gradients).unwrap();
+        let sum = gradients.tensors()["model.norm.weight"].sqr().unwrap();
+        sum.sum_all().unwrap().to_scalar::<f32>().unwrap()
+    };
+    assert_eq!(norm(0.0), norm(10.0));
+}
+
+#[test]
+fn reports_parameters_without_a_gradient() {
+    let policy = PolicyModel::draw(
+        families().remove(0),
+        &Device::Cpu,
+        &PolicyModelOptions::default(),
+    )
+    .unwrap();
+    let mut gradients = Gradients::new(policy.parameters()).unwrap();
+    let (_, graph) = with_graph(&policy);
+    let constant = Tensor::zeros((), DType::F32, &Device::Cpu).unwrap();
+    let error = graph.backward(&constant, &mut gradients).unwrap_err();
+    assert!(error.to_string().contains("has no gradient"), "{error}");
+}
+
+/// Address of the numbers of a tensor.
+fn address(tensor: &Tensor) -> usize {
+    let (storage, _) = tensor.storage_and_layout();
+    match &*storage {
+        candle_core::Storage::Cpu(storage) => storage.as_slice::<f32>().unwrap().as_ptr() as usize,
+        _ => unreachable!("the tests run on a CPU"),
+    }
+}
+
+#[test]
+fn moments_never_move() {
+    for (composed, dtype) in [(false, DType::F32), (true, DType::F32), (true, DType::BF16)] {
+        let options = PolicyModelOptions {
+            computation: Computation {
+                composed,
+                ..Computation::default()
+            },
+            ..PolicyModelOptions::default()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        PolicyModel::draw(families().remove(0), &Device::Cpu, &options)
             .unwrap()
-            .widened(),
-        );
+            .save(folder.path())
+            .unwrap();
+        let policy = PolicyModel::open(folder.path(), &Device::Cpu, dtype, &options).unwrap();
+        let mut gradients = Gradients::new(policy.parameters()).unwrap();
+        let mut optimiser = AdamW::new(AdamWSettings::default(), policy.parameters()).unwrap();
+        if composed {
+            optimiser = optimiser.composed();
+        }
+        let addresses = |optimiser: &AdamW, gradients: &Gradients| -> Vec<usize> {
+            let weights = policy.parameters().values();
+            let weights = weights.filter(|weight| weight.dtype() == DType::F32);
+            let kept = optimiser.tensors().map(|(_, tensor)| address(&tensor));
+            kept.chain(gradients.tensors().values().map(address))
+                .chain(weights.map(|weight| address(weight)))
+                .collect()
+        };
+        let before = addresses(&optimiser, &gradients);
+        assert_eq!(before.len(), 4 * policy.parameters().len());
+        let first = loss(&policy).to_scalar::<f32>().unwrap();
+        for _ in 0..3 {
+            gradients.clear().unwrap();
+            for _ in 0..2 {
+                let (loss, graph) = with_graph(&policy);
+                graph.backward(&loss, &mut gradients).unwrap();
+            }
+            let summary = optimiser.step(gradients.tensors(), 1e-2).unwrap();
+            assert!(summary.applied);
+        }
+        optimiser.restore(&optimiser.state().unwrap()).unwrap();
+        assert_eq!(addresses(&optimiser, &gradients), before);
+        assert_ne!(loss(&policy).to_scalar::<f32>().unwrap(), first);
     }
 }
 
@@ -134,6 +308,7 @@ fn trains_only_adapters_with_lora() {
     let options = PolicyModelOptions {
         lora: Some(lora),
         seed: 3,
+        ..PolicyModelOptions::default()
     };
     let policy = PolicyModel::draw(families().remove(0), &Device::Cpu, &options)
         .unwrap()
@@ -184,6 +359,7 @@ fn merged_adapters_yield_the_same_scores() {
             ..LoraSettings::default()
         }),
         seed: 1,
+        ..PolicyModelOptions::default()
     };
     let policy = PolicyModel::draw(families().remove(2), &Device::Cpu, &options).unwrap();
     let plain = loss(&policy).to_scalar::<f32>().unwrap();
@@ -203,8 +379,24 @@ fn merged_adapters_yield_the_same_scores() {
     )
     .unwrap();
     assert!((learned - loss(&merged).to_scalar::<f32>().unwrap()).abs() < 1e-3);
-    policy.save_adapters(folder.path()).unwrap();
-    assert!(folder.path().join("adapter_model.safetensors").is_file());
+    let adapters = folder.path().join("adapter");
+    policy.save_adapters(&adapters).unwrap();
+    assert!(adapters.join(crate::ADAPTERS).is_file());
+    // The base is the model before training, and the adapters make it the trained one.
+    let base = policy.base().unwrap().unwrap();
+    assert_eq!(
+        loss(&base).to_scalar::<f32>().unwrap().to_bits(),
+        plain.to_bits()
+    );
+    let read = candle_core::safetensors::load(adapters.join(crate::ADAPTERS), &Device::Cpu);
+    let again = policy
+        .with_adapters(&read.unwrap().into_iter().collect())
+        .unwrap();
+    assert_eq!(
+        loss(&again).to_scalar::<f32>().unwrap().to_bits(),
+        loss(&policy).to_scalar::<f32>().unwrap().to_bits()
+    );
+    assert!(policy.with_adapters(&policy.tensors().unwrap()).is_err());
 }
 
 #[test]

@@ -10,9 +10,10 @@ use assay_base::Random;
 use assay_core::{Clock, SystemClock};
 use assay_policy_model::optimiser::{AdamW, AdamWSettings};
 use assay_policy_model::{
-    GenerationRequest, Graph, PolicyModel, PolicyModelOptions, Sampling, Text, TokenBatch, generate,
+    Computation, Entropies, GenerationRequest, Gradients, Graph, MemoryPlan, PolicyModel,
+    PolicyModelOptions, Reference, Sampling, Text, TokenBatch, Workload, generate,
 };
-use assay_trainer::learn::add_gradients;
+use assay_trainer::budget::GIB;
 use candle_core::{DType, Tensor};
 use serde_json::{Value, json};
 
@@ -26,7 +27,16 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<CommandOutcome> {
             sizes,
             batch,
             length,
-        } => step(sizes, *batch, *length),
+            checkpoints,
+            vocabulary_rows,
+        } => {
+            let computation = Computation {
+                checkpoints: *checkpoints,
+                vocabulary_rows: *vocabulary_rows,
+                ..Computation::default()
+            };
+            step(sizes, *batch, *length, computation)
+        }
         BenchKind::Generate {
             sizes,
             prompts,
@@ -40,7 +50,7 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::Done)
 }
 
-fn open(sizes: &BenchSizes) -> anyhow::Result<PolicyModel> {
+fn open(sizes: &BenchSizes, computation: Computation) -> anyhow::Result<PolicyModel> {
     if sizes.threads > 0 {
         rayon::ThreadPoolBuilder::new()
             .num_threads(sizes.threads)
@@ -50,7 +60,10 @@ fn open(sizes: &BenchSizes) -> anyhow::Result<PolicyModel> {
         &sizes.model,
         &device(),
         DType::F32,
-        &PolicyModelOptions::default(),
+        &PolicyModelOptions {
+            computation,
+            ..PolicyModelOptions::default()
+        },
     )?)
 }
 
@@ -74,26 +87,21 @@ fn median(times: &mut [Duration]) -> f64 {
 fn loss(policy: &PolicyModel, texts: &[TokenIds]) -> anyhow::Result<(Tensor, Graph)> {
     let texts: Vec<Text<'_>> = texts.iter().map(TokenIds::text).collect();
     let batch = TokenBatch::new(&texts, policy.vocabulary(), policy.device())?;
-    let scored = policy.score(&batch, 1.0)?;
+    let scored = policy.score(&batch, 1.0, Entropies::Measured)?;
     Ok((scored.log_probs.mean_all()?.neg()?, scored.graph))
 }
 
-fn gradients(
-    policy: &PolicyModel,
-    loss: &Tensor,
-    graph: Graph,
-) -> anyhow::Result<BTreeMap<String, Tensor>> {
-    let mut gradients = BTreeMap::new();
-    add_gradients(policy.parameters(), loss, graph, &mut gradients)?;
-    Ok(gradients)
-}
-
-fn step(sizes: &BenchSizes, batch: usize, length: usize) -> anyhow::Result<Value> {
+fn step(
+    sizes: &BenchSizes,
+    batch: usize,
+    length: usize,
+    computation: Computation,
+) -> anyhow::Result<Value> {
     anyhow::ensure!(
         batch > 0 && length > 1,
         "`--batch` must be at least 1 and `--length` at least 2"
     );
-    let policy = open(sizes)?;
+    let policy = open(sizes, computation)?;
     let tokens = random_tokens(batch * length, policy.vocabulary(), 1);
     let texts: Vec<TokenIds> = tokens
         .chunks_exact(length)
@@ -107,6 +115,7 @@ fn step(sizes: &BenchSizes, batch: usize, length: usize) -> anyhow::Result<Value
         ..AdamWSettings::default()
     };
     let mut optimiser = AdamW::new(settings, policy.parameters())?;
+    let mut gradients = Gradients::new(policy.parameters())?;
     let clock = SystemClock::new();
     let mut times = [const { Vec::new() }; 4];
     for round in 0..=sizes.rounds {
@@ -114,9 +123,11 @@ fn step(sizes: &BenchSizes, batch: usize, length: usize) -> anyhow::Result<Value
         let (loss, graph) = loss(&policy, &texts)?;
         loss.to_scalar::<f32>()?;
         let forward = clock.monotonic();
-        let gradients = gradients(&policy, &loss, graph)?;
+        gradients.clear()?;
+        graph.backward(&loss, &mut gradients)?;
+        drop(loss);
         let backward = clock.monotonic();
-        optimiser.step(&gradients, 1e-4)?;
+        optimiser.step(gradients.tensors(), 1e-4)?;
         let done = clock.monotonic();
         if round > 0 {
             let parts = [
@@ -131,11 +142,24 @@ fn step(sizes: &BenchSizes, batch: usize, length: usize) -> anyhow::Result<Value
                 .for_each(|(times, part)| times.push(part));
         }
     }
+    let workload = Workload {
+        lora: None,
+        computation,
+        dtype: policy.dtype(),
+        reference: Reference::Shared,
+        tokens: batch * length,
+        scored: batch * (length - 1),
+        longest: length,
+        rows: 0,
+        generates_ahead: false,
+    };
+    let plan = MemoryPlan::new(policy.config(), &workload, policy.device())?;
     let [forward, backward, optimise, all] = times.each_mut().map(|times| median(times));
     Ok(json!({
         "parameters": policy.size(), "tokens": batch * length, "forward_ms": forward,
         "backward_ms": backward, "optimiser_ms": optimise, "step_ms": all,
         "tokens_s": (batch * length) as f64 / all * 1e3,
+        "planned_gib": plan.training() as f64 / GIB,
     }))
 }
 
@@ -144,7 +168,7 @@ fn generation(
     [prompts, prompt_length, samples, new_tokens]: [usize; 4],
 ) -> anyhow::Result<Value> {
     anyhow::ensure!(prompt_length > 0, "`--prompt-length` must be at least 1");
-    let policy = open(sizes)?;
+    let policy = open(sizes, Computation::default())?;
     let tokens = random_tokens(prompts * prompt_length, policy.vocabulary(), 2);
     let sampling = Sampling {
         max_tokens: new_tokens,
@@ -184,7 +208,7 @@ fn gradient_norms(model: &std::path::Path, input: &std::path::Path) -> anyhow::R
     let texts = score::read(input)?;
     let policy = PolicyModel::open(model, &device(), DType::F32, &PolicyModelOptions::default())?;
     let (loss, graph) = loss(&policy, &texts)?;
-    let norm = |gradient: Tensor| -> anyhow::Result<f64> {
+    let norm = |gradient: &Tensor| -> anyhow::Result<f64> {
         let squares: f64 = gradient
             .flatten_all()?
             .to_vec1::<f32>()?
@@ -193,9 +217,12 @@ fn gradient_norms(model: &std::path::Path, input: &std::path::Path) -> anyhow::R
             .sum();
         Ok(squares.sqrt())
     };
-    let norms = gradients(&policy, &loss, graph)?
-        .into_iter()
-        .map(|(name, gradient)| Ok((name, norm(gradient)?)))
+    let mut gradients = Gradients::new(policy.parameters())?;
+    graph.backward(&loss, &mut gradients)?;
+    let norms = gradients
+        .tensors()
+        .iter()
+        .map(|(name, gradient)| Ok((name.clone(), norm(gradient)?)))
         .collect::<anyhow::Result<BTreeMap<String, f64>>>()?;
     Ok(json!({ "loss": loss.to_scalar::<f32>()?, "norms": norms }))
 }

@@ -2,11 +2,10 @@
 
 use std::io::Write;
 
-use assay_policy_model::{PolicyModel, PolicyModelOptions};
+use assay_policy_model::{Computation, PolicyModel};
 use assay_trainer::config::Config;
 use assay_trainer::evaluation::{EvaluationInputs, evaluate};
 use assay_trainer::text::PolicyTokenizer;
-use candle_core::DType;
 
 use super::process::{CommandOutcome, device, logs, rewards, sources};
 use crate::arguments::Eval;
@@ -17,7 +16,8 @@ pub(crate) fn run(eval: &Eval) -> anyhow::Result<CommandOutcome> {
     let runtime = tokio::runtime::Runtime::new()?;
     let (_, held_out) = sources(&config)?;
     let path = eval.model.as_ref().unwrap_or(&config.policy.path);
-    let policy = PolicyModel::open(path, &device(), DType::F32, &PolicyModelOptions::default())?;
+    let dtype = config.policy.dtype.tensors();
+    let policy = PolicyModel::open_frozen(path, &device(), dtype, Computation::default())?;
     let tokenizer = PolicyTokenizer::read(path)?;
     let (training, evaluation) = runtime.block_on(rewards(&config, &eval.service))?;
     let inputs = EvaluationInputs {

@@ -32,7 +32,7 @@ pub(crate) fn run(init: &Init) -> anyhow::Result<CommandOutcome> {
         &Device::Cpu,
         &PolicyModelOptions {
             seed: init.seed,
-            lora: None,
+            ..PolicyModelOptions::default()
         },
     )?;
     policy.save(&init.output)?;

@@ -3,6 +3,7 @@
 mod bench;
 mod eval;
 mod init;
+mod plan;
 mod plot;
 mod process;
 mod refit;
@@ -10,6 +11,7 @@ mod reward_model;
 mod score;
 mod sft;
 mod train;
+mod update;
 
 pub(crate) use process::CommandOutcome;
 use std::io::Write;
@@ -35,6 +37,8 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Command::Init(init) => init::run(&init),
         Command::Sft(sft) => sft::run(&sft),
         Command::Train(train) => train::run(&train),
+        Command::Update(update) => update::run(&update),
+        Command::Plan(plan) => plan::run(&plan),
         Command::Eval(eval) => eval::run(&eval),
         Command::Score(score) => score::run(&score),
         Command::RewardModel(fit) => reward_model::run(&fit),

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use assay_policy_model::{PolicyModel, PolicyModelOptions, Text, TokenBatch};
+use assay_policy_model::{Computation, PolicyModel, Text, TokenBatch};
 use candle_core::DType;
 use serde::Deserialize;
 use serde_json::json;
@@ -59,12 +59,8 @@ pub(crate) fn run(score: &Score) -> anyhow::Result<CommandOutcome> {
         "`--temperature` must be above 0"
     );
     let texts = read(&score.input)?;
-    let policy = PolicyModel::open(
-        &score.model,
-        &device(),
-        DType::F32,
-        &PolicyModelOptions::default(),
-    )?;
+    let policy =
+        PolicyModel::open_frozen(&score.model, &device(), DType::F32, Computation::default())?;
     let mut out = std::io::stdout().lock();
     let longest = texts
         .iter()

@@ -3,13 +3,15 @@
 use std::sync::atomic::Ordering;
 
 use assay_core::SystemClock;
-use assay_policy_model::{PolicyModel, PolicyModelOptions};
+use assay_policy_model::PolicyModel;
+use assay_trainer::budget::{Demand, Phase, limit};
 use assay_trainer::checkpoint::write_model;
 use assay_trainer::config::Config;
 use assay_trainer::telemetry::Telemetry;
 use assay_trainer::text::PolicyTokenizer;
-use assay_trainer::warmup::warm_up;
-use candle_core::DType;
+use assay_trainer::warmup::{Solutions, warm_up};
+use assay_weights::Directory;
+use assay_weights::config::DecoderConfig;
 
 use super::process::{
     CommandOutcome, device, logs, on_deep_stack, require_empty, sources, stop_flag,
@@ -25,20 +27,28 @@ pub(crate) fn run(sft: &Sft) -> anyhow::Result<CommandOutcome> {
     let (source, _) = sources(&config)?;
     on_deep_stack(|| {
         let path = &config.policy.path;
-        let options = PolicyModelOptions {
-            lora: config.policy.lora.clone(),
-            seed: config.seed,
+        let (device, tokenizer) = (device(), PolicyTokenizer::read(path)?);
+        let model = Directory::open(path)?.config()?;
+        let context = DecoderConfig::read(&model)?.max_positions;
+        let solutions = Solutions::read(&tokenizer, source.as_ref(), context)?;
+        let demand = Demand {
+            config: &config,
+            model: &model,
+            device: &device,
+            phase: Phase::Solutions,
+            longest: solutions.longest(),
         };
-        let policy = PolicyModel::open(path, &device(), DType::F32, &options)?;
-        let tokenizer = PolicyTokenizer::read(path)?;
+        let budget = demand.fit(limit(&config, &device), None)?;
+        let dtype = config.policy.dtype.tensors();
+        let policy = PolicyModel::open(path, &device, dtype, &budget.options(&config))?;
         let clock = SystemClock::new();
         let mut telemetry = Telemetry::open(&sft.output, None, &clock)?;
         let mut log = |step: u64, values: &_| Ok(telemetry.write(step, values, &clock)?);
         warm_up(
             &config,
             &policy,
-            &tokenizer,
-            source.as_ref(),
+            &solutions,
+            budget.micro_tokens,
             &stop,
             &mut log,
         )?;

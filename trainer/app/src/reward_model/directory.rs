@@ -41,7 +41,11 @@ pub fn open(
     Ok(ScoringModel::open(
         directory,
         device,
-        &PolicyModelOptions { lora, seed },
+        &PolicyModelOptions {
+            lora,
+            seed,
+            ..PolicyModelOptions::default()
+        },
     )?)
 }
 

@@ -1,18 +1,16 @@
 //! Fits a reward model to pairs: its head, and, if asked, adapters of its body or the whole body.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::ensure;
 use assay_base::Random;
 use assay_policy_model::optimiser::{AdamW, AdamWSettings};
-use assay_policy_model::{LoraSettings, ScoringModel};
+use assay_policy_model::{Gradients, LoraSettings, ScoringModel};
 use candle_core::{DType, Device, Tensor};
 
 use super::head::{self, PairStates};
 use super::loss::{Certainties, Loss};
 use super::pairs::TokenPair;
-use crate::learn::add_gradients;
 
 /// Random stream of the order of pairs: "fit" in ASCII.
 const FIT: u64 = 0x0066_6974;
@@ -132,6 +130,7 @@ pub fn fit(
     }
     let parameters = model.parameters();
     let mut optimiser = AdamW::new(AdamWSettings::default(), &parameters)?;
+    let mut gradients = Gradients::new(&parameters)?;
     let batches = pairs.len().div_ceil(settings.batch) as u64;
     let steps = batches * settings.epochs;
     for epoch in 0..settings.epochs {
@@ -143,9 +142,10 @@ pub fn fit(
             if stop.load(Ordering::Relaxed) {
                 return Ok(loss);
             }
-            let (batch_loss, gradients) = gradients(model, batch, settings)?;
+            let batch_loss = differentiate(model, batch, settings, &mut gradients)?;
             let step = epoch * batches + at as u64;
-            optimiser.step(&gradients, settings.learning_rate * share(step, steps))?;
+            let rate = settings.learning_rate * share(step, steps);
+            optimiser.step(gradients.tensors(), rate)?;
             sum += batch_loss;
         }
         let count = pairs.len() as f64;
@@ -187,15 +187,17 @@ pub fn scores(
     Ok(states.matmul(&head.t()?)?.flatten_all()?.to_vec1()?)
 }
 
-/// The sum of the losses of a batch and the gradients of their mean.
-fn gradients(
+/// The sum of the losses of a batch. Writes the gradients of their mean to `gradients`.
+fn differentiate(
     model: &ScoringModel,
     batch: &[&TokenPair],
     settings: &FitSettings,
-) -> anyhow::Result<(f64, BTreeMap<String, Tensor>)> {
+    gradients: &mut Gradients,
+) -> anyhow::Result<f64> {
     let tokens = |pair: &&TokenPair| pair.accepted.len() + pair.rejected.len();
     let count = batch.len() as f64;
-    let (mut sum, mut gradients) = (0.0, BTreeMap::new());
+    let mut sum = 0.0;
+    gradients.clear()?;
     for part in parts(batch, tokens, settings.micro_tokens) {
         let texts: Vec<&[u32]> = part
             .iter()
@@ -209,9 +211,9 @@ fn gradients(
         let loss = settings.loss.of(&accepted?, &rejected?, &certainties)?;
         let loss = (loss.sum_all()? / count)?;
         sum += f64::from(loss.to_scalar::<f32>()?) * count;
-        add_gradients(&model.parameters(), &loss, scored.graph, &mut gradients)?;
+        scored.graph.backward(&loss, gradients)?;
     }
-    Ok((sum, gradients))
+    Ok(sum)
 }
 
 /// Share of the highest learning rate at a step: a linear rise, then a linear decay to 0.
@@ -288,6 +290,7 @@ mod tests {
         let options = PolicyModelOptions {
             lora: trained.lora(),
             seed: 1,
+            ..PolicyModelOptions::default()
         };
         ScoringModel::open(folder.path(), &Device::Cpu, &options).unwrap()
     }

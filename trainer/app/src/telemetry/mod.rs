@@ -66,8 +66,13 @@ impl Telemetry {
         values: &Values,
         clock: &dyn Clock,
     ) -> Result<(), TelemetryError> {
-        // Times are written only to TensorBoard, because `metrics.jsonl` must be reproducible.
-        let reproducible = values.iter().filter(|(name, _)| !name.starts_with("time/"));
+        // Times and memory are written only to TensorBoard, because `metrics.jsonl` must be
+        // reproducible.
+        let is_reproducible = |name: &str| {
+            let measured = ["time/", "memory/"];
+            !measured.iter().any(|prefix| name.starts_with(prefix))
+        };
+        let reproducible = values.iter().filter(|(name, _)| is_reproducible(name));
         self.metrics.write(
             step,
             &reproducible

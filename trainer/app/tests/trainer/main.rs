@@ -2,6 +2,7 @@
 
 mod command;
 mod learning;
+mod memory;
 mod refit;
 mod reward_model;
 mod runs;

@@ -323,3 +323,116 @@ fn rejects_prompts_that_cannot_be_tokenised_before_training() {
     let error = trainer(directory, &arguments).unwrap_err();
     assert!(error.contains("`unknown/metric`"), "{error}");
 }
+
+/// The trained weights of two steps of `train`, and of two `update`s with the rows of these steps.
+#[test]
+fn update_equals_train_on_the_same_rows() {
+    let folder = start();
+    let directory = folder.path();
+    let variants: [&[&str]; 3] = [
+        &["--set", "objective.preset=grpo"],
+        &["--set", "policy.lora.rank=4"],
+        &[
+            "--set",
+            "training.minibatches=2",
+            "--set",
+            "training.micro_tokens=32",
+        ],
+    ];
+    for (index, variant) in variants.iter().enumerate() {
+        let output = format!("run-{index}");
+        let common = ["--set", "training.steps=2", "--set", "evaluation.every=0"];
+        let settings = [&common[..], variant].concat();
+        let saving = ["--set", "training.save_batches=true"];
+        train(directory, &output, &[&settings[..], &saving].concat()).unwrap();
+        let mut previous: Option<String> = None;
+        let mut norms = Vec::new();
+        for step in 1..=2 {
+            let batch = format!("{output}/batches/{step:06}.jsonl");
+            let updated = format!("updated-{index}-{step}");
+            let mut arguments = vec!["update", &batch, "--config", "run.toml"];
+            arguments.extend(["--output", &updated]);
+            arguments.extend(&settings);
+            if let Some(previous) = &previous {
+                arguments.extend(["--previous", previous]);
+            }
+            let printed = trainer(directory, &arguments).unwrap();
+            let values: BTreeMap<String, f64> = serde_json::from_str(&printed).unwrap();
+            assert_eq!(values["step"], f64::from(step));
+            norms.push(values["grad_norm"]);
+            previous = Some(updated);
+        }
+        let updated = directory.join(previous.unwrap());
+        let read = |path: &Path| fs::read(path).unwrap();
+        let (weights, metrics) = artifacts(directory, &output);
+        assert!(
+            weights == read(&updated.join("model.safetensors")),
+            "{variant:?}"
+        );
+        let checkpoint = directory.join(&output).join("checkpoints/step-000002");
+        let name = "optimiser.safetensors";
+        assert!(
+            read(&checkpoint.join(name)) == read(&updated.join(name)),
+            "{variant:?}"
+        );
+        let logged = metrics.iter().filter_map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            line["grad_norm"].as_f64()
+        });
+        assert_eq!(logged.collect::<Vec<_>>(), norms);
+        assert!(norms.iter().any(|norm| *norm > 0.0), "nothing was learned");
+    }
+}
+
+/// PEFT adds the adapters of a directory to its weights, so merged weights are elsewhere.
+#[test]
+fn adapters_are_not_beside_merged_weights() {
+    let folder = start();
+    let lora = ["--set", "policy.lora.rank=4", "--set", "training.steps=2"];
+    train(folder.path(), "run", &lora).unwrap();
+    let run = folder.path().join("run");
+    for (directory, is_merged) in [("model", true), ("checkpoints/step-000002", false)] {
+        let directory = run.join(directory);
+        assert_eq!(directory.join("model.safetensors").exists(), is_merged);
+        assert!(!directory.join("adapter_config.json").exists());
+        assert!(directory.join("adapter/adapter_config.json").is_file());
+        assert!(
+            directory
+                .join("adapter/adapter_model.safetensors")
+                .is_file()
+        );
+    }
+}
+
+#[test]
+fn rejects_runs_that_exceed_memory_before_they_start() {
+    let folder = start();
+    let plan = |more: &[&str]| {
+        let common = ["plan", "--config", "run.toml"];
+        trainer(folder.path(), &[&common[..], more].concat())
+    };
+    let report: serde_json::Value = serde_json::from_str(&plan(&[]).unwrap()).unwrap();
+    assert_eq!(report["micro_tokens"], 16_384);
+    assert_eq!(report["checkpoints"], false);
+    assert!(report["peak_gib"].as_f64() < report["usable_gib"].as_f64());
+    let small = ["--set", "training.memory_gib=0.001"];
+    for error in [
+        plan(&small).unwrap_err(),
+        train(folder.path(), "run", &small).unwrap_err(),
+    ] {
+        assert!(error.contains("the run needs at least"), "{error}");
+        assert!(error.contains("choose a smaller model"), "{error}");
+    }
+    assert!(!folder.path().join("run/metrics.jsonl").exists());
+    // Long texts fit with checkpoints or smaller micro-batches only.
+    let peak = |more: &[&str]| -> f64 {
+        let long = ["--longest", "4000", "--set", "rollout.sampling.rows=1"];
+        let report = plan(&[&long[..], more].concat()).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        report["peak_gib"].as_f64().unwrap()
+    };
+    let (whole, part) = (peak(&[]), peak(&["--set", "training.micro_tokens=4000"]));
+    assert!(part < whole, "{part} {whole}");
+    let limit = format!("training.memory_gib={}", f64::midpoint(part, whole));
+    assert!(peak(&["--set", &limit]) <= f64::midpoint(part, whole));
+}

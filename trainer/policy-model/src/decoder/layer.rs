@@ -62,6 +62,25 @@ impl Layer {
         })
     }
 
+    /// Whether a parameter is trained.
+    pub(crate) fn learns(&self) -> bool {
+        let norms = [&self.before_attention, &self.before_mlp];
+        let projections = [
+            &self.q,
+            &self.k,
+            &self.v,
+            &self.output,
+            &self.gate,
+            &self.up,
+            &self.down,
+        ];
+        norms
+            .into_iter()
+            .chain(self.qk_norm.iter().flatten())
+            .any(Tensor::is_variable)
+            || projections.into_iter().any(Projection::learns)
+    }
+
     /// Packs the weights for fast products without gradients.
     pub(crate) fn pack_weights(self) -> Result<Self> {
         Ok(Self {

@@ -73,6 +73,61 @@ impl Decoder {
         })
     }
 
+    /// Number of layers.
+    pub(crate) fn layers(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// Whether the embedding is trained.
+    pub(crate) fn embedding_learns(&self) -> bool {
+        self.embedding.is_variable()
+    }
+
+    /// Whether a parameter of a layer is trained.
+    pub(crate) fn layer_learns(&self, layer: usize) -> bool {
+        self.layers[layer].learns()
+    }
+
+    /// Whether the last norm is trained.
+    pub(crate) fn norm_learns(&self) -> bool {
+        self.norm.is_variable()
+    }
+
+    /// The head, `[vocabulary, hidden]`; `None` if it is packed.
+    pub(crate) fn head(&self) -> Option<&Tensor> {
+        match &self.head {
+            Weight::Tensor(head) => Some(head),
+            Weight::Packed(_) => None,
+        }
+    }
+
+    /// Embeddings of tokens, `[tokens, hidden]`.
+    pub(crate) fn embed(&self, ids: &Tensor, tape: &mut Tape) -> Result<Tensor> {
+        rows(&self.embedding, ids, tape)
+    }
+
+    /// Maps `[tokens, hidden]` to the same shape by one layer.
+    pub(crate) fn layer(
+        &self,
+        layer: usize,
+        x: &Tensor,
+        rotary: &RotaryTable,
+        attention: &mut dyn Attend,
+        tape: &mut Tape,
+    ) -> Result<Tensor> {
+        self.layers[layer].forward(
+            x,
+            rotary,
+            &mut |qkv, heads, tape| attention.attend(layer, qkv, heads, tape),
+            tape,
+        )
+    }
+
+    /// The last norm.
+    pub(crate) fn normed(&self, x: &Tensor, tape: &mut Tape) -> Result<Tensor> {
+        rms_norm(x, &self.norm, self.eps, tape)
+    }
+
     /// Hidden states of tokens after the last norm, `[tokens, hidden]`.
     pub(crate) fn hidden(
         &self,
@@ -81,16 +136,11 @@ impl Decoder {
         attention: &mut dyn Attend,
         tape: &mut Tape,
     ) -> Result<Tensor> {
-        let mut x = rows(&self.embedding, ids, tape)?;
-        for (index, layer) in self.layers.iter().enumerate() {
-            x = layer.forward(
-                &x,
-                rotary,
-                &mut |qkv, heads, tape| attention.attend(index, qkv, heads, tape),
-                tape,
-            )?;
+        let mut x = self.embed(ids, tape)?;
+        for layer in 0..self.layers() {
+            x = self.layer(layer, &x, rotary, attention, tape)?;
         }
-        rms_norm(&x, &self.norm, self.eps, tape)
+        self.normed(&x, tape)
     }
 
     /// Maps `[rows, hidden]` to `[rows, vocabulary]`.

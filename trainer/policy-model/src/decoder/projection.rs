@@ -47,6 +47,16 @@ impl Projection {
         })
     }
 
+    /// Whether a parameter is trained.
+    pub(crate) fn learns(&self) -> bool {
+        self.weight.learns()
+            || self.bias.as_ref().is_some_and(Tensor::is_variable)
+            || self
+                .adapter
+                .as_ref()
+                .is_some_and(|adapter| adapter.a.learns() || adapter.b.learns())
+    }
+
     /// Packs the weights for fast products without gradients.
     pub(crate) fn pack_weights(self) -> Result<Self> {
         let adapter = self.adapter.map(Adapter::pack_weights).transpose()?;

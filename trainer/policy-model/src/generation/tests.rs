@@ -67,7 +67,7 @@ fn generated_log_probs_equal_scored_log_probs() {
             .collect();
         let batch = TokenBatch::new(&texts, 11, &Device::Cpu).unwrap();
         let scored = policy
-            .score(&batch, 0.9)
+            .score_only(&batch, 0.9)
             .unwrap()
             .log_probs
             .to_vec1::<f32>()

@@ -2,13 +2,13 @@
 
 use candle_core::{Result, Tensor};
 
-use super::fused::{Number, is_fused};
+use super::fused::Number;
 use super::parallel::add_to;
 use super::tape::{Backward, FusedOp, Tape};
 
 /// `x + scale * y`, for two matrices of the same shape.
 pub(crate) fn add(x: &Tensor, y: &Tensor, scale: f64, tape: &mut Tape) -> Result<Tensor> {
-    if is_fused(x) {
+    if tape.fuses(x) {
         return tape.run(
             Add {
                 scale,
@@ -22,7 +22,7 @@ pub(crate) fn add(x: &Tensor, y: &Tensor, scale: f64, tape: &mut Tape) -> Result
 
 /// `x` of `[rows, width]` with `bias` of `[width]` added to each row.
 pub(crate) fn add_bias(x: &Tensor, bias: &Tensor, tape: &mut Tape) -> Result<Tensor> {
-    if is_fused(x) {
+    if tape.fuses(x) {
         return tape.run(AddBias, &[x, bias]);
     }
     x.broadcast_add(bias)
@@ -42,10 +42,9 @@ impl<T: Number> FusedOp<T> for Add {
 
     fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
         if backward.is_required(1) {
-            add_to(backward.accumulator(1), &gradient, T::narrow(self.scale));
+            backward.accumulate(1, |sum| add_to(sum, &gradient, T::narrow(self.scale)))?;
         }
-        backward.add(0, gradient);
-        Ok(())
+        backward.add(0, gradient)
     }
 }
 
@@ -65,12 +64,12 @@ impl<T: Number> FusedOp<T> for AddBias {
     fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
         if backward.is_required(1) {
             let width = backward.inputs[1].len();
-            let sum = backward.accumulator(1);
-            for row in gradient.chunks_exact(width) {
-                sum.iter_mut().zip(row).for_each(|(sum, one)| *sum += *one);
-            }
+            backward.accumulate(1, |sum| {
+                for row in gradient.chunks_exact(width) {
+                    sum.iter_mut().zip(row).for_each(|(sum, one)| *sum += *one);
+                }
+            })?;
         }
-        backward.add(0, gradient);
-        Ok(())
+        backward.add(0, gradient)
     }
 }

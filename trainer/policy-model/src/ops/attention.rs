@@ -4,13 +4,14 @@
 //! Sequences are concatenated without padding. The backward pass recomputes the attention weights
 //! instead of storing them.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_kernels::{Product, View, dot, largest, multiply, sum, wide};
-use candle_core::{D, DType, Result, Tensor};
+use candle_core::{D, DType, Device, Result, Tensor};
 use rayon::prelude::*;
 
-use super::fused::{Number, is_fused};
+use super::fused::Number;
 use super::tape::{Backward, FusedOp, Tape};
 
 /// Number of query tokens whose scores are in memory at a time.
@@ -23,6 +24,41 @@ pub(crate) struct Span {
     pub(crate) starts: Arc<[usize]>,
     /// Number of tokens a token attends to, including itself; `None` for all previous tokens.
     pub(crate) window: Option<usize>,
+    /// The masks of the batch, shared by all layers; used only by composed operations.
+    pub(crate) masks: Masks,
+}
+
+/// Causal masks on a device, one for each length and window.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Masks(Arc<Mutex<HashMap<MaskKey, Tensor>>>);
+
+/// Length of a sequence and window.
+type MaskKey = (usize, Option<usize>);
+
+impl Masks {
+    /// A matrix `[length, length]` that is 0 where the token of the row attends to that of the
+    /// column, and negative infinity elsewhere.
+    fn get(&self, key: MaskKey, dtype: DType, device: &Device) -> Result<Tensor> {
+        let mut masks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mask) = masks.get(&key) {
+            return Ok(mask.clone());
+        }
+        let (length, window) = key;
+        let shape = (length, length);
+        // Lengths are below 2^24, so f32 represents them exactly.
+        let tokens = Tensor::arange(0f32, length as f32, device)?;
+        let distance = tokens
+            .reshape((length, 1))?
+            .broadcast_sub(&tokens.reshape((1, length))?)?;
+        let mut visible = distance.ge(0.0)?;
+        if let Some(window) = window {
+            visible = (visible * distance.lt(window as f64)?)?;
+        }
+        let hidden = Tensor::full(f32::NEG_INFINITY, shape, device)?.to_dtype(dtype)?;
+        let mask = visible.where_cond(&hidden.zeros_like()?, &hidden)?;
+        masks.insert(key, mask.clone());
+        Ok(mask)
+    }
 }
 
 /// Numbers and size of attention heads.
@@ -44,7 +80,7 @@ pub(crate) fn attention(
     span: Span,
     tape: &mut Tape,
 ) -> Result<Tensor> {
-    if is_fused(q) {
+    if tape.fuses(q) {
         tape.run(Attention { heads, span }, &[q, k, v])
     } else {
         composed([q, k, v], heads, &span)
@@ -81,20 +117,12 @@ pub(super) fn composed([q, k, v]: [&Tensor; 3], heads: Heads, span: &Span) -> Re
             let q = part(&q)?.reshape((kv_heads, group * len, head_dim))?;
             let scores =
                 (q.matmul(&part(&k)?.t()?.contiguous()?)? * scale)?.reshape((heads, len, len))?;
-            let hidden = |row: usize, column: usize| {
-                column > row || span.window.is_some_and(|window| column + window <= row)
+            let exact = match q.dtype() {
+                DType::F64 => DType::F64,
+                _ => DType::F32,
             };
-            let mask: Vec<f32> = (0..len * len)
-                .map(|index| {
-                    if hidden(index / len, index % len) {
-                        f32::NEG_INFINITY
-                    } else {
-                        0.0
-                    }
-                })
-                .collect();
-            let mask = Tensor::from_vec(mask, (len, len), q.device())?.to_dtype(DType::F32)?;
-            let scores = scores.to_dtype(DType::F32)?.broadcast_add(&mask)?;
+            let mask = span.masks.get((len, span.window), exact, q.device())?;
+            let scores = scores.to_dtype(exact)?.broadcast_add(&mask)?;
             let weights = candle_nn::ops::softmax(&scores, D::Minus1)?.to_dtype(q.dtype())?;
             let out = weights
                 .reshape((kv_heads, group * len, len))?
@@ -339,10 +367,9 @@ impl<T: Number> FusedOp<T> for Attention {
                 }
             }
         });
-        [dq, dk, dv]
-            .into_iter()
-            .enumerate()
-            .for_each(|(input, gradient)| backward.add(input, gradient));
+        for (input, gradient) in [dq, dk, dv].into_iter().enumerate() {
+            backward.add(input, gradient)?;
+        }
         Ok(())
     }
 }

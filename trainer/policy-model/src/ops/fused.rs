@@ -1,17 +1,37 @@
 //! Support of fused operations: number types, and access to the numbers of CPU tensors.
 
 use assay_kernels::Real;
-use candle_core::{DType, Layout, Result, Storage, StorageRef, Tensor, WithDType};
+use candle_core::{
+    CpuStorage, DType, Device, Layout, Result, Storage, StorageRef, Tensor, WithDType,
+};
 
 /// A number type of fused operations.
-pub(crate) trait Number: Real + WithDType {}
+pub(crate) trait Number: Real + WithDType {
+    /// The numbers of a storage of this type.
+    fn numbers_mut(storage: &mut CpuStorage) -> Option<&mut [Self]>;
+}
 
-impl Number for f32 {}
-impl Number for f64 {}
+impl Number for f32 {
+    fn numbers_mut(storage: &mut CpuStorage) -> Option<&mut [Self]> {
+        match storage {
+            CpuStorage::F32(numbers) => Some(numbers),
+            _ => None,
+        }
+    }
+}
 
-/// Whether fused operations support a tensor.
-pub(crate) fn is_fused(x: &Tensor) -> bool {
-    x.device().is_cpu() && matches!(x.dtype(), DType::F32 | DType::F64)
+impl Number for f64 {
+    fn numbers_mut(storage: &mut CpuStorage) -> Option<&mut [Self]> {
+        match storage {
+            CpuStorage::F64(numbers) => Some(numbers),
+            _ => None,
+        }
+    }
+}
+
+/// Whether fused operations support tensors of this device and type.
+pub(crate) fn is_fused(device: &Device, dtype: DType) -> bool {
+    device.is_cpu() && matches!(dtype, DType::F32 | DType::F64)
 }
 
 /// Evaluates `$code` with `$number` as the number type of `$dtype`.

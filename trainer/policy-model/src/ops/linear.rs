@@ -4,12 +4,12 @@ use assay_kernels::{PackedWeights, Product, View, multiply};
 use candle_core::{DType, Result, Tensor};
 use rayon::prelude::*;
 
-use super::fused::{Number, ReadGuard, is_fused};
+use super::fused::{Number, ReadGuard};
 use super::tape::{Backward, FusedOp, Tape};
 
 /// `x * weight^T` with `x` of shape `[rows, in]` and `weight` of shape `[out, in]`.
 pub(super) fn linear(x: &Tensor, weight: &Tensor, tape: &mut Tape) -> Result<Tensor> {
-    if !is_fused(x) {
+    if !tape.fuses(x) {
         return x.matmul(&weight.t()?);
     }
     let ((rows, inner), (out, same)) = (x.dims2()?, weight.dims2()?);
@@ -29,6 +29,14 @@ pub(crate) enum Weight {
 }
 
 impl Weight {
+    /// Whether it is trained.
+    pub(crate) fn learns(&self) -> bool {
+        match self {
+            Self::Tensor(tensor) => tensor.is_variable(),
+            Self::Packed(_) => false,
+        }
+    }
+
     /// Packs the weight if packed products support it: on a CPU in `f32`.
     pub(crate) fn pack(self) -> Result<Self> {
         match self {
@@ -85,12 +93,13 @@ struct Linear {
 /// Number of multiplications below which one thread is faster than waking others.
 const SINGLE_THREAD: usize = 1 << 20;
 
-/// Adds `left * right` to `sum`, for matrices given as views.
-fn add_product<T: Number>(
+/// Writes `left * right` to `out`, or adds it to `out`, for matrices given as views.
+pub(super) fn product<T: Number>(
     size @ (m, n, k): (usize, usize, usize),
     left: (&[T], View),
     right: (&[T], View),
-    sum: &mut [T],
+    out: &mut [T],
+    add: bool,
 ) {
     let threads = if m * n * k < SINGLE_THREAD {
         1
@@ -99,23 +108,26 @@ fn add_product<T: Number>(
     };
     multiply(
         size,
-        Product::plain().accumulate().with_threads(threads),
+        Product {
+            add,
+            ..Product::plain().with_threads(threads)
+        },
         left,
         right,
-        (sum, View::rows(n)),
+        (out, View::rows(n)),
     );
 }
 
 impl<T: Number> FusedOp<T> for Linear {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
         let Self { rows, inner, out } = *self;
-        let mut product = vec![T::ZERO; rows * out];
+        let mut numbers = vec![T::ZERO; rows * out];
         let (x, weight) = (
             (inputs[0], View::rows(inner)),
             (inputs[1], View::rows(inner).transposed()),
         );
-        add_product((rows, out, inner), x, weight, &mut product);
-        Ok((product, out))
+        product((rows, out, inner), x, weight, &mut numbers, false);
+        Ok((numbers, out))
     }
 
     /// `dx = dy * w` and `dw = dy^T * x`, accumulated in the layout of the weight, so that nothing
@@ -127,20 +139,16 @@ impl<T: Number> FusedOp<T> for Linear {
             (backward.inputs[1], View::rows(inner)),
         );
         if backward.is_required(0) {
-            add_product(
-                (rows, inner, out),
-                (&gradient, View::rows(out)),
-                weight,
-                backward.accumulator(0),
-            );
+            backward.accumulate(0, |sum| {
+                let gradient = (gradient.as_slice(), View::rows(out));
+                product((rows, inner, out), gradient, weight, sum, true);
+            })?;
         }
         if backward.is_required(1) {
-            add_product(
-                (out, inner, rows),
-                (&gradient, View::rows(out).transposed()),
-                x,
-                backward.accumulator(1),
-            );
+            backward.accumulate(1, |sum| {
+                let gradient = (gradient.as_slice(), View::rows(out).transposed());
+                product((out, inner, rows), gradient, x, sum, true);
+            })?;
         }
         Ok(())
     }

@@ -9,25 +9,25 @@ mod add;
 mod attention;
 mod fused;
 mod linear;
-mod log_probs;
 mod norm;
 mod parallel;
 mod rotary;
 mod rows;
 mod swiglu;
 mod tape;
+mod vocabulary;
 
 pub(crate) use add::{add, add_bias};
-pub(crate) use attention::{Heads, Span, attention, scale_of, softmax};
-pub(crate) use fused::ReadGuard;
+pub(crate) use attention::{Heads, Masks, Span, attention, scale_of, softmax};
+pub(crate) use fused::{Number, ReadGuard, is_fused};
 pub(crate) use linear::Weight;
-pub(crate) use log_probs::log_probs;
 pub(crate) use norm::rms_norm;
-pub(crate) use parallel::on_thread_pool;
+pub(crate) use parallel::{add_to, on_thread_pool};
 pub(crate) use rotary::{RotaryTable, rotate};
 pub(crate) use rows::rows;
 pub(crate) use swiglu::swiglu;
 pub(crate) use tape::Tape;
+pub(crate) use vocabulary::{HEAD_ROWS, ScoredRows, Vocabulary, default_rows, score_rows};
 
 #[cfg(test)]
 mod tests;

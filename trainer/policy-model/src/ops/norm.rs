@@ -4,7 +4,7 @@ use assay_kernels::{dot, wide};
 use candle_core::{D, DType, Result, Tensor};
 use rayon::prelude::*;
 
-use super::fused::{Number, is_fused};
+use super::fused::Number;
 use super::parallel::rows_per_chunk;
 use super::tape::{Backward, FusedOp, Tape};
 
@@ -13,7 +13,7 @@ use super::tape::{Backward, FusedOp, Tape};
 pub(crate) fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64, tape: &mut Tape) -> Result<Tensor> {
     let (rows, width) = x.dims2()?;
     let size = weight.dim(0)?;
-    if is_fused(x) {
+    if tape.fuses(x) {
         return tape.run(RmsNorm { eps, width }, &[x, weight]);
     }
     let segments = x.reshape((rows, width / size, size))?;
@@ -118,14 +118,15 @@ impl<T: Number> FusedOp<T> for RmsNorm {
                 dw
             })
             .collect();
-        backward.add(0, dx);
+        backward.add(0, dx)?;
         if backward.is_required(1) {
-            let sum = backward.accumulator(1);
-            for part in parts {
-                sum.iter_mut()
-                    .zip(part)
-                    .for_each(|(sum, part)| *sum += part);
-            }
+            backward.accumulate(1, |sum| {
+                for part in parts {
+                    sum.iter_mut()
+                        .zip(part)
+                        .for_each(|(sum, part)| *sum += part);
+                }
+            })?;
         }
         Ok(())
     }

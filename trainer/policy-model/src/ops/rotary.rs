@@ -5,7 +5,7 @@ use assay_kernels::wide;
 use candle_core::{D, DType, Device, Result, Tensor};
 use rayon::prelude::*;
 
-use super::fused::{Number, ReadGuard, is_fused};
+use super::fused::{Number, ReadGuard};
 use super::parallel::rows_per_chunk;
 use super::tape::{Backward, FusedOp, Tape};
 
@@ -51,7 +51,7 @@ pub(crate) fn rotate(
     tape: &mut Tape,
 ) -> Result<Tensor> {
     let (tokens, width) = x.dims2()?;
-    if is_fused(x) {
+    if tape.fuses(x) {
         return tape.run(
             Rotate {
                 table: table.clone(),
@@ -134,7 +134,6 @@ impl<T: Number> FusedOp<T> for Rotate {
     }
 
     fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
-        backward.add(0, self.pass(&gradient, -T::ONE)?);
-        Ok(())
+        backward.add(0, self.pass(&gradient, -T::ONE)?)
     }
 }

@@ -2,12 +2,12 @@
 
 use candle_core::{Result, Tensor};
 
-use super::fused::{Number, ReadGuard, is_fused};
+use super::fused::{Number, ReadGuard};
 use super::tape::{Backward, FusedOp, Tape};
 
 /// The rows of `x` with the indices `ids`.
 pub(crate) fn rows(x: &Tensor, ids: &Tensor, tape: &mut Tape) -> Result<Tensor> {
-    if is_fused(x) {
+    if tape.fuses(x) {
         return tape.run(
             Rows {
                 ids: ids.clone(),
@@ -42,15 +42,12 @@ impl<T: Number> FusedOp<T> for Rows {
 
     fn backward(&self, gradient: Vec<T>, backward: &mut Backward<'_, T>) -> Result<()> {
         let guard = ReadGuard::new(&self.ids);
-        let sum = backward.accumulator(0);
-        for (id, row) in guard
-            .slice::<u32>()?
-            .iter()
-            .zip(gradient.chunks_exact(self.width))
-        {
-            let sum = &mut sum[*id as usize * self.width..][..self.width];
-            sum.iter_mut().zip(row).for_each(|(sum, one)| *sum += *one);
-        }
-        Ok(())
+        let ids = guard.slice::<u32>()?;
+        backward.accumulate(0, |sum| {
+            for (id, row) in ids.iter().zip(gradient.chunks_exact(self.width)) {
+                let sum = &mut sum[*id as usize * self.width..][..self.width];
+                sum.iter_mut().zip(row).for_each(|(sum, one)| *sum += *one);
+            }
+        })
     }
 }

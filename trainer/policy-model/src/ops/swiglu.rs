@@ -4,13 +4,13 @@ use assay_kernels::wide;
 use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
-use super::fused::{Number, is_fused};
+use super::fused::Number;
 use super::parallel::CHUNK;
 use super::tape::{Backward, FusedOp, Tape};
 
 /// `gate * sigmoid(gate) * up`, for two matrices of the same shape.
 pub(crate) fn swiglu(gate: &Tensor, up: &Tensor, tape: &mut Tape) -> Result<Tensor> {
-    if is_fused(gate) {
+    if tape.fuses(gate) {
         return tape.run(
             SwiGlu {
                 width: gate.dim(1)?,
@@ -82,8 +82,7 @@ impl<T: Number> FusedOp<T> for SwiGlu {
                     || differentiated([gate, up, gradient], dgate, dup),
                 );
             });
-        backward.add(0, dgate);
-        backward.add(1, dup);
-        Ok(())
+        backward.add(0, dgate)?;
+        backward.add(1, dup)
     }
 }

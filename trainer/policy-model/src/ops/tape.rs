@@ -9,8 +9,9 @@ use std::collections::{HashMap, HashSet};
 
 use candle_core::{Result, Tensor, TensorId};
 
-use super::fused::{Number, ReadGuard, by_type};
+use super::fused::{Number, ReadGuard, by_type, is_fused};
 use super::parallel::add_to;
+use crate::gradients::Gradients;
 
 /// A fused operation on matrices, given as row-major slices.
 pub(crate) trait FusedOp<T> {
@@ -32,15 +33,35 @@ pub(crate) struct Tape {
     steps: Vec<Step>,
     /// Results that depend on trained parameters.
     tracked: HashSet<TensorId>,
+    /// Whether all operations are composed of those of candle, on a CPU too.
+    composed: bool,
 }
 
 struct Step {
     operation: Box<dyn Operation>,
     inputs: Vec<Tensor>,
-    out: Tensor,
+    out: TensorId,
 }
 
 impl Tape {
+    /// A tape on which every operation is composed of those of candle.
+    pub(crate) fn composed() -> Self {
+        Self {
+            composed: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether operations on this tensor are fused.
+    pub(crate) fn fuses(&self, x: &Tensor) -> bool {
+        !self.composed && is_fused(x.device(), x.dtype())
+    }
+
+    /// Marks an input as dependent on trained parameters, so that its gradient is computed.
+    pub(crate) fn track(&mut self, input: &Tensor) {
+        self.tracked.insert(input.id());
+    }
+
     /// Runs an operation on CPU tensors, and records it if an input depends on trained parameters.
     pub(crate) fn run(
         &mut self,
@@ -62,7 +83,7 @@ impl Tape {
             self.steps.push(Step {
                 operation: Box::new(operation),
                 inputs,
-                out: out.clone(),
+                out: out.id(),
             });
         }
         Ok(out)
@@ -73,25 +94,36 @@ impl Tape {
     }
 
     /// Whether no operation was recorded.
+    #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Propagates the gradient of a loss by the last result to all trained parameters, and returns
-    /// their gradients. Each step is dropped after use, which frees its tensors.
-    pub(crate) fn backward(self, gradient: &Tensor) -> Result<Vec<(Tensor, Tensor)>> {
-        by_type!(gradient.dtype(), T => self.backward_in::<T>(gradient))
+    /// Propagates the gradient of a loss by the last result. Adds the gradients of parameters to
+    /// their sums, and returns the gradient by `input` if the tape tracks it. Each step is dropped
+    /// after use, which frees its tensors.
+    pub(crate) fn backward(
+        self,
+        gradient: &Tensor,
+        gradients: &mut Gradients,
+        input: &Tensor,
+    ) -> Result<Option<Tensor>> {
+        by_type!(gradient.dtype(), T => self.backward_in::<T>(gradient, gradients, input))
     }
 
-    fn backward_in<T: Number>(mut self, gradient: &Tensor) -> Result<Vec<(Tensor, Tensor)>>
+    fn backward_in<T: Number>(
+        mut self,
+        gradient: &Tensor,
+        gradients: &mut Gradients,
+        input: &Tensor,
+    ) -> Result<Option<Tensor>>
     where
         dyn Operation: FusedOp<T>,
     {
         let mut sums = HashMap::new();
-        let mut variables: Vec<Tensor> = Vec::new();
         if let Some(last) = self.steps.last() {
             sums.insert(
-                last.out.id(),
+                last.out,
                 ReadGuard::new(&gradient.contiguous()?)
                     .slice::<T>()?
                     .to_vec(),
@@ -103,50 +135,43 @@ impl Tape {
             out,
         }) = self.steps.pop()
         {
-            let Some(gradient) = sums.remove(&out.id()) else {
+            let Some(gradient) = sums.remove(&out) else {
                 continue;
             };
             let required = inputs
                 .iter()
-                .map(|input| self.requires_gradient(input))
+                .map(|input| gradients.contains(input) || self.tracked.contains(&input.id()))
                 .collect();
             let guards: Vec<ReadGuard<'_>> = inputs.iter().map(ReadGuard::new).collect();
-            let result = ReadGuard::new(&out);
             let slices = guards
                 .iter()
                 .map(ReadGuard::slice::<T>)
                 .collect::<Result<Vec<_>>>()?;
             let mut backward = Backward {
                 inputs: &slices,
-                out: result.slice()?,
                 tensors: &inputs,
                 required,
                 sums: &mut sums,
+                gradients,
             };
             operation.backward(gradient, &mut backward)?;
-            for input in inputs.iter().filter(|input| input.is_variable()) {
-                if !variables.iter().any(|known| known.id() == input.id()) {
-                    variables.push(input.clone());
-                }
-            }
         }
-        let gradients = variables.into_iter().filter_map(|variable| {
-            let sum = sums.remove(&variable.id())?;
-            let gradient = Tensor::from_vec(sum, variable.shape(), variable.device());
-            Some(gradient.map(|gradient| (variable, gradient)))
-        });
-        gradients.collect()
+        let by_input = sums.remove(&input.id());
+        by_input
+            .map(|sum| Tensor::from_vec(sum, input.shape(), input.device()))
+            .transpose()
     }
 }
 
 /// The backward pass of one operation, which accumulates the gradients of its inputs.
 pub(crate) struct Backward<'a, T> {
     pub(crate) inputs: &'a [&'a [T]],
-    /// The result of the forward pass.
-    pub(crate) out: &'a [T],
     tensors: &'a [Tensor],
     required: Vec<bool>,
+    /// Gradients of results.
     sums: &'a mut HashMap<TensorId, Vec<T>>,
+    /// Gradients of parameters.
+    gradients: &'a mut Gradients,
 }
 
 impl<T: Number> Backward<'_, T> {
@@ -156,23 +181,27 @@ impl<T: Number> Backward<'_, T> {
     }
 
     /// Adds a gradient to the sum of an input.
-    pub(crate) fn add(&mut self, input: usize, gradient: Vec<T>) {
+    pub(crate) fn add(&mut self, input: usize, gradient: Vec<T>) -> Result<()> {
         if !self.is_required(input) {
-            return;
+            return Ok(());
         }
-        match self.sums.get_mut(&self.tensors[input].id()) {
-            Some(sum) => add_to(sum, &gradient, T::ONE),
-            None => {
-                self.sums.insert(self.tensors[input].id(), gradient);
-            }
+        let tensor = &self.tensors[input];
+        if self.gradients.contains(tensor) || self.sums.contains_key(&tensor.id()) {
+            return self.accumulate(input, |sum| add_to(sum, &gradient, T::ONE));
         }
+        self.sums.insert(tensor.id(), gradient);
+        Ok(())
     }
 
-    /// The sum of the gradients of an input so far, initially zeros, to be added to in place.
-    pub(crate) fn accumulator(&mut self, input: usize) -> &mut [T] {
+    /// Calls `work` with the sum of the gradients of an input so far, initially zeros, to be added
+    /// to in place.
+    pub(crate) fn accumulate(&mut self, input: usize, work: impl FnOnce(&mut [T])) -> Result<()> {
         let tensor = &self.tensors[input];
-        self.sums
-            .entry(tensor.id())
-            .or_insert_with(|| vec![T::ZERO; tensor.elem_count()])
+        if self.gradients.contains(tensor) {
+            return self.gradients.accumulate(tensor, work);
+        }
+        let zeros = || vec![T::ZERO; tensor.elem_count()];
+        work(self.sums.entry(tensor.id()).or_insert_with(zeros));
+        Ok(())
     }
 }

@@ -8,6 +8,7 @@ use candle_core::{DType, Device, Result, Tensor, Var};
 
 use super::linear::linear;
 use super::*;
+use crate::gradients::Gradients;
 
 fn random(shape: &[usize], stream: u64) -> Tensor {
     let mut random = Random::stream(&[stream]);
@@ -17,22 +18,30 @@ fn random(shape: &[usize], stream: u64) -> Tensor {
     Tensor::from_vec(numbers, shape, &Device::Cpu).unwrap()
 }
 
+/// Sums of gradients of variables.
+fn sums(vars: &[Var]) -> Gradients {
+    let named = vars.iter().enumerate();
+    Gradients::new(
+        &named
+            .map(|(at, var)| (at.to_string(), var.clone()))
+            .collect(),
+    )
+    .unwrap()
+}
+
 /// The gradients by each input of a weighted sum of the result of `f`.
 fn gradients(vars: &[Var], f: impl Fn(&[Tensor], &mut Tape) -> Result<Tensor>) -> Vec<Tensor> {
     let tensors: Vec<Tensor> = vars.iter().map(|var| var.as_tensor().clone()).collect();
     let mut tape = Tape::default();
     let out = f(&tensors, &mut tape).unwrap();
     let weights = random(out.dims(), 99).to_dtype(out.dtype()).unwrap();
-    let gradients = tape.backward(&weights).unwrap();
-    let of = |var: &Var| {
-        gradients
-            .iter()
-            .find(|(to, _)| to.id() == var.id())
-            .expect("every input has a gradient")
-            .1
-            .clone()
-    };
-    vars.iter().map(of).collect()
+    let mut sums = sums(vars);
+    let by_input = tape.backward(&weights, &mut sums, &out).unwrap();
+    assert!(by_input.is_none());
+    sums.end_pass().unwrap();
+    (0..vars.len())
+        .map(|at| sums.tensors()[&at.to_string()].clone())
+        .collect()
 }
 
 /// Compares the gradients of a weighted sum of the result of `f` with central differences, for
@@ -168,12 +177,113 @@ fn differentiates_rotary_embeddings() {
     });
 }
 
+/// Scores of 20 tokens by a head with 5 rows.
+fn vocabulary(rows: Option<usize>, composed: bool) -> Vocabulary {
+    Vocabulary {
+        tokens: (0..20).map(|at| at % 5).collect(),
+        scale: 1.0 / 0.7,
+        rows,
+        composed,
+    }
+}
+
+/// The gradients of a weighted sum of log-probabilities and, unless the weights are `None`,
+/// entropies, by hidden states and head.
+fn vocabulary_gradients(
+    [hidden, head]: [&Var; 2],
+    vocabulary: Vocabulary,
+    weights: [Option<&Tensor>; 2],
+) -> [Tensor; 2] {
+    let mut sums = sums(std::slice::from_ref(head));
+    let scored = score_rows(hidden, head, vocabulary, true).unwrap();
+    let by_hidden = scored.backward(weights, &mut sums, head).unwrap();
+    [by_hidden, sums.tensors()["0"].clone()]
+}
+
 #[test]
 fn differentiates_log_probs_and_entropies() {
-    let tokens: Arc<[u32]> = (0..20).map(|at| at % 5).collect();
-    assert_gradients(&[random(&[20, 5], 1)], |x, tape| {
-        log_probs(&x[0], &tokens, 0.7, tape)
-    });
+    let inputs = [random(&[20, 3], 1), random(&[5, 3], 2)];
+    let weights = [random(&[20], 3), random(&[20], 4)];
+    for (rows, composed) in [
+        (None, false),
+        (Some(7), false),
+        (None, true),
+        (Some(7), true),
+    ] {
+        for which in 0..4 {
+            let weight = |at: usize| (which >> at & 1 == 0).then_some(&weights[at]);
+            let weights = [weight(0), weight(1)];
+            let vars = inputs
+                .each_ref()
+                .map(|input| Var::from_tensor(input).unwrap());
+            let by = vocabulary_gradients(vars.each_ref(), vocabulary(rows, composed), weights);
+            let loss = |inputs: &[Tensor; 2]| {
+                let scored =
+                    score_rows(&inputs[0], &inputs[1], vocabulary(rows, composed), false).unwrap();
+                let scores = [scored.log_probs, scored.entropies];
+                let parts = scores.iter().zip(weights).map(|(scores, weights)| {
+                    let weights = weights?;
+                    let sum = (scores * weights).unwrap().sum_all().unwrap();
+                    Some(sum.to_scalar::<f64>().unwrap())
+                });
+                parts.flatten().sum::<f64>()
+            };
+            for (at, gradient) in by.iter().enumerate() {
+                let gradient = gradient.flatten_all().unwrap().to_vec1::<f64>().unwrap();
+                for (index, slope) in gradient.iter().enumerate() {
+                    let shifted = |by: f64| {
+                        let mut inputs = inputs.clone();
+                        let numbers = inputs[at].flatten_all().unwrap();
+                        let mut numbers = numbers.to_vec1::<f64>().unwrap();
+                        numbers[index] += by;
+                        let shape = inputs[at].shape().clone();
+                        inputs[at] = Tensor::from_vec(numbers, shape, &Device::Cpu).unwrap();
+                        loss(&inputs)
+                    };
+                    let expected = (shifted(1e-5) - shifted(-1e-5)) / 2e-5;
+                    assert!(
+                        (slope - expected).abs() < 1e-7 * expected.abs().max(1.0),
+                        "{rows:?} {composed} {which} {at}[{index}]: {slope} is not {expected}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn chunks_of_the_vocabulary_change_nothing() {
+    let f32 = |shape: &[usize], stream| random(shape, stream).to_dtype(DType::F32).unwrap();
+    // Logits of about 1.
+    let hidden = (f32(&[20, 64], 1) * 0.125).unwrap();
+    let vars = [hidden, f32(&[5, 64], 2)];
+    let vars = vars
+        .each_ref()
+        .map(|input| Var::from_tensor(input).unwrap());
+    let weights = [f32(&[20], 3), f32(&[20], 4)];
+    let weights = weights.each_ref().map(Some);
+    let scores = |rows, composed| {
+        let scored = score_rows(&vars[0], &vars[1], vocabulary(rows, composed), true).unwrap();
+        [scored.log_probs, scored.entropies]
+    };
+    let (plain, whole) = (
+        scores(None, false),
+        vocabulary_gradients(vars.each_ref(), vocabulary(None, false), weights),
+    );
+    for (rows, composed) in [
+        (Some(1), false),
+        (Some(6), false),
+        (Some(20), true),
+        (Some(6), true),
+    ] {
+        let parts = vocabulary_gradients(vars.each_ref(), vocabulary(rows, composed), weights);
+        let scores = scores(rows, composed);
+        for (one, other) in scores.iter().chain(&parts).zip(plain.iter().chain(&whole)) {
+            let largest = other.abs().unwrap().max_all().unwrap();
+            let largest = f64::from(largest.to_scalar::<f32>().unwrap());
+            assert_close(one, other, 1e-6 * largest.max(1.0));
+        }
+    }
 }
 
 #[test]
@@ -187,6 +297,7 @@ fn differentiates_attention() {
         let span = Span {
             starts: Arc::new([0, 3, 3, 8]),
             window,
+            masks: Masks::default(),
         };
         assert_gradients(
             &[random(&[8, 12], 1), random(&[8, 6], 2), random(&[8, 6], 3)],
@@ -223,6 +334,7 @@ fn tiled_attention_equals_composed_attention() {
         let span = Span {
             starts: Arc::new([0, 1, 300, 430]),
             window,
+            masks: Masks::default(),
         };
         let vars = [[430, 24], [430, 12], [430, 12]].map(|shape| {
             Var::from_tensor(
@@ -285,33 +397,13 @@ fn composed_operations_equal_fused_operations() {
         &rotate(&half(&x), &table(DType::BF16), 4, tape).unwrap(),
         0.06,
     );
-    let tokens: Arc<[u32]> = (0..9).map(|at| at % 8).collect();
-    let logits = x.to_dtype(DType::F32).unwrap();
-    let composed = {
-        let all = candle_nn::ops::log_softmax(&(&logits / 1.3).unwrap(), 1).unwrap();
-        let chosen = all
-            .gather(
-                &Tensor::from_slice(&tokens, (9, 1), &Device::Cpu).unwrap(),
-                1,
-            )
-            .unwrap();
-        let entropy = (all.exp().unwrap() * &all)
-            .unwrap()
-            .sum_keepdim(1)
-            .unwrap()
-            .neg()
-            .unwrap();
-        Tensor::cat(&[chosen, entropy], 1).unwrap()
-    };
-    assert_close(
-        &log_probs(&logits, &tokens, 1.3, tape).unwrap(),
-        &composed,
-        1e-5,
-    );
 }
 
 #[test]
 fn rejects_tokens_outside_the_vocabulary() {
-    let tokens: Arc<[u32]> = Arc::new([5]);
-    assert!(log_probs(&random(&[1, 5], 1), &tokens, 1.0, &mut Tape::default()).is_err());
+    let wrong = Vocabulary {
+        tokens: Arc::new([5]),
+        ..vocabulary(None, false)
+    };
+    assert!(score_rows(&random(&[1, 3], 1), &random(&[5, 3], 2), wrong, false).is_err());
 }

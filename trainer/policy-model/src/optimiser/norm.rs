@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::OptimiserError;
 use super::update::CHUNK;
+use crate::in_place::pieces;
 
 /// Number of parallel sums, for vector instructions.
 const LANES: usize = 8;
@@ -13,7 +14,7 @@ const LANES: usize = 8;
 /// not.
 ///
 /// On the CPU, squares are summed in `f64`, in an order fixed by the shapes. On other devices, the
-/// squares of each tensor are summed in `f32`, so that a norm above 1.8e19 becomes infinite.
+/// squares of each piece are summed in `f32`, so that a norm above 1.8e19 becomes infinite.
 pub(super) fn norm(gradients: &[Tensor]) -> Result<f64, OptimiserError> {
     let mut squares = 0.0;
     let mut other_devices = Vec::new();
@@ -23,7 +24,11 @@ pub(super) fn norm(gradients: &[Tensor]) -> Result<f64, OptimiserError> {
             (Storage::Cpu(storage), Some((start, end))) => {
                 squares += sum_of_squares(&storage.as_slice::<f32>()?[start..end]);
             }
-            _ => other_devices.push(gradient.sqr()?.sum_all()?),
+            _ => {
+                for piece in pieces(gradient) {
+                    other_devices.push(piece.of(gradient)?.sqr()?.sum_all()?);
+                }
+            }
         }
     }
     if !other_devices.is_empty() {

@@ -1,10 +1,10 @@
 //! The AdamW update of one parameter: one pass over memory on the CPU, and composed of candle
 //! operations on other devices.
 
-use std::cell::Cell;
-
-use candle_core::{CpuStorage, InplaceOp1, InplaceOp2, Layout, Result, Tensor, Var, bail};
+use candle_core::{Result, Tensor, Var};
 use rayon::prelude::*;
+
+use crate::in_place::{Piece, replace, write, write_from};
 
 /// Numbers per parallel chunk: four arrays of this length fit the level 2 cache. The value is fixed
 /// because sums depend on it.
@@ -33,24 +33,28 @@ pub(super) struct Factors {
 ///
 /// `m ← β₁m + (1-β₁)g`, `v ← β₂v + (1-β₂)g²`, `w ← (1-ηλ)w - η/(1-β₁ᵗ) · m / (√v/√(1-β₂ᵗ) + ε)`.
 ///
-/// All four are contiguous `f32` tensors with the same shape and device.
+/// All four are contiguous `f32` tensors with the same shape and device. Weights and moments are
+/// written in place.
 pub(super) fn update(
     weight: &Var,
     gradient: &Tensor,
-    moments: &mut [Tensor; 2],
+    moments: &[Tensor; 2],
     factors: Factors,
+    composed: bool,
 ) -> Result<()> {
-    if weight.device().is_cpu() {
-        in_one_pass(weight, gradient, moments, factors)
+    let weight = weight.as_detached_tensor();
+    if gradient.device().is_cpu() && !composed {
+        in_one_pass(&weight, gradient, moments, factors)
     } else {
-        composed(weight, gradient, moments, factors)
+        in_pieces(&weight, gradient, moments, factors)
     }
 }
 
-fn composed(
-    weight: &Var,
+/// Composed of candle operations on one piece after another, so that temporary tensors are small.
+fn in_pieces(
+    weight: &Tensor,
     gradient: &Tensor,
-    [first, second]: &mut [Tensor; 2],
+    [first, second]: &[Tensor; 2],
     factors: Factors,
 ) -> Result<()> {
     let Factors {
@@ -61,78 +65,36 @@ fn composed(
         root,
         eps,
     } = factors;
-    let gradient = (gradient * clip)?;
-    *first = ((&*first * beta1)? + (&gradient * (1.0 - beta1))?)?;
-    *second = ((&*second * beta2)? + (gradient.sqr()? * (1.0 - beta2))?)?;
-    let step = ((&*first * size)? / ((second.sqrt()? / root)? + eps)?)?;
-    weight.set(&((weight.as_detached_tensor() * keep)? - step)?)
+    let clipped = |piece: &Piece| piece.of(gradient)? * clip;
+    replace(first, |piece| {
+        (piece.of(first)? * beta1)? + (clipped(piece)? * (1.0 - beta1))?
+    })?;
+    replace(second, |piece| {
+        (piece.of(second)? * beta2)? + (clipped(piece)?.sqr()? * (1.0 - beta2))?
+    })?;
+    replace(weight, |piece| {
+        let root = ((piece.of(second)?.sqrt()? / root)? + eps)?;
+        let step = ((piece.of(first)? * size)? / root)?;
+        (piece.of(weight)? * keep)? - step
+    })
 }
 
 /// Three tensors change in the same pass, but an in-place operation of candle gives access to one
 /// tensor only, so the operations are nested.
 fn in_one_pass(
-    weight: &Var,
+    weight: &Tensor,
     gradient: &Tensor,
-    [first, second]: &mut [Tensor; 2],
+    [first, second]: &[Tensor; 2],
     factors: Factors,
 ) -> Result<()> {
     let factors = FactorsF32::from(factors);
     write(first, |first| {
         write(second, |second| {
-            let work = |weights: &mut [f32], gradients: &[f32]| {
+            write_from(weight, gradient, |weights, gradients| {
                 in_parallel(weights, gradients, first, second, factors);
-                Ok(())
-            };
-            weight.inplace_op2(gradient, &WithValues(Cell::new(Some(work))))
+            })
         })
     })
-}
-
-/// Calls `work` with mutable access to the numbers of a CPU tensor.
-fn write(tensor: &Tensor, work: impl FnOnce(&mut [f32]) -> Result<()>) -> Result<()> {
-    tensor.inplace_op1(&WithValues(Cell::new(Some(work))))
-}
-
-/// An in-place operation that calls a closure once with mutable access to the numbers.
-struct WithValues<F>(Cell<Option<F>>);
-
-impl<F: FnOnce(&mut [f32]) -> Result<()>> InplaceOp1 for WithValues<F> {
-    fn name(&self) -> &'static str {
-        "adamw-moment"
-    }
-
-    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        let values = values_mut(storage, layout)?;
-        self.0.take().map_or(Ok(()), |work| work(values))
-    }
-}
-
-impl<F: FnOnce(&mut [f32], &[f32]) -> Result<()>> InplaceOp2 for WithValues<F> {
-    fn name(&self) -> &'static str {
-        "adamw"
-    }
-
-    fn cpu_fwd(
-        &self,
-        storage: &mut CpuStorage,
-        layout: &Layout,
-        of: &CpuStorage,
-        of_layout: &Layout,
-    ) -> Result<()> {
-        let values = values_mut(storage, layout)?;
-        let Some((start, end)) = of_layout.contiguous_offsets() else {
-            bail!("gradients must be contiguous")
-        };
-        let gradients = &of.as_slice::<f32>()?[start..end];
-        self.0.take().map_or(Ok(()), |work| work(values, gradients))
-    }
-}
-
-fn values_mut<'a>(storage: &'a mut CpuStorage, layout: &Layout) -> Result<&'a mut [f32]> {
-    match (storage, layout.contiguous_offsets()) {
-        (CpuStorage::F32(values), Some((start, end))) => Ok(&mut values[start..end]),
-        _ => bail!("weights and moments must be contiguous and f32"),
-    }
 }
 
 /// [`Factors`] in `f32`, rounded only after the subtraction from 1.
@@ -230,7 +192,7 @@ mod tests {
     fn fused_update_equals_composed_update() {
         let shape = (3, CHUNK / 2);
         let weights = [0, 1].map(|_| Var::from_tensor(&random(shape, 1)).unwrap());
-        let mut moments =
+        let moments =
             [0, 1].map(|_| [0, 1].map(|_| Tensor::zeros(shape, DType::F32, &Device::Cpu).unwrap()));
         for step in 1..=3 {
             let gradient = random(shape, 10 + step);
@@ -243,8 +205,10 @@ mod tests {
                 root: (1.0 - 0.95f64.powi(step)).sqrt(),
                 eps: 1e-8,
             };
-            in_one_pass(&weights[0], &gradient, &mut moments[0], factors).unwrap();
-            composed(&weights[1], &gradient, &mut moments[1], factors).unwrap();
+            for (composed, weight) in weights.iter().enumerate() {
+                let moments = &moments[composed];
+                update(weight, &gradient, moments, factors, composed == 1).unwrap();
+            }
         }
         let max_difference = |one: &Tensor, other: &Tensor| {
             (one - other)
@@ -268,7 +232,7 @@ mod tests {
     #[test]
     fn rejects_gradients_that_share_storage_with_weights() {
         let weight = Var::from_tensor(&random((2, 2), 1)).unwrap();
-        let mut moments = [0, 1].map(|_| Tensor::zeros((2, 2), DType::F32, &Device::Cpu).unwrap());
+        let moments = [0, 1].map(|_| Tensor::zeros((2, 2), DType::F32, &Device::Cpu).unwrap());
         let factors = Factors {
             clip: 1.0,
             keep: 1.0,
@@ -277,6 +241,7 @@ mod tests {
             root: 1.0,
             eps: 1e-8,
         };
-        assert!(update(&weight, &weight.as_detached_tensor(), &mut moments, factors).is_err());
+        let shared = weight.as_detached_tensor();
+        assert!(update(&weight, &shared, &moments, factors, false).is_err());
     }
 }

@@ -7,6 +7,7 @@ use candle_core::{DType, Tensor, Var};
 use super::norm::norm;
 use super::update::{Factors, update};
 use super::{AdamWSettings, OptimiserError, decays};
+use crate::in_place::replace;
 
 /// AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101), with the same results as
 /// `torch.optim.AdamW` after `torch.nn.utils.clip_grad_norm_`.
@@ -19,6 +20,7 @@ pub struct AdamW {
     pub(super) parameters: BTreeMap<String, Parameter>,
     pub(super) steps: u64,
     pub(super) skipped_steps: u64,
+    composed: bool,
 }
 
 /// A parameter with its optimiser state.
@@ -27,7 +29,7 @@ pub(super) struct Parameter {
     variable: Var,
     /// The `f32` master weights, if the variable is not `f32`.
     pub(super) master: Option<Var>,
-    /// Exponential moving averages of the gradients and of their squares.
+    /// Exponential moving averages of the gradients and of their squares, written in place.
     pub(super) moments: [Tensor; 2],
     decays: bool,
 }
@@ -78,7 +80,18 @@ impl AdamW {
             parameters: all,
             steps: 0,
             skipped_steps: 0,
+            composed: false,
         })
+    }
+
+    /// The same optimiser with updates composed of operations of candle on a CPU too, as on other
+    /// devices; for tests.
+    #[must_use]
+    pub fn composed(self) -> Self {
+        Self {
+            composed: true,
+            ..self
+        }
     }
 
     /// Number of applied steps.
@@ -140,7 +153,7 @@ impl AdamW {
         };
         self.steps += 1;
         let [bias1, bias2] = betas.map(|beta| 1.0 - beta.powf(self.steps as f64));
-        for (parameter, gradient) in self.parameters.values_mut().zip(&gradients) {
+        for (parameter, gradient) in self.parameters.values().zip(&gradients) {
             let decay = if parameter.decays { weight_decay } else { 0.0 };
             let keep = 1.0 - learning_rate * decay;
             parameter.step(
@@ -153,7 +166,12 @@ impl AdamW {
                     root: bias2.sqrt(),
                     eps,
                 },
+                self.composed,
             )?;
+        }
+        // Memory that was freed on a GPU is reused only after a synchronisation.
+        if let Some(parameter) = self.parameters.values().next() {
+            parameter.variable.device().synchronize()?;
         }
         Ok(StepSummary {
             grad_norm,
@@ -222,12 +240,18 @@ impl Parameter {
         })
     }
 
-    fn step(&mut self, gradient: &Tensor, factors: Factors) -> Result<(), OptimiserError> {
+    fn step(
+        &self,
+        gradient: &Tensor,
+        factors: Factors,
+        composed: bool,
+    ) -> Result<(), OptimiserError> {
         update(
             self.master.as_ref().unwrap_or(&self.variable),
             gradient,
-            &mut self.moments,
+            &self.moments,
             factors,
+            composed,
         )?;
         self.round()
     }
@@ -237,11 +261,10 @@ impl Parameter {
         let Some(master) = &self.master else {
             return Ok(());
         };
-        Ok(self.variable.set(
-            &master
-                .as_detached_tensor()
-                .to_dtype(self.variable.dtype())?,
-        )?)
+        let dtype = self.variable.dtype();
+        Ok(replace(&self.variable, |piece| {
+            piece.of(master)?.to_dtype(dtype)
+        })?)
     }
 }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use candle_core::{DType, Device, Tensor};
 
 use super::{AdamW, OptimiserError};
+use crate::in_place::overwrite;
 
 const STEP: &str = "step";
 const SKIPPED_STEPS: &str = "refused";
@@ -70,19 +71,16 @@ impl AdamW {
                 return Err(OptimiserError::new(message));
             }
         }
-        for (name, parameter) in &mut self.parameters {
+        for (name, parameter) in &self.parameters {
             let device = parameter.moments[0].device().clone();
             let read = |kind: &str| -> Result<Tensor, OptimiserError> {
                 Ok(tensor(state, &format!("{kind}.{name}"))?
                     .detach()
                     .to_device(&device)?)
             };
-            // Moments are updated in place, so they must not share storage with the given state.
-            let [first, second] = MOMENTS;
-            parameter.moments = [
-                read(first)?.force_contiguous()?,
-                read(second)?.force_contiguous()?,
-            ];
+            for (kind, moment) in MOMENTS.into_iter().zip(&parameter.moments) {
+                overwrite(moment, &read(kind)?)?;
+            }
             if let Some(master) = &parameter.master {
                 master.set(&read(MASTER)?)?;
             }
@@ -94,7 +92,7 @@ impl AdamW {
 
     /// Moments and master weights by their names in the state; they share storage with the
     /// optimiser.
-    fn tensors(&self) -> impl Iterator<Item = (String, Tensor)> {
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = (String, Tensor)> {
         self.parameters.iter().flat_map(|(name, parameter)| {
             let master = parameter
                 .master
