@@ -364,7 +364,7 @@ pub(crate) enum BenchKind {
         length: usize,
         /// Keep only the input of each layer, and compute the rest again
         #[arg(long)]
-        checkpoints: bool,
+        recompute: bool,
         /// Scored tokens whose logits are in memory at a time [default: by the vocabulary]
         #[arg(long, value_name = "N")]
         vocabulary_rows: Option<usize>,

@@ -11,8 +11,7 @@ use crate::config::Config;
 /// Tokens of a micro-batch if memory allows and none are configured.
 pub const MICRO_TOKENS: usize = 16_384;
 
-/// Micro-batches below this are chosen only if checkpoints do not suffice: on the machine of the
-/// documentation, smaller ones make a step slower, checkpoints do too.
+/// Micro-batches below this are chosen only if recomputation does not suffice.
 const SMALL_MICRO_TOKENS: usize = 2_048;
 
 /// Share of the available memory that a plan may take. The rest is for allocators, the service in
@@ -80,7 +79,7 @@ impl Budget {
             .collect();
         json!({
             "micro_tokens": self.micro_tokens,
-            "checkpoints": self.computation.checkpoints,
+            "recompute": self.computation.recompute,
             "gib": parts,
             "training_gib": gib(plan.training()),
             "generation_gib": gib(plan.generation()),
@@ -123,7 +122,7 @@ pub fn limit(config: &Config, device: &Device) -> Option<u64> {
 }
 
 impl Demand<'_> {
-    /// The first combination of micro-batches and checkpoints that fits into `limit` bytes.
+    /// The first combination of micro-batches and recomputation that fits into `limit` bytes.
     /// `micro_tokens` are those of the run that is resumed.
     ///
     /// # Errors
@@ -132,21 +131,32 @@ impl Demand<'_> {
         let training = &self.config.training;
         let micro_tokens = micro_tokens.or(training.micro_tokens);
         let mut least: Option<Budget> = None;
-        for (checkpoints, tokens) in candidates(training.checkpoints, micro_tokens) {
-            let budget = self.budget(checkpoints, tokens)?;
-            if limit.is_none_or(|limit| budget.plan.peak() <= limit) {
+        for (recompute, tokens) in candidates(training.recompute, micro_tokens) {
+            let budget = self.budget(recompute, tokens)?;
+            if limit.is_none_or(|limit| budget.plan.peak() <= limit)
+                && budget.plan.is_computable(self.device)
+            {
                 return Ok(budget);
             }
+            let size = |budget: &Budget| (budget.plan.peak(), budget.plan.training());
             if least
                 .as_ref()
-                .is_none_or(|least| budget.plan.peak() < least.plan.peak())
+                .is_none_or(|least| size(&budget) < size(least))
             {
                 least = Some(budget);
             }
         }
-        let (Some(least), Some(limit)) = (least, limit) else {
+        let Some(least) = least else {
             bail!("no micro-batch can be planned");
         };
+        if !least.plan.is_computable(self.device) {
+            bail!(
+                "a tensor of the run has {} numbers, and operations on a GPU support fewer than \
+                 2^32; use shorter texts or micro-batches",
+                least.plan.largest
+            );
+        }
+        let limit = limit.unwrap_or(u64::MAX);
         let needs = parts(&least.plan)
             .into_iter()
             .filter(|(_, bytes)| *bytes > 0)
@@ -154,9 +164,11 @@ impl Demand<'_> {
             .collect::<Vec<_>>()
             .join(", ");
         bail!(
-            "the run needs at least {:.2} GiB ({needs}; micro-batches of {} tokens), and {:.2} GiB \
-             can be used; {}",
+            "the run needs at least {:.2} GiB (updates {:.2}, generation {:.2}; {needs}; micro-batches \
+             of {} tokens), and {:.2} GiB can be used; {}",
             least.plan.peak() as f64 / GIB,
+            least.plan.training() as f64 / GIB,
+            least.plan.generation() as f64 / GIB,
             least.micro_tokens,
             limit as f64 / GIB,
             self.remedy(limit)?
@@ -165,11 +177,11 @@ impl Demand<'_> {
 
     /// What would fit.
     fn remedy(self, limit: u64) -> anyhow::Result<String> {
-        for (checkpoints, tokens) in candidates(None, None) {
-            let budget = self.budget(checkpoints, tokens)?;
-            if budget.plan.peak() <= limit {
+        for (recompute, tokens) in candidates(None, None) {
+            let budget = self.budget(recompute, tokens)?;
+            if budget.plan.peak() <= limit && budget.plan.is_computable(self.device) {
                 return Ok(format!(
-                    "`training.checkpoints = {checkpoints}` with `training.micro_tokens = \
+                    "`training.recompute = {recompute}` with `training.micro_tokens = \
                      {tokens}` would fit"
                 ));
             }
@@ -196,7 +208,7 @@ impl Demand<'_> {
     }
 
     /// The plan of a combination.
-    fn budget(self, checkpoints: bool, micro_tokens: usize) -> anyhow::Result<Budget> {
+    fn budget(self, recompute: bool, micro_tokens: usize) -> anyhow::Result<Budget> {
         let config = self.config;
         let required = config.objective.required_inputs();
         let rollout = &config.rollout;
@@ -212,7 +224,7 @@ impl Demand<'_> {
             .max(unit)
             .min(unit.saturating_mul(texts.max(1)));
         let computation = Computation {
-            checkpoints,
+            recompute,
             vocabulary_rows: config.training.vocabulary_rows,
             composed: false,
         };
@@ -247,8 +259,8 @@ impl Demand<'_> {
     }
 }
 
-/// Combinations of checkpoints and tokens of a micro-batch, the fastest first.
-fn candidates(checkpoints: Option<bool>, tokens: Option<usize>) -> Vec<(bool, usize)> {
+/// Combinations of recomputation and tokens of a micro-batch, the fastest first.
+fn candidates(recompute: Option<bool>, tokens: Option<usize>) -> Vec<(bool, usize)> {
     let halves = || std::iter::successors(Some(MICRO_TOKENS), |tokens| Some(tokens / 2));
     let sizes: Vec<usize> = match tokens {
         Some(tokens) => vec![tokens],
@@ -256,22 +268,22 @@ fn candidates(checkpoints: Option<bool>, tokens: Option<usize>) -> Vec<(bool, us
     };
     let large = |tokens: &usize| *tokens >= SMALL_MICRO_TOKENS || sizes.len() == 1;
     let mut all: Vec<(bool, usize)> = Vec::new();
-    for checkpoints in [false, true] {
+    for recompute in [false, true] {
         all.extend(
             sizes
                 .iter()
                 .filter(|size| large(size))
-                .map(|size| (checkpoints, *size)),
+                .map(|size| (recompute, *size)),
         );
     }
-    for checkpoints in [true, false] {
+    for recompute in [true, false] {
         all.extend(
             sizes
                 .iter()
                 .filter(|size| !large(size))
-                .map(|size| (checkpoints, *size)),
+                .map(|size| (recompute, *size)),
         );
     }
-    all.retain(|(own, _)| checkpoints.is_none_or(|wanted| wanted == *own));
+    all.retain(|(own, _)| recompute.is_none_or(|wanted| wanted == *own));
     all
 }

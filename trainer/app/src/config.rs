@@ -217,7 +217,7 @@ pub struct Training {
     pub micro_tokens: Option<usize>,
     /// Keeps only the input of each layer for the backward pass, which computes the rest again.
     /// Default: only if memory requires it.
-    pub checkpoints: Option<bool>,
+    pub recompute: Option<bool>,
     /// Number of scored tokens whose logits are in memory at a time. Default: as many as have 2^25
     /// logits on a CPU and 2^27 on a GPU.
     pub vocabulary_rows: Option<usize>,
@@ -233,8 +233,8 @@ pub struct Training {
     /// Effective share of an on-policy batch. The learning rate of a stale batch is multiplied by
     /// sqrt(its effective share / this) (VCPO, arXiv 2602.17616). Default: none, no scaling.
     pub effective_share: Option<f64>,
-    /// Interval in steps at which the reference is replaced by the current policy model (ProRL,
-    /// arXiv 2505.24864). Default: never.
+    /// Interval in steps at which the reference is replaced by the current policy model and the
+    /// optimiser is reset (ProRL, arXiv 2505.24864). Default: never.
     pub reset_reference_every: Option<u64>,
 }
 
@@ -245,7 +245,7 @@ impl Default for Training {
             epochs: 1,
             minibatches: 1,
             micro_tokens: None,
-            checkpoints: None,
+            recompute: None,
             vocabulary_rows: None,
             memory_gib: None,
             save_batches: false,

@@ -34,8 +34,8 @@ pub struct EvaluationInputs<'a> {
 }
 
 /// Computes the mean score of completions (`held_out/accuracy`) and, with several completions per
-/// prompt, the share of prompts with at least one correct completion (`held_out/pass@k`). Ungraded
-/// completions are excluded and counted (`held_out/ungraded`).
+/// prompt, the probability that at least one of k is correct (`held_out/pass@k`, for powers of two
+/// and all). Ungraded completions are excluded and counted (`held_out/ungraded`).
 ///
 /// # Errors
 /// A prompt cannot be tokenised, the device is out of memory, or the service is unavailable or
@@ -118,15 +118,74 @@ pub fn evaluate(inputs: &EvaluationInputs<'_>, step: u64) -> anyhow::Result<Valu
         (count * samples) as f64 - graded,
     );
     if samples > 1 {
-        let graded: Vec<_> = scores.iter().filter(|scores| !scores.is_empty()).collect();
-        let right = graded
+        let counts: Vec<[usize; 2]> = scores
             .iter()
-            .filter(|scores| scores.iter().any(|score| *score >= 1.0))
-            .count();
-        values.insert(
-            format!("held_out/pass@{samples}"),
-            right as f64 / graded.len().max(1) as f64,
-        );
+            .map(|scores| {
+                let right = scores.iter().filter(|score| **score >= 1.0).count();
+                [scores.len(), right]
+            })
+            .collect();
+        for drawn in draws(samples) {
+            if let Some(share) = pass_at(&counts, drawn) {
+                values.insert(format!("held_out/pass@{drawn}"), share);
+            }
+        }
     }
     Ok(values)
+}
+
+/// The powers of two below `samples`, and `samples`.
+fn draws(samples: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(1), |drawn| Some(2 * drawn))
+        .take_while(move |drawn| *drawn < samples)
+        .chain([samples])
+}
+
+/// Mean over prompts of the unbiased estimate of the probability that at least one of `drawn`
+/// completions is right, `1 - C(n - c, k) / C(n, k)` for c right ones of n (Chen et al. 2021, arXiv
+/// 2107.03374, equation 1). `counts` has n and c of each prompt. Prompts with fewer than `drawn`
+/// graded completions are left out; `None` if no prompt has as many.
+fn pass_at(counts: &[[usize; 2]], drawn: usize) -> Option<f64> {
+    let estimate = |[n, right]: &[usize; 2]| {
+        // A product of ratios, which cannot overflow as binomial coefficients do.
+        let none: f64 = (0..drawn)
+            .map(|index| n.saturating_sub(right + index) as f64 / (n - index) as f64)
+            .product();
+        1.0 - none
+    };
+    let estimates: Vec<f64> = counts
+        .iter()
+        .filter(|[n, _]| *n >= drawn)
+        .map(estimate)
+        .collect();
+    (!estimates.is_empty()).then(|| estimates.iter().sum::<f64>() / estimates.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pass_at_k_is_unbiased() {
+        // Of 4 completions with 1 right, 3 of the 6 pairs contain it.
+        assert!((pass_at(&[[4, 1]], 2).unwrap() - 0.5).abs() < 1e-12);
+        assert!((pass_at(&[[4, 1], [4, 4]], 2).unwrap() - 0.75).abs() < 1e-12);
+        assert_eq!(pass_at(&[[4, 0]], 4), Some(0.0));
+        assert_eq!(pass_at(&[[4, 1]], 4), Some(1.0));
+        // One completion: the share of right ones.
+        assert!((pass_at(&[[8, 3]], 1).unwrap() - 0.375).abs() < 1e-12);
+        // Prompts with too few graded completions say nothing.
+        assert_eq!(pass_at(&[[4, 1], [1, 1]], 4), Some(1.0));
+        assert_eq!(pass_at(&[[1, 1]], 2), None);
+        // Binomial coefficients of 4,000 completions exceed f64.
+        let many = pass_at(&[[4_000, 1]], 2_000).unwrap();
+        assert!((many - 0.5).abs() < 1e-9, "{many}");
+    }
+
+    #[test]
+    fn draws_powers_of_two_and_all() {
+        assert_eq!(draws(8).collect::<Vec<_>>(), [1, 2, 4, 8]);
+        assert_eq!(draws(6).collect::<Vec<_>>(), [1, 2, 4, 6]);
+        assert_eq!(draws(2).collect::<Vec<_>>(), [1, 2]);
+    }
 }

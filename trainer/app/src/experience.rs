@@ -26,6 +26,8 @@ pub struct CompletionGrade {
     pub advantage: Option<f64>,
     /// Factor of the advantage; 1 unless the reward policy sets another.
     pub weight: f64,
+    /// Whether a step of it is masked, so that it is excluded from the loss.
+    pub is_masked: bool,
 }
 
 /// A graded batch.
@@ -126,6 +128,7 @@ fn collect(groups: Vec<Group>, results: &StepResults, use_statistic: bool) -> Ex
             item.advantage
         },
         weight: item.weight.unwrap_or(1.0),
+        is_masked: !item.masked_steps.is_empty(),
     };
     let mut faults = BTreeMap::new();
     for item in results
@@ -245,7 +248,7 @@ impl Experience {
             for ((rollout, grade), (values, keep)) in
                 group.rollouts.iter().zip(grades).zip(next.by_ref())
             {
-                if !keep || rollout.tokens.is_empty() {
+                if !keep || grade.is_masked || rollout.tokens.is_empty() {
                     continue;
                 }
                 rows.push(Row {
@@ -263,7 +266,12 @@ impl Experience {
             tracing::warn!("no completion of the batch has an advantage; the step is skipped");
         }
         let mut values = self.values();
-        values.insert("completions/masked".to_owned(), advantages.masked as f64);
+        let masked_by_steps = all()
+            .flat_map(|(_, (_, grades))| grades)
+            .filter(|grade| grade.is_masked && grade.reward.is_some())
+            .count();
+        let masked = advantages.masked + masked_by_steps;
+        values.insert("completions/masked".to_owned(), masked as f64);
         let scale = rows
             .iter()
             .flat_map(|row| &row.advantages)

@@ -104,7 +104,7 @@ impl Learner<'_> {
         let recorded = self.record(rows, layout)?;
         if let Some(base) = layout.effective_share.filter(|_| !fresh) {
             result.rate_scale =
-                staleness::learning_rate_scale(&self.ratios(rows, &recorded, layout)?, base);
+                staleness::learning_rate_scale(&self.log_ratios(rows, &recorded, layout)?, base);
         }
         let minibatches = split_by_groups(rows, layout.minibatches);
         for _ in 0..layout.epochs {
@@ -243,8 +243,8 @@ impl Learner<'_> {
         Ok((old, entropy))
     }
 
-    /// Importance ratios of whole completions: old policy / behaviour policy.
-    fn ratios(
+    /// Logarithms of the importance ratios of whole completions: old policy / behaviour policy.
+    fn log_ratios(
         &self,
         rows: &[Row],
         recorded: &Recorded,
@@ -266,7 +266,7 @@ impl Learner<'_> {
                 .filter(|(_, weight)| *weight > 0.0)
                 .map(|((old, behaviour), _)| f64::from(*old) - f64::from(*behaviour))
                 .sum();
-            Some(sum.exp())
+            Some(sum)
         };
         Ok(rows.iter().zip(old).map(ratio).collect())
     }

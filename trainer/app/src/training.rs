@@ -209,6 +209,28 @@ impl Run<'_> {
     }
 }
 
+/// Number of steps without an advantage after which the run warns.
+const STEPS_WITHOUT_ADVANTAGES: u64 = 5;
+
+/// Counts steps in a row in which no completion has an advantage: all rewards of each group are
+/// equal.
+#[derive(Debug, Default)]
+struct Signal {
+    missing: u64,
+}
+
+impl Signal {
+    /// Whether a warning is due: once for each series of such steps.
+    fn is_missing(&mut self, largest_advantage: f64) -> bool {
+        self.missing = if largest_advantage > 0.0 {
+            0
+        } else {
+            self.missing + 1
+        };
+        self.missing == STEPS_WITHOUT_ADVANTAGES
+    }
+}
+
 /// A run in progress.
 struct ActiveRun<'a> {
     run: Run<'a>,
@@ -222,6 +244,7 @@ struct ActiveRun<'a> {
     micro_tokens: usize,
     /// Planned bytes at the peak.
     planned: u64,
+    signal: Signal,
     step: u64,
     pending: VecDeque<Experience>,
     visits: BTreeMap<u64, Vec<Visit>>,
@@ -302,6 +325,7 @@ impl<'a> ActiveRun<'a> {
             gradients,
             micro_tokens: budget.micro_tokens,
             planned: budget.plan.peak(),
+            signal: Signal::default(),
             step,
             pending,
             visits,
@@ -352,6 +376,13 @@ impl<'a> ActiveRun<'a> {
             let gib = bytes? as f64 / budget::GIB;
             Some((format!("memory/{name}_gib"), gib))
         }));
+        if self.signal.is_missing(values["advantages/abs_max"]) {
+            tracing::warn!(
+                steps = STEPS_WITHOUT_ADVANTAGES,
+                "no completion of these steps has an advantage, so nothing was learned; choose \
+                 easier or harder prompts, more samples, or start from a warm-up (`sft`)"
+            );
+        }
         self.step += 1;
         let every = config.training.reset_reference_every;
         if self.reference.is_some() && every.is_some_and(|every| self.step.is_multiple_of(every)) {
@@ -359,6 +390,8 @@ impl<'a> ActiveRun<'a> {
             self.reference = None;
             self.reference = Some(self.policy.snapshot()?);
             self.reference_was_reset = true;
+            // ProRL resets both.
+            self.optimiser.reset()?;
         }
         Ok(Some(values))
     }
@@ -443,9 +476,9 @@ impl<'a> ActiveRun<'a> {
         Ok(training_batch)
     }
 
-    /// Records visits if the advantage estimator can use them.
+    /// Records visits if the advantage estimator uses them.
     fn record_visits(&mut self, visits: Vec<(u64, Visit)>) {
-        if matches!(self.run.config.objective.advantage, Advantage::Named { .. }) {
+        if is_historical(&self.run.config.objective.advantage) {
             for (prompt, visit) in visits {
                 self.visits.entry(prompt).or_default().push(visit);
             }
@@ -520,6 +553,11 @@ pub fn longest_text(
         .min(limit))
 }
 
+/// Whether an estimator uses earlier visits to a prompt.
+fn is_historical(advantage: &Advantage) -> bool {
+    matches!(advantage, Advantage::Named { name } if name.name() == "dcpo")
+}
+
 pub(crate) fn learner<'a>(
     config: &'a Config,
     policy: &'a PolicyModel,
@@ -571,4 +609,23 @@ pub(crate) fn step_values(mut values: Values, result: &StepResult, rate: f64) ->
         values.insert("updates/skipped".to_owned(), skipped as f64);
     }
     values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warns_once_for_each_series_of_steps_without_advantages() {
+        let mut signal = Signal::default();
+        let mut warnings = |largest: f64, steps: u64| -> u64 {
+            (0..steps)
+                .map(|_| u64::from(signal.is_missing(largest)))
+                .sum()
+        };
+        assert_eq!(warnings(0.0, STEPS_WITHOUT_ADVANTAGES - 1), 0);
+        assert_eq!(warnings(0.0, 20), 1);
+        assert_eq!(warnings(0.5, 1), 0);
+        assert_eq!(warnings(0.0, 20), 1);
+    }
 }

@@ -1,7 +1,7 @@
 //! The stages of a forward pass and their backward passes.
 //!
 //! A stage has one input and one output. It keeps what its backward pass requires, or, with
-//! checkpoints (arXiv 1604.06174), only its input: its backward pass then runs it again. Both ways
+//! recomputation (arXiv 1604.06174), only its input: its backward pass then runs it again. Both ways
 //! compute the same numbers. Gradients of parameters are added to their sums at the end of the
 //! backward pass of each stage, so that at most one stage's gradients are in memory.
 
@@ -17,13 +17,13 @@ pub(crate) type Stage = Box<dyn Fn(&Tensor, &mut Tape) -> Result<Tensor> + Send 
 pub(crate) struct Chain {
     segments: Vec<Segment>,
     composed: bool,
-    checkpoints: bool,
+    recomputes: bool,
 }
 
 /// A stage that depends on trained parameters.
 enum Segment {
     /// The stage and its input. The gradient by the input is required if `inner`.
-    Checkpoint {
+    Again {
         stage: Stage,
         input: Tensor,
         inner: bool,
@@ -47,11 +47,11 @@ enum Kept {
 
 impl Chain {
     /// An empty chain. With `composed`, stages are differentiated by candle.
-    pub(crate) fn new(composed: bool, checkpoints: bool) -> Self {
+    pub(crate) fn new(composed: bool, recomputes: bool) -> Self {
         Self {
             segments: Vec::new(),
             composed,
-            checkpoints,
+            recomputes,
         }
     }
 
@@ -67,8 +67,8 @@ impl Chain {
         if !inner && !learns {
             return Ok(out);
         }
-        self.segments.push(if self.checkpoints {
-            Segment::Checkpoint {
+        self.segments.push(if self.recomputes {
+            Segment::Again {
                 stage,
                 input: input.clone(),
                 inner,
@@ -86,7 +86,7 @@ impl Chain {
         for segment in self.segments.into_iter().rev() {
             let kept = match segment {
                 Segment::Kept(kept) => kept,
-                Segment::Checkpoint {
+                Segment::Again {
                     stage,
                     input,
                     inner,

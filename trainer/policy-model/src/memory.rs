@@ -70,6 +70,8 @@ pub struct MemoryPlan {
     pub generator: u64,
     /// Keys, values and logits of the completions that are generated at a time.
     pub cache: u64,
+    /// Numbers of the largest tensor.
+    pub largest: u64,
     /// Whether both phases overlap.
     overlaps: bool,
 }
@@ -124,7 +126,7 @@ impl MemoryPlan {
         let tokens = workload.tokens as u64;
         let (layers, hidden) = (config.layers() as u64, config.hidden as u64);
         let state = tokens * hidden * number;
-        let (activations, again) = if workload.computation.checkpoints {
+        let (activations, again) = if workload.computation.recompute {
             ((layers + 1) * state, tokens * kept)
         } else {
             (layers * tokens * kept + 2 * state, 0)
@@ -181,8 +183,16 @@ impl MemoryPlan {
             generator: if rows == 0 { 0 } else { packed + snapshot },
             // A vector that grows may have room for twice its numbers.
             cache: rows * (2 * kv * workload.longest as u64 + 8 * config.vocabulary as u64),
+            largest: largest_tensor(&config, workload, composed, device),
             overlaps: workload.generates_ahead,
         })
+    }
+
+    /// Whether operations on the device support tensors of this size: those of a GPU count numbers
+    /// in 32 bits, and would leave out the rest without an error.
+    #[must_use]
+    pub fn is_computable(&self, device: &Device) -> bool {
+        device.is_cpu() || self.largest <= u64::from(u32::MAX)
     }
 
     /// Bytes that live as long as the run.
@@ -220,13 +230,43 @@ fn exact(dtype: DType) -> u64 {
     if dtype == DType::F64 { 8 } else { 4 }
 }
 
-/// Bytes of hidden states of scored tokens, of logits and of their gradients.
-fn logits(config: &DecoderConfig, workload: &Workload, composed: bool, device: &Device) -> u64 {
+/// Numbers of the logits of a chunk.
+fn chunk(config: &DecoderConfig, workload: &Workload, device: &Device) -> u64 {
     let rows = workload.computation.vocabulary_rows;
     let rows = rows
         .unwrap_or_else(|| default_rows(config.vocabulary, device.is_cpu()))
         .clamp(1, workload.scored.max(1)) as u64;
-    let chunk = rows * config.vocabulary as u64;
+    rows * config.vocabulary as u64
+}
+
+/// Numbers of the largest tensor: an embedding, logits, the feed-forward layer, or scores of
+/// attention, which composed operations compute for a whole text.
+fn largest_tensor(
+    config: &DecoderConfig,
+    workload: &Workload,
+    composed: bool,
+    device: &Device,
+) -> u64 {
+    let width = config.inner.max(config.heads * config.head_dim);
+    let scores = if composed {
+        config.heads as u64 * (workload.longest as u64).pow(2)
+    } else {
+        0
+    };
+    [
+        (config.vocabulary * config.hidden) as u64,
+        chunk(config, workload, device),
+        workload.tokens as u64 * width as u64,
+        scores,
+    ]
+    .into_iter()
+    .max()
+    .unwrap_or_default()
+}
+
+/// Bytes of hidden states of scored tokens, of logits and of their gradients.
+fn logits(config: &DecoderConfig, workload: &Workload, composed: bool, device: &Device) -> u64 {
+    let chunk = chunk(config, workload, device);
     let states = workload.scored as u64 * config.hidden as u64;
     let number = workload.dtype.size_in_bytes() as u64;
     // Composed: the logits, probabilities and a product, and rows of the gradient of the head and
@@ -330,5 +370,98 @@ impl Layer<'_> {
         let constants = 2 * (q + k) + scores + 2 * hidden + (q + k);
         let extra = (3 * scores + constants) * self.exact + 4 * inner * self.number;
         (kept, extra)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The shape of Qwen3-0.6B.
+    fn shape() -> Value {
+        json!({
+            "model_type": "qwen3", "vocab_size": 151_936, "hidden_size": 1_024,
+            "intermediate_size": 3_072, "num_hidden_layers": 28, "num_attention_heads": 16,
+            "num_key_value_heads": 8, "head_dim": 128, "tie_word_embeddings": true,
+            "max_position_embeddings": 40_960,
+        })
+    }
+
+    fn plan(change: impl FnOnce(&mut Workload)) -> MemoryPlan {
+        let mut workload = Workload {
+            lora: None,
+            computation: Computation {
+                recompute: true,
+                ..Computation::default()
+            },
+            dtype: DType::F32,
+            reference: Reference::Shared,
+            tokens: 16_384,
+            scored: 16_384,
+            longest: 2_048,
+            rows: 0,
+            generates_ahead: false,
+        };
+        change(&mut workload);
+        MemoryPlan::new(&shape(), &workload, &Device::Cpu).unwrap()
+    }
+
+    #[test]
+    fn plans_what_lives_as_long_as_the_run() {
+        let parameters = 596_049_920;
+        let full = plan(|_| {});
+        assert_eq!(full.weights, 4 * parameters);
+        assert_eq!((full.moments, full.masters), (8 * parameters, 0));
+        assert_eq!((full.gradients, full.reference), (4 * parameters, 0));
+        let half = plan(|workload| workload.dtype = DType::BF16);
+        assert_eq!(
+            (half.weights, half.masters),
+            (2 * parameters, 4 * parameters)
+        );
+        let copied = plan(|workload| workload.reference = Reference::Copy);
+        assert_eq!(copied.state() - full.state(), 4 * parameters);
+        let lora = LoraSettings {
+            rank: 32,
+            ..LoraSettings::default()
+        };
+        let lora = plan(|workload| {
+            workload.lora = Some(lora);
+            workload.dtype = DType::BF16;
+        });
+        // 28 layers of 32 * (3072 + 2 * 2048 + 3072 + 3 * 4096) factors.
+        let factors = 28 * 32 * (3_072 + 2 * 2_048 + 3_072 + 3 * 4_096);
+        assert_eq!(lora.weights, 2 * (parameters + factors));
+        assert_eq!(lora.moments, 8 * factors);
+    }
+
+    #[test]
+    fn memory_grows_with_tokens_and_shrinks_with_recomputation() {
+        let recomputed = plan(|_| {});
+        let kept = plan(|workload| workload.computation.recompute = false);
+        assert!(recomputed.training() < kept.training() / 2);
+        let fewer = plan(|workload| workload.tokens = 4_096);
+        assert!(fewer.training() < recomputed.training());
+        // 16,384 tokens with recomputation.
+        let gib = recomputed.training() as f64 / f64::from(1 << 30);
+        assert!(gib > 9.0 && gib < 16.0, "{gib}");
+        let ahead = plan(|workload| {
+            workload.rows = 8;
+            workload.generates_ahead = true;
+        });
+        assert!(ahead.peak() > ahead.training() + ahead.cache);
+    }
+
+    #[test]
+    fn scores_of_long_texts_exceed_a_gpu() {
+        let composed = |longest: usize| {
+            plan(|workload| {
+                workload.longest = longest;
+                workload.computation.composed = true;
+            })
+        };
+        assert_eq!(composed(20_000).largest, 16 * 20_000 * 20_000);
+        assert_eq!(composed(100).largest, 151_936 * 1_024);
+        assert!(composed(20_000).is_computable(&Device::Cpu));
     }
 }

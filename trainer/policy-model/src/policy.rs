@@ -55,7 +55,7 @@ pub struct PolicyModelOptions {
 pub struct Computation {
     /// Keeps only the input of each layer for the backward pass, which computes the rest again.
     /// Default: keeps all results.
-    pub checkpoints: bool,
+    pub recompute: bool,
     /// Number of scored tokens whose logits are in memory at a time. Default: as many as have 2^25
     /// logits on a CPU and 2^27 on other devices.
     pub vocabulary_rows: Option<usize>,
@@ -351,7 +351,7 @@ impl PolicyModel {
     }
 
     fn chain(&self) -> Chain {
-        Chain::new(self.is_composed(), self.computation.checkpoints)
+        Chain::new(self.is_composed(), self.computation.recompute)
     }
 
     /// A decoder over the same weights without a graph. It shares their storage, so it follows

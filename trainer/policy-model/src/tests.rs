@@ -137,7 +137,7 @@ fn differentiates_every_parameter_of_every_family() {
 }
 
 #[test]
-fn checkpointed_gradients_are_equal() {
+fn recomputed_gradients_are_equal() {
     let lora = LoraSettings {
         rank: 2,
         ..LoraSettings::default()
@@ -147,12 +147,12 @@ fn checkpointed_gradients_are_equal() {
         .zip([None, Some(lora)].into_iter().cycle())
     {
         for composed in [false, true] {
-            let of = |checkpoints: bool| {
+            let of = |recompute: bool| {
                 let options = PolicyModelOptions {
                     seed: 3,
                     lora: lora.clone(),
                     computation: Computation {
-                        checkpoints,
+                        recompute,
                         composed,
                         ..Computation::default()
                     },

@@ -27,11 +27,11 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<CommandOutcome> {
             sizes,
             batch,
             length,
-            checkpoints,
+            recompute,
             vocabulary_rows,
         } => {
             let computation = Computation {
-                checkpoints: *checkpoints,
+                recompute: *recompute,
                 vocabulary_rows: *vocabulary_rows,
                 ..Computation::default()
             };

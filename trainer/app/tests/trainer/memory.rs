@@ -164,12 +164,12 @@ fn live_bytes(options: &PolicyModelOptions, steps: u64, is_grpo: bool) -> Vec<i6
 fn memory_is_flat() {
     for lora in [None, Some(LoraSettings::default())] {
         for is_grpo in [false, true] {
-            for (composed, checkpoints) in [(false, false), (false, true), (true, false)] {
+            for (composed, recompute) in [(false, false), (false, true), (true, false)] {
                 let options = PolicyModelOptions {
                     lora: lora.clone(),
                     computation: Computation {
                         composed,
-                        checkpoints,
+                        recompute,
                         ..Computation::default()
                     },
                     ..PolicyModelOptions::default()
@@ -180,7 +180,7 @@ fn memory_is_flat() {
                 assert!(least > 100_000, "nothing was counted");
                 assert!(
                     most - least <= 4096,
-                    "{lora:?} {is_grpo} {composed} {checkpoints}: {live:?}"
+                    "{lora:?} {is_grpo} {composed} {recompute}: {live:?}"
                 );
             }
         }
@@ -258,7 +258,7 @@ fn peak_is_planned() {
     let (mut lines, mut wrong, mut whole) = (Vec::new(), 0, 0.0);
     for lora in [None, Some(lora)] {
         for composed in [false, true] {
-            for (checkpoints, vocabulary_rows, reference) in [
+            for (recompute, vocabulary_rows, reference) in [
                 (false, None, Reference::Shared),
                 (true, Some(16), Reference::Shared),
                 (true, None, Reference::Copy),
@@ -267,14 +267,14 @@ fn peak_is_planned() {
                     lora: lora.clone(),
                     computation: Computation {
                         composed,
-                        checkpoints,
+                        recompute,
                         vocabulary_rows,
                     },
                     ..PolicyModelOptions::default()
                 };
-                // Adapters have no second model. With them, composed operations and checkpoints, so
+                // Adapters have no second model. With them, composed operations and recomputation, so
                 // little is left that buffers of matrix products are 16 % of it.
-                let is_small = lora.is_some() && composed && checkpoints;
+                let is_small = lora.is_some() && composed && recompute;
                 if is_small || (lora.is_some() && reference == Reference::Copy) {
                     continue;
                 }

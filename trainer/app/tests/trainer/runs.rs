@@ -413,7 +413,7 @@ fn rejects_runs_that_exceed_memory_before_they_start() {
     };
     let report: serde_json::Value = serde_json::from_str(&plan(&[]).unwrap()).unwrap();
     assert_eq!(report["micro_tokens"], 16_384);
-    assert_eq!(report["checkpoints"], false);
+    assert_eq!(report["recompute"], false);
     assert!(report["peak_gib"].as_f64() < report["usable_gib"].as_f64());
     let small = ["--set", "training.memory_gib=0.001"];
     for error in [
@@ -424,7 +424,7 @@ fn rejects_runs_that_exceed_memory_before_they_start() {
         assert!(error.contains("choose a smaller model"), "{error}");
     }
     assert!(!folder.path().join("run/metrics.jsonl").exists());
-    // Long texts fit with checkpoints or smaller micro-batches only.
+    // Long texts fit with recomputation or smaller micro-batches only.
     let peak = |more: &[&str]| -> f64 {
         let long = ["--longest", "4000", "--set", "rollout.sampling.rows=1"];
         let report = plan(&[&long[..], more].concat()).unwrap();

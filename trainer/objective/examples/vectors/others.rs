@@ -136,8 +136,9 @@ fn ratios(inputs: &Inputs) -> Vec<f64> {
 }
 
 fn effective_share(expected: &Value, inputs: &Inputs) -> Checked {
-    let ratios: Vec<Option<f64>> = ratios(inputs).into_iter().map(Some).collect();
-    let scale = staleness::learning_rate_scale(&ratios, 1.0);
+    let ratios = ratios(inputs).into_iter();
+    let log_ratios: Vec<Option<f64>> = ratios.map(|ratio| Some(ratio.ln())).collect();
+    let scale = staleness::learning_rate_scale(&log_ratios, 1.0);
     let expected = expected["ess_ratio"].as_f64().unwrap_or(f64::NAN);
     Ok(Outcome::Compared((scale * scale - expected).abs()))
 }

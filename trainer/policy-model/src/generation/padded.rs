@@ -38,7 +38,7 @@ impl PaddedCache {
             .map(|text| lengths[*text])
             .max()
             .unwrap_or_default();
-        let old = self.positions.first().map_or(0, Vec::len);
+        let old = self.columns();
         let columns = longest.max(old);
         // The rows of the text, then its last row repeated for masked columns.
         let indices: Vec<u32> = text_of
@@ -77,13 +77,15 @@ impl PaddedCache {
         Ok(())
     }
 
+    /// Keeps only some completions. Columns that none of them needs are removed, so that there are
+    /// never more columns than tokens of the longest completion with its prompt.
     pub(super) fn retain(&mut self, unfinished: &[bool]) -> Result<()> {
         if unfinished.iter().all(|unfinished| *unfinished) {
             return Ok(());
         }
-        let rows: Vec<u32> = (0..unfinished.len())
+        let old = self.columns();
+        let rows: Vec<usize> = (0..unfinished.len())
             .filter(|row| unfinished[*row])
-            .map(to_u32)
             .collect();
         let mut flags = unfinished.iter();
         self.positions.retain(|_| *flags.next().unwrap_or(&false));
@@ -91,12 +93,43 @@ impl PaddedCache {
             self.layers.clear();
             return Ok(());
         }
+        let used = |row: &[Option<usize>]| row.iter().flatten().count();
+        let columns = self.positions.iter().map(|row| used(row)).max();
+        let columns = columns.unwrap_or_default();
         let count = rows.len();
-        let rows = Tensor::from_vec(rows, count, &self.device)?;
+        if columns == old {
+            let rows = rows.into_iter().map(to_u32).collect();
+            let rows = Tensor::from_vec(rows, count, &self.device)?;
+            for part in self.layers.iter_mut().flatten() {
+                *part = part.index_select(&rows, 0)?;
+            }
+            return Ok(());
+        }
+        // The used columns of each row, in order, then its first one for masked columns.
+        let mut indices = Vec::with_capacity(count * columns);
+        for (row, positions) in rows.iter().zip(&mut self.positions) {
+            let of = |column: usize| to_u32(row * old + column);
+            let filled = positions.iter().enumerate();
+            let filled = filled.filter(|(_, position)| position.is_some());
+            indices.extend(filled.map(|(column, _)| of(column)));
+            positions.retain(Option::is_some);
+            indices.extend((positions.len()..columns).map(|_| of(0)));
+            positions.resize(columns, None);
+        }
+        let indices = Tensor::from_vec(indices, count * columns, &self.device)?;
         for part in self.layers.iter_mut().flatten() {
-            *part = part.index_select(&rows, 0)?;
+            let width = part.dim(2)?;
+            *part = part
+                .reshape(((), width))?
+                .index_select(&indices, 0)?
+                .reshape((count, columns, width))?;
         }
         Ok(())
+    }
+
+    /// Number of columns.
+    fn columns(&self) -> usize {
+        self.positions.first().map_or(0, Vec::len)
     }
 
     pub(super) fn attend(
@@ -154,5 +187,84 @@ impl PaddedCache {
             })
             .collect();
         Tensor::from_vec(numbers, (self.positions.len(), 1, 1, columns), &self.device)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::families;
+
+    /// The keys of the visible columns of a row, in order.
+    fn keys(cache: &PaddedCache, row: usize) -> Vec<f32> {
+        let row_keys = cache.layers[0][0].narrow(0, row, 1).unwrap();
+        let first = row_keys.narrow(2, 0, 1).unwrap();
+        let keys: Vec<f32> = first.flatten_all().unwrap().to_vec1().unwrap();
+        let positions = cache.positions[row].iter();
+        positions
+            .zip(keys)
+            .filter_map(|(position, key)| position.map(|_| key))
+            .collect()
+    }
+
+    /// Rows leave and are replaced many times; each keeps its tokens, and columns stay bounded.
+    #[test]
+    fn columns_are_bounded_by_the_longest_live_row() {
+        let config = DecoderConfig::read(&families()[0]).unwrap();
+        let heads = Heads {
+            heads: config.heads,
+            kv_heads: config.kv_heads,
+            head_dim: config.head_dim,
+        };
+        let config = DecoderConfig {
+            windows: vec![None],
+            ..config
+        };
+        let mut cache = PaddedCache::new(&config, &Device::Cpu);
+        // The keys of each live row, and its final length.
+        let mut live: Vec<(Vec<f32>, usize)> = Vec::new();
+        let mut next = 0f32;
+        let mut most = 0;
+        for round in 0..400usize {
+            while live.len() < 4 {
+                let prompt: Vec<f32> = (0..1 + (round * 7) % 5)
+                    .map(|_| {
+                        next += 1.0;
+                        next
+                    })
+                    .collect();
+                let length = prompt.len();
+                let tensor = |width: usize| {
+                    let column = Tensor::from_slice(&prompt, (length, 1), &Device::Cpu);
+                    column.unwrap().repeat((1, width)).unwrap()
+                };
+                let pair = [tensor(heads.kv_width()), tensor(heads.kv_width())];
+                cache.admit(&[pair], &[0, length], &[0]).unwrap();
+                live.push((prompt, length + 1 + (round * 11) % 23));
+            }
+            let new: Vec<f32> = live
+                .iter_mut()
+                .map(|(keys, _)| {
+                    next += 1.0;
+                    keys.push(next);
+                    next
+                })
+                .collect();
+            let column = Tensor::from_slice(&new, (new.len(), 1), &Device::Cpu).unwrap();
+            let [q, k] = [heads.width(), heads.kv_width()]
+                .map(|width| column.repeat((1, width)).unwrap().contiguous().unwrap());
+            cache.attend(0, [&q, &k, &k], heads).unwrap();
+            let unfinished: Vec<bool> = live.iter().map(|(keys, end)| keys.len() < *end).collect();
+            cache.retain(&unfinished).unwrap();
+            let mut flags = unfinished.iter();
+            live.retain(|_| *flags.next().unwrap());
+            let longest = live.iter().map(|(keys, _)| keys.len()).max();
+            assert_eq!(cache.columns(), longest.unwrap_or_default());
+            most = most.max(cache.columns());
+            for (row, (expected, _)) in live.iter().enumerate() {
+                assert_eq!(&keys(&cache, row), expected, "row {row} of round {round}");
+            }
+        }
+        assert!(most > 10 && most <= 5 + 23, "{most}");
     }
 }

@@ -94,6 +94,20 @@ impl AdamW {
         }
     }
 
+    /// Forgets the moments and the number of applied steps, as in a new optimiser. Master weights
+    /// are kept.
+    ///
+    /// # Errors
+    ///
+    /// The device fails.
+    pub fn reset(&mut self) -> Result<(), OptimiserError> {
+        for moment in self.parameters.values().flat_map(|own| &own.moments) {
+            moment.zero_set()?;
+        }
+        self.steps = 0;
+        Ok(())
+    }
+
     /// Number of applied steps.
     #[must_use]
     pub fn steps(&self) -> u64 {

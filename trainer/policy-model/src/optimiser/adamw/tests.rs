@@ -315,3 +315,24 @@ fn rejects_invalid_parameters_and_settings() {
             .contains("eps")
     );
 }
+
+#[test]
+fn reset_optimiser_equals_a_new_one() {
+    let parameters = parameters();
+    let mut used = AdamW::new(settings(), &parameters).unwrap();
+    used.step(&gradients(0), RATES[0]).unwrap();
+    used.reset().unwrap();
+    let copies: Named = parameters
+        .iter()
+        .map(|(name, var)| (name.clone(), var.as_detached_tensor().copy().unwrap()))
+        .collect();
+    let copies = variables(&copies);
+    let mut new = AdamW::new(settings(), &copies).unwrap();
+    for optimiser in [&mut used, &mut new] {
+        optimiser.step(&gradients(1), RATES[1]).unwrap();
+        assert_eq!(optimiser.steps(), 1);
+    }
+    for (name, var) in &parameters {
+        assert_eq!(values(var), values(&copies[name]), "{name}");
+    }
+}
