@@ -381,7 +381,8 @@ mod tests {
     /// The shape of Qwen3-0.6B.
     fn shape() -> Value {
         json!({
-            "model_type": "qwen3", "vocab_size": 151_936, "hidden_size": 1_024,
+            "model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"],
+            "vocab_size": 151_936, "hidden_size": 1_024,
             "intermediate_size": 3_072, "num_hidden_layers": 28, "num_attention_heads": 16,
             "num_key_value_heads": 8, "head_dim": 128, "tie_word_embeddings": true,
             "max_position_embeddings": 40_960,
