@@ -72,7 +72,7 @@ pub(crate) enum Command {
     Policies(Policies),
     /// List, load, unload and benchmark reward models, and score inputs
     Models(Models),
-    /// Submit data sets that a server grades in the background, and list, watch and cancel them
+    /// Submit data sets to a server, and list, watch and cancel its jobs
     Jobs(JobArguments),
     /// List, show and end interpreter sessions, and replay their logs
     Sessions(SessionArguments),

@@ -39,6 +39,7 @@ fn help_is_reviewed() {
         "channels",
         "policies",
         "models",
+        "jobs",
         "sessions",
         "replay",
         "doctor",
