@@ -69,7 +69,7 @@ impl Queries {
     /// # Errors
     /// [`ExecuteError::Busy`] on a timeout, files that the session cannot have, and faults of the
     /// service.
-    pub async fn call(
+    pub async fn call_session(
         &self,
         call: program::Call,
         queue_timeout: Duration,
@@ -118,7 +118,7 @@ impl Queries {
                 break;
             }
         }
-        Ok(called(&call, last, image, used, is_opened))
+        Ok(called(&call, &last, image, used, is_opened))
     }
 }
 
@@ -126,12 +126,12 @@ impl Queries {
 /// call has no effect: the next one begins again.
 fn called(
     call: &program::Call,
-    last: Ran,
+    last: &Ran,
     image: Option<ByteBuf>,
     used: u64,
     is_opened: bool,
 ) -> Called {
-    let shown = (!last.columns.is_empty()).then(|| table(&last));
+    let shown = (!last.columns.is_empty()).then(|| table(last));
     let raised = |message: &str| program::End::Raised(format!("Error: {message}"));
     let end = match &last.end {
         End::Rows | End::Nothing => shown.map_or(program::End::Finished, program::End::Returned),

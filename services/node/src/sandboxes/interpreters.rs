@@ -69,7 +69,7 @@ impl Interpreters for SandboxInterpreters {
     ) -> BoxFuture<'a, Result<Called, CallError>> {
         Box::pin(async move {
             let called = if language == SQL {
-                self.queries.call(call, QUEUE_TIMEOUT).await
+                self.queries.call_session(call, QUEUE_TIMEOUT).await
             } else {
                 self.programs.call(language, call, QUEUE_TIMEOUT).await
             };
