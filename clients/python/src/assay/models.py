@@ -5115,7 +5115,8 @@ class OpenSession(_OpenSessionRequired, total=False):
     - `idle_seconds`: Seconds without a call after which the session ends; by default, and at most,
       those of the node.
     - `image`: Name of the image; by default the first one of the language.
-    - `language`: Name of the language, such as `python`.
+    - `language`: Name of the language: `python`, `javascript`, `sql`, `cpp`, `c`, or a standard
+      such as `c++23`.
     - `limits`: Limits.
     - `name`: Name of the session, at most 256 bytes. If the caller has an open session with this
       name, it is returned, and no other is opened.
