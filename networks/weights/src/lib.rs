@@ -1,6 +1,6 @@
 //! Model directories in the Hugging Face layout: configuration and named tensors. Reads them,
-//! writes them, and generates synthetic ones for tests. Opens the GPUs whose memory they fill, and measures memory. Owns
-//! no forward pass and no tokenizer.
+//! writes them, and generates synthetic ones for tests. Opens the GPUs whose memory they fill, and
+//! measures memory. Owns no forward pass and no tokenizer.
 
 mod available;
 pub mod config;

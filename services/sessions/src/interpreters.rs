@@ -23,7 +23,8 @@ pub trait Interpreters: Send + Sync {
     /// Why it cannot at present.
     fn prepare<'a>(&'a self, image: &'a str) -> BoxFuture<'a, Result<Arc<ImageInfo>, Fault>>;
 
-    /// Runs a call of a session in this language. One that uses too much processor time ends out of work.
+    /// Runs a call of a session in this language. One that uses too much processor time ends out of
+    /// work.
     ///
     /// # Errors
     /// [`CallError`], never because of the code.

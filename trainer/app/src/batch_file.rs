@@ -160,7 +160,8 @@ impl BatchRows {
     }
 }
 
-/// The advantages of the trained tokens at the positions of all tokens, unless there is one for all.
+/// The advantages of the trained tokens at the positions of all tokens, unless there is one for
+/// all.
 fn spread(values: &[f64], mask: Option<&[u8]>) -> Vec<f64> {
     match mask {
         Some(mask) if values.len() > 1 && values.len() != mask.len() => {

@@ -223,8 +223,8 @@ pub struct Training {
     pub vocabulary_rows: Option<usize>,
     /// GiB that the run may use on its device. Default: 90 % of those available at the start.
     pub memory_gib: Option<f64>,
-    /// Writes the rows of each step to `batches/`, in the format of `assay-trainer update`. Default:
-    /// false.
+    /// Writes the rows of each step to `batches/`, in the format of `assay-trainer update`.
+    /// Default: false.
     pub save_batches: bool,
     /// Steps between checkpoints. Default: 50.
     pub save_every: u64,

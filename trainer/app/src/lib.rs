@@ -4,8 +4,8 @@
 //! The data flow of a step: `data` (prompts) → `rollout` (completions, by `assay-policy-model`) →
 //! `rewards` (grades of the service) → `experience` (advantages) → `learn` (the loss of
 //! `assay-objective`, gradients, updates) → `telemetry`. `batches` builds batches, `training` is
-//! the loop, `budget` fits it into memory, and `checkpoint` saves its state. `update` performs one update from a
-//! `batch_file`.
+//! the loop, `budget` fits it into memory, and `checkpoint` saves its state. `update` performs one
+//! update from a `batch_file`.
 
 pub mod batch_file;
 pub mod batches;

@@ -19,8 +19,8 @@ const SOLUTION: u64 = 0x736f_6c75_7469_6f6e;
 /// Tokens of prompts and of their solutions.
 pub struct Solutions(Vec<(Vec<u32>, Vec<u32>)>);
 
-/// Trains on solutions in micro-batches of `micro_tokens` tokens. Calls `log` after every step with the metrics: `loss` (mean
-/// negative log-likelihood per token in nats), `grad_norm` and `lr`.
+/// Trains on solutions in micro-batches of `micro_tokens` tokens. Calls `log` after every step with
+/// the metrics: `loss` (mean negative log-likelihood per token in nats), `grad_norm` and `lr`.
 ///
 /// # Errors
 /// The device is out of memory, or `log` fails.

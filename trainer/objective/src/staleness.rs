@@ -4,11 +4,11 @@
 use assay_rewards::group::effective;
 
 /// Factor on the learning rate: sqrt(effective share of the batch / `base`), at most 1.
-/// `log_ratios` are the natural logarithms of the importance ratios of whole completions, `None` for
-/// masked ones. `base` is the share of an on-policy run, in (0, 1\].
+/// `log_ratios` are the natural logarithms of the importance ratios of whole completions, `None`
+/// for masked ones. `base` is the share of an on-policy run, in (0, 1\].
 ///
-/// The effective share does not change if all ratios are multiplied by a number, so they are divided
-/// by the largest: ratios of long completions overflow, just when a batch is most stale.
+/// The effective share does not change if all ratios are multiplied by a number, so they are
+/// divided by the largest: ratios of long completions overflow, just when a batch is most stale.
 ///
 /// Returns 1 if no effective share can be computed, for example without ratios.
 #[must_use]

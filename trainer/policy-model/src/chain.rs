@@ -1,8 +1,8 @@
 //! The stages of a forward pass and their backward passes.
 //!
 //! A stage has one input and one output. It keeps what its backward pass requires, or, with
-//! recomputation (arXiv 1604.06174), only its input: its backward pass then runs it again. Both ways
-//! compute the same numbers. Gradients of parameters are added to their sums at the end of the
+//! recomputation (arXiv 1604.06174), only its input: its backward pass then runs it again. Both
+//! ways compute the same numbers. Gradients of parameters are added to their sums at the end of the
 //! backward pass of each stage, so that at most one stage's gradients are in memory.
 
 use candle_core::{Result, Tensor, Var};

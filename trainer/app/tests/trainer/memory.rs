@@ -272,8 +272,8 @@ fn peak_is_planned() {
                     },
                     ..PolicyModelOptions::default()
                 };
-                // Adapters have no second model. With them, composed operations and recomputation, so
-                // little is left that buffers of matrix products are 16 % of it.
+                // Adapters have no second model. With them, composed operations and recomputation,
+                // so little is left that buffers of matrix products are 16 % of it.
                 let is_small = lora.is_some() && composed && recompute;
                 if is_small || (lora.is_some() && reference == Reference::Copy) {
                     continue;
