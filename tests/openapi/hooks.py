@@ -29,6 +29,12 @@ def stored(path, name, value):
     )
 
 
+@schemathesis.serializer("application/x-ndjson")
+def one_line(context, value):
+    """A body of one line, which the document describes."""
+    return value if isinstance(value, bytes) else json.dumps(value).encode() + b"\n"
+
+
 @schemathesis.hook
 def map_path_parameters(context, path_parameters):
     """Makes most requests find a row, and prevents requests from replacing or unloading the
