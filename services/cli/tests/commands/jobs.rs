@@ -17,7 +17,7 @@ const SHARED_ITEMS: usize = 24_000;
 /// Times that the node is killed.
 const KILLS: usize = 3;
 
-/// Items of groups of three, a line that is no item, and one whose task is invalid.
+/// Items in groups of three, a line that is not an item, and an item with an invalid task.
 fn items(count: usize) -> String {
     let items = (0..count).map(|n| {
         let completion = format!("number {n}: \\boxed{{\\frac{{{}}}{{2}}}}", n % 3);
