@@ -34,13 +34,13 @@ serve: build ## build and serve on 127.0.0.1:8080; ARGS are passed to `assay ser
 	@$(MAKE) --no-print-directory images || echo "not all images are built; tasks in their languages cannot be graded" >&2
 	$(CARGO) run --locked --package assay --bin assay -- serve $(ARGS)
 
+# Here and below, `--workspace` selects features: other features would compile crates again.
 build: ## build the binary and print its path
-	$(CARGO) build --locked --package assay --bin assay
+	$(CARGO) build --locked --workspace --bin assay
 	@echo "$(BINARY)"
 
-# Built with the service, because a separate build would use some dependencies with other features.
 trainer: ## build the trainer and print its path
-	$(CARGO) build --locked --package assay --package assay-trainer --bin assay-trainer
+	$(CARGO) build --locked --workspace --bin assay-trainer
 	@echo "$(TRAINER)"
 
 images: build ## build the guest images unless they exist
@@ -76,7 +76,7 @@ scripts:
 # A failed assertion needs no backtrace, which would hide its message in a shortened log.
 unit:
 	RUST_BACKTRACE=0 $(CARGO) test --locked --workspace
-	RUST_BACKTRACE=0 ASSAY_TEST_POSTGRES=1 $(CARGO) test --locked --package assay-record --test record -- --skip sqlite::
+	RUST_BACKTRACE=0 ASSAY_TEST_POSTGRES=1 $(CARGO) test --locked --workspace --test record -- --skip sqlite::
 
 documents: images trainer ## run the examples of the documents and compare their output
 	python3 tests/documents/run.py "$(BINARY)" $(ARGS)

@@ -92,7 +92,7 @@ async fn a_page_shows_new_grades_without_a_reload_unless_it_is_paused() {
              return document.querySelector('#runs').innerText.includes({})",
             json!(shown)
         );
-        for _ in 0..100 {
+        for _ in 0..30 {
             if browser.script(&script).await == true {
                 return true;
             }

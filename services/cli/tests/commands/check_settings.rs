@@ -45,7 +45,7 @@ fn check(folder: &Path, arguments: &[&str]) -> Output {
 fn a_killed_check_continues_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    std::fs::write(folder.join("rows.jsonl"), rows(40_000)).unwrap();
+    std::fs::write(folder.join("rows.jsonl"), rows(16_000)).unwrap();
     let base = ["rows.jsonl", "--template", "gsm8k", "--format", "json"];
     let with_cache = [&base[..], &["--cache", "kept"]].concat();
     let mut killed = command(folder);

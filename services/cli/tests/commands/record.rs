@@ -321,14 +321,12 @@ fn commands_work_through_the_server_of_the_variable() {
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::copy(folder.join("one.jsonl"), elsewhere.path().join("one.jsonl")).unwrap();
     let (_server, base) = serve(folder);
-    let run = |server: &str, arguments: &[&str]| {
+    let prepared = |server: &str, arguments: &[&str]| {
         let mut command = command(elsewhere.path());
+        command.env("ASSAY_SERVER", server).args(arguments);
         command
-            .env("ASSAY_SERVER", server)
-            .args(arguments)
-            .output()
-            .unwrap()
     };
+    let run = |server: &str, arguments: &[&str]| prepared(server, arguments).output().unwrap();
     // No command has a database or a server of the configuration here.
     let commands: [&[&str]; 11] = [
         &["grade", "one.jsonl", "--run", "remote"],
@@ -343,6 +341,11 @@ fn commands_work_through_the_server_of_the_variable() {
         &["audit"],
         &["prune", "--run", "remote", "--dry-run"],
     ];
+    // They wait for a server that does not answer, all at the same time.
+    let refused = commands.map(|arguments| {
+        let mut refused = prepared("http://127.0.0.1:1", arguments);
+        Running(refused.stderr(Stdio::null()).spawn().unwrap())
+    });
     for arguments in commands {
         let output = run(&base, &[arguments, &["--strict"]].concat());
         assert!(
@@ -350,11 +353,10 @@ fn commands_work_through_the_server_of_the_variable() {
             "{arguments:?}: {}",
             text(&output.stderr)
         );
-        let output = run("http://127.0.0.1:1", arguments);
-        assert!(
-            !output.status.success(),
-            "{arguments:?} does not use the variable"
-        );
+    }
+    for (mut refused, arguments) in refused.into_iter().zip(commands) {
+        let status = refused.0.wait().unwrap();
+        assert!(!status.success(), "{arguments:?} does not use the variable");
     }
     // Options that name another place or require this process come first.
     let local: [&[&str]; 5] = [
