@@ -12,6 +12,7 @@ use assay_record::RecordError;
 use assay_review::ReviewError;
 use assay_review::filter::FilterError;
 use assay_review::pairs::RunPairsError;
+use assay_review::receipt::ReceiptError;
 use assay_review::replay::ReplayError;
 use assay_review::suggest::SuggestError;
 use assay_sessions::SessionError;
@@ -111,6 +112,15 @@ impl From<ReplayError> for ApiError {
         match error {
             ReplayError::Engine(error) => error.into(),
             error => Self::new(code, error.to_string()),
+        }
+    }
+}
+
+impl From<ReceiptError> for ApiError {
+    fn from(error: ReceiptError) -> Self {
+        match error {
+            ReceiptError::Stored(error) => error.into(),
+            error => Self::new(error.code(), error.to_string()),
         }
     }
 }

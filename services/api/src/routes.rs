@@ -43,6 +43,8 @@ fn documented() -> Endpoints {
         .role(Trainer, routes!(v1::grades::list::list))
         .role(Trainer, routes!(v1::grades::get::get))
         .role(Trainer, routes!(v1::grades::replay::replay))
+        .role(Trainer, routes!(v1::grades::receipt::receipt))
+        .role(Trainer, routes!(v1::grades::receipt::key))
         .role(Operator, routes!(v1::grades::adjudicate::adjudicate))
         .role(Operator, routes!(v1::grades::comments::comment))
         .role(Operator, routes!(v1::grades::comments::delete))

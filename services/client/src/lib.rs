@@ -16,7 +16,7 @@ use assay_wire::channels::{
     SuggestRequest, SuggestionsBody,
 };
 use assay_wire::checks::{CheckBody, CheckReport};
-use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReplayBody};
+use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReceiptKeyBody, ReplayBody};
 use assay_wire::pairs::{Collected, PairsBody, PairsRequest, RunPairs, RunPairsRequest};
 use assay_wire::reply::GradeReply;
 use assay_wire::reward_models::{LoadRequest, ModelInfo, RewardModelsBody, UnloadedBody};
@@ -26,6 +26,7 @@ use assay_wire::sessions::{EndedBody, SessionBody, SessionLog, SessionReplay, Se
 use assay_wire::storage::{PruneReply, PruneRequest, StorageBody};
 use reqwest::{Method, Url, header};
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
 pub use error::ClientError;
 pub use jobs::{JobResults, streamed};
@@ -129,6 +130,22 @@ impl Client {
     /// [`ClientError`].
     pub async fn get(&self, grade: &str) -> Result<GradeDetail, ClientError> {
         self.read(&["v1", "grades", grade], &[]).await
+    }
+
+    /// The signed receipt of a stored grade.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn receipt(&self, grade: &str) -> Result<Box<RawValue>, ClientError> {
+        self.read(&["v1", "grades", grade, "receipt"], &[]).await
+    }
+
+    /// The public key of the receipts of the server.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn receipt_key(&self) -> Result<ReceiptKeyBody, ClientError> {
+        self.read(&["v1", "receipts", "key"], &[]).await
     }
 
     /// Grades a stored item again on the server.

@@ -140,7 +140,10 @@ impl Node {
             settings: config.jobs.settings(&config.server),
         });
         Ok(Self {
-            review: Review::new(engine),
+            review: match config.receipts.key_file(&config.store) {
+                Some(key) => Review::new(engine).with_receipt_key(key),
+                None => Review::new(engine),
+            },
             alerts: Arc::new(alerts.map_err(NodeError::Webhook)?),
             gate,
             tls,

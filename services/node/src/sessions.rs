@@ -10,9 +10,6 @@ use crate::Config;
 use crate::error::NodeError;
 use crate::sandboxes::{SandboxInterpreters, Sandboxes};
 
-/// Folder of the sessions of a node whose database is on a server.
-const FOLDER: &str = "assay.sessions";
-
 /// Sessions that are opened at their first use: commands that only grade do not use them, and one
 /// process at a time has their folder.
 #[derive(Default)]
@@ -55,15 +52,5 @@ fn folder(config: &Config) -> Option<PathBuf> {
     if !configured.as_os_str().is_empty() {
         return Some(configured.clone());
     }
-    let (database, spool) = (config.store.database.reveal(), &config.store.spool);
-    let mut folder = if !database.starts_with("postgres") {
-        assay_record::database_file(database)?.into_os_string()
-    } else if spool.as_os_str().is_empty() {
-        return Some(PathBuf::from(FOLDER));
-    } else {
-        // Nodes with one database have a spool each.
-        spool.clone().into_os_string()
-    };
-    folder.push(".sessions");
-    Some(folder.into())
+    config.store.beside("sessions")
 }

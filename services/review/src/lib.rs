@@ -1,5 +1,5 @@
-//! Owns what people and trainers do with grades that are recorded: explain and replay them, draw
-//! and adjudicate them, choose pairs for reward models and prompts to sample next, and store the
+//! Owns what people and trainers do with grades that are recorded: explain and replay them, sign
+//! receipts of them, draw and adjudicate them, choose pairs for reward models and prompts to sample next, and store the
 //! results of dataset checks next to them. Grades with the engine and reads the record; does not
 //! depend on HTTP.
 
@@ -11,15 +11,19 @@ pub mod explanation;
 pub mod filter;
 pub mod pairs;
 pub mod prompt_list;
+pub mod receipt;
 pub mod replay;
 pub mod run_list;
 pub mod suggest;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use assay_core::{BatchId, ErrorCode, GradeId, Hash};
 use assay_engine::Engine;
 use assay_record::{Entry, Event, Record, RecordError};
+
+use receipt::Signer;
 
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +79,8 @@ impl ReviewError {
 pub struct Review {
     engine: Engine,
     locks: Arc<Locks>,
+    /// Signs receipts; `None` if there is no file for the key.
+    signer: Option<Arc<Signer>>,
 }
 
 /// Requests that depend on each other wait for each other.
@@ -98,6 +104,16 @@ impl Review {
         Self {
             engine,
             locks: Arc::default(),
+            signer: None,
+        }
+    }
+
+    /// Signs receipts with the key in this file, which is created when it is needed first.
+    #[must_use]
+    pub fn with_receipt_key(self, file: PathBuf) -> Self {
+        Self {
+            signer: Some(Arc::new(Signer::new(file))),
+            ..self
         }
     }
 
@@ -111,6 +127,7 @@ impl Review {
         Self {
             engine: engine.with_share(share),
             locks: Arc::clone(&self.locks),
+            signer: self.signer.clone(),
         }
     }
 

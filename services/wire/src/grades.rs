@@ -87,6 +87,14 @@ pub struct GradesBody {
     pub next: Option<String>,
 }
 
+/// The public key of the receipts of a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReceiptKeyBody {
+    /// The Ed25519 key, as 64 hexadecimal digits.
+    #[schema(pattern = "^[0-9a-f]{64}$")]
+    pub key: String,
+}
+
 /// Specification of a grader.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GraderBody {

@@ -20,8 +20,8 @@ pub(crate) use jobs::{JobAction, JobArguments};
 pub(crate) use keys::{Audit, CreateKey, KeyAction, Keys, SetKey};
 pub(crate) use record::{
     AnnotateArguments, BackupArguments, CompareArguments, CopyArguments, Export, ExportFormat,
-    GradeSelection, Grades, PruneArguments, Record, RecordAction, Replay, RunSelection, Runs,
-    SetAsideArguments, Show, Tail, VerifyArguments,
+    GradeSelection, Grades, PruneArguments, ReceiptArguments, Record, RecordAction, Replay,
+    RunSelection, Runs, SetAsideArguments, Show, Tail, VerifyArguments, VerifyReceiptArguments,
 };
 pub(crate) use sessions::{SessionAction, SessionArguments};
 pub(crate) use templates::Templates;
@@ -78,6 +78,11 @@ pub(crate) enum Command {
     Sessions(SessionArguments),
     /// Grade recorded items again with this binary and compare the verdicts
     Replay(Replay),
+    /// Print signed receipts of recorded grades, with which others can grade the items again
+    Receipt(ReceiptArguments),
+    /// Check the signatures of receipts, grade their items again and compare the results; exit with
+    /// 1 if any differs
+    VerifyReceipt(VerifyReceiptArguments),
     /// List, create, change, rotate and revoke the keys of callers
     Keys(Keys),
     /// Show the audit log: administrative acts and refused callers

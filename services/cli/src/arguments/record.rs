@@ -216,6 +216,29 @@ pub(crate) struct Show {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ReceiptArguments {
+    /// Ids of grades
+    #[arg(required_unless_present = "public_key")]
+    pub(crate) ids: Vec<String>,
+    /// Print the public key of the receipts instead
+    #[arg(long, conflicts_with = "ids")]
+    pub(crate) public_key: bool,
+    #[command(flatten)]
+    pub(crate) record: Record,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyReceiptArguments {
+    /// File of receipts, one after another; `-` for standard input
+    pub(crate) file: PathBuf,
+    /// Require that one of these public keys signed each receipt
+    #[arg(long, value_name = "KEY")]
+    pub(crate) signed_by: Vec<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputFormat,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Runs {
     /// Name of a run to summarise
     pub(crate) name: Option<String>,

@@ -21,6 +21,7 @@ mod man;
 mod models;
 mod policies;
 mod prune;
+mod receipt;
 mod record;
 mod replay;
 mod rows;
@@ -33,6 +34,7 @@ mod tail;
 mod template;
 mod templates;
 mod verify;
+mod verify_receipt;
 
 use crate::arguments::{Arguments, Command, RecordAction};
 use crate::exit::CommandStatus;
@@ -62,6 +64,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
         Command::Jobs(arguments) => jobs::run(file, &arguments),
         Command::Sessions(arguments) => sessions::run(file, &arguments),
         Command::Replay(replay) => replay::run(file, &replay),
+        Command::Receipt(arguments) => receipt::run(file, &arguments),
+        Command::VerifyReceipt(arguments) => verify_receipt::run(file, &arguments),
         Command::Keys(keys) => keys::run(file, &keys),
         Command::Audit(arguments) => audit::run(file, &arguments),
         Command::Prune(prune) => prune::run(file, &prune),

@@ -42,7 +42,9 @@ pub use self::judges::JudgeSection;
 pub use self::log::{Log, LogFormat};
 pub use self::retention::{RedactionPattern, Retention, StoredBodies};
 pub use self::reward_models::RewardModels;
-pub use self::sections::{Acknowledgement, Channels, Engine, SandboxWorkers, Server, Sql, Store};
+pub use self::sections::{
+    Acknowledgement, Channels, Engine, Receipts, SandboxWorkers, Server, Sql, Store,
+};
 pub use self::server_url::ServerUrl;
 pub use self::sessions::Sessions;
 
@@ -69,6 +71,8 @@ pub struct Config {
     pub sessions: Sessions,
     /// Data sets that are graded in the background.
     pub jobs: Jobs,
+    /// Receipts of grades.
+    pub receipts: Receipts,
     /// Error rates of verifiers.
     pub channels: Channels,
     /// Reward models.

@@ -160,6 +160,22 @@ impl Default for Store {
 }
 
 impl Store {
+    /// A path of the node for a file or folder that is not in the database: `PATH.NAME` next to an
+    /// SQLite database, `SPOOL.NAME` or `assay.NAME` for PostgreSQL, because nodes with one
+    /// database have a spool each. `None` for a database in memory and without one.
+    pub(crate) fn beside(&self, name: &str) -> Option<PathBuf> {
+        let database = self.database.reveal();
+        let mut path = if !database.starts_with("postgres") {
+            assay_record::database_file(database)?.into_os_string()
+        } else if self.spool.as_os_str().is_empty() {
+            "assay".into()
+        } else {
+            self.spool.clone().into_os_string()
+        };
+        path.push(format!(".{name}"));
+        Some(path.into())
+    }
+
     pub(super) fn check(&self) -> Result<(), String> {
         const SCHEMES: [&str; 3] = ["sqlite:", "postgres://", "postgresql://"];
         let database = self.database.reveal();
@@ -281,6 +297,29 @@ impl SandboxWorkers {
             return Err("`sandbox_workers.uses` must be at least 1".to_owned());
         }
         Ok(())
+    }
+}
+
+/// `[receipts]`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Receipts {
+    /// File of the Ed25519 key that signs receipts, in PEM (PKCS #8), which is created if it does
+    /// not exist; empty for `PATH.receipts.pem` next to an SQLite database, and for PostgreSQL,
+    /// `SPOOL.receipts.pem` next to `store.spool`, or `assay.receipts.pem` if that is empty.
+    /// Without a database in a file there are no receipts unless it is set.
+    pub key: PathBuf,
+}
+
+impl Receipts {
+    /// The file of the key; `None` if there is none.
+    #[must_use]
+    pub fn key_file(&self, store: &Store) -> Option<PathBuf> {
+        if self.key.as_os_str().is_empty() {
+            store.beside("receipts.pem")
+        } else {
+            Some(self.key.clone())
+        }
     }
 }
 

@@ -85,7 +85,7 @@ pub struct ReplayOptions {
 }
 
 /// The error of a task that its grader rejects.
-pub(super) fn rejected_task(error: TaskError) -> ReplayError {
+pub(crate) fn rejected_task(error: TaskError) -> ReplayError {
     EngineError::Task {
         pointer: "/task".to_owned(),
         error,

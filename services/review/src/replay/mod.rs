@@ -12,9 +12,10 @@ use assay_record::ItemGrade;
 use assay_engine::{Batch, EngineError};
 
 use crate::Review;
-use stored_items::StoredItems;
 
+pub(crate) use error::rejected_task;
 pub use error::{ReplayError, ReplayOptions};
+pub(crate) use stored_items::StoredItems;
 
 /// The result of a replay.
 #[derive(Debug, Clone)]

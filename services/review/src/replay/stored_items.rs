@@ -10,13 +10,13 @@ use super::error::{ReplayError, ReplayOptions, rejected_task};
 use assay_engine::BatchItem;
 
 /// Reads items from the record, and each task and prompt only once.
-pub(super) struct StoredItems<'s> {
+pub(crate) struct StoredItems<'s> {
     record: &'s Record,
     cached_bodies: HashMap<Hash, Body>,
 }
 
 impl<'s> StoredItems<'s> {
-    pub(super) fn new(record: &'s Record) -> Self {
+    pub(crate) fn new(record: &'s Record) -> Self {
         Self {
             record,
             cached_bodies: HashMap::new(),
@@ -24,7 +24,7 @@ impl<'s> StoredItems<'s> {
     }
 
     /// Returns a stored row and its item, with `options` set in its task.
-    pub(super) async fn item(
+    pub(crate) async fn item(
         &mut self,
         id: GradeId,
         options: &ReplayOptions,

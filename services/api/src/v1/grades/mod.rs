@@ -4,6 +4,7 @@ pub(crate) mod adjudicate;
 pub(crate) mod comments;
 pub(crate) mod get;
 pub(crate) mod list;
+pub(crate) mod receipt;
 pub(crate) mod replay;
 
 use assay_core::ErrorCode;

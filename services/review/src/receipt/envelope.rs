@@ -1,0 +1,169 @@
+//! Signed envelopes, in the format DSSE 1.0 (Dead Simple Signing Envelope), so that other tools
+//! can check them too: <https://github.com/secure-systems-lab/dsse>.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::key::{PublicKey, SigningKey};
+
+/// Media type of the payload.
+const RECEIPT: &str = "application/vnd.assay.receipt+json";
+
+/// A signed envelope. Its payload is JSON with the keys `assay`, `grade`, `time_us`, `item` and
+/// `result`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Receipt)]
+pub struct Envelope {
+    /// Media type of the payload: `application/vnd.assay.receipt+json`.
+    #[serde(rename = "payloadType")]
+    pub payload_type: String,
+    /// The payload in Base64.
+    pub payload: String,
+    /// The signatures; at least one.
+    #[schema(min_items = 1)]
+    pub signatures: Vec<Signature>,
+}
+
+/// A signature of an envelope.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ReceiptSignature)]
+pub struct Signature {
+    /// The public Ed25519 key, as 64 hexadecimal digits.
+    pub keyid: String,
+    /// The signature of the payload and its type in Base64.
+    pub sig: String,
+}
+
+/// Why an envelope is not valid.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvelopeError {
+    /// It contains something else.
+    #[error("the `payloadType` is `{0}`, not `{RECEIPT}`")]
+    Type(String),
+    /// A part is not Base64.
+    #[error("the `{part}` is not Base64: {error}")]
+    Base64 {
+        /// `payload` or `sig`.
+        part: &'static str,
+        /// What is wrong.
+        error: base64::DecodeError,
+    },
+    /// It has no signature.
+    #[error("it has no signature")]
+    Unsigned,
+    /// A `keyid` is not a key.
+    #[error("the `keyid` `{0}` is not a public key of 64 hexadecimal digits")]
+    KeyId(String),
+    /// A signature does not fit the payload and the key.
+    #[error("the signature is not one of the key {0} for this payload")]
+    Signature(PublicKey),
+}
+
+impl Envelope {
+    /// Signs a payload.
+    #[must_use]
+    pub(super) fn sign(payload: &[u8], key: &SigningKey) -> Self {
+        let signature = key.sign(&signed_bytes(payload));
+        Self {
+            payload_type: RECEIPT.to_owned(),
+            payload: STANDARD.encode(payload),
+            signatures: vec![Signature {
+                keyid: key.public().to_string(),
+                sig: STANDARD.encode(signature),
+            }],
+        }
+    }
+
+    /// Checks all signatures and returns the payload with the keys that signed it.
+    ///
+    /// # Errors
+    /// [`EnvelopeError`] if there is no signature, or one is not valid.
+    pub fn open(&self) -> Result<(Vec<u8>, Vec<PublicKey>), EnvelopeError> {
+        if self.payload_type != RECEIPT {
+            return Err(EnvelopeError::Type(self.payload_type.clone()));
+        }
+        let decode = |part, text: &str| {
+            let decoded = STANDARD.decode(text);
+            decoded.map_err(|error| EnvelopeError::Base64 { part, error })
+        };
+        let payload = decode("payload", &self.payload)?;
+        let signed = signed_bytes(&payload);
+        let mut keys = Vec::with_capacity(self.signatures.len());
+        for signature in &self.signatures {
+            let key: PublicKey = signature
+                .keyid
+                .parse()
+                .map_err(|()| EnvelopeError::KeyId(signature.keyid.clone()))?;
+            if !key.has_signed(&signed, &decode("sig", &signature.sig)?) {
+                return Err(EnvelopeError::Signature(key));
+            }
+            keys.push(key);
+        }
+        if keys.is_empty() {
+            return Err(EnvelopeError::Unsigned);
+        }
+        Ok((payload, keys))
+    }
+}
+
+/// The bytes that are signed: the pre-authentication encoding of DSSE.
+fn signed_bytes(payload: &[u8]) -> Vec<u8> {
+    let head = format!("DSSEv1 {} {RECEIPT} {} ", RECEIPT.len(), payload.len());
+    [head.as_bytes(), payload].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of the specification, with its own type of payload.
+    #[test]
+    fn signs_the_encoding_of_the_specification() {
+        let bytes = signed_bytes(b"hello");
+        let expected = b"DSSEv1 34 application/vnd.assay.receipt+json 5 hello";
+        assert_eq!(bytes, expected);
+    }
+
+    #[test]
+    fn every_changed_byte_is_found() {
+        let key = SigningKey::generate().unwrap();
+        let envelope = Envelope::sign(br#"{"grade":"x"}"#, &key);
+        assert_eq!(
+            envelope.open().unwrap(),
+            (br#"{"grade":"x"}"#.to_vec(), vec![key.public()])
+        );
+        let json = serde_json::to_vec(&envelope).unwrap();
+        for at in 0..json.len() {
+            for bit in 0..8 {
+                let mut changed = json.clone();
+                changed[at] ^= 1 << bit;
+                let Ok(read) = serde_json::from_slice::<Envelope>(&changed) else {
+                    continue;
+                };
+                // The digits of a key may be upper case.
+                let same_key = read.signatures[0].keyid.to_lowercase();
+                let is_case = same_key == envelope.signatures[0].keyid;
+                assert!(read.open().is_err() || is_case, "byte {at}, bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn rejects_what_is_not_signed() {
+        let key = SigningKey::generate().unwrap();
+        let mut envelope = Envelope::sign(b"{}", &key);
+        envelope.signatures.clear();
+        assert!(matches!(envelope.open(), Err(EnvelopeError::Unsigned)));
+        let other = SigningKey::generate().unwrap();
+        let mut envelope = Envelope::sign(b"{}", &key);
+        envelope.signatures[0].keyid = other.public().to_string();
+        assert!(matches!(envelope.open(), Err(EnvelopeError::Signature(_))));
+        let mut envelope = Envelope::sign(b"{}", &key);
+        envelope.payload_type = "text/plain".to_owned();
+        assert!(matches!(envelope.open(), Err(EnvelopeError::Type(_))));
+    }
+}

@@ -1,0 +1,158 @@
+//! Receipts: what made a grade, signed, so that anyone with this binary can grade it again and
+//! compare.
+
+mod envelope;
+mod key;
+mod statement;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use assay_core::{ErrorCode, GradeId};
+use assay_engine::{Batch, EngineError};
+use serde_json::value::RawValue;
+
+use crate::Review;
+use crate::replay::{ReplayError, ReplayOptions, StoredItems};
+
+pub use envelope::{Envelope, EnvelopeError, Signature};
+pub(crate) use key::Signer;
+pub use key::{KeyError, PublicKey, SigningKey};
+pub use statement::{StatedItem, Statement};
+
+/// Why a grade has no receipt.
+#[derive(Debug, thiserror::Error)]
+pub enum ReceiptError {
+    /// The service failed, so there is nothing to repeat.
+    #[error("the grade `{0}` failed and has no result; grade the item again")]
+    Failed(GradeId),
+    /// The grade may differ when it is repeated.
+    #[error("the grade `{0}` is not deterministic: grading the item again may differ")]
+    NotDeterministic(GradeId),
+    /// The item of a receipt cannot be graded here, so there is nothing to compare.
+    #[error("this binary cannot grade the item: {0}")]
+    NotGraded(String),
+    /// The node has no key and nowhere to keep one.
+    #[error("the node has no key to sign with; set `receipts.key` to a file")]
+    NoKey,
+    /// The key cannot be read or created.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The grade cannot be read with all that made it.
+    #[error(transparent)]
+    Stored(#[from] ReplayError),
+}
+
+impl ReceiptError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Failed(_) | Self::NotDeterministic(_) => ErrorCode::NotFound,
+            Self::NotGraded(_) => ErrorCode::GraderUnavailable,
+            Self::NoKey | Self::Key(_) => ErrorCode::StoreUnavailable,
+            Self::Stored(error) => error.code(),
+        }
+    }
+}
+
+/// A part of the result that differs when the item is graded again.
+#[derive(Debug, Clone)]
+pub struct Difference {
+    /// Key of the result, such as `verdict`.
+    pub key: String,
+    /// Its value in the receipt; `None` if the receipt does not have it.
+    pub stated: Option<Box<RawValue>>,
+    /// Its value now.
+    pub now: Option<Box<RawValue>>,
+}
+
+impl Review {
+    /// The receipt of a grade: the item, how it was graded, and the result, signed with the key of
+    /// this node. The policy, the reward and the appeal are not part of it.
+    ///
+    /// # Errors
+    /// [`ReceiptError`] if the grade cannot be repeated, or the key cannot be used.
+    pub async fn receipt(&self, id: GradeId) -> Result<Envelope, ReceiptError> {
+        let record = self.engine.record().ok_or(ReplayError::NoRecord)?;
+        let (row, item) = StoredItems::new(record)
+            .item(id, &ReplayOptions::default())
+            .await?;
+        if row.grade.outcome == "failed" {
+            return Err(ReceiptError::Failed(id));
+        }
+        let graders = self.engine.graders();
+        let calls_judge = item.tasks().any(|(_, task)| graders.is_remote(task));
+        if calls_judge || !row.grade.deterministic {
+            return Err(ReceiptError::NotDeterministic(id));
+        }
+        let statement =
+            Statement::new(&row.grade, &item).map_err(|error| ReplayError::InvalidBody {
+                what: "result",
+                reason: error.to_string(),
+            })?;
+        let key = self.signing_key().await?;
+        Ok(Envelope::sign(statement.to_json().as_bytes(), &key))
+    }
+
+    /// The public part of the key that signs the receipts of this node.
+    ///
+    /// # Errors
+    /// [`ReceiptError`] if the key cannot be used.
+    pub async fn receipt_key(&self) -> Result<PublicKey, ReceiptError> {
+        Ok(self.signing_key().await?.public())
+    }
+
+    /// Grades the item of a receipt again and returns what differs; nothing is recorded.
+    ///
+    /// # Errors
+    /// [`ReceiptError`] if the item cannot be graded by this binary.
+    pub async fn verify(&self, statement: &Statement) -> Result<Vec<Difference>, ReceiptError> {
+        let item = statement.item.to_batch_item()?;
+        let item = self.engine.check_on_worker(item).await;
+        let item = item.map_err(ReplayError::from)?;
+        let batch = Batch {
+            share: Arc::clone(self.engine.share()),
+            ..Batch::new("receipt", vec![item])
+        };
+        let reply = self.engine.grade_unrecorded(batch).await;
+        let reply = reply.map_err(ReplayError::from)?;
+        let grade = reply.grades().next();
+        let grade = grade.ok_or(ReplayError::Engine(EngineError::ShuttingDown))?;
+        if grade.outcome == "failed" {
+            let reason = grade.error.as_ref().map(|fault| fault.message.to_string());
+            return Err(ReceiptError::NotGraded(reason.unwrap_or_default()));
+        }
+        let now = statement::result(grade).map_err(|error| ReplayError::InvalidBody {
+            what: "result",
+            reason: error.to_string(),
+        })?;
+        Ok(differences(&statement.result, &now))
+    }
+
+    /// The key, which is read or created when it is needed first.
+    async fn signing_key(&self) -> Result<Arc<SigningKey>, ReceiptError> {
+        let signer = self.signer.as_ref().ok_or(ReceiptError::NoKey)?;
+        Ok(signer.key().await?)
+    }
+}
+
+fn differences(
+    stated: &BTreeMap<String, Box<RawValue>>,
+    now: &BTreeMap<String, Box<RawValue>>,
+) -> Vec<Difference> {
+    let mut keys: Vec<&String> = stated.keys().chain(now.keys()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys.into_iter()
+        .filter_map(|key| {
+            let (stated, now) = (stated.get(key), now.get(key));
+            let differs = stated.map(|json| json.get()) != now.map(|json| json.get());
+            differs.then(|| Difference {
+                key: key.clone(),
+                stated: stated.cloned(),
+                now: now.cloned(),
+            })
+        })
+        .collect()
+}
