@@ -7,7 +7,9 @@ use assay_core::{Completion, Evidence, Item, Meta, Spec, Task};
 use assay_engine::{Batch, BatchItem, Mode, RewardPolicy};
 use assay_node::Node;
 use assay_review::Review;
+use assay_review::receipt::{ReceiptError, Statement};
 use assay_review::replay::ReplayOptions;
+use futures::future;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -18,7 +20,7 @@ fn cases_of(grader: &str) -> PathBuf {
         .join(format!("{grader}.jsonl"))
 }
 
-/// The stored grades of the cases are replayed as well.
+/// The stored grades of the cases are replayed as well: by their receipts, if they have one.
 #[tokio::test]
 async fn every_grader_passes_its_golden_cases() {
     let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-measure"))).unwrap();
@@ -130,12 +132,36 @@ async fn check(review: &Review, spec: &Spec, cases: &[Case]) {
     );
     insta::assert_json_snapshot!(format!("evidence_of_{}", spec.name), reviewed);
     let ids: Vec<_> = reply.grades().map(|result| result.grade).collect();
+    let receipts = ids.iter().map(|id| async {
+        match review.receipt(*id).await {
+            Ok(receipt) => {
+                let statement = Statement::read(&receipt.open().unwrap().0).unwrap();
+                Some(review.verify(&statement).await.unwrap())
+            }
+            Err(ReceiptError::NotDeterministic(_) | ReceiptError::Failed(_)) => None,
+            Err(error) => panic!("{error}"),
+        }
+    });
+    let receipts = future::join_all(receipts).await;
+    let mut others = Vec::new();
+    for ((case, id), differences) in cases.iter().zip(&ids).zip(receipts) {
+        match differences {
+            Some(found) => assert!(found.is_empty(), "receipt of {:?}: {found:?}", case.name),
+            None => others.push((case, *id)),
+        }
+    }
+    let graders = review.engine().graders();
+    for (case, _) in &others {
+        let calls_judge = graders.is_remote(&Task::from_raw(&case.task).unwrap());
+        assert!(calls_judge, "without a receipt: {:?}", case.name);
+    }
     let options = ReplayOptions {
         call_judges: true,
         ..ReplayOptions::default()
     };
+    let ids: Vec<_> = others.iter().map(|(_, id)| *id).collect();
     let replays = review.replay_all(&ids, &options).await;
-    for (case, replay) in cases.iter().zip(replays.unwrap()) {
+    for ((case, _), replay) in others.iter().zip(replays.unwrap()) {
         let replay = replay.unwrap();
         assert!(
             !replay.flipped(),

@@ -31,6 +31,7 @@ mod programs;
 mod proxied;
 mod quotas;
 mod reading;
+mod receipts;
 mod repeating;
 mod reward_models;
 mod runs;

@@ -13,9 +13,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::bail;
+use assay_client::Client;
 use assay_node::Config;
 
-use crate::process::{configuration, configuration_of};
+use crate::arguments::ServerOptions;
+use crate::process::{self, configuration, configuration_of};
 
 /// The variable with the server of commands whose options name none.
 const SERVER: &str = "ASSAY_SERVER";
@@ -93,4 +95,12 @@ pub(crate) fn server(file: Option<&Path>, named: Option<&str>) -> anyhow::Result
     }
     let config = configuration(file, Vec::new())?;
     Ok(assay_node::published_server(&config).unwrap_or_else(|| config.server.url()))
+}
+
+/// A client of this server.
+///
+/// # Errors
+/// The configuration, the URL or the key is invalid.
+pub(crate) fn client(file: Option<&Path>, options: &ServerOptions) -> anyhow::Result<Client> {
+    process::client(&server(file, options.server.as_deref())?, &options.key)
 }

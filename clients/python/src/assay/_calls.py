@@ -20,6 +20,7 @@ from assay.models import (
     Graders,
     Grades,
     Policies,
+    Receipt,
     Replay,
     RewardModels,
     RunDetail,
@@ -78,6 +79,11 @@ def segment(name: str) -> str:
 def grade(name: str) -> Call[GradeDetail]:
     """One stored grade."""
     return Call(_get(f"/v1/grades/{segment(name)}"), GradeDetail)
+
+
+def receipt(name: str) -> Call[Receipt]:
+    """The signed receipt of a stored grade."""
+    return Call(_get(f"/v1/grades/{segment(name)}/receipt"), Receipt)
 
 
 def replay(name: str) -> Call[Replay]:

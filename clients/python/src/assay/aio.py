@@ -33,6 +33,7 @@ from assay.models import (
     Graders,
     Group,
     Policies,
+    Receipt,
     Replay,
     Result,
     RewardModels,
@@ -229,6 +230,10 @@ class AsyncClient:
     async def get(self, grade: str, *, deadline: float | None = None) -> GradeDetail:
         """As `Client.get`."""
         return await self._call_any(_calls.grade(grade), deadline)
+
+    async def receipt(self, grade: str, *, deadline: float | None = None) -> Receipt:
+        """As `Client.receipt`."""
+        return await self._call_any(_calls.receipt(grade), deadline)
 
     async def replay(self, grade: str, *, deadline: float | None = None) -> Replay:
         """As `Client.replay`."""

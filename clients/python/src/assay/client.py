@@ -33,6 +33,7 @@ from assay.models import (
     Graders,
     Group,
     Policies,
+    Receipt,
     Replay,
     Result,
     RewardModels,
@@ -268,6 +269,13 @@ class Client:
     def get(self, grade: str, *, deadline: float | None = None) -> GradeDetail:
         """One recorded grade with its task, prompt, completion and policy."""
         return self._call_any(_calls.grade(grade), deadline)
+
+    def receipt(self, grade: str, *, deadline: float | None = None) -> Receipt:
+        """The signed receipt of a recorded grade, which `assay verify-receipt` checks.
+
+        The command reads `json.dumps(receipt.to_dict())`.
+        """
+        return self._call_any(_calls.receipt(grade), deadline)
 
     def replay(self, grade: str, *, deadline: float | None = None) -> Replay:
         """Grades a recorded item again, and compares the results. The new grade is not recorded."""

@@ -121,6 +121,17 @@ pub(crate) struct Man {
     pub(crate) folder: Option<PathBuf>,
 }
 
+/// The server of a command that always needs one.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ServerOptions {
+    /// Server URL [default: the one that uses the database, else the configured address] [env:
+    /// ASSAY_SERVER]
+    #[arg(long, value_name = "URL", global = true)]
+    pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) key: ServerKey,
+}
+
 /// The key of a server.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ServerKey {
@@ -354,12 +365,8 @@ pub(crate) struct Policies {
 pub(crate) struct Models {
     #[command(subcommand)]
     pub(crate) action: Option<ModelAction>,
-    /// Server URL [default: the one that uses the database, else the configured address; `score`
-    /// runs in this process] [env: ASSAY_SERVER]
-    #[arg(long, value_name = "URL", global = true)]
-    pub(crate) server: Option<String>,
     #[command(flatten)]
-    pub(crate) key: ServerKey,
+    pub(crate) server: ServerOptions,
     #[command(flatten)]
     pub(crate) output: OutputFormat,
 }
@@ -380,7 +387,8 @@ pub(crate) enum ModelAction {
         /// Name of the model
         name: String,
     },
-    /// Score a file of inputs and write one result per line, in the same order
+    /// Score a file of inputs and write one result per line, in the same order; in this process
+    /// unless a server is named
     Score(Score),
     /// Measure the speed of forward passes
     Bench(BenchArguments),

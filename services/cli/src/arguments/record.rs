@@ -6,7 +6,7 @@ use assay_record::TextQuery;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::seconds::{parse_seconds, parse_time};
-use super::{OutputFormat, ServerKey};
+use super::{OutputFormat, ServerKey, ServerOptions};
 
 /// Location of the record.
 #[derive(Debug, Clone, Args)]
@@ -336,12 +336,8 @@ pub(crate) struct CompareArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct Tail {
-    /// Server URL [default: the one that uses the database, else the configured address] [env:
-    /// ASSAY_SERVER]
-    #[arg(long, value_name = "URL")]
-    pub(crate) server: Option<String>,
     #[command(flatten)]
-    pub(crate) key: ServerKey,
+    pub(crate) server: ServerOptions,
     #[command(flatten)]
     pub(crate) output: OutputFormat,
     #[command(flatten)]

@@ -4,18 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{OutputFormat, ServerKey};
+use super::{OutputFormat, ServerOptions};
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionArguments {
     #[command(subcommand)]
     pub(crate) action: Option<SessionAction>,
-    /// Server URL [default: the one that uses the database, else the configured address] [env:
-    /// ASSAY_SERVER]
-    #[arg(long, value_name = "URL", global = true)]
-    pub(crate) server: Option<String>,
     #[command(flatten)]
-    pub(crate) key: ServerKey,
+    pub(crate) server: ServerOptions,
     #[command(flatten)]
     pub(crate) output: OutputFormat,
 }

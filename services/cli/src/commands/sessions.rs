@@ -8,7 +8,7 @@ use assay_wire::sessions::{ReplayDifference, SessionBody, SessionLog, SessionRep
 
 use crate::arguments::{SessionAction, SessionArguments};
 use crate::exit::CommandStatus;
-use crate::process::{self, block_on};
+use crate::process::block_on;
 use crate::table;
 use crate::{target, terminal};
 
@@ -19,8 +19,7 @@ pub(crate) fn run(
     file: Option<&Path>,
     arguments: &SessionArguments,
 ) -> anyhow::Result<CommandStatus> {
-    let server = target::server(file, arguments.server.as_deref())?;
-    let client = process::client(&server, &arguments.key)?;
+    let client = target::client(file, &arguments.server)?;
     let json = arguments.output.json;
     let mut out = terminal::results();
     match arguments.action.as_ref().unwrap_or(&SessionAction::List) {

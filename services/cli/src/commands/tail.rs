@@ -17,17 +17,15 @@ use super::grades::{COLUMNS, HEAD, fields};
 use super::record::{PAGE, Rows, Source};
 use crate::arguments::Tail;
 use crate::exit::CommandStatus;
-use crate::process::{block_on, client, stop_signal};
+use crate::process::{block_on, stop_signal};
 use crate::table::printable;
-use crate::target::server;
-use crate::terminal;
+use crate::{target, terminal};
 
 /// Interval between polls.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<CommandStatus> {
-    let server = server(file, arguments.server.as_deref())?;
-    let source = Source::Server(client(&server, &arguments.key)?);
+    let source = Source::Server(target::client(file, &arguments.server)?);
     block_on(async {
         let mut stop = pin!(stop_signal());
         let mut seen = PrintedGrades::default();

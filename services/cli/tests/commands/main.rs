@@ -25,6 +25,7 @@ mod noise;
 mod packages;
 mod postgres;
 mod reading;
+mod receipts;
 mod record;
 mod retention;
 mod stopping;

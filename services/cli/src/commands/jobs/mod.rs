@@ -11,7 +11,7 @@ use assay_wire::jobs::JobBody;
 
 use crate::arguments::{JobAction, JobArguments};
 use crate::exit::CommandStatus;
-use crate::process::{self, block_on, configuration};
+use crate::process::{block_on, configuration};
 use crate::table;
 use crate::{target, terminal};
 use submit::Submission;
@@ -20,8 +20,7 @@ use submit::Submission;
 const LISTED: u32 = 100;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &JobArguments) -> anyhow::Result<CommandStatus> {
-    let server = target::server(file, arguments.server.as_deref())?;
-    let client = process::client(&server, &arguments.key)?;
+    let client = target::client(file, &arguments.server)?;
     let json = arguments.output.json;
     match arguments.action.as_ref().unwrap_or(&JobAction::List) {
         JobAction::List => {

@@ -7,12 +7,11 @@ use std::io::Write;
 use std::path::Path;
 
 use assay_base::truncated;
-use assay_client::Client;
 use assay_wire::reward_models::{LoadRequest, RewardModelBody, scale_name};
 
-use crate::arguments::{ModelAction, Models, ServerKey};
+use crate::arguments::{ModelAction, Models};
 use crate::exit::CommandStatus;
-use crate::process::{self, block_on};
+use crate::process::block_on;
 use crate::table::{self, cell};
 use crate::{target, terminal};
 
@@ -20,14 +19,13 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
     let Models {
         action,
         server,
-        key,
         output,
     } = arguments;
     match action.unwrap_or(ModelAction::List) {
-        ModelAction::Score(score) => return score::run(file, &score, server.as_deref(), &key),
+        ModelAction::Score(score) => return score::run(file, &score, &server),
         ModelAction::Bench(bench) => return bench::run(&bench, output.json),
         ModelAction::List => {
-            let client = client(file, server.as_deref(), &key)?;
+            let client = target::client(file, &server)?;
             let known = block_on(async { Ok(client.reward_models().await?) })?;
             let mut out = terminal::stdout();
             if output.json {
@@ -44,7 +42,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
             )?;
         }
         ModelAction::Load { name, source } => {
-            let client = client(file, server.as_deref(), &key)?;
+            let client = target::client(file, &server)?;
             let request = LoadRequest {
                 source,
                 ..LoadRequest::default()
@@ -62,7 +60,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
             }
         }
         ModelAction::Unload { name } => {
-            let client = client(file, server.as_deref(), &key)?;
+            let client = target::client(file, &server)?;
             let reply = block_on(async { Ok(client.unload_model(&name).await?) })?;
             let mut out = terminal::stdout();
             if output.json {
@@ -73,11 +71,6 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Comm
         }
     }
     Ok(CommandStatus::Done)
-}
-
-/// A client of the named server, or of the address in the configuration.
-fn client(file: Option<&Path>, server: Option<&str>, key: &ServerKey) -> anyhow::Result<Client> {
-    process::client(&target::server(file, server)?, key)
 }
 
 fn row(status: &RewardModelBody) -> [String; 8] {

@@ -17,7 +17,7 @@ use assay_wire::scoring::{
 };
 use serde::Serialize;
 
-use crate::arguments::{Score, ServerKey};
+use crate::arguments::{Score, ServerOptions};
 use crate::commands::grade;
 use crate::exit::CommandStatus;
 use crate::process::{block_on, client, configuration};
@@ -64,8 +64,7 @@ enum Scorer {
 pub(super) fn run(
     file: Option<&Path>,
     arguments: &Score,
-    server: Option<&str>,
-    key: &ServerKey,
+    server: &ServerOptions,
 ) -> anyhow::Result<CommandStatus> {
     grade::reject_same_file(&arguments.file, &arguments.output)?;
     let Some(truncate) = parse_truncate(&arguments.truncate) else {
@@ -76,8 +75,8 @@ pub(super) fn run(
     };
     let lines = open(&arguments.file)?;
     block_on(async {
-        let scorer = match named_server(server, directory(arguments).is_some()) {
-            Some(server) => remote(&server, key, arguments).await?,
+        let scorer = match named_server(server.server.as_deref(), directory(arguments).is_some()) {
+            Some(url) => remote(client(&url, &server.key)?, arguments).await?,
             None => local(file, arguments).await?,
         };
         let ended = write(arguments, lines, &scorer, truncate).await;
@@ -96,8 +95,7 @@ fn open(file: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::with_capacity(1 << 20, opened)))
 }
 
-async fn remote(server: &str, key: &ServerKey, arguments: &Score) -> anyhow::Result<Scorer> {
-    let client = client(server, key)?;
+async fn remote(client: Client, arguments: &Score) -> anyhow::Result<Scorer> {
     let name = match &arguments.model {
         Some(name) => name.clone(),
         None => {

@@ -1,0 +1,98 @@
+//! `assay receipt` and `assay verify-receipt`.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::fixtures::{assay, assert_fails, lines, record_items, serve, text};
+
+/// Records items of several graders, and returns the ids of their grades.
+fn recorded(folder: &Path) -> Vec<String> {
+    let program = "a, b = map(int, input().split())\nprint(a + b)";
+    let items = [
+        json!({ "completion": "\\boxed{1/2}", "task": { "type": "math", "answer": "0.5" } }),
+        json!({ "completion": "\\boxed{2}", "task": { "type": "math", "answer": "3" } }),
+        json!({ "completion": format!("```python\n{program}\n```"),
+            "task": { "type": "code", "language": "python",
+                "tests": [{ "stdin": "1 2\n", "stdout": "3\n" }] } }),
+        json!({ "completion": "B", "task": { "type": "choice", "answer": "B", "options": ["yes", "no"] } }),
+    ];
+    let items: Vec<String> = items.iter().map(Value::to_string).collect();
+    record_items(folder, &items, "r", "1");
+    let listed = assay(
+        folder,
+        &["grades", "--json", "--database", "sqlite://assay.db"],
+    );
+    let ids = lines(&listed.stdout)
+        .iter()
+        .map(|grade| grade["grade"].as_str().unwrap().to_owned())
+        .collect::<Vec<_>>();
+    assert_eq!(ids.len(), items.len(), "{}", text(&listed.stderr));
+    ids
+}
+
+#[test]
+fn receipts_are_verified_elsewhere_by_grading_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let ids = recorded(folder);
+    let arguments: Vec<&str> = ["receipt", "--database", "sqlite://assay.db"]
+        .into_iter()
+        .chain(ids.iter().map(String::as_str))
+        .collect();
+    let receipts = assay(folder, &arguments);
+    assert!(receipts.status.success(), "{}", text(&receipts.stderr));
+    let (_server, base) = serve(folder);
+    let served = assay(folder, &["receipt", &ids[0], "--server", &base]);
+    assert_eq!(lines(&served.stdout)[0], lines(&receipts.stdout)[0]);
+    let key = assay(folder, &["receipt", "--public-key", "--server", &base]);
+    let key = text(&key.stdout).trim().to_owned();
+
+    let elsewhere = tempfile::tempdir().unwrap();
+    let elsewhere = elsewhere.path();
+    std::fs::write(elsewhere.join("receipts.jsonl"), &receipts.stdout).unwrap();
+    let verify = ["verify-receipt", "receipts.jsonl", "--signed-by", &key];
+    let verified = assay(elsewhere, &verify);
+    let shown = text(&verified.stdout);
+    assert!(verified.status.success(), "{shown}");
+    let end = format!(": verified, signed by {key}");
+    assert_eq!(shown.lines().filter(|line| line.ends_with(&end)).count(), 4);
+    assert!(shown.contains("math@"), "{shown}");
+
+    // A key of someone else, and a changed payload.
+    let other = "0".repeat(64);
+    let output = assay(
+        elsewhere,
+        &["verify-receipt", "receipts.jsonl", "--signed-by", &other],
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("none of the keys"));
+    let mut changed = lines(&receipts.stdout)[0].clone();
+    let mut payload = changed["payload"].as_str().unwrap().to_owned();
+    let other_digit = if &payload[100..101] == "A" { "B" } else { "A" };
+    payload.replace_range(100..101, other_digit);
+    changed["payload"] = payload.into();
+    std::fs::write(elsewhere.join("changed.json"), changed.to_string()).unwrap();
+    let output = assay(elsewhere, &["verify-receipt", "changed.json", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let finding = &lines(&output.stdout)[0];
+    assert_eq!(finding["state"], "invalid", "{finding}");
+    assert!(finding["reason"].as_str().unwrap().contains("signature"));
+}
+
+#[test]
+fn files_without_receipts_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("empty"), "\n").unwrap();
+    std::fs::write(folder.join("other"), "{\"a\": 1}").unwrap();
+    for (file, reason) in [
+        ("empty", "`empty` has no receipts"),
+        ("other", "receipt 1 of `other` cannot be read"),
+        ("none", "cannot read `none`"),
+    ] {
+        assert_fails(folder, &["verify-receipt", file], reason);
+    }
+    let key = ["verify-receipt", "empty", "--signed-by", "abc"];
+    assert_fails(folder, &key, "64 hexadecimal digits");
+}
