@@ -2972,6 +2972,62 @@ class Rate(View):
         return value
 
 
+class Receipt(View):
+    """A signed envelope. Its payload is JSON with the keys `assay`, `grade`, `time_us`, `item` and
+    `result`.
+    """
+
+    __slots__ = ()
+
+    @property
+    def payload(self) -> str:
+        """The payload in Base64."""
+        value: str = self._get("payload")
+        return value
+
+    @property
+    def payloadType(self) -> str:
+        """Media type of the payload: `application/vnd.assay.receipt+json`."""
+        value: str = self._get("payloadType")
+        return value
+
+    @property
+    def signatures(self) -> list[ReceiptSignature]:
+        """The signatures; at least one."""
+        value = self._get("signatures")
+        return [ReceiptSignature(item) for item in value]
+
+
+class ReceiptKey(View):
+    """The public key of the receipts of a node."""
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> str:
+        """The Ed25519 key, as 64 hexadecimal digits."""
+        value: str = self._get("key")
+        return value
+
+
+class ReceiptSignature(View):
+    """A signature of an envelope."""
+
+    __slots__ = ()
+
+    @property
+    def keyid(self) -> str:
+        """The public Ed25519 key, as 64 hexadecimal digits."""
+        value: str = self._get("keyid")
+        return value
+
+    @property
+    def sig(self) -> str:
+        """The signature of the payload and its type in Base64."""
+        value: str = self._get("sig")
+        return value
+
+
 class Replay(View):
     """A stored grade compared with a new grade of the same item."""
 
