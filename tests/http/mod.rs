@@ -44,6 +44,7 @@ mod stored;
 mod templates;
 mod texts;
 mod tls;
+mod tool_servers;
 mod trainers;
 mod verifier;
 mod workers;

@@ -54,6 +54,7 @@ def test_has_the_results_of_the_other_client(node: Node, client: assay.Client, r
             assert len([grade async for grade in other.grades(run=run, limit=3)]) == 3
             assert (await other.get(grades[0])).grade == grades[0]
             assert not (await other.replay(grades[0])).flipped
+            assert (await other.receipt(grades[0])).signatures
             assert (await other.run(run)).run == run
             assert run in {one.run for one in (await other.runs()).runs}
             assert (await other.graders()).graders

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gc
 import json
 import sys
@@ -259,6 +260,11 @@ def test_reads_and_replays_a_grade(client: assay.Client, run: str) -> None:
     replay = client.replay(grade.grade)
     assert not replay.flipped
     assert replay.recorded.verdict == replay.replayed.verdict == "correct"
+    receipt = client.receipt(grade.grade)
+    statement = json.loads(base64.b64decode(receipt.payload))
+    assert statement["grade"] == grade.grade
+    assert statement["result"]["verdict"] == "correct"
+    assert receipt.signatures[0].keyid
     with pytest.raises(assay.RequestRejectedError) as error:
         client.get("01ARZ3NDEKTSV4RRFFQ69G5FAV")
     assert error.value.status == 404

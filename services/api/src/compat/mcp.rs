@@ -35,6 +35,9 @@ struct Tool {
     description: &'static str,
 }
 
+/// The tool whose language needs no image.
+const SQL: &str = "run_sql";
+
 #[rustfmt::skip]
 const TOOLS: &[Tool] = &[
     Tool {
@@ -46,6 +49,16 @@ const TOOLS: &[Tool] = &[
         name: "run_javascript", language: "javascript", image: None,
         description: "Runs JavaScript. Global names remain for the next call. The value of the last \
                       expression is returned with what the code prints. There is no network.",
+    },
+    Tool {
+        name: "run_cpp", language: "cpp", image: None,
+        description: "Compiles and runs a C++ program with `main`. Files remain for the next call. \
+                      There is no network.",
+    },
+    Tool {
+        name: SQL, language: "sql", image: None,
+        description: "Runs SQL statements on an SQLite database, which is empty at first and remains \
+                      for the next call. The rows of the last query are returned.",
     },
 ];
 
@@ -162,7 +175,8 @@ fn initialized(api: &Api, id: &Value, params: &Value) -> Response {
 
 /// The tools whose languages this node runs.
 fn tools(api: &Api) -> Vec<Value> {
-    let installed = |tool: &&Tool| api.programs().runtime(tool.language).is_some();
+    let installed =
+        |tool: &&Tool| tool.name == SQL || api.programs().runtime(tool.language).is_some();
     let described = |tool: &Tool| {
         let code = json!({ "type": "string", "description": "The code to run." });
         json!({
