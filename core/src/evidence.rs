@@ -68,19 +68,28 @@ impl Evidence {
         self.fact(name, &value.into())
     }
 
+    /// Adds a value that is written as JSON. The grader must bound its size.
+    #[must_use]
+    pub fn serialized(self, name: &str, value: &impl Serialize) -> Self {
+        self.fact(name, value)
+    }
+
     /// Adds a fact, or replaces the fact of that name. Texts and JSON values can be serialised.
     fn fact(mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Self {
-        let key = serde_json::to_string(name).unwrap_or_default() + ":";
+        let mut key = serde_json::to_string(name).unwrap_or_default();
+        key.push(':');
         if self.0.contains(&key) && self.facts().contains_key(name) {
             return self.replaced(name, value);
         }
-        let value = serde_json::to_string(value).unwrap_or_default();
         let separator = if self.is_empty() { "" } else { "," };
         self.0.pop();
-        self.0
-            .reserve(separator.len() + key.len() + value.len() + 1);
-        self.0.extend([separator, &key, &value, "}"]);
-        self
+        let mut text = self.0.into_bytes();
+        text.extend_from_slice(separator.as_bytes());
+        text.extend_from_slice(key.as_bytes());
+        // Texts and JSON values can be serialised, and JSON is UTF-8.
+        let _ = serde_json::to_writer(&mut text, value);
+        text.push(b'}');
+        Self(String::from_utf8(text).unwrap_or_default())
     }
 
     /// The evidence with another value for the fact `name`.

@@ -1,12 +1,15 @@
 //! Tasks: what a completion should achieve and how to check it. This crate does not interpret them;
 //! each grader parses the body in its own `task.rs`.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
+use memchr::memchr2;
 use serde::de::value::MapDeserializer;
-use serde::de::{self, DeserializeOwned, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -57,22 +60,29 @@ impl RawJson {
     /// # Errors
     /// [`TaskError`] with [`ErrorCode::TooDeep`] beyond [`MAX_DEPTH`].
     pub fn compact(raw: &RawValue) -> Result<Self, TaskError> {
+        Self::scan(raw).map(|(json, _)| json)
+    }
+
+    /// The compact text, and the `type` of a task if it is found without parsing: the only one, and
+    /// without escapes in it and in other keys.
+    fn scan(raw: &RawValue) -> Result<(Self, Option<&str>), TaskError> {
         let text = raw.get();
-        let mut compact = String::with_capacity(text.len());
-        let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-        let mut copy_from = 0;
-        for (at, byte) in text.bytes().enumerate() {
-            if in_string {
-                match byte {
-                    _ if escaped => escaped = false,
-                    b'\\' => escaped = true,
-                    b'"' => in_string = false,
-                    _ => {}
-                }
-                continue;
-            }
+        let bytes = text.as_bytes();
+        // A text without white space, as many clients send it, is copied once as it is.
+        let mut compact = String::new();
+        let (mut at, mut copy_from, mut depth) = (0, 0, 0usize);
+        let mut kinds = [None; 2];
+        while let Some(byte) = bytes.get(at) {
             match byte {
-                b'"' => in_string = true,
+                b'"' => {
+                    let end = end_of_string(bytes, at);
+                    if depth == 1
+                        && let Some(value) = value_of_type(text, at + 1..end)
+                    {
+                        kinds = [Some(value), kinds[0]];
+                    }
+                    at = end;
+                }
                 b'{' | b'[' => {
                     depth += 1;
                     if depth > MAX_DEPTH {
@@ -85,14 +95,25 @@ impl RawJson {
                 }
                 b'}' | b']' => depth = depth.saturating_sub(1),
                 b' ' | b'\t' | b'\n' | b'\r' => {
+                    if compact.is_empty() {
+                        compact.reserve(text.len());
+                    }
                     compact.push_str(&text[copy_from..at]);
                     copy_from = at + 1;
                 }
                 _ => {}
             }
+            at += 1;
+        }
+        let kind = match kinds {
+            [Some(value), None] => value,
+            _ => None,
+        };
+        if copy_from == 0 {
+            return Ok((Self(text.into()), kind));
         }
         compact.push_str(&text[copy_from..]);
-        Ok(Self(compact.into()))
+        Ok((Self(compact.into()), kind))
     }
 
     /// JSON from the record, which this service wrote; `None` if it is not valid JSON.
@@ -143,6 +164,34 @@ impl<'de> Deserialize<'de> for RawJson {
             .map_err(|error| de::Error::custom(json_reason(&error)))?;
         Ok(compact)
     }
+}
+
+/// The index of the quotation mark that ends the string that starts at `start` of valid JSON.
+fn end_of_string(json: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(found) = json.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += found;
+        if json[at] == b'"' {
+            return at;
+        }
+        at += 2;
+    }
+    json.len()
+}
+
+/// The value of the key `type`, `None` if it is no plain string, for the string in a range of valid
+/// JSON; `None` if the string is another key or not a key. A key with escapes may be `type`.
+fn value_of_type(json: &str, string: Range<usize>) -> Option<Option<&str>> {
+    let value = json.get(string.end + 1..)?.trim_ascii_start();
+    let value = value.strip_prefix(':')?.trim_ascii_start();
+    let key = &json[string];
+    if key.contains('\\') {
+        return Some(None);
+    }
+    (key == "type").then(|| {
+        let (plain, _) = value.strip_prefix('"')?.split_once('"')?;
+        (!plain.contains('\\')).then_some(plain)
+    })
 }
 
 /// A value that is parsed and discarded.
@@ -214,11 +263,7 @@ impl Task {
     /// # Errors
     /// [`TaskError`] if the value is not an object, has no string `type`, or nests too deeply.
     pub fn from_raw(raw: &RawValue) -> Result<Self, TaskError> {
-        #[derive(Deserialize)]
-        struct Head {
-            r#type: String,
-        }
-        let body = RawJson::compact(raw)?;
+        let (body, kind) = RawJson::scan(raw)?;
         // Without this test, serde would read `["math"]` as an object with `type` as its first
         // field.
         if !body.get().starts_with('{') {
@@ -229,20 +274,12 @@ impl Task {
                 reason.to_owned(),
             ));
         }
-        let head: Head = serde_json::from_str(body.get()).map_err(|error| {
-            let reason = if error.to_string().starts_with("missing field") {
-                "a task must be an object with a `type`, the name of its grader"
-            } else {
-                "the `type` of a task must be a string, the name of its grader"
-            };
-            TaskError::new(ErrorCode::InvalidTask, "/type", reason.to_owned())
-        })?;
+        let kind = match kind {
+            Some(kind) => TaskKind::new(kind),
+            None => parsed_kind(&body)?,
+        };
         let hash = Hash::of(body.get().as_bytes());
-        Ok(Self {
-            kind: TaskKind::new(&head.r#type),
-            body,
-            hash,
-        })
+        Ok(Self { kind, body, hash })
     }
 
     /// Reads a task from JSON text; see [`Task::from_raw`].
@@ -276,8 +313,12 @@ impl Task {
         }
         let UniqueKeys(fields) = serde_json::from_str(self.body.get())
             .map_err(|error| TaskError::new(ErrorCode::InvalidTask, "", json_reason(&error)))?;
-        let unchanged = fields.into_iter().filter(|(key, _)| !set.contains_key(key));
-        let all = unchanged.chain(set.iter().map(|(key, value)| (key.clone(), &**value)));
+        let unchanged = fields
+            .into_iter()
+            .filter(|(key, _)| !set.contains_key(&**key));
+        let set = set.iter();
+        let set = set.map(|(key, value)| (Cow::Borrowed(key.as_str()), &**value));
+        let all = unchanged.chain(set);
         let mut json = Vec::new();
         let written = serde_json::Serializer::new(&mut json).collect_map(all);
         let body = written.and_then(|()| serde_json::from_slice(&json));
@@ -292,14 +333,14 @@ impl Task {
         self.hash
     }
 
-    /// Parses the body, without `type`, into the type of the grader.
+    /// Parses the body, without `type`, into the type of the grader, which may borrow from it.
     ///
     /// The types use `#[serde(deny_unknown_fields)]`: a typo in a task would change grades, so it
     /// is rejected.
     ///
     /// # Errors
     /// [`TaskError`] with a JSON pointer to the field, relative to the task.
-    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, TaskError> {
+    pub fn parse<'t, T: Deserialize<'t>>(&'t self) -> Result<T, TaskError> {
         let invalid = |error: &serde_json::Error, pointer: String| {
             let mut message = json_reason(error);
             message.push_str(&did_you_mean_in(&message));
@@ -327,8 +368,33 @@ impl Task {
     }
 }
 
+/// The `type` of an object.
+fn parsed_kind(task: &RawJson) -> Result<TaskKind, TaskError> {
+    #[derive(Deserialize)]
+    struct Head {
+        r#type: String,
+    }
+    let head = serde_json::from_str(task.get());
+    let head: Head = head.map_err(|error: serde_json::Error| {
+        let reason = if error.to_string().starts_with("missing field") {
+            "a task must be an object with a `type`, the name of its grader"
+        } else {
+            "the `type` of a task must be a string, the name of its grader"
+        };
+        TaskError::new(ErrorCode::InvalidTask, "/type", reason.to_owned())
+    })?;
+    Ok(TaskKind::new(&head.r#type))
+}
+
 /// An object without duplicate keys. Of two values for one key, either could be meant.
-struct UniqueKeys<'a>(Vec<(String, &'a RawValue)>);
+struct UniqueKeys<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+/// A key, borrowed if it has no escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Number of keys up to which each is compared with all before it.
+const MAX_COMPARED_KEYS: usize = 16;
 
 impl<'de> Deserialize<'de> for UniqueKeys<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -345,9 +411,17 @@ impl<'de> Deserialize<'de> for UniqueKeys<'de> {
                 self,
                 mut object: A,
             ) -> Result<UniqueKeys<'de>, A::Error> {
-                let (mut fields, mut keys) = (Vec::new(), HashSet::new());
-                while let Some((key, value)) = object.next_entry::<String, &'de RawValue>()? {
-                    if !keys.insert(key.clone()) {
+                let (mut fields, mut keys) = (Vec::<(Cow<'de, str>, _)>::new(), HashSet::new());
+                while let Some((Key(key), value)) = object.next_entry::<_, &'de RawValue>()? {
+                    if fields.len() == MAX_COMPARED_KEYS {
+                        keys = fields.iter().map(|(key, _)| key.clone()).collect();
+                    }
+                    let is_new = if fields.len() < MAX_COMPARED_KEYS {
+                        fields.iter().all(|(before, _)| *before != key)
+                    } else {
+                        keys.insert(key.clone())
+                    };
+                    if !is_new {
                         return Err(de::Error::custom(format_args!("duplicate field `{key}`")));
                     }
                     fields.push((key, value));
@@ -393,6 +467,29 @@ mod tests {
                 (ErrorCode::InvalidTask, pointer),
                 "{json}"
             );
+        }
+    }
+
+    #[test]
+    fn finds_the_type_among_other_members() {
+        for (json, kind) in [
+            (
+                r#"{"answer":{"type":"a"},"x":["type"],"type" : "math"}"#,
+                "math",
+            ),
+            (r#"{"answer":"type","type":"math"}"#, "math"),
+            (r#"{"answer":"\\\"","type":"math"}"#, "math"),
+            (r#"{"ans\u0077er":"1","type":"math"}"#, "math"),
+            (r#"{"\u0074ype":"math"}"#, "math"),
+            (r#"{"type":"m\u0061th"}"#, "math"),
+        ] {
+            assert_eq!(Task::from_json(json).unwrap().kind.as_str(), kind, "{json}");
+        }
+        for twice in [
+            r#"{"type":"a","type":"b"}"#,
+            r#"{"type":"a","\u0074ype":"b"}"#,
+        ] {
+            assert_eq!(Task::from_json(twice).unwrap_err().pointer, "/type");
         }
     }
 
@@ -446,6 +543,15 @@ mod tests {
             task.parse::<Shape>().unwrap_err().message,
             "duplicate field `answer`"
         );
+        for twice in [0, 15, 16, 39] {
+            let members: Vec<String> = (0..40).map(|key| format!(r#""k{key}":1"#)).collect();
+            let json = format!(r#"{{"type":"math",{},"k{twice}":2}}"#, members.join(","));
+            let error = Task::from_json(&json)
+                .unwrap()
+                .parse::<Shape>()
+                .unwrap_err();
+            assert_eq!(error.message, format!("duplicate field `k{twice}`"));
+        }
     }
 
     #[test]

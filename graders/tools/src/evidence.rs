@@ -1,32 +1,59 @@
 //! The evidence of a grade.
 
 use assay_documents::calls::{Form, Malformed};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::compare::{ActualCall, Difference, ExpectedCall, short};
+use crate::compare::{ActualCall, CallError, Difference, ExpectedCall, short};
 use crate::trace::Turn;
 
 /// Maximum number of calls of a turn that are listed.
 const MAX_LISTED: usize = 20;
 
-/// A call, and the expected call that it matches.
-fn call(actual: &ActualCall, paired: Option<usize>) -> Value {
-    // Does not use `json!`, which copies its arguments: this runs for every call.
-    let mut entry = Map::new();
-    entry.insert("name".to_owned(), Value::String(actual.name.clone()));
-    entry.insert(
-        "arguments".to_owned(),
-        Value::String(short(&actual.arguments)),
-    );
-    entry.insert(
-        "span".to_owned(),
-        Value::Array(vec![actual.span.start.into(), actual.span.end.into()]),
-    );
-    entry.insert("expected".to_owned(), paired.into());
-    if let Some(error) = &actual.error {
-        entry.insert("problem".to_owned(), error.describe());
+/// The evidence of one turn. It and the entries of its calls are written without intermediate JSON
+/// values, which would take longer than the comparison; their fields are in the order of their
+/// names, as in other objects.
+#[derive(Debug, Serialize)]
+pub(crate) struct TurnEvidence<'t> {
+    calls: Vec<CallEvidence<'t>>,
+    /// Index of the first wrong call of a turn that is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) first_wrong_call: Option<usize>,
+    forms: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    malformed: Vec<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<Value>,
+    /// Calls that the rules of a state reject.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) refused: Vec<Value>,
+    pub(crate) score: f64,
+    /// Differences of the state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) state: Option<Value>,
+}
+
+/// A call, and the index of the expected call that it matches.
+#[derive(Debug, Serialize)]
+struct CallEvidence<'t> {
+    arguments: String,
+    expected: Option<usize>,
+    name: &'t str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<Value>,
+    span: [usize; 2],
+}
+
+impl<'t> CallEvidence<'t> {
+    fn new(actual: &'t ActualCall, paired: Option<usize>) -> Self {
+        Self {
+            arguments: short(&actual.arguments),
+            expected: paired,
+            name: &actual.name,
+            problem: actual.error.as_ref().map(CallError::describe),
+            span: [actual.span.start, actual.span.end],
+        }
     }
-    Value::Object(entry)
 }
 
 /// A malformed attempt at a call: its byte range, and where and why parsing fails.
@@ -44,16 +71,17 @@ pub(crate) type Missing<'a> = (usize, Option<(usize, Difference<'a>)>);
 
 /// One turn: its calls, malformed attempts, and missing calls with the most similar call's
 /// difference.
-pub(crate) fn turn(
-    turn: &Turn,
+pub(crate) fn turn<'t>(
+    turn: &'t Turn,
     expected: &[ExpectedCall],
     pairs: &[Option<usize>],
     missing: &[Missing<'_>],
-) -> Value {
-    let calls = turn.calls.iter().enumerate().take(MAX_LISTED);
-    let calls: Vec<Value> = calls
-        .map(|(at, actual)| call(actual, pairs.iter().position(|pair| *pair == Some(at))))
-        .collect();
+    score: f64,
+) -> TurnEvidence<'t> {
+    let call = |(at, actual): (usize, &'t ActualCall)| {
+        let paired = pairs.iter().position(|pair| *pair == Some(at));
+        CallEvidence::new(actual, paired)
+    };
     let absent = |(at, nearest): &Missing<'_>| {
         let expected = &expected[*at];
         let mut entry = json!({"expected": at, "name": expected.name});
@@ -63,32 +91,20 @@ pub(crate) fn turn(
         }
         entry
     };
-    let mut entry = Map::new();
-    let mut forms: Vec<Value> = turn
-        .calls
-        .iter()
-        .map(|actual| actual.form.as_str().into())
-        .collect();
+    let calls = turn.calls.iter();
+    let mut forms: Vec<_> = calls.clone().map(|actual| actual.form.as_str()).collect();
     forms.dedup();
-    entry.insert("calls".to_owned(), Value::Array(calls));
-    entry.insert("forms".to_owned(), Value::Array(forms));
-    if !turn.malformed.is_empty() {
-        entry.insert(
-            "malformed".to_owned(),
-            turn.malformed
-                .iter()
-                .take(MAX_LISTED)
-                .map(malformed)
-                .collect(),
-        );
+    let malformed = turn.malformed.iter().take(MAX_LISTED);
+    TurnEvidence {
+        calls: calls.enumerate().take(MAX_LISTED).map(call).collect(),
+        first_wrong_call: None,
+        forms,
+        malformed: malformed.map(self::malformed).collect(),
+        missing: missing.iter().take(MAX_LISTED).map(absent).collect(),
+        refused: Vec::new(),
+        score,
+        state: None,
     }
-    if !missing.is_empty() {
-        entry.insert(
-            "missing".to_owned(),
-            missing.iter().take(MAX_LISTED).map(absent).collect(),
-        );
-    }
-    Value::Object(entry)
 }
 
 /// Differences of the state.

@@ -6,11 +6,12 @@ use assay_core::{
     Prepared, Score, Step, Verdict,
 };
 use assay_documents::Json;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::compare::{ActualCall, Difference, ExpectedCall};
+use crate::evidence::TurnEvidence;
 use crate::matching::{Pairs, pairs};
-use crate::state::{Reads, Simulation};
+use crate::state::{Reads, Simulation, StateTask};
 use crate::task::{Match, Mode, Order, Steps, ToolsTask};
 use crate::toolrl::{self, Problem, RawReward};
 use crate::trace::{Trace, Turn};
@@ -33,23 +34,23 @@ struct Pairing<'a> {
 }
 
 /// The result of comparing one turn.
-struct TurnResult {
+struct TurnResult<'t> {
     score: f64,
     reason: Option<Verdict>,
-    evidence: Value,
+    evidence: TurnEvidence<'t>,
     work: u64,
     /// Whether each call is right.
     right: Vec<bool>,
     malformed: usize,
 }
 
-impl TurnResult {
+impl TurnResult<'_> {
     /// Adds the index of the first wrong call of a turn that is wrong.
     fn attributed(mut self) -> Self {
         if self.score < 1.0
             && let Some(first) = self.right.iter().position(|right| !right)
         {
-            self.evidence["first_wrong_call"] = json!(first);
+            self.evidence.first_wrong_call = Some(first);
         }
         self
     }
@@ -77,9 +78,16 @@ impl PreparedTools {
             return self.grade_by_toolrl(item);
         }
         let trace = Trace::read(item, &self.task);
-        let (mut results, changes, tool_errors) = match &self.task.state {
-            Some(_) => self.compare_states(&trace),
-            None => (self.compare_turns(&trace), Vec::new(), trace.tool_errors),
+        // A task that expects one turn: the calls of all messages count together.
+        let is_merged = !self.task.by_turn && trace.turns.len() != 1;
+        let merged = is_merged.then(|| merged_turn(&trace));
+        let turns = match &merged {
+            Some(merged) => std::slice::from_ref(merged),
+            None => trace.turns.as_slice(),
+        };
+        let (results, changes, tool_errors) = match &self.task.state {
+            Some(task) => self.compare_states(task, turns, trace.tool_errors),
+            None => (self.compare_turns(turns), Vec::new(), trace.tool_errors),
         };
         let count = results.len() as f64;
         let mean = results.iter().map(|turn| turn.score).sum::<f64>() / count;
@@ -92,18 +100,15 @@ impl PreparedTools {
         let reason = results.iter().find_map(|turn| turn.reason);
         let mut grade = verdict_of(score, reason.unwrap_or(verdict::WRONG_CALL));
         let mut evidence = std::mem::take(&mut grade.evidence);
-        let turns: Vec<Value> = results
-            .iter_mut()
-            .map(|turn| turn.evidence.take())
-            .collect();
-        evidence = evidence.value("turns", turns);
+        let turns: Vec<_> = results.iter().map(|turn| &turn.evidence).collect();
+        evidence = evidence.serialized("turns", &turns);
         if !trace.void_messages.is_empty() {
             evidence = evidence.value("void_turns", trace.void_messages.clone());
         }
         grade.evidence = evidence;
         grade.work = results.iter().map(|turn| turn.work).sum();
         let is_void = |at: usize| trace.turns.get(at).is_none_or(|turn| turn.has_void_message);
-        let step = |(at, turn): (usize, &TurnResult)| Step {
+        let step = |(at, turn): (usize, &TurnResult<'_>)| Step {
             score: clamped(turn.score),
             masked: is_void(at),
         };
@@ -127,24 +132,17 @@ impl PreparedTools {
     }
 
     /// Compares the calls of each turn with the expected ones.
-    fn compare_turns(&self, trace: &Trace) -> Vec<TurnResult> {
+    fn compare_turns<'t>(&self, turns: &'t [Turn]) -> Vec<TurnResult<'t>> {
         let expected = self.task.turns.as_deref().unwrap_or_default();
-        if !self.task.by_turn {
-            // The task expects one turn, so the calls of all messages count together.
-            let expected = expected.first().map_or(&[][..], Vec::as_slice);
-            return vec![match trace.turns.as_slice() {
-                [only] => self.compare_turn(only, expected),
-                _ => self.compare_turn(&merged_turn(trace), expected),
-            }];
-        }
-        let empty = Turn::default();
-        let turns = 0..expected.len().max(trace.turns.len());
-        turns
-            .map(|at| {
-                let expected = expected.get(at).map_or(&[][..], Vec::as_slice);
-                self.compare_turn(trace.turns.get(at).unwrap_or(&empty), expected)
-            })
-            .collect()
+        let count = match self.task.by_turn {
+            true => expected.len().max(turns.len()),
+            false => 1,
+        };
+        let compare = |at: usize| {
+            let expected = expected.get(at).map_or(&[][..], Vec::as_slice);
+            self.compare_turn(turns.get(at).unwrap_or(&NO_ACTIONS), expected)
+        };
+        (0..count).map(compare).collect()
     }
 
     /// Pairs the calls of a turn with the expected ones.
@@ -190,7 +188,7 @@ impl PreparedTools {
         }
     }
 
-    fn compare_turn(&self, turn: &Turn, expected: &[ExpectedCall]) -> TurnResult {
+    fn compare_turn<'t>(&self, turn: &'t Turn, expected: &[ExpectedCall]) -> TurnResult<'t> {
         let Pairing {
             pairs,
             differences,
@@ -228,25 +226,23 @@ impl PreparedTools {
 
     /// Compares the state after each turn, and the expected calls that only read. Also returns
     /// whether each call changed the state, and the number of calls that were rejected.
-    fn compare_states(&self, trace: &Trace) -> (Vec<TurnResult>, Vec<bool>, usize) {
-        let Some(task) = &self.task.state else {
-            return (Vec::new(), Vec::new(), 0);
-        };
+    fn compare_states<'t>(
+        &self,
+        task: &StateTask,
+        turns: &'t [Turn],
+        reported_errors: usize,
+    ) -> (Vec<TurnResult<'t>>, Vec<bool>, usize) {
         let mut simulation = Simulation::new(task, &self.task.tools);
         let expected = self.task.turns.as_deref().unwrap_or_default();
         let by_turn = task.expected.is_none() && self.task.by_turn;
         let count = if self.task.by_turn {
-            expected.len().max(trace.turns.len())
+            expected.len().max(turns.len())
         } else {
             1
         };
         let (mut results, mut changes, mut tool_errors) = (Vec::new(), Vec::new(), 0);
-        let empty = Turn::default();
-        let merged = (!self.task.by_turn).then(|| merged_turn(trace));
         for at in 0..count {
-            let turn = merged
-                .as_ref()
-                .unwrap_or_else(|| trace.turns.get(at).unwrap_or(&empty));
+            let turn = turns.get(at).unwrap_or(&NO_ACTIONS);
             let mut rejections: Vec<(usize, String)> = Vec::new();
             for (at, call) in turn.calls.iter().enumerate() {
                 let result = simulation.call(call);
@@ -269,30 +265,28 @@ impl PreparedTools {
                 expected_state,
                 &simulation.state,
             );
-            if !rejections.is_empty() {
-                let describe =
-                    |(call, reason): &(usize, String)| json!({"call": call, "reason": reason});
-                turn.evidence["refused"] = rejections.iter().take(20).map(describe).collect();
-            }
+            let describe =
+                |(call, reason): &(usize, String)| json!({"call": call, "reason": reason});
+            turn.evidence.refused = rejections.iter().take(20).map(describe).collect();
             results.push(turn);
         }
         if let Some(first) = results.first_mut() {
             first.work += simulation.work;
         }
-        (results, changes, tool_errors.max(trace.tool_errors))
+        (results, changes, tool_errors.max(reported_errors))
     }
 
     /// Grades one turn of a task with a state. `expected` are the calls that the task lists for the
     /// turn; `None` if it lists no turns. An empty list allows no call. A rejected call matches no
     /// expected call. `expected_state` is `None` if no state is expected after this turn.
-    fn compare_turn_state(
+    fn compare_turn_state<'t>(
         &self,
-        turn: &Turn,
+        turn: &'t Turn,
         rejections: &[(usize, String)],
         expected: Option<&[ExpectedCall]>,
         expected_state: Option<&Json>,
         state: &Json,
-    ) -> TurnResult {
+    ) -> TurnResult<'t> {
         let (Some(task), true) = (
             &self.task.state,
             expected.is_none_or(|expected| !expected.is_empty()),
@@ -341,7 +335,7 @@ impl PreparedTools {
         let mut evidence = turn_evidence(turn, &reads, &pairs, &differences, score);
         if let Some(expected_state) = expected_state.filter(|_| !is_expected_state) {
             let differences = task.differences(expected_state, state, &self.task.comparator());
-            evidence["state"] = evidence::state(&differences);
+            evidence.state = Some(evidence::state(&differences));
         }
         let is_rejected = |call: usize| rejections.iter().any(|(rejected, _)| *rejected == call);
         let mut right = match expected.is_empty() {
@@ -434,7 +428,7 @@ impl PreparedTools {
 }
 
 /// A step for each call of a turn, then one for each malformed attempt.
-fn steps_of_calls(turn: &TurnResult) -> impl Iterator<Item = Step> {
+fn steps_of_calls(turn: &TurnResult<'_>) -> impl Iterator<Item = Step> {
     let malformed = std::iter::repeat_n(&false, turn.malformed);
     turn.right.iter().chain(malformed).map(|right| Step {
         score: clamped(f64::from(u8::from(*right))),
@@ -480,13 +474,13 @@ fn failure_verdict(turn: &Turn) -> Verdict {
 
 /// The evidence of one turn. `differences` has a row for each expected call, with a column for each
 /// call.
-fn turn_evidence(
-    turn: &Turn,
+fn turn_evidence<'t>(
+    turn: &'t Turn,
     expected: &[ExpectedCall],
     pairs: &Pairs,
     differences: &[Option<Difference<'_>>],
     score: f64,
-) -> Value {
+) -> TurnEvidence<'t> {
     let nearest = |at: usize| {
         let row = differences
             .iter()
@@ -501,10 +495,15 @@ fn turn_evidence(
     };
     let missing = pairs.iter().enumerate().filter(|(_, pair)| pair.is_none());
     let missing: Vec<_> = missing.map(|(at, _)| (at, nearest(at))).collect();
-    let mut evidence = evidence::turn(turn, expected, pairs, &missing);
-    evidence["score"] = json!(score);
-    evidence
+    evidence::turn(turn, expected, pairs, &missing, score)
 }
+
+/// A turn in which the assistant does nothing.
+static NO_ACTIONS: Turn = Turn {
+    calls: Vec::new(),
+    malformed: Vec::new(),
+    has_void_message: false,
+};
 
 /// All turns merged into one.
 fn merged_turn(trace: &Trace) -> Turn {

@@ -24,13 +24,13 @@ const MAX_TURNS: usize = 64;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
-    #[serde(default)]
-    tools: Vec<Box<RawValue>>,
-    #[serde(default)]
-    expected: Option<Vec<Box<RawValue>>>,
-    #[serde(default)]
-    turns: Option<Vec<Vec<Box<RawValue>>>>,
+struct Body<'t> {
+    #[serde(borrow, default)]
+    tools: Vec<&'t RawValue>,
+    #[serde(borrow, default)]
+    expected: Option<Vec<&'t RawValue>>,
+    #[serde(borrow, default)]
+    turns: Option<Vec<Vec<&'t RawValue>>>,
     #[serde(default, rename = "match")]
     matching: Match,
     #[serde(default)]
@@ -51,8 +51,8 @@ struct Body {
     float_tolerance: f64,
     #[serde(default)]
     state: Option<RawState>,
-    #[serde(default, rename = "final")]
-    last: Option<Box<RawValue>>,
+    #[serde(borrow, default, rename = "final")]
+    last: Option<&'t RawValue>,
     #[serde(default)]
     response: bool,
 }
@@ -153,7 +153,7 @@ impl ToolsTask {
 
     /// Reads a task and validates all but its schemas.
     pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
-        let body: Body = task.parse()?;
+        let body: Body<'_> = task.parse()?;
         let mode = body.mode;
         check_tolerance(body.float_tolerance)?;
         let form = body.form.as_deref().map(|name| {
@@ -174,7 +174,7 @@ impl ToolsTask {
         let tools = Tools::read(&body.tools, body.names)?;
         let by_turn = body.turns.is_some();
         let turns = read_turns(&body, &tools)?;
-        let last = body.last.as_deref().map(|raw| {
+        let last = body.last.map(|raw| {
             Task::from_raw(raw).map_err(|error| {
                 TaskError::new(
                     error.code,
@@ -287,8 +287,8 @@ impl ToolsTask {
     }
 }
 
-fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<ExpectedCall>>>, TaskError> {
-    let (turns, pointer): (Vec<&Vec<Box<RawValue>>>, &str) = match (&body.expected, &body.turns) {
+fn read_turns(body: &Body<'_>, tools: &Tools) -> Result<Option<Vec<Vec<ExpectedCall>>>, TaskError> {
+    let (turns, pointer): (Vec<&Vec<&RawValue>>, &str) = match (&body.expected, &body.turns) {
         (Some(_), Some(_)) => {
             return Err(invalid(
                 "/turns",
@@ -318,7 +318,7 @@ fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<ExpectedCall>
             format!("a task has 1 to {MAX_TURNS} turns"),
         ));
     }
-    let turn = |(at, calls): (usize, &&Vec<Box<RawValue>>)| {
+    let turn = |(at, calls): (usize, &&Vec<&RawValue>)| {
         let pointer = if pointer == "/turns" {
             format!("/turns/{at}")
         } else {
@@ -332,11 +332,11 @@ fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<ExpectedCall>
         }
         let call = |(at, raw): (usize, &RawValue)| {
             let pointer = format!("{pointer}/{at}");
-            expected_call(&field(raw, &pointer)?, &pointer, body.mode, tools)
+            expected_call(field(raw, &pointer)?, &pointer, body.mode, tools)
         };
         calls
             .iter()
-            .map(AsRef::as_ref)
+            .copied()
             .enumerate()
             .map(call)
             .collect::<Result<Vec<_>, _>>()
@@ -354,28 +354,28 @@ const SHAPE: &str =
     "expected an object {\"name\", \"arguments\"?, \"any_of\"?, \"optional\"?, \"refused\"?}";
 
 fn expected_call(
-    json: &Json,
+    json: Json,
     pointer: &str,
     mode: Mode,
     tools: &Tools,
 ) -> Result<ExpectedCall, TaskError> {
-    if mode == Mode::Bfcl
-        && let [(name, arguments @ Json::Object(_))] = json.members()
-    {
-        return bfcl_call(name, arguments, pointer, tools);
-    }
-    let Json::Object(members) = json else {
+    let Json::Object(mut members) = json else {
         return Err(invalid(pointer, SHAPE));
     };
+    if mode == Mode::Bfcl
+        && let [(name, Json::Object(arguments))] = members.as_mut_slice()
+    {
+        return bfcl_call(name, std::mem::take(arguments), pointer, tools);
+    }
     let (mut name, mut arguments, mut optional) = (None, Vec::<Argument>::new(), Vec::new());
     let mut refused = false;
     for (key, value) in members {
         let pointer = format!("{pointer}/{key}");
         match (key.as_str(), value) {
-            ("name", Json::Text(text)) if !text.is_empty() => name = Some(text.clone()),
+            ("name", Json::Text(text)) if !text.is_empty() => name = Some(text),
             ("arguments" | "parameters", Json::Object(members)) => {
-                let exact = |(key, value): &(String, Json)| Argument::new(key, vec![value.clone()]);
-                arguments.extend(members.iter().map(exact));
+                let exact = |(key, value): (String, Json)| Argument::new(key, vec![value]);
+                arguments.extend(members.into_iter().map(exact));
             }
             ("any_of", Json::Object(members)) => {
                 for (key, values) in members {
@@ -389,15 +389,17 @@ fn expected_call(
                     if values.is_empty() {
                         return Err(invalid(&pointer, "the array of accepted values is empty"));
                     }
-                    arguments.push(Argument::new(key, values.clone()));
+                    arguments.push(Argument::new(key, values));
                 }
             }
-            ("refused", Json::Bool(value)) => refused = *value,
+            ("refused", Json::Bool(value)) => refused = value,
             ("optional", Json::Array(names)) => {
                 for value in names {
-                    optional.push(value.text().ok_or_else(|| {
-                        invalid(&pointer, "`optional` must be an array of argument names")
-                    })?);
+                    let Json::Text(name) = value else {
+                        let message = "`optional` must be an array of argument names";
+                        return Err(invalid(&pointer, message));
+                    };
+                    optional.push(name);
                 }
             }
             _ => return Err(invalid(&pointer, SHAPE)),
@@ -443,21 +445,20 @@ fn expected_call(
 /// argument optional.
 fn bfcl_call(
     name: &str,
-    arguments: &Json,
+    arguments: Vec<(String, Json)>,
     pointer: &str,
     tools: &Tools,
 ) -> Result<ExpectedCall, TaskError> {
     let name = &tool_name(name, pointer, tools)?;
-    let argument = |(key, values): &(String, Json)| match values {
-        Json::Array(values) => Ok(Argument::new(key, values.clone())),
+    let argument = |(key, values): (String, Json)| match values {
+        Json::Array(values) => Ok(Argument::new(key, values)),
         _ => Err(invalid(
             &format!("{pointer}/{name}/{key}"),
             "BFCL's format requires an array of accepted values for each argument",
         )),
     };
     let arguments = arguments
-        .members()
-        .iter()
+        .into_iter()
         .map(argument)
         .collect::<Result<Vec<_>, _>>()?;
     let tool = tools.get(name);

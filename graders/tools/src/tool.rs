@@ -55,7 +55,7 @@ pub(crate) struct Tool {
 
 impl Tools {
     /// Reads definitions, each with or without the wrapper `{"type": "function", "function": …}`.
-    pub(crate) fn read(raw: &[Box<RawValue>], names: Names) -> Result<Self, TaskError> {
+    pub(crate) fn read(raw: &[&RawValue], names: Names) -> Result<Self, TaskError> {
         let invalid = |pointer: &str, message: String| {
             TaskError::new(ErrorCode::InvalidTask, pointer, message)
         };
@@ -338,6 +338,7 @@ mod tests {
             .map(|at| json!({ "name": format!("tool{at}"), "parameters": parameters }))
             .map(|tool| to_raw_value(&tool).unwrap())
             .collect();
+        let tools: Vec<&RawValue> = tools.iter().map(AsRef::as_ref).collect();
         Tools::read(&tools, Names::Exact).unwrap()
     }
 

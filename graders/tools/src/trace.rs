@@ -172,6 +172,9 @@ impl Trace {
     /// Number of calls that repeat an earlier call without a change of the state in between.
     /// `changes` has whether each call changes the state; it is empty for a task without a state.
     pub(crate) fn redundant(&self, changes: &[bool]) -> usize {
+        if self.calls().nth(1).is_none() {
+            return 0;
+        }
         let mut seen: HashSet<(&str, String)> = HashSet::new();
         let mut names: HashMap<&str, usize> = HashMap::new();
         self.calls()

@@ -72,7 +72,7 @@ pub(crate) fn read_field<T: DeserializeOwned>(
         ));
     }
     let mut reader = serde_json::Deserializer::from_str(raw.get());
-    let read = serde_ignored::deserialize(&mut reader, |path| unknown.record(pointer, &path));
+    let read = unknown.read(&mut reader, pointer);
     read.or_else(|_: serde_json::Error| read_object(raw, pointer, ErrorCode::InvalidField))
 }
 
@@ -178,6 +178,15 @@ pub(crate) struct UnknownFields {
 }
 
 impl UnknownFields {
+    /// Parses a value, which `pointer` locates, and records its unknown fields.
+    pub(crate) fn read<'de, T: Deserialize<'de>>(
+        &mut self,
+        reader: &mut serde_json::Deserializer<serde_json::de::StrRead<'de>>,
+        pointer: &str,
+    ) -> serde_json::Result<T> {
+        serde_ignored::deserialize(reader, |path| self.record(pointer, &path))
+    }
+
     fn record(&mut self, base: &str, path: &serde_ignored::Path<'_>) {
         if self.pointers.len() == MAX_WARNINGS {
             self.more += 1;

@@ -138,12 +138,12 @@ pub struct Selected<'a> {
 }
 
 impl Selected<'_> {
-    /// The keys as a JSON object.
+    /// Appends the keys as a JSON object.
     ///
     /// # Errors
     /// If a number is not finite; grades have none.
-    pub fn to_vec(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(self)
+    pub fn append_to(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(json, self)
     }
 }
 

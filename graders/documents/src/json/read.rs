@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use assay_base::truncated;
+use memchr::memchr2;
 
 use super::tree::Json;
 
@@ -197,24 +198,21 @@ impl<'a> Reader<'a> {
     fn string(&mut self) -> Result<String, SyntaxError> {
         let start = self.at;
         let bytes = self.text.as_bytes();
-        let mut end = start + 1;
-        let (mut escapes, mut control) = (false, None);
+        let (mut end, mut escapes) = (start + 1, false);
         loop {
-            match bytes.get(end) {
+            let rest = bytes.get(end..).unwrap_or_default();
+            match memchr2(b'"', b'\\', rest) {
                 None => return Err(SyntaxError::new(start, "unterminated string")),
-                Some(b'"') => break,
-                Some(b'\\') => {
-                    escapes = true;
-                    end += 1;
-                }
-                Some(0..b' ') => {
-                    control.get_or_insert(end);
-                }
-                Some(_) => {}
+                Some(found) => end += found,
             }
-            end += 1;
+            if bytes[end] == b'"' {
+                break;
+            }
+            escapes = true;
+            end += 2;
         }
-        if let Some(at) = control {
+        if let Some(at) = control_character(&bytes[start + 1..end]) {
+            let at = start + 1 + at;
             let reason = format!(
                 "a control character (U+{:04X}) in a string must be escaped",
                 bytes[at]
@@ -321,6 +319,23 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The index of the first control character in the content of a string that is no escape.
+fn control_character(content: &[u8]) -> Option<usize> {
+    // Without a branch for each byte, so that it compiles to vector instructions.
+    if !content
+        .iter()
+        .fold(false, |found, byte| found | (*byte < b' '))
+    {
+        return None;
+    }
+    let mut is_escaped = false;
+    content.iter().position(|byte| {
+        let is_control = *byte < b' ' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        is_control
+    })
+}
+
 /// Whether a key is among the members before it. `seen` must be empty at the start of each object.
 pub fn is_duplicate(key: &str, members: &[(String, Json)], seen: &mut HashSet<String>) -> bool {
     if members.len() < MIN_MEMBERS_FOR_SET {
@@ -390,6 +405,10 @@ mod tests {
         );
         assert_eq!(read_error("[1 2]"), (3, "expected `,` or `]`".to_owned()));
         assert_eq!(read_error("\"a\nb\"").0, 2);
+        assert_eq!(
+            read_error("\"a\\\nb\""),
+            (3, "invalid escape sequence in the string".to_owned())
+        );
         assert_eq!(
             read_error(&format!("{}1{}", "[".repeat(257), "]".repeat(257))).0,
             256

@@ -10,43 +10,55 @@ use super::tree::Json;
 impl fmt::Display for Json {
     /// Writes JSON without white space. Keys keep their order and numbers their text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Null => f.write_str("null"),
-            Self::Bool(value) => write!(f, "{value}"),
-            Self::Number(text) => f.write_str(text),
-            Self::Text(text) => write_text(f, text),
-            Self::Array(elements) => {
-                f.write_str("[")?;
-                for (at, element) in elements.iter().enumerate() {
-                    write!(f, "{}{element}", if at == 0 { "" } else { "," })?;
-                }
-                f.write_str("]")
-            }
-            Self::Object(members) => {
-                f.write_str("{")?;
-                for (at, (key, value)) in members.iter().enumerate() {
-                    f.write_str(if at == 0 { "" } else { "," })?;
-                    write_text(f, key)?;
-                    write!(f, ":{value}")?;
-                }
-                f.write_str("}")
-            }
-        }
+        self.write(f)
     }
 }
 
 /// Writes a string literal.
-fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+fn write_text(out: &mut impl fmt::Write, text: &str) -> fmt::Result {
     let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
     if text.bytes().all(is_plain) {
-        f.write_str("\"")?;
-        f.write_str(text)?;
-        return f.write_str("\"");
+        out.write_str("\"")?;
+        out.write_str(text)?;
+        return out.write_str("\"");
     }
-    f.write_str(&serde_json::to_string(text).map_err(|_| fmt::Error)?)
+    out.write_str(&serde_json::to_string(text).map_err(|_| fmt::Error)?)
 }
 
 impl Json {
+    /// Writes the text of the value, as its [`Display`](fmt::Display) does, in less time than with
+    /// a formatter.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        match self {
+            Self::Null => out.write_str("null"),
+            Self::Bool(true) => out.write_str("true"),
+            Self::Bool(false) => out.write_str("false"),
+            Self::Number(text) => out.write_str(text),
+            Self::Text(text) => write_text(out, text),
+            Self::Array(elements) => {
+                out.write_str("[")?;
+                for (at, element) in elements.iter().enumerate() {
+                    out.write_str(if at == 0 { "" } else { "," })?;
+                    element.write(out)?;
+                }
+                out.write_str("]")
+            }
+            Self::Object(members) => {
+                out.write_str("{")?;
+                for (at, (key, value)) in members.iter().enumerate() {
+                    out.write_str(if at == 0 { "" } else { "," })?;
+                    write_text(out, key)?;
+                    out.write_str(":")?;
+                    value.write(out)?;
+                }
+                out.write_str("}")
+            }
+        }
+    }
+
     /// A text that is the same for equal values and different for others: keys are sorted, and
     /// numbers are written by [`number::canonical`].
     #[must_use]
@@ -72,14 +84,17 @@ impl Json {
                 members.sort_by(|(a, _), (b, _)| a.cmp(b));
                 text.push('{');
                 for (key, value) in members {
-                    text.push_str(&Self::Text(key.clone()).to_string());
+                    // Writing to a `String` cannot fail.
+                    let _ = write_text(text, key);
                     text.push(':');
                     value.write_canonical(text);
                     text.push(',');
                 }
                 text.push('}');
             }
-            Self::Null | Self::Bool(_) | Self::Text(_) => text.push_str(&self.to_string()),
+            Self::Null | Self::Bool(_) | Self::Text(_) => {
+                let _ = self.write(text);
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod strings;
 
+use std::fmt;
 use std::ops::Range;
 
 use assay_documents::Json;
@@ -33,9 +34,9 @@ pub(crate) struct Argument {
 }
 
 impl Argument {
-    pub(crate) fn new(name: &str, accepted: Vec<Json>) -> Self {
+    pub(crate) fn new(name: String, accepted: Vec<Json>) -> Self {
         Self {
-            name: name.to_owned(),
+            name,
             accepted,
             optional: false,
         }
@@ -217,16 +218,34 @@ impl CallError {
     }
 }
 
+/// Maximum length of a value in evidence and messages, in characters.
+const MAX_LENGTH: usize = 200;
+
 /// A value as JSON, truncated for evidence and messages.
 pub(crate) fn short(value: &Json) -> String {
-    const MAX_LENGTH: usize = 200;
-    let text = value.to_string();
-    match text
-        .char_indices()
-        .nth(MAX_LENGTH)
-        .filter(|_| text.len() > MAX_LENGTH)
+    let mut start = Start(String::new());
+    // Fails if the text is longer than what is kept of it.
+    let _ = value.write(&mut start);
+    let Start(mut text) = start;
+    if text.len() > MAX_LENGTH
+        && let Some((end, _)) = text.char_indices().nth(MAX_LENGTH)
     {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+/// The start of a text: all of it, or more than [`MAX_LENGTH`] characters.
+struct Start(String);
+
+impl fmt::Write for Start {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        // A character has at most four bytes.
+        if self.0.len() > 4 * MAX_LENGTH {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
     }
 }

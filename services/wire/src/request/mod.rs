@@ -267,6 +267,19 @@ fn raw_item(text: &[u8]) -> Result<&RawValue, Problem> {
     serde_json::from_slice(text).map_err(|error| body_problem::<Envelope<'_>>(text, &error))
 }
 
+/// Parses an item in one pass; `None` if it is invalid, which [`read_request`] reports.
+fn read_at_once(text: &[u8], pointer: &str, unknown: &mut UnknownFields) -> Option<ItemRequest> {
+    let text = std::str::from_utf8(text).ok()?;
+    if !text.trim_ascii_start().starts_with('{') {
+        // An array of values in the order of the fields would be accepted.
+        return None;
+    }
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let request = unknown.read(&mut reader, pointer).ok()?;
+    reader.end().ok()?;
+    Some(request)
+}
+
 fn read_request(
     raw: &RawValue,
     pointer: &str,
@@ -299,7 +312,13 @@ fn read_item<R: ReadTask>(
     tasks: &mut R,
 ) -> Result<(DecodedItem<R::Task>, Vec<Warning>), Problem> {
     let mut unknown = UnknownFields::default();
-    let request = read_request(raw_item(text)?, pointer, &mut unknown)?;
+    let request = match read_at_once(text, pointer, &mut unknown) {
+        Some(request) => request,
+        None => {
+            unknown = UnknownFields::default();
+            read_request(raw_item(text)?, pointer, &mut unknown)?
+        }
+    };
     let mut shared = Shared::read(None, 0)?;
     Ok((
         decode_tasks(request, pointer, &mut shared, tasks)?,

@@ -31,12 +31,12 @@ pub(super) struct ChunkResults {
 }
 
 /// Merges the results of items with results for the invalid lines, in the order of the lines.
+/// `append` appends the result of the next item.
 pub(super) fn merge(
     lines: &[InputLine],
-    results: impl IntoIterator<Item = Vec<u8>>,
     format: ResultFormat,
+    mut append: impl FnMut(&mut Vec<u8>) -> anyhow::Result<()>,
 ) -> anyhow::Result<ChunkResults> {
-    let mut results = results.into_iter();
     let mut merged = ChunkResults {
         lines: Vec::new(),
         count: lines.len() as u64,
@@ -49,9 +49,7 @@ pub(super) fn merge(
                 if matches!(format, ResultFormat::Explanation) {
                     write!(merged.lines, "line {number}: ")?;
                 }
-                merged
-                    .lines
-                    .extend_from_slice(&results.next().unwrap_or_default());
+                append(&mut merged.lines)?;
             }
             InputLine::Invalid(line) => {
                 match format {

@@ -163,7 +163,7 @@ fn count_lines(mut reader: impl BufRead) -> std::io::Result<u64> {
         if read.is_empty() {
             return Ok(lines);
         }
-        lines += read.iter().filter(|byte| **byte == b'\n').count() as u64;
+        lines += memchr::memchr_iter(b'\n', read).count() as u64;
         let length = read.len();
         reader.consume(length);
     }

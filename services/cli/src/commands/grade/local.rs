@@ -48,7 +48,7 @@ pub(super) async fn grade(
     let run = arguments.run.as_deref().map(Into::into);
     let reply = loop {
         if valid.is_empty() {
-            return merge(&lines, [], format);
+            return merge(&lines, format, |_| Ok(()));
         }
         // Only items with inline policies can conflict with each other, so only such a batch may
         // need a retry without the rejected item.
@@ -76,20 +76,29 @@ pub(super) async fn grade(
         input::invalidate(&mut lines, at, id, group, problem);
         valid = items;
     };
-    let mut results = Vec::with_capacity(reply.batch().items.len());
-    for grade in reply.grades() {
-        results.push(match format {
-            ResultFormat::Json(selection) => Selected {
-                selection,
-                streamed: false,
-                grade,
+    let mut grades = reply.grades();
+    match format {
+        ResultFormat::Json(selection) => merge(&lines, format, |json| {
+            if let Some(grade) = grades.next() {
+                let selected = Selected {
+                    selection,
+                    streamed: false,
+                    grade,
+                };
+                selected.append_to(json)?;
             }
-            .to_vec()?,
-            ResultFormat::Explanation => {
-                let explanation = explain::grade(engine, reply.item(grade), grade).await?;
-                explanation.into_bytes()
+            Ok(())
+        }),
+        ResultFormat::Explanation => {
+            let mut explanations = Vec::with_capacity(reply.batch().items.len());
+            for grade in grades {
+                explanations.push(explain::grade(engine, reply.item(grade), grade).await?);
             }
-        });
+            let mut explanations = explanations.into_iter();
+            merge(&lines, format, |text| {
+                text.extend(explanations.next().unwrap_or_default().into_bytes());
+                Ok(())
+            })
+        }
     }
-    merge(&lines, results, format)
 }

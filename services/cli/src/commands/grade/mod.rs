@@ -129,6 +129,11 @@ async fn grade_local(
         .map(|chunk| local::grade(node.engine(), chunk, arguments, format))
         .buffered(CHUNKS_AHEAD);
     let ended = write(arguments, results, total).await;
+    if arguments.database.is_none() {
+        // The process ends, and its caches have many small parts, which take longer to free one by
+        // one than with the process. A record must be closed.
+        std::mem::forget(node.engine().clone());
+    }
     node.stop().await;
     ended
 }

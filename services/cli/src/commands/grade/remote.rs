@@ -36,7 +36,7 @@ pub(super) async fn grade(
                 Problem::new(ErrorCode::BodyTooLarge, message),
             );
         }
-        return merge(&lines, [], format);
+        return merge(&lines, format, |_| Ok(()));
     }
     let mut request = GradeRequest {
         run: arguments.run.clone(),
@@ -47,19 +47,22 @@ pub(super) async fn grade(
     };
     loop {
         if request.items.is_empty() {
-            return merge(&lines, [], format);
+            return merge(&lines, format, |_| Ok(()));
         }
         let rejected = match client.grade(&request, None).await {
             Ok(reply) => {
-                let results = reply.results.iter().map(|grade| {
-                    Selected {
-                        selection,
-                        streamed: false,
-                        grade,
+                let mut grades = reply.results.iter();
+                return merge(&lines, format, |json| {
+                    if let Some(grade) = grades.next() {
+                        let selected = Selected {
+                            selection,
+                            streamed: false,
+                            grade,
+                        };
+                        selected.append_to(json)?;
                     }
-                    .to_vec()
+                    Ok(())
                 });
-                return merge(&lines, results.collect::<Result<Vec<_>, _>>()?, format);
             }
             Err(ClientError::Refused {
                 status: 422,
