@@ -58,6 +58,9 @@ pub(crate) struct SubmitJob {
     /// Template that makes items of rows with a `completion` column
     #[arg(long, value_name = "NAME|FILE|JSON")]
     pub(crate) template: Option<String>,
+    /// File with a JSON object of values, to which tasks refer by name as `{"$shared": "NAME"}`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) shared: Option<PathBuf>,
     /// Reward policy of items that name none
     #[arg(long, value_name = "NAME")]
     pub(crate) policy: Option<String>,

@@ -193,6 +193,9 @@ pub(crate) struct Grade {
     /// Template that makes items of rows with a `completion` column
     #[arg(long, value_name = "NAME|FILE|JSON")]
     pub(crate) template: Option<String>,
+    /// File with a JSON object of values, to which tasks refer by name as `{"$shared": "NAME"}`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) shared: Option<PathBuf>,
     /// File to write results to; `-` for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,

@@ -15,6 +15,7 @@ mod grade;
 mod graders;
 mod grades;
 mod images;
+mod items;
 mod jobs;
 mod keys;
 mod man;

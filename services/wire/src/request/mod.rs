@@ -26,6 +26,7 @@ use crate::unicode::{Step, Treatment, read_replacing};
 use crate::{Problem, Selection, Warning};
 
 use shared::Shared;
+pub use shared::SharedValues;
 pub use tasks::{OwnForm, ReadTask, TemplateTask, Unexpanded};
 
 /// A batch of rollouts to grade.
@@ -229,7 +230,7 @@ fn read_batch<R: ReadTask>(
         return Err(Problem::invalid("/run", message));
     }
     check_item_count(raw_items.len(), limits)?;
-    let mut shared = Shared::read(shared, limits.shared_bytes)?;
+    let mut shared = Shared::of_request(shared, limits.shared_bytes)?;
     let mut items = Vec::with_capacity(raw_items.len());
     for (index, raw) in raw_items.iter().enumerate() {
         let pointer = format!("/items/{index}");
@@ -244,7 +245,7 @@ fn read_batch<R: ReadTask>(
         policy,
         statistics,
         fields,
-        shared: shared.values,
+        shared: shared.values.by_name,
         items: Vec::new(),
     };
     Ok(Decoded {
@@ -319,7 +320,7 @@ fn read_item<R: ReadTask>(
             read_request(raw_item(text)?, pointer, &mut unknown)?
         }
     };
-    let mut shared = Shared::read(None, 0)?;
+    let mut shared = Shared::of_item();
     Ok((
         decode_tasks(request, pointer, &mut shared, tasks)?,
         unknown.into_warnings(),

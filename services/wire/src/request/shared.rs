@@ -2,11 +2,14 @@
 //! `{"$shared": "name"}`, such as the initial state of an environment with many tasks. References
 //! are replaced by the values when tasks are read, so that a task in the record is complete.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
+use assay_base::json_message;
 use assay_base::similar::did_you_mean;
 use assay_core::{ErrorCode, Hash};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::ReadTask;
@@ -21,9 +24,185 @@ const KEY: &str = "\"$shared\"";
 /// Maximum number of values of one request.
 const MAX_VALUES: usize = 256;
 
+/// Values by name, to which tasks refer.
+#[derive(Debug, Default)]
+pub struct SharedValues {
+    pub(super) by_name: BTreeMap<String, Box<RawValue>>,
+    origin: Origin,
+}
+
+/// Where values come from.
+#[derive(Debug, Clone, Copy, Default)]
+enum Origin {
+    /// An item outside of a request, which has none.
+    #[default]
+    Nowhere,
+    /// The field `shared` of a request.
+    Request,
+    /// A file.
+    File,
+}
+
+impl SharedValues {
+    /// Reads a file of values by name.
+    ///
+    /// # Errors
+    /// A [`Problem`] with a pointer into the file: it is not an object of values by name, or a
+    /// value refers to another one.
+    pub fn from_file(text: &str) -> Result<Self, Problem> {
+        let json: &RawValue = serde_json::from_str(text).map_err(|error| {
+            let message = json_message(&error, text.as_bytes());
+            Problem::new(ErrorCode::MalformedJson, format!("invalid JSON: {message}"))
+        })?;
+        Self::read(json, "", Origin::File)
+    }
+
+    fn read(json: &RawValue, base: &str, origin: Origin) -> Result<Self, Problem> {
+        let RawObject(by_name) = read_object(json, base, ErrorCode::InvalidField)?;
+        let invalid = |pointer: &str, message: String| {
+            Err(Problem::at(
+                ErrorCode::InvalidField,
+                pointer.to_owned(),
+                message,
+            ))
+        };
+        if by_name.len() > MAX_VALUES {
+            let what = match origin {
+                Origin::Request => "request shares",
+                Origin::Nowhere | Origin::File => "file has",
+            };
+            let message = format!(
+                "the {what} {} values, more than {MAX_VALUES}; split it into several",
+                by_name.len()
+            );
+            return invalid(base, message);
+        }
+        for (name, value) in &by_name {
+            if name.len() > MAX_NAME_BYTES {
+                let message = format!(
+                    "the name of a value is longer than {MAX_NAME_BYTES} bytes; shorten it"
+                );
+                return invalid(base, message);
+            }
+            let pointer = assay_base::pointer::member(base, name);
+            reject_lone_surrogates(value.get().as_bytes(), &pointer, ErrorCode::InvalidField)?;
+            if let Some(key) = keys(value.get()).next() {
+                let within = pointer_at(value.get().as_bytes(), key.start);
+                let message = "a shared value cannot refer to another one; write the value here";
+                return invalid(&format!("{pointer}{within}"), message.to_owned());
+            }
+        }
+        Ok(Self { by_name, origin })
+    }
+
+    /// An item, as JSON, with values in place of the references in its task and its checks. An item
+    /// that cannot be read is returned as it is.
+    ///
+    /// # Errors
+    /// A [`Problem`] with a pointer into the item: a reference is malformed or names no value.
+    pub fn insert<'i>(&self, item: &'i str) -> Result<Cow<'i, str>, Problem> {
+        #[derive(Deserialize)]
+        struct Tasks<'a> {
+            #[serde(borrow)]
+            task: Option<&'a RawValue>,
+            #[serde(borrow)]
+            checks: Option<&'a RawValue>,
+        }
+        if keys(item).next().is_none() {
+            return Ok(Cow::Borrowed(item));
+        }
+        let Ok(Tasks { task, checks }) = serde_json::from_str(item) else {
+            return Ok(Cow::Borrowed(item));
+        };
+        let parts = [("/task", task), ("/checks", checks)];
+        let parts = parts.into_iter().filter_map(|(pointer, part)| {
+            let text = part?.get();
+            let start = text.as_ptr().addr() - item.as_ptr().addr();
+            Some((start, pointer, text))
+        });
+        let mut parts: Vec<_> = parts.collect();
+        parts.sort_unstable();
+        let (mut whole, mut copied) = (String::with_capacity(item.len()), 0);
+        for (start, pointer, text) in parts {
+            whole.push_str(&item[copied..start]);
+            whole.push_str(&self.replaced(text, pointer, |_| Ok(()))?);
+            copied = start + text.len();
+        }
+        whole.push_str(&item[copied..]);
+        Ok(Cow::Owned(whole))
+    }
+
+    /// A text with values in place of references. `count` is called with the bytes of each, and
+    /// returns why they are too many.
+    fn replaced(
+        &self,
+        text: &str,
+        pointer: &str,
+        mut count: impl FnMut(usize) -> Result<(), String>,
+    ) -> Result<String, Problem> {
+        let invalid = |key: &Range<usize>, message: String| {
+            let within = pointer_at(text.as_bytes(), key.start);
+            Problem::at(
+                ErrorCode::InvalidTask,
+                format!("{pointer}{within}"),
+                message,
+            )
+        };
+        let (mut whole, mut copied) = (String::new(), 0);
+        for key in keys(text) {
+            let Some((name, reference)) = reference(text, &key) else {
+                let message = format!(
+                    "a reference is an object with the only member `$shared`, which is the name of \
+                     a value in {}",
+                    self.place()
+                );
+                return Err(invalid(&key, message));
+            };
+            let Some(value) = self.by_name.get(&name) else {
+                return Err(invalid(&key, self.unknown(&name)));
+            };
+            count(value.get().len()).map_err(|message| invalid(&key, message))?;
+            whole.push_str(&text[copied..reference.start]);
+            whole.push_str(value.get());
+            copied = reference.end;
+        }
+        whole.push_str(&text[copied..]);
+        Ok(whole)
+    }
+
+    fn place(&self) -> &'static str {
+        match self.origin {
+            Origin::Request => "`shared` of the request",
+            Origin::Nowhere | Origin::File => "the file of shared values",
+        }
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let shown = assay_base::truncated(name, 60);
+        match self.origin {
+            Origin::Request if self.by_name.is_empty() => format!(
+                "no value is named `{shown}`; add `shared` to the request, an object of values by \
+                 name"
+            ),
+            Origin::Nowhere => format!(
+                "no value is named `{shown}`; the command line inserts the values of a file with \
+                 `--shared`"
+            ),
+            Origin::Request | Origin::File => {
+                let names = self.by_name.keys().map(String::as_str);
+                let suggestion = did_you_mean(name, names);
+                format!(
+                    "no value in {} is named `{shown}`{suggestion}",
+                    self.place()
+                )
+            }
+        }
+    }
+}
+
 /// The shared values of a request, and the tasks that refer to them.
 pub(super) struct Shared<T> {
-    pub(super) values: BTreeMap<String, Box<RawValue>>,
+    pub(super) values: SharedValues,
     /// Tasks by their text, so that equal ones use memory once.
     kept: HashMap<Hash, T>,
     /// Bytes of the values in all tasks that were read.
@@ -37,46 +216,29 @@ impl<T: Clone> Shared<T> {
     /// # Errors
     /// A [`Problem`] at `/shared` or below: it is not an object of values by name, or a value
     /// refers to another one.
-    pub(super) fn read(json: Option<&RawValue>, max_bytes: usize) -> Result<Self, Problem> {
-        let RawObject(values) = match json.filter(|json| json.get() != "null") {
-            None => RawObject::default(),
-            Some(json) => read_object(json, "/shared", ErrorCode::InvalidField)?,
+    pub(super) fn of_request(json: Option<&RawValue>, max_bytes: usize) -> Result<Self, Problem> {
+        let values = match json.filter(|json| json.get() != "null") {
+            None => SharedValues {
+                origin: Origin::Request,
+                ..SharedValues::default()
+            },
+            Some(json) => SharedValues::read(json, "/shared", Origin::Request)?,
         };
-        let invalid = |pointer: &str, message: String| {
-            Err(Problem::at(
-                ErrorCode::InvalidField,
-                pointer.to_owned(),
-                message,
-            ))
-        };
-        if values.len() > MAX_VALUES {
-            let message = format!(
-                "the request shares {} values, more than {MAX_VALUES}; split it into several",
-                values.len()
-            );
-            return invalid("/shared", message);
-        }
-        for (name, value) in &values {
-            if name.len() > MAX_NAME_BYTES {
-                let message = format!(
-                    "the name of a value is longer than {MAX_NAME_BYTES} bytes; shorten it"
-                );
-                return invalid("/shared", message);
-            }
-            let pointer = assay_base::pointer::member("/shared", name);
-            reject_lone_surrogates(value.get().as_bytes(), &pointer, ErrorCode::InvalidField)?;
-            if let Some(key) = keys(value.get()).next() {
-                let within = pointer_at(value.get().as_bytes(), key.start);
-                let message = "a shared value cannot refer to another one; write the value here";
-                return invalid(&format!("{pointer}{within}"), message.to_owned());
-            }
-        }
         Ok(Self {
             values,
+            max_bytes,
+            ..Self::of_item()
+        })
+    }
+
+    /// No values, for an item outside of a request.
+    pub(super) fn of_item() -> Self {
+        Self {
+            values: SharedValues::default(),
             kept: HashMap::new(),
             bytes: 0,
-            max_bytes,
-        })
+            max_bytes: 0,
+        }
     }
 
     /// Reads a task, with the values that it refers to.
@@ -95,63 +257,29 @@ impl<T: Clone> Shared<T> {
         if let Some(task) = self.kept.get(&hash) {
             return Ok(task.clone());
         }
-        let whole = self.replaced(text, pointer)?;
-        let whole = RawValue::from_string(whole)
-            .map_err(|error| invalid_reference(pointer.to_owned(), error.to_string()))?;
+        let (bytes, max_bytes) = (&mut self.bytes, self.max_bytes);
+        let count = |more: usize| {
+            *bytes = bytes.saturating_add(more);
+            if *bytes <= max_bytes {
+                return Ok(());
+            }
+            Err(format!(
+                "the tasks of the request contain more than {max_bytes} bytes of shared values; \
+                 split it into several"
+            ))
+        };
+        let whole = self.values.replaced(text, pointer, count)?;
+        let whole = RawValue::from_string(whole).map_err(|error| {
+            Problem::at(
+                ErrorCode::InvalidTask,
+                pointer.to_owned(),
+                error.to_string(),
+            )
+        })?;
         let task = tasks.read(&whole, pointer)?;
         self.kept.insert(hash, task.clone());
         Ok(task)
     }
-
-    /// The text of a task with values in place of references.
-    fn replaced(&mut self, text: &str, pointer: &str) -> Result<String, Problem> {
-        let at = |key: &Range<usize>| {
-            let within = pointer_at(text.as_bytes(), key.start);
-            format!("{pointer}{within}")
-        };
-        let (mut whole, mut copied) = (String::new(), 0);
-        for key in keys(text) {
-            let Some((name, reference)) = reference(text, &key) else {
-                let message = "a reference is an object with the only member `$shared`, which is \
-                               the name of a value in `shared` of the request";
-                return Err(invalid_reference(at(&key), message.to_owned()));
-            };
-            let Some(value) = self.values.get(&name) else {
-                return Err(invalid_reference(at(&key), self.unknown(&name)));
-            };
-            self.bytes = self.bytes.saturating_add(value.get().len());
-            if self.bytes > self.max_bytes {
-                let message = format!(
-                    "the tasks of the request contain more than {} bytes of shared values; split \
-                     it into several",
-                    self.max_bytes
-                );
-                return Err(invalid_reference(at(&key), message));
-            }
-            whole.push_str(&text[copied..reference.start]);
-            whole.push_str(value.get());
-            copied = reference.end;
-        }
-        whole.push_str(&text[copied..]);
-        Ok(whole)
-    }
-
-    fn unknown(&self, name: &str) -> String {
-        let shown = assay_base::truncated(name, 60);
-        if self.values.is_empty() {
-            return format!(
-                "no value is named `{shown}`; add `shared` to the request, an object of values by \
-                 name"
-            );
-        }
-        let names = self.values.keys().map(String::as_str);
-        let suggestion = did_you_mean(name, names);
-        format!("no value in `shared` of the request is named `{shown}`{suggestion}")
-    }
-}
-
-fn invalid_reference(pointer: String, message: String) -> Problem {
-    Problem::at(ErrorCode::InvalidTask, pointer, message)
 }
 
 /// The byte ranges of the keys `$shared` in valid JSON.
@@ -200,7 +328,7 @@ mod tests {
     use crate::OwnForm;
 
     fn shared(values: &str, max_bytes: usize) -> Result<Shared<Task>, Problem> {
-        Shared::read(Some(serde_json::from_str(values).unwrap()), max_bytes)
+        Shared::of_request(Some(serde_json::from_str(values).unwrap()), max_bytes)
     }
 
     fn read(shared: &mut Shared<Task>, task: &str) -> Result<Task, Problem> {
@@ -274,5 +402,45 @@ mod tests {
         assert_eq!(problem.pointer.as_deref(), Some("/shared/a/b"));
         let problem = shared("[1]", 100).err().unwrap();
         assert_eq!(problem.pointer.as_deref(), Some("/shared"));
+    }
+
+    #[test]
+    fn inserts_values_of_a_file_into_tasks_and_checks_only() {
+        let values = SharedValues::from_file(r#"{"a": {"n": 1.50}, "b": [2]}"#).unwrap();
+        let item = concat!(
+            r#"{"checks": {"x": {"type": "x", "s": {"$shared": "b"}}}, "completion": "c", "#,
+            r#""meta": {"m": {"$shared": "a"}}, "task": { "s": {"$shared": "a"} }, "id": "1"}"#
+        );
+        assert_eq!(
+            values.insert(item).unwrap(),
+            concat!(
+                r#"{"checks": {"x": {"type": "x", "s": [2]}}, "completion": "c", "#,
+                r#""meta": {"m": {"$shared": "a"}}, "task": { "s": {"n": 1.50} }, "id": "1"}"#
+            )
+        );
+        for whole in [r#"{"task": {"s": "$shared"}}"#, r#"{"task": {"$shared":"#] {
+            assert!(matches!(values.insert(whole).unwrap(), Cow::Borrowed(same) if same == whole));
+        }
+    }
+
+    #[test]
+    fn locates_unknown_values_of_a_file() {
+        let values = SharedValues::from_file(r#"{"airline": 1}"#).unwrap();
+        let item = r#"{"checks": {"x": {"s": [{"$shared": "airlin"}]}}}"#;
+        let problem = values.insert(item).unwrap_err();
+        assert_eq!(problem.pointer.as_deref(), Some("/checks/x/s/0"));
+        assert_eq!(
+            problem.message,
+            "no value in the file of shared values is named `airlin`; did you mean `airline`?"
+        );
+        for (file, pointer) in [
+            ("[1]", Some("")),
+            (r#"{"a": 1, "a": 2}"#, Some("")),
+            (r#"{"a": {"$shared": "b"}, "b": 1}"#, Some("/a")),
+            ("{", None),
+        ] {
+            let problem = SharedValues::from_file(file).unwrap_err();
+            assert_eq!(problem.pointer.as_deref(), pointer, "{file}: {problem:?}");
+        }
     }
 }

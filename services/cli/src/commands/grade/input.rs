@@ -13,8 +13,7 @@ use assay_wire::request::{DecodedItem, ReadTask, decode_item};
 use futures::{Stream, stream};
 use tokio::sync::mpsc;
 
-use crate::commands::rows;
-use crate::commands::template::RowTemplate;
+use crate::commands::items::LineReader;
 
 /// Number of items after which a chunk ends at the end of the current group.
 const CHUNK_ITEMS: usize = 1_024;
@@ -115,16 +114,15 @@ pub(super) fn invalidate(
 pub(super) struct Chunk<T = Task> {
     pub(super) lines: Vec<InputLine>,
     pub(super) items: Vec<DecodedItem<T>>,
-    /// Bytes of the lines that are items. Above [`MAX_CHUNK_BYTES`] only for a single item.
+    /// Bytes of the items, as JSON. Above [`MAX_CHUNK_BYTES`] only for a single item.
     pub(super) bytes: usize,
 }
 
-/// Reads the file in chunks, ahead on a separate thread. Lines are items, whose tasks
-/// `tasks` makes, or rows if there is a template. Also returns the number of lines, except for
-/// standard input.
+/// Reads the file in chunks, ahead on a separate thread. `lines` makes items of its lines, and
+/// `tasks` their tasks. Also returns the number of lines, except for standard input.
 pub(super) fn chunks<R>(
     file: &Path,
-    template: Option<RowTemplate>,
+    lines: LineReader,
     division: Division,
     mut tasks: R,
 ) -> anyhow::Result<(impl Stream<Item = Chunk<R::Task>> + use<R>, Option<u64>)>
@@ -144,7 +142,7 @@ where
     tokio::task::spawn_blocking(move || {
         read(
             BufReader::with_capacity(1 << 20, reader),
-            template.as_ref(),
+            &lines,
             division,
             &mut tasks,
             &sender,
@@ -171,7 +169,7 @@ fn count_lines(mut reader: impl BufRead) -> std::io::Result<u64> {
 
 fn read<R: ReadTask>(
     mut reader: impl BufRead,
-    template: Option<&RowTemplate>,
+    lines: &LineReader,
     division: Division,
     tasks: &mut R,
     sender: &mpsc::Sender<Chunk<R::Task>>,
@@ -194,14 +192,14 @@ fn read<R: ReadTask>(
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        match decode_line(&line, number, template, tasks) {
-            Ok(item) => {
+        match decode_line(&line, number, lines, tasks) {
+            Ok((item, bytes)) => {
                 let group = item.request.group.as_deref();
                 let (is_full, is_at_limit) = match division {
                     Division::Chunks => (
                         chunk.items.len() >= CHUNK_ITEMS || chunk.bytes >= CHUNK_BYTES,
                         chunk.items.len() >= MAX_CHUNK_ITEMS
-                            || chunk.bytes + line.len() > MAX_CHUNK_BYTES,
+                            || chunk.bytes + bytes > MAX_CHUNK_BYTES,
                     ),
                     Division::OneBatch => (false, chunk.items.len() >= MAX_BATCH_ITEMS),
                 };
@@ -214,7 +212,7 @@ fn read<R: ReadTask>(
                     }
                     groups.next_chunk();
                 }
-                chunk.bytes += line.len();
+                chunk.bytes += bytes;
                 groups.add(group, number);
                 chunk.lines.push(InputLine::Item(number));
                 chunk.items.push(item);
@@ -239,20 +237,17 @@ fn empty<T>() -> Chunk<T> {
     }
 }
 
+/// The item of a line, and its bytes.
 fn decode_line<R: ReadTask>(
     line: &[u8],
     number: u64,
-    template: Option<&RowTemplate>,
+    lines: &LineReader,
     tasks: &mut R,
-) -> Result<DecodedItem<R::Task>, Problem> {
+) -> Result<(DecodedItem<R::Task>, usize), Problem> {
     let text = std::str::from_utf8(line)
         .map_err(|error| Problem::new(ErrorCode::MalformedJson, format!("not UTF-8: {error}")))?;
-    // Some Windows editors put a byte order mark before the first line.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let from_row = template
-        .map(|template| rows::item(text, template))
-        .transpose()?;
-    let (item, warnings) = decode_item(from_row.as_deref().unwrap_or(text), "", tasks)?;
+    let json = lines.item(text)?;
+    let (item, warnings) = decode_item(&json, "", tasks)?;
     for warning in warnings {
         tracing::warn!(
             line = number,
@@ -261,7 +256,7 @@ fn decode_line<R: ReadTask>(
             warning.message
         );
     }
-    Ok(item)
+    Ok((item, json.len()))
 }
 
 /// Warns when a group is split over chunks, because advantages are computed within a chunk.

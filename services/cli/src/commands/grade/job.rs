@@ -17,6 +17,7 @@ pub(super) async fn grade(
     let submission = Submission {
         file: &arguments.file,
         template: arguments.template.as_deref(),
+        shared: arguments.shared.as_deref(),
         policy: arguments.policy.as_deref(),
         run: arguments.run.as_deref(),
         step: arguments.step,

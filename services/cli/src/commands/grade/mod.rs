@@ -20,7 +20,7 @@ use assay_templates::Templates;
 use assay_wire::{Selection, Unexpanded};
 use futures::{Stream, StreamExt};
 
-use super::template::RowTemplate;
+use super::items::LineReader;
 use crate::arguments::Grade;
 use crate::exit::CommandStatus;
 use crate::image_progress;
@@ -95,6 +95,12 @@ pub(super) fn reject_same_file(input: &Path, output: &Path) -> anyhow::Result<()
     Ok(())
 }
 
+/// How the lines of the file become items.
+fn lines(arguments: &Grade, templates: &Templates) -> anyhow::Result<LineReader> {
+    let (template, shared) = (arguments.template.as_deref(), arguments.shared.as_deref());
+    LineReader::resolve(templates, template, shared)
+}
+
 async fn grade_local(
     arguments: &Grade,
     format: ResultFormat,
@@ -110,7 +116,7 @@ async fn grade_local(
     node.load_models().await?;
     let (chunks, total) = input::chunks(
         &arguments.file,
-        RowTemplate::resolve(node.templates(), arguments.template.as_deref())?,
+        lines(arguments, node.templates())?,
         if arguments.one_batch {
             Division::OneBatch
         } else {
@@ -146,7 +152,7 @@ async fn grade_remote(
 ) -> anyhow::Result<CommandStatus> {
     let (chunks, total) = input::chunks(
         &arguments.file,
-        RowTemplate::resolve(templates, arguments.template.as_deref())?,
+        lines(arguments, templates)?,
         Division::Chunks,
         // The server makes tasks from rows with its own templates.
         Unexpanded,

@@ -39,6 +39,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &JobArguments) -> anyhow::Resu
             let submission = Submission {
                 file: &arguments.file,
                 template: arguments.template.as_deref(),
+                shared: arguments.shared.as_deref(),
                 policy: arguments.policy.as_deref(),
                 run: arguments.run.as_deref(),
                 step: arguments.step,

@@ -13,8 +13,7 @@ use bytes::Bytes;
 use futures::stream;
 use tokio::sync::mpsc;
 
-use crate::commands::rows;
-use crate::commands::template::RowTemplate;
+use crate::commands::items::LineReader;
 
 /// Bytes that are sent at once.
 const PIECE: usize = 256 << 10;
@@ -23,6 +22,7 @@ const PIECE: usize = 256 << 10;
 pub(crate) struct Submission<'a> {
     pub(crate) file: &'a Path,
     pub(crate) template: Option<&'a str>,
+    pub(crate) shared: Option<&'a Path>,
     pub(crate) policy: Option<&'a str>,
     pub(crate) run: Option<&'a str>,
     pub(crate) step: Option<i64>,
@@ -59,33 +59,34 @@ pub(crate) async fn submit(
     } else {
         Box::new(open()?)
     });
-    // Fails early for a template that does not exist; each try needs its own.
-    RowTemplate::resolve(templates, submission.template)?;
+    // Fails early for a file or a template that does not exist; each try needs its own.
+    let lines = || LineReader::resolve(templates, submission.template, submission.shared);
+    lines()?;
     let body = || {
         let reader = match first.take() {
             Some(reader) => reader,
             None if is_stdin => return None,
             None => Box::new(open().ok()?),
         };
-        let template = RowTemplate::resolve(templates, submission.template).ok()?;
-        Some(streamed(pieces(reader, template)))
+        Some(streamed(pieces(reader, lines().ok()?)))
     };
     Ok(client.submit_job(&submission.query(), &key, body).await?)
 }
 
-/// The lines of a file in pieces, read on a thread for blocking work. Rows become items. A row of
-/// which the template makes none is logged and sent as it is, so that it has a result.
+/// The items of a file in pieces, read on a thread for blocking work. A line of which no item can
+/// be made is logged and sent as it is, so that it has a result.
 fn pieces(
     reader: Box<dyn Read + Send>,
-    template: Option<RowTemplate>,
+    lines: LineReader,
 ) -> impl futures::Stream<Item = io::Result<Bytes>> + Send + Sync + 'static {
     let (sender, receiver) = mpsc::channel(2);
     tokio::task::spawn_blocking(move || {
         let (mut reader, mut number) = (BufReader::with_capacity(PIECE, reader), 0);
         loop {
-            let piece = match &template {
-                None => next_piece(&mut reader),
-                Some(template) => next_items(&mut reader, &mut number, template),
+            let piece = if lines.is_verbatim() {
+                next_piece(&mut reader)
+            } else {
+                next_items(&mut reader, &mut number, &lines)
             };
             let is_last = !matches!(&piece, Ok(piece) if !piece.is_empty());
             let ended = is_last && piece.is_ok();
@@ -106,11 +107,11 @@ fn next_piece(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
     Ok(piece)
 }
 
-/// The items of the next rows; none at the end.
+/// The items of the next lines; none at the end.
 fn next_items(
     reader: &mut impl BufRead,
     number: &mut u64,
-    template: &RowTemplate,
+    lines: &LineReader,
 ) -> io::Result<Vec<u8>> {
     let (mut items, mut line) = (Vec::new(), String::new());
     while items.len() < PIECE {
@@ -119,13 +120,13 @@ fn next_items(
             break;
         }
         *number += 1;
-        let row = line.trim();
-        let item = (!row.is_empty()).then(|| rows::item(row, template));
+        let text = line.trim();
+        let item = (!text.is_empty()).then(|| lines.item(text));
         match item.transpose() {
             Ok(item) => items.extend_from_slice(item.unwrap_or_default().as_bytes()),
             Err(problem) => {
                 tracing::warn!(line = *number, "{problem}");
-                items.extend_from_slice(row.as_bytes());
+                items.extend_from_slice(text.as_bytes());
             }
         }
         items.push(b'\n');
