@@ -35,6 +35,7 @@ ALSO = ("FaultBody", "Counts")
 RENAMED = {"Warning": "BatchWarning", "ExceptionBody": "RaisedException"}
 
 SCHEMAS = "#/components/schemas/"
+SHARED = f"{SCHEMAS}SharedReference"
 
 HEADER = '''\
 """Types of the requests and replies of the service.
@@ -283,7 +284,7 @@ class Models:
         fields = {field: part for field, part in schema["properties"].items()}
         if required:
             base = f"_{title}Required"
-            if any(keyword.iskeyword(field) for field in required):
+            if any(keyword.iskeyword(name) or not name.isidentifier() for name in required):
                 pairs = [f'"{field}": "{self.type(fields[field])}"' for field in required]
                 lines = [f'{base} = TypedDict("{base}", {{{", ".join(pairs)}}})']
             else:
@@ -358,6 +359,8 @@ class Shapes:
             return self.fields(schema, others, path)
         parts = schema.get("oneOf") or schema.get("anyOf")
         if parts:
+            # A reference to a shared value has no nulls.
+            parts = [part for part in parts if part.get("$ref") != SHARED]
             choices = [self.shape(part, path) for part in parts]
             choices = [one for one in choices if one != "value"]
             return {"choices": choices} if len(choices) > 1 else choices[0] if choices else "value"

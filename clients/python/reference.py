@@ -8,6 +8,7 @@ With `--check` nothing is written, and the exit status is 1 if the file is not c
 
 from __future__ import annotations
 
+import ast
 import sys
 from pathlib import Path
 
@@ -176,7 +177,12 @@ def request_rows(item: griffe.Class, module: griffe.Module) -> list[tuple[str, s
             for member in found.members.values():
                 if isinstance(member, griffe.Attribute):
                     kinds[member.name] = str(member.annotation)
-    return [(name, kinds.get(name, "bool"), meaning) for name, meaning in meanings.items()]
+        elif isinstance(found, griffe.Attribute):
+            # `TypedDict(name, fields)`, for fields whose names are no identifiers.
+            call = ast.parse(str(found.value), mode="eval").body
+            assert isinstance(call, ast.Call)
+            kinds.update(ast.literal_eval(call.args[1]))
+    return [(name, kinds[name], meaning) for name, meaning in meanings.items()]
 
 
 def cell(kind: str) -> str:

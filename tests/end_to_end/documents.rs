@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use assay_documents::schema::Dialect;
+use assay_documents::{Json, Schema};
 use regex::Regex;
+use serde_json::{Value, json};
 
 use crate::end_to_end::language::texts;
 
@@ -76,6 +79,42 @@ fn every_reference_of_the_openapi_document_resolves() {
             .any(|to| to == "#/components/schemas/Task_tools/$defs/call"),
         "no reference into a grader's own `$defs`"
     );
+}
+
+#[test]
+fn openapi_document_describes_references_to_shared_values() {
+    let mut document = assay_api::document(&crate::end_to_end::graders());
+    let tools = document["components"]["schemas"]["Task_tools"]["properties"].clone();
+    let reference = "#/components/schemas/SharedReference";
+    assert_eq!(tools["tools"]["anyOf"][1]["$ref"], reference);
+    assert!(tools["tools"]["description"].is_string());
+    for option in ["type", "mode", "float_tolerance", "response"] {
+        assert!(tools[option].get("anyOf").is_none(), "{option}");
+    }
+    document["$ref"] = "#/components/schemas/GradeRequest".into();
+    let schema = Schema::compile(document, Dialect::default()).unwrap();
+    let is_valid = |tools: Value, mode: Value| {
+        let task = json!({
+            "type": "tools", "tools": tools, "mode": mode, "expected": { "$shared": "calls" },
+            "state": { "initial": { "$shared": "shop" }, "effects": { "$shared": "effects" } },
+        });
+        let request = json!({
+            "shared": { "calls": [], "shop": { "apple": 3 }, "effects": {}, "tools": [] },
+            "items": [{ "completion": "c", "task": task, "checks": { "again": task } }],
+        });
+        schema.holds(&Json::from(&request))
+    };
+    let (reference, mode) = (json!({ "$shared": "tools" }), json!("all"));
+    assert!(is_valid(json!([]), mode.clone()));
+    assert!(is_valid(reference.clone(), mode.clone()));
+    for tools in [
+        json!({ "$shared": 1 }),
+        json!({ "$shared": "tools", "more": 1 }),
+        json!({ "shared": "tools" }),
+    ] {
+        assert!(!is_valid(tools.clone(), mode.clone()), "{tools}");
+    }
+    assert!(!is_valid(reference.clone(), reference));
 }
 
 fn collect_references(value: &serde_json::Value, found: &mut Vec<String>) {

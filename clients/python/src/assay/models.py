@@ -5061,8 +5061,8 @@ class GradeRequest(_GradeRequestRequired, total=False):
     - `policy`: The policy that makes rewards from scores: a name or a policy object. With
       `default`, `reward == score`.
     - `run`: Name of the training run.
-    - `shared`: Values by name, at most 256. In a task, `{"$shared": "name"}` is replaced by the
-      value.
+    - `shared`: Values by name, at most 256. Anywhere in a task or a check, `{"$shared": "name"}` is
+      replaced by the value.
     - `statistics`: Names of group statistics to compute in addition to the mean.
     - `step`: Step of the run.
     """
@@ -5330,10 +5330,20 @@ class SessionCall(_SessionCallRequired, total=False):
     stdin: str
 
 
+_SharedReferenceRequired = TypedDict("_SharedReferenceRequired", {"$shared": "str"})
+
+
+class SharedReference(_SharedReferenceRequired, total=False):
+    """A reference to a value of `shared` of the request, which replaces it.
+
+    - `$shared`: Name of the value.
+    """
+
+
 class _ChoiceTaskRequired(TypedDict):
     type: Literal["choice"]
-    options: dict[str, str] | list[str]
-    answer: str | list[str]
+    options: dict[str, str] | list[str] | SharedReference
+    answer: str | list[str] | SharedReference
 
 
 class ChoiceTask(_ChoiceTaskRequired, total=False):
@@ -5354,15 +5364,15 @@ class ChoiceTask(_ChoiceTaskRequired, total=False):
     """
 
     extract: Literal["auto", "boxed", "whole"]
-    language: str
+    language: str | SharedReference
     require: Literal["all", "any"]
-    shuffle: str
+    shuffle: str | SharedReference
 
 
 class _CodeTaskRequired(TypedDict):
     type: Literal["code"]
-    language: str
-    tests: list[dict[str, Any]]
+    language: str | SharedReference
+    tests: list[dict[str, Any]] | SharedReference
 
 
 class CodeTask(_CodeTaskRequired, total=False):
@@ -5390,21 +5400,23 @@ class CodeTask(_CodeTaskRequired, total=False):
     - `type`: see the API.
     """
 
-    checker: Literal["tokens", "exact", "lines", "unordered_lines", "json"] | dict[str, Any]
-    files: dict[str, str | dict[str, Any]]
+    checker: Literal[
+        "tokens", "exact", "lines", "unordered_lines", "json"
+    ] | dict[str, Any] | SharedReference
+    files: dict[str, str | dict[str, Any]] | SharedReference
     float_tolerance: float
     image: Literal["python", "python-scientific", "javascript", "cpp"]
-    limits: dict[str, Any]
-    prelude: str | dict[str, Any]
-    reference: str | None
-    score: Literal["all", "fraction"] | dict[str, Any]
+    limits: dict[str, Any] | SharedReference
+    prelude: str | dict[str, Any] | SharedReference
+    reference: str | None | SharedReference
+    score: Literal["all", "fraction"] | dict[str, Any] | SharedReference
     stop_at_first_failure: bool
-    test_setup: str
+    test_setup: str | SharedReference
 
 
 class _ExternalTaskRequired(TypedDict):
     type: Literal["external"]
-    judge: str | list[str]
+    judge: str | list[str] | SharedReference
 
 
 class ExternalTask(_ExternalTaskRequired, total=False):
@@ -5425,18 +5437,18 @@ class ExternalTask(_ExternalTaskRequired, total=False):
     - `type`: see the API.
     """
 
-    criteria: list[dict[str, Any]]
+    criteria: list[dict[str, Any]] | SharedReference
     data: Any
-    other: str
-    question: str
-    reference: str
-    rubric: str
+    other: str | SharedReference
+    question: str | SharedReference
+    reference: str | SharedReference
+    rubric: str | SharedReference
     threshold: float
 
 
 class _InstructionsTaskRequired(TypedDict):
     type: Literal["instructions"]
-    constraints: list[dict[str, Any]]
+    constraints: list[dict[str, Any]] | SharedReference
 
 
 class InstructionsTask(_InstructionsTaskRequired, total=False):
@@ -5478,16 +5490,16 @@ class MathTask(_MathTaskRequired, total=False):
     - `units`: `compare`: compare units if both sides have one. `ignore`: compare only numbers.
     """
 
-    answer: str | list[str]
-    choices: dict[str, str]
+    answer: str | list[str] | SharedReference
+    choices: dict[str, str] | SharedReference
     consensus: bool
     extract: Literal["auto", "boxed", "whole"]
     form: Literal["any", "decimal"]
-    language: str | None
+    language: str | None | SharedReference
     order: Literal["auto", "ordered", "unordered"]
     percent: Literal["exact", "loose"]
     rounding: Literal["exact", "gold", "auto"]
-    tolerance: dict[str, Any]
+    tolerance: dict[str, Any] | SharedReference
     units: Literal["compare", "ignore"]
 
 
@@ -5510,10 +5522,10 @@ class RewardModelTask(_RewardModelTaskRequired, total=False):
     - `type`: see the API.
     """
 
-    model: str | None
+    model: str | None | SharedReference
     normalise: Literal["none", "sigmoid", "softsign", "affine", "relative"] | None
     reasoning: Literal["keep", "strip"]
-    reference: str | None
+    reference: str | None | SharedReference
     steps: Literal["min", "mean", "product", "last"]
     threshold: float | None
     truncate: Literal["reject", "prompt_left"]
@@ -5521,7 +5533,7 @@ class RewardModelTask(_RewardModelTaskRequired, total=False):
 
 class _RubricTaskRequired(TypedDict):
     type: Literal["rubric"]
-    criteria: list[dict[str, Any]]
+    criteria: list[dict[str, Any]] | SharedReference
 
 
 class RubricTask(_RubricTaskRequired, total=False):
@@ -5539,7 +5551,7 @@ class RubricTask(_RubricTaskRequired, total=False):
     - `type`: see the API.
     """
 
-    combine: Literal["points", "min", "product"] | dict[str, Any]
+    combine: Literal["points", "min", "product"] | dict[str, Any] | SharedReference
     on_failure: Literal["fail", "skip", "unmet"]
     saturation: float
     threshold: float
@@ -5548,8 +5560,8 @@ class RubricTask(_RubricTaskRequired, total=False):
 class _SqlTaskRequired(TypedDict):
     type: Literal["sql"]
     dialect: Literal["sqlite", "postgres"]
-    database: dict[str, Any]
-    gold: str | list[str]
+    database: dict[str, Any] | SharedReference
+    gold: str | list[str] | SharedReference
 
 
 class SqlTask(_SqlTaskRequired, total=False):
@@ -5571,9 +5583,9 @@ class SqlTask(_SqlTaskRequired, total=False):
 
     columns: Literal["strict", "permute", "superset"]
     float_tolerance: float
-    limits: dict[str, Any]
+    limits: dict[str, Any] | SharedReference
     order: Literal["auto", "ignore", "strict"]
-    partial: None | dict[str, Any]
+    partial: None | dict[str, Any] | SharedReference
 
 
 class _StructuredTaskRequired(TypedDict):
@@ -5610,9 +5622,9 @@ class StructuredTask(_StructuredTaskRequired, total=False):
     format: Literal["json", "yaml", "xml", "toml", "csv"]
     formats: bool | None
     mode: Literal["valid", "partial"]
-    schema: dict[str, Any] | bool | None
-    tool: str | None
-    weights: None | dict[str, Any]
+    schema: dict[str, Any] | bool | None | SharedReference
+    tool: str | None | SharedReference
+    weights: None | dict[str, Any] | SharedReference
 
 
 class _TextTaskRequired(TypedDict):
@@ -5641,17 +5653,17 @@ class TextTask(_TextTaskRequired, total=False):
     - `words`: The number of words of the text, which are runs of letters, digits and underscores.
     """
 
-    answer: str | list[str]
+    answer: str | list[str] | SharedReference
     extract: Literal["whole", "auto"]
     match: Literal[
         "exact", "normalised", "contains", "pattern", "fuzzy", "squad", "number", "date", "name"
     ]
-    reject: list[str]
+    reject: list[str] | SharedReference
     require: Literal["any", "all"]
     score: Literal["exact", "f1", "share"]
     threshold: float
     unanswerable: bool
-    words: dict[str, Any]
+    words: dict[str, Any] | SharedReference
 
 
 class _ToolsTaskRequired(TypedDict):
@@ -5683,8 +5695,8 @@ class ToolsTask(_ToolsTaskRequired, total=False):
     - `type`: see the API.
     """
 
-    expected: list[Any]
-    final: dict[str, Any]
+    expected: list[Any] | SharedReference
+    final: dict[str, Any] | SharedReference
     float_tolerance: float
     form: Literal[
         "openai", "responses", "anthropic", "gemini", "bedrock", "langchain", "ai_sdk", "hermes",
@@ -5699,11 +5711,11 @@ class ToolsTask(_ToolsTaskRequired, total=False):
     names: Literal["exact", "underscores"]
     order: Literal["any", "sequence"]
     response: bool
-    state: dict[str, Any]
+    state: dict[str, Any] | SharedReference
     steps: Literal["turns", "calls"]
     strings: Literal["exact", "folded"]
-    tools: list[dict[str, Any]]
-    turns: list[list[Any]]
+    tools: list[dict[str, Any]] | SharedReference
+    turns: list[list[Any]] | SharedReference
 
 
 class _TemplateTaskRequired(TypedDict):

@@ -33,6 +33,14 @@ pub(super) fn describe(document: &mut Value) {
     ] });
     schemas["ItemRequest"]["properties"]["checks"]["additionalProperties"] = task.clone();
     replace(schemas, "ItemRequest", "task", task);
+    let shared = json!({
+        "type": "object",
+        "maxProperties": 256,
+        "propertyNames": { "maxLength": 1024 },
+        "additionalProperties": { "description": "Any value without a `SharedReference`." },
+        "example": { "shop": { "stock": { "apple": 3 } } },
+    });
+    replace(schemas, "GradeRequest", "shared", shared);
     for (schema, field, nullable) in TEXTS_OR_MESSAGES {
         let mut shapes = vec![
             json!({ "type": "string" }),

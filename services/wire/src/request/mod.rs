@@ -50,7 +50,8 @@ pub struct GradeRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(min_items = 1, example = json!(["reward", "verdict"]))]
     pub fields: Option<Vec<String>>,
-    /// Values by name, at most 256. In a task, `{"$shared": "name"}` is replaced by the value.
+    /// Values by name, at most 256. Anywhere in a task or a check, `{"$shared": "name"}` is replaced
+    /// by the value.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(value_type = Object)]
     pub shared: BTreeMap<String, Box<RawValue>>,
