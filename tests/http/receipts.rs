@@ -1,5 +1,6 @@
 //! Receipts: what they contain, who gets them, and which grades have none.
 
+use assay_core::RawJson;
 use assay_review::receipt::{Envelope, Statement};
 use serde_json::{Value, json};
 
@@ -41,16 +42,16 @@ async fn a_receipt_repeats_its_grade_and_names_what_differs() {
     let review = service.node.review();
     assert!(review.verify(&statement).await.unwrap().is_empty());
 
-    let claimed = serde_json::value::to_raw_value("wrong_answer").unwrap();
-    statement.result.insert("verdict".to_owned(), claimed);
+    let claimed = json!("wrong_answer");
+    statement
+        .result
+        .insert("verdict".to_owned(), claimed.into());
     statement.result.remove("score");
     let found = review.verify(&statement).await.unwrap();
     let found: Vec<_> = found
         .iter()
         .map(|found| {
-            let json = |value: &Option<Box<serde_json::value::RawValue>>| {
-                value.as_ref().map(|value| value.get().to_owned())
-            };
+            let json = |value: &Option<RawJson>| value.as_ref().map(|json| json.get().to_owned());
             (found.key.as_str(), json(&found.stated), json(&found.now))
         })
         .collect();
@@ -94,7 +95,7 @@ async fn texts_that_are_not_stored_make_no_receipt() {
 #[tokio::test]
 async fn a_node_without_a_place_for_a_key_says_what_to_set() {
     let folder = tempfile::tempdir().unwrap();
-    for (key, status) in [("", 503), ("key.pem", 200)] {
+    for (key, status) in [("", 404), ("key.pem", 200)] {
         let service = service_with(|config| {
             config.store.database = "sqlite::memory:".to_owned().into();
             if !key.is_empty() {
@@ -105,9 +106,74 @@ async fn a_node_without_a_place_for_a_key_says_what_to_set() {
         let grade = grade(&service, item("4", "\\boxed{4}")).await;
         let got = service.get(&format!("/v1/grades/{grade}/receipt")).await;
         assert_eq!(got.status, status, "{}", got.text());
-        if status == 503 {
+        if status == 404 {
             assert!(got.text().contains("set `receipts.key`"), "{}", got.text());
         }
     }
     assert!(folder.path().join("key.pem").exists());
+}
+
+#[tokio::test]
+async fn nothing_is_signed_that_grading_again_changes() {
+    let service = service_with(|config| {
+        let pattern = toml::Table::from_iter([
+            ("pattern".to_owned(), "[a-z]+@[a-z]+".into()),
+            ("replacement".to_owned(), "EMAIL".into()),
+        ]);
+        let pattern = toml::Value::Table(pattern).try_into().unwrap();
+        config.redaction.insert("email".to_owned(), pattern);
+    })
+    .await;
+    // The program prints an address that its own text does not contain.
+    let program = "```python\nprint('bob' + '@' + 'example')\n```";
+    let item = json!({ "completion": program, "task": { "type": "code", "language": "python",
+        "tests": [{ "stdin": "", "stdout": "no" }] } });
+    let grade = grade(&service, item).await;
+    let detail = service.get(&format!("/v1/grades/{grade}")).await.text();
+    assert!(
+        detail.contains("EMAIL") && !detail.contains("bob@"),
+        "{detail}"
+    );
+    let got = service.get(&format!("/v1/grades/{grade}/receipt")).await;
+    assert_eq!(got.status, 404, "{}", got.text());
+    assert!(got.text().contains("changes `evidence`"), "{}", got.text());
+}
+
+#[tokio::test]
+async fn a_completion_with_the_text_of_a_task_is_read_as_text() {
+    let service = service().await;
+    let task = r#"{"type":"text","answer":"x"}"#;
+    let item = json!({ "completion": task, "prompt": task,
+        "task": { "type": "text", "answer": "x" } });
+    let grade = grade(&service, item).await;
+    let detail = service.get(&format!("/v1/grades/{grade}")).await.json();
+    assert_eq!(detail["completion"], task);
+    assert_eq!(detail["prompt"], task);
+    assert_eq!(detail["task"]["answer"], "x");
+    assert_eq!(
+        statement(&service, &grade).await.text("verdict").as_deref(),
+        Some("wrong_answer")
+    );
+}
+
+#[test]
+fn statements_have_one_form() {
+    let json = [
+        r#"{"assay":"0.1.0","grade":"01J00000000000000000000000","time_us":1,"#,
+        r#""item":{"task":{"type":"math"},"completion":"x","meta":{}},"#,
+        r#""result":{"verdict":"correct"}}"#,
+    ]
+    .concat();
+    Statement::read(json.as_bytes()).unwrap();
+    for (part, other) in [
+        (r#""result":{"#, r#""result":{"verdict":"wrong_answer","#),
+        (r#""verdict""#, r#""verd\u0069ct""#),
+        (r#""time_us":1"#, r#""time_us":1,"more":2"#),
+        (r#""meta":{}"#, r#""meta":{"a":1,"a":2}"#),
+        (r#":"x""#, r#": "x""#),
+    ] {
+        let changed = json.replace(part, other);
+        assert_ne!(changed, json);
+        Statement::read(changed.as_bytes()).unwrap_err();
+    }
 }

@@ -120,6 +120,12 @@ impl From<ReceiptError> for ApiError {
     fn from(error: ReceiptError) -> Self {
         match error {
             ReceiptError::Stored(error) => error.into(),
+            ReceiptError::Key(error) => {
+                // The message names a path of the node.
+                tracing::error!(%error, "receipts cannot be signed");
+                let message = "the key of receipts cannot be used; the log of the node says why";
+                Self::new(ErrorCode::Internal, message)
+            }
             error => Self::new(error.code(), error.to_string()),
         }
     }

@@ -13,11 +13,11 @@ use serde_json::Value;
 /// [`RecordError`] if the record cannot be read.
 pub async fn grade_detail(store: &Record, stored: StoredGrade) -> Result<GradeDetail, RecordError> {
     let prompt = match stored.source.prompt_hash {
-        Some(hash) => body(store, hash).await?,
+        Some(hash) => text(store, hash).await?,
         None => Value::Null.into(),
     };
     let policy_body = match stored.source.policy_hash {
-        Some(hash) => body(store, hash).await?,
+        Some(hash) => json(store, hash).await?,
         None => Value::Null.into(),
     };
     let adjudications = store
@@ -26,8 +26,8 @@ pub async fn grade_detail(store: &Record, stored: StoredGrade) -> Result<GradeDe
         .into_iter()
         .map(AdjudicationBody::from);
     let comments = store.comments(stored.grade.grade).await?;
-    let task = body(store, stored.source.task_hash).await?;
-    let completion = body(store, stored.source.completion_hash).await?;
+    let task = json(store, stored.source.task_hash).await?;
+    let completion = text(store, stored.source.completion_hash).await?;
     let is_missing = task.is_null()
         || completion.is_null()
         || stored.source.prompt_hash.is_some() && prompt.is_null();
@@ -50,19 +50,22 @@ pub async fn grade_detail(store: &Record, stored: StoredGrade) -> Result<GradeDe
     })
 }
 
-/// A body as JSON; null if it is not stored.
-async fn body(store: &Record, hash: Hash) -> Result<RawJson, RecordError> {
-    let Some(Body { kind, content, .. }) = store.body(hash).await? else {
-        return Ok(Value::Null.into());
-    };
-    let text = String::from_utf8_lossy(&content);
-    let body = match kind {
-        BodyKind::Text => Some(Value::String(text.into_owned()).into()),
-        BodyKind::Messages
-        | BodyKind::Task
-        | BodyKind::Policy
-        | BodyKind::Pair
-        | BodyKind::Report => RawJson::stored(&text),
-    };
-    Ok(body.unwrap_or_else(|| Value::Null.into()))
+/// A prompt or completion, a string or messages; null if it is not stored. A text with the bytes of
+/// a task has the same hash, and is stored once, as the first kind.
+async fn text(store: &Record, hash: Hash) -> Result<RawJson, RecordError> {
+    Ok(match store.body(hash).await? {
+        Some(body) if body.kind == BodyKind::Messages => as_json(&body),
+        Some(body) => Value::String(String::from_utf8_lossy(&body.content).into_owned()).into(),
+        None => Value::Null.into(),
+    })
+}
+
+/// A task or policy; null if it is not stored.
+async fn json(store: &Record, hash: Hash) -> Result<RawJson, RecordError> {
+    let body = store.body(hash).await?;
+    Ok(body.map_or_else(|| Value::Null.into(), |body| as_json(&body)))
+}
+
+fn as_json(body: &Body) -> RawJson {
+    RawJson::stored(&String::from_utf8_lossy(&body.content)).unwrap_or_else(|| Value::Null.into())
 }

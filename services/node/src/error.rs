@@ -4,6 +4,7 @@ use assay_core::reward_model::ModelError;
 use assay_engine::RedactionError;
 use assay_external::JudgeError;
 use assay_record::OpenError;
+use assay_review::receipt::ReceiptError;
 use assay_rewards::PolicyError;
 use assay_weights::LoadError;
 use assay_worker::{Mechanism, WorkerError};
@@ -72,6 +73,9 @@ pub enum NodeError {
         /// The cause.
         error: ModelError,
     },
+    /// The key of receipts cannot be used.
+    #[error(transparent)]
+    Receipts(#[from] ReceiptError),
     /// Threads cannot be started.
     #[error("cannot start the worker threads: {0}")]
     Workers(std::io::Error),

@@ -269,10 +269,14 @@ impl Node {
     /// The API over this node, as [`Node::serve`] serves it.
     ///
     /// # Errors
-    /// [`NodeError::Metrics`] if metrics cannot be collected, and [`NodeError::Sessions`] if the
-    /// folder of sessions cannot be used.
+    /// [`NodeError::Metrics`] if metrics cannot be collected, [`NodeError::Sessions`] if the folder
+    /// of sessions cannot be used, and [`NodeError::NoKeys`] if callers need keys and there is no
+    /// record for them.
     pub fn api(&self) -> Result<Api, NodeError> {
         let server = &self.config.server;
+        if self.gate.requires_key() && self.review.engine().record().is_none() {
+            return Err(NodeError::NoKeys(server.listen));
+        }
         let defaults = ApiLimits::default();
         let pools = if self.config.sql.postgres.is_empty() {
             0
@@ -347,6 +351,9 @@ impl Node {
         listener: TcpListener,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), NodeError> {
+        if !self.config.receipts.key.as_os_str().is_empty() {
+            self.review.receipt_key().await?;
+        }
         let api = self.api()?;
         // Workers are started before there is load. If one cannot be started, the items that need
         // it report the error.
@@ -596,9 +603,6 @@ async fn gate(
         KeyRequirement::Auto if address.ip().is_loopback() && proxies.is_none() => KeyPolicy::IfAny,
         KeyRequirement::Auto | KeyRequirement::Required => KeyPolicy::Required,
     };
-    if policy == KeyPolicy::Required && record.is_none() {
-        return Err(NodeError::NoKeys(address));
-    }
     let store = record.map(|record| Arc::new(record.access()) as Arc<dyn AccessStore>);
     let gate = Gate::start(policy, store, Arc::clone(clock)).await?;
     Ok(gate.behind(proxies))

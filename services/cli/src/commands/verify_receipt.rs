@@ -1,16 +1,14 @@
 //! `assay verify-receipt`: checks the signatures of receipts, grades their items again with this
 //! binary and compares the results.
 
-use std::cell::Cell;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::rc::Rc;
 
 use anyhow::{Context, bail};
+use assay_core::RawJson;
 use assay_node::Node;
 use assay_review::receipt::{Difference, Envelope, PublicKey, Statement};
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::arguments::VerifyReceiptArguments;
 use crate::exit::CommandStatus;
@@ -46,15 +44,15 @@ enum State {
     Differs,
     /// The signature is not valid, or not one of the required keys.
     Invalid,
-    /// This binary cannot grade the item.
+    /// This binary cannot grade the item, or does not because a judge would be called.
     NotGraded,
 }
 
 #[derive(Serialize)]
 struct Differs {
     key: String,
-    stated: Option<Box<RawValue>>,
-    now: Option<Box<RawValue>>,
+    stated: Option<RawJson>,
+    now: Option<RawJson>,
 }
 
 impl From<Difference> for Differs {
@@ -102,24 +100,17 @@ async fn verify(
     arguments: &VerifyReceiptArguments,
 ) -> anyhow::Result<CommandStatus> {
     node.load_models().await?;
-    let left = Rc::new(Cell::new(MAX_RECEIPT));
-    let limited = Limited {
-        reader: BufReader::new(input),
-        left: Rc::clone(&left),
+    let receipts = Receipts {
+        input: BufReader::new(input),
+        lines: 0,
     };
-    let receipts = serde_json::Deserializer::from_reader(limited).into_iter::<Envelope>();
     let mut out = terminal::results();
     let (mut count, mut wrong) = (0, 0);
     for receipt in receipts {
         count += 1;
-        let receipt = receipt.with_context(|| {
-            format!(
-                "receipt {count} of `{}` cannot be read",
-                arguments.file.display()
-            )
-        })?;
-        left.set(MAX_RECEIPT);
-        let finding = find(node, count, &receipt, required).await;
+        let receipt =
+            receipt.with_context(|| format!("cannot read `{}`", arguments.file.display()))?;
+        let finding = find(node, count, receipt, required).await;
         wrong += usize::from(finding.state != State::Verified);
         if arguments.output.json {
             writeln!(out, "{}", terminal::json(&finding)?)?;
@@ -136,7 +127,12 @@ async fn verify(
     })
 }
 
-async fn find(node: &Node, receipt: usize, envelope: &Envelope, required: &[PublicKey]) -> Finding {
+async fn find(
+    node: &Node,
+    receipt: usize,
+    envelope: Result<Envelope, String>,
+    required: &[PublicKey],
+) -> Finding {
     let mut finding = Finding {
         receipt,
         grade: None,
@@ -147,10 +143,11 @@ async fn find(node: &Node, receipt: usize, envelope: &Envelope, required: &[Publ
         reason: None,
         differences: Vec::new(),
     };
-    let (payload, keys) = match envelope.open() {
+    let opened = envelope.and_then(|envelope| envelope.open().map_err(|error| error.to_string()));
+    let (payload, keys) = match opened {
         Ok(opened) => opened,
-        Err(error) => {
-            finding.reason = Some(error.to_string());
+        Err(reason) => {
+            finding.reason = Some(reason);
             return finding;
         }
     };
@@ -161,8 +158,11 @@ async fn find(node: &Node, receipt: usize, envelope: &Envelope, required: &[Publ
     }
     let statement = match Statement::read(&payload) {
         Ok(statement) => statement,
-        Err(error) => {
-            finding.reason = Some(format!("its payload is not a receipt: {error}"));
+        Err(reason) => {
+            finding.state = State::NotGraded;
+            finding.reason = Some(format!(
+                "this version cannot read what was signed: {reason}"
+            ));
             return finding;
         }
     };
@@ -207,8 +207,8 @@ fn write(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
                 .differences
                 .iter()
                 .try_for_each(|Differs { key, stated, now }| {
-                    let shown = |json: &Option<Box<RawValue>>| {
-                        let text = json.as_ref().map_or("nothing", |json| json.get());
+                    let shown = |json: &Option<RawJson>| {
+                        let text = json.as_ref().map_or("nothing", RawJson::get);
                         table::printable(text)
                     };
                     writeln!(
@@ -224,23 +224,58 @@ fn write(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
     }
 }
 
-/// A reader that fails after `left` bytes.
-struct Limited<R> {
-    reader: R,
-    left: Rc<Cell<u64>>,
+/// The receipts of a file: one on each line, or one over all lines. A line that is not a receipt is
+/// returned with the reason.
+struct Receipts<R> {
+    input: R,
+    /// Number of lines that were read.
+    lines: usize,
 }
 
-impl<R: Read> Read for Limited<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(buffer)?;
-        match self.left.get().checked_sub(read as u64) {
-            Some(left) => {
-                self.left.set(left);
-                Ok(read)
-            }
-            None => Err(io::Error::other(format!(
-                "a receipt has at most {MAX_RECEIPT} bytes"
-            ))),
+impl<R: BufRead> Receipts<R> {
+    /// Appends a line to `text`, or all lines.
+    fn read(&mut self, text: &mut Vec<u8>, all: bool) -> io::Result<()> {
+        let mut input = (&mut self.input).take(MAX_RECEIPT + 1 - text.len() as u64);
+        if all {
+            input.read_to_end(text)?;
+        } else {
+            input.read_until(b'\n', text)?;
+            self.lines += 1;
         }
+        if text.len() as u64 > MAX_RECEIPT {
+            let message = format!("a receipt has at most {MAX_RECEIPT} bytes");
+            return Err(io::Error::other(message));
+        }
+        Ok(())
+    }
+
+    fn read_next(&mut self) -> io::Result<Option<Result<Envelope, String>>> {
+        loop {
+            let mut text = Vec::new();
+            self.read(&mut text, false)?;
+            if text.is_empty() {
+                return Ok(None);
+            }
+            if text.trim_ascii().is_empty() {
+                continue;
+            }
+            let mut parsed = serde_json::from_slice(&text);
+            if self.lines == 1 && parsed.as_ref().is_err_and(serde_json::Error::is_eof) {
+                self.read(&mut text, true)?;
+                parsed = serde_json::from_slice(&text);
+            }
+            let line = self.lines;
+            return Ok(Some(parsed.map_err(|error| {
+                format!("line {line} is not a receipt: {error}")
+            })));
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for Receipts<R> {
+    type Item = io::Result<Result<Envelope, String>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read_next().transpose()
     }
 }

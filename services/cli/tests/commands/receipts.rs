@@ -77,7 +77,19 @@ fn receipts_are_verified_elsewhere_by_grading_again() {
     assert_eq!(output.status.code(), Some(1));
     let finding = &lines(&output.stdout)[0];
     assert_eq!(finding["state"], "invalid", "{finding}");
-    assert!(finding["reason"].as_str().unwrap().contains("signature"));
+    assert!(finding["reason"].as_str().unwrap().contains("signatures"));
+
+    // A receipt over several lines, and settings of a server that this command does not start.
+    let pretty = serde_json::to_string_pretty(&lines(&receipts.stdout)[1]).unwrap();
+    std::fs::write(elsewhere.join("pretty.json"), pretty).unwrap();
+    std::fs::write(
+        elsewhere.join("assay.toml"),
+        "[server]\nlisten = \"0.0.0.0:0\"\n[access]\nkeys = \"required\"\n",
+    )
+    .unwrap();
+    let output = assay(elsewhere, &["verify-receipt", "pretty.json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().count(), 1);
 }
 
 #[test]
@@ -88,11 +100,17 @@ fn files_without_receipts_are_errors() {
     std::fs::write(folder.join("other"), "{\"a\": 1}").unwrap();
     for (file, reason) in [
         ("empty", "`empty` has no receipts"),
-        ("other", "receipt 1 of `other` cannot be read"),
         ("none", "cannot read `none`"),
     ] {
         assert_fails(folder, &["verify-receipt", file], reason);
     }
+    let output = assay(folder, &["verify-receipt", "other"]);
+    assert_eq!(output.status.code(), Some(1));
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("receipt 1: not valid: line 1 is not a receipt"),
+        "{shown}"
+    );
     let key = ["verify-receipt", "empty", "--signed-by", "abc"];
     assert_fails(folder, &key, "64 hexadecimal digits");
 }

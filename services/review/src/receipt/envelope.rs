@@ -2,7 +2,7 @@
 //! can check them too: <https://github.com/secure-systems-lab/dsse>.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -14,7 +14,6 @@ const RECEIPT: &str = "application/vnd.assay.receipt+json";
 /// A signed envelope. Its payload is JSON with the keys `assay`, `grade`, `time_us`, `item` and
 /// `result`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 #[schema(as = Receipt)]
 pub struct Envelope {
     /// Media type of the payload: `application/vnd.assay.receipt+json`.
@@ -29,10 +28,10 @@ pub struct Envelope {
 
 /// A signature of an envelope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 #[schema(as = ReceiptSignature)]
 pub struct Signature {
     /// The public Ed25519 key, as 64 hexadecimal digits.
+    #[serde(default)]
     pub keyid: String,
     /// The signature of the payload and its type in Base64.
     pub sig: String,
@@ -44,23 +43,12 @@ pub enum EnvelopeError {
     /// It contains something else.
     #[error("the `payloadType` is `{0}`, not `{RECEIPT}`")]
     Type(String),
-    /// A part is not Base64.
-    #[error("the `{part}` is not Base64: {error}")]
-    Base64 {
-        /// `payload` or `sig`.
-        part: &'static str,
-        /// What is wrong.
-        error: base64::DecodeError,
-    },
-    /// It has no signature.
-    #[error("it has no signature")]
+    /// The payload is not Base64.
+    #[error("the `payload` is not Base64: {0}")]
+    Base64(base64::DecodeError),
+    /// No key has signed it.
+    #[error("none of its signatures is one of its `keyid` for this payload")]
     Unsigned,
-    /// A `keyid` is not a key.
-    #[error("the `keyid` `{0}` is not a public key of 64 hexadecimal digits")]
-    KeyId(String),
-    /// A signature does not fit the payload and the key.
-    #[error("the signature is not one of the key {0} for this payload")]
-    Signature(PublicKey),
 }
 
 impl Envelope {
@@ -78,36 +66,36 @@ impl Envelope {
         }
     }
 
-    /// Checks all signatures and returns the payload with the keys that signed it.
+    /// Returns the payload and the keys that signed it. Other signatures are ignored, as DSSE
+    /// requires.
     ///
     /// # Errors
-    /// [`EnvelopeError`] if there is no signature, or one is not valid.
+    /// [`EnvelopeError`] if no signature is valid.
     pub fn open(&self) -> Result<(Vec<u8>, Vec<PublicKey>), EnvelopeError> {
         if self.payload_type != RECEIPT {
             return Err(EnvelopeError::Type(self.payload_type.clone()));
         }
-        let decode = |part, text: &str| {
-            let decoded = STANDARD.decode(text);
-            decoded.map_err(|error| EnvelopeError::Base64 { part, error })
-        };
-        let payload = decode("payload", &self.payload)?;
+        let payload = decoded(&self.payload).map_err(EnvelopeError::Base64)?;
         let signed = signed_bytes(&payload);
-        let mut keys = Vec::with_capacity(self.signatures.len());
-        for signature in &self.signatures {
-            let key: PublicKey = signature
-                .keyid
-                .parse()
-                .map_err(|()| EnvelopeError::KeyId(signature.keyid.clone()))?;
-            if !key.has_signed(&signed, &decode("sig", &signature.sig)?) {
-                return Err(EnvelopeError::Signature(key));
-            }
-            keys.push(key);
-        }
+        let signers = self.signatures.iter().filter_map(|signature| {
+            let key: PublicKey = signature.keyid.parse().ok()?;
+            let signature = decoded(&signature.sig).ok()?;
+            key.has_signed(&signed, &signature).then_some(key)
+        });
+        let keys: Vec<_> = signers.collect();
         if keys.is_empty() {
             return Err(EnvelopeError::Unsigned);
         }
         Ok((payload, keys))
     }
+}
+
+/// Decodes Base64 of either alphabet.
+fn decoded(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
+    if text.contains(['-', '_']) {
+        return URL_SAFE.decode(text);
+    }
+    STANDARD.decode(text)
 }
 
 /// The bytes that are signed: the pre-authentication encoding of DSSE.
@@ -161,7 +149,15 @@ mod tests {
         let other = SigningKey::generate().unwrap();
         let mut envelope = Envelope::sign(b"{}", &key);
         envelope.signatures[0].keyid = other.public().to_string();
-        assert!(matches!(envelope.open(), Err(EnvelopeError::Signature(_))));
+        assert!(matches!(envelope.open(), Err(EnvelopeError::Unsigned)));
+        // A signature that cannot be checked does not take away a valid one.
+        let mut envelope = Envelope::sign(b"{}", &key);
+        let unknown = Signature {
+            keyid: String::new(),
+            sig: "?".to_owned(),
+        };
+        envelope.signatures.insert(0, unknown);
+        assert_eq!(envelope.open().unwrap().1, [key.public()]);
         let mut envelope = Envelope::sign(b"{}", &key);
         envelope.payload_type = "text/plain".to_owned();
         assert!(matches!(envelope.open(), Err(EnvelopeError::Type(_))));

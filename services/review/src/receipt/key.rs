@@ -1,9 +1,9 @@
 //! The Ed25519 key that signs receipts, in a file in PEM (PKCS #8), as `openssl genpkey` writes it.
 
 use std::fmt;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -15,6 +15,9 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject as _;
 use tokio::sync::OnceCell;
+
+/// Maximum size of the file, in bytes.
+const MAX_PEM: u64 = 16 << 10;
 
 /// Length of a line of PEM, in characters.
 const PEM_LINE: usize = 64;
@@ -73,12 +76,12 @@ impl SigningKey {
 
     /// Reads the key in a file, which is created with a new key if it does not exist.
     fn open(path: &Path) -> Result<Self, String> {
-        match fs::read(path) {
+        match read(path) {
             Ok(pem) => Self::read_pem(&pem),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 create(path, &pem_of(&new_der()?)).map_err(|error| error.to_string())?;
                 // Another process may have created it first.
-                Self::read_pem(&fs::read(path).map_err(|error| error.to_string())?)
+                Self::read_pem(&read(path).map_err(|error| error.to_string())?)
             }
             Err(error) => Err(error.to_string()),
         }
@@ -168,30 +171,38 @@ fn pem_of(der: &[u8]) -> String {
 
 /// Creates a file that only its owner can read, whole or not at all. Keeps a file that exists.
 fn create(path: &Path, text: &str) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}", std::process::id()));
-    let new = PathBuf::from(name);
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let mut file = options.open(&new)?;
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    // Its name is random, and its mode is 0600.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    let linked = fs::hard_link(&new, path);
-    fs::remove_file(&new)?;
-    match linked {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => {
-            let folder = path
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty());
-            fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-        }
+    file.as_file().sync_all()?;
+    match file.persist_noclobber(path) {
+        Err(failed) if failed.error.kind() != io::ErrorKind::AlreadyExists => Err(failed.error),
+        _ => File::open(folder)?.sync_all(),
     }
+}
+
+/// Reads a file, of which no more than a key can have.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let mode = file.metadata()?.mode();
+    if mode & 0o077 != 0 {
+        tracing::warn!(
+            path = %path.display(),
+            "others can read the key of receipts; set its mode to 0600"
+        );
+    }
+    let mut pem = Vec::new();
+    file.take(MAX_PEM).read_to_end(&mut pem)?;
+    Ok(pem)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt as _;
+    use std::fs;
 
     use super::*;
 

@@ -8,9 +8,8 @@ mod statement;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use assay_core::{ErrorCode, GradeId};
-use assay_engine::{Batch, EngineError};
-use serde_json::value::RawValue;
+use assay_core::{ErrorCode, GradeId, RawJson};
+use assay_engine::{Batch, BatchItem, EngineError};
 
 use crate::Review;
 use crate::replay::{ReplayError, ReplayOptions, StoredItems};
@@ -32,6 +31,12 @@ pub enum ReceiptError {
     /// The item of a receipt cannot be graded here, so there is nothing to compare.
     #[error("this binary cannot grade the item: {0}")]
     NotGraded(String),
+    /// The node cannot repeat the grade, so it signs nothing.
+    #[error(
+        "grading the item again changes `{0}`, so the node does not sign it: parts of the result \
+         were redacted, or another version or other settings made it"
+    )]
+    Differs(String),
     /// The node has no key and nowhere to keep one.
     #[error("the node has no key to sign with; set `receipts.key` to a file")]
     NoKey,
@@ -48,9 +53,11 @@ impl ReceiptError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Failed(_) | Self::NotDeterministic(_) => ErrorCode::NotFound,
+            Self::Failed(_) | Self::NotDeterministic(_) | Self::Differs(_) | Self::NoKey => {
+                ErrorCode::NotFound
+            }
             Self::NotGraded(_) => ErrorCode::GraderUnavailable,
-            Self::NoKey | Self::Key(_) => ErrorCode::StoreUnavailable,
+            Self::Key(_) => ErrorCode::Internal,
             Self::Stored(error) => error.code(),
         }
     }
@@ -62,14 +69,15 @@ pub struct Difference {
     /// Key of the result, such as `verdict`.
     pub key: String,
     /// Its value in the receipt; `None` if the receipt does not have it.
-    pub stated: Option<Box<RawValue>>,
+    pub stated: Option<RawJson>,
     /// Its value now.
-    pub now: Option<Box<RawValue>>,
+    pub now: Option<RawJson>,
 }
 
 impl Review {
     /// The receipt of a grade: the item, how it was graded, and the result, signed with the key of
-    /// this node. The policy, the reward and the appeal are not part of it.
+    /// this node. The policy, the reward and the appeal are not part of it. The item is graded
+    /// again first, and what differs is not signed.
     ///
     /// # Errors
     /// [`ReceiptError`] if the grade cannot be repeated, or the key cannot be used.
@@ -81,18 +89,18 @@ impl Review {
         if row.grade.outcome == "failed" {
             return Err(ReceiptError::Failed(id));
         }
-        let graders = self.engine.graders();
-        let calls_judge = item.tasks().any(|(_, task)| graders.is_remote(task));
-        if calls_judge || !row.grade.deterministic {
+        if self.calls_judge(&item) || !row.grade.deterministic {
             return Err(ReceiptError::NotDeterministic(id));
         }
-        let statement =
-            Statement::new(&row.grade, &item).map_err(|error| ReplayError::InvalidBody {
-                what: "result",
-                reason: error.to_string(),
-            })?;
         let key = self.signing_key().await?;
-        Ok(Envelope::sign(statement.to_json().as_bytes(), &key))
+        let statement = Statement::new(&row.grade, &item).map_err(invalid)?;
+        let json = statement.to_json().map_err(invalid)?;
+        let changed = self.verify(&statement).await?;
+        if !changed.is_empty() {
+            let keys: Vec<_> = changed.into_iter().map(|part| part.key).collect();
+            return Err(ReceiptError::Differs(keys.join("`, `")));
+        }
+        Ok(Envelope::sign(json.as_bytes(), &key))
     }
 
     /// The public part of the key that signs the receipts of this node.
@@ -109,6 +117,11 @@ impl Review {
     /// [`ReceiptError`] if the item cannot be graded by this binary.
     pub async fn verify(&self, statement: &Statement) -> Result<Vec<Difference>, ReceiptError> {
         let item = statement.item.to_batch_item()?;
+        if self.calls_judge(&item) {
+            return Err(ReceiptError::NotGraded(
+                "a judge would be called".to_owned(),
+            ));
+        }
         let item = self.engine.check_on_worker(item).await;
         let item = item.map_err(ReplayError::from)?;
         let batch = Batch {
@@ -123,11 +136,17 @@ impl Review {
             let reason = grade.error.as_ref().map(|fault| fault.message.to_string());
             return Err(ReceiptError::NotGraded(reason.unwrap_or_default()));
         }
-        let now = statement::result(grade).map_err(|error| ReplayError::InvalidBody {
-            what: "result",
-            reason: error.to_string(),
-        })?;
+        if !grade.deterministic {
+            let reason = "grading it again may return something else".to_owned();
+            return Err(ReceiptError::NotGraded(reason));
+        }
+        let now = statement::result(grade).map_err(invalid)?;
         Ok(differences(&statement.result, &now))
+    }
+
+    fn calls_judge(&self, item: &BatchItem) -> bool {
+        let graders = self.engine.graders();
+        item.tasks().any(|(_, task)| graders.is_remote(task))
     }
 
     /// The key, which is read or created when it is needed first.
@@ -137,9 +156,16 @@ impl Review {
     }
 }
 
+fn invalid(reason: impl ToString) -> ReplayError {
+    ReplayError::InvalidBody {
+        what: "result",
+        reason: reason.to_string(),
+    }
+}
+
 fn differences(
-    stated: &BTreeMap<String, Box<RawValue>>,
-    now: &BTreeMap<String, Box<RawValue>>,
+    stated: &BTreeMap<String, RawJson>,
+    now: &BTreeMap<String, RawJson>,
 ) -> Vec<Difference> {
     let mut keys: Vec<&String> = stated.keys().chain(now.keys()).collect();
     keys.sort_unstable();
@@ -147,8 +173,7 @@ fn differences(
     keys.into_iter()
         .filter_map(|key| {
             let (stated, now) = (stated.get(key), now.get(key));
-            let differs = stated.map(|json| json.get()) != now.map(|json| json.get());
-            differs.then(|| Difference {
+            (stated != now).then(|| Difference {
                 key: key.clone(),
                 stated: stated.cloned(),
                 now: now.cloned(),

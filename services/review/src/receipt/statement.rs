@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::{Completion, GradeId, Item, Meta, Task};
+use assay_core::{Completion, GradeId, Item, Meta, RawJson, Task};
 use assay_engine::{BatchItem, EngineError};
 use assay_record::ItemGrade;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub struct Statement {
     /// The item, whose keys are those of an item of `POST /v1/grade`.
     pub item: StatedItem,
     /// The result, by the keys of a grade.
-    pub result: BTreeMap<String, Box<RawValue>>,
+    pub result: BTreeMap<String, RawJson>,
 }
 
 /// The parts of an item on which its result depends.
@@ -88,17 +88,28 @@ impl Statement {
         })
     }
 
-    /// The statement as JSON. All of it was read from JSON, so it can be written.
-    pub(super) fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
-    /// Reads a statement.
+    /// The statement as JSON, the only text in which [`Statement::read`] accepts it.
     ///
     /// # Errors
-    /// If the bytes are not the JSON of a statement.
-    pub fn read(json: &[u8]) -> serde_json::Result<Self> {
-        serde_json::from_slice(json)
+    /// If it cannot be read back.
+    pub(super) fn to_json(&self) -> Result<String, String> {
+        let json = serde_json::to_string(self).map_err(|error| error.to_string())?;
+        Self::read(json.as_bytes())?;
+        Ok(json)
+    }
+
+    /// Reads a statement. Texts that other readers could take for something else, such as duplicate
+    /// keys, are rejected: it must be the text in which it is written.
+    ///
+    /// # Errors
+    /// Why the bytes are not a statement.
+    pub fn read(json: &[u8]) -> Result<Self, String> {
+        let read: Self = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        let written = serde_json::to_vec(&read).map_err(|error| error.to_string())?;
+        if written != json {
+            return Err("it is not in the form in which receipts are written".to_owned());
+        }
+        Ok(read)
     }
 
     /// A part of the result that is a text, such as `verdict`.
@@ -138,9 +149,9 @@ impl StatedItem {
 }
 
 /// The parts of a grade that grading the item again repeats, as JSON by key.
-pub(super) fn result(grade: &ItemGrade) -> serde_json::Result<BTreeMap<String, Box<RawValue>>> {
+pub(super) fn result(grade: &ItemGrade) -> serde_json::Result<BTreeMap<String, RawJson>> {
     let json = serde_json::to_string(grade)?;
-    let mut fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&json)?;
+    let mut fields: BTreeMap<String, RawJson> = serde_json::from_str(&json)?;
     fields.retain(|key, _| RESULT.contains(&key.as_str()));
     Ok(fields)
 }
