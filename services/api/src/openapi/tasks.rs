@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 /// The schema of a reference to a shared value.
 const REFERENCE: &str = "#/components/schemas/SharedReference";
 
-/// Adds a schema `Task_NAME` for each grader, and `Task`, which is one of them. A task is valid with
-/// its values, so the schema of each part of it that is worth sharing has a reference as another
-/// choice.
+/// Adds a schema `Task_NAME` for each grader, and `Task`, which is one of them. A task is valid
+/// with its values, so the schema of each part of it that is worth sharing has a reference as
+/// another choice.
 pub(super) fn embed(document: &mut Value, graders: &GraderTable) {
     let mut choices = Vec::new();
     let mut names = Map::new();
