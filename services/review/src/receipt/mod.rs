@@ -93,7 +93,8 @@ impl Review {
             return Err(ReceiptError::NotDeterministic(id));
         }
         let key = self.signing_key().await?;
-        let statement = Statement::new(&row.grade, &item).map_err(invalid)?;
+        let statement = Statement::new(&row.grade, &item);
+        let statement = statement.map_err(|error| invalid(error.to_string()))?;
         let json = statement.to_json().map_err(invalid)?;
         let changed = self.verify(&statement).await?;
         if !changed.is_empty() {
@@ -140,7 +141,7 @@ impl Review {
             let reason = "grading it again may return something else".to_owned();
             return Err(ReceiptError::NotGraded(reason));
         }
-        let now = statement::result(grade).map_err(invalid)?;
+        let now = statement::result(grade).map_err(|error| invalid(error.to_string()))?;
         Ok(differences(&statement.result, &now))
     }
 
@@ -156,10 +157,10 @@ impl Review {
     }
 }
 
-fn invalid(reason: impl ToString) -> ReplayError {
+fn invalid(reason: String) -> ReplayError {
     ReplayError::InvalidBody {
         what: "result",
-        reason: reason.to_string(),
+        reason,
     }
 }
 
