@@ -154,6 +154,19 @@ async fn check(review: &Review, spec: &Spec, cases: &[Case]) {
     for (case, _) in &others {
         let calls_judge = graders.is_remote(&Task::from_raw(&case.task).unwrap());
         assert!(calls_judge, "without a receipt: {:?}", case.name);
+        // The receipt of a stranger, who has made one all the same.
+        let item = format!(r#"{{"task":{},"completion":"x","meta":{{}}}}"#, case.task);
+        let grade = "01J00000000000000000000000";
+        let json = format!(
+            r#"{{"assay":"0.1.0","grade":"{grade}","time_us":1,"item":{item},"result":{{}}}}"#
+        );
+        let refused = review
+            .verify(&Statement::read(json.as_bytes()).unwrap())
+            .await;
+        assert!(
+            matches!(refused, Err(ReceiptError::NotGraded(_))),
+            "{refused:?}"
+        );
     }
     let options = ReplayOptions {
         call_judges: true,

@@ -218,6 +218,22 @@ mod tests {
         assert_eq!(first.to_string().parse(), Ok(first));
     }
 
+    #[test]
+    fn first_uses_at_the_same_time_have_one_key() {
+        for _ in 0..20 {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("receipts.pem");
+            let keys: Vec<_> = std::thread::scope(|scope| {
+                let uses: Vec<_> = (0..8)
+                    .map(|_| scope.spawn(|| SigningKey::open(&path).unwrap().public()))
+                    .collect();
+                uses.into_iter().map(|used| used.join().unwrap()).collect()
+            });
+            assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
+    }
+
     /// Made by `openssl genpkey -algorithm ed25519`; the public part by `openssl pkey -pubout`.
     #[tokio::test]
     async fn reads_keys_of_openssl() {
