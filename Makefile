@@ -32,7 +32,7 @@ help: ## list the commands
 
 serve: build ## build and serve on 127.0.0.1:8080; ARGS are passed to `assay serve`
 	@$(MAKE) --no-print-directory images || echo "not all images are built; tasks in their languages cannot be graded" >&2
-	$(CARGO) run --locked --package assay --bin assay -- serve $(ARGS)
+	"$(BINARY)" serve $(ARGS)
 
 # Here and below, `--workspace` selects features: other features would compile crates again.
 build: ## build the binary and print its path
