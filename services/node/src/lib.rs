@@ -1,6 +1,7 @@
 //! Owns the configuration and the table of graders, and builds a running node from the engine, the
 //! record, the sandboxes, the reward models and the API. Does not own grading.
 
+mod callers;
 pub mod config;
 mod error;
 pub mod files;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use assay_access::{COMMAND_LINE, Gate, Key, KeyPolicy, ManageError, NewKey, audit_entry};
+use assay_access::{COMMAND_LINE, Gate, Key, ManageError, NewKey, audit_entry};
 use assay_alerts::Alerts;
 use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits, JobOwners, Tls};
 use assay_core::execution::Execute;
@@ -27,7 +27,8 @@ use assay_worker::{Confinement, Mechanism, WorkerError};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::config::{Acknowledgement, KeyRequirement, Server};
+use crate::callers::{gate, tls};
+use crate::config::Acknowledgement;
 use crate::error::{NodeError, names};
 use crate::sandboxes::Sandboxes;
 use crate::sessions::NodeSessions;
@@ -576,36 +577,6 @@ async fn check_confinement(sandboxes: &Sandboxes, required: &[Mechanism]) -> Res
 /// If the spool's folder cannot be read.
 pub fn set_aside_entries(config: &Config) -> std::io::Result<u64> {
     assay_record::set_aside_entries(&record_options(config))
-}
-
-/// The certificate of the node, if one is configured.
-fn tls(server: &Server) -> Result<Option<Arc<Tls>>, NodeError> {
-    if !server.has_tls() {
-        return Ok(None);
-    }
-    if let Some(missing) = server.missing_tls_file() {
-        return Err(NodeError::NoTlsFile(missing));
-    }
-    let tls = Tls::load(server.tls_certificate.clone(), server.tls_key.clone())?;
-    Ok(Some(Arc::new(tls)))
-}
-
-/// Decides who may call the node, by its address and its keys.
-async fn gate(
-    config: &Config,
-    record: Option<&Record>,
-    clock: &Arc<dyn Clock>,
-) -> Result<Gate, NodeError> {
-    let address = config.server.listen;
-    let proxies = config.access.proxies().map_err(NodeError::Proxies)?;
-    let policy = match config.access.keys {
-        KeyRequirement::Off => KeyPolicy::Off,
-        KeyRequirement::Auto if address.ip().is_loopback() && proxies.is_none() => KeyPolicy::IfAny,
-        KeyRequirement::Auto | KeyRequirement::Required => KeyPolicy::Required,
-    };
-    let store = record.map(|record| Arc::new(record.access()) as Arc<dyn AccessStore>);
-    let gate = Gate::start(policy, store, Arc::clone(clock)).await?;
-    Ok(gate.behind(proxies))
 }
 
 /// Copies the configured record to a new folder. Works while a server uses the record. The audit

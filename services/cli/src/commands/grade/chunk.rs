@@ -4,7 +4,8 @@ use std::io::Write;
 
 use assay_base::visible::Visible;
 use assay_mapping::invalid_line;
-use assay_wire::Selection;
+use assay_record::ItemGrade;
+use assay_wire::{Selected, Selection};
 use serde_json::Value;
 
 use super::input::{InputLine, InvalidLine};
@@ -28,6 +29,25 @@ pub(super) struct ChunkResults {
     pub(super) invalid: u64,
     /// The problem of the first such line.
     pub(super) problem: Option<String>,
+}
+
+/// Merges selected fields of grades with results for the invalid lines, in the order of the lines.
+pub(super) fn merge_grades<'g>(
+    lines: &[InputLine],
+    selection: Selection,
+    mut grades: impl Iterator<Item = &'g ItemGrade>,
+) -> anyhow::Result<ChunkResults> {
+    merge(lines, ResultFormat::Json(selection), |json| {
+        if let Some(grade) = grades.next() {
+            let selected = Selected {
+                selection,
+                streamed: false,
+                grade,
+            };
+            selected.append_to(json)?;
+        }
+        Ok(())
+    })
 }
 
 /// Merges the results of items with results for the invalid lines, in the order of the lines.

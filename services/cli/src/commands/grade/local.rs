@@ -2,9 +2,8 @@
 
 use assay_engine::{Batch, BatchItem, Engine, EngineError, Mode};
 use assay_mapping::batch::{self, Inline};
-use assay_wire::Selected;
 
-use super::chunk::{ChunkResults, ResultFormat, merge};
+use super::chunk::{ChunkResults, ResultFormat, merge, merge_grades};
 use super::explain;
 use super::input::{self, Chunk, InputLine, InvalidLine};
 use crate::arguments::Grade;
@@ -76,19 +75,9 @@ pub(super) async fn grade(
         input::invalidate(&mut lines, at, id, group, problem);
         valid = items;
     };
-    let mut grades = reply.grades();
+    let grades = reply.grades();
     match format {
-        ResultFormat::Json(selection) => merge(&lines, format, |json| {
-            if let Some(grade) = grades.next() {
-                let selected = Selected {
-                    selection,
-                    streamed: false,
-                    grade,
-                };
-                selected.append_to(json)?;
-            }
-            Ok(())
-        }),
+        ResultFormat::Json(selection) => merge_grades(&lines, selection, grades),
         ResultFormat::Explanation => {
             let mut explanations = Vec::with_capacity(reply.batch().items.len());
             for grade in grades {

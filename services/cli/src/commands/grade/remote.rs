@@ -2,9 +2,9 @@
 
 use assay_client::{Client, ClientError};
 use assay_core::ErrorCode;
-use assay_wire::{GradeRequest, ItemRequest, Problem, Selected, Selection};
+use assay_wire::{GradeRequest, ItemRequest, Problem, Selection};
 
-use super::chunk::{ChunkResults, ResultFormat, merge};
+use super::chunk::{ChunkResults, merge_grades};
 use super::input::{self, Chunk, MAX_CHUNK_BYTES};
 use crate::arguments::Grade;
 
@@ -19,7 +19,6 @@ pub(super) async fn grade(
         items,
         bytes,
     } = chunk;
-    let format = ResultFormat::Json(selection);
     if bytes > MAX_CHUNK_BYTES {
         // Not sent: a server that rejects an oversized body closes the connection during the
         // upload, which cannot be distinguished from other failures.
@@ -36,7 +35,7 @@ pub(super) async fn grade(
                 Problem::new(ErrorCode::BodyTooLarge, message),
             );
         }
-        return merge(&lines, format, |_| Ok(()));
+        return merge_grades(&lines, selection, std::iter::empty());
     }
     let mut request = GradeRequest {
         run: arguments.run.clone(),
@@ -47,22 +46,11 @@ pub(super) async fn grade(
     };
     loop {
         if request.items.is_empty() {
-            return merge(&lines, format, |_| Ok(()));
+            return merge_grades(&lines, selection, std::iter::empty());
         }
         let rejected = match client.grade(&request, None).await {
             Ok(reply) => {
-                let mut grades = reply.results.iter();
-                return merge(&lines, format, |json| {
-                    if let Some(grade) = grades.next() {
-                        let selected = Selected {
-                            selection,
-                            streamed: false,
-                            grade,
-                        };
-                        selected.append_to(json)?;
-                    }
-                    Ok(())
-                });
+                return merge_grades(&lines, selection, reply.results.iter());
             }
             Err(ClientError::Refused {
                 status: 422,
