@@ -61,7 +61,15 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "assay-jobs",
-        &["core", "engine", "mapping", "record", "templates", "wire"],
+        &[
+            "core",
+            "engine",
+            "mapping",
+            "record",
+            "review",
+            "templates",
+            "wire",
+        ],
     ),
     (
         "assay-alerts",

@@ -173,7 +173,7 @@ async fn check(review: &Review, spec: &Spec, cases: &[Case]) {
         ..ReplayOptions::default()
     };
     let ids: Vec<_> = others.iter().map(|(_, id)| *id).collect();
-    let replays = review.replay_all(&ids, &options).await;
+    let replays = review.replay_all(&ids, &options, None).await;
     for ((case, _), replay) in others.iter().zip(replays.unwrap()) {
         let replay = replay.unwrap();
         assert!(

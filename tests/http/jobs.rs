@@ -12,7 +12,7 @@ use crate::http::access::{create_key, send_with_key};
 use crate::http::fixtures::{Got, Service, item, service, service_with};
 
 /// Items of groups of four, of which every third passes.
-fn items(count: usize) -> Vec<Value> {
+pub(super) fn items(count: usize) -> Vec<Value> {
     let items = (0..count).map(|n| {
         let mut item = item("1", &format!("so it is \\boxed{{{}}}", n % 3));
         item["id"] = json!(n.to_string());
@@ -54,7 +54,7 @@ async fn job(service: &Service, id: &str) -> Value {
 }
 
 /// Waits until a job has ended.
-async fn ended(service: &Service, id: &str) -> Value {
+pub(super) async fn ended(service: &Service, id: &str) -> Value {
     loop {
         let job = job(service, id).await;
         if ["done", "cancelled"].contains(&job["state"].as_str().unwrap()) {
@@ -65,7 +65,7 @@ async fn ended(service: &Service, id: &str) -> Value {
 }
 
 /// The results of a job without the last line, and the last line.
-async fn results(service: &Service, id: &str, query: &str) -> (Vec<Value>, Value) {
+pub(super) async fn results(service: &Service, id: &str, query: &str) -> (Vec<Value>, Value) {
     let got = service.get(&format!("/v1/jobs/{id}/results{query}")).await;
     assert_eq!(got.headers["content-type"], "application/x-ndjson");
     let text = got.text();
@@ -78,7 +78,7 @@ async fn results(service: &Service, id: &str, query: &str) -> (Vec<Value>, Value
     (lines, page)
 }
 
-fn texts<'v>(values: &'v [Value], key: &str) -> Vec<&'v str> {
+pub(super) fn texts<'v>(values: &'v [Value], key: &str) -> Vec<&'v str> {
     let texts = values
         .iter()
         .map(|value| value[key].as_str().unwrap_or("-"));

@@ -33,6 +33,7 @@ mod quotas;
 mod reading;
 mod receipts;
 mod repeating;
+mod replay_jobs;
 mod reward_models;
 mod runs;
 mod searching;

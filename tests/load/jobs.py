@@ -4,9 +4,11 @@ the results line by line.
 
 usage: jobs.py PATH/TO/assay [--items N] [--kill-every S] [--batches PER_SECOND]
 
+Then replays the grades as a job, and with an option also by `assay replay`.
 With `--kill-every`, the node is killed at this interval and started again. Prints items a second of
-both and the time of the batches beside the job and without it. The exit status is 1 if a result
-differs, an item is missing or was recorded twice, or no kill occurred that was asked for.
+both, the time of the batches beside the job and without it, and those of the replay. The exit
+status is 1 if a result differs, an item is missing or was recorded twice, the two replays differ,
+or no kill occurred that was asked for.
 """
 
 import argparse
@@ -23,6 +25,9 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+
+# Changes the verdict of some items, and only tasks of one type accept it.
+OPTION = {"match": "normalised"}
 
 KEYS = ("id", "group", "outcome", "verdict", "score", "advantage")
 
@@ -142,6 +147,34 @@ def compare(expected, found):
     return differences + abs(len(expected) - len(found))
 
 
+def replay(node, **options):
+    """Replays the grades of the job; returns the ended job and its seconds."""
+    began = time.monotonic()
+    body = json.dumps({"options": options}).encode()
+    job = json.loads(node.call("/v1/jobs/replay?run=job", body))
+    return wait(node, job["job"], None)[0], time.monotonic() - began
+
+
+def replays(node, items, alone):
+    """Replays the grades as they are and with an option; returns the summary of the second."""
+    job, took = replay(node)
+    assert job["replay"]["flipped"] == 0 and job["replay"]["items"] == items, job
+    print(f"replay: {items / took:.0f} items/s ({alone / took:.2f} of assay grade), no flips")
+    job, _ = replay(node, **OPTION)
+    assert job["replay"]["flipped"] > 0, job
+    return job["replay"]
+
+
+def replay_command(binary, folder):
+    """The summary of the same replay by the command, in another process."""
+    ((name, value),) = OPTION.items()
+    command = [binary, "replay", "--run", "job", "--json", "--option", f"{name}={value}"]
+    run = subprocess.run(
+        [*command, "--database", "sqlite://assay.db"], cwd=folder, capture_output=True, text=True
+    )
+    return json.loads(run.stdout.splitlines()[-1])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("binary")
@@ -186,12 +219,15 @@ def main():
         with open(folder / "expected.jsonl") as file:
             expected = [json.loads(line) for line in file]
         differences = compare(expected, found)
+        summary = replays(node, options.items, alone)
         recorded = json.loads(node.call("/v1/runs/job"))["grades"]
         grades = len({result["grade"] for result in found})
         print(f"{differences} results differ, {recorded} grades recorded, {grades} distinct")
         node.stop()
+        same = summary == replay_command(binary, folder)
+        print(f"the replay {'equals' if same else 'differs from'} that of `assay replay`: {summary}")
         lacks_kills = options.kill_every and not kills
-        if differences or lacks_kills or recorded != options.items or grades != options.items:
+        if not same or differences or lacks_kills or recorded != options.items or grades != options.items:
             sys.exit(1)
 
 

@@ -29,11 +29,50 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
+/// The parameters of a query in two parts, such as a filter and a page.
+pub(crate) struct Queries<T, U>(pub(crate) T, pub(crate) U);
+
+/// The second part of a query.
+pub(crate) trait Second {
+    /// Names of its parameters. The others belong to the first part.
+    const NAMES: &'static [&'static str];
+}
+
+impl<S, T, U> FromRequestParts<S> for Queries<T, U>
+where
+    S: Send + Sync,
+    T: DeserializeOwned,
+    U: DeserializeOwned + Second,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let read = read_both(parts.uri.query().unwrap_or_default());
+        read.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.0))
+    }
+}
+
 fn read<T: DeserializeOwned>(query: &str) -> Result<T, ParameterError> {
-    T::deserialize(Pairs {
-        pairs: form_urlencoded::parse(query.as_bytes()),
-        next: None,
-    })
+    of_pairs(form_urlencoded::parse(query.as_bytes()))
+}
+
+fn read_both<T, U>(query: &str) -> Result<Queries<T, U>, ParameterError>
+where
+    T: DeserializeOwned,
+    U: DeserializeOwned + Second,
+{
+    let pairs = || form_urlencoded::parse(query.as_bytes());
+    let is_second = |(name, _): &(Cow<'_, str>, Cow<'_, str>)| U::NAMES.contains(&&**name);
+    Ok(Queries(
+        of_pairs(pairs().filter(|pair| !is_second(pair)))?,
+        of_pairs(pairs().filter(is_second))?,
+    ))
+}
+
+fn of_pairs<'q, T: DeserializeOwned>(
+    pairs: impl Iterator<Item = (Cow<'q, str>, Cow<'q, str>)>,
+) -> Result<T, ParameterError> {
+    T::deserialize(Pairs { pairs, next: None })
 }
 
 /// A whole number in these limits.
@@ -103,13 +142,16 @@ impl de::Error for ParameterError {
 }
 
 /// The parameters as a map.
-struct Pairs<'q> {
-    pairs: form_urlencoded::Parse<'q>,
+struct Pairs<'q, I> {
+    pairs: I,
     /// The parameter whose name was read last.
     next: Option<(Cow<'q, str>, Cow<'q, str>)>,
 }
 
-impl<'de> Deserializer<'de> for Pairs<'de> {
+impl<'de, I> Deserializer<'de> for Pairs<'de, I>
+where
+    I: Iterator<Item = (Cow<'de, str>, Cow<'de, str>)>,
+{
     type Error = ParameterError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ParameterError> {
@@ -123,7 +165,10 @@ impl<'de> Deserializer<'de> for Pairs<'de> {
     }
 }
 
-impl<'de> MapAccess<'de> for Pairs<'de> {
+impl<'de, I> MapAccess<'de> for Pairs<'de, I>
+where
+    I: Iterator<Item = (Cow<'de, str>, Cow<'de, str>)>,
+{
     type Error = ParameterError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -233,6 +278,41 @@ mod tests {
         };
         assert_eq!(read(query), Ok(expected));
         assert_eq!(read::<Parameters>("name=").unwrap().limit, None);
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Page {
+        before: Option<String>,
+    }
+
+    impl Second for Page {
+        const NAMES: &'static [&'static str] = &["before"];
+    }
+
+    #[test]
+    fn reads_a_query_in_two_parts() {
+        let Queries(parameters, page) =
+            read_both::<Parameters, Page>("before=b&name=a&limit=5").unwrap();
+        assert_eq!(
+            (&*parameters.name, parameters.limit),
+            ("a", Some(Within(5)))
+        );
+        assert_eq!(page.before.as_deref(), Some("b"));
+        for (query, message) in [
+            ("name=a&name=b", "the parameter `name` occurs twice"),
+            (
+                "name=a&before=b&before=c",
+                "the parameter `before` occurs twice",
+            ),
+            (
+                "name=a&lmit=5",
+                "unknown parameter `lmit`; did you mean `limit`?",
+            ),
+        ] {
+            let error = read_both::<Parameters, Page>(query).err().unwrap();
+            assert_eq!(error.to_string(), message, "{query}");
+        }
     }
 
     #[test]

@@ -56,6 +56,7 @@ fn documented() -> Endpoints {
         .role(Checker, routes!(v1::checks::record, v1::checks::list))
         .role(Checker, routes!(v1::checks::get))
         .role(Trainer, routes!(v1::jobs::submit::submit, v1::jobs::list::list))
+        .role(Trainer, routes!(v1::jobs::replay::replay))
         .role(Trainer, routes!(v1::jobs::get::get, v1::jobs::cancel::cancel))
         .role(Trainer, routes!(v1::jobs::results::results))
         .role(Trainer, routes!(v1::policies::list))

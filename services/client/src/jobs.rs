@@ -2,7 +2,7 @@
 
 use std::io;
 
-use assay_wire::jobs::{JobBody, JobsBody, LastJobLine};
+use assay_wire::jobs::{JobBody, JobsBody, LastJobLine, ReplayJobRequest};
 use bytes::Bytes;
 use futures::Stream;
 use http_body::Frame;
@@ -47,6 +47,24 @@ impl Client {
             .header("content-type", "application/x-ndjson");
         let make = || Some(call.try_clone()?.body(body()?));
         self.send_made(make, true).await
+    }
+
+    /// Submits a replay of grades; `query` has the parameters of `GET /v1/grades` that select them.
+    /// With the idempotency key, a failed request is repeated.
+    ///
+    /// # Errors
+    /// [`ClientError`] after the last retry.
+    pub async fn submit_replay(
+        &self,
+        query: &[(&str, String)],
+        request: &ReplayJobRequest,
+        key: &str,
+    ) -> Result<JobBody, ClientError> {
+        let call = self
+            .call(Method::POST, &["v1", "jobs", "replay"], query)?
+            .header("idempotency-key", key)
+            .json(request);
+        self.send(call, true).await
     }
 
     /// Returns a page of jobs, newest first; `query` has the parameters of `GET /v1/jobs`.

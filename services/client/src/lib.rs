@@ -16,8 +16,9 @@ use assay_wire::channels::{
     SuggestRequest, SuggestionsBody,
 };
 use assay_wire::checks::{CheckBody, CheckReport};
-use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReceiptKeyBody, ReplayBody};
+use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReceiptKeyBody};
 use assay_wire::pairs::{Collected, PairsBody, PairsRequest, RunPairs, RunPairsRequest};
+use assay_wire::replays::ReplayBody;
 use assay_wire::reply::GradeReply;
 use assay_wire::reward_models::{LoadRequest, ModelInfo, RewardModelsBody, UnloadedBody};
 use assay_wire::runs::{RunChanges, RunDetail, RunSummary, RunsBody};

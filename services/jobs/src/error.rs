@@ -26,6 +26,9 @@ pub enum JobError {
     /// Another request with the same idempotency key is being received.
     #[error("a request with this idempotency key is being received; retry when it is complete")]
     InProgress,
+    /// A later release made the job.
+    #[error("a later release made this job of the kind `{0}`; read its results there")]
+    UnknownKind(String),
     /// The node has no record.
     #[error("the node has no record, in which jobs are stored; start it with a database")]
     NoRecord,
@@ -40,7 +43,7 @@ impl JobError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Invalid(problem) => problem.code,
-            Self::NotFound(_) => ErrorCode::NotFound,
+            Self::NotFound(_) | Self::UnknownKind(_) => ErrorCode::NotFound,
             Self::QuotaExceeded { .. } => ErrorCode::QuotaExceeded,
             Self::InProgress => ErrorCode::Overloaded,
             Self::NoRecord | Self::Record(_) => ErrorCode::StoreUnavailable,

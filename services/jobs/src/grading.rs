@@ -2,7 +2,6 @@
 //! shard that was graded before a crash is not graded or recorded again.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use assay_core::{BatchId, ErrorCode, Hash, background};
 use assay_engine::{
@@ -19,25 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::invalid_item::{self, InvalidItem};
 use crate::parts::JobParts;
+use crate::shard_error::{STORE_PAUSE, ShardError};
 
 /// Memory of the items of a shard, as a factor of its bytes.
 const PARSED_FACTOR: usize = 4;
-
-/// Pause before a shard is tried again that the record could not store.
-const STORE_PAUSE: Duration = Duration::from_secs(2);
-
-/// Why a shard is not graded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ShardError {
-    /// Not now: it is tried again after this time, and the try does not count.
-    Later(Duration),
-    /// The node stops.
-    Stopping,
-    /// It failed, and may succeed if it is tried again.
-    Failed(String),
-    /// It can never be graded.
-    Refused(String),
-}
 
 /// What became of the items of a shard, as it is recorded with its grades.
 #[derive(Serialize, Deserialize)]
@@ -126,7 +110,7 @@ pub(crate) async fn grade(
             Ok(answer) => break answer,
             Err(error) => {
                 items = again;
-                let at = culprit(&error, items.len()).ok_or_else(|| rejected(&error))?;
+                let at = culprit(&error, items.len()).ok_or_else(|| ShardError::from(&error))?;
                 let ShardItem { at, line, item } = items.remove(at);
                 invalid.push(InvalidItem {
                     at,
@@ -158,7 +142,7 @@ fn reserve(parts: &JobParts, share: &Arc<str>, bytes: usize) -> Result<MemoryPer
     let needed = bytes.saturating_mul(PARSED_FACTOR);
     let mut held = admission.memory(share);
     held.grow(needed.min(admission.max_request_bytes()))
-        .map_err(|error| rejected(&error))?;
+        .map_err(|error| ShardError::from(&error))?;
     Ok(held)
 }
 
@@ -248,22 +232,6 @@ fn stopping(_: EngineError) -> ShardError {
     ShardError::Stopping
 }
 
-/// What an error of the engine means for a shard.
-fn rejected(error: &EngineError) -> ShardError {
-    match error {
-        EngineError::Overloaded { retry_after, .. }
-        | EngineError::QuotaExceeded { retry_after, .. } => ShardError::Later(*retry_after),
-        EngineError::NotCommitted(_) | EngineError::Store(_) => ShardError::Later(STORE_PAUSE),
-        EngineError::ShuttingDown => ShardError::Stopping,
-        EngineError::Unfinished(_) => ShardError::Failed(error.to_string()),
-        EngineError::Task { .. }
-        | EngineError::Refused { .. }
-        | EngineError::TooLarge { .. }
-        | EngineError::ClientStalled
-        | EngineError::KeyReused => ShardError::Refused(error.to_string()),
-    }
-}
-
 impl SealedOutcome {
     fn new(reply: Option<&Reply>, invalid: Vec<InvalidItem>) -> Self {
         let mut counted = Self {
@@ -305,5 +273,7 @@ fn outcome(sealed: &SealedOutcome) -> ShardOutcome {
         failed: sealed.failed,
         invalid: sealed.invalid.len() as u64,
         problems: invalid_item::stored(&sealed.invalid),
+        summary: None,
+        results: None,
     }
 }

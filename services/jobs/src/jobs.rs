@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use assay_core::BatchId;
 use assay_engine::Engine;
-use assay_record::Record;
-use assay_record::job::{Job, JobState, RecentShards};
+use assay_record::job::{Job, JobKind, JobState, RecentShards};
+use assay_record::{Record, RecordError};
 use assay_wire::jobs::{JobBody, MAX_FAILING, RATE_WINDOW_US};
+use assay_wire::replays::ReplaySummary;
 use tokio::sync::{Notify, RwLock};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -109,7 +110,12 @@ impl Jobs {
         let now_us = self.engine().clock().unix_us();
         let recent = recent(record, &job, now_us).await?;
         let failing = record.failing_shards(id, MAX_FAILING).await?;
-        Ok(JobBody::new(job, recent, failing, now_us))
+        let is_replay = job.kind() == Some(JobKind::Replay);
+        let mut body = JobBody::new(job, recent, failing, now_us);
+        if is_replay {
+            body.replay = Some(summary(record, id).await?);
+        }
+        Ok(body)
     }
 
     /// Cancels a job that a record shows, unless it has ended. Shards that are being graded are
@@ -134,9 +140,21 @@ impl Jobs {
         after: u32,
         limit: Option<u32>,
     ) -> Result<Results, JobError> {
-        record.job(id).await?.ok_or(JobError::NotFound(id))?;
-        Ok(Results::new(record.clone(), id, after, limit))
+        let job = record.job(id).await?.ok_or(JobError::NotFound(id))?;
+        let kind = job.kind().ok_or(JobError::UnknownKind(job.kind))?;
+        Ok(Results::new(record.clone(), (id, kind), after, limit))
     }
+}
+
+/// The verdicts of a replay so far.
+async fn summary(record: &Record, id: BatchId) -> Result<ReplaySummary, JobError> {
+    let mut summary = ReplaySummary::default();
+    for of_shard in record.shard_summaries(id).await? {
+        let of_shard = serde_json::from_str(&of_shard)
+            .map_err(|error| RecordError::Inconsistent(format!("job {id}: {error}")))?;
+        summary.merge(&of_shard);
+    }
+    Ok(summary)
 }
 
 /// What was graded of a job in the last minute, if it is being graded.

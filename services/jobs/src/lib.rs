@@ -1,14 +1,17 @@
-//! Owns jobs: receives data sets in shards of whole groups, grades the shards in the background,
-//! and returns their results. Grades with the engine, and keeps all state in the record; does not
-//! depend on HTTP, and does not know keys.
+//! Owns jobs: receives data sets in shards of whole groups, or selections of recorded grades,
+//! grades the shards in the background, and returns their results. Grades with the engine, and
+//! keeps all state in the record; does not depend on HTTP, and does not know keys.
 //!
 //! ```text
-//! submission -> shards -> claim -> batch of the engine -> finish -> results
+//! submission     ┐                    ┌ grading   ┐
+//! replay_request ┴> shards -> claim -> ┴ replaying ┴> finish -> results
 //! ```
 //!
 //! - [`Submission`] receives the lines of a job; `shards` divides them;
+//! - `replay_request` stores the ids of the grades of a [`ReplayRequest`];
 //! - `runner` claims shards with leases and decides what becomes of a shard that failed;
-//! - `grading` grades a shard as one batch;
+//! - `grading` grades the items of a shard as one batch;
+//! - `replaying` grades the recorded grades of a shard again, and compares them;
 //! - [`Results`] reads the results in the order of the lines.
 
 mod error;
@@ -17,9 +20,13 @@ mod invalid_item;
 mod jobs;
 mod owners;
 mod parts;
+mod receiving;
+mod replay_request;
+mod replaying;
 mod results;
 mod runner;
 mod settings;
+mod shard_error;
 mod shards;
 mod submission;
 mod turns;
@@ -28,6 +35,7 @@ pub use error::JobError;
 pub use jobs::Jobs;
 pub use owners::Owners;
 pub use parts::JobParts;
+pub use replay_request::ReplayRequest;
 pub use results::Results;
 pub use settings::{JobSettings, ShardLimits};
 pub use submission::{JobRequest, Submission};

@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use assay_core::{BatchId, ErrorCode, Fault};
 use assay_mapping::invalid_line;
-use assay_record::job::{JobState, ResultShard, ShardState};
+use assay_record::job::{JobKind, JobState, ResultShard, ShardState};
 use assay_record::{GradeFilter, ItemGrade, Record, RecordError};
 use assay_wire::jobs::LastJobLine;
 use assay_wire::{Problem, Selected, Selection};
 use serde::Serialize;
 
-use crate::JobError;
 use crate::invalid_item::{self, InvalidItem};
+use crate::{JobError, replaying};
 
 /// Shards that are read at once.
 const SHARDS_READ: u32 = 16;
@@ -24,6 +24,7 @@ const GRADES_READ: u32 = 1_000;
 pub struct Results {
     record: Record,
     job: BatchId,
+    kind: JobKind,
     /// The next shard.
     next: u32,
     /// Results after which no further shard is sent; `None` without a limit.
@@ -36,10 +37,16 @@ pub struct Results {
 }
 
 impl Results {
-    pub(crate) fn new(record: Record, job: BatchId, after: u32, limit: Option<u32>) -> Self {
+    pub(crate) fn new(
+        record: Record,
+        (job, kind): (BatchId, JobKind),
+        after: u32,
+        limit: Option<u32>,
+    ) -> Self {
         Self {
             record,
             job,
+            kind,
             next: after,
             left: limit.map(|limit| limit as usize),
             read: VecDeque::new(),
@@ -75,6 +82,10 @@ impl Results {
             };
             let mut lines = Vec::new();
             let count = match shard.state {
+                ShardState::Done | ShardState::SetAside if self.kind == JobKind::Replay => {
+                    lines = replay_lines(&shard)?;
+                    memchr::memchr_iter(b'\n', &lines).count()
+                }
                 ShardState::Done => self.push_done(&shard, &mut lines).await?,
                 ShardState::SetAside => push_set_aside(&shard, &mut lines)?,
                 ShardState::Waiting | ShardState::Running if self.is_cancelled().await? => 0,
@@ -162,6 +173,17 @@ impl Results {
         grades.sort_unstable_by_key(|grade| grade.position);
         Ok(grades)
     }
+}
+
+/// The results of a shard whose grades were graded again, or that is set aside.
+fn replay_lines(shard: &ResultShard) -> Result<Vec<u8>, JobError> {
+    let content = shard.content.as_deref().unwrap_or_default();
+    if shard.state == ShardState::Done {
+        return Ok(content.to_vec());
+    }
+    let reason = shard.reason.as_deref().unwrap_or_default();
+    replaying::set_aside(content, reason)
+        .map_err(|error| RecordError::Inconsistent(format!("{error:?}")).into())
 }
 
 /// Adds a line for each item of a shard that is set aside; returns their number.

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use assay_core::BatchId;
-use assay_record::job::{ClaimedShard, OpenJob, ShardOutcome};
+use assay_record::job::{ClaimedShard, JobKind, OpenJob, ShardOutcome};
 use assay_record::{Record, RecordError};
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
-use crate::grading::{self, ShardError};
+use crate::shard_error::ShardError;
 use crate::{JobError, Jobs};
+use crate::{grading, replaying};
 
 /// How long a node has a shard unless that is extended. Another node takes it over afterwards.
 const LEASE: Duration = Duration::from_secs(30);
@@ -178,7 +179,10 @@ impl Jobs {
     ) -> Result<ShardOutcome, ShardError> {
         let keeps_failures = shard.tries >= MAX_TRIES;
         let parts = &self.shared().parts;
-        grading::grade(parts, record, job, shard, keeps_failures).await
+        match job.kind {
+            JobKind::Grade => grading::grade(parts, record, job, shard, keeps_failures).await,
+            JobKind::Replay => replaying::replay(parts, job, &shard, keeps_failures).await,
+        }
     }
 
     async fn finish(&self, record: &Record, job: &OpenJob, no: u32, outcome: &ShardOutcome) {

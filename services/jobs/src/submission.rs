@@ -1,13 +1,11 @@
 //! Receives a job: its lines are stored in shards as they arrive, and are graded once all are
 //! stored. A request that is interrupted leaves nothing.
 
-use std::time::Duration;
-
 use assay_core::{BatchId, ErrorCode, Hash};
-use assay_record::job::{NewJob, NewShard};
-use assay_record::{Record, RecordError};
+use assay_record::job::{JobKind, NewJob};
 use assay_wire::Problem;
 
+use crate::receiving::{Receiving, different_request};
 use crate::shards::ShardBuilder;
 use crate::{JobError, Jobs};
 
@@ -28,13 +26,6 @@ pub struct JobRequest {
     pub key: Option<String>,
 }
 
-/// How often a write is tried while the database is locked, and the pause between two tries.
-const TRIES: u32 = 20;
-const PAUSE: Duration = Duration::from_millis(250);
-
-/// When a caller with too many jobs may try again.
-const RETRY_AFTER: Duration = Duration::from_secs(60);
-
 /// A job whose lines are being received. If it is dropped, the job is deleted.
 pub struct Submission {
     jobs: Jobs,
@@ -51,32 +42,7 @@ enum Received {
 
 struct NewLines {
     builder: ShardBuilder,
-    /// Bytes that the caller may still send.
-    bytes_left: u64,
-    job: Unfinished,
-}
-
-/// Deletes a job that was not received whole.
-struct Unfinished {
-    record: Record,
-    /// `None` once it was received.
-    id: Option<BatchId>,
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        let Some(id) = self.id.take() else { return };
-        let record = self.record.clone();
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return;
-        };
-        runtime.spawn(async move {
-            if let Err(error) = record.delete_job(id).await {
-                tracing::warn!(job = %id, %error, "cannot delete an interrupted job; it is deleted \
-                    within a day");
-            }
-        });
-    }
+    receiving: Receiving,
 }
 
 impl Jobs {
@@ -102,41 +68,16 @@ impl Jobs {
                 received: Received::Again(known.id, hash),
             });
         }
-        let bytes_left = self.bytes_left(&record, &request.caller).await?;
         let job = new_job(self.engine().new_id(), request);
-        let begun = persistently(|| record.begin_job(&job)).await?;
-        if !begun {
-            return Err(JobError::InProgress);
-        }
         let new = NewLines {
             builder: ShardBuilder::new(self.settings().limits),
-            bytes_left,
-            job: Unfinished {
-                record,
-                id: Some(job.id),
-            },
+            receiving: self.receive(&record, &job).await?,
         };
         Ok(Submission {
             jobs: self.clone(),
             hasher,
             received: Received::New(Box::new(new)),
         })
-    }
-
-    /// Bytes that a caller may send with another job.
-    async fn bytes_left(&self, record: &Record, caller: &str) -> Result<u64, JobError> {
-        let (used, settings) = (record.job_use(caller).await?, self.settings());
-        if used.jobs >= settings.per_caller {
-            return Err(JobError::QuotaExceeded {
-                message: format!(
-                    "the caller has {} jobs that are not finished, the most that \
-                     `jobs.per_caller` allows; wait for one or cancel it",
-                    used.jobs
-                ),
-                retry_after: RETRY_AFTER,
-            });
-        }
-        Ok(settings.bytes_per_caller.saturating_sub(used.bytes))
     }
 }
 
@@ -161,12 +102,14 @@ fn new_job(id: BatchId, request: JobRequest) -> NewJob {
     } = request;
     NewJob {
         id,
+        kind: JobKind::Grade,
         caller,
         share,
         run,
         step,
         policy,
         key,
+        options: None,
     }
 }
 
@@ -180,10 +123,12 @@ impl Submission {
         match &mut self.received {
             Received::Again(..) => Ok(0),
             Received::New(new) => {
-                new.count(bytes.len())?;
+                new.receiving.count(bytes.len())?;
                 let mut shards = Vec::new();
                 new.builder.push(bytes, &mut shards)?;
-                new.job.add(shards).await?;
+                for shard in shards {
+                    new.receiving.add(shard).await?;
+                }
                 Ok(new.builder.bytes())
             }
         }
@@ -203,70 +148,22 @@ impl Submission {
         let hash = Hash::of(hasher.finalize().as_bytes());
         let id = match received {
             Received::Again(id, earlier) if earlier == hash => id,
-            Received::Again(..) => {
-                let code = ErrorCode::IdempotencyMismatch;
-                let message = "the idempotency key was used with other lines or parameters; use a \
-                               new key for a new request";
-                return Err(Problem::new(code, message).into());
-            }
+            Received::Again(..) => return Err(different_request()),
             Received::New(mut new) => {
                 let mut shards = Vec::new();
                 new.builder.finish(&mut shards)?;
-                new.job.add(shards).await?;
+                for shard in shards {
+                    new.receiving.add(shard).await?;
+                }
                 if new.builder.shards() == 0 {
                     let message = "the request has no lines; send one item per line";
                     let code = ErrorCode::EmptyBatch;
                     return Err(Problem::new(code, message).into());
                 }
-                new.job.complete(hash).await?
+                new.receiving.complete(hash).await?
             }
         };
         jobs.wake();
         Ok(id)
-    }
-}
-
-impl NewLines {
-    fn count(&mut self, bytes: usize) -> Result<(), JobError> {
-        let left = self.bytes_left.checked_sub(bytes as u64);
-        self.bytes_left = left.ok_or_else(|| JobError::QuotaExceeded {
-            message: "the jobs of the caller that are not finished have more bytes than \
-                      `jobs.bytes_per_caller` allows; wait for one, or divide the data set"
-                .to_owned(),
-            retry_after: RETRY_AFTER,
-        })?;
-        Ok(())
-    }
-}
-
-impl Unfinished {
-    async fn add(&self, shards: Vec<NewShard>) -> Result<(), JobError> {
-        let Some(id) = self.id else { return Ok(()) };
-        for shard in shards {
-            persistently(|| self.record.add_job_shard(id, shard.clone())).await?;
-        }
-        Ok(())
-    }
-
-    async fn complete(&mut self, request: Hash) -> Result<BatchId, JobError> {
-        // The submission is consumed when it is complete, so there is an id.
-        let id = self.id.ok_or(JobError::InProgress)?;
-        persistently(|| self.record.complete_job(id, request)).await?;
-        self.id = None;
-        Ok(id)
-    }
-}
-
-/// Repeats a write while another connection has locked the database.
-async fn persistently<T, F: Future<Output = Result<T, RecordError>>>(
-    write: impl Fn() -> F,
-) -> Result<T, RecordError> {
-    let mut tries = 1;
-    loop {
-        match write().await {
-            Err(RecordError::Unavailable(_)) if tries < TRIES => tokio::time::sleep(PAUSE).await,
-            done => return done,
-        }
-        tries += 1;
     }
 }

@@ -15,7 +15,7 @@ use assay_wire::channels::{
     AfterBody, ChangeBody, ChannelReport, ComparisonBody, DifferenceBody, DriftBody, EstimateBody,
     ExplainedBody, PersistenceBody, PolicyBody, RateBody,
 };
-use assay_wire::grades::{ReplayBody, ReplaySide};
+use assay_wire::replays::{ReplayBody, ReplaySide};
 use assay_wire::reply::{ChannelBody, Counts, StreamLine};
 use assay_wire::{Selected, Selection, Warning};
 

@@ -2,11 +2,40 @@
 
 use assay_core::{BatchId, Hash};
 
+/// What is done with the lines of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobKind {
+    /// They are items, which are graded and recorded.
+    Grade,
+    /// They are ids of grades, which are graded again and compared.
+    Replay,
+}
+
+impl JobKind {
+    /// All kinds.
+    pub const ALL: [Self; 2] = [Self::Grade, Self::Replay];
+
+    /// Its name in JSON and in the database.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Grade => "grade",
+            Self::Replay => "replay",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
 /// A request for a job whose shards are being received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewJob {
     /// Id of the job.
     pub id: BatchId,
+    /// What is done with its lines.
+    pub kind: JobKind,
     /// Name of the caller.
     pub caller: String,
     /// Whose share of a node the job uses.
@@ -19,6 +48,8 @@ pub struct NewJob {
     pub policy: Option<String>,
     /// The idempotency key of the request.
     pub key: Option<String>,
+    /// What applies to all lines, a JSON object.
+    pub options: Option<String>,
 }
 
 /// The request with an idempotency key for which a job exists.
@@ -48,6 +79,8 @@ pub struct NewShard {
 pub struct OpenJob {
     /// Id of the job.
     pub id: BatchId,
+    /// What is done with its lines.
+    pub kind: JobKind,
     /// Name of its caller.
     pub caller: String,
     /// Whose share of a node it uses.
@@ -58,6 +91,8 @@ pub struct OpenJob {
     pub step: Option<i64>,
     /// Name of the reward policy of items that have none of their own.
     pub policy: Option<String>,
+    /// What applies to all lines, a JSON object.
+    pub options: Option<String>,
 }
 
 /// A shard that this node grades, until its lease ends.
@@ -94,6 +129,10 @@ pub struct ShardOutcome {
     pub invalid: u64,
     /// Why those lines are invalid, as JSON; `None` if there are none.
     pub problems: Option<String>,
+    /// What the lines have in common, a JSON object.
+    pub summary: Option<String>,
+    /// The results as JSON lines; `None` if they are read from recorded grades.
+    pub results: Option<Vec<u8>>,
 }
 
 /// The state of a shard.
@@ -147,7 +186,7 @@ pub struct ResultShard {
     pub problems: Option<String>,
     /// Why it is set aside.
     pub reason: Option<String>,
-    /// The lines, if it is set aside.
+    /// The lines if it is set aside; its results if they are stored.
     pub content: Option<Vec<u8>>,
 }
 
@@ -252,7 +291,7 @@ impl JobState {
 pub struct Job {
     /// Id of the job.
     pub id: BatchId,
-    /// What is done with its lines: `grade`.
+    /// What is done with its lines: the name of a [`JobKind`], possibly of a later release.
     pub kind: String,
     /// Name of its caller.
     pub caller: String,
@@ -262,6 +301,8 @@ pub struct Job {
     pub step: Option<i64>,
     /// Name of the reward policy of items that have none of their own.
     pub policy: Option<String>,
+    /// What applies to all lines, a JSON object.
+    pub options: Option<String>,
     /// When it was submitted, in microseconds since the Unix epoch.
     pub submitted_us: i64,
     /// When it was cancelled.
@@ -273,6 +314,12 @@ pub struct Job {
 }
 
 impl Job {
+    /// What is done with its lines; `None` if only a later release knows it.
+    #[must_use]
+    pub fn kind(&self) -> Option<JobKind> {
+        JobKind::from_name(&self.kind)
+    }
+
     /// What it is doing.
     #[must_use]
     pub fn state(&self) -> JobState {

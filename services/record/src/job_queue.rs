@@ -8,7 +8,7 @@ use assay_core::{BatchId, Hash};
 use crate::database::sql::Connection;
 use crate::database::{DatabaseError, jobs};
 use crate::job::{ClaimedShard, KeyedJob, NewJob, NewShard, OpenJob, ShardOutcome};
-use crate::pending::packs;
+use crate::pending::packs::{self, Compressed};
 use crate::record::blocking;
 use crate::{Record, RecordError};
 
@@ -46,13 +46,7 @@ impl Record {
     /// # Errors
     /// [`RecordError`] if the database cannot be written.
     pub async fn add_job_shard(&self, job: BatchId, shard: NewShard) -> Result<(), RecordError> {
-        let level = self.shared.compression;
-        let (shard, lines) = blocking(move || {
-            let lines = packs::compress(&shard.content, level);
-            (shard, lines)
-        })
-        .await;
-        let lines = lines.map_err(|error| RecordError::Unavailable(error.to_string()))?;
+        let (shard, lines) = self.compress(shard, |shard| &shard.content).await?;
         let mut connection = self.job_connection().await?;
         Ok(jobs::add_shard(&mut connection, job, &shard, &lines).await?)
     }
@@ -157,9 +151,20 @@ impl Record {
         no: u32,
         outcome: &ShardOutcome,
     ) -> Result<(), RecordError> {
+        let results = match outcome.results.clone() {
+            Some(results) => Some(self.compress(results, |results| results).await?.1),
+            None => None,
+        };
         let now_us = self.now_us();
         let mut connection = self.job_connection().await?;
-        jobs::finish(&mut connection, (job, no), outcome, now_us).await?;
+        jobs::finish(
+            &mut connection,
+            (job, no),
+            outcome,
+            results.as_ref(),
+            now_us,
+        )
+        .await?;
         jobs::finish_job(&mut connection, job, now_us).await?;
         Ok(())
     }
@@ -230,6 +235,22 @@ impl Record {
             jobs::delete(&mut connection, job).await?;
         }
         Ok(())
+    }
+
+    /// Compresses bytes of `of` on a thread for blocking work.
+    async fn compress<T: Send + 'static>(
+        &self,
+        of: T,
+        bytes: fn(&T) -> &[u8],
+    ) -> Result<(T, Compressed), RecordError> {
+        let level = self.shared.compression;
+        let (of, compressed) = blocking(move || {
+            let compressed = packs::compress(bytes(&of), level);
+            (of, compressed)
+        })
+        .await;
+        let compressed = compressed.map_err(|error| RecordError::Unavailable(error.to_string()));
+        Ok((of, compressed?))
     }
 
     fn now_us(&self) -> i64 {

@@ -2,7 +2,7 @@
 
 use assay_core::RawJson;
 use assay_core::spec::Spec;
-use assay_record::{ItemGrade, StoredGrade};
+use assay_record::StoredGrade;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -190,44 +190,4 @@ impl GraderBody {
 pub struct GradersBody {
     /// The graders.
     pub graders: Vec<GraderBody>,
-}
-
-/// A stored grade compared with a new grade of the same item.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct ReplayBody {
-    /// Id of the grade.
-    pub grade: String,
-    /// Whether the outcome, verdict or score differs.
-    pub flipped: bool,
-    /// The stored result.
-    pub recorded: ReplaySide,
-    /// The new result.
-    pub replayed: ReplaySide,
-    /// Evidence of the new grade.
-    #[schema(value_type = Option<Object>)]
-    pub evidence: Value,
-}
-
-/// One result of a replay.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct ReplaySide {
-    /// Grader and version.
-    pub grader: String,
-    /// `graded`, `ungradable` or `failed`.
-    pub outcome: String,
-    /// Reason code, if graded.
-    pub verdict: Option<String>,
-    /// Correctness in \[0, 1\], if graded.
-    pub score: Option<f64>,
-}
-
-impl From<&ItemGrade> for ReplaySide {
-    fn from(grade: &ItemGrade) -> Self {
-        Self {
-            grader: grade.grader.to_string(),
-            outcome: grade.outcome.to_string(),
-            verdict: grade.verdict.as_ref().map(ToString::to_string),
-            score: grade.score,
-        }
-    }
 }

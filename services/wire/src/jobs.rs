@@ -1,9 +1,14 @@
 //! JSON types for jobs.
 
+use std::collections::BTreeMap;
+
 use assay_record::ItemGrade;
 use assay_record::job::{FailingShard, Job, JobCounts, JobState, RecentShards};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
+
+use crate::replays::{MissingReplay, ReplayBody, ReplaySummary};
 
 /// A job: a data set that is graded in the background.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -11,7 +16,7 @@ pub struct JobBody {
     /// Id of the job, a ULID.
     #[schema(example = "01JC9ZV3W8J3Q4Y5W6X7Y8Z9A0")]
     pub job: String,
-    /// What is done with its lines: `grade`.
+    /// What is done with its lines: `grade` if they are items, `replay` if they are ids of grades.
     #[schema(example = "grade")]
     pub kind: String,
     /// `waiting`, `running`, `done` or `cancelled`.
@@ -25,6 +30,9 @@ pub struct JobBody {
     pub step: Option<i64>,
     /// Name of the reward policy of items that have none of their own; null for `default`.
     pub policy: Option<String>,
+    /// Fields that a `replay` sets in every task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<serde_json::Map<String, serde_json::Value>>,
     /// Lines that are not blank.
     pub items: u64,
     /// Lines with a result.
@@ -37,7 +45,7 @@ pub struct JobBody {
     pub ungradable: u64,
     /// Items with the outcome `failed`.
     pub failed: u64,
-    /// Lines that are not valid items.
+    /// Lines that are not valid items; of a `replay`, grades that cannot be graded again.
     pub invalid: u64,
     /// Lines of shards that are set aside.
     pub set_aside: u64,
@@ -57,6 +65,20 @@ pub struct JobBody {
     /// Shards whose last try failed, at most 100; lists of jobs leave them out.
     #[serde(default)]
     pub failing: Vec<FailingShardBody>,
+    /// The verdicts of a `replay` by stored verdict, of the shards that are done; lists of jobs
+    /// leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplaySummary>,
+}
+
+/// How the grades of a replay are graded again.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayJobRequest {
+    /// Fields to set in every task, by name; checks are not changed.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub options: BTreeMap<String, Box<RawValue>>,
 }
 
 /// Maximum number of failing shards in a [`JobBody`].
@@ -115,6 +137,9 @@ impl JobBody {
             run: job.run,
             step: job.step,
             policy: job.policy,
+            options: job
+                .options
+                .and_then(|json| serde_json::from_str(&json).ok()),
             items: counts.items,
             finished,
             graded: counts.graded,
@@ -135,6 +160,7 @@ impl JobBody {
             items_per_second,
             remaining_seconds: remaining.map(|rate| left / rate),
             failing: failing.into_iter().map(FailingShardBody::from).collect(),
+            replay: None,
         }
     }
 
@@ -193,6 +219,10 @@ pub enum JobLine {
     /// The result of a line of the job. Results are in the order of the lines. One that is not
     /// graded has no `grade`, and its `error` names the line.
     Result(Box<ItemGrade>),
+    /// The replay of a grade, in a job of the kind `replay`. It has evidence if it is a flip.
+    Replay(Box<ReplayBody>),
+    /// A grade that could not be graded again, in a job of the kind `replay`.
+    Missing(MissingReplay),
 }
 
 /// The last line of the results of a job; the only one with a `type`.
@@ -228,6 +258,7 @@ mod tests {
             run: None,
             step: None,
             policy: None,
+            options: None,
             submitted_us: 0,
             cancelled_us: None,
             finished_us,

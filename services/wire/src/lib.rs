@@ -16,6 +16,7 @@ pub mod problem;
 mod raw_object;
 mod reading;
 pub mod ready;
+pub mod replays;
 pub mod reply;
 pub mod request;
 pub mod reward_models;

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
 
 from assay import _calls, models
 from assay._core import Call, CallKey, Core, Operation, Reply, Request
@@ -31,18 +31,31 @@ ENDED = frozenset({"done", "cancelled"})
 
 
 @dataclass(frozen=True)
-class _Page:
-    results: list[models.Result]
+class _Page(Generic[T]):
+    results: list[T]
     # Where the next page begins; none at the end.
     after: int | None
 
 
-def _page(reply: Reply) -> _Page:
-    lines = [decode(line) for line in reply.body.splitlines()]
-    last = lines.pop() if lines else None
-    if not isinstance(last, dict) or last.get("type") != "page":
-        raise DecodeError(f"the results are incomplete: {last}")
-    return _Page([models.Result(line) for line in lines], last["next"])
+def _pages(result: Callable[[Any], T]) -> Callable[[Reply], _Page[T]]:
+    """Reads pages whose lines are made by `result`."""
+
+    def page(reply: Reply) -> _Page[T]:
+        lines = [decode(line) for line in reply.body.splitlines()]
+        last = lines.pop() if lines else None
+        if not isinstance(last, dict) or last.get("type") != "page":
+            raise DecodeError(f"the results are incomplete: {last}")
+        return _Page([result(line) for line in lines], last["next"])
+
+    return page
+
+
+def _replayed(line: Any) -> models.Replay | models.MissingReplay:
+    return models.MissingReplay(line) if "error" in line else models.Replay(line)
+
+
+def _parameter(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class _Calls:
@@ -77,6 +90,27 @@ class _Calls:
         )
         return self._core.call(Call(request, models.Job), self._core.ends_at(deadline))
 
+    def _replay(
+        self,
+        filters: Mapping[str, Any],
+        options: Mapping[str, Any] | None,
+        idempotency_key: str | None,
+        deadline: float | None,
+    ) -> Operation[models.Job]:
+        key = CallKey.of(idempotency_key)
+        given = ((name, _parameter(value)) for name, value in filters.items() if value is not None)
+        request = Request(
+            "POST",
+            "/v1/jobs/replay",
+            query=tuple(given),
+            body=encode({"options": dict(options or {})}),
+            headers={"content-type": "application/json", "idempotency-key": key.text},
+            repeatable=False,
+            keyed=True,
+            sticky_key=key.text if key.is_given else None,
+        )
+        return self._core.call(Call(request, models.Job), self._core.ends_at(deadline))
+
     def _recent(self, limit: int, deadline: float | None) -> Operation[models.Jobs]:
         request = Request("GET", "/v1/jobs", query=(("limit", str(limit)),))
         return self._core.call(Call(request, models.Jobs), self._core.ends_at(deadline))
@@ -89,10 +123,12 @@ class _Calls:
         request = Request("DELETE", f"/v1/jobs/{_calls.segment(job)}")
         return self._core.call_any(Call(request, models.Job), self._core.ends_at(deadline))
 
-    def _results(self, job: str, after: int, ends_at: float | None) -> Operation[_Page]:
+    def _results(
+        self, job: str, after: int, ends_at: float | None, result: Callable[[Any], T]
+    ) -> Operation[_Page[T]]:
         path = f"/v1/jobs/{_calls.segment(job)}/results"
         query = (("after", str(after)), ("limit", str(PAGE)))
-        return self._any(Request("GET", path, query=query), _page, ends_at)
+        return self._any(Request("GET", path, query=query), _pages(result), ends_at)
 
     def _any(
         self, request: Request, read: Callable[[Reply], T], ends_at: float | None
@@ -141,6 +177,26 @@ class Jobs(_Calls):
             self._submit(items, run, step, policy, idempotency_key, deadline)
         )
 
+    def replay(
+        self,
+        *,
+        options: Mapping[str, Any] | None = None,
+        deadline: float | None = None,
+        idempotency_key: str | None = None,
+        **filters: Any,
+    ) -> models.Job:
+        """Submits a replay of recorded grades, which a server grades again in the background.
+
+        - `options`: fields to set in every task.
+        - `filters`: the parameters of `GET /v1/grades` that select the grades, such as `run`.
+        - `deadline`: seconds; that of the client by default.
+        - `idempotency_key`: a call with the key, the filters and the options of an earlier call
+          returns the same job.
+
+        `replay` of the ended job has the verdicts by stored verdict; `replays` reads the results.
+        """
+        return self._transport.run(self._replay(filters, options, idempotency_key, deadline))
+
     def recent(self, *, limit: int = 100, deadline: float | None = None) -> list[models.Job]:
         """The newest jobs of a server."""
         return self._transport.run(self._recent(limit, deadline)).jobs
@@ -180,9 +236,23 @@ class Jobs(_Calls):
         - `follow`: whether to wait for results until the job has ended.
         - `deadline`: seconds; that of the client by default.
         """
+        return self._read(job, follow, deadline, models.Result)
+
+    def replays(
+        self, job: str, *, follow: bool = True, deadline: float | None = None
+    ) -> Iterator[models.Replay | models.MissingReplay]:
+        """The results of a replay, the newest grade first.
+
+        Parameters as of `results`. A replay has evidence if it is a flip.
+        """
+        return self._read(job, follow, deadline, _replayed)
+
+    def _read(
+        self, job: str, follow: bool, deadline: float | None, result: Callable[[Any], T]
+    ) -> Iterator[T]:
         ends_at, after = self._core.ends_at(deadline), 0
         while True:
-            page = self._transport.run(self._results(job, after, ends_at))
+            page = self._transport.run(self._results(job, after, ends_at, result))
             yield from page.results
             if page.after is None or not (page.results or follow):
                 return
@@ -214,6 +284,19 @@ class AsyncJobs(_Calls):
             self._submit(items, run, step, policy, idempotency_key, deadline)
         )
 
+    async def replay(
+        self,
+        *,
+        options: Mapping[str, Any] | None = None,
+        deadline: float | None = None,
+        idempotency_key: str | None = None,
+        **filters: Any,
+    ) -> models.Job:
+        """As `Jobs.replay`."""
+        return await self._transport.run(
+            self._replay(filters, options, idempotency_key, deadline)
+        )
+
     async def recent(self, *, limit: int = 100, deadline: float | None = None) -> list[models.Job]:
         """As `Jobs.recent`."""
         return (await self._transport.run(self._recent(limit, deadline))).jobs
@@ -239,13 +322,24 @@ class AsyncJobs(_Calls):
             self._core.left(ends_at)
             await asyncio.sleep(POLL)
 
-    async def results(
+    def results(
         self, job: str, *, follow: bool = True, deadline: float | None = None
     ) -> AsyncIterator[models.Result]:
         """As `Jobs.results`, for `async for`."""
+        return self._read(job, follow, deadline, models.Result)
+
+    def replays(
+        self, job: str, *, follow: bool = True, deadline: float | None = None
+    ) -> AsyncIterator[models.Replay | models.MissingReplay]:
+        """As `Jobs.replays`, for `async for`."""
+        return self._read(job, follow, deadline, _replayed)
+
+    async def _read(
+        self, job: str, follow: bool, deadline: float | None, result: Callable[[Any], T]
+    ) -> AsyncIterator[T]:
         ends_at, after = self._core.ends_at(deadline), 0
         while True:
-            page = await self._transport.run(self._results(job, after, ends_at))
+            page = await self._transport.run(self._results(job, after, ends_at, result))
             for result in page.results:
                 yield result
             if page.after is None or not (page.results or follow):

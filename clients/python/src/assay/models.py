@@ -1946,7 +1946,7 @@ class Job(View):
 
     @property
     def invalid(self) -> int:
-        """Lines that are not valid items."""
+        """Lines that are not valid items; of a `replay`, grades that cannot be graded again."""
         value: int = self._get("invalid")
         return value
 
@@ -1972,8 +1972,16 @@ class Job(View):
 
     @property
     def kind(self) -> str:
-        """What is done with its lines: `grade`."""
+        """What is done with its lines: `grade` if they are items, `replay` if they are ids of
+        grades.
+        """
         value: str = self._get("kind")
+        return value
+
+    @property
+    def options(self) -> dict[str, Any] | None:
+        """Fields that a `replay` sets in every task."""
+        value: dict[str, Any] | None = self._get("options")
         return value
 
     @property
@@ -1995,6 +2003,12 @@ class Job(View):
         """
         value: float | None = self._get("remaining_seconds")
         return value
+
+    @property
+    def replay(self) -> ReplaySummary | None:
+        """See `docs/API.md`."""
+        value = self._get("replay")
+        return None if value is None else ReplaySummary(value)
 
     @property
     def run(self) -> str | None:
@@ -3122,6 +3136,74 @@ class ReplaySide(View):
         """Reason code, if graded."""
         value: str | None = self._get("verdict")
         return value
+
+
+class ReplaySummary(View):
+    """Verdicts of replays by stored verdict."""
+
+    __slots__ = ()
+
+    @property
+    def flipped(self) -> int:
+        """Of those, items whose outcome, verdict or score differs."""
+        value: int = self._get("flipped")
+        return value
+
+    @property
+    def graders(self) -> list[ReplayedGrader]:
+        """Their verdicts, by stored and current grader."""
+        value = self._get("graders")
+        return [ReplayedGrader(item) for item in value]
+
+    @property
+    def items(self) -> int:
+        """Items that were graded again."""
+        value: int = self._get("items")
+        return value
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """Numbers of items that were not graded again, by reason; those beyond 100 reasons are
+        under `other reasons`.
+        """
+        value: dict[str, int] = self._get("missing")
+        return value
+
+
+class ReplayedGrader(View):
+    """Replays of the grades of one version of a grader by the current one."""
+
+    __slots__ = ()
+
+    @property
+    def flipped(self) -> int:
+        """Of those, items whose outcome, verdict or score differs."""
+        value: int = self._get("flipped")
+        return value
+
+    @property
+    def items(self) -> int:
+        """Items that were graded again."""
+        value: int = self._get("items")
+        return value
+
+    @property
+    def recorded(self) -> str:
+        """Grader and version of the stored grades."""
+        value: str = self._get("recorded")
+        return value
+
+    @property
+    def replayed(self) -> str:
+        """Grader and version of the new grades."""
+        value: str = self._get("replayed")
+        return value
+
+    @property
+    def verdicts(self) -> list[VerdictPair]:
+        """The number of items by stored and new verdict."""
+        value = self._get("verdicts")
+        return [VerdictPair(item) for item in value]
 
 
 class ReplyHolding(View):
@@ -4640,6 +4722,30 @@ class Verdict(View):
         return value
 
 
+class VerdictPair(View):
+    """Items with a stored and a new verdict; the outcome of items without one."""
+
+    __slots__ = ()
+
+    @property
+    def items(self) -> int:
+        """Number of items."""
+        value: int = self._get("items")
+        return value
+
+    @property
+    def recorded(self) -> str:
+        """The stored verdict."""
+        value: str = self._get("recorded")
+        return value
+
+    @property
+    def replayed(self) -> str:
+        """The new verdict."""
+        value: str = self._get("replayed")
+        return value
+
+
 class BatchWarning(View):
     """A defect of a request that did not cause its rejection."""
 
@@ -5245,6 +5351,15 @@ class PruneRequest(TypedDict, total=False):
     dry_run: bool
     keep_runs: list[str]
     runs: list[str]
+
+
+class ReplayJobRequest(TypedDict, total=False):
+    """How the grades of a replay are graded again.
+
+    - `options`: Fields to set in every task, by name; checks are not changed.
+    """
+
+    options: dict[str, Any]
 
 
 class RunChanges(TypedDict, total=False):

@@ -410,11 +410,14 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "GRADER@V")]
     pub(crate) expect: Vec<String>,
     /// Set a field of every task, such as `form=decimal`; JSON or text
-    #[arg(long = "option", value_name = "K=V", conflicts_with = "server")]
+    #[arg(long = "option", value_name = "K=V")]
     pub(crate) options: Vec<String>,
     /// Call judges again, which may cost money; their grades are otherwise not replayed
-    #[arg(long, conflicts_with = "server")]
+    #[arg(long, conflicts_with_all = ["server", "job"])]
     pub(crate) judges: bool,
+    /// Replay the run as a job of a server, which goes on if this command ends
+    #[arg(long, requires = "run", conflicts_with_all = ["ids", "sample", "database"])]
+    pub(crate) job: bool,
     #[command(flatten)]
     pub(crate) record: Record,
     #[command(flatten)]

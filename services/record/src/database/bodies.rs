@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use assay_core::Hash;
 
-use super::codec::codec;
-use super::insert::{Insert, look_up_below};
-use super::rows::hash;
+use super::codec::{codec, kind};
+use super::insert::{Insert, look_up, look_up_below};
+use super::rows::{count, hash};
 use super::sqlite::indexed_by;
-use crate::BodyKind;
 use crate::database::DatabaseError;
 use crate::database::sql::{self, Connection};
 use crate::pending::loaded_entry::LoadedEntry;
-use crate::pending::packs::{Compressed, Pack, PackedBody, decompress};
+use crate::pending::packs::{Compressed, Pack, PackedBody, body_of, decompress};
+use crate::{Body, BodyKind};
 
 /// A stored body is not changed.
 const INSERT_BODIES: Insert = Insert {
@@ -238,6 +238,48 @@ impl Owners {
     fn packs(&self) -> HashSet<i64> {
         self.0.values().map(|(pack, _)| *pack).collect()
     }
+}
+
+/// The sizes of the bodies with these hashes, in bytes.
+pub(crate) async fn sizes(
+    connection: &mut Connection,
+    hashes: &[Hash],
+) -> Result<HashMap<Hash, u64>, DatabaseError> {
+    let select = "select hash, size from bodies where hash in";
+    let mut sizes = HashMap::with_capacity(hashes.len());
+    for row in look_up(connection, select, hashes).await? {
+        let size = count(row.try_get("size")?);
+        sizes.insert(hash(row.try_get("hash")?, "bodies", "hash")?, size);
+    }
+    Ok(sizes)
+}
+
+/// The bodies with these hashes. Each pack is read once, and few are in memory at a time.
+pub(crate) async fn find_all(
+    connection: &mut Connection,
+    hashes: &[Hash],
+) -> Result<HashMap<Hash, Body>, DatabaseError> {
+    let select = "select hash, kind, pack, start, size from bodies where hash in";
+    let mut by_pack: BTreeMap<i64, Vec<PackedBody>> = BTreeMap::new();
+    for row in look_up(connection, select, hashes).await? {
+        by_pack
+            .entry(row.try_get("pack")?)
+            .or_default()
+            .push(PackedBody {
+                hash: hash(row.try_get("hash")?, "bodies", "hash")?,
+                kind: kind(row.try_get("kind")?)?,
+                start: row.try_get("start")?,
+                size: row.try_get("size")?,
+            });
+    }
+    let mut bodies = HashMap::with_capacity(hashes.len());
+    for (pack, located) in by_pack {
+        let content = unpack(connection, pack).await?;
+        for body in located {
+            bodies.insert(body.hash, body_of(&content, &body)?);
+        }
+    }
+    Ok(bodies)
 }
 
 /// The contents of a pack, decompressed.

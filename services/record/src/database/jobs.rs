@@ -9,14 +9,13 @@ use super::insert::Values;
 use super::rows::{batch_id, count, hash, id_bytes};
 use super::sql::{self, Connection, Row};
 use crate::database::DatabaseError;
-use crate::job::{ClaimedShard, KeyedJob, NewJob, NewShard, OpenJob, ShardOutcome, ShardState};
+use crate::job::{
+    ClaimedShard, JobKind, KeyedJob, NewJob, NewShard, OpenJob, ShardOutcome, ShardState,
+};
 use crate::pending::packs::{Compressed, decompress};
 
 const JOBS: &str = "jobs";
 const SHARDS: &str = "job_shards";
-
-/// The only kind of jobs.
-const GRADE: &str = "grade";
 
 const WAITING: i64 = ShardState::Waiting.number();
 const RUNNING: i64 = ShardState::Running.number();
@@ -33,10 +32,10 @@ pub(crate) async fn begin(
     holder: &str,
     now_us: i64,
 ) -> Result<bool, DatabaseError> {
-    let mut values = Values::with_capacity(10);
+    let mut values = Values::with_capacity(11);
     values
         .add(id_bytes(job.id))
-        .add(GRADE)
+        .add(job.kind.as_str())
         .add(job.caller.as_str())
         .add(job.share.as_str())
         .add(job.run.as_deref())
@@ -44,9 +43,10 @@ pub(crate) async fn begin(
         .add(job.policy.as_deref())
         .add(job.key.as_deref())
         .add(holder)
-        .add(now_us);
+        .add(now_us)
+        .add(job.options.as_deref());
     let sql = "insert into jobs (id, kind, caller, share, run, step, policy, key, holder, \
-               submitted_us) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
+               submitted_us, options) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
                on conflict do nothing";
     let added = sql::query(sql).with(values.finish()).execute(connection);
     Ok(added.await? > 0)
@@ -131,23 +131,31 @@ pub(crate) async fn delete(connection: &mut Connection, job: BatchId) -> Result<
     Ok(())
 }
 
-/// The jobs that are open, oldest first.
+/// The open jobs of the kinds that this release knows, oldest first.
 pub(crate) async fn open(connection: &mut Connection) -> Result<Vec<OpenJob>, DatabaseError> {
-    let sql = "select id, caller, share, run, step, policy from jobs \
+    let sql = "select id, kind, caller, share, run, step, policy, options from jobs \
                where finished_us is null and cancelled_us is null and received_us is not null \
                order by id limit $1";
     let rows = sql::query(sql).bind(MAX_OPEN).fetch_all(connection).await?;
-    let read = |row: &Row| -> Result<OpenJob, DatabaseError> {
-        Ok(OpenJob {
+    let read = |row: &Row| -> Result<Option<OpenJob>, DatabaseError> {
+        let kind: String = row.try_get("kind")?;
+        let Some(kind) = JobKind::from_name(&kind) else {
+            return Ok(None);
+        };
+        Ok(Some(OpenJob {
             id: batch_id(row.try_get("id")?, JOBS)?,
+            kind,
             caller: row.try_get("caller")?,
             share: row.try_get("share")?,
             run: row.try_get("run")?,
             step: row.try_get("step")?,
             policy: row.try_get("policy")?,
-        })
+            options: row.try_get("options")?,
+        }))
     };
-    rows.iter().map(read).collect()
+    rows.iter()
+        .filter_map(|row| read(row).transpose())
+        .collect()
 }
 
 /// The first shard of a job, from number `from` on, that is not graded and that no node grades. One
@@ -267,14 +275,15 @@ pub(crate) async fn release(
     Ok(())
 }
 
-/// A shard is graded. Does nothing if it was already.
+/// A shard is graded; `results` are compressed. Does nothing if it was already.
 pub(crate) async fn finish(
     connection: &mut Connection,
     (job, no): (BatchId, u32),
     outcome: &ShardOutcome,
+    results: Option<&Compressed>,
     now_us: i64,
 ) -> Result<(), DatabaseError> {
-    let mut values = Values::with_capacity(10);
+    let mut values = Values::with_capacity(14);
     values
         .add(id_bytes(job))
         .add(i64::from(no))
@@ -285,9 +294,14 @@ pub(crate) async fn finish(
         .add_count(outcome.failed)
         .add_count(outcome.invalid)
         .add(outcome.problems.as_deref())
-        .add(now_us);
+        .add(now_us)
+        .add(outcome.summary.as_deref())
+        .add(results.map(|results| results.codec.number()))
+        .add(results.map(|results| i64::from(results.size)))
+        .add(results.map(|results| results.content.as_slice()));
     let sql = "update job_shards set state = $3, graded = $4, passed = $5, ungradable = $6, \
-               failed = $7, invalid = $8, problems = $9, done_us = $10, content = null, \
+               failed = $7, invalid = $8, problems = $9, done_us = $10, summary = $11, \
+               codec = coalesce($12, codec), size = coalesce($13, size), content = $14, \
                reason = null where job = $1 and no = $2 and state <> $3";
     sql::query(sql)
         .with(values.finish())

@@ -11,7 +11,7 @@ mod access;
 mod answers;
 mod apply;
 mod assignments;
-mod bodies;
+pub(crate) mod bodies;
 pub(crate) mod channels;
 pub(crate) mod charts;
 mod checks;

@@ -208,7 +208,7 @@ pub(crate) fn digest_new(stored: &StoredGrade, document: i64) -> GradeDigest {
 }
 
 /// The id of a grade, by the key of its row.
-fn grade_id(row: &Row) -> Result<GradeId, DatabaseError> {
+pub(crate) fn grade_id(row: &Row) -> Result<GradeId, DatabaseError> {
     let batch = batch_id(row.try_get("batch")?, "batches")?;
     Ok(batch.grade(position(row.try_get("key")?)))
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use assay_core::Hash;
 
 use crate::database::DatabaseError;
+use crate::database::bodies;
 use crate::database::codec::{codec, kind};
-use crate::database::rows::count;
 use crate::database::sql::{self, Connection};
 use crate::pending::Digest;
 use crate::pending::packs::{Compressed, PackedBody, body_of, decompress};
@@ -26,6 +26,21 @@ impl Record {
         .await
     }
 
+    /// Returns those of these bodies that are stored. Each pack is read once.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn bodies(&self, hashes: &[Hash]) -> Result<HashMap<Hash, Body>, RecordError> {
+        self.read(async {
+            let applied = |digest: &Digest| {
+                let mut hashes = hashes.iter();
+                hashes.any(|hash| digest.may_contain_body(*hash))
+            };
+            Ok(bodies::find_all(&mut self.snapshot_after(applied).await?, hashes).await?)
+        })
+        .await
+    }
+
     /// Returns the sizes of those of these bodies that are stored, in bytes.
     ///
     /// # Errors
@@ -36,25 +51,10 @@ impl Record {
                 let mut hashes = hashes.iter();
                 hashes.any(|hash| digest.may_contain_body(*hash))
             };
-            Ok(sizes(&mut self.snapshot_after(applied).await?, hashes).await?)
+            Ok(bodies::sizes(&mut self.snapshot_after(applied).await?, hashes).await?)
         })
         .await
     }
-}
-
-async fn sizes(
-    connection: &mut Connection,
-    hashes: &[Hash],
-) -> Result<HashMap<Hash, u64>, DatabaseError> {
-    let mut sizes = HashMap::with_capacity(hashes.len());
-    for hash in hashes {
-        let size: Option<i64> = sql::query_scalar("select size from bodies where hash = $1")
-            .bind(&hash.as_bytes()[..])
-            .fetch_optional(connection)
-            .await?;
-        sizes.extend(size.map(|size| (*hash, count(size))));
-    }
-    Ok(sizes)
 }
 
 pub(crate) async fn find(

@@ -1,18 +1,22 @@
 //! Reads of grades.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use assay_core::GradeId;
+use assay_core::{BatchId, GradeId};
 
 use crate::chart::{Counted, GradeKind, Part, Topic};
 use crate::database::DatabaseError;
 use crate::database::query::{self, ListLookups, ListStart};
-use crate::database::rows::{POSITION_BITS, SELECT_GRADE, count, key, read_grades};
+use crate::database::rows::{POSITION_BITS, SELECT_GRADE, count, grade_id, key, read_grades};
 use crate::database::sql::{self, Connection, Row};
 use crate::pending::Digest;
 use crate::{GradeFilter, GradePage, KindCounts, Neighbours, Record, RecordError, StoredGrade};
 use sqlx::AssertSqlSafe;
+
+/// Most ids of a search that are found at once.
+const SEARCHED: u32 = 1_000;
 
 impl Record {
     /// Returns one grade.
@@ -24,6 +28,65 @@ impl Record {
             let applied = |digest: &Digest| digest.may_contain_grade(id);
             let grade = find(&mut self.snapshot_after(applied).await?, id).await?;
             Ok(grade.and_then(|grade| self.scope.own_grade(grade)))
+        })
+        .await
+    }
+
+    /// Returns those of these grades that are stored, in no particular order.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn grades_by_id(
+        &self,
+        ids: &[GradeId],
+    ) -> Result<HashMap<GradeId, StoredGrade>, RecordError> {
+        self.read(async {
+            let applied = |digest: &Digest| ids.iter().any(|id| digest.may_contain_grade(*id));
+            let mut snapshot = self.snapshot_after(applied).await?;
+            let found = find_all(&mut snapshot, ids).await?.into_iter();
+            let own = found.filter_map(|grade| self.scope.own_grade(grade));
+            Ok(own.map(|grade| (grade.grade.grade, grade)).collect())
+        })
+        .await
+    }
+
+    /// Returns at most `limit` ids of grades that match the filter, in the order of
+    /// [`grades`](Self::grades), and the id before which the next ones are; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`grades`](Self::grades).
+    pub async fn grade_ids(
+        &self,
+        filter: &GradeFilter,
+        before: Option<GradeId>,
+        limit: u32,
+    ) -> Result<(Vec<GradeId>, Option<GradeId>), RecordError> {
+        let Some(filter) = self.scope.own_filter(filter) else {
+            return Ok((Vec::new(), None));
+        };
+        if let Some(text) = &filter.text {
+            let page = self
+                .search(text, &filter, before, limit.min(SEARCHED))
+                .await?;
+            let ids = page.grades.iter().map(|stored| stored.grade.grade);
+            return Ok((ids.collect(), page.next));
+        }
+        self.read(async {
+            let start = ListStart::Before(before);
+            let applied = |digest: &Digest| may_match(&filter, start, digest);
+            let mut snapshot = self.snapshot_after(applied).await?;
+            let Some(lookups) = look_up(&mut snapshot, &filter, start).await? else {
+                return Ok((Vec::new(), None));
+            };
+            let query = query::ids(&filter, &lookups, start, limit.saturating_add(1));
+            let rows = query.build().fetch_all(&mut snapshot).await;
+            let rows = rows.map_err(DatabaseError::from)?;
+            let ids: Result<Vec<GradeId>, DatabaseError> = rows.iter().map(grade_id).collect();
+            let mut ids = ids?;
+            let more = ids.len() > limit as usize;
+            ids.truncate(limit as usize);
+            let next = ids.last().copied().filter(|_| more);
+            Ok((ids, next))
         })
         .await
     }
@@ -191,6 +254,61 @@ async fn find(
         }
     }
     Ok(None)
+}
+
+/// Finds several grades. Those of a batch are adjacent in a list, so the batches around one grade
+/// are usually those of the next ones.
+async fn find_all(
+    connection: &mut Connection,
+    ids: &[GradeId],
+) -> Result<Vec<StoredGrade>, DatabaseError> {
+    let mut ids = ids.to_vec();
+    ids.sort_unstable_by(|one, other| other.cmp(one));
+    ids.dedup();
+    let mut around: Vec<(i64, BatchId)> = Vec::new();
+    let mut keys = Vec::with_capacity(ids.len());
+    for id in &ids {
+        let mut nearest = nearest(&around, *id);
+        if nearest.is_none() {
+            around = query::batches_around(connection, (*id).into()).await?;
+            nearest = self::nearest(&around, *id);
+        }
+        keys.extend(nearest);
+    }
+    let mut found = Vec::with_capacity(ids.len());
+    for keys in keys.chunks(query::MAX_KEYS) {
+        let lookups = ListLookups {
+            keys: Some(keys.to_vec()),
+            ..ListLookups::default()
+        };
+        let (all, newest) = (GradeFilter::default(), ListStart::Before(None));
+        let limit = u32::try_from(keys.len()).unwrap_or(u32::MAX);
+        let rows = query::list(&all, &lookups, newest, limit).build();
+        let rows = rows.fetch_all(connection).await?;
+        found.extend(read_grades(connection, &rows).await?);
+    }
+    // The nearest batch need not be the one with the grade.
+    let known: HashSet<GradeId> = found.iter().map(|stored| stored.grade.grade).collect();
+    found.retain(|stored| {
+        ids.binary_search_by(|id| stored.grade.grade.cmp(id))
+            .is_ok()
+    });
+    for id in ids.iter().filter(|id| !known.contains(id)) {
+        found.extend(find(connection, *id).await?);
+    }
+    Ok(found)
+}
+
+/// The key that a grade has if it belongs to the last batch before it.
+fn nearest(around: &[(i64, BatchId)], id: GradeId) -> Option<i64> {
+    let before = |(number, batch): &(i64, BatchId)| {
+        let position = u128::from(id)
+            .checked_sub(u128::from(*batch))?
+            .checked_sub(1)?;
+        let position = u32::try_from(position).ok()?;
+        (position >> POSITION_BITS == 0).then(|| key(*number, position))
+    };
+    around.iter().find_map(before)
 }
 
 /// Sums rows of [`query::count_kinds`]; also returns the number of grades.

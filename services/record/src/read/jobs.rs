@@ -12,7 +12,7 @@ use crate::{Record, RecordError};
 const JOBS: &str = "jobs";
 const SHARDS: &str = "job_shards";
 
-const SELECT_JOBS: &str = "select id, kind, caller, run, step, policy, submitted_us, \
+const SELECT_JOBS: &str = "select id, kind, caller, run, step, policy, options, submitted_us, \
      cancelled_us, finished_us from jobs where received_us is not null and id < $1 \
      and caller = coalesce($2, caller) order by id desc limit $3";
 
@@ -28,8 +28,11 @@ const SELECT_RECENT: &str = "select cast(coalesce(sum(items), 0) as bigint) as i
 const SELECT_FAILING: &str = "select no, state, first_line, items, tries, reason \
      from job_shards where job = $1 and reason is not null order by no limit $2";
 
+const SELECT_SUMMARIES: &str =
+    "select summary from job_shards where job = $1 and summary is not null order by no";
+
 const SELECT_RESULTS: &str = "select no, state, first_line, items, batch, problems, reason, \
-     codec, size, case when state = 3 then content end as content \
+     codec, size, case when state in (2, 3) then content end as content \
      from job_shards where job = $1 and no >= $2 order by no limit $3";
 
 const SELECT_USE: &str = "select count(distinct j.id) as jobs, \
@@ -114,6 +117,20 @@ impl Record {
         .await
     }
 
+    /// What the lines of each finished shard of a job have in common, as JSON objects.
+    ///
+    /// # Errors
+    /// [`RecordError`], as all reads.
+    pub async fn shard_summaries(&self, job: BatchId) -> Result<Vec<String>, RecordError> {
+        self.read(async {
+            let mut snapshot = self.shared.database.snapshot().await?;
+            let summaries = sql::query_scalar(SELECT_SUMMARIES).bind(id_bytes(job));
+            let summaries = summaries.fetch_all(&mut snapshot).await;
+            Ok(summaries.map_err(DatabaseError::from)?)
+        })
+        .await
+    }
+
     /// The open jobs of a caller.
     ///
     /// # Errors
@@ -155,6 +172,7 @@ async fn list(
             run: row.try_get("run")?,
             step: row.try_get("step")?,
             policy: row.try_get("policy")?,
+            options: row.try_get("options")?,
             submitted_us: row.try_get("submitted_us")?,
             cancelled_us: row.try_get("cancelled_us")?,
             finished_us: row.try_get("finished_us")?,

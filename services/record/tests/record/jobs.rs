@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assay_core::Hash;
 use assay_record::Record;
-use assay_record::job::{JobState, NewJob, NewShard, ShardOutcome, ShardState};
+use assay_record::job::{JobKind, JobState, NewJob, NewShard, ShardOutcome, ShardState};
 
 use crate::fixture::{Fixture, batch};
 
@@ -13,12 +13,14 @@ const LEASE: Duration = Duration::from_secs(30);
 fn job(n: u64, key: Option<&str>) -> NewJob {
     NewJob {
         id: batch(n),
+        kind: JobKind::Grade,
         caller: "alice".to_owned(),
         share: "alice".to_owned(),
         run: Some("alice:run".to_owned()),
         step: Some(7),
         policy: None,
         key: key.map(str::to_owned),
+        options: None,
     }
 }
 
@@ -292,4 +294,81 @@ async fn jobs_are_deleted_long_after_their_end() {
     assert_eq!(left[0].id, batch(2));
     let shards = fixture.number("select count(*) from job_shards").await;
     assert_eq!(shards, 1);
+}
+
+#[tokio::test]
+async fn a_replay_keeps_its_options_summaries_and_results() {
+    let fixture = Fixture::new();
+    let record = fixture.open().await;
+    let replay = NewJob {
+        kind: JobKind::Replay,
+        options: Some("{\"form\":\"decimal\"}".to_owned()),
+        ..job(1, None)
+    };
+    assert!(record.begin_job(&replay).await.unwrap());
+    for no in 0..2 {
+        let shard = NewShard {
+            no,
+            first_line: 1,
+            items: 40,
+            content: lines(no),
+        };
+        record.add_job_shard(batch(1), shard).await.unwrap();
+    }
+    let request = Hash::of(b"request");
+    record.complete_job(batch(1), request).await.unwrap();
+    let open = record.open_jobs().await.unwrap();
+    assert_eq!(
+        (open[0].kind, &open[0].options),
+        (JobKind::Replay, &replay.options)
+    );
+    let results = b"a result\n".repeat(40);
+    for no in 0..2 {
+        let shard = record
+            .claim_job_shard(batch(1), batch(10 + u64::from(no)), LEASE)
+            .await;
+        assert_eq!(shard.unwrap().unwrap().content, lines(no));
+        let outcome = ShardOutcome {
+            summary: Some(format!("{{\"shard\":{no}}}")),
+            results: Some(results.clone()),
+            ..graded(40)
+        };
+        record
+            .finish_job_shard(batch(1), no, &outcome)
+            .await
+            .unwrap();
+    }
+    let job = record.job(batch(1)).await.unwrap().unwrap();
+    assert_eq!(
+        (job.kind(), job.state()),
+        (Some(JobKind::Replay), JobState::Done)
+    );
+    assert_eq!(job.options, replay.options);
+    let summaries = record.shard_summaries(batch(1)).await.unwrap();
+    assert_eq!(summaries, ["{\"shard\":0}", "{\"shard\":1}"]);
+    let shards = record.result_shards(batch(1), 0, 10).await.unwrap();
+    assert_eq!(shards.len(), 2);
+    assert!(
+        shards
+            .iter()
+            .all(|shard| shard.content.as_ref() == Some(&results))
+    );
+}
+
+#[tokio::test]
+async fn jobs_of_later_releases_are_left_to_them() {
+    let fixture = Fixture::new();
+    let record = fixture.open().await;
+    submit(&record, 1, 1).await;
+    submit(&record, 2, 1).await;
+    let later =
+        "update jobs set kind = 'later' where id = (select id from jobs order by id limit 1)";
+    fixture.execute(later).await.unwrap();
+    let open = record.open_jobs().await.unwrap();
+    assert_eq!(
+        open.iter().map(|job| job.id).collect::<Vec<_>>(),
+        [batch(2)]
+    );
+    let later = record.job(batch(1)).await.unwrap().unwrap();
+    assert_eq!((later.kind(), &*later.kind), (None, "later"));
 }

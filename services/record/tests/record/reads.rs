@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::Hash;
-use assay_record::GradeFilter;
+use assay_core::{GradeId, Hash};
+use assay_record::{Entry, GradeFilter};
 
 use crate::fixture::{
     Fixture, all, batch, change, change_all, claim, contains_entry, entry, key, part, record,
@@ -241,4 +241,73 @@ async fn acknowledges_concurrent_entries() {
     );
     store.close().await.unwrap();
     assert_eq!(fixture.number("select count(*) from grades").await, 200);
+}
+
+#[tokio::test]
+async fn several_grades_and_bodies_are_read_at_once() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let mut entries: Vec<Entry> = (1..=6).map(|n| entry(n, 5)).collect();
+    // The ids of two batches can be so close that the nearest one has no such grade.
+    let mut close = entry(7, 3);
+    close.batch = (u128::from(batch(6)) + 100).into();
+    let id = close.batch;
+    change_all(&mut close, |source, grade| {
+        source.batch = id;
+        grade.grade = id.grade(grade.position);
+    });
+    entries.push(close);
+    for entry in &entries {
+        record(&store, entry.clone()).await;
+    }
+    let mut ids: Vec<GradeId> = (entries.iter())
+        .flat_map(|entry| (0..entry.items).map(|position| entry.batch.grade(position)))
+        .collect();
+    let stored = ids.clone();
+    ids.extend([
+        batch(3).grade(5),
+        batch(6).grade(50),
+        batch(9).grade(0),
+        ids[0],
+    ]);
+    let found = store.grades_by_id(&ids).await.unwrap();
+    assert_eq!(found.len(), stored.len());
+    for id in &stored {
+        assert_eq!(
+            found.get(id),
+            store.grade(*id).await.unwrap().as_ref(),
+            "{id}"
+        );
+    }
+
+    let (mut listed, mut before) = (Vec::new(), None);
+    loop {
+        let filter = GradeFilter {
+            verdicts: vec!["correct".to_owned()],
+            ..GradeFilter::default()
+        };
+        let (page, next) = store.grade_ids(&filter, before, 4).await.unwrap();
+        let grades = store.grades(&filter, before, 4).await.unwrap();
+        let same: Vec<_> = grades
+            .grades
+            .iter()
+            .map(|stored| stored.grade.grade)
+            .collect();
+        assert_eq!((&page, next), (&same, grades.next));
+        listed.extend(page);
+        before = next;
+        if before.is_none() {
+            break;
+        }
+    }
+    assert_eq!(listed.len(), 20, "every second of all, from the first");
+
+    let hashes = found.values().map(|stored| stored.source.completion_hash);
+    let mut hashes: Vec<Hash> = hashes.collect();
+    hashes.push(Hash::of(b"nothing"));
+    let bodies = store.bodies(&hashes).await.unwrap();
+    assert_eq!(bodies.len(), hashes.len() - 1);
+    for (hash, body) in &bodies {
+        assert_eq!(Some(body), store.body(*hash).await.unwrap().as_ref());
+    }
 }

@@ -83,9 +83,9 @@ impl Review {
     /// [`ReceiptError`] if the grade cannot be repeated, or the key cannot be used.
     pub async fn receipt(&self, id: GradeId) -> Result<Envelope, ReceiptError> {
         let record = self.engine.record().ok_or(ReplayError::NoRecord)?;
-        let (row, item) = StoredItems::new(record)
-            .item(id, &ReplayOptions::default())
-            .await?;
+        let stored = StoredItems::read(record, &[id]).await;
+        let stored = stored.map_err(ReplayError::from)?;
+        let (row, item) = stored.item(id, &ReplayOptions::default())?;
         if row.grade.outcome == "failed" {
             return Err(ReceiptError::Failed(id));
         }

@@ -2,19 +2,20 @@
 //! cache.
 
 mod error;
+mod pieces;
 mod stored_items;
 
 use std::sync::Arc;
 
 use assay_core::GradeId;
-use assay_record::ItemGrade;
-
-use assay_engine::{Batch, EngineError};
+use assay_engine::{Allowance, Batch, BatchItem, EngineError};
+use assay_record::{ItemGrade, Record, StoredGrade};
 
 use crate::Review;
 
 pub(crate) use error::rejected_task;
 pub use error::{ReplayError, ReplayOptions};
+use pieces::Piece;
 pub(crate) use stored_items::StoredItems;
 
 /// The result of a replay.
@@ -36,62 +37,90 @@ impl Replay {
     }
 }
 
+/// A stored grade and its item, or why it cannot be graded again.
+type Prepared = Result<(StoredGrade, BatchItem), ReplayError>;
+
 impl Review {
     /// Grades a stored item again. Nothing is recorded.
     ///
     /// # Errors
     /// [`ReplayError`] if the grade or its bodies are missing, or the engine rejects the item.
     pub async fn replay(&self, id: GradeId) -> Result<Replay, ReplayError> {
-        let mut replays = self.replay_all(&[id], &ReplayOptions::default()).await?;
+        let options = ReplayOptions::default();
+        let mut replays = self.replay_all(&[id], &options, None).await?;
         replays.pop().unwrap_or(Err(ReplayError::NotFound(id)))
     }
 
-    /// Grades stored items again as one batch, in the order of `ids`, with `options` set in their
-    /// tasks. Nothing is recorded. An item that cannot be graded again, because its bodies were
-    /// deleted or its task is rejected, does not affect the others.
+    /// Grades stored items again, in the order of `ids`, with `options` set in their tasks and
+    /// within `allowance`. Nothing is recorded. An item that cannot be graded again, because its
+    /// bodies were deleted or its task is rejected, does not affect the others.
     ///
     /// # Errors
-    /// [`ReplayError`] if the record cannot be read or the engine rejects the batch.
+    /// [`ReplayError`] if the record cannot be read or the engine rejects a batch.
     pub async fn replay_all(
         &self,
         ids: &[GradeId],
         options: &ReplayOptions,
+        allowance: Option<Arc<dyn Allowance>>,
     ) -> Result<Vec<Result<Replay, ReplayError>>, ReplayError> {
         let record = self.engine.record().ok_or(ReplayError::NoRecord)?;
-        let mut stored = StoredItems::new(record);
-        let (mut rows, mut items) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
-        for id in ids {
-            let item = stored.item(*id, options).await.and_then(|(row, item)| {
-                let graders = self.engine.graders();
-                let calls = item.tasks().any(|(_, task)| graders.is_remote(task));
-                if calls && !options.call_judges {
-                    return Err(ReplayError::CallsJudge);
+        let mut replays = Vec::with_capacity(ids.len());
+        for piece in pieces::divide(record, ids).await? {
+            replays.extend(
+                self.replay_piece(record, piece, options, allowance.clone())
+                    .await?,
+            );
+        }
+        Ok(replays)
+    }
+
+    /// Checks that at least one of these grades can be graded again with `options`.
+    ///
+    /// # Errors
+    /// The [`ReplayError`] of the first grade if none can.
+    pub async fn check_replay(
+        &self,
+        ids: &[GradeId],
+        options: &ReplayOptions,
+    ) -> Result<(), ReplayError> {
+        let record = self.engine.record().ok_or(ReplayError::NoRecord)?;
+        let mut first_error = None;
+        for piece in pieces::divide(record, ids).await? {
+            for prepared in self.prepare(record, piece, options).await? {
+                match prepared {
+                    Ok(_) => return Ok(()),
+                    Err(error) => first_error = first_error.or(Some(error)),
                 }
-                Ok((row, item))
-            });
-            let checked = match item {
-                Ok((row, item)) => self
-                    .engine
-                    .check_on_worker(item)
-                    .await
-                    .map(|item| (row, item))
-                    .map_err(ReplayError::from),
-                Err(error @ ReplayError::Store(_)) => return Err(error),
-                Err(error) => Err(error),
-            };
-            rows.push(checked.map(|(row, item)| {
+            }
+        }
+        first_error.map_or(Ok(()), Err)
+    }
+
+    /// Grades the items of a piece as one batch.
+    async fn replay_piece(
+        &self,
+        record: &Record,
+        piece: Piece,
+        options: &ReplayOptions,
+        allowance: Option<Arc<dyn Allowance>>,
+    ) -> Result<Vec<Result<Replay, ReplayError>>, ReplayError> {
+        let held = piece.reserve(&self.engine)?;
+        let mut items = Vec::with_capacity(piece.ids.len());
+        let mut rows = Vec::with_capacity(piece.ids.len());
+        for prepared in self.prepare(record, piece, options).await? {
+            rows.push(prepared.map(|(row, item)| {
                 items.push(item);
                 row
             }));
         }
         if items.is_empty() {
-            return Ok(rows
-                .into_iter()
-                .filter_map(|row| row.err().map(Err))
-                .collect());
+            let errors = rows.into_iter().filter_map(Result::err);
+            return Ok(errors.map(Err).collect());
         }
         let batch = Batch {
             share: Arc::clone(self.engine.share()),
+            held: Some(held),
+            allowance,
             ..Batch::new("replay", items)
         };
         let reply = self.engine.grade_unrecorded(batch).await?;
@@ -105,5 +134,30 @@ impl Review {
                 Err(error) => Ok(Err(error)),
             })
             .collect()
+    }
+
+    /// Reads and checks the items of a piece, in its order.
+    async fn prepare(
+        &self,
+        record: &Record,
+        piece: Piece,
+        options: &ReplayOptions,
+    ) -> Result<Vec<Prepared>, ReplayError> {
+        let Piece { ids, rows, .. } = piece;
+        let stored = StoredItems::with_bodies(record, rows).await?;
+        let (engine, options) = (self.engine.clone(), options.clone());
+        let prepare = move |id| {
+            let (row, item) = stored.item(id, &options)?;
+            let calls_judge = item
+                .tasks()
+                .any(|(_, task)| engine.graders().is_remote(task));
+            if calls_judge && !options.call_judges {
+                return Err(ReplayError::CallsJudge);
+            }
+            engine.check(&item)?;
+            Ok((row, item))
+        };
+        let all = move || ids.into_iter().map(prepare).collect();
+        Ok(self.engine.on_worker(all).await?)
     }
 }

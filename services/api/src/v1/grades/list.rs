@@ -10,14 +10,14 @@ use utoipa::IntoParams;
 use super::{parse, record_of};
 use crate::Api;
 use crate::error::ApiResult;
-use crate::query::Query;
+use crate::query::{Queries, Second};
 use crate::v1::page::{self, PageLimit};
 
-/// Filters and the position of the page.
+/// Which grades are selected.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct ListQuery {
+pub(crate) struct GradeQuery {
     /// Exact name of the run.
     run: Option<String>,
     /// Exact step.
@@ -72,6 +72,56 @@ pub(crate) struct ListQuery {
     since_us: Option<i64>,
     /// Latest time, exclusive, in microseconds since the Unix epoch.
     until_us: Option<i64>,
+}
+
+impl GradeQuery {
+    /// The filter with these parameters.
+    ///
+    /// # Errors
+    /// A parameter is invalid, or names something that does not exist.
+    pub(crate) async fn filter(self, api: &Api) -> ApiResult<GradeFilter> {
+        let filter = GradeFilter {
+            batch: self
+                .batch
+                .as_deref()
+                .map(|id| parse("batch", id))
+                .transpose()?,
+            run: self.run,
+            step: self.step,
+            step_min: self.step_min,
+            step_max: self.step_max,
+            grader: self.grader,
+            channel: self.channel,
+            outcomes: GradeFilter::values(self.outcome.as_deref()),
+            verdicts: GradeFilter::values(self.verdict.as_deref()),
+            appeals: GradeFilter::values(self.appeal.as_deref()),
+            truncated: self.truncated,
+            causes: GradeFilter::values(self.cause.as_deref()),
+            caller: self.caller,
+            item: self.id,
+            group: self.group,
+            label: self.label,
+            prompt_key: self.prompt_key,
+            score_min: self.score_min,
+            score_max: self.score_max,
+            since_us: self.since_us,
+            until_us: self.until_us,
+            text: self
+                .text
+                .as_deref()
+                .map(|text| parse("text", text))
+                .transpose()?,
+        };
+        api.review().check_filter(&filter).await?;
+        Ok(filter)
+    }
+}
+
+/// The position and size of the page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageQuery {
     /// List only grades before this one: `next` of the previous page.
     #[param(pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
     before: Option<String>,
@@ -80,51 +130,25 @@ pub(crate) struct ListQuery {
     limit: Option<PageLimit>,
 }
 
+impl Second for PageQuery {
+    const NAMES: &'static [&'static str] = &["before", "limit"];
+}
+
 /// Lists recorded grades, newest first, in pages. With `text`, a page looks at a limited number of
 /// grades: it may have fewer than `limit`, or none, and a `next`.
-#[utoipa::path(get, path = "/v1/grades", tag = "record", params(ListQuery), responses(
-    (status = 200, description = "A page of grades", body = GradesBody),
-))]
-pub(crate) async fn list(api: Api, Query(query): Query<ListQuery>) -> ApiResult<Json<GradesBody>> {
-    let limit = page::limit(query.limit);
-    let before: Option<GradeId> = query
+#[utoipa::path(get, path = "/v1/grades", tag = "record", params(GradeQuery, PageQuery),
+    responses((status = 200, description = "A page of grades", body = GradesBody)))]
+pub(crate) async fn list(
+    api: Api,
+    Queries(query, page): Queries<GradeQuery, PageQuery>,
+) -> ApiResult<Json<GradesBody>> {
+    let limit = page::limit(page.limit);
+    let before: Option<GradeId> = page
         .before
         .as_deref()
         .map(|id| parse("before", id))
         .transpose()?;
-    let filter = GradeFilter {
-        batch: query
-            .batch
-            .as_deref()
-            .map(|id| parse("batch", id))
-            .transpose()?,
-        run: query.run,
-        step: query.step,
-        step_min: query.step_min,
-        step_max: query.step_max,
-        grader: query.grader,
-        channel: query.channel,
-        outcomes: GradeFilter::values(query.outcome.as_deref()),
-        verdicts: GradeFilter::values(query.verdict.as_deref()),
-        appeals: GradeFilter::values(query.appeal.as_deref()),
-        truncated: query.truncated,
-        causes: GradeFilter::values(query.cause.as_deref()),
-        caller: query.caller,
-        item: query.id,
-        group: query.group,
-        label: query.label,
-        prompt_key: query.prompt_key,
-        score_min: query.score_min,
-        score_max: query.score_max,
-        since_us: query.since_us,
-        until_us: query.until_us,
-        text: query
-            .text
-            .as_deref()
-            .map(|text| parse("text", text))
-            .transpose()?,
-    };
-    api.review().check_filter(&filter).await?;
+    let filter = query.filter(&api).await?;
     let page = record_of(&api)?.grades(&filter, before, limit).await?;
     Ok(Json(GradesBody {
         grades: page.grades,

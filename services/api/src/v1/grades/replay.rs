@@ -2,7 +2,7 @@
 
 use assay_access::metered;
 use assay_mapping::render;
-use assay_wire::grades::ReplayBody;
+use assay_wire::replays::ReplayBody;
 use axum::Json;
 
 use super::parse;

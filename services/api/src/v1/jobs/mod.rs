@@ -3,5 +3,6 @@
 pub(crate) mod cancel;
 pub(crate) mod get;
 pub(crate) mod list;
+pub(crate) mod replay;
 pub(crate) mod results;
 pub(crate) mod submit;

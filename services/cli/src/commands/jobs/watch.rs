@@ -17,7 +17,7 @@ use crate::terminal;
 const POLL: Duration = Duration::from_millis(500);
 
 /// Results that are read at once.
-const RESULTS: u32 = 10_000;
+pub(crate) const RESULTS: u32 = 10_000;
 
 /// Shows the progress of a job until it has ended. An interrupt does not cancel it.
 pub(crate) async fn watch(client: &Client, id: &str) -> anyhow::Result<CommandStatus> {

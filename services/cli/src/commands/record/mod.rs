@@ -16,7 +16,7 @@ use crate::arguments::Record;
 use crate::process::{client, configuration_of};
 use crate::target::{Target, target};
 
-pub(crate) use rows::{PAGE, Rows};
+pub(crate) use rows::{PAGE, Rows, selection_query};
 
 pub(crate) enum Source {
     Server(Client),

@@ -60,7 +60,7 @@ impl<'s> Rows<'s> {
     async fn page(&mut self, limit: u32) -> anyhow::Result<Vec<StoredGrade>> {
         let page = match self.source {
             Source::Server(client) => {
-                let mut query = query(self.selection);
+                let mut query = selection_query(self.selection);
                 query.push(("limit", limit.to_string()));
                 query.extend(self.before.take().map(|before| ("before", before)));
                 client.grades(&query).await?
@@ -115,7 +115,8 @@ fn filter(selection: &GradeSelection) -> anyhow::Result<GradeFilter> {
     })
 }
 
-fn query(selection: &GradeSelection) -> Vec<(&'static str, String)> {
+/// The parameters of `GET /v1/grades` for a selection.
+pub(crate) fn selection_query(selection: &GradeSelection) -> Vec<(&'static str, String)> {
     let texts = [
         ("run", &selection.run),
         ("grader", &selection.grader),

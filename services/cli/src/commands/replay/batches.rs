@@ -5,7 +5,7 @@ use assay_client::ClientError;
 use assay_core::GradeId;
 use assay_mapping::render::replay_body;
 use assay_review::replay::{ReplayError, ReplayOptions};
-use assay_wire::grades::ReplayBody;
+use assay_wire::replays::ReplayBody;
 use futures::{StreamExt, stream};
 
 use super::report::ReplayReport;
@@ -63,7 +63,7 @@ impl Replayer<'_> {
             Source::Node(node) => {
                 let ids: Vec<GradeId> =
                     ids.iter().map(|id| id.parse()).collect::<Result<_, _>>()?;
-                let replayed = node.review().replay_all(&ids, self.options).await?;
+                let replayed = node.review().replay_all(&ids, self.options, None).await?;
                 Ok(replayed.iter().map(body).collect())
             }
         }

@@ -1,6 +1,7 @@
 //! `assay replay`: grades recorded items again with this binary and compares the verdicts.
 
 mod batches;
+mod job;
 mod matrix;
 mod report;
 mod sample;
@@ -11,12 +12,14 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 use assay_base::did_you_mean;
 use assay_review::replay::ReplayOptions;
+use assay_wire::jobs::ReplayJobRequest;
 use serde_json::value::RawValue;
 
 use super::record::{Source, open, open_database};
-use crate::arguments::Replay;
+use crate::arguments::{Replay, ServerOptions};
 use crate::exit::CommandStatus;
 use crate::process::block_on;
+use crate::target;
 use batches::Replayer;
 use report::ReplayReport;
 
@@ -30,8 +33,26 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Replay) -> anyhow::Result<Com
         fields: fields(&arguments.options)?,
         call_judges: arguments.judges,
     };
+    let server = arguments.record.server.as_deref();
+    ensure!(
+        arguments.job || options.fields.is_empty() || server.is_none(),
+        "`--option` with `--server` requires `--job`, or name a `--database`"
+    );
     block_on(async {
-        // A server replays tasks only as they are, and calls no judge.
+        if arguments.job {
+            let server = ServerOptions {
+                server: arguments.record.server.clone(),
+                key: arguments.record.key.clone(),
+            };
+            let client = target::client(file, &server)?;
+            let source = Source::Server(client.clone());
+            expect(&source, &arguments.expect).await?;
+            let request = ReplayJobRequest {
+                options: options.fields,
+            };
+            return job::replay(arguments, &client, request).await;
+        }
+        // A server replays single grades only as they are, and calls no judge.
         let source = if arguments.options.is_empty() && !arguments.judges {
             open(file, &arguments.record).await?
         } else {

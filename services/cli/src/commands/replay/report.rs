@@ -1,11 +1,10 @@
 //! What a replay reports.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
-use assay_wire::grades::{ReplayBody, ReplaySide};
+use assay_wire::replays::{ReplayBody, ReplaySide, ReplaySummary};
 
-use super::matrix::{Matrices, label};
+use super::matrix;
 use crate::arguments::Replay;
 use crate::exit::CommandStatus;
 use crate::table::cell;
@@ -19,9 +18,7 @@ pub(super) struct ReplayReport {
     rows: Vec<[String; 8]>,
     /// Number of flips that are not in `rows`.
     hidden: u64,
-    matrices: Matrices,
-    /// Numbers of items that cannot be graded again, by reason.
-    missing: BTreeMap<String, u64>,
+    summary: ReplaySummary,
 }
 
 impl ReplayReport {
@@ -31,13 +28,17 @@ impl ReplayReport {
             all: !arguments.ids.is_empty(),
             rows: Vec::new(),
             hidden: 0,
-            matrices: Matrices::default(),
-            missing: BTreeMap::new(),
+            summary: ReplaySummary::default(),
         }
     }
 
     pub(super) fn add(&mut self, replay: &ReplayBody) -> anyhow::Result<()> {
-        self.matrices.add(replay);
+        self.summary.add(replay);
+        self.add_row(replay)
+    }
+
+    /// Lists a replay that is counted otherwise.
+    pub(super) fn add_row(&mut self, replay: &ReplayBody) -> anyhow::Result<()> {
         if !replay.flipped && !self.all {
             return Ok(());
         }
@@ -52,12 +53,17 @@ impl ReplayReport {
     }
 
     /// Counts an item that cannot be graded again.
-    pub(super) fn add_missing(&mut self, reason: String) {
-        *self.missing.entry(reason).or_default() += 1;
+    pub(super) fn add_missing(&mut self, reason: &str) {
+        self.summary.add_missing(reason, 1);
+    }
+
+    /// Reports these numbers.
+    pub(super) fn with_summary(self, summary: ReplaySummary) -> Self {
+        Self { summary, ..self }
     }
 
     pub(super) fn finish(self) -> anyhow::Result<CommandStatus> {
-        let ended = if self.matrices.flips() > 0 {
+        let ended = if self.summary.flipped > 0 {
             CommandStatus::Findings
         } else {
             CommandStatus::Done
@@ -65,8 +71,7 @@ impl ReplayReport {
         let mut out = terminal::results();
         if self.json {
             if !self.all {
-                let summary = self.matrices.summary(&self.missing);
-                writeln!(out, "{}", terminal::json(&summary)?)?;
+                writeln!(out, "{}", terminal::json(&self.summary)?)?;
             }
             return Ok(ended);
         }
@@ -92,10 +97,7 @@ impl ReplayReport {
         if !self.rows.is_empty() {
             writeln!(out)?;
         }
-        self.matrices.write(&mut out)?;
-        for (reason, items) in &self.missing {
-            writeln!(out, "{items} items not graded again: {reason}")?;
-        }
+        matrix::write(&mut out, &self.summary)?;
         Ok(ended)
     }
 }
@@ -108,10 +110,10 @@ pub(super) fn row(replay: &ReplayBody) -> [String; 8] {
     [
         replay.grade.clone(),
         recorded.grader.clone(),
-        label(recorded).to_owned(),
+        recorded.label().to_owned(),
         cell(recorded.score),
         replayed.grader.clone(),
-        label(replayed).to_owned(),
+        replayed.label().to_owned(),
         cell(replayed.score),
         if replay.flipped { "flipped" } else { "" }.to_owned(),
     ]

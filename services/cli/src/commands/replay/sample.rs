@@ -87,8 +87,8 @@ async fn batch(
                 report.add(&replay)?;
             }
             Err(reason) => {
-                first_reason.get_or_insert_with(|| reason.clone());
-                report.add_missing(reason);
+                report.add_missing(&reason);
+                first_reason.get_or_insert(reason);
             }
         }
     }

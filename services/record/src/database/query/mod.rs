@@ -292,6 +292,17 @@ pub(crate) fn list(
     )
 }
 
+/// The query for the batches and keys of the grades that match `filter` from `start` on.
+pub(crate) fn ids(
+    filter: &GradeFilter,
+    lookups: &ListLookups,
+    start: ListStart,
+    limit: u32,
+) -> QueryBuilder {
+    let keys = QueryBuilder::new("select g.key, b.id as batch");
+    select(keys, filter, lookups, start, limit)
+}
+
 /// The query for the number of grades of each kind among the newest `limit` that match `filter`.
 pub(crate) fn count_kinds(filter: &GradeFilter, lookups: &ListLookups, limit: u32) -> QueryBuilder {
     let counts = "select k.grader, k.channel, k.outcome, k.verdict, k.truncated, k.cause, \

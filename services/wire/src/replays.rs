@@ -1,0 +1,265 @@
+//! JSON types of replays: stored grades compared with new grades of the same items.
+
+use std::collections::BTreeMap;
+
+use assay_core::Fault;
+use assay_record::ItemGrade;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// A stored grade compared with a new grade of the same item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ReplayBody {
+    /// Id of the grade.
+    pub grade: String,
+    /// Whether the outcome, verdict or score differs.
+    pub flipped: bool,
+    /// The stored result.
+    pub recorded: ReplaySide,
+    /// The new result.
+    pub replayed: ReplaySide,
+    /// Evidence of the new grade.
+    #[schema(value_type = Option<Object>)]
+    pub evidence: Value,
+}
+
+/// One result of a replay.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ReplaySide {
+    /// Grader and version.
+    pub grader: String,
+    /// `graded`, `ungradable` or `failed`.
+    pub outcome: String,
+    /// Reason code, if graded.
+    pub verdict: Option<String>,
+    /// Correctness in \[0, 1\], if graded.
+    pub score: Option<f64>,
+}
+
+impl From<&ItemGrade> for ReplaySide {
+    fn from(grade: &ItemGrade) -> Self {
+        Self {
+            grader: grade.grader.to_string(),
+            outcome: grade.outcome.to_string(),
+            verdict: grade.verdict.as_ref().map(ToString::to_string),
+            score: grade.score,
+        }
+    }
+}
+
+impl ReplaySide {
+    /// The verdict of a graded item, otherwise the outcome.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.verdict.as_deref().unwrap_or(&self.outcome)
+    }
+}
+
+/// A stored grade that could not be graded again, in the results of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MissingReplay {
+    /// Id of the grade.
+    pub grade: String,
+    /// Why.
+    pub error: Fault,
+}
+
+/// Verdicts of replays by stored verdict.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReplaySummary {
+    /// Items that were graded again.
+    pub items: u64,
+    /// Of those, items whose outcome, verdict or score differs.
+    pub flipped: u64,
+    /// Their verdicts, by stored and current grader.
+    pub graders: Vec<ReplayedGrader>,
+    /// Numbers of items that were not graded again, by reason; those beyond 100 reasons are under
+    /// `other reasons`.
+    pub missing: BTreeMap<String, u64>,
+}
+
+/// Replays of the grades of one version of a grader by the current one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReplayedGrader {
+    /// Grader and version of the stored grades.
+    pub recorded: String,
+    /// Grader and version of the new grades.
+    pub replayed: String,
+    /// Items that were graded again.
+    pub items: u64,
+    /// Of those, items whose outcome, verdict or score differs.
+    pub flipped: u64,
+    /// The number of items by stored and new verdict.
+    pub verdicts: Vec<VerdictPair>,
+}
+
+/// Items with a stored and a new verdict; the outcome of items without one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct VerdictPair {
+    /// The stored verdict.
+    pub recorded: String,
+    /// The new verdict.
+    pub replayed: String,
+    /// Number of items.
+    pub items: u64,
+}
+
+/// Most reasons in [`ReplaySummary::missing`].
+const MAX_REASONS: usize = 100;
+
+/// Where items with further reasons are counted.
+const OTHER_REASONS: &str = "other reasons";
+
+impl ReplaySummary {
+    /// Counts a replay.
+    pub fn add(&mut self, replay: &ReplayBody) {
+        let (recorded, replayed) = (&replay.recorded, &replay.replayed);
+        self.add_pair(
+            [&recorded.grader, &replayed.grader],
+            [recorded.label(), replayed.label()],
+            1,
+        );
+        self.add_flips(
+            [&recorded.grader, &replayed.grader],
+            u64::from(replay.flipped),
+        );
+    }
+
+    /// Counts items that were not graded again.
+    pub fn add_missing(&mut self, reason: &str, items: u64) {
+        let is_known = self.missing.contains_key(reason) || self.missing.len() < MAX_REASONS;
+        let reason = if is_known { reason } else { OTHER_REASONS };
+        *self.missing.entry(reason.to_owned()).or_default() += items;
+    }
+
+    /// Adds the numbers of another summary.
+    pub fn merge(&mut self, other: &Self) {
+        for grader in &other.graders {
+            let graders = [&*grader.recorded, &*grader.replayed];
+            for pair in &grader.verdicts {
+                self.add_pair(graders, [&pair.recorded, &pair.replayed], pair.items);
+            }
+            self.add_flips(graders, grader.flipped);
+        }
+        for (reason, items) in &other.missing {
+            self.add_missing(reason, *items);
+        }
+    }
+
+    fn add_pair(&mut self, graders: [&str; 2], [recorded, replayed]: [&str; 2], items: u64) {
+        self.items += items;
+        let grader = self.grader(graders);
+        grader.items += items;
+        let pairs = &mut grader.verdicts;
+        let at = pairs
+            .binary_search_by(|pair| (&*pair.recorded, &*pair.replayed).cmp(&(recorded, replayed)));
+        let at = at.unwrap_or_else(|at| {
+            let pair = VerdictPair {
+                recorded: recorded.to_owned(),
+                replayed: replayed.to_owned(),
+                items: 0,
+            };
+            pairs.insert(at, pair);
+            at
+        });
+        pairs[at].items += items;
+    }
+
+    fn add_flips(&mut self, graders: [&str; 2], flipped: u64) {
+        self.flipped += flipped;
+        self.grader(graders).flipped += flipped;
+    }
+
+    fn grader(&mut self, [recorded, replayed]: [&str; 2]) -> &mut ReplayedGrader {
+        let graders = &mut self.graders;
+        let at = graders.binary_search_by(|grader| {
+            (&*grader.recorded, &*grader.replayed).cmp(&(recorded, replayed))
+        });
+        let at = at.unwrap_or_else(|at| {
+            let grader = ReplayedGrader {
+                recorded: recorded.to_owned(),
+                replayed: replayed.to_owned(),
+                ..ReplayedGrader::default()
+            };
+            graders.insert(at, grader);
+            at
+        });
+        &mut graders[at]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replay(recorded: Option<&str>, replayed: Option<&str>) -> ReplayBody {
+        let side = |verdict: Option<&str>| ReplaySide {
+            grader: "math@1".to_owned(),
+            outcome: if verdict.is_some() {
+                "graded"
+            } else {
+                "failed"
+            }
+            .to_owned(),
+            verdict: verdict.map(str::to_owned),
+            score: None,
+        };
+        ReplayBody {
+            grade: "g".to_owned(),
+            flipped: recorded != replayed,
+            recorded: side(recorded),
+            replayed: side(replayed),
+            evidence: Value::Null,
+        }
+    }
+
+    fn summary(replays: &[(Option<&str>, Option<&str>)]) -> ReplaySummary {
+        let mut summary = ReplaySummary::default();
+        for (recorded, replayed) in replays {
+            summary.add(&replay(*recorded, *replayed));
+        }
+        summary
+    }
+
+    #[test]
+    fn merged_summaries_count_as_one() {
+        let (correct, wrong) = (Some("correct"), Some("wrong_answer"));
+        let all = [
+            (correct, correct),
+            (wrong, correct),
+            (None, correct),
+            (wrong, wrong),
+        ];
+        let whole = summary(&all);
+        assert_eq!((whole.items, whole.flipped), (4, 2));
+        let labels: Vec<_> = whole.graders[0]
+            .verdicts
+            .iter()
+            .map(|pair| (&*pair.recorded, &*pair.replayed, pair.items))
+            .collect();
+        let expected = [
+            ("correct", "correct", 1),
+            ("failed", "correct", 1),
+            ("wrong_answer", "correct", 1),
+            ("wrong_answer", "wrong_answer", 1),
+        ];
+        assert_eq!(labels, expected);
+        for at in 0..=all.len() {
+            let mut merged = summary(&all[at..]);
+            merged.merge(&summary(&all[..at]));
+            assert_eq!(merged, whole, "divided at {at}");
+        }
+    }
+
+    #[test]
+    fn reasons_are_bounded_and_every_item_is_counted() {
+        let mut summary = ReplaySummary::default();
+        for n in 0..150 {
+            summary.add_missing(&format!("reason {n}"), 2);
+        }
+        assert_eq!(summary.missing.len(), MAX_REASONS + 1);
+        assert_eq!(summary.missing.values().sum::<u64>(), 300);
+        assert_eq!(summary.missing[OTHER_REASONS], 100);
+    }
+}
